@@ -1,0 +1,47 @@
+# `make demo` and `make test` do all of their own set-up; nothing else is needed beside git, make and Python 3.11+.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
+READY := $(VENV)/.ready
+JOBS ?= 2
+
+.PHONY: help demo test check bench clean format
+help:  ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+# uv is taken from PATH, or put into ./.uv from PyPI where it is missing.
+.uv/bin/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "hudkit needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@$(PYTHON) -m venv .uv
+	@.uv/bin/python -m pip --quiet --disable-pip-version-check install uv
+
+$(READY): pyproject.toml constraints.txt | $(UV)
+	@echo "setting up $(VENV) (first run only)"
+	@$(UV) venv --quiet --clear --python $(PYTHON) $(VENV)
+	@$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[prices]' --group dev
+	@touch $@
+
+demo: $(READY)  ## what the HUD would have shown on a recorded day of work
+	@$(BIN)/hudkit demo
+
+test: $(READY)  ## every test
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+check: $(READY)  ## lint, types, architecture and the fast tests, in seconds
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --config importlinter.ini
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
+
+bench: $(READY)  ## benchmarks with their baselines, as ratios
+	@$(BIN)/python -m bench
+
+format: $(READY)  ## rewrite the sources in the house style
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+clean:  ## remove what the targets above made
+	rm -rf $(VENV) .uv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist .cache

@@ -1,0 +1,1 @@
+"""A heads-up display for LLM agents."""

@@ -1,0 +1,15 @@
+"""The door: `python -m hudkit` and the `hudkit` command."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    from hudkit.cli import run
+
+    return run(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""Python syntax for trees: `h.list(ordered=True)[h.item["…"], …]`, and functions from props to trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import update_wrapper
+from typing import Any, Generic, ParamSpec, cast
+
+from hudkit.document.nodes import Element, Node, Prop, freeze
+from hudkit.document.vocabulary import check
+from hudkit.errors import TreeError
+
+Child = Node | None | bool | int | float | Iterable[Any]
+"""What may be given as a child: `None`, `True` and `False` are left out (so `cond and h.x[…]` works), numbers become
+text, iterables and fragments are spread."""
+
+P = ParamSpec("P")
+
+
+class Open:
+    """A tag with its props, waiting for children: `h.section(title="Notes")[…]`."""
+
+    __slots__ = ("props", "tag")
+
+    def __init__(self, tag: str, props: dict[str, Prop]) -> None:
+        self.tag = tag
+        self.props = props
+
+    def __call__(self, **props: Prop) -> Open:
+        return Open(self.tag, {**self.props, **props})
+
+    def __getitem__(self, children: Child | tuple[Child, ...]) -> Element:
+        flat: list[Node] = []
+        _spread(children, flat)
+        return _make(self.tag, self.props, tuple(flat))
+
+    def __repr__(self) -> str:
+        return repr(self.element())
+
+    def element(self) -> Element:
+        """The element without children."""
+        return _make(self.tag, self.props, ())
+
+
+class _H:
+    """`h.tag(**props)[children]`, or `h(tag, props, *children)`."""
+
+    def __getattr__(self, tag: str) -> Open:
+        if tag.startswith("_"):
+            raise AttributeError(tag)
+        return Open(tag.rstrip("_"), {})
+
+    def __call__(self, tag: str, props: dict[str, Prop] | None = None, *children: Child) -> Element:
+        return Open(tag, dict(props or {}))[children]
+
+
+h = _H()
+"""The factory of elements."""
+
+
+def fragment(*children: Child) -> Element:
+    """Several nodes where one is expected: they stand in its place."""
+    return h.fragment[children]
+
+
+class Component(Generic[P]):
+    """A named pure function from props to a tree."""
+
+    def __init__(self, render: Callable[P, Element | None]) -> None:
+        self.render = render
+        self.name = render.__name__
+        update_wrapper(cast(Any, self), render)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Element:
+        tree = self.render(*args, **kwargs)
+        if tree is None:
+            return fragment()
+        if isinstance(tree, Open):
+            return tree.element()
+        if not isinstance(tree, Element):
+            raise TreeError(f"component {self.name} returned {type(tree).__name__}", hint="It must return an element")
+        return tree
+
+    def __repr__(self) -> str:
+        return f"<component {self.name}>"
+
+
+def component(render: Callable[P, Element | None]) -> Component[P]:
+    """Make a component of a pure function; one that returns `None` shows nothing."""
+    return Component(render)
+
+
+def _make(tag: str, props: dict[str, Prop], children: tuple[Node, ...]) -> Element:
+    check(tag, props, children)
+    return Element(tag, freeze(props), children)
+
+
+def _spread(child: Any, out: list[Node]) -> None:
+    if isinstance(child, str):
+        out.append(child)
+    elif isinstance(child, Element):
+        if child.tag == "fragment" and not child.props:
+            out.extend(child.children)
+        else:
+            out.append(child)
+    elif child is None or isinstance(child, bool):
+        return
+    elif isinstance(child, Open):
+        out.append(child.element())
+    elif isinstance(child, int | float):
+        out.append(str(child))
+    elif isinstance(child, Iterable):
+        for one in child:
+            _spread(one, out)
+    else:
+        raise TreeError(
+            f"{type(child).__name__} cannot be a child",
+            hint="Children are text, elements and iterables of them",
+        )

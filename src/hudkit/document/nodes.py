@@ -1,0 +1,128 @@
+"""The element tree: frozen, hashable nodes, each with a content hash by which bytes and counts are memoised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+from typing import Any, Union
+
+from hudkit.errors import TreeError
+
+Node = Union["Element", str]
+"""A child of an element: another element, or text (which is data, whatever it contains)."""
+
+Prop = str | int | float | bool | None
+"""The value of a prop."""
+
+
+class Element:
+    """A node with a tag of the vocabulary, props, and children.
+
+    Equality and hash are by content; the hash is computed once. Make elements with `h`, which validates them.
+    """
+
+    __slots__ = ("_digest", "_hash", "children", "props", "tag")
+
+    tag: str
+    props: tuple[tuple[str, Prop], ...]
+    children: tuple[Node, ...]
+
+    def __init__(self, tag: str, props: tuple[tuple[str, Prop], ...], children: tuple[Node, ...]) -> None:
+        put = object.__setattr__
+        put(self, "tag", tag)
+        put(self, "props", props)
+        put(self, "children", children)
+        put(self, "_hash", hash((tag, props, children)))
+        put(self, "_digest", None)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise TypeError(f"elements are frozen: cannot set {name} of <{self.tag}>")
+
+    def __delattr__(self, name: str) -> None:
+        raise TypeError(f"elements are frozen: cannot delete {name} of <{self.tag}>")
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, Element)
+            and self._hash == other._hash
+            and self.tag == other.tag
+            and self.props == other.props
+            and self.children == other.children
+        )
+
+    def __repr__(self) -> str:
+        props = "".join(f" {name}={value!r}" for name, value in self.props)
+        inner = "".join(repr(child) if isinstance(child, Element) else child for child in self.children)
+        return f"<{self.tag}{props}>{inner}</{self.tag}>" if inner else f"<{self.tag}{props} />"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Element, (self.tag, self.props, self.children))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of prop `name`."""
+        for key, value in self.props:
+            if key == name:
+                return value
+        return default
+
+    @property
+    def digest(self) -> bytes:
+        """16 bytes that stand for the content, the same in every process."""
+        if self._digest is None:
+            state = blake2b(digest_size=16)
+            state.update(repr((self.tag, self.props)).encode("utf-8", "backslashreplace"))
+            for child in self.children:
+                if isinstance(child, str):
+                    state.update(b"t" + blake2b(child.encode("utf-8", "backslashreplace")).digest())
+                else:
+                    state.update(b"e" + child.digest)
+            object.__setattr__(self, "_digest", state.digest())
+        digest: bytes = self._digest
+        return digest
+
+    def with_children(self, children: tuple[Node, ...]) -> Element:
+        """The same element with other children (itself where they are the same objects)."""
+        if len(children) == len(self.children) and all(a is b for a, b in zip(children, self.children, strict=True)):
+            return self
+        return Element(self.tag, self.props, children)
+
+    def with_props(self, **props: Prop) -> Element:
+        """The same element with some props set; `None` takes a prop away."""
+        merged = {**dict(self.props), **props}
+        return Element(self.tag, freeze(merged), self.children)
+
+    def walk(self) -> Iterator[tuple[tuple[int, ...], Node]]:
+        """Every node below and this one, in document order, with its path of child positions."""
+        stack: list[tuple[tuple[int, ...], Node]] = [((), self)]
+        while stack:
+            path, node = stack.pop()
+            yield path, node
+            if isinstance(node, Element):
+                stack.extend((((*path, n)), node.children[n]) for n in range(len(node.children) - 1, -1, -1))
+
+
+def freeze(props: Mapping[str, Prop]) -> tuple[tuple[str, Prop], ...]:
+    """Props in one order, without those that are `None`."""
+    return tuple(sorted((name, value) for name, value in props.items() if value is not None))
+
+
+def text_of(node: Node) -> str:
+    """All text below a node, in order, as it was given."""
+    if isinstance(node, str):
+        return node
+    return "".join(child for _, child in node.walk() if isinstance(child, str))
+
+
+def locate(root: Element, path: tuple[int, ...]) -> Node:
+    """The node at a path; raises `TreeError` where there is none."""
+    node: Node = root
+    for place in path:
+        if isinstance(node, str) or place >= len(node.children):
+            raise TreeError(f"no node at path {path}", path=path)
+        node = node.children[place]
+    return node

@@ -1,0 +1,107 @@
+"""The typed errors of hudkit: each says what was wrong, where, and what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class HudkitError(Exception):
+    """Root of every error that hudkit raises on purpose.
+
+    `code` is stable and machine-readable, `message` names value and place, `hint` says what would be right.
+    """
+
+    code = "error"
+
+    def __init__(self, message: str, *, hint: str = "", **details: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.details: Mapping[str, object] = details
+
+    def __str__(self) -> str:
+        return f"{self.message}. {self.hint}" if self.hint else self.message
+
+
+class ConfigError(HudkitError):
+    """A setting or an argument of the library is out of its range."""
+
+    code = "config"
+
+
+class BudgetError(HudkitError):
+    """What must be shown does not fit: `details` has `path`, `need` and `limit` in tokens, and `tree`."""
+
+    code = "budget"
+
+
+class TreeError(HudkitError):
+    """An element tree breaks the schema of its vocabulary."""
+
+    code = "tree"
+
+
+class OperationError(HudkitError):
+    """A call of a tool operation that cannot be carried out; the text tells the agent how to call it right."""
+
+    code = "operation"
+
+
+class StoreError(HudkitError):
+    """A log's medium refused; nothing of the batch was written."""
+
+    code = "store"
+
+
+class SequenceConflict(StoreError):
+    """Another writer appended first: `details` has `session_id`, `expected` and `actual`."""
+
+    code = "conflict"
+
+
+class StoreBusy(StoreError):
+    """Another process holds the write lock for longer than the time-out."""
+
+    code = "busy"
+
+
+class StoreFull(StoreError):
+    """No space left on the medium (or its quota is reached)."""
+
+    code = "full"
+
+
+class StoreReadOnly(StoreError):
+    """The file or its directory cannot be written."""
+
+    code = "read-only"
+
+
+class StoreTooNew(StoreError):
+    """The file was written by a newer version of hudkit; it is left as it is."""
+
+    code = "too-new"
+
+
+class StoreDamaged(StoreError):
+    """The medium holds something that hudkit did not write; `details["finding"]` names the first bad event."""
+
+    code = "damaged"
+
+
+class StoreUnsafe(StoreError):
+    """The path is a symbolic link, or belongs to or can be written by somebody else."""
+
+    code = "unsafe"
+
+
+class TranscriptError(HudkitError):
+    """A host's recorded history cannot be read: absent, foreign, half-written or from an unknown version."""
+
+    code = "transcript"
+
+
+class FormatError(HudkitError):
+    """A document in a text format cannot be read or written."""
+
+    code = "format"

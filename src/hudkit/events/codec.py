@@ -1,0 +1,89 @@
+"""Payloads to bytes and back, with secrets taken out on the way in, and the digests of the hash chain."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any, Union
+
+import msgspec
+
+from hudkit.events.event import Draft, Origin
+from hudkit.events.payloads import PAYLOADS, Payload, Unknown, type_of
+from hudkit.events.redact import redact
+from hudkit.events.upcasts import upcast
+
+_encode = msgspec.json.Encoder().encode
+_union: Any = Union[tuple(PAYLOADS.values())]  # noqa: UP007 (built at run time)
+_decode: Any = msgspec.json.Decoder(_union).decode
+
+GENESIS = bytes(32)
+"""The link before a session's first event."""
+
+
+class Sealed(msgspec.Struct, frozen=True):
+    """A payload as it is stored: without secrets, encoded, with the digest that the chain covers."""
+
+    payload: Payload
+    body: bytes
+    digest: bytes
+
+
+def printable(text: str) -> str:
+    """`text` with lone surrogates, which UTF-8 cannot carry, written out as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def seal(payload: Payload) -> Sealed:
+    """Encode a payload; what looks like a secret is replaced before anything is stored or shown."""
+    try:
+        body = _encode(payload)
+    except UnicodeEncodeError:
+        payload = msgspec.convert(_mend(msgspec.to_builtins(payload)), type(payload))
+        body = _encode(payload)
+    clean = redact(body)
+    if clean is not body:
+        payload, body = _decode(clean), clean
+    return Sealed(payload, body, digest(body))
+
+
+def digest(body: bytes) -> bytes:
+    """32 bytes that stand for a payload in the chain, also after the payload itself was redacted."""
+    return blake2b(body, digest_size=32).digest()
+
+
+def link(previous: bytes, session_id: str, seq: int, draft: Draft, type_: str, v: int, digest: bytes) -> bytes:
+    """The chain's next link: it covers the envelope, the payload's digest and the link before it."""
+    envelope = f"{session_id}\0{seq}\0{draft.id}\0{draft.turn}\0{draft.timestamp}\0{type_}\0{v}\0{draft.origin}"
+    return blake2b(previous + digest + envelope.encode(), digest_size=32).digest()
+
+
+def open_payload(type_: str, v: int, body: bytes) -> Payload | Unknown:
+    """Decode a stored payload; an unknown type, a newer version or a missing upcast gives `Unknown`.
+
+    Raises `msgspec.DecodeError` where the bytes are not a payload of their type.
+    """
+    kind = PAYLOADS.get(type_)
+    if kind is None or v > kind.V:
+        return Unknown(type_, v, body)
+    if v < kind.V:
+        raw = upcast(type_, v, msgspec.json.decode(body), kind.V)
+        return Unknown(type_, v, body) if raw is None else msgspec.convert(raw, kind)
+    payload: Payload = _decode(body)
+    if type(payload) is not kind:
+        raise msgspec.ValidationError(f"payload of {type_} is tagged {type_of(payload)}")
+    return payload
+
+
+def draft_of(payload: Payload, *, id: str, timestamp: int, turn: int = 0, origin: Origin = Origin.SYSTEM) -> Draft:
+    """A draft; a plain spelling for tests and importers."""
+    return Draft(id, timestamp, turn, origin, payload)
+
+
+def _mend(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, list | tuple):
+        return [_mend(item) for item in value]
+    if isinstance(value, dict):
+        return {_mend(key): _mend(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,339 @@
+"""The words of the log: every event type as one tagged union of frozen structs.
+
+An event says what happened, never what to show. The tag is the event's type as it is stored; a new type is one
+more class in this file. Ids of items may be left empty: the reducer then numbers them (`d1`, `n3`), which is
+deterministic because order is by sequence number. Source of the first nineteen types: 001; the others: design.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import msgspec
+
+
+class Payload(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
+    """Root of the union. `V` is the version of a type's payload; see `upcasts`."""
+
+    V: ClassVar[int] = 1
+
+
+# -- task ------------------------------------------------------------------------------------------------------
+
+
+class TaskSet(Payload, frozen=True, tag="task.set"):
+    """The current task is this; it replaces whatever was the task before."""
+
+    description: str
+
+
+class TaskUpdate(Payload, frozen=True, tag="task.update"):
+    """The same task, described better."""
+
+    description: str
+
+
+class TaskClear(Payload, frozen=True, tag="task.clear"):
+    """There is no task now."""
+
+
+# -- constraints -----------------------------------------------------------------------------------------------
+
+
+class ConstraintAdd(Payload, frozen=True, tag="constraint.add"):
+    """A rule that holds until it is removed; `source` quotes where a derived one was read."""
+
+    text: str
+    id: str = ""
+    derived: bool = False
+    source: str = ""
+
+
+class ConstraintRemove(Payload, frozen=True, tag="constraint.remove"):
+    id: str
+
+
+# -- decisions -------------------------------------------------------------------------------------------------
+
+
+class DecisionRecord(Payload, frozen=True, tag="decision.record"):
+    summary: str
+    details: str = ""
+    id: str = ""
+    derived: bool = False
+
+
+class DecisionRemove(Payload, frozen=True, tag="decision.remove"):
+    id: str
+
+
+class DecisionSupersede(Payload, frozen=True, tag="decision.supersede"):
+    """Decision `id` is replaced by decision `by` and never comes back."""
+
+    id: str
+    by: str
+
+
+# -- notes -----------------------------------------------------------------------------------------------------
+
+
+class NoteAdd(Payload, frozen=True, tag="note.add"):
+    content: str
+    id: str = ""
+
+
+class NoteUpdate(Payload, frozen=True, tag="note.update"):
+    id: str
+    content: str
+
+
+class NoteRemove(Payload, frozen=True, tag="note.remove"):
+    id: str
+
+
+# -- files -----------------------------------------------------------------------------------------------------
+
+
+class FileOpen(Payload, frozen=True, tag="file.open"):
+    """A file was read (`reading`) or only named (`referenced`)."""
+
+    path: str
+    status: Literal["reading", "referenced"] = "reading"
+
+
+class FileEdit(Payload, frozen=True, tag="file.edit"):
+    path: str
+
+
+class FileClose(Payload, frozen=True, tag="file.close"):
+    """A file left the view; it stays in the log."""
+
+    path: str
+
+
+# -- steps -----------------------------------------------------------------------------------------------------
+
+
+class StepAdd(Payload, frozen=True, tag="step.add"):
+    description: str
+    id: str = ""
+
+
+class StepUpdate(Payload, frozen=True, tag="step.update"):
+    id: str
+    description: str
+
+
+class StepComplete(Payload, frozen=True, tag="step.complete"):
+    id: str
+
+
+class StepReorder(Payload, frozen=True, tag="step.reorder"):
+    """The steps named in `ids` come first, in this order; the others keep their order behind them."""
+
+    ids: tuple[str, ...]
+
+
+class StepRemove(Payload, frozen=True, tag="step.remove"):
+    id: str
+
+
+# -- errors and blockers ---------------------------------------------------------------------------------------
+
+
+class ErrorEncountered(Payload, frozen=True, tag="error.encountered"):
+    """Something failed. `key` groups repetitions of one failure (a tool and its command, say)."""
+
+    message: str
+    id: str = ""
+    key: str = ""
+
+
+class ErrorResolved(Payload, frozen=True, tag="error.resolved"):
+    """The error with this `id`, or every open error with this `key`, is over."""
+
+    id: str = ""
+    key: str = ""
+
+
+class BlockerAdd(Payload, frozen=True, tag="blocker.add"):
+    description: str
+    id: str = ""
+
+
+class BlockerRemove(Payload, frozen=True, tag="blocker.remove"):
+    id: str
+
+
+# -- the host's own todo list ----------------------------------------------------------------------------------
+
+
+class TodoItem(msgspec.Struct, frozen=True, omit_defaults=True):
+    content: str
+    status: str = "pending"
+    priority: str = ""
+
+
+class TodoSync(Payload, frozen=True, tag="todo.sync"):
+    """The host's todo list is this now, whole."""
+
+    todos: tuple[TodoItem, ...]
+
+
+# -- whole sections (000's `hud_update` and `hud_clear`) -------------------------------------------------------
+
+
+class SectionReplace(Payload, frozen=True, tag="section.replace"):
+    """The live items of a section are these texts now, in this order; an item whose text stays keeps its id."""
+
+    section: str
+    values: tuple[str, ...]
+
+
+class SectionClear(Payload, frozen=True, tag="section.clear"):
+    """A section, or with an empty name all that the agent maintains, is empty now."""
+
+    section: str = ""
+
+
+# -- session ---------------------------------------------------------------------------------------------------
+
+
+class SessionStart(Payload, frozen=True, tag="session.start"):
+    """What a host tells of a session; sent again when something (a title) changes: filled fields win."""
+
+    host: str = ""
+    host_session: str = ""
+    title: str = ""
+    agent: str = ""
+    model: str = ""
+    directory: str = ""
+    request: str = ""  # the user's last message, shortened: stands in where there is no task and no title
+
+
+class SessionLink(Payload, frozen=True, tag="session.link"):
+    """This session continues from another: its `parent`, a `fork` of it at `seq`, or a `resume` of its task."""
+
+    relation: Literal["parent", "child", "fork", "resume"]
+    session_id: str
+    seq: int = 0
+
+
+class ProjectSet(Payload, frozen=True, tag="project.set"):
+    """A project's defaults, whole; copied into the log of each new session of the project."""
+
+    project: str = ""
+    notes: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    conventions: tuple[str, ...] = ()
+
+
+# -- window, compaction, frames --------------------------------------------------------------------------------
+
+
+class Call(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The arguments of one composition, so that its frame can be rebuilt byte for byte."""
+
+    budget: int
+    density: str | None
+    placement: str
+    counter: str
+    renderer: str
+    epoch: int
+    shown: tuple[str, ...] = ()  # ids of the deltas whose anchors were in the transcript, in order
+    turn_start: bool = True  # the last real message was the user's: the tail is allowed
+    tokens: int = 0
+    clock: int = 0  # Unix ms of the call: ages are told from it
+
+
+class ContextSnapshot(Payload, frozen=True, tag="context.snapshot"):
+    """The window in use, in tokens, as reported (`None`: unknown), and the call that it was taken for."""
+
+    used_tokens: int | None = None
+    limit_tokens: int | None = None
+    output_tokens: int = 0
+    model: str = ""
+    source: Literal["reported", "estimated", "assumed", ""] = ""
+    call: Call | None = None
+
+
+class CompactBefore(Payload, frozen=True, tag="compact.before"):
+    """The transcript is about to be compacted; `state` is the whole projection as JSON text."""
+
+    trigger: str = ""
+    used_tokens: int | None = None
+    state: str = ""
+
+
+class CompactAfter(Payload, frozen=True, tag="compact.after"):
+    """The transcript was compacted into `summary`."""
+
+    summary: str = ""
+    trigger: str = ""
+    used_tokens: int | None = None
+
+
+class FrameBase(Payload, frozen=True, tag="frame.base"):
+    """The base layer of a new epoch: the exact bytes that every call of the epoch carries."""
+
+    epoch: int
+    tag: str
+    text: str
+    tokens: int
+    density: str
+    placement: str
+    budget: int
+    covers: int  # the base shows the state as of this sequence number
+    reason: str = ""
+
+
+class FrameDelta(Payload, frozen=True, tag="frame.delta"):
+    """One anchored block of changes: exact bytes, the anchor, and how a host puts it there (`form`)."""
+
+    id: str
+    epoch: int
+    anchor: str
+    form: str
+    text: str
+    tokens: int
+    covers: int
+
+
+# -- about events ----------------------------------------------------------------------------------------------
+
+
+class EventUndo(Payload, frozen=True, tag="event.undo"):
+    """The event with this sequence number is compensated."""
+
+    seq: int
+    reason: str = ""
+
+
+class Redact(Payload, frozen=True, tag="redact"):
+    """The payload of the event with this sequence number was removed physically; its digest stays in the chain."""
+
+    seq: int
+    reason: str = ""
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """A stored payload of an unknown type or a newer version: kept as it is, passed over by every reducer."""
+
+    type: str
+    v: int
+    body: bytes
+
+
+def _tag(kind: type[Payload]) -> str:
+    tag = kind.__struct_config__.tag
+    assert isinstance(tag, str)
+    return tag
+
+
+PAYLOADS: dict[str, type[Payload]] = {_tag(kind): kind for kind in Payload.__subclasses__()}
+"""Every known event type by its tag."""
+
+
+def type_of(payload: Payload | Unknown) -> str:
+    """The event type of a payload, as stored."""
+    return payload.type if isinstance(payload, Unknown) else _tag(type(payload))
