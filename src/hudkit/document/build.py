@@ -66,13 +66,13 @@ def fragment(*children: Child) -> Element:
 class Component(Generic[P]):
     """A named pure function from props to a tree."""
 
-    def __init__(self, render: Callable[P, Element | None]) -> None:
+    def __init__(self, render: Callable[P, Element | Open | None]) -> None:
         self.render = render
         self.name = render.__name__
         update_wrapper(cast(Any, self), render)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Element:
-        tree = self.render(*args, **kwargs)
+        tree: object = self.render(*args, **kwargs)
         if tree is None:
             return fragment()
         if isinstance(tree, Open):
@@ -85,7 +85,7 @@ class Component(Generic[P]):
         return f"<component {self.name}>"
 
 
-def component(render: Callable[P, Element | None]) -> Component[P]:
+def component(render: Callable[P, Element | Open | None]) -> Component[P]:
     """Make a component of a pure function; one that returns `None` shows nothing."""
     return Component(render)
 

@@ -26,6 +26,8 @@ class Element:
     tag: str
     props: tuple[tuple[str, Prop], ...]
     children: tuple[Node, ...]
+    _hash: int
+    _digest: bytes | None
 
     def __init__(self, tag: str, props: tuple[tuple[str, Prop], ...], children: tuple[Node, ...]) -> None:
         put = object.__setattr__
@@ -82,8 +84,8 @@ class Element:
                 else:
                     state.update(b"e" + child.digest)
             object.__setattr__(self, "_digest", state.digest())
-        digest: bytes = self._digest
-        return digest
+        assert self._digest is not None
+        return self._digest
 
     def with_children(self, children: tuple[Node, ...]) -> Element:
         """The same element with other children (itself where they are the same objects)."""

@@ -69,7 +69,7 @@ _FITS: Mapping[str, frozenset[str]] = {
 
 
 def check(tag: str, props: Mapping[str, Prop], children: tuple[Node, ...]) -> None:
-    """Raise `TreeError` where an element breaks the vocabulary; the error names tag, place and what would be right."""
+    """Raise `TreeError` where an element breaks the vocabulary; it names the place and what would be right."""
     spec = TAGS.get(tag)
     if spec is None:
         raise TreeError(f"there is no element <{tag}>", hint=f"The vocabulary has: {', '.join(TAGS)}")

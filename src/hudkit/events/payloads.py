@@ -231,19 +231,29 @@ class ProjectSet(Payload, frozen=True, tag="project.set"):
 # -- window, compaction, frames --------------------------------------------------------------------------------
 
 
+class Left(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something that a base leaves out: where it belongs, what it is, its tokens, and why."""
+
+    path: str
+    text: str
+    tokens: int
+    reason: str
+
+
 class Call(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The arguments of one composition, so that its frame can be rebuilt byte for byte."""
+    """The arguments of one composition and its volatile bytes, so that its frame can be rebuilt byte for byte."""
 
     budget: int
-    density: str | None
     placement: str
-    counter: str
-    renderer: str
+    counter: str  # name of the token counter
+    renderer: str  # version of the components and the writer
     epoch: int
+    density: str | None = None  # as asked for; `None` follows the band
     shown: tuple[str, ...] = ()  # ids of the deltas whose anchors were in the transcript, in order
     turn_start: bool = True  # the last real message was the user's: the tail is allowed
+    band: str = ""  # the band that the agent was told
+    tail: str = ""
     tokens: int = 0
-    clock: int = 0  # Unix ms of the call: ages are told from it
 
 
 class ContextSnapshot(Payload, frozen=True, tag="context.snapshot"):
@@ -284,7 +294,8 @@ class FrameBase(Payload, frozen=True, tag="frame.base"):
     placement: str
     budget: int
     covers: int  # the base shows the state as of this sequence number
-    reason: str = ""
+    reason: str = ""  # why a new epoch began
+    omitted: tuple[Left, ...] = ()
 
 
 class FrameDelta(Payload, frozen=True, tag="frame.delta"):

@@ -13,7 +13,10 @@ _TABLE: tuple[tuple[str, tuple[bytes, ...], bytes], ...] = (
     (
         "private-key",
         (b"private key-----",),
-        rb"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^\"\\]|\\n|\\r|\\\\[nr])*?(?:-----END [A-Z ]*PRIVATE KEY-----|(?=\"))",
+        (
+            rb"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^\"\\]|\\n|\\r|\\\\[nr])*?"
+            rb"(?:-----END [A-Z ]*PRIVATE KEY-----|(?=\"))"
+        ),
     ),
     (
         "aws-key",

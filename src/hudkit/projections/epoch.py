@@ -1,0 +1,35 @@
+"""The epoch: the base layer that is in force, and the deltas that were recorded since."""
+
+from __future__ import annotations
+
+import msgspec
+
+from hudkit.events.event import Event
+from hudkit.events.payloads import CompactAfter, FrameBase, FrameDelta
+
+
+class Epoch(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`base` is `None` before the first frame; `over` says that the next frame begins a new epoch, and why."""
+
+    base: FrameBase | None = None
+    base_seq: int = 0
+    deltas: tuple[FrameDelta, ...] = ()
+    over: str = ""
+
+    @property
+    def number(self) -> int:
+        return self.base.epoch if self.base else 0
+
+
+HANDLES = (FrameBase, FrameDelta, CompactAfter)
+
+
+def reduce(epoch: Epoch, event: Event) -> Epoch:
+    match event.payload:
+        case FrameBase() as base:
+            return Epoch(base, event.seq)
+        case FrameDelta() as delta if epoch.base and delta.epoch == epoch.base.epoch:
+            return msgspec.structs.replace(epoch, deltas=(*epoch.deltas, delta))
+        case CompactAfter():
+            return msgspec.structs.replace(epoch, over="compaction")
+    return epoch

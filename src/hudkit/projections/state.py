@@ -1,0 +1,126 @@
+"""`HudState`: everything that is true of a session, one field a concern; the fields are the registry of sections.
+
+A field `x` is folded by `hudkit.projections.x.reduce`, shown by `hudkit.components.x`, and its operations are in
+`hudkit.tools.x`; the order of the fields is the order in the document. Adding a section adds one line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+from hudkit.errors import StoreDamaged
+from hudkit.events.event import Event
+from hudkit.events.payloads import type_of
+from hudkit.projections.blockers import Blockers
+from hudkit.projections.compacted import Compacted
+from hudkit.projections.constraints import Constraints
+from hudkit.projections.decisions import Decisions
+from hudkit.projections.epoch import Epoch
+from hudkit.projections.errors import Errors
+from hudkit.projections.files import Files
+from hudkit.projections.notes import Notes
+from hudkit.projections.project import Project
+from hudkit.projections.session import SessionFacts
+from hudkit.projections.steps import Steps
+from hudkit.projections.task import Task
+from hudkit.projections.todos import Todos
+from hudkit.projections.window import WindowFacts
+
+
+class HudState(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The state as of event `seq`, whose turn and time (Unix ms) were `turn` and `at`."""
+
+    session_id: str = ""
+    seq: int = 0
+    turn: int = 0
+    at: int = 0
+    session: SessionFacts = SessionFacts()
+    task: Task = Task()
+    constraints: Constraints = Constraints()
+    blockers: Blockers = Blockers()
+    steps: Steps = Steps()
+    todos: Todos = Todos()
+    decisions: Decisions = Decisions()
+    errors: Errors = Errors()
+    notes: Notes = Notes()
+    files: Files = Files()
+    compacted: Compacted = Compacted()
+    project: Project = Project()
+    window: WindowFacts = WindowFacts()
+    epoch: Epoch = Epoch()
+
+
+SECTIONS: tuple[str, ...] = tuple(
+    field.name for field in msgspec.structs.fields(HudState) if field.name not in ("session_id", "seq", "turn", "at")
+)
+"""Every concern, in the order of the document."""
+
+_Reduce = Callable[[Any, Event], Any]
+_TABLE: dict[str, tuple[tuple[str, _Reduce], ...]] = {}
+
+for _name in SECTIONS:
+    _module = import_module(f"hudkit.projections.{_name}")
+    for _kind in _module.HANDLES:
+        _tag = _kind.__struct_config__.tag
+        _TABLE[_tag] = (*_TABLE.get(_tag, ()), (_name, _module.reduce))
+
+_replace = msgspec.structs.replace
+
+
+def apply(state: HudState, event: Event) -> HudState:
+    """The state after one more event. Raises `StoreDamaged` where the event is not the next one."""
+    if event.seq != state.seq + 1:
+        raise StoreDamaged(
+            f"event {event.seq} of session {event.session_id!r} does not follow {state.seq}",
+            hint="Run `hudkit verify` to see what is missing",
+        )
+    changed: dict[str, Any] = {
+        "session_id": event.session_id,
+        "seq": event.seq,
+        "turn": max(state.turn, event.turn),
+        "at": event.timestamp,
+    }
+    if event.payload is not None:
+        for name, reduce in _TABLE.get(type_of(event.payload), ()):
+            changed[name] = reduce(getattr(state, name), event)
+    return _replace(state, **changed)
+
+
+def fold(events: Iterable[Event], state: HudState | None = None) -> HudState:
+    """`state` (empty when not given) after all of `events`."""
+    state = state or HudState()
+    for event in events:
+        state = apply(state, event)
+    return state
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(HudState).decode
+
+
+def dump(state: HudState) -> bytes:
+    """The state as JSON, for a snapshot."""
+    return _encode(state)
+
+
+def load(body: bytes) -> HudState:
+    """The state back from `dump`."""
+    return _decode(body)
+
+
+def _version() -> str:
+    shape = [
+        (name, [(f.name, str(f.type)) for f in msgspec.structs.fields(type(getattr(HudState(), name)))])
+        for name in SECTIONS
+    ]
+    return "1-" + blake2b(repr(shape).encode(), digest_size=6).hexdigest()
+
+
+VERSION = _version()
+"""Names the shape of the state and (the number) the rules of the fold: a snapshot of another version is not read.
+Raise the number when a reducer's rule changes and its shape does not."""
