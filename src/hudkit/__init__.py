@@ -1,1 +1,19 @@
-"""A heads-up display for LLM agents."""
+"""A heads-up display for LLM agents: what must not be forgotten, in every call, within a token budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hudkit.api import Hud, Session
+
+__version__ = "0.1.0"
+__all__ = ["Hud", "Session", "__version__"]
+
+
+def __getattr__(name: str) -> Any:  # the facade is loaded when it is first asked for: `hudkit --version` is fast
+    if name in ("Hud", "Session"):
+        from hudkit import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'hudkit' has no attribute {name!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any, Union
 
@@ -10,7 +11,7 @@ import msgspec
 from hudkit.events.event import Draft, Origin
 from hudkit.events.payloads import PAYLOADS, Payload, Unknown, type_of
 from hudkit.events.redact import redact
-from hudkit.events.upcasts import upcast
+from hudkit.events.upcasts import UPCASTS, Upcast, upcast
 
 _encode = msgspec.json.Encoder().encode
 _union: Any = Union[tuple(PAYLOADS.values())]  # noqa: UP007 (built at run time)
@@ -34,16 +35,20 @@ def printable(text: str) -> str:
 
 
 def seal(payload: Payload) -> Sealed:
-    """Encode a payload; what looks like a secret is replaced before anything is stored or shown."""
+    """Encode a payload; what looks like a secret is replaced before anything is stored or shown.
+
+    The sealed payload is what a reader will get: it is decoded from the very bytes that are stored. Raises
+    `TypeError`, `ValueError` or `msgspec.ValidationError` where a field is not of its declared type.
+    """
     try:
         body = _encode(payload)
     except UnicodeEncodeError:
-        payload = msgspec.convert(_mend(msgspec.to_builtins(payload)), type(payload))
-        body = _encode(payload)
-    clean = redact(body)
-    if clean is not body:
-        payload, body = _decode(clean), clean
-    return Sealed(payload, body, digest(body))
+        body = _encode(_mend(msgspec.to_builtins(payload)))
+    body = redact(body)
+    kind = type(payload)
+    known = PAYLOADS.get(type_of(payload)) is kind
+    clean: Payload = _decode(body) if known else msgspec.json.decode(body, type=kind)
+    return Sealed(clean, body, digest(body))
 
 
 def digest(body: bytes) -> bytes:
@@ -51,13 +56,29 @@ def digest(body: bytes) -> bytes:
     return blake2b(body, digest_size=32).digest()
 
 
-def link(previous: bytes, session_id: str, seq: int, draft: Draft, type_: str, v: int, digest: bytes) -> bytes:
-    """The chain's next link: it covers the envelope, the payload's digest and the link before it."""
-    envelope = f"{session_id}\0{seq}\0{draft.id}\0{draft.turn}\0{draft.timestamp}\0{type_}\0{v}\0{draft.origin}"
+def link(
+    previous: bytes,
+    digest: bytes,
+    session_id: str,
+    seq: int,
+    id: str,
+    turn: int,
+    timestamp: int,
+    type_: str,
+    v: int,
+    origin: str,
+) -> bytes:
+    """The chain's next link: it covers the link before it, the payload's digest and every field of the envelope.
+
+    The two ids hold no NUL (stores refuse it), so no two envelopes are written alike.
+    """
+    envelope = f"{session_id}\0{seq}\0{id}\0{turn}\0{timestamp}\0{type_}\0{v}\0{origin}"
     return blake2b(previous + digest + envelope.encode(), digest_size=32).digest()
 
 
-def open_payload(type_: str, v: int, body: bytes) -> Payload | Unknown:
+def open_payload(
+    type_: str, v: int, body: bytes, *, steps: Mapping[tuple[str, int], Upcast] = UPCASTS
+) -> Payload | Unknown:
     """Decode a stored payload; an unknown type, a newer version or a missing upcast gives `Unknown`.
 
     Raises `msgspec.DecodeError` where the bytes are not a payload of their type.
@@ -66,7 +87,7 @@ def open_payload(type_: str, v: int, body: bytes) -> Payload | Unknown:
     if kind is None or v > kind.V:
         return Unknown(type_, v, body)
     if v < kind.V:
-        raw = upcast(type_, v, msgspec.json.decode(body), kind.V)
+        raw = upcast(type_, v, msgspec.json.decode(body), kind.V, steps)
         return Unknown(type_, v, body) if raw is None else msgspec.convert(raw, kind)
     payload: Payload = _decode(body)
     if type(payload) is not kind:

@@ -39,7 +39,6 @@ class HudState(msgspec.Struct, frozen=True, omit_defaults=True):
     seq: int = 0
     turn: int = 0
     at: int = 0
-    session: SessionFacts = SessionFacts()
     task: Task = Task()
     constraints: Constraints = Constraints()
     blockers: Blockers = Blockers()
@@ -51,6 +50,7 @@ class HudState(msgspec.Struct, frozen=True, omit_defaults=True):
     files: Files = Files()
     compacted: Compacted = Compacted()
     project: Project = Project()
+    session: SessionFacts = SessionFacts()
     window: WindowFacts = WindowFacts()
     epoch: Epoch = Epoch()
 

@@ -1,0 +1,91 @@
+"""Composing a frame beside counting the same bytes, and on a long log beside a short one."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from bench.figures import Figure
+from hudkit.api import Hud, Session
+from hudkit.events import payloads as p
+from hudkit.frames import place
+from hudkit.hud.compose import Ask, compose
+from hudkit.tokens.vocabularies import load
+
+TITLE = "composing a frame of 60 items"
+ITEMS = 60
+ROUNDS = 300
+
+
+def _fill(session: Session, events: int) -> None:
+    told: list[p.Payload] = [p.TaskSet("Port the report to the new API without a change of its columns")]
+    told += [p.ConstraintAdd(f"constraint {n}: never change file number {n} by hand") for n in range(5)]
+    told += [p.DecisionRecord(f"decision {n}: keep column {n} where it is, finance reads it") for n in range(10)]
+    told += [p.NoteAdd(f"note {n}: the staging system answers 429 after {n}0 requests") for n in range(20)]
+    told += [p.StepAdd(f"step {n}: map the old columns of table {n} to new fields") for n in range(10)]
+    told += [p.FileEdit(f"src/report/part_{n}.py") for n in range(14)]
+    noise = (p.NoteUpdate("n1", f"note 1: seen {n} times") for n in range(events))
+    session.append(*told)
+    batch: list[p.Payload] = []
+    for one in noise:
+        batch.append(one)
+        if len(batch) == 500:
+            session.append(*batch)
+            batch.clear()
+    session.append(*batch)
+
+
+def _ask(placement: str) -> Ask:
+    return Ask(90_000, 200_000, 1500, None, placement, place(None), "123456")
+
+
+def _composer(session: Session, placement: str) -> Callable[[], str]:
+    """One composition after one changed note, the append left out."""
+    desk = session._desk
+    numbers = iter(range(10**9))
+    base = session.state
+
+    def once() -> str:
+        return compose(states[next(numbers) % len(states)], _ask(placement), desk).frame.text
+
+    states = []
+    for n in range(ROUNDS + 8):
+        session.append(p.NoteUpdate("n2", f"note 2: the staging system was looked at {n} times"))
+        states.append(session.state)
+    assert base.seq < states[-1].seq
+    return once
+
+
+def _time(call: Callable[[], object]) -> float:
+    start = perf_counter()
+    call()
+    return perf_counter() - start
+
+
+def run() -> list[Figure]:
+    """Ratios of medians over interleaved rounds."""
+    figures: list[Figure] = []
+    _, tally = load("o200k_base")
+    with tempfile.TemporaryDirectory() as folder, Hud.open(Path(folder) / "hud" / "hud.db") as hud:
+        short, long = hud.session("short"), hud.session("long")
+        _fill(short, 940)
+        _fill(long, 99_940)
+        for placement in ("system", "anchored"):
+            for session in (short, long):
+                session.frame(used_tokens=90_000, limit_tokens=200_000, budget=1500, placement=placement)
+            on_short, on_long = _composer(short, placement), _composer(long, placement)
+            times: dict[str, list[float]] = {"count": [], "short": [], "long": []}
+            for _ in range(ROUNDS):
+                text = on_long()
+                times["count"].append(_time(lambda text=text: tally(text)))  # type: ignore[misc]
+                times["short"].append(_time(on_short))
+                times["long"].append(_time(on_long))
+            base, a, b = (median(times[name]) for name in ("count", "short", "long"))
+            figures += [
+                Figure(f"{placement}: compose on 100,000 events ÷ count of the same bytes", b / base, 3.0),
+                Figure(f"{placement}: compose on 100,000 events ÷ on 1,000", b / a, 1.2),
+            ]
+    return figures

@@ -1,0 +1,147 @@
+"""The facade: open a log, take a session, call operations, compose frames."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from hudkit.config import Settings
+from hudkit.events.event import Origin
+from hudkit.events.log import EventLog, Finding
+from hudkit.events.payloads import SessionStart
+from hudkit.hud import Counter, Outside
+from hudkit.hud import Session as Recorded
+from hudkit.tools import Answer, call, route
+
+
+class Session(Recorded):
+    """A session with its tools: `call` for programs, `tool` for what a model sent."""
+
+    def call(self, operation: str, args: Mapping[str, Any] | None = None, *, origin: Origin = Origin.AGENT) -> Answer:
+        """Carry out a router operation (`task.set`, `hud_note`, …). Raises `OperationError` with a text that tells
+        how to call it right, or a `StoreError` where it could not be recorded."""
+        return call(self, operation, args or {}, origin=origin)
+
+    def tool(self, router: str, arguments: Mapping[str, Any] | str, *, origin: Origin = Origin.AGENT) -> str:
+        """Answer a model's call of the `hud` or `memory` tool; a mistake is answered, never raised."""
+        return route(self, router, arguments, origin=origin)
+
+    def start(
+        self, *, host: str = "", title: str = "", model: str = "", agent: str = "", directory: str = ""
+    ) -> None:
+        """Tell what a host knows of the session; told again, what is filled wins."""
+        told = SessionStart(
+            host=host, host_session=self.id, title=title, model=model, agent=agent, directory=directory
+        )
+        self.append(told, origin=Origin.HOST)
+
+
+class Hud:
+    """A log of sessions and what is made of it. Use it as a context manager, or `close` it."""
+
+    def __init__(
+        self,
+        log: EventLog,
+        *,
+        clock: Callable[[], int] | None = None,
+        ids: Callable[[], str] | None = None,
+        counter: Counter | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self.log = log
+        self.settings = settings or Settings()
+        self._outside = Outside(clock or _now, ids or _uuid7)
+        self._counter = counter
+        self._sessions: dict[str, Session] = {}
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], **outside: Any) -> Hud:
+        """Open (or make) a SQLite log at `path`. `outside` takes `clock` (Unix ms), `ids` (UUIDv7), `counter` and
+        `settings`. Raises a `StoreError` that names the path and what is wrong with it."""
+        from hudkit.store import open_log
+
+        return cls(open_log(path), **outside)
+
+    @classmethod
+    def in_memory(cls, **outside: Any) -> Hud:
+        """A log that ends with the process."""
+        from hudkit.store.memory import MemoryLog
+
+        return cls(MemoryLog(), **outside)
+
+    def session(self, session_id: str, *, project: str | os.PathLike[str] | None = None, host: str = "") -> Session:
+        """The session with a host's id, in a project; made by its first event.
+
+        Sessions of two projects (by git root or real path, device and inode) or hosts are never the same one. With
+        the id alone, it is the one session that has it, if there is just one.
+        """
+        key = self._key(session_id, project, host)
+        if key not in self._sessions:
+            self._sessions[key] = Session(self.log, key, self._outside, self.counter, self.settings)
+        return self._sessions[key]
+
+    @property
+    def counter(self) -> Counter:
+        """The token counter, loaded when it is first needed."""
+        if self._counter is None:
+            from hudkit.tokens import counter
+
+            self._counter = counter()
+        return self._counter
+
+    def sessions(self) -> tuple[str, ...]:
+        """Ids of the sessions in the log, in order of their first event."""
+        return self.log.sessions()
+
+    def verify(self) -> Iterator[Finding]:
+        """What is wrong with the log: the first bad event of each session. Nothing where all is well."""
+        return self.log.verify()
+
+    def close(self) -> None:
+        """Sync and close the log."""
+        self.log.close()
+
+    def __enter__(self) -> Hud:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _key(self, session_id: str, project: str | os.PathLike[str] | None, host: str) -> str:
+        name = f"{host}/{session_id}" if host else session_id
+        if project is not None:
+            return f"{name}@{project_key(project)}"
+        known = self.log.sessions() if not host else ()
+        if name in known:
+            return name
+        alike = [one for one in known if one.rpartition("@")[0].rpartition("/")[2] == name]
+        return alike[0] if len(alike) == 1 else name
+
+
+def project_key(path: str | os.PathLike[str]) -> str:
+    """Twelve hex digits that stand for a project: its git root or real path, by device and inode where it exists."""
+    real = Path(os.path.realpath(path))
+    root = next((place for place in (real, *real.parents) if (place / ".git").exists()), real)
+    try:
+        found = root.stat()
+        identity = f"{found.st_dev}:{found.st_ino}"
+    except OSError:
+        identity = str(root)
+    return blake2b(identity.encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _uuid7() -> str:
+    import uuid_utils
+
+    return str(uuid_utils.uuid7())

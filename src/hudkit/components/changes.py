@@ -1,0 +1,77 @@
+"""What changed between two states, as the items of a delta."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from hudkit.components.board import SECTIONS
+from hudkit.components.section import Row, Section
+from hudkit.document import Element, h, shorten
+from hudkit.projections.state import HudState
+
+LONGEST = 400
+"""Characters of one line of a delta."""
+
+MOST = 24
+"""Lines of one delta; what is beyond is counted, and the tools show it."""
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """Lines to be told; `pressing` when one of them is not to wait for the start of a turn."""
+
+    lines: tuple[str, ...] = ()
+    pressing: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.lines)
+
+
+def changes(before: HudState, after: HudState) -> Changes:
+    """Lines that bring a reader of `before` to `after`, in the order of the document."""
+    lines: list[str] = []
+    pressing = False
+    for section in SECTIONS:
+        if section.pace == "never":
+            continue
+        old = tuple(getattr(before, name) for name in section.reads)
+        new = tuple(getattr(after, name) for name in section.reads)
+        if all(a is b for a, b in zip(old, new, strict=True)):
+            continue
+        told = list(_compare(section, section.rows(*old), section.rows(*new)))
+        lines += told
+        pressing = pressing or (bool(told) and section.pace == "now")
+    return Changes(tuple(lines), pressing)
+
+
+def _compare(section: Section, before: tuple[Row, ...], after: tuple[Row, ...]) -> Iterator[str]:
+    noun = section.noun
+    old = {row.key: row for row in before}
+    new = {row.key: row for row in after}
+    for row in before:
+        if row.key not in new and not row.closed:
+            yield f"{noun} {section.closing}: {shorten(row.text, 120)}"
+    for row in after:
+        known = old.get(row.key)
+        if known is None:
+            if not row.closed:
+                yield f"{noun}: {row.text}"
+        elif row.closed != known.closed:
+            yield f"{noun} {'done' if row.closed else 'open again'}: {shorten(row.text, 120)}"
+        elif row.text != known.text:
+            yield f"{noun} now: {row.text}" if len(after) == 1 else f"{noun} changed: {_both(known.text, row.text)}"
+    kept = [row.key for row in before if row.key in new]
+    if section.ordered and kept != [row.key for row in after if row.key in old]:
+        yield f"{noun}s in order: " + "; ".join(shorten(row.text, 40) for row in after if not row.closed)
+
+
+def _both(old: str, new: str) -> str:
+    return f"{shorten(old, 80)} → {new}"
+
+
+def block(tag: str, lines: tuple[str, ...]) -> Element:
+    """A delta as a document: its tag, and an item a line."""
+    kept = [shorten(line, LONGEST) for line in lines[:MOST]]
+    more = h.more(hidden=len(lines) - MOST, noun="more", see="snapshot") if len(lines) > MOST else None
+    return h.document[h.text[f"[hud {tag}]"], h.list[[h.item[line] for line in kept], more]]

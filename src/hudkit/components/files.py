@@ -1,0 +1,21 @@
+"""Active files, the last touched last."""
+
+from __future__ import annotations
+
+from hudkit.components.section import Line, Row, Section, View, listed
+from hudkit.document import Density, Element, component
+from hudkit.projections.files import Files as FilesState
+
+
+@component
+def Files(files: FilesState, view: View) -> Element | None:
+    full = view.density is Density.FULL
+    lines = (Line(f.path, f.path, label=f" ({f.status})" if full else "") for f in files.active)
+    return listed("files", "Active Files", lines, view)
+
+
+def rows(files: FilesState) -> tuple[Row, ...]:
+    return tuple(Row(f.path, f"{f.path} ({f.status})") for f in files.active)
+
+
+SECTION = Section("files", "file", ("files",), Files, rows, pace="turn", closing="left")

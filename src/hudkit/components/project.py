@@ -1,0 +1,24 @@
+"""The project's defaults: conventions, notes and key files."""
+
+from __future__ import annotations
+
+from hudkit.components.section import Line, Row, Section, View, listed
+from hudkit.document import Element, component
+from hudkit.projections.project import Project as ProjectState
+
+
+def _lines(project: ProjectState) -> tuple[Line, ...]:
+    parts = (("", project.conventions), ("", project.notes), ("key file: ", project.files))
+    return tuple(Line(f"{lead}{text}", f"{lead}{text}") for lead, texts in parts for text in texts)
+
+
+@component
+def Project(project: ProjectState, view: View) -> Element | None:
+    return listed("project", "Project", _lines(project), view, see="project.get")
+
+
+def rows(project: ProjectState) -> tuple[Row, ...]:
+    return tuple(Row(line.key, line.words) for line in _lines(project))
+
+
+SECTION = Section("project", "project", ("project",), Project, rows)

@@ -1,0 +1,172 @@
+"""What a section is: how it is shown at a density, and which rows a change of it is told by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from hudkit.config import Limits
+from hudkit.document import Density, Element, h, shorten
+from hudkit.events.event import Origin
+
+T = TypeVar("T")
+
+LENGTHS: dict[Density, int] = {Density.FULL: 400, Density.COMPACT: 90, Density.MINIMAL: 60}
+"""Characters of one item that are shown; the tools show all of it."""
+
+PREVIEWS: dict[str, int] = {"decisions": 5, "files": 5, "notes": 3, "steps": 3}
+"""Items that a compact section names (000); sections that are not in the table name three."""
+
+ALWAYS = ("constraints", "blockers")
+"""Lists that are named at the smallest density too; the others are counted there."""
+
+PRIORITIES: dict[str, int] = {
+    "blockers": 90,
+    "constraints": 85,
+    "steps": 80,
+    "decisions": 75,
+    "errors": 70,
+    "compacted": 65,
+    "todos": 60,
+    "notes": 50,
+    "files": 40,
+    "project": 35,
+    "session": 20,
+}
+"""What stays longest under pressure; the task and the preamble have no priority and always stay. Within a section the
+newer item stays longer, and closed items go first. A section that is not in the table has 30."""
+
+
+class View(msgspec.Struct, frozen=True):
+    """How the state is looked at."""
+
+    density: Density = Density.FULL
+    limits: Limits = Limits()
+
+    def limit(self, name: str) -> int:
+        """Items of a section that are shown at most."""
+        most = int(getattr(self.limits, name, 10))
+        return most if self.density is Density.FULL else min(most, PREVIEWS.get(name, 3))
+
+    def cut(self, text: str) -> str:
+        """A text as long as the density allows."""
+        return shorten(text, LENGTHS[self.density])
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One thing that a section says, for telling changes: the same `key` is the same thing."""
+
+    key: str
+    text: str
+    closed: bool = False
+
+
+def untold(*_slices: object) -> tuple[Row, ...]:
+    """The rows of a section whose changes are told by the next base only."""
+    return ()
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A section of the HUD.
+
+    `reads` are the fields of the state that it is made of, in the order of `show`'s arguments. `pace` says when a
+    change is told: `now` in the next call, `turn` with the next one that is told or at the start of a turn, `never`
+    only with the next epoch.
+    """
+
+    name: str
+    noun: str
+    reads: tuple[str, ...]
+    show: Callable[..., Element | None]
+    rows: Callable[..., tuple[Row, ...]]
+    pace: Literal["now", "turn", "never"] = "now"
+    closing: str = "removed"
+    ordered: bool = False
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One item as it is shown: its key, its phrasing, and whether it is closed (done, resolved)."""
+
+    key: str
+    words: str
+    closed: bool = False
+    label: str = ""
+
+
+def label(origin: Origin, derived: bool = False) -> str:
+    """The suffix that tells where an item comes from, where it is not the agent or the user."""
+    if origin is Origin.TOOL:
+        return " [from a tool]"
+    return " (derived)" if derived else ""
+
+
+def in_view(items: Sequence[T], limit: int, closed: Callable[[T], bool]) -> tuple[T, ...]:
+    """At most `limit` items in their order: the newest live ones first, closed ones only where room is left."""
+    if len(items) <= limit:
+        return tuple(items)
+    places = [n for n, item in enumerate(items) if not closed(item)][-limit:]
+    room = limit - len(places)
+    if room:
+        places += [n for n, item in enumerate(items) if closed(item)][-room:]
+    return tuple(items[n] for n in sorted(places))
+
+
+def run_of(items: Sequence[T], limit: int, closed: Callable[[T], bool]) -> tuple[int, tuple[T, ...]]:
+    """At most `limit` items in one run from the first live one (or before it, where room is left), and its place."""
+    first = next((n for n, item in enumerate(items) if not closed(item)), len(items))
+    start = max(0, min(first, len(items) - limit))
+    return start, tuple(items[start : start + limit])
+
+
+def listed(
+    name: str, title: str, lines: Iterable[Line], view: View, *, ordered: bool = False, see: str = ""
+) -> Element | None:
+    """A section of items at the density of `view`: a list under a heading, or one line; `None` where it is empty."""
+    every = tuple(lines)
+    if not every or (view.density is Density.MINIMAL and name not in ALWAYS):
+        return None
+    start, kept = 0, every
+    if len(every) > view.limit(name):
+        if ordered:
+            start, kept = run_of(every, view.limit(name), _is_closed)
+        else:
+            kept = in_view(every, view.limit(name), _is_closed)
+    if view.density is not Density.FULL:
+        return _line(name, f"{title} ({len(every)}): ", kept, len(every) - len(kept), view)
+    rank = PRIORITIES.get(name, 30)
+    more = h.more(hidden=len(every) - len(kept), noun="more" if ordered else "older", see=see or f"{name}.list")
+    items = [_item(line, priority) for line, priority in zip(kept, _ranks(kept, rank, ordered), strict=True)]
+    heading = h.section(title=f"{title} ({len(every)})", level=2, priority=rank, key=name)
+    if ordered:
+        return heading[h.list(ordered=True, start=start + 1)[items], more]
+    return heading[h.list[items, more]]
+
+
+def _is_closed(line: Line) -> bool:
+    return line.closed
+
+
+def _ranks(kept: tuple[Line, ...], rank: int, ordered: bool) -> Iterator[float]:
+    """The newer item stays longer, in a plan the earlier one; closed ones go first."""
+    step = 1 / (len(kept) + 1)
+    for n, line in enumerate(kept):
+        place = (n + 1) * step
+        yield rank + (place - 5 if line.closed else 1 - place if ordered else place)
+
+
+@lru_cache(maxsize=4096)
+def _item(line: Line, priority: float) -> Element:
+    text = shorten(line.words, LENGTHS[Density.FULL])
+    return h.item(key=line.key, priority=priority)[h.strike[text] if line.closed else text, line.label]
+
+
+def _line(name: str, head: str, kept: tuple[Line, ...], hidden: int, view: View) -> Element:
+    parts: list[Any] = []
+    for line in kept:
+        text = view.cut(line.words)
+        parts += ["; " if parts else "", h.strike[text] if line.closed else text, line.label]
+    more = f"; +{hidden}" if hidden else ""
+    return h.text(key=name, priority=PRIORITIES.get(name, 30))[head, parts, more]

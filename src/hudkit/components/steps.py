@@ -1,0 +1,25 @@
+"""Next steps, in their order; done ones are struck and leave the view first."""
+
+from __future__ import annotations
+
+from hudkit.components.section import PRIORITIES, Line, Row, Section, View, listed
+from hudkit.document import Density, Element, component, h
+from hudkit.projections.steps import Steps as StepsState
+
+
+@component
+def Steps(steps: StepsState, view: View) -> Element | None:
+    if view.density is Density.MINIMAL:
+        current = next(iter(steps.open), None)
+        if current is None:
+            return None
+        return h.text(key="steps", priority=PRIORITIES["steps"])["Step: ", view.cut(current.description)]
+    lines = (Line(s.id, s.description, s.completed) for s in steps)
+    return listed("steps", "Next Steps", lines, view, ordered=True)
+
+
+def rows(steps: StepsState) -> tuple[Row, ...]:
+    return tuple(Row(s.id, s.description, s.completed) for s in steps)
+
+
+SECTION = Section("steps", "step", ("steps",), Steps, rows, closing="dropped", ordered=True)

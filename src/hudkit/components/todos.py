@@ -1,0 +1,27 @@
+"""The host's todo list; done ones are struck and leave the view first."""
+
+from __future__ import annotations
+
+from hudkit.components.section import Line, Row, Section, View, listed
+from hudkit.document import Element, component
+from hudkit.events.payloads import TodoItem
+from hudkit.projections.todos import Todos as TodosState
+
+CLOSED = ("completed", "cancelled")
+
+
+def _status(todo: TodoItem) -> str:
+    return "" if todo.status == "pending" or todo.status in CLOSED else f" ({todo.status.replace('_', ' ')})"
+
+
+@component
+def Todos(todos: TodosState, view: View) -> Element | None:
+    lines = (Line(t.content, t.content, t.status in CLOSED, _status(t)) for t in todos.items)
+    return listed("todos", "Todos", lines, view)
+
+
+def rows(todos: TodosState) -> tuple[Row, ...]:
+    return tuple(Row(t.content, t.content + _status(t), t.status in CLOSED) for t in todos.items)
+
+
+SECTION = Section("todos", "todo", ("todos",), Todos, rows, pace="turn")

@@ -1,0 +1,46 @@
+"""One call's fitted document: its layers, its cost, and what it leaves out."""
+
+from __future__ import annotations
+
+import msgspec
+
+from hudkit.document.density import Band, Density
+from hudkit.frames.fit import Omission
+
+
+class Delta(msgspec.Struct, frozen=True):
+    """A block of changes that stays where it was first sent: after the message with this anchor.
+
+    `form` says how a host puts it there: `tool` (at the end of a tool's output) or `user` (a part of a message).
+    """
+
+    id: str
+    anchor: str
+    text: str
+    form: str = "user"
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """What one call carries.
+
+    `base` goes into the system prompt, each of `deltas` to its anchor, `tail` behind the last message; `text` is
+    all of it in order. `tokens` counts `text`. `notice` is filled where the frame could not be recorded.
+    """
+
+    text: str
+    tokens: int
+    base: str
+    deltas: tuple[Delta, ...]
+    tail: str
+    omitted: tuple[Omission, ...]
+    density: Density
+    band: Band
+    budget: int
+    epoch: int
+    tag: str
+    notice: str = ""
+
+
+def join(*layers: str) -> str:
+    """Layers as one text: each ends in a line break, with a blank line between."""
+    return "\n".join(layer for layer in layers if layer)

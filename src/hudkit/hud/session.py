@@ -1,0 +1,258 @@
+"""One session of a log: append facts, read the state at any event, compose frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from hudkit.components import Board
+from hudkit.config import Settings
+from hudkit.document import Density
+from hudkit.errors import ConfigError, HudkitError, SequenceConflict, StoreError
+from hudkit.events.codec import printable
+from hudkit.events.event import Draft, Event, Origin
+from hudkit.events.log import EventLog, Snapshot
+from hudkit.events.payloads import FrameBase, FrameDelta, Payload, Redact
+from hudkit.frames import Frame, Message, place
+from hudkit.hud.compose import Ask, Composed, Desk, compose, rebuilt
+from hudkit.hud.typeset import Counter, Typeset
+from hudkit.projections.state import VERSION, HudState, dump, fold, load
+
+SNAPSHOT_EVERY = 500
+"""A snapshot is saved when a read has folded this many events since the last one."""
+
+PLACEMENTS = ("anchored", "system")
+"""Where a frame goes: in layers that keep the prefix cache, or whole into the system prompt."""
+
+ATTEMPTS = 8
+"""How often an append that depends on the state is tried again when another writer was first."""
+
+
+class Outside(msgspec.Struct, frozen=True):
+    """What comes in from outside: the time (Unix ms) and ids (UUIDv7 as text)."""
+
+    clock: Callable[[], int]
+    ids: Callable[[], str]
+
+
+class Session:
+    """A session's view of the log. Not safe for several threads; several sessions, processes and hosts may write to
+    one log, and each sees what the others wrote."""
+
+    def __init__(
+        self, log: EventLog, session_id: str, outside: Outside, counter: Counter, settings: Settings | None = None
+    ) -> None:
+        if not session_id or len(session_id) > 256 or printable(session_id) != session_id:
+            raise ConfigError(
+                f"session id {session_id[:40]!r} cannot be used", hint="Give 1 to 256 characters of text"
+            )
+        self.id = session_id
+        self.log = log
+        self.settings = settings or Settings()
+        self._desk = Desk(Typeset(counter), Board(), self.settings, self._told)
+        self._known: HudState | None = None
+        self._outside = outside
+        self._state = HudState(session_id=session_id)
+        self._saved = 0
+
+    # -- reading -----------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> HudState:
+        """The state as of now, other writers' events included."""
+        if self._state.seq == 0:
+            self._state = self._restore(None)
+        last = self.log.last_seq(self.id)
+        if last > self._state.seq:
+            self._take(tuple(self.log.read(self.id, after=self._state.seq, upto=last)))
+            if self._state.seq - self._saved >= SNAPSHOT_EVERY:
+                self._save()
+        return self._state
+
+    def state_at(self, seq: int) -> HudState:
+        """The state as of event `seq` (0: before the first). Raises `ConfigError` beyond the last event."""
+        now = self._state
+        if seq == now.seq:
+            return now
+        last = self.log.last_seq(self.id)
+        if not 0 <= seq <= last:
+            raise ConfigError(f"session {self.id!r} has no event {seq}", hint=f"It has events 0 to {last}")
+        start = self._restore(seq)
+        return fold(self.log.read(self.id, after=start.seq, upto=seq), start)
+
+    def events(self, after: int = 0, upto: int | None = None) -> Iterator[Event]:
+        """The session's events with `after < seq <= upto`, in order."""
+        return self.log.read(self.id, after=after, upto=upto)
+
+    # -- writing -----------------------------------------------------------------------------------------------
+
+    def append(
+        self, *payloads: Payload, origin: Origin = Origin.AGENT, turn: int | None = None, expected: int | None = None
+    ) -> tuple[Event, ...]:
+        """Append facts, all or none, durably; they come back as stored.
+
+        Raises a `StoreError`; with `expected`, `SequenceConflict` where another writer was first.
+        """
+        if not payloads:
+            return ()
+        state = self.state
+        turn = state.window.calls if turn is None else turn
+        events = self.log.append(self.id, self.drafts(payloads, origin, turn), expected=expected)
+        if events[0].seq == state.seq + 1:
+            self._take(events)
+        return events
+
+    def decide(
+        self, decision: Callable[[HudState], Sequence[Payload]], *, origin: Origin = Origin.AGENT
+    ) -> tuple[tuple[Event, ...], HudState]:
+        """Append what `decision` makes of the state, and no other writer's event comes between; gives the events
+        and the state that was decided on. `decision` is asked again when another writer was first."""
+        conflict: SequenceConflict | None = None
+        for _ in range(ATTEMPTS):
+            before = self.state
+            payloads = decision(before)
+            if not payloads:
+                return (), before
+            try:
+                return self.append(*payloads, origin=origin, expected=before.seq), before
+            except SequenceConflict as error:
+                conflict = error
+        assert conflict is not None
+        raise conflict
+
+    def drafts(self, payloads: Sequence[Payload], origin: Origin, turn: int) -> tuple[Draft, ...]:
+        """Drafts of payloads, with ids and the time from outside."""
+        now = self._outside.clock()
+        return tuple(Draft(self._outside.ids(), now, turn, origin, payload) for payload in payloads)
+
+    # -- frames ------------------------------------------------------------------------------------------------
+
+    def frame(
+        self,
+        used_tokens: int | None = None,
+        limit_tokens: int | None = None,
+        budget: int | None = None,
+        density: Density | str | None = None,
+        placement: str = "anchored",
+        transcript: Sequence[Message | tuple[str, str] | str] | None = None,
+        model: str = "",
+    ) -> Frame:
+        """The frame of the next call, recorded durably before it is returned.
+
+        `used_tokens` and `limit_tokens` are what the host reports (not given: the last report); `budget` is in
+        tokens (not given: a share of the window); `density` follows the band where it is not given; `placement` is
+        `anchored` or `system`; `transcript` tells which anchors are there and what the last message is.
+
+        Raises `ConfigError` for arguments out of range and `BudgetError` where not even the smallest frame fits. A
+        store that refuses does not stop the call: the frame comes with a `notice`, and shows it.
+        """
+        ask = self._ask(used_tokens, limit_tokens, budget, density, placement, transcript, model)
+        try:
+            return self._record(ask)
+        except StoreError as error:
+            notice = f"state: read-only ({error.code}); changes are not recorded"
+            spoilt = msgspec.structs.replace(ask, notice=notice)
+            frame = compose(self._state, spoilt, self._desk).frame
+            return msgspec.structs.replace(frame, notice=notice)
+
+    def _record(self, ask: Ask) -> Frame:
+        conflict: SequenceConflict | None = None
+        for _ in range(ATTEMPTS):
+            state = self.state
+            composed = compose(state, ask, self._desk)
+            if not composed.record:
+                return composed.frame
+            try:
+                turn = state.window.calls + 1
+                self.append(*composed.record, origin=Origin.SYSTEM, turn=turn, expected=state.seq)
+            except SequenceConflict as error:
+                conflict = error
+                continue
+            if any(isinstance(one, FrameBase | FrameDelta) for one in composed.record):
+                self._known = state  # the next calls compare with it
+            return composed.frame
+        assert conflict is not None
+        raise conflict
+
+    def frame_at(self, seq: int) -> Frame:
+        """The frame at event `seq`: the recorded one, byte for byte, where a call ended there; elsewhere what a call
+        would have got with the arguments of the last one. Raises `ConfigError` beyond the last event."""
+        state = self.state_at(seq)
+        frame = rebuilt(state, self._desk.typeset)
+        return frame if frame is not None else self._would_be(state).frame
+
+    def _would_be(self, state: HudState) -> Composed:
+        call = state.window.call
+        ask = Ask(
+            used_tokens=None,
+            limit_tokens=None,
+            budget=call.budget if call else None,
+            density=Density(call.density) if call and call.density else None,
+            placement=call.placement if call else "anchored",
+            where=place(None),
+            tag="000000",
+        )
+        desk = msgspec.structs.replace(self._desk, board=Board(), state_at=self.state_at)
+        return compose(state, ask, desk)
+
+    def _ask(
+        self,
+        used: int | None,
+        limit: int | None,
+        budget: int | None,
+        density: Density | str | None,
+        placement: str,
+        transcript: Sequence[Message | tuple[str, str] | str] | None,
+        model: str,
+    ) -> Ask:
+        figures: tuple[tuple[str, object, int], ...]
+        figures = (("used_tokens", used, 0), ("limit_tokens", limit, 1), ("budget", budget, 1))
+        for name, number, least in figures:
+            if number is not None and (type(number) is not int or number < least):
+                raise ConfigError(f"{name} is {number!r}", hint=f"Give whole tokens from {least}, or None")
+        if placement not in PLACEMENTS:
+            raise ConfigError(f"placement is {placement!r}", hint=f"It is one of {', '.join(PLACEMENTS)}")
+        try:
+            chosen = None if density is None else Density(density)
+        except ValueError:
+            raise ConfigError(f"density is {density!r}", hint=f"It is one of {', '.join(Density)}") from None
+        return Ask(used, limit, budget, chosen, placement, place(transcript), self._tag(), model)
+
+    def _tag(self) -> str:
+        """Six digits that a tool's output cannot guess: from the random end of a UUIDv7."""
+        return f"{int(self._outside.ids()[-12:], 16) % 1_000_000:06d}"
+
+    def _told(self, seq: int) -> HudState:
+        """A past state that the next calls will ask for again."""
+        if self._known is None or self._known.seq != seq:
+            self._known = self.state_at(seq)
+        return self._known
+
+    def _take(self, events: tuple[Event, ...]) -> None:
+        """Fold new events in; after a redaction, everything is folded again without what was redacted."""
+        if any(isinstance(event.payload, Redact) for event in events):
+            self._known = None
+            self._state = fold(self.log.read(self.id, upto=events[-1].seq))
+        else:
+            self._state = fold(events, self._state)
+
+    # -- snapshots ---------------------------------------------------------------------------------------------
+
+    def _restore(self, upto: int | None) -> HudState:
+        saved = self.log.get_snapshot(self.id, VERSION, upto=upto)
+        if saved is None:
+            return HudState(session_id=self.id)
+        try:
+            state = load(saved.body)
+        except (msgspec.DecodeError, HudkitError):
+            return HudState(session_id=self.id)
+        self._saved = max(self._saved, state.seq)
+        return state
+
+    def _save(self) -> None:
+        self._saved = self._state.seq
+        try:
+            self.log.put_snapshot(Snapshot(self.id, self._state.seq, VERSION, dump(self._state)))
+        except StoreError:
+            return  # a snapshot only saves time

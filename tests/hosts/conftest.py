@@ -1,0 +1,19 @@
+"""The recorded databases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hudkit.replay.recorded import orchard
+
+
+@pytest.fixture(scope="session")
+def orchard_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return orchard(tmp_path_factory.mktemp("orchard"))
+
+
+@pytest.fixture(scope="session")
+def opencode_db() -> Path:
+    return Path(__file__).parent.parent / "fixtures" / "opencode.db"

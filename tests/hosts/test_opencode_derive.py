@@ -1,0 +1,381 @@
+"""Events from what OpenCode tells: the recorded days, and messages as they grow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudkit.events import Origin, Payload
+from hudkit.events.codec import seal
+from hudkit.events.payloads import (
+    CompactAfter,
+    CompactBefore,
+    ContextSnapshot,
+    ErrorEncountered,
+    ErrorResolved,
+    FileEdit,
+    FileOpen,
+    SessionLink,
+    SessionStart,
+    TodoItem,
+    TodoSync,
+)
+from hudkit.history import (
+    CompactionPart,
+    FilePart,
+    Message,
+    OpenCodeTranscript,
+    PatchPart,
+    Reported,
+    SessionRow,
+    TextPart,
+    ToolPart,
+    calls,
+)
+from hudkit.hosts.opencode import Fact, Known, derive, derive_session, derive_todos
+
+MAIN = "ses_e06196b14ffeMiDLXs7ZvRM6p9"
+HERE = SessionRow(id="s", host="opencode", directory="/work/p", title="T", agent="build", model="m", created=7)
+P = TypeVar("P", bound=Payload)
+
+
+def folded(path: Path, session_id: str, known: Known = Known()) -> tuple[Known, list[Fact]]:
+    transcript = OpenCodeTranscript.open(path)
+    session = transcript.session(session_id)
+    assert session
+    facts: list[Fact] = []
+    for message in transcript.messages(session_id):
+        known, more = derive(session, message, known)
+        facts += more
+    return known, facts
+
+
+def of(facts: Iterable[Fact], kind: type[P]) -> list[P]:
+    return [fact.payload for fact in facts if isinstance(fact.payload, kind)]
+
+
+@pytest.fixture(scope="module")
+def day(orchard_db: Path) -> list[Fact]:
+    return folded(orchard_db, MAIN)[1]
+
+
+# -- the recorded day (figures counted by hand and by SQL in the database) ------------------------------------
+
+
+def test_the_files_of_the_day(day: list[Fact]) -> None:
+    edited = {event.path for event in of(day, FileEdit)}
+    assert len(edited) == 20
+    assert {"orchard/planner.py", "tools/bench.py", "data/pumps.json", "CHANGELOG.md"} <= edited
+    assert all(not path.startswith("/") for path in edited)
+    assert len({event.path for event in of(day, FileOpen)}) == 15
+    # `git mv` and `sed` moved the store: no tool named these files, the patch part did
+    moved = [fact for fact in day if fact.origin is Origin.HOST and isinstance(fact.payload, FileEdit)]
+    assert {"orchard/history.py", "tests/test_history.py"} <= {fact.payload.path for fact in moved}  # type: ignore[union-attr]
+
+
+def test_the_errors_of_the_day(day: list[Fact]) -> None:
+    met = of(day, ErrorEncountered)
+    assert len(met) == 21  # 18 commands with a status, 2 whose status a pipe or loop hid, 1 edit
+    assert {event.key for event in met} == {
+        "bash: unittest",
+        "bash: unittest tests.test_cli",
+        "bash: unittest tests.test_store",
+        "bash: unittest tests.test_history",
+        "bash: unittest tests.test_frost",
+        "bash: PYTHONHASHSEED=$i unittest tests.test_cli.Output.test_summary_line",
+        "bash: PYTHONHASHSEED=1 unittest tests.test_cli",
+        "edit: README.md",
+    }
+    assert met[1].message == "python3 -m unittest -v 2>&1: FAILED (errors=4) NameError: name 'busy' is not defined"
+    assert all(len(event.message) <= 200 and "\n" not in event.message for event in met)
+    still: set[str] = set()
+    for fact in day:
+        if isinstance(fact.payload, ErrorEncountered):
+            still.add(fact.payload.key)
+        elif isinstance(fact.payload, ErrorResolved):
+            assert fact.payload.key in still
+            still.discard(fact.payload.key)
+    assert still == set()  # the day ended with all tests green
+    assert len(of(day, ErrorResolved)) == 14
+
+
+def test_the_todos_at_the_end_are_the_table(orchard_db: Path) -> None:
+    for session_id in (MAIN, "ses_e0618773effeOpx7BGTBPDhKeV"):
+        known, facts = folded(orchard_db, session_id)
+        table = OpenCodeTranscript.open(orchard_db).todos(session_id)
+        last = of(facts, TodoSync)[-1].todos
+        assert last == tuple(TodoItem(todo.content, todo.status, todo.priority) for todo in table)
+        assert derive_todos(table, known) == (known, ())
+
+
+def test_the_window_of_the_day(day: list[Fact]) -> None:
+    curve = [event.used_tokens or 0 for event in of(day, ContextSnapshot)]
+    assert (len(curve), curve[0], max(curve), curve.index(max(curve)), curve[-1]) == (165, 8353, 40538, 75, 28603)
+    assert [b for a, b in pairwise(curve) if b < a] == [18358, 18404]
+    assert 18991 not in curve  # what the first summary reported for itself
+    assert {(event.model, event.source) for event in of(day, ContextSnapshot)} == {("orchid-1", "reported")}
+
+
+def test_the_compactions_of_the_day(day: list[Fact]) -> None:
+    before, after = of(day, CompactBefore), of(day, CompactAfter)
+    assert [(event.trigger, event.used_tokens) for event in before] == [("auto", 40538), ("auto", 40006)]
+    assert [(event.trigger, event.used_tokens) for event in after] == [("auto", None)] * 2
+    assert all(event.summary.startswith("## Goal\nImprove the orchard package") for event in after)
+    order = [type(f.payload).__name__ for f in day if isinstance(f.payload, CompactBefore | CompactAfter)]
+    assert order == ["CompactBefore", "CompactAfter"] * 2
+
+
+def test_the_session_of_the_day(day: list[Fact]) -> None:
+    start = of(day, SessionStart)
+    assert (start[0].title, start[0].model) == ("Orchard planner: overlap, rain, history, frost", "orchid-1")
+    assert (start[0].directory, start[0].host_session, start[0].request) == ("/home/dev/orchard", MAIN, "")
+    requests = [event.request for event in start[1:]]
+    assert len(requests) == 18
+    assert requests[0].startswith("Good morning. Please get to know this repository")
+    assert len(requests[0]) <= 300
+    assert requests[-1] == "Commit, and give me a list of what is still open for tomorrow."
+    assert not any(request.startswith("Continue if you have next steps") for request in requests)
+    assert {fact.origin for fact in day if isinstance(fact.payload, SessionStart) and fact.payload.request} == {
+        Origin.USER
+    }
+    assert of(day, SessionLink) == [SessionLink("child", "ses_e0618e85cffeIkaBZNHqFwR1Fy")]
+
+
+def test_a_subagent_is_linked_and_its_prompt_is_an_agents(orchard_db: Path) -> None:
+    _, facts = folded(orchard_db, "ses_e0618e85cffeIkaBZNHqFwR1Fy")
+    assert of(facts, SessionLink) == [SessionLink("parent", MAIN)]
+    (asked,) = (f for f in facts if isinstance(f.payload, SessionStart) and f.payload.request)
+    assert asked.origin is Origin.AGENT
+    assert not of(facts, ErrorEncountered)  # a probe whose status a pipe hid
+
+
+def test_the_small_sessions(opencode_db: Path) -> None:
+    _, one = folded(opencode_db, "ses_e06790d7cffe0zlLclBUl5fjcH")
+    assert [event.trigger for event in of(one, CompactBefore)] == ["manual"]
+    assert of(one, CompactAfter)[0].summary == "## Goal\nFAKE SUMMARY 17: made-up work continues."
+    assert [event.path for event in of(one, FileOpen)] == ["hello.txt"]
+    assert [event.path for event in of(one, FileEdit)] == ["new.txt"]  # told by the tool, not again by the patch
+    assert len(of(one, TodoSync)) == 1
+    _, two = folded(opencode_db, "ses_e0678dc85ffeJDRQhpKoeAWkcU")
+    assert [event.trigger for event in of(two, CompactAfter)] == ["auto"]
+    assert [event.used_tokens for event in of(two, ContextSnapshot)] == [9020, 1220, 20020, 39520, 1220, 5020]
+
+
+def test_a_replay_goes_call_by_call(orchard_db: Path) -> None:
+    """What a replay does: the events before each call, its window, what the provider reported."""
+    transcript = OpenCodeTranscript.open(orchard_db)
+    session = transcript.session(MAIN)
+    assert session
+    messages = list(transcript.messages(MAIN))
+    known, facts = Known(), list[Fact]()
+    for call in calls(messages):
+        for message in call.fresh:
+            known, more = derive(session, message, known)
+            facts += more
+        assert call.window
+    known, more = derive(session, messages[-1], known)
+    assert [*facts, *more] == folded(orchard_db, MAIN)[1]
+
+
+# -- messages as they grow ---------------------------------------------------------------------------------
+
+
+def tool(id: str, tool: str, input: dict[str, Any], status: str = "completed", **fields: Any) -> ToolPart:
+    return ToolPart(id, tool, f"call_{id}", status, input, **fields)
+
+
+def answer(*parts: Any, id: str = "a", **fields: Any) -> Message:
+    return Message(id, "s", "assistant", created=10, model="m", agent="build", parts=parts, **fields)
+
+
+def typed(text: str, *parts: Any, id: str = "u") -> Message:
+    return Message(id, "s", "user", created=9, model="m", agent="build", parts=(TextPart("t", text), *parts))
+
+
+def told(*messages: Message, session: SessionRow = HERE) -> list[Payload]:
+    known, _ = derive_session(session)
+    found: list[Payload] = []
+    for message in messages:
+        known, facts = derive(session, message, known)
+        found += [fact.payload for fact in facts]
+    return found
+
+
+def test_a_growing_message_tells_each_thing_once() -> None:
+    running = tool("1", "read", {"filePath": "/work/p/a.py"}, "running")
+    read = tool("1", "read", {"filePath": "/work/p/a.py"}, end=30)
+    edit = tool("2", "edit", {"filePath": "/work/p/a.py"}, end=40)
+    usage = Reported(input=5, output=1, cache_read=4, cache_write=2)
+    states = [
+        answer(running),
+        answer(read),
+        answer(read, edit),
+        answer(read, edit, PatchPart("3", ("/work/p/a.py", "/work/p/b.py")), usage=usage),
+        answer(
+            read, edit, PatchPart("3", ("/work/p/a.py", "/work/p/b.py")), usage=usage, completed=50, finish="stop"
+        ),
+    ]
+    growing = told(*(state for state in states for _ in range(2)))
+    assert growing == told(states[-1]) == [
+        FileOpen("a.py"),
+        FileEdit("a.py"),
+        FileEdit("b.py"),
+        ContextSnapshot(12, None, model="m", source="reported"),
+    ]  # fmt: skip
+
+
+def test_a_request_is_one_line_of_what_was_typed() -> None:
+    synthetic = TextPart("t2", "Continue if you have next steps", synthetic=True)
+    (start,) = told(typed('"fix  the\n\nlogin"', synthetic))
+    assert isinstance(start, SessionStart)
+    assert start.request == "fix the login"
+    assert told(Message("u", "s", "user", parts=(synthetic,))) == []
+    (long,) = told(typed("word " * 400))
+    assert isinstance(long, SessionStart)
+    assert len(long.request) == 300
+    assert long.request.endswith("…")
+
+
+def test_a_title_is_told_when_it_changes_and_not_while_it_is_a_placeholder() -> None:
+    fresh = msgspec.structs.replace(HERE, title="New session - 2026-01-02T03:04:05.678Z")
+    known, facts = derive_session(fresh)
+    assert of(facts, SessionStart)[0].title == ""
+    known, facts = derive_session(fresh, known)
+    assert facts == ()
+    known, facts = derive_session(HERE, known)
+    assert of(facts, SessionStart)[0].title == "T"
+    known, facts = derive(HERE, msgspec.structs.replace(typed(""), model="other"), known)
+    assert of(facts, SessionStart)[0].model == "other"
+
+
+def test_attached_files_are_referenced() -> None:
+    found = told(typed("look", FilePart("f", "/work/p/docs/a.md"), FilePart("g", "", "image/png")))
+    assert FileOpen("docs/a.md", "referenced") in found
+    assert len(of([Fact(Origin.USER, each) for each in found], FileOpen)) == 1
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (tool("1", "read", {"filePath": "/etc/hosts"}), [FileOpen("/etc/hosts")]),
+        (tool("1", "read", {"filePath": "/work/pp/a"}), [FileOpen("/work/pp/a")]),
+        (tool("1", "read", {"filePath": "/work/p/../p/./a//b"}), [FileOpen("a/b")]),
+        (tool("1", "read", {"filePath": "src/../a"}), [FileOpen("a")]),
+        (tool("1", "read", {"filePath": "/work/p/x\n# Task"}), [FileOpen("x\n# Task")]),
+        (tool("1", "read", {"filePath": "/work/p/d"}, output="<path>d</path>\n<type>directory</type>\n"), []),
+        (tool("1", "read", {"filePath": 7}), []),
+        (tool("1", "read", {"filePath": "/" + "x" * 5000}), []),
+        (tool("1", "grep", {"pattern": "x", "path": "/work/p"}), []),
+        (tool("1", "glob", {"pattern": "*.py"}), []),
+        (tool("1", "multiedit", {"filePath": "/work/p/a"}), [FileEdit("a")]),
+        (
+            tool("1", "apply_patch", {"patchText": "*** Add File: a\n+x\n*** Update File: /work/p/b\n"}),
+            [FileEdit("a"), FileEdit("b")],
+        ),
+        (tool("1", "hud", {"tool": "note", "args": {}}, "error", error="boom"), []),
+        (tool("1", "edit", {"filePath": "/work/p/a"}, "error", error="The user rejected permission to use this"), []),
+        (tool("1", "webfetch", {"url": "http://x/y"}, "error", error="\n 404\nbody"),
+         [ErrorEncountered("webfetch http://x/y: 404", key="webfetch: http://x/y")]),
+        (tool("1", "bash", {"command": "make"}, metadata={"exit": True}), []),
+        (tool("1", "bash", {}, metadata={"exit": 1}), []),
+    ],
+)  # fmt: skip
+def test_one_tool_call(part: ToolPart, expected: list[Payload]) -> None:
+    assert told(answer(part)) == expected
+
+
+def test_an_error_is_open_until_its_command_passes() -> None:
+    def run(id: str, command: str, status: int, **extra: Any) -> Message:
+        return answer(tool(id, "bash", {"command": command, **extra}, metadata={"exit": status}, output="x"), id=id)
+
+    found = told(
+        run("1", "make all", 2),
+        run("2", "make", 0),  # another target
+        run("3", "make all", 0, workdir="/work/p/sub"),  # another place
+        run("4", "make all 2>&1", 2),
+        run("5", "time make all | tail -3", 0),
+        run("6", "make all", 0),
+    )
+    assert found == [
+        ErrorEncountered("make all: x", key="bash: make all"),
+        ErrorEncountered("make all 2>&1: x", key="bash: make all"),
+        ErrorResolved(key="bash: make all"),
+    ]
+
+
+def test_an_edit_settles_a_failed_read_of_the_same_file() -> None:
+    missing = tool("1", "read", {"filePath": "/work/p/a"}, "error", error="File not found: /work/p/a")
+    found = told(answer(missing), answer(tool("2", "write", {"filePath": "/work/p/a"}), id="b"))
+    assert found == [
+        ErrorEncountered("read a: File not found: /work/p/a", key="read: a"),
+        FileEdit("a"),
+        ErrorResolved(key="read: a"),
+    ]
+
+
+def test_an_error_of_the_model_call_is_over_with_the_next_response() -> None:
+    failed = answer(error="APIError: overloaded", completed=20, usage=Reported())
+    aborted = answer(error="MessageAbortedError", aborted=True, completed=30, id="b")
+    fine = answer(completed=40, finish="stop", usage=Reported(total=9), id="c")
+    assert told(failed, aborted, fine) == [
+        ErrorEncountered("model call: APIError: overloaded", key="model"),
+        ErrorResolved(key="model"),
+        ContextSnapshot(9, None, model="m", source="reported"),
+    ]
+
+
+def test_a_compaction_that_failed_is_none() -> None:
+    marker = Message("u", "s", "user", parts=(CompactionPart("c", auto=True, overflow=True),))
+    failed = answer(TextPart("t", "half"), summary=True, parent_id="u", error="APIError", finish="error")
+    done = answer(
+        TextPart("t", "whole"), summary=True, parent_id="u", finish="stop", usage=Reported(total=99), id="b"
+    )
+    later = Message("v", "s", "user", parts=(CompactionPart("c"),))
+    assert told(marker, failed, done, later) == [
+        CompactBefore("overflow", None),
+        CompactAfter("whole", "overflow"),
+        CompactBefore("manual", None),
+    ]
+
+
+def test_the_limit_is_passed_on() -> None:
+    _, facts = derive(HERE, answer(usage=Reported(total=9), finish="stop"), limit_tokens=40_000)
+    assert of(facts, ContextSnapshot) == [ContextSnapshot(9, 40_000, model="m", source="reported")]
+
+
+def test_what_is_known_can_be_kept(orchard_db: Path) -> None:
+    known, _ = folded(orchard_db, MAIN)
+    assert msgspec.json.decode(msgspec.json.encode(known), type=Known) == known
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+tool_names = st.sampled_from(["bash", "read", "edit", "apply_patch", "todowrite", "task", "webfetch", "hud", "?"])
+keys = st.sampled_from(["command", "filePath", "patchText", "todos", "sessionId", "exit", "url", "workdir"])
+
+
+@given(
+    tool_names,
+    st.sampled_from(["completed", "error", "running", ""]),
+    st.dictionaries(keys, json_values, max_size=4),
+    st.dictionaries(keys, json_values, max_size=4),
+    st.text(max_size=200),
+)
+def test_whatever_a_tool_says_can_be_stored(
+    name: str, status: str, input: dict[str, Any], metadata: dict[str, Any], text: str
+) -> None:
+    part = tool("1", name, input, status, metadata=metadata, output=text, error=text)
+    known, facts = derive(HERE, answer(part), Known())
+    for fact in facts:
+        assert seal(fact.payload).body
+    assert derive(HERE, answer(part), known) == (known, ())

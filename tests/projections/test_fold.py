@@ -1,0 +1,75 @@
+"""Contract 1 at the level of the fold: snapshot and tail give the state at every sequence number."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudkit.errors import StoreDamaged
+from hudkit.events import PAYLOADS, Event, Origin, type_of
+from hudkit.events.codec import seal
+from hudkit.events.payloads import NoteAdd, Payload
+from hudkit.projections import SECTIONS, HudState, apply, dump, fold, load
+from hudkit.projections.state import _TABLE
+from strategies import payloads
+
+
+def events_of(told: list[Payload], session: str = "s") -> list[Event]:
+    """Events as a log would give them back (sealed)."""
+    return [
+        Event(f"id{n}", n, session, n // 3, 1000 * n, type_of(payload), 1, list(Origin)[n % 5], seal(payload).payload)
+        for n, payload in enumerate(told, 1)
+    ]
+
+
+@given(st.lists(payloads, max_size=40), st.data())
+def test_snapshot_and_tail_give_the_state_at_every_seq(told: list[Payload], data: st.DataObject) -> None:
+    events = events_of(told)
+    cut = data.draw(st.integers(0, len(events)))
+    states = [HudState()]
+    for event in events:
+        states.append(apply(states[-1], event))
+    assert fold(events) == states[-1]
+    restored = load(dump(states[cut]))
+    assert restored == states[cut]
+    assert fold(events[cut:], restored) == states[-1]
+
+
+@given(st.lists(payloads, max_size=30))
+def test_ids_are_never_given_twice_and_texts_stand_once(told: list[Payload]) -> None:
+    given_ids: dict[str, str] = {}
+    state = HudState()
+    for event in events_of(told):
+        state = apply(state, event)
+        for name in ("constraints", "decisions", "notes", "steps", "blockers", "errors"):
+            items = getattr(state, name).items
+            assert len({item.id for item in items}) == len(items), name
+            for item in items:
+                assert item.id.strip()
+        for note in state.decisions:
+            known = given_ids.setdefault(note.id, note.summary)
+            assert known == note.summary, "a decision's text never changes under its id"
+
+
+def test_a_gap_is_refused() -> None:
+    first, second, third = events_of([NoteAdd("a"), NoteAdd("b"), NoteAdd("c")])
+    with pytest.raises(StoreDamaged, match="event 3 of session 's' does not follow 1"):
+        fold([first, third])
+    assert len(fold([first, second, third]).notes) == 3
+
+
+def test_every_concern_has_a_reducer_and_every_state_type_is_folded() -> None:
+    folded = {name for rows in _TABLE.values() for name, _ in rows}
+    assert folded == set(SECTIONS)
+    only_recorded = {"compact.before", "event.undo", "redact"}  # facts that change no state by themselves
+    assert set(PAYLOADS) - set(_TABLE) == only_recorded
+
+
+def test_an_unknown_type_is_passed_over_and_counted() -> None:
+    from hudkit.events import Unknown
+
+    known = events_of([NoteAdd("a")])[0]
+    strange = Event("id2", 2, "s", 0, 1, "moon.phase", 7, Origin.HOST, Unknown("moon.phase", 7, b'{"x":1}'))
+    state = fold([known, strange])
+    assert state.seq == 2 and state.notes == fold([known]).notes

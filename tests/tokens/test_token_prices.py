@@ -1,0 +1,85 @@
+"""Prices: from the catalogue where it is installed, else from the bundled table; never guessed."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from hudkit.caching import CallCost, cost
+from hudkit.errors import ConfigError
+from hudkit.tokens import catalogue, prices_of
+from hudkit.tokens.prices import BUNDLED
+
+
+@pytest.fixture
+def bare(monkeypatch):
+    """As if genai-prices were not installed."""
+    monkeypatch.setitem(sys.modules, "genai_prices.data_snapshot", None)
+    catalogue._snapshot.cache_clear()
+    yield
+    catalogue._snapshot.cache_clear()
+
+
+@pytest.fixture
+def listed():
+    pytest.importorskip("genai_prices")
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("claude-sonnet-4-5", "claude-sonnet-4-5"),
+        ("anthropic/claude-sonnet-4-5", "claude-sonnet-4-5"),
+        ("Claude-Sonnet-4-5-20250929", "claude-sonnet-4-5"),
+        ("gpt-4o-2024-08-06", "gpt-4o"),
+        ("gpt-4o-mini", "gpt-4o-mini"),
+        ("openrouter/openai/gpt-5", "gpt-5"),
+    ],
+)
+def test_bundled_names(bare, model, name):
+    found = prices_of(model)
+    assert (found.model, found.input, found.cached_read, found.cache_write, found.output) == (name, *BUNDLED[name])
+    assert "2026-11-21" in found.source
+
+
+@pytest.mark.parametrize("model", ["gpt-5.1", "gpt-4o-audio-preview", "claude-sonnet-4-5-1", "acme-7", ""])
+def test_bundled_prices_are_not_guessed(bare, model):
+    with pytest.raises(ConfigError, match="no token prices") as caught:
+        prices_of(model)
+    assert "hudkit[prices]" in caught.value.hint
+
+
+def test_near_matches_are_named(bare):
+    with pytest.raises(ConfigError, match=r"near matches: .*claude-sonnet-4-5"):
+        prices_of("claude-sonet-4-5")
+
+
+@pytest.mark.parametrize("model", sorted(BUNDLED))
+def test_the_table_agrees_with_the_catalogue(listed, model):
+    """As of the day on which the table was read."""
+    found = prices_of(model, at=1_795_219_200_000)
+    assert (found.input, found.cached_read, found.cache_write, found.output) == BUNDLED[model]
+    assert found.source.startswith("genai-prices ")
+
+
+def test_prices_change_with_time(listed):
+    assert prices_of("o3", at=1_735_689_600_000).input > prices_of("o3", at=1_764_547_200_000).input
+
+
+def test_sellers_in_front_of_the_name(listed):
+    assert prices_of("anthropic/claude-sonnet-4-20250514").input == 3.0
+
+
+def test_unknown_in_the_catalogue(listed):
+    with pytest.raises(ConfigError, match=r"'gpt-4oo'.*near matches: .*gpt-4o"):
+        prices_of("gpt-4oo")
+
+
+def test_models_without_a_token_price_are_refused(listed):
+    with pytest.raises(ConfigError):
+        prices_of("whisper-1")
+
+
+def test_prices_fit_the_cost_model(bare):
+    assert cost([CallCost(1_000_000, 0, 0)], prices_of("claude-sonnet-4-5")) == pytest.approx(0.3)

@@ -1,0 +1,146 @@
+"""The window of a model, and the arithmetic of the overflow (A1, A2)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hudkit.errors import ConfigError
+from hudkit.tokens import OverflowRule, Window, catalogue, is_overflow, usable_of, window_of
+from hudkit.tokens.families import FAMILIES, family_of
+
+UNKNOWN = "acme-7-large"
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "limit", "source"),
+    [
+        ("claude-sonnet-4-5", {"host": 1_000_000, "user": 50_000}, 1_000_000, "host"),
+        ("claude-sonnet-4-5", {"user": 50_000}, 200_000, "table"),
+        (UNKNOWN, {"host": 64_000, "user": 50_000}, 64_000, "host"),
+        (UNKNOWN, {"user": 50_000}, 50_000, "user"),
+        (UNKNOWN, {}, 200_000, "assumed"),
+        ("", {}, 200_000, "assumed"),
+        (UNKNOWN, {"host": 0, "user": 50_000}, 50_000, "user"),
+        (UNKNOWN, {"host": -1}, 200_000, "assumed"),
+    ],
+)
+def test_who_is_believed(model, given, limit, source):
+    found = window_of(model, **given)
+    assert (found.limit_tokens, found.source) == (limit, source)
+
+
+@pytest.mark.parametrize("user", [0, -5])
+def test_a_window_without_tokens_is_refused(user):
+    with pytest.raises(ConfigError, match=f"{user} tokens"):
+        window_of(UNKNOWN, user=user)
+    with pytest.raises(ConfigError):
+        Window(user, None, None, "user")
+
+
+def test_output_and_input_limits():
+    assert window_of("gpt-5") == Window(400_000, 128_000, 272_000, "table")
+    assert window_of("gpt-5", host=400_000) == Window(400_000, 128_000, 272_000, "host")
+    assert window_of("gpt-5", host=40_000) == Window(40_000, None, None, "host"), "another model in fact"
+    assert window_of("m", host=40_000, host_output=4_000, host_input=0) == Window(40_000, 4_000, None, "host")
+
+
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("claude-sonnet-4-5", "claude-sonnet-4-5"),
+        ("anthropic/claude-sonnet-4.5", "claude-sonnet-4-5"),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"),
+        ("anthropic/claude-sonnet-4-20250514", "claude-sonnet-4"),
+        ("claude-3-5-sonnet-latest", "claude-3-5-sonnet"),
+        ("openrouter/openai/GPT-5.1-codex", "gpt-5.1"),
+        ("gpt-4-0613", "gpt-4"),
+        ("gpt-4o-mini-2024-07-18", "gpt-4o"),
+        ("gpt-4.1-nano", "gpt-4.1"),
+        ("o3-mini", "o3"),
+        ("models/gemini-2.5-pro-preview-05-06", "gemini-2.5-pro"),
+        ("claude-sonnet-4-9", None),
+        ("gpt-5.9", None),
+        ("gpt-45", None),
+        ("my-claude", None),
+        ("", None),
+    ],
+)
+def test_families(model, family):
+    row = family_of(model)
+    assert (row[0] if row else None) == family
+
+
+@pytest.mark.parametrize("row", FAMILIES, ids=lambda row: row[0])
+def test_the_table_is_consistent(row):
+    name, window, output, inputs = row
+    assert family_of(name) == row
+    assert window >= (inputs or 0) + (output or 0) or inputs is None
+    assert output is None or output <= window
+
+
+def test_the_table_agrees_with_the_catalogue():
+    pytest.importorskip("genai_prices")
+    off = {
+        name: (window, listed)
+        for name, window, _, _ in FAMILIES
+        if (listed := catalogue.window(name)) and abs(window - listed) > 0.1 * listed
+    }
+    assert off == {}
+
+
+def test_the_catalogue_is_asked_only_on_request():
+    pytest.importorskip("genai_prices")
+    assert window_of("deepseek-chat") == Window(200_000, None, None, "assumed")
+    assert window_of("deepseek-chat", use_catalogue=True) == Window(64_000, None, None, "table")
+    assert window_of(UNKNOWN, user=50_000, use_catalogue=True).source == "user"
+
+
+@pytest.mark.parametrize(
+    ("window", "rule", "usable"),
+    [
+        (Window(40_000, 4_000, None, "host"), OverflowRule(), 36_000),  # seen in OpenCode
+        (Window(200_000, 64_000, None, "table"), OverflowRule(), 136_000),
+        (Window(200_000, 64_000, None, "table"), OverflowRule(output_cap=32_000), 168_000),
+        (Window(400_000, 128_000, 272_000, "table"), OverflowRule(), 252_000),
+        (Window(400_000, 8_000, 272_000, "table"), OverflowRule(), 264_000),
+        (Window(400_000, 8_000, 272_000, "table"), OverflowRule(reserved=50_000), 222_000),
+        (Window(400_000, 8_000, 272_000, "table"), OverflowRule(reserved=0), 272_000),
+        (Window(200_000, None, None, "assumed"), OverflowRule(), 180_000),
+        (Window(8_000, None, None, "user"), OverflowRule(), 7_200),
+        (Window(8_000, 8_000, None, "table"), OverflowRule(), 0),
+        (Window(8_000, 9_000, None, "table"), OverflowRule(), 0),
+        (Window(200_000, 64_000, None, "table"), OverflowRule(automatic=False), None),
+    ],
+)
+def test_usable(window, rule, usable):
+    assert usable_of(window, rule) == usable
+    if usable is None:
+        assert not is_overflow(10**9, window, rule)
+    else:
+        assert is_overflow(usable, window, rule)
+        assert not is_overflow(usable - 1, window, rule)
+
+
+def test_unknown_usage_is_no_overflow():
+    assert not is_overflow(None, Window(8_000, 8_000, None, "table"))
+
+
+@pytest.mark.parametrize("settings_", [{"reserved": -1}, {"output_cap": -1}])
+def test_negative_settings_are_refused(settings_):
+    with pytest.raises(ConfigError, match="-1 tokens"):
+        OverflowRule(**settings_)
+
+
+@given(
+    limit=st.integers(1, 2_000_000),
+    output=st.none() | st.integers(1, 2_000_000),
+    inputs=st.none() | st.integers(1, 2_000_000),
+    reserved=st.none() | st.integers(0, 100_000),
+)
+@settings(deadline=None)
+def test_usable_lies_within_the_window(limit, output, inputs, reserved):
+    window = Window(limit, output, inputs, "host")
+    usable = usable_of(window, OverflowRule(reserved=reserved))
+    assert 0 <= usable <= max(limit, inputs or 0)
