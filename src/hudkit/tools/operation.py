@@ -1,0 +1,196 @@
+"""What an operation is, and the tables that its definition fills: one definition serves the call, help and docs.
+
+A module of operations is `hudkit.tools.<section>`; `table` imports those that exist. It says what it offers with
+`@operation` and `@reading`, which spellings of 000 it understands with `@alias`, and how its section reads with
+`@section`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from hudkit.events.event import Origin
+from hudkit.hud import Session
+from hudkit.projections.state import HudState
+
+MOST_BYTES = 4096
+"""UTF-8 bytes of one text; a longer one is refused, never cut (abuse case E5)."""
+
+MOST_VALUES = 200
+"""Texts of one list argument."""
+
+Text = Annotated[str, Meta(min_length=1, max_length=MOST_BYTES, pattern=r"\S")]
+"""A text that says something."""
+
+Loose = Annotated[str, Meta(max_length=MOST_BYTES)]
+"""A text that may be empty."""
+
+Short = Annotated[str, Meta(max_length=64)]
+"""A name of ours."""
+
+Texts = Annotated[tuple[Text, ...], Meta(max_length=MOST_VALUES)]
+
+
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Root of the argument structs; a field's `Meta` is its validation, its help and its schema."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What an operation answers: `text` for the agent (short markdown), `data` the same facts as plain values."""
+
+    text: str
+    data: dict[str, Any] = {}
+
+
+A = TypeVar("A", bound=Arguments)
+Run = Callable[[Session, A, Origin], Answer]
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """`example` are arguments that are right; `summary` is a sentence, `more` what else there is to say."""
+
+    name: str
+    arguments: type[Arguments]
+    run: Run[Any]
+    writes: bool
+    example: Mapping[str, Any]
+    summary: str
+    more: str = ""
+
+
+class Call(msgspec.Struct, frozen=True):
+    """An operation by name, with its arguments."""
+
+    operation: str
+    arguments: Arguments
+
+
+class Alias(msgspec.Struct, frozen=True):
+    """Another spelling: its own arguments, and `to`, which says what call of an operation they are."""
+
+    name: str
+    arguments: type[Arguments]
+    to: Callable[[Any], Call]
+    writes: bool
+    example: Mapping[str, Any]
+    summary: str
+    more: str = ""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One line about one item: `label` names it (its id), `text` is data, `tags` are our words about it.
+
+    `item` is what the row is about; `seq` is the event that last changed it.
+    """
+
+    label: str
+    text: str
+    tags: tuple[str, ...] = ()
+    item: msgspec.Struct | None = None
+    seq: int = 0
+
+    @property
+    def id(self) -> str:
+        """By what an agent can name the item."""
+        return str(getattr(self.item, "id", self.label))
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The item as plain values."""
+        return {"text": self.text, "kind": self.label} if self.item is None else plain(self.item)
+
+
+class Section(msgspec.Struct, frozen=True):
+    """How a section reads. `also` are its other spellings, `replaces` what `update` takes for it (nothing, one text
+    or a list of texts), `clears` whether `clear` empties it; an `ordered` one is shown from the first row on, the
+    others up to the newest."""
+
+    name: str
+    title: str
+    rows: Callable[[HudState], tuple[Row, ...]]
+    also: tuple[str, ...] = ()
+    replaces: Literal["", "text", "texts"] = ""
+    clears: bool = False
+    ordered: bool = False
+
+
+OPERATIONS: dict[str, Operation] = {}
+ALIASES: dict[str, Alias] = {}
+SHOWN: dict[str, Section] = {}
+
+
+def operation(name: str, arguments: type[A], *, example: Mapping[str, Any]) -> Callable[[Run[A]], Run[A]]:
+    """Register a function as an operation that writes; the first paragraph of its docstring is its summary."""
+
+    def register(run: Run[A]) -> Run[A]:
+        OPERATIONS[name] = Operation(name, arguments, run, True, example, *_doc(run))
+        return run
+
+    return register
+
+
+def reading(
+    name: str, arguments: type[A], *, example: Mapping[str, Any] | None = None
+) -> Callable[[Callable[[Session, A], Answer]], Callable[[Session, A], Answer]]:
+    """Register a function as an operation that only reads (who asks makes no difference then)."""
+
+    def register(read: Callable[[Session, A], Answer]) -> Callable[[Session, A], Answer]:
+        def run(session: Session, args: A, _: Origin) -> Answer:
+            return read(session, args)
+
+        OPERATIONS[name] = Operation(name, arguments, run, False, example or {}, *_doc(read))
+        return read
+
+    return register
+
+
+def alias(
+    name: str, arguments: type[A], *, writes: bool = False, example: Mapping[str, Any] | None = None
+) -> Callable[[Callable[[A], Call]], Callable[[A], Call]]:
+    """Register a pure function from another spelling's arguments to a call of an operation."""
+
+    def register(to: Callable[[A], Call]) -> Callable[[A], Call]:
+        ALIASES[name] = Alias(name, arguments, to, writes, example or {}, *_doc(to))
+        return to
+
+    return register
+
+
+def section(
+    name: str,
+    title: str,
+    *,
+    also: tuple[str, ...] = (),
+    replaces: Literal["", "text", "texts"] = "",
+    clears: bool = False,
+    ordered: bool = False,
+) -> Callable[[Callable[[HudState], tuple[Row, ...]]], Callable[[HudState], tuple[Row, ...]]]:
+    """Register a function from the state to the rows of a section."""
+
+    def register(rows: Callable[[HudState], tuple[Row, ...]]) -> Callable[[HudState], tuple[Row, ...]]:
+        SHOWN[name] = Section(name, title, rows, also, replaces, clears, ordered)
+        return rows
+
+    return register
+
+
+def spelled(name: str) -> Operation | Alias | None:
+    """The operation or the alias of this name."""
+    return OPERATIONS.get(name) or ALIASES.get(name)
+
+
+def plain(value: msgspec.Struct) -> dict[str, Any]:
+    """A struct as plain values, defaults included."""
+    return {
+        name: plain(held) if isinstance(held, msgspec.Struct) else msgspec.to_builtins(held)
+        for name, held in msgspec.structs.asdict(value).items()
+    }
+
+
+def _doc(function: Callable[..., Any]) -> tuple[str, str]:
+    paragraphs = [" ".join(part.split()) for part in (function.__doc__ or "").strip().split("\n\n")]
+    return paragraphs[0], " ".join(paragraphs[1:])

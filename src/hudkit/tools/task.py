@@ -1,0 +1,77 @@
+"""Operations on the current task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+from msgspec import Meta
+
+from hudkit.events.event import Origin
+from hudkit.events.payloads import Payload, TaskClear, TaskSet, TaskUpdate
+from hudkit.hud import Session
+from hudkit.projections.items import Mark
+from hudkit.projections.state import HudState
+from hudkit.tools.lines import lines, stored, told_by
+from hudkit.tools.operation import Answer, Arguments, Row, Text, operation, plain, reading, section
+from hudkit.tools.record import record
+
+
+class Nothing(Arguments, frozen=True):
+    pass
+
+
+class Described(Arguments, frozen=True):
+    description: Annotated[Text, Meta(description="What is being worked on.")]
+
+
+@section("task", "Task", also=("currentTask",), replaces="text", clears=True)
+def rows(state: HudState) -> tuple[Row, ...]:
+    task = state.task
+    if not task:
+        return ()
+    return (Row("task", task.description, told_by(Mark(origin=task.origin)), task, task.seq),)
+
+
+@reading("task.get", Nothing)
+def get(session: Session, _: Nothing) -> Answer:
+    """Read the current task in full."""
+    state = session.state
+    if not state.task:
+        return Answer("No task is set.", {"task": None})
+    return Answer(lines(rows(state)), {"task": plain(state.task)})
+
+
+@operation("task.set", Described, example={"description": "Implement the auth middleware"})
+def set_(session: Session, args: Described, origin: Origin) -> Answer:
+    """Set the current task; it replaces the one before."""
+    return _told(session, args, origin, lambda _: TaskSet(args.description))
+
+
+@operation("task.update", Described, example={"description": "Implement the auth middleware, tests left"})
+def update(session: Session, args: Described, origin: Origin) -> Answer:
+    """Describe the current task better. Where none is set, this sets it."""
+    return _told(
+        session,
+        args,
+        origin,
+        lambda state: TaskUpdate(args.description) if state.task else TaskSet(args.description),
+    )
+
+
+@operation("task.clear", Nothing, example={})
+def clear(session: Session, _: Nothing, origin: Origin) -> Answer:
+    """Say that there is no task now."""
+    change = record(session, origin, lambda _: (TaskClear(),))
+    return Answer("Cleared the task." if change else "No task was set.", {"id": "task", "recorded": bool(change)})
+
+
+def _told(session: Session, args: Described, origin: Origin, payload: Callable[[HudState], Payload]) -> Answer:
+    def decide(state: HudState) -> Sequence[Payload]:
+        return () if state.task.description == stored(args.description) else (payload(state),)
+
+    change = record(session, origin, decide)
+    if not change:
+        return Answer("The task is so already.", {"id": "task", "recorded": False})
+    text = "Updated the task." if change.before.task else "Set the task."
+    return Answer(text + change.note, {"id": "task", "recorded": True})

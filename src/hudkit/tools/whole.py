@@ -1,0 +1,158 @@
+"""Operations on the whole state: read it, replace or clear a section, and 000's names for that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import Annotated
+
+from msgspec import Meta
+
+from hudkit.errors import OperationError
+from hudkit.events.event import Origin
+from hudkit.events.payloads import Payload, SectionClear, SectionReplace
+from hudkit.hud import Session
+from hudkit.projections.state import SECTIONS, HudState
+from hudkit.tools.lines import called, echo, listing
+from hudkit.tools.operation import (
+    SHOWN,
+    Answer,
+    Arguments,
+    Call,
+    Loose,
+    Section,
+    Short,
+    Texts,
+    alias,
+    operation,
+    reading,
+)
+from hudkit.tools.record import peek, record
+
+
+class OneOrAll(Arguments, frozen=True):
+    section: Annotated[Short | None, Meta(description="A section; without it, all.")] = None
+
+
+class Replaced(Arguments, frozen=True):
+    section: Annotated[Short, Meta(description="A section, in either spelling (notes, keyDecisions).")]
+    value: Annotated[
+        Loose | Texts | None,
+        Meta(description="A text for the task, a list of texts for the others; null or an empty one clears."),
+    ]
+
+
+def sections() -> tuple[Section, ...]:
+    """The sections that can be read, in the order of the document."""
+    return tuple(SHOWN[name] for name in SECTIONS if name in SHOWN)
+
+
+def named_section(name: str, verb: str = "read", may: Callable[[Section], object] = lambda _: True) -> Section:
+    """The section of this name in either spelling. Raises `OperationError` with those that can be meant."""
+    folded = name.strip().casefold()
+    spellings = {
+        spelling.casefold(): (spelling, section)
+        for section in sections()
+        for spelling in (section.name, *section.also)
+    }
+    if folded in spellings and may(spellings[folded][1]):
+        return spellings[folded][1]
+    able = {key: spelling for key, (spelling, section) in spellings.items() if may(section)}
+    near = get_close_matches(folded, able, 1)
+    mend = {"wrong": name, "right": able[near[0]]} if near else {}
+    problem = f"cannot be {verb}" if folded in spellings else "is not a section"
+    names = ", ".join(section.name for section in sections() if may(section))
+    raise OperationError(f"{echo(name, 40)} {problem}", hint=f"Sections: {names}.", **mend)
+
+
+@reading("snapshot", OneOrAll)
+def snapshot(session: Session, args: OneOrAll) -> Answer:
+    """Read the full state with all ids, also what the view leaves out; or one section of it."""
+    state = session.state
+    chosen = sections() if args.section is None else (named_section(args.section),)
+    parts, data = [f"# State at event {state.seq}"], {}
+    for section in chosen:
+        rows = section.rows(state)
+        data[section.name] = [row.data for row in rows]
+        if rows or args.section is not None:
+            head, _, body = listing(section, rows).text.partition("\n")
+            parts.append(f"## {head}" + (f"\n\n{body}" if body else ""))
+    if len(parts) == 1:
+        parts.append("Nothing is recorded yet.")
+    return Answer("\n\n".join(parts), {"seq": state.seq, "sections": data})
+
+
+@operation("update", Replaced, example={"section": "notes", "value": ["Refresh tokens live 7 days"]})
+def update(session: Session, args: Replaced, origin: Origin) -> Answer:
+    """Replace a section whole: the task by a text, the others by a list of texts; null clears it.
+
+    An item whose text stays keeps its id.
+    """
+    section = named_section(args.section, "replaced", lambda section: section.replaces)
+    if not args.value:
+        return _emptied(session, origin, section)
+    if isinstance(args.value, str):
+        values: tuple[str, ...] = (args.value,)
+        if section.replaces == "texts":
+            raise OperationError(
+                f'"value" of {section.name} must be a list of texts, not a text',
+                wrong=args.value,
+                right=[args.value],
+            )
+        if not args.value.strip():
+            raise OperationError('"value" is empty', hint="null clears the section.")
+    else:
+        values = args.value
+        if section.replaces == "text":
+            raise OperationError(
+                f'"value" of {section.name} must be a text, not a list', wrong=list(values), right=values[0]
+            )
+
+    def decide(state: HudState) -> Sequence[Payload]:
+        payload = SectionReplace(section.name, values)
+        same = _texts(section, state) == _texts(section, peek(state, payload))
+        return () if same else (payload,)
+
+    change = record(session, origin, decide)
+    rows = section.rows(change.after)
+    ids = [row.id for row in rows]
+    told = ", ".join(called(id) for id in ids[:20]) + (f" and {len(ids) - 20} more" if len(ids) > 20 else "")
+    text = f"{'Replaced' if change else 'No change in'} {section.name}: {told}."
+    return Answer(text + change.note, {"section": section.name, "ids": ids, "recorded": bool(change)})
+
+
+@operation("clear", OneOrAll, example={"section": "notes"})
+def clear(session: Session, args: OneOrAll, origin: Origin) -> Answer:
+    """Clear a section; without one, all that you maintain. The log keeps everything."""
+    if args.section is None:
+        return _emptied(session, origin, None)
+    return _emptied(session, origin, named_section(args.section, "cleared", lambda section: section.clears))
+
+
+def _emptied(session: Session, origin: Origin, section: Section | None) -> Answer:
+    name = section.name if section else ""
+    change = record(session, origin, lambda _: (SectionClear(name),))
+    text = f"Cleared {name or 'all sections'}." if change else f"{name or 'Everything'} is empty already."
+    return Answer(text, {"section": name or None, "recorded": bool(change)})
+
+
+def _texts(section: Section, state: HudState) -> list[str]:
+    return [row.text for row in section.rows(state)]
+
+
+@alias("hud", OneOrAll)
+def hud(args: OneOrAll) -> Call:
+    """Read the full state, or one section of it."""
+    return Call("snapshot", args)
+
+
+@alias("hud_update", Replaced, writes=True, example={"section": "currentTask", "value": "Implement auth"})
+def hud_update(args: Replaced) -> Call:
+    """Replace a section whole; null clears it."""
+    return Call("update", args)
+
+
+@alias("hud_clear", OneOrAll, writes=True, example={"section": "notes"})
+def hud_clear(args: OneOrAll) -> Call:
+    """Clear a section, or all that you maintain."""
+    return Call("clear", args)

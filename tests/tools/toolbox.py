@@ -1,0 +1,39 @@
+"""What the tests of the tools share: a session on a log in memory, and calls on it."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from hudkit.events import Origin
+from hudkit.hud import Outside, Session
+from hudkit.store.memory import MemoryLog
+from hudkit.tools import Answer, call
+
+
+class Letters:
+    """Counts characters: the tools never ask, a session needs one."""
+
+    name = "letters"
+
+    def count(self, text: str) -> int:
+        return len(text)
+
+
+def fresh(log: MemoryLog | None = None, id: str = "ses_1") -> Session:
+    """A session with time and ids that count up."""
+    ticks = itertools.count(1)
+    outside = Outside(
+        lambda: 1_795_000_000_000 + next(ticks) * 1000, lambda: f"01a00000-0000-7000-8000-{next(ticks):012x}"
+    )
+    return Session(MemoryLog() if log is None else log, id, outside, Letters())
+
+
+def did(session: Session, name: str, origin: Origin = Origin.AGENT, /, **args: Any) -> Answer:
+    """Call an operation with keyword arguments."""
+    return call(session, name, args, origin=origin)
+
+
+def types(session: Session, after: int = 0) -> list[str]:
+    """The types of the stored events."""
+    return [event.type for event in session.events(after)]
