@@ -33,7 +33,7 @@ check: $(READY)  ## lint, types, architecture and the fast tests, in seconds
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --config importlinter.ini
+	@$(BIN)/lint-imports --no-cache --config importlinter.ini
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
 bench: $(READY)  ## benchmarks with their baselines, as ratios
