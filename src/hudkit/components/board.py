@@ -61,7 +61,7 @@ def _live(section: Any) -> Any:
     return section
 
 
-_READS: dict[str, Callable[[HudState], Any]] = {section.name: attrgetter(*section.reads) for section in SECTIONS}
+READS: dict[str, Callable[[HudState], Any]] = {section.name: attrgetter(*section.reads) for section in SECTIONS}
 
 
 class Board:
@@ -72,9 +72,9 @@ class Board:
 
     def section(self, section: Section, state: HudState, view: View) -> Element | None:
         """One section, or `None` where it has nothing to say."""
-        read = _READS[section.name](state)
+        read = READS[section.name](state)
         last = self._last.get(section.name)
-        if last is not None and last[1] == view and _same(last[0], read):
+        if last is not None and last[1] == view and same(last[0], read):
             return last[2]
         shown = section.show(*read, view) if len(section.reads) > 1 else section.show(read, view)
         element = shown if shown is None or shown.tag != "fragment" or shown.children else None
@@ -90,7 +90,7 @@ class Board:
         return Element("document", (), tuple(part for part in parts if part is not None and part.tag != "fragment"))
 
 
-def _same(a: Any, b: Any) -> bool:
+def same(a: Any, b: Any) -> bool:
     """The same objects: what a reducer did not touch is the very thing that it was."""
     if a is b:
         return True

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from hudkit.components.board import SECTIONS
+from hudkit.components.board import READS, SECTIONS, same
 from hudkit.components.section import Row, Section
 from hudkit.document import Element, h, shorten
 from hudkit.projections.state import HudState
@@ -16,6 +16,9 @@ LONGEST = 400
 
 MOST = 24
 """Lines of one delta; what is beyond is counted, and the tools show it."""
+
+
+_TOLD = tuple((section, READS[section.name]) for section in SECTIONS if section.pace != "never")
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -32,14 +35,16 @@ def changes(before: HudState, after: HudState) -> Changes:
     """Lines that bring a reader of `before` to `after`, in the order of the document."""
     lines: list[str] = []
     pressing = False
-    for section in SECTIONS:
-        if section.pace == "never":
+    for section, read in _TOLD:
+        old, new = read(before), read(after)
+        if same(old, new):
             continue
-        old = tuple(getattr(before, name) for name in section.reads)
-        new = tuple(getattr(after, name) for name in section.reads)
-        if all(a is b for a, b in zip(old, new, strict=True)):
-            continue
-        told = list(_compare(section, section.rows(*old), section.rows(*new)))
+        rows = (
+            (section.rows(*old), section.rows(*new))
+            if len(section.reads) > 1
+            else (section.rows(old), section.rows(new))
+        )
+        told = list(_compare(section, *rows))
         lines += told
         pressing = pressing or (bool(told) and section.pace == "now")
     return Changes(tuple(lines), pressing)
@@ -73,5 +78,8 @@ def _both(old: str, new: str) -> str:
 def block(tag: str, lines: tuple[str, ...]) -> Element:
     """A delta as a document: its tag, and an item a line."""
     kept = [shorten(line, LONGEST) for line in lines[:MOST]]
-    more = h.more(hidden=len(lines) - MOST, noun="more", see="snapshot") if len(lines) > MOST else None
-    return h.document[h.text[f"[hud {tag}]"], h.list[[h.item[line] for line in kept], more]]
+    items = [Element("item", (), (line,)) for line in kept]
+    if len(lines) > MOST:
+        items.append(h.more(hidden=len(lines) - MOST, noun="more", see="snapshot").element())
+    head = Element("text", (), (f"[hud {tag}]",))
+    return Element("document", (), (head, Element("list", (), tuple(items))))

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from hudkit.config import Limits
-from hudkit.document import Density, Element, h, shorten
+from hudkit.document import Density, Element, freeze, h, shorten
 from hudkit.events.event import Origin
 
 T = TypeVar("T")
@@ -137,12 +137,19 @@ def listed(
     if view.density is not Density.FULL:
         return _line(name, f"{title} ({len(every)}): ", kept, len(every) - len(kept), view)
     rank = PRIORITIES.get(name, 30)
-    more = h.more(hidden=len(every) - len(kept), noun="more" if ordered else "older", see=see or f"{name}.list")
-    items = [_item(line, priority) for line, priority in zip(kept, _ranks(kept, rank, ordered), strict=True)]
-    heading = h.section(title=f"{title} ({len(every)})", level=2, priority=rank, key=name)
+    # Made without `h`: items are valid by construction, and this is done again whenever one of them changes.
+    more = _more(len(every) - len(kept), "more" if ordered else "older", see or f"{name}.list")
+    items = tuple([_item(line, priority) for line, priority in zip(kept, _ranks(kept, rank, ordered), strict=True)])
+    heading = freeze({"title": f"{title} ({len(every)})", "level": 2, "priority": rank, "key": name})
     if ordered:
-        return heading[h.list(ordered=True, start=start + 1)[items], more]
-    return heading[h.list[items, more]]
+        numbered = Element("list", freeze({"ordered": True, "start": start + 1}), items)
+        return Element("section", heading, (numbered, more))
+    return Element("section", heading, (Element("list", (), (*items, more)),))
+
+
+@lru_cache(maxsize=256)
+def _more(hidden: int, noun: str, see: str) -> Element:
+    return h.more(hidden=hidden, noun=noun, see=see).element()
 
 
 def _is_closed(line: Line) -> bool:

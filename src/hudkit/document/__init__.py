@@ -2,7 +2,7 @@
 
 from hudkit.document.build import Child, Component, component, fragment, h
 from hudkit.document.density import DENSITIES, Band, Density, band_of, denser
-from hudkit.document.nodes import Element, Node, Prop, locate, text_of
+from hudkit.document.nodes import Element, Node, Prop, freeze, locate, text_of
 from hudkit.document.visible import shorten, visible
 from hudkit.document.vocabulary import TAGS, Tag, validate
 
@@ -21,6 +21,7 @@ __all__ = [
     "component",
     "denser",
     "fragment",
+    "freeze",
     "h",
     "locate",
     "shorten",

@@ -47,7 +47,9 @@ class EventLog(Protocol):
     def append(self, session_id: str, drafts: Sequence[Draft], *, expected: int | None = None) -> tuple[Event, ...]:
         """Append all or none, durably; the events come back as stored (redacted, numbered).
 
-        Raises `SequenceConflict` where `expected` is not the session's last sequence number.
+        A `redact` payload acts as it is appended: in the same commit the payload of the event that it names is
+        removed, and the session's snapshots from that event on. Raises `SequenceConflict` where `expected` is not the
+        session's last sequence number, and `StoreError` for a draft or an id that cannot be stored.
         """
         ...
 
@@ -57,7 +59,10 @@ class EventLog(Protocol):
         ...
 
     def read(self, session_id: str, *, after: int = 0, upto: int | None = None) -> Iterator[Event]:
-        """Events with `after < seq <= upto`, in order. Raises `StoreDamaged` at an event that does not verify."""
+        """Events with `after < seq <= upto` of those that are there now, in order.
+
+        Raises `StoreDamaged` at the first event that does not verify, after those before it were handed out.
+        """
         ...
 
     def last_seq(self, session_id: str) -> int:
@@ -69,7 +74,10 @@ class EventLog(Protocol):
         ...
 
     def put_snapshot(self, snapshot: Snapshot) -> None:
-        """Keep a saved projection (the newest few of a session and version are kept)."""
+        """Keep a saved projection (the newest few of a session and version are kept).
+
+        Raises `StoreError` where the session has no event `snapshot.seq`.
+        """
         ...
 
     def get_snapshot(self, session_id: str, version: str, *, upto: int | None = None) -> Snapshot | None:

@@ -100,7 +100,8 @@ _BEARER = re.compile(
 )
 
 _NO_SECRET = re.compile(
-    rb"(?i)(?:[*x.\-]+|(?:\xe2\x80[\xa2\xa6])+|[$%{].*|=.*|(?:process\.env|os\.environ|os\.getenv|getenv|env)\b.*|\[?redacted.*"
+    rb"(?i)(?:[*x.\-]+|(?:\xe2\x80[\xa2\xa6])+|[$%{].*|=.*"
+    rb"|(?:process\.env|os\.environ|os\.getenv|getenv|env)\b.*|\[?redacted.*"
     rb"|(?:true|false|none|null|nil|undefined|required|optional|string|str|bytes|boolean|bool|number|integer|text"
     rb"|varchar|secretstr|any|unknown|missing|invalid|changed|expired|empty|hidden|field)[.!?:]?)"
 )

@@ -43,17 +43,21 @@ class Fitted(msgspec.Struct, frozen=True):
     omitted: tuple[Omission, ...] = ()
 
 
-def fit(tree: Element, budget: int, measure: Measure, *, additive: bool = False) -> Fitted:
+def fit(tree: Element, budget: int, measure: Measure, *, bound: Measure | None = None) -> Fitted:
     """The most important part of `tree` that costs at most `budget` by `measure`.
 
-    With `additive` the caller vouches that the whole costs no more than its parts, and measures what it sends: a tree
-    whose parts fit is then not measured whole, and `tokens` is the sum of its parts.
+    With a `bound` (cheap, and never less than `measure`) the caller vouches that the whole costs no more than its parts,
+    and measures what it sends: a tree whose bounds fit is not measured, and `tokens` is their sum.
     Raises `BudgetError` where the nodes without priority alone cost more; it names the node, need and limit.
     """
     whole = settled(tree)
-    parts = sum([measure(child) for child in whole.children if isinstance(child, Element)])
-    if parts <= budget:
-        tokens = parts if additive else measure(whole)
+    children = [child for child in whole.children if isinstance(child, Element)]
+    if bound is not None:
+        most = sum([bound(child) for child in children])
+        if most <= budget:
+            return Fitted(whole, most)
+    if sum([measure(child) for child in children]) <= budget:
+        tokens = measure(whole)
         if tokens <= budget:
             return Fitted(whole, tokens)
     plan = _Plan(tree, measure)
@@ -74,7 +78,7 @@ def settled(node: Element) -> Element:
     """The tree with everything kept: a `more` that hides nothing is gone."""
     children: list[Node] = []
     for child in node.children:
-        if isinstance(child, str):
+        if isinstance(child, str) or (child.tag == "item" and "more" not in map(_tag, child.children)):
             children.append(child)
         elif child.tag != "more":
             children.append(settled(child))
@@ -98,6 +102,10 @@ def _prunable(node: Element) -> bool:
         isinstance(child, Element) and (child.get("priority") is not None or _prunable(child))
         for child in node.children
     )
+
+
+def _tag(node: Node) -> str:
+    return "" if isinstance(node, str) else node.tag
 
 
 class _Box:

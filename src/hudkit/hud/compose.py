@@ -227,7 +227,8 @@ def _fit_base(
     while at is not None:
         document = desk.board.document(state, View(at, desk.settings.limits), tag)
         try:
-            return fit(document, room, desk.typeset.measure, additive=additive), at
+            bound = desk.typeset.bound if additive else None
+            return fit(document, room, desk.typeset.measure, bound=bound), at
         except BudgetError:
             density, at = at, denser(at)
     return fit(document, budget, desk.typeset.measure), density

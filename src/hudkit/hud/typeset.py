@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
-from hudkit.document.nodes import Element
+from hudkit.document.nodes import Element, Node
 from hudkit.formats.markdown import render
 
 MEMO = 8192
 """Elements whose tokens are remembered; beyond, the memory starts anew."""
+
+NUMBER = 2
+"""Tokens by which the number of an ordered item can cost more than a bullet."""
 
 
 class Counter(Protocol):
@@ -26,16 +30,40 @@ class Typeset:
         self.counter = counter
         self.render = render
         self._tokens: dict[Element, int] = {}
+        self._bounds: dict[Element, int] = {}
 
     def measure(self, element: Element) -> int:
         """Tokens of an element as it is written."""
-        tokens = self._tokens.get(element)
-        if tokens is None:
-            if len(self._tokens) >= MEMO:
-                self._tokens.clear()
-            tokens = self._tokens[element] = self.counter.count(self.render(element))
-        return tokens
+        return _remembered(self._tokens, element, lambda one: self.counter.count(self.render(one)))
+
+    def bound(self, element: Element) -> int:
+        """At least the tokens of an element: a section of lists is the sum of its lines, each measured once."""
+        return _remembered(self._bounds, element, self._sum)
+
+    def _sum(self, element: Element) -> int:
+        if element.tag != "section" or not any(map(_is_list, element.children)):
+            return self.measure(element)
+        total = self.measure(element.with_children(tuple([one for one in element.children if not _is_list(one)])))
+        for one in element.children:
+            if isinstance(one, Element) and one.tag == "list":
+                total += sum([self.measure(item) for item in one.children if isinstance(item, Element)])
+                total += NUMBER * len(one.children) if one.get("ordered") else 0
+        return total
 
     def count(self, text: str) -> int:
         """Tokens of a text."""
         return self.counter.count(text) if text else 0
+
+
+def _remembered(memory: dict[Element, int], element: Element, work: Callable[[Element], int]) -> int:
+    tokens = memory.get(element)
+    if tokens is None:
+        tokens = work(element)
+        if len(memory) >= MEMO:
+            memory.clear()
+        memory[element] = tokens
+    return tokens
+
+
+def _is_list(node: Node) -> bool:
+    return not isinstance(node, str) and node.tag == "list"

@@ -1,0 +1,102 @@
+"""What the promises of the SQLite log cost, against a bare durable `INSERT` of the same columns and bytes."""
+
+from __future__ import annotations
+
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from hudkit.events import Batch, Draft, EventLog, Origin
+from hudkit.events.payloads import NoteAdd
+from hudkit.store import MemoryLog, SqliteLog
+from hudkit.store.appending import COLUMNS
+from hudkit.store.schema import MIGRATIONS
+
+_ROUNDS, _PER_ROUND = 120, 16
+_TEXT = (
+    "The migration is one transaction; a copy of the file is made before it, and a crash leaves either state. " * 2
+)
+_INSERT = f"INSERT INTO events (position, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+def _draft(number: int) -> Draft:
+    id_ = f"0190b5c0-0000-7000-8000-{number:012d}"
+    return Draft(id_, 1_700_000_000_000 + number, number // 8, Origin.AGENT, NoteAdd(f"{number} {_TEXT}"))
+
+
+class _Bare:
+    """The baseline: the same table, WAL, `synchronous=FULL`, one transaction per row; nothing else."""
+
+    def __init__(self, path: Path) -> None:
+        self.db = sqlite3.connect(path, isolation_level=None)
+        self.db.execute("PRAGMA journal_mode = WAL")
+        self.db.execute("PRAGMA synchronous = FULL")
+        for statement in MIGRATIONS[0]:
+            self.db.execute(statement)
+        log = MemoryLog()  # rows of the same bytes, made beforehand
+        log.append("session", [_draft(number) for number in range(_ROUNDS * _PER_ROUND)])
+        self.rows = log._rows["session"]
+
+    def append_all(self, numbers: range) -> None:
+        for number in numbers:
+            self.db.execute(_INSERT, (number + 1, *self.rows[number]))
+
+
+def _one_by_one(log: EventLog, numbers: range) -> None:
+    for number in numbers:
+        log.append("session", [_draft(number)])
+
+
+def _seconds(call: Callable[[range], object], numbers: range = range(0)) -> float:
+    start = time.perf_counter()
+    call(numbers)
+    return time.perf_counter() - start
+
+
+def run() -> dict[str, float]:
+    """Medians over interleaved rounds: microseconds per event, and ratios to the bare insert of the same run."""
+    scratch = Path(".cache")  # on the disk that the repository is on: a memory file system would sync for nothing
+    scratch.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+        bare = _Bare(Path(folder, "bare.db"))
+        one = SqliteLog.open(Path(folder, "one.db"))
+        group = SqliteLog.open(Path(folder, "group.db"))
+        memory = MemoryLog()
+        ways: dict[str, Callable[[range], object]] = {
+            "bare": bare.append_all,
+            "append": lambda numbers: _one_by_one(one, numbers),
+            "group of 16": lambda numbers: group.append_many([Batch("session", (_draft(n),)) for n in numbers]),
+            "memory": lambda numbers: _one_by_one(memory, numbers),
+        }
+        costs: dict[str, list[float]] = {name: [] for name in ways}
+        for index in range(_ROUNDS):
+            numbers = range(index * _PER_ROUND, (index + 1) * _PER_ROUND)
+            turn = index % len(ways)
+            for name in [*ways][turn:] + [*ways][:turn]:
+                costs[name].append(_seconds(ways[name], numbers) / _PER_ROUND * 1e6)
+        count = _ROUNDS * _PER_ROUND
+        read = statistics.median(_seconds(lambda _: list(one.read("session"))) for _ in range(5)) / count * 1e6
+        verify = statistics.median(_seconds(lambda _: list(one.verify())) for _ in range(5)) / count * 1e6
+        bare.db.close()
+        one.close()
+        group.close()
+    figures = {f"{name}, µs per event": statistics.median(taken) for name, taken in costs.items()}
+    base = figures["bare, µs per event"]
+    figures |= {"read, µs per event": read, "verify, µs per event": verify}
+    figures["append / bare insert"] = figures["append, µs per event"] / base
+    figures["group of 16 / bare insert"] = figures["group of 16, µs per event"] / base
+    return figures
+
+
+def main() -> None:
+    """Print the figures with their limits."""
+    for name, value in run().items():
+        print(f"{name:32} {value:9.2f}")
+    print("limits: append / bare insert 1.5, group of 16 / bare insert 0.5")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,18 @@
+"""Headings."""
+
+from __future__ import annotations
+
+from hudkit.formats.markdown.draft import Shape
+from hudkit.formats.markdown.pen import Pen, Place
+from hudkit.formats.markdown.siblings import underlined
+from hudkit.formats.mdast import Heading
+
+
+def heading(node: Heading, place: Place, pen: Pen) -> str:
+    """One line after number signs; two lines or more over an underline where there is a hard break."""
+    if underlined(node):
+        line = pen.line(node.children, Shape("paragraph", first=place.first))
+        if "\n" in line:
+            return f"{line}\n{'===' if node.depth == 1 else '---'}\n"
+    line = pen.line(node.children, Shape("heading", breaks=False))
+    return f"{'#' * min(max(node.depth, 1), 6)} {line}".rstrip(" ") + "\n"

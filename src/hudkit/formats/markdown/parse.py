@@ -1,0 +1,29 @@
+"""Markdown to nodes: markdown-it-py reads, its tokens become a tree."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from markdown_it import MarkdownIt
+
+from hudkit.formats.markdown.read_flow import blocks
+from hudkit.formats.mdast import Root
+
+DEPTH = 100
+"""How deep quotes and lists may nest; what is deeper is left out by the parser."""
+
+
+@cache
+def _reader(gfm: bool) -> MarkdownIt:
+    reader = MarkdownIt("commonmark", {"maxNesting": DEPTH, "strikethrough_single_tilde": gfm})
+    # escapes stay tokens of their own: an escaped character is no part of a literal link
+    reader.disable("text_join")
+    if gfm:
+        reader.enable(["table", "strikethrough"])
+    return reader
+
+
+def parse(text: str, *, gfm: bool = False) -> Root:
+    """The document that a text is, by CommonMark 0.31; with `gfm` also tables, strikethrough, task items and literal
+    links. References are resolved; definitions are no nodes."""
+    return Root(blocks(_reader(gfm).parse(text), gfm))

@@ -1,0 +1,182 @@
+"""What a Markdown document says, as frozen nodes in the manner of mdast; how it is spelled is the writer's matter."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Align: TypeAlias = Literal["", "left", "center", "right"]
+"""How a column of a table is set; empty: not said."""
+
+
+class Text(msgspec.Struct, frozen=True):
+    """Characters, whatever they are; a line feed in a paragraph is a soft line break."""
+
+    value: str
+
+
+class Strong(msgspec.Struct, frozen=True):
+    """Of importance."""
+
+    children: tuple[Phrasing, ...]
+
+
+class Emphasis(msgspec.Struct, frozen=True):
+    """Stressed."""
+
+    children: tuple[Phrasing, ...]
+
+
+class Delete(msgspec.Struct, frozen=True):
+    """No longer so (GFM strikethrough)."""
+
+    children: tuple[Phrasing, ...]
+
+
+class InlineCode(msgspec.Struct, frozen=True):
+    """A literal within a line; Markdown knows no line break in it, so one is written as a space."""
+
+    value: str
+
+
+class BareUrl(msgspec.Struct, frozen=True):
+    """A URL written as it stands, so that it can be copied: text to CommonMark, a link of the same words to GFM.
+
+    `value` holds only characters that are no markup where they stand; `formats.tree` finds those.
+    """
+
+    value: str
+
+
+class InlineHtml(msgspec.Struct, frozen=True):
+    """A raw tag, comment or the like within a line; written as it is."""
+
+    value: str
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A link; its reference, where it had one, is resolved."""
+
+    href: str
+    children: tuple[Phrasing, ...]
+    title: str | None = None
+
+
+class Image(msgspec.Struct, frozen=True):
+    """An image; `alt` is its description as plain text."""
+
+    src: str
+    alt: str = ""
+    title: str | None = None
+
+
+class Break(msgspec.Struct, frozen=True):
+    """A hard line break."""
+
+
+Phrasing: TypeAlias = Text | Strong | Emphasis | Delete | InlineCode | BareUrl | InlineHtml | Link | Image | Break
+"""What stands within a line."""
+
+
+class Paragraph(msgspec.Struct, frozen=True):
+    """A paragraph."""
+
+    children: tuple[Phrasing, ...]
+
+
+class Heading(msgspec.Struct, frozen=True):
+    """A heading of depth 1 to 6."""
+
+    depth: int
+    children: tuple[Phrasing, ...]
+
+
+class CodeBlock(msgspec.Struct, frozen=True):
+    """Preformatted text. `info` is what follows the fence, its first word the language.
+
+    `value` has no line feed after its last line, unless it has line feeds only: then each is one empty line.
+    """
+
+    value: str
+    info: str = ""
+
+
+class HtmlBlock(msgspec.Struct, frozen=True):
+    """Raw HTML on lines of its own; written as it is."""
+
+    value: str
+
+
+class ThematicBreak(msgspec.Struct, frozen=True):
+    """A break between topics."""
+
+
+class ListItem(msgspec.Struct, frozen=True):
+    """An item; `checked` is that of a GFM task, `None` where it is not one."""
+
+    children: tuple[Flow, ...]
+    checked: bool | None = None
+
+
+class List(msgspec.Struct, frozen=True):
+    """Items; `spread` says that blank lines part them (a loose list)."""
+
+    children: tuple[ListItem, ...]
+    ordered: bool = False
+    start: int = 1
+    spread: bool = False
+
+
+class Quote(msgspec.Struct, frozen=True):
+    """Somebody else's blocks."""
+
+    children: tuple[Flow, ...]
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """A cell of a table."""
+
+    children: tuple[Phrasing, ...]
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A row of a table."""
+
+    children: tuple[Cell, ...]
+
+
+class Table(msgspec.Struct, frozen=True):
+    """A GFM table; the first row is its head, `align` is by column."""
+
+    children: tuple[Row, ...]
+    align: tuple[Align, ...] = ()
+
+
+class Root(msgspec.Struct, frozen=True):
+    """A document."""
+
+    children: tuple[Flow, ...]
+
+
+Flow: TypeAlias = (
+    Paragraph | Heading | CodeBlock | HtmlBlock | ThematicBreak | List | Quote | Table | Row | ListItem | Root
+)
+"""What stands one below the other. `Row`, `ListItem` and `Root` may be written alone; the parser puts them only
+where they belong."""
+
+Mdast: TypeAlias = Flow | Phrasing | Cell
+"""Any node."""
+
+
+def text_of(node: Mdast) -> str:
+    """All text below a node, line breaks as line feeds."""
+    if isinstance(node, Text | BareUrl | InlineCode | CodeBlock):
+        return node.value
+    if isinstance(node, Break):
+        return "\n"
+    if isinstance(node, Image):
+        return node.alt
+    if isinstance(node, InlineHtml | HtmlBlock | ThematicBreak):
+        return ""
+    return "".join(text_of(child) for child in node.children)
