@@ -12,8 +12,7 @@ def request(system: str, history: Messages, frame: Frame) -> Messages:
     for delta in frame.deltas:
         after[delta.anchor] = after.get(delta.anchor, "") + "\n" + delta.text
     messages = [{"role": "system", "content": system}, {"role": "system", "content": frame.base}]
-    for message in history:
-        messages.append({"role": message["role"], "content": message["content"] + after.get(message["id"], "")})
+    messages += [{"role": m["role"], "content": m["content"] + after.get(m["id"], "")} for m in history]
     if frame.tail:
         messages[-1]["content"] += "\n" + frame.tail
     return messages

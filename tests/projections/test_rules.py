@@ -165,7 +165,7 @@ RULES: dict[str, tuple[Told, Callable[[HudState], object], object]] = {
     ),
     "a compaction ends the epoch": ([CompactAfter()], lambda s: s.epoch.over, "compaction"),
     "session facts fill up": (
-        [SessionStart(host="h", title="a"), SessionStart(title="b"), SessionLink("parent", "p"), SessionLink("parent", "p")],
+        [SessionStart(host="h", title="a"), SessionStart(title="b"), *[SessionLink("parent", "p")] * 2],
         lambda s: (s.session.host, s.session.title, len(s.session.links)),
         ("h", "b", 1),
     ),

@@ -23,31 +23,25 @@ def arguments(one: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     with open_read_only(given.db) as hud:
         if given.sessions:
-            return _sessions(
-                hud.log.sessions(), {name: hud.log.last_seq(name) for name in hud.sessions()}, given.json
-            )
+            return _sessions({name: hud.log.last_seq(name) for name in hud.sessions()}, given.json)
         session = hud.session(pick(hud.log, given.session))
         seq = session.state.seq if given.at is None else given.at
         if given.state:
-            state = msgspec.to_builtins(session.state_at(seq))
-            print(
-                json.dumps({"schema": SCHEMA, "state": state} if given.json else state, indent=2, ensure_ascii=False)
-            )
-            return 0
+            return _facts(state=msgspec.to_builtins(session.state_at(seq)))
         frame = session.frame_at(seq)
         if given.json:
-            facts = {"schema": SCHEMA, "session": session.id, "seq": seq, "frame": msgspec.to_builtins(frame)}
-            print(json.dumps(facts, indent=2, ensure_ascii=False))
-            return 0
+            return _facts(session=session.id, seq=seq, frame=msgspec.to_builtins(frame))
         print(frame.text, end="")
         for one in frame.omitted:
             print(f"(left out: {one.path}: {one.reason})")
-        print(
-            f"\n-- {session.id}, event {seq}: {frame.tokens} of {frame.budget} tokens, {frame.density.value}, ",
-            end="",
-        )
-        print(f"epoch {frame.epoch}, {len(frame.deltas)} deltas")
+        cost = f"{frame.tokens} of {frame.budget} tokens, {frame.density.value}"
+        print(f"\n-- {session.id}, event {seq}: {cost}, epoch {frame.epoch}, {len(frame.deltas)} deltas")
         return 0
+
+
+def _facts(**facts: object) -> int:
+    print(json.dumps({"schema": SCHEMA, **facts}, indent=2, ensure_ascii=False))
+    return 0
 
 
 def _sessions(events: dict[str, int], as_json: bool) -> int:

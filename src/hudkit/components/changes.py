@@ -39,12 +39,9 @@ def changes(before: HudState, after: HudState) -> Changes:
         old, new = read(before), read(after)
         if same(old, new):
             continue
-        rows = (
-            (section.rows(*old), section.rows(*new))
-            if len(section.reads) > 1
-            else (section.rows(old), section.rows(new))
-        )
-        told = list(_compare(section, *rows))
+        if len(section.reads) == 1:
+            old, new = (old,), (new,)
+        told = list(_compare(section, section.rows(*old), section.rows(*new)))
         lines += told
         pressing = pressing or (bool(told) and section.pace == "now")
     return Changes(tuple(lines), pressing)

@@ -46,8 +46,8 @@ class Fitted(msgspec.Struct, frozen=True):
 def fit(tree: Element, budget: int, measure: Measure, *, bound: Measure | None = None) -> Fitted:
     """The most important part of `tree` that costs at most `budget` by `measure`.
 
-    With a `bound` (cheap, and never less than `measure`) the caller vouches that the whole costs no more than its parts,
-    and measures what it sends: a tree whose bounds fit is not measured, and `tokens` is their sum.
+    With a `bound` (cheap, and never less than `measure`) the caller vouches that the whole costs no more than its
+    parts, and measures what it sends: a tree whose bounds fit is not measured, and `tokens` is their sum.
     Raises `BudgetError` where the nodes without priority alone cost more; it names the node, need and limit.
     """
     whole = settled(tree)

@@ -23,7 +23,7 @@ def render(element: Element) -> str:
     Any flow element, and a bare item or row, which are one line each. Costs of blocks add up: a document is its
     blocks, joined with one line feed.
     """
-    if element.tag == "document" and all([_apart(child) for child in element.children]):
+    if element.tag == "document" and all(map(_apart, element.children)):
         return "\n".join(filter(None, [_whole(child) for child in element.children]))
     if element.tag in _SECTIONS:
         return "\n".join(stack(_blocks(element, 1), _ordered, _block))
