@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.figures import Figure
 from hudkit.events import Batch, Draft, EventLog, Origin
 from hudkit.events.payloads import NoteAdd
 from hudkit.store import MemoryLog, SqliteLog
@@ -56,8 +57,11 @@ def _seconds(call: Callable[[range], object], numbers: range = range(0)) -> floa
     return time.perf_counter() - start
 
 
-def run() -> dict[str, float]:
-    """Medians over interleaved rounds: microseconds per event, and ratios to the bare insert of the same run."""
+TITLE = "appending durably (SQLite, WAL, synchronous=FULL)"
+
+
+def run() -> list[Figure]:
+    """Medians over interleaved rounds, as ratios to the bare insert of the same run."""
     scratch = Path(".cache")  # on the disk that the repository is on: a memory file system would sync for nothing
     scratch.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
@@ -68,7 +72,7 @@ def run() -> dict[str, float]:
         ways: dict[str, Callable[[range], object]] = {
             "bare": bare.append_all,
             "append": lambda numbers: _one_by_one(one, numbers),
-            "group of 16": lambda numbers: group.append_many([Batch("session", (_draft(n),)) for n in numbers]),
+            "group": lambda numbers: group.append_many([Batch("session", (_draft(n),)) for n in numbers]),
             "memory": lambda numbers: _one_by_one(memory, numbers),
         }
         costs: dict[str, list[float]] = {name: [] for name in ways}
@@ -83,20 +87,12 @@ def run() -> dict[str, float]:
         bare.db.close()
         one.close()
         group.close()
-    figures = {f"{name}, µs per event": statistics.median(taken) for name, taken in costs.items()}
-    base = figures["bare, µs per event"]
-    figures |= {"read, µs per event": read, "verify, µs per event": verify}
-    figures["append / bare insert"] = figures["append, µs per event"] / base
-    figures["group of 16 / bare insert"] = figures["group of 16, µs per event"] / base
-    return figures
-
-
-def main() -> None:
-    """Print the figures with their limits."""
-    for name, value in run().items():
-        print(f"{name:32} {value:9.2f}")
-    print("limits: append / bare insert 1.5, group of 16 / bare insert 0.5")
-
-
-if __name__ == "__main__":
-    main()
+    at = {name: statistics.median(taken) for name, taken in costs.items()}
+    base = at["bare"]
+    return [
+        Figure("one durable append ÷ a bare FULL insert", at["append"] / base, 1.5, f"{base:.0f} µs bare"),
+        Figure("an event in a group of 16 ÷ a bare FULL insert", at["group"] / base, 0.5),
+        Figure("an append to the memory log ÷ a bare FULL insert", at["memory"] / base),
+        Figure("reading and verifying an event ÷ a bare FULL insert", read / base),
+        Figure("`verify` of an event ÷ a bare FULL insert", verify / base),
+    ]

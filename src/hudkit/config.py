@@ -44,6 +44,12 @@ class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     most: Positive = 1500
 
 
+class Cache(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`minutes` without a call after which the provider's cache is taken for cold: a new base then costs nothing."""
+
+    minutes: Annotated[float, msgspec.Meta(gt=0)] = 10
+
+
 class Overflow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When the host compacts by itself (002): `auto = false` where it does not, `reserved` tokens kept free."""
 
@@ -57,6 +63,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bands: Bands = Bands()
     limits: Limits = Limits()
     budget: Budget = Budget()
+    cache: Cache = Cache()
     overflow: Overflow = Overflow()
     window: Positive | None = None
     """Tokens of the window, where neither the host nor the table knows them."""

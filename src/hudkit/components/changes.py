@@ -21,6 +21,13 @@ MOST = 24
 _TOLD = tuple((section, READS[section.name]) for section in SECTIONS if section.pace != "never")
 
 
+BRIEF_FROM = 2
+"""Beyond so many changed rows, a section that can be told in one line is."""
+
+PAST = 60
+"""Characters that recall a row that is over."""
+
+
 class Changes(msgspec.Struct, frozen=True):
     """Lines to be told; `pressing` when one of them is not to wait for the start of a turn."""
 
@@ -42,6 +49,8 @@ def changes(before: HudState, after: HudState) -> Changes:
         if len(section.reads) == 1:
             old, new = (old,), (new,)
         told = list(_compare(section, section.rows(*old), section.rows(*new)))
+        if section.brief is not None and len(told) > BRIEF_FROM:
+            told = [section.brief(*new)]
         lines += told
         pressing = pressing or (bool(told) and section.pace == "now")
     return Changes(tuple(lines), pressing)
@@ -53,23 +62,24 @@ def _compare(section: Section, before: tuple[Row, ...], after: tuple[Row, ...]) 
     new = {row.key: row for row in after}
     for row in before:
         if row.key not in new and not row.closed:
-            yield f"{noun} {section.closing}: {shorten(row.text, 120)}"
+            yield f"{noun} {section.closing}: {shorten(row.text, PAST)}"
     for row in after:
         known = old.get(row.key)
         if known is None:
             if not row.closed:
                 yield f"{noun}: {row.text}"
         elif row.closed != known.closed:
-            yield f"{noun} {'done' if row.closed else 'open again'}: {shorten(row.text, 120)}"
+            yield f"{noun} {'done' if row.closed else 'open again'}: {shorten(row.text, PAST)}"
         elif row.text != known.text:
-            yield f"{noun} now: {row.text}" if len(after) == 1 else f"{noun} changed: {_both(known.text, row.text)}"
+            told_by_key = len(after) == 1 or row.text.startswith(row.key)
+            yield f"{noun} now: {row.text}" if told_by_key else f"{noun} changed: {_both(known.text, row.text)}"
     kept = [row.key for row in before if row.key in new]
     if section.ordered and kept != [row.key for row in after if row.key in old]:
         yield f"{noun}s in order: " + "; ".join(shorten(row.text, 40) for row in after if not row.closed)
 
 
 def _both(old: str, new: str) -> str:
-    return f"{shorten(old, 80)} → {new}"
+    return f"{shorten(old, PAST)} → {new}"
 
 
 def block(tag: str, lines: tuple[str, ...]) -> Element:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hudkit.components.section import Line, Row, Section, View, label, listed
-from hudkit.document import Element, component
+from hudkit.document import Element, component, shorten
 from hudkit.projections.errors import Errors as ErrorsState
 from hudkit.projections.errors import Failure
 
@@ -18,7 +18,7 @@ def Errors(errors: ErrorsState, view: View) -> Element | None:
 
 
 def rows(errors: ErrorsState) -> tuple[Row, ...]:
-    return tuple(Row(e.id, e.message + label(e.mark.origin)) for e in errors.open)
+    return tuple(Row(e.id, shorten(e.message, 160) + label(e.mark.origin)) for e in errors.open)
 
 
 SECTION = Section("errors", "error", ("errors",), Errors, rows, closing="resolved")

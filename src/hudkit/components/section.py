@@ -74,7 +74,7 @@ class Section(msgspec.Struct, frozen=True):
 
     `reads` are the fields of the state that it is made of, in the order of `show`'s arguments. `pace` says when a
     change is told: `now` in the next call, `turn` with the next one that is told or at the start of a turn, `never`
-    only with the next epoch.
+    only with the next epoch. `brief` tells a section whole, in one line, where many of its rows changed at once.
     """
 
     name: str
@@ -85,6 +85,7 @@ class Section(msgspec.Struct, frozen=True):
     pace: Literal["now", "turn", "never"] = "now"
     closing: str = "removed"
     ordered: bool = False
+    brief: Callable[..., str] | None = None
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -122,15 +123,25 @@ def run_of(items: Sequence[T], limit: int, closed: Callable[[T], bool]) -> tuple
 
 
 def listed(
-    name: str, title: str, lines: Iterable[Line], view: View, *, ordered: bool = False, see: str = ""
+    name: str,
+    title: str,
+    lines: Iterable[Line],
+    view: View,
+    *,
+    plan: bool = False,
+    ordered: bool = False,
+    see: str = "",
 ) -> Element | None:
-    """A section of items at the density of `view`: a list under a heading, or one line; `None` where it is empty."""
+    """A section of items at the density of `view`: a list under a heading, or one line; `None` where it is empty.
+
+    In a `plan` the first open item matters most, elsewhere the newest; `ordered` numbers the items.
+    """
     every = tuple(lines)
     if not every or (view.density is Density.MINIMAL and name not in ALWAYS):
         return None
     start, kept = 0, every
     if len(every) > view.limit(name):
-        if ordered:
+        if plan:
             start, kept = run_of(every, view.limit(name), _is_closed)
         else:
             kept = in_view(every, view.limit(name), _is_closed)
@@ -138,8 +149,8 @@ def listed(
         return _line(name, f"{title} ({len(every)}): ", kept, len(every) - len(kept), view)
     rank = PRIORITIES.get(name, 30)
     # Made without `h`: items are valid by construction, and this is done again whenever one of them changes.
-    more = _more(len(every) - len(kept), "more" if ordered else "older", see or f"{name}.list")
-    items = tuple([_item(line, priority) for line, priority in zip(kept, _ranks(kept, rank, ordered), strict=True)])
+    more = _more(len(every) - len(kept), "more" if plan else "older", see or f"{name}.list")
+    items = tuple([_item(line, priority) for line, priority in zip(kept, _ranks(kept, rank, plan), strict=True)])
     heading = freeze({"title": f"{title} ({len(every)})", "level": 2, "priority": rank, "key": name})
     if ordered:
         numbered = Element("list", freeze({"ordered": True, "start": start + 1}), items)
@@ -156,12 +167,12 @@ def _is_closed(line: Line) -> bool:
     return line.closed
 
 
-def _ranks(kept: tuple[Line, ...], rank: int, ordered: bool) -> Iterator[float]:
+def _ranks(kept: tuple[Line, ...], rank: int, plan: bool) -> Iterator[float]:
     """The newer item stays longer, in a plan the earlier one; closed ones go first."""
     step = 1 / (len(kept) + 1)
     for n, line in enumerate(kept):
         place = (n + 1) * step
-        yield rank + (place - 5 if line.closed else 1 - place if ordered else place)
+        yield rank + (place - 5 if line.closed else 1 - place if plan else place)
 
 
 @lru_cache(maxsize=4096)

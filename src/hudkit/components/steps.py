@@ -15,7 +15,7 @@ def Steps(steps: StepsState, view: View) -> Element | None:
             return None
         return h.text(key="steps", priority=PRIORITIES["steps"])["Step: ", view.cut(current.description)]
     lines = (Line(s.id, s.description, s.completed) for s in steps)
-    return listed("steps", "Next Steps", lines, view, ordered=True)
+    return listed("steps", "Next Steps", lines, view, plan=True, ordered=True)
 
 
 def rows(steps: StepsState) -> tuple[Row, ...]:

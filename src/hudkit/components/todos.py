@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hudkit.components.section import Line, Row, Section, View, listed
-from hudkit.document import Element, component
+from hudkit.document import Element, component, shorten
 from hudkit.events.payloads import TodoItem
 from hudkit.projections.todos import Todos as TodosState
 
@@ -17,11 +17,16 @@ def _status(todo: TodoItem) -> str:
 @component
 def Todos(todos: TodosState, view: View) -> Element | None:
     lines = (Line(t.content, t.content, t.status in CLOSED, _status(t)) for t in todos.items)
-    return listed("todos", "Todos", lines, view)
+    return listed("todos", "Todos", lines, view, plan=True)
 
 
 def rows(todos: TodosState) -> tuple[Row, ...]:
     return tuple(Row(t.content, t.content + _status(t), t.status in CLOSED) for t in todos.items)
 
 
-SECTION = Section("todos", "todo", ("todos",), Todos, rows, pace="turn")
+def brief(todos: TodosState) -> str:
+    left = "; ".join(shorten(t.content, 60) + _status(t) for t in todos.open)
+    return f"todos, {len(todos) - len(todos.open)} of {len(todos)} done: {left or 'none left'}"
+
+
+SECTION = Section("todos", "todo", ("todos",), Todos, rows, pace="turn", brief=brief)

@@ -2,6 +2,7 @@
 
 from hudkit.document.build import Child, Component, component, fragment, h
 from hudkit.document.density import DENSITIES, Band, Density, band_of, denser
+from hudkit.document.memo import Memo
 from hudkit.document.nodes import Element, Node, Prop, freeze, locate, text_of
 from hudkit.document.visible import shorten, visible
 from hudkit.document.vocabulary import TAGS, Tag, validate
@@ -14,6 +15,7 @@ __all__ = [
     "Component",
     "Density",
     "Element",
+    "Memo",
     "Node",
     "Prop",
     "Tag",

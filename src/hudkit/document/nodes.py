@@ -18,15 +18,16 @@ Prop = str | int | float | bool | None
 class Element:
     """A node with a tag of the vocabulary, props, and children.
 
-    Equality and hash are by content; the hash is computed once. Make elements with `h`, which validates them.
+    Equality and hash are by content; the hash (`content_hash`, good within one process) is computed once. Make
+    elements with `h`, which validates them.
     """
 
-    __slots__ = ("_digest", "_hash", "children", "props", "tag")
+    __slots__ = ("_digest", "children", "content_hash", "props", "tag")
 
     tag: str
     props: tuple[tuple[str, Prop], ...]
     children: tuple[Node, ...]
-    _hash: int
+    content_hash: int
     _digest: bytes | None
 
     def __init__(self, tag: str, props: tuple[tuple[str, Prop], ...], children: tuple[Node, ...]) -> None:
@@ -34,7 +35,7 @@ class Element:
         put(self, "tag", tag)
         put(self, "props", props)
         put(self, "children", children)
-        put(self, "_hash", hash((tag, props, children)))
+        put(self, "content_hash", hash((tag, props, children)))
         put(self, "_digest", None)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -44,14 +45,14 @@ class Element:
         raise TypeError(f"elements are frozen: cannot delete {name} of <{self.tag}>")
 
     def __hash__(self) -> int:
-        return self._hash
+        return self.content_hash
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
         return (
             isinstance(other, Element)
-            and self._hash == other._hash
+            and self.content_hash == other.content_hash
             and self.tag == other.tag
             and self.props == other.props
             and self.children == other.children

@@ -37,7 +37,12 @@ TAGS: Mapping[str, Tag] = {
     "text": Tag("flow", "phrasing", {}, "A line of text: a short paragraph."),
     "list": Tag("flow", "items", {"ordered": bool, "start": int}, "A list, tight."),
     "item": Tag("item", "phrasing", {}, "One item of a list: one line, whatever it holds."),
-    "more": Tag("any", "none", {"hidden": int, "see": str, "noun": str}, "Says how many siblings are not shown."),
+    "more": Tag(
+        "any",
+        "none",
+        {"hidden": int, "see": str, "noun": str},
+        "Says how many are not shown; nothing while none is.",
+    ),
     "quote": Tag("flow", "flow", {}, "Somebody else's words."),
     "pre": Tag("flow", "text", {"lang": str}, "Preformatted text, its line breaks kept."),
     "rule": Tag("flow", "none", {}, "A break between topics."),

@@ -60,6 +60,8 @@ def blocks(nodes: Iterable[Node], level: int) -> list[tuple[Block, int]]:
                 found.extend(blocks(node.children, own + 1))
             else:
                 found.extend(blocks(node.children, level))
+        elif silent(node):
+            continue
         elif isinstance(node, Element) and (node.tag in _BLOCKS or (node.tag == "more" and not loose)):
             _gather(loose, found, level)
             found.append((node, level))
@@ -94,7 +96,12 @@ def _paragraph(element: Element, _level: int) -> mdast.Paragraph:
 
 def items(element: Element) -> tuple[Node, ...]:
     """The items of a list."""
-    return _spread(element.children)
+    return tuple([node for node in _spread(element.children) if not silent(node)])
+
+
+def silent(node: Node) -> bool:
+    """Whether a node is a marker that has nothing to say."""
+    return not isinstance(node, str) and node.tag == "more" and node.get("hidden", 0) <= 0
 
 
 def item_of(node: Node) -> mdast.ListItem:
@@ -275,7 +282,7 @@ _SPANS: dict[str, Callable[[Element], list[Phrasing]]] = {
     "code": _code,
     "emphasis": _around(mdast.Emphasis),
     "link": _link,
-    "more": lambda element: [mdast.Text(_not_shown(element))],
+    "more": lambda element: [] if silent(element) else [mdast.Text(_not_shown(element))],
     "strike": _around(mdast.Delete),
     "strong": _around(mdast.Strong),
 }

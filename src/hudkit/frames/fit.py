@@ -6,8 +6,8 @@ fit is passed over and what still fits behind it is taken. Rules:
 - a node without `priority` stays as long as its parent does; with one it may be left out;
 - a container that holds such nodes is there when one of them is, and costs what it costs without them;
 - an `atomic` node, and one that holds no node with a priority, stays or goes whole;
-- `more` says how many nodes are left out in its container that no `more` below speaks for; its cost is held back
-  until all of them are in;
+- `more` says how many nodes are left out in its container that no `more` below speaks for (nothing while none is);
+  its cost is held back until all of them are in;
 - in an ordered list what is shown is one run, and its first number is the item's own;
 - `measure` is asked for the final tree once more, and the least important node goes until it agrees.
 """
@@ -50,16 +50,15 @@ def fit(tree: Element, budget: int, measure: Measure, *, bound: Measure | None =
     parts, and measures what it sends: a tree whose bounds fit is not measured, and `tokens` is their sum.
     Raises `BudgetError` where the nodes without priority alone cost more; it names the node, need and limit.
     """
-    whole = settled(tree)
-    children = [child for child in whole.children if isinstance(child, Element)]
+    children = [child for child in tree.children if isinstance(child, Element)]
     if bound is not None:
         most = sum([bound(child) for child in children])
         if most <= budget:
-            return Fitted(whole, most)
+            return Fitted(tree, most)
     if sum([measure(child) for child in children]) <= budget:
-        tokens = measure(whole)
+        tokens = measure(tree)
         if tokens <= budget:
-            return Fitted(whole, tokens)
+            return Fitted(tree, tokens)
     plan = _Plan(tree, measure)
     if plan.required > budget:
         raise _too_small(plan, budget)
@@ -71,20 +70,6 @@ def fit(tree: Element, budget: int, measure: Measure, *, bound: Measure | None =
             return Fitted(kept, tokens, plan.omitted(budget))
         if not plan.give_up_one():
             raise _too_small(plan, budget, tokens)
-
-
-@lru_cache(maxsize=4096)
-def settled(node: Element) -> Element:
-    """The tree with everything kept: a `more` that hides nothing is gone."""
-    children: list[Node] = []
-    for child in node.children:
-        if isinstance(child, str) or (child.tag == "item" and "more" not in map(_tag, child.children)):
-            children.append(child)
-        elif child.tag != "more":
-            children.append(settled(child))
-        elif child.get("hidden", 0) > 0:
-            children.append(child)
-    return node.with_children(tuple(children))
 
 
 @lru_cache(maxsize=16384)
@@ -102,10 +87,6 @@ def _prunable(node: Element) -> bool:
         isinstance(child, Element) and (child.get("priority") is not None or _prunable(child))
         for child in node.children
     )
-
-
-def _tag(node: Node) -> str:
-    return "" if isinstance(node, str) else node.tag
 
 
 class _Box:
@@ -161,13 +142,11 @@ class _Box:
                     children.append(part.build())
             elif isinstance(part, _Unit):
                 if part.taken:
-                    children.append(settled(part.element))
+                    children.append(part.element)
                 elif not children:
                     skipped += 1
             elif part is self.more:
-                hidden = int(part.get("hidden", 0)) + self.unsaid()
-                if hidden:
-                    children.append(part.with_props(hidden=hidden))
+                children.append(part.with_props(hidden=int(part.get("hidden", 0)) + self.unsaid()))
             else:
                 children.append(part)
         element = self.element
@@ -230,7 +209,7 @@ class _Plan:
             else:
                 cost = self.measure(_alone(node, child))
                 box.cost += cost
-                box.parts.append(settled(child))
+                box.parts.append(child)
                 if box.required and cost > self.dearest[1]:
                     self.dearest = (label, cost)
         if box.more is not None:

@@ -34,7 +34,8 @@ DELTA_MOST = 600
 
 
 class Ask(msgspec.Struct, frozen=True):
-    """A call's arguments. `tag` is used if a new epoch begins; `notice` says what is wrong with the HUD itself."""
+    """A call's arguments. `tag` is used if a new epoch begins, `now` is Unix ms; `notice` says what is wrong with the
+    HUD itself."""
 
     used_tokens: int | None
     limit_tokens: int | None
@@ -43,6 +44,7 @@ class Ask(msgspec.Struct, frozen=True):
     placement: str
     where: Place
     tag: str
+    now: int = 0
     model: str = ""
     notice: str = ""
 
@@ -144,7 +146,7 @@ def _same_epoch(state: HudState, ask: Ask, desk: Desk, budget: int, tail: str, a
     """The layers of one more call of the epoch that is in force; `None` where a new one has to begin."""
     epoch = state.epoch
     base = epoch.base
-    if base is None or epoch.over or base.placement != ask.placement:
+    if base is None or epoch.over or base.placement != ask.placement or _cold(state, ask, desk.settings):
         return None
     if ask.density is not None and ask.density != base.density:
         return None
@@ -162,6 +164,12 @@ def _same_epoch(state: HudState, ask: Ask, desk: Desk, budget: int, tail: str, a
             return None
         tail, dropped = "", (_no_tail(tail, need, budget),)
     return _Layers(base, (*deltas, new) if new else deltas, tail, (new,) if new else (), dropped)
+
+
+def _cold(state: HudState, ask: Ask, settings: Settings) -> bool:
+    """Whether a new base costs nothing: a turn starts, there is something to fold in, and the cache has expired."""
+    idle = ask.now - state.window.call_at
+    return ask.where.turn_start and bool(state.epoch.deltas) and idle >= settings.cache.minutes * 60_000
 
 
 def _delta(state: HudState, ask: Ask, desk: Desk, found: Changes, alarm: str) -> FrameDelta | None:
@@ -210,7 +218,7 @@ def _new_epoch(
             placement=ask.placement,
             budget=budget,
             covers=state.seq,
-            reason=_reason(state, ask),
+            reason=_reason(state, ask, desk.settings),
             omitted=tuple(Left(one.path, one.text[:200], one.tokens, one.reason) for one in fitted.omitted),
         )
     dropped: tuple[Omission, ...] = ()
@@ -234,7 +242,7 @@ def _fit_base(
     return fit(document, budget, desk.typeset.measure), density
 
 
-def _reason(state: HudState, ask: Ask) -> str:
+def _reason(state: HudState, ask: Ask, settings: Settings) -> str:
     base = state.epoch.base
     if base is None:
         return "session"
@@ -242,7 +250,9 @@ def _reason(state: HudState, ask: Ask) -> str:
         return state.epoch.over
     if base.placement != ask.placement or ask.placement == "system":
         return "placement"
-    return "density" if ask.density is not None and ask.density != base.density else "budget"
+    if ask.density is not None and ask.density != base.density:
+        return "density"
+    return "idle" if _cold(state, ask, settings) else "budget"
 
 
 def _no_tail(tail: str, need: int, budget: int) -> Omission:

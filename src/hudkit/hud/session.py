@@ -192,6 +192,7 @@ class Session:
             placement=call.placement if call else "anchored",
             where=place(None),
             tag="000000",
+            now=state.at,
         )
         desk = msgspec.structs.replace(self._desk, board=Board(), state_at=self.state_at)
         return compose(state, ask, desk)
@@ -217,7 +218,9 @@ class Session:
             chosen = None if density is None else Density(density)
         except ValueError:
             raise ConfigError(f"density is {density!r}", hint=f"It is one of {', '.join(Density)}") from None
-        return Ask(used, limit, budget, chosen, placement, place(transcript), self._tag(), model)
+        return Ask(
+            used, limit, budget, chosen, placement, place(transcript), self._tag(), self._outside.clock(), model
+        )
 
     def _tag(self) -> str:
         """Six digits that a tool's output cannot guess: from the random end of a UUIDv7."""

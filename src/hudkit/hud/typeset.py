@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
-from hudkit.document.nodes import Element, Node
+from hudkit.document import Element, Memo, Node
 from hudkit.formats.markdown import render
 
 MEMO = 8192
@@ -24,21 +23,17 @@ class Counter(Protocol):
 
 
 class Typeset:
-    """Writes elements as markdown and measures them on the bytes that are written."""
+    """Writes elements as markdown and measures them on the bytes that are written.
+
+    `measure` gives the tokens of an element as it is written; `bound` at least these: a section of lists is the sum
+    of its lines, each measured once.
+    """
 
     def __init__(self, counter: Counter) -> None:
         self.counter = counter
         self.render = render
-        self._tokens: dict[Element, int] = {}
-        self._bounds: dict[Element, int] = {}
-
-    def measure(self, element: Element) -> int:
-        """Tokens of an element as it is written."""
-        return _remembered(self._tokens, element, lambda one: self.counter.count(self.render(one)))
-
-    def bound(self, element: Element) -> int:
-        """At least the tokens of an element: a section of lists is the sum of its lines, each measured once."""
-        return _remembered(self._bounds, element, self._sum)
+        self.measure: Memo[int] = Memo(lambda element: counter.count(render(element)), MEMO)
+        self.bound: Memo[int] = Memo(self._sum, MEMO)
 
     def _sum(self, element: Element) -> int:
         if element.tag != "section" or not any(map(_is_list, element.children)):
@@ -53,16 +48,6 @@ class Typeset:
     def count(self, text: str) -> int:
         """Tokens of a text."""
         return self.counter.count(text) if text else 0
-
-
-def _remembered(memory: dict[Element, int], element: Element, work: Callable[[Element], int]) -> int:
-    tokens = memory.get(element)
-    if tokens is None:
-        tokens = work(element)
-        if len(memory) >= MEMO:
-            memory.clear()
-        memory[element] = tokens
-    return tokens
 
 
 def _is_list(node: Node) -> bool:

@@ -22,7 +22,8 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
 class WindowFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     """`used_tokens` is `None` while it is unknown: before the first report, and after a compaction until the next.
 
-    `call` is the last composed call, at `call_seq`; `calls` counts them.
+    `call` is the last composed call, at `call_seq` and time `call_at` (Unix ms); `calls` counts
+    them.
     """
 
     used_tokens: int | None = None
@@ -33,6 +34,7 @@ class WindowFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     readings: tuple[Reading, ...] = ()
     call: Call | None = None
     call_seq: int = 0
+    call_at: int = 0
     calls: int = 0
 
 
@@ -54,7 +56,12 @@ def reduce(window: WindowFacts, event: Event) -> WindowFacts:
                 if getattr(taken, name):
                     changed[name] = getattr(taken, name)
             if taken.call is not None:
-                changed |= {"call": taken.call, "call_seq": event.seq, "calls": window.calls + 1}
+                changed |= {
+                    "call": taken.call,
+                    "call_seq": event.seq,
+                    "call_at": event.timestamp,
+                    "calls": window.calls + 1,
+                }
             return msgspec.structs.replace(window, **changed)
         case CompactAfter(used_tokens=used):
             return msgspec.structs.replace(window, used_tokens=used, source="estimated" if used else "", readings=())

@@ -10,6 +10,9 @@ from pathlib import Path
 
 _PACKED = "data/orchard.db.xz"
 
+WINDOW = 44_000
+"""Tokens of the window of the model that was recorded; the database does not say it."""
+
 
 def orchard(directory: str | Path) -> Path:
     """Unpack the day of work on an invented watering scheduler into `directory` (made 0700 if absent).

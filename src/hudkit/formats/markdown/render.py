@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from hudkit.document import Element, Node
+from hudkit.document import Element, Memo, Node
 from hudkit.formats.markdown.blocks.list import LARGEST
 from hudkit.formats.markdown.pen import Place
 from hudkit.formats.markdown.siblings import MARKERS, stack
@@ -24,11 +24,11 @@ def render(element: Element) -> str:
     blocks, joined with one line feed.
     """
     if element.tag == "document" and all(map(_apart, element.children)):
-        return "\n".join(filter(None, [_whole(child) for child in element.children]))
+        return "\n".join(filter(None, [_whole(child) for child in element.children if isinstance(child, Element)]))
     if element.tag in _SECTIONS:
         return "\n".join(stack(_blocks(element, 1), _ordered, _block))
     if element.tag == "item":
-        return _item(element, MARKERS[False][0])
+        return _bullet(element)
     if element.tag == "list":
         return _list(element, "")
     return _alone(element)
@@ -44,9 +44,11 @@ def _apart(child: Node) -> bool:
 _PARAGRAPHS = frozenset({"text", "paragraph", "more"})
 
 
-@lru_cache(maxsize=2048)
-def _whole(child: Element) -> str:
+def _write_whole(child: Element) -> str:
     return "\n".join(stack(_blocks(Element("document", (), (child,)), 1), _ordered, _block))
+
+
+_whole: Memo[str] = Memo(_write_whole, 2048)
 
 
 @lru_cache(maxsize=1024)
@@ -97,7 +99,8 @@ def _list(element: Element, marker: str) -> str:
     """The items of a list, which is tight: each is a line of its own."""
     found = items(element)
     if not element.get("ordered", False):
-        marker = marker or MARKERS[False][0]
+        if marker in ("", MARKERS[False][0]):
+            return "".join([_bullet(item) if isinstance(item, Element) else _item(item, marker) for item in found])
         return "".join([_item(item, marker) for item in found])
     marker = marker or MARKERS[True][0]
     start = max(min(int(element.get("start", 1)), LARGEST - len(found)), 0)
@@ -107,3 +110,6 @@ def _list(element: Element, marker: str) -> str:
 @lru_cache(maxsize=8192)
 def _item(item: Node, marker: str) -> str:
     return flow(item_of(item), Place(marker))
+
+
+_bullet: Memo[str] = Memo(lambda item: _item(item, MARKERS[False][0]))

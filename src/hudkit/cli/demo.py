@@ -1,0 +1,45 @@
+"""`hudkit demo`: the recorded day that ships with hudkit, replayed and explained."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
+
+from hudkit.cli.replay import as_json, found_wrong, ink, progress_bar, speak
+from hudkit.history import OpenCodeTranscript
+from hudkit.replay import Options, replay
+from hudkit.replay.recorded import WINDOW, orchard
+from hudkit.replay.story import story_lines
+
+EXAMPLE = "hudkit demo"
+
+
+def arguments(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--json", action="store_true", help="print the report behind the story as JSON")
+
+
+def run(given: argparse.Namespace) -> int:
+    with TemporaryDirectory(prefix="hudkit-") as folder, progress_bar() as progress:
+        transcript = OpenCodeTranscript.open(orchard(folder))
+        report = replay(transcript, Options(window=WINDOW, frames=True), progress=progress)
+    speak((as_json(report),) if given.json else story_lines(report, ink(), tuple(_next())))
+    return 1 if found_wrong(report) else 0
+
+
+def _next() -> Iterator[tuple[str, str]]:
+    """Commands that work from here: `make demo` leaves `hudkit` in a folder that is not on the path."""
+    own = Path(sys.argv[0])
+    beside = own.name == "hudkit" and which("hudkit") is None
+    hudkit = os.path.relpath(own) if beside else "hudkit"
+    yield f"{hudkit} replay ~/.local/share/opencode/opencode.db", "the same on a history of yours"
+    example = Path("examples") / "01_ten_lines.py"
+    if example.exists():
+        python = os.path.relpath(own.with_name("python")) if beside else "python3"
+        yield f"{python} {example}", "the HUD in a program of yours"
+    else:
+        yield f"{hudkit} --help", "all commands"

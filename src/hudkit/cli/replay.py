@@ -1,0 +1,103 @@
+"""`hudkit replay`: a recorded history of a host through the HUD, turn by turn."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from hudkit.document import visible
+from hudkit.history import OpenCodeTranscript
+from hudkit.replay import Options, Report, replay
+from hudkit.replay.session import Progress
+from hudkit.replay.words import Ink, frame_lines, report_lines
+
+EXAMPLE = "hudkit replay ~/.local/share/opencode/opencode.db --window 200000"
+
+
+def arguments(one: argparse.ArgumentParser) -> None:
+    one.add_argument("file", type=Path, metavar="FILE", help="OpenCode's database, opencode.db; it is only read")
+    one.add_argument("--session", metavar="ID", help="only the session with this id, or this part of one")
+    one.add_argument("--window", type=_count, metavar="N", help="the model's window in tokens, where it is not known")
+    one.add_argument("--budget", type=_count, metavar="N", help="tokens of a frame (default: 2 %% of the window)")
+    one.add_argument("--price-as", default="", metavar="MODEL", help="use the prices and the cache of this model")
+    one.add_argument("--frames", action="store_true", help="print the frame of every call too")
+    one.add_argument("--json", action="store_true", help="print the report as JSON")
+
+
+def run(given: argparse.Namespace) -> int:
+    options = Options(given.window, given.budget, given.price_as, given.frames)
+    with OpenCodeTranscript.open(given.file) as transcript, progress_bar() as progress:
+        report = replay(transcript, options, session=given.session, progress=progress)
+    speak((as_json(report),) if given.json else _lines(report, ink()))
+    return 1 if found_wrong(report) else 0
+
+
+def found_wrong(report: Report) -> bool:
+    """Whether records could not be read, or something live did not survive a compaction."""
+    return bool(report.skipped) or any(one.lost for session in report.sessions for one in session.compacted)
+
+
+def as_json(report: Report) -> str:
+    """The report with its schema version; ASCII, so that it can be printed anywhere."""
+    return json.dumps(msgspec.to_builtins(report), indent=2)
+
+
+def speak(lines: Iterable[str]) -> None:
+    """Print lines; a character that the output cannot show is no reason to stop."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    for line in lines:
+        print(line)
+
+
+def ink() -> Ink:
+    """Bold headings on a terminal, unless NO_COLOR (no-color.org) or a dumb terminal says otherwise."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return Ink(sys.stdout.isatty() and not plain)
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress | None]:
+    """A bar on the error stream where that is a terminal; it is gone when the work is done."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+
+        def show(done: int, total: int, title: str) -> None:
+            bar.update(task, completed=done, total=total, description=visible(title[:40]))
+
+        yield show
+
+
+def _lines(report: Report, pen: Ink) -> Iterator[str]:
+    if not report.sessions:
+        yield "no sessions are recorded here"
+        return
+    for session in report.sessions:
+        for frame in session.frames:
+            yield from frame_lines(session, frame, pen)
+    yield from report_lines(report, pen)
+
+
+def _count(text: str) -> int:
+    try:
+        number = int(text.replace(",", "").replace("_", ""))
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens; give a whole number from 1")
+    return number

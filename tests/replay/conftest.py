@@ -1,0 +1,28 @@
+"""The recorded databases, replayed once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hudkit.history import OpenCodeTranscript
+from hudkit.replay import Options, Report, replay
+from hudkit.replay.recorded import WINDOW, orchard
+
+OPENCODE = Path(__file__).parent.parent / "fixtures" / "opencode.db"
+
+
+@pytest.fixture(scope="session")
+def orchard_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return orchard(tmp_path_factory.mktemp("orchard"))
+
+
+@pytest.fixture(scope="session")
+def orchard_report(orchard_db: Path) -> Report:
+    return replay(OpenCodeTranscript.open(orchard_db), Options(window=WINDOW, frames=True))
+
+
+@pytest.fixture(scope="session")
+def opencode_report() -> Report:
+    return replay(OpenCodeTranscript.open(OPENCODE))

@@ -1,0 +1,47 @@
+"""The story of `hudkit demo`: its figures come from the report, and it fits two screens."""
+
+from __future__ import annotations
+
+import pytest
+
+from hudkit.replay import Report
+from hudkit.replay.story import calm, pressed, story_lines, thinnest
+from hudkit.replay.words import WIDTH, Ink
+
+NEXT = (("hudkit replay FILE", "yours"), ("hudkit --help", "all"))
+
+
+@pytest.fixture(scope="module")
+def story(orchard_report: Report) -> list[str]:
+    return list(story_lines(orchard_report, Ink(), NEXT))
+
+
+def test_it_fits_two_screens(story: list[str]) -> None:
+    assert len(story) <= 110
+    assert max(map(len, story)) <= WIDTH
+    assert not any("\x1b" in line or line != line.rstrip() for line in story)
+
+
+def test_the_two_frames(orchard_report: Report, story: list[str]) -> None:
+    frames = orchard_report.sessions[0].frames
+    first, second, peak = calm(frames), pressed(frames), thinnest(frames)
+    assert first.band == "green" and first.used_tokens is not None and first.used_tokens < 0.5 * 44_000
+    assert second.band == "red" and second.density != "full"
+    assert peak.system_density == "minimal"
+    assert any(f"call {first.turn} of 165" in line and f"{first.tokens} tokens" in line for line in story)
+    shown = "\n".join(line.removeprefix("  │").strip() for line in story)
+    for text in (*first.deltas, second.deltas[-1], peak.system_text):
+        for line in text.splitlines():
+            if len(line) < WIDTH - 6:
+                assert line in shown
+
+
+def test_figures_are_those_of_the_report(orchard_report: Report, story: list[str]) -> None:
+    text = "\n".join(story)
+    for variant in orchard_report.costs[0].variants:
+        assert f"{variant.input_tokens:,}" in text and f"${variant.dollars:,.2f}" in text
+        assert f"{variant.times_dollars:.2f}" in text
+    again = sum(one.again for one in orchard_report.sessions[0].epochs if one.reason == "budget")
+    assert f"{again:,} tokens" in text.replace("\n    ", " ")
+    assert "17 → 17 (15 shown)" in text and "Nothing was lost." in text
+    assert all(command in text for command, _ in NEXT)
