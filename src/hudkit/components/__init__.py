@@ -1,8 +1,8 @@
 """What to show: state to element tree, one file a section."""
 
 from hudkit.components.board import SECTIONS, Board
-from hudkit.components.changes import Changes, block, changes
-from hudkit.components.gauge import Gauge, reading, warning
+from hudkit.components.changes import Changes, Known, block, changes
+from hudkit.components.gauge import gauge, reading, warning
 from hudkit.components.section import View
 
-__all__ = ["SECTIONS", "Board", "Changes", "Gauge", "View", "block", "changes", "reading", "warning"]
+__all__ = ["SECTIONS", "Board", "Changes", "Known", "View", "block", "changes", "gauge", "reading", "warning"]

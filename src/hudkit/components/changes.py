@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
@@ -38,22 +39,35 @@ class Changes(msgspec.Struct, frozen=True):
         return bool(self.lines)
 
 
-def changes(before: HudState, after: HudState) -> Changes:
-    """Lines that bring a reader of `before` to `after`, in the order of the document."""
+Rows = tuple[Row, ...]
+Known = dict[str, tuple[object, Rows]]
+
+
+def changes(before: HudState, after: HudState, known: Known | None = None) -> Changes:
+    """Lines that bring a reader of `before` to `after`, in the order of the document.
+
+    `known` remembers the rows of `before`, which stays the same until something is told.
+    """
+    known = {} if known is None else known
     lines: list[str] = []
     pressing = False
     for section, read in _TOLD:
         old, new = read(before), read(after)
         if same(old, new):
             continue
-        if len(section.reads) == 1:
-            old, new = (old,), (new,)
-        told = list(_compare(section, section.rows(*old), section.rows(*new)))
+        last = known.get(section.name)
+        if last is None or not same(last[0], old):
+            known[section.name] = last = (old, _rows(section, old))
+        told = list(_compare(section, last[1], _rows(section, new)))
         if section.brief is not None and len(told) > BRIEF_FROM:
-            told = [section.brief(*new)]
+            told = [section.brief(*new) if len(section.reads) > 1 else section.brief(new)]
         lines += told
         pressing = pressing or (bool(told) and section.pace == "now")
     return Changes(tuple(lines), pressing)
+
+
+def _rows(section: Section, read: Any) -> Rows:
+    return section.rows(*read) if len(section.reads) > 1 else section.rows(read)
 
 
 def _compare(section: Section, before: tuple[Row, ...], after: tuple[Row, ...]) -> Iterator[str]:

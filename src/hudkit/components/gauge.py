@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hudkit.document import Band, Element, component, h
+from hudkit.document import Band, Element
 
 ADVICE: dict[Band, str] = {
     Band.YELLOW: "consider compacting at the next break point",
@@ -32,7 +32,9 @@ def warning(band: Band, entered: bool) -> str:
     return f", {band.value}: {ADVICE[band]}" if entered else f", {band.value}"
 
 
-@component
-def Gauge(words: str, notice: str) -> Element:
+def gauge(words: str, notice: str) -> Element:
     """The usage line; `notice` says what is wrong with the HUD itself."""
-    return h.document[h.text["Context: ", words], h.text["HUD: ", notice] if notice else None]
+    lines = [Element("text", (), ("Context: ", words))]
+    if notice:
+        lines.append(Element("text", (), ("HUD: ", notice)))
+    return Element("document", (), tuple(lines))

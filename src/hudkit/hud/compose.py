@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from hudkit.components import Board, Changes, Gauge, View, block, changes, reading, warning
+from hudkit.components import Board, Changes, Known, View, block, changes, gauge, reading, warning
 from hudkit.config import Bands, Settings
 from hudkit.document import DENSITIES, Band, Density, denser
 from hudkit.errors import BudgetError
@@ -63,6 +63,7 @@ class Desk(msgspec.Struct, frozen=True):
     board: Board
     settings: Settings
     state_at: Callable[[int], HudState]
+    known: Known
 
 
 def compose(state: HudState, ask: Ask, desk: Desk) -> Composed:
@@ -81,7 +82,7 @@ def _compose(state: HudState, ask: Ask, desk: Desk, *, additive: bool) -> Compos
     words += warning(usage.band, entered)
     tail = ""
     if ask.where.turn_start or ask.placement == "system" or ask.notice:
-        tail = desk.typeset.render(Gauge(words, ask.notice))
+        tail = desk.typeset.render(gauge(words, ask.notice))
     layers = (
         None
         if ask.placement == "system"
@@ -153,7 +154,7 @@ def _same_epoch(state: HudState, ask: Ask, desk: Desk, budget: int, tail: str, a
     ids, intact = shown(((delta.id, delta.anchor) for delta in epoch.deltas), ask.where)
     deltas = tuple(delta for delta in epoch.deltas if delta.id in ids)
     covers = epoch.deltas[intact - 1].covers if intact else base.covers
-    new = _delta(state, ask, desk, changes(desk.state_at(covers), state), alarm)
+    new = _delta(state, ask, desk, changes(desk.state_at(covers), state, desk.known), alarm)
     cost = base.tokens + sum(delta.tokens for delta in deltas) + (new.tokens if new else 0)
     if cost > budget:
         return None

@@ -50,7 +50,7 @@ class Session:
         self.id = session_id
         self.log = log
         self.settings = settings or Settings()
-        self._desk = Desk(Typeset(counter), Board(), self.settings, self._told)
+        self._desk = Desk(Typeset(counter), Board(), self.settings, self._told, {})
         self._known: HudState | None = None
         self._outside = outside
         self._state = HudState(session_id=session_id)
@@ -194,7 +194,7 @@ class Session:
             tag="000000",
             now=state.at,
         )
-        desk = msgspec.structs.replace(self._desk, board=Board(), state_at=self.state_at)
+        desk = msgspec.structs.replace(self._desk, board=Board(), state_at=self.state_at, known={})
         return compose(state, ask, desk)
 
     def _ask(

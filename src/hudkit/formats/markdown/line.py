@@ -79,6 +79,8 @@ def _encode_edges(line: str, modes: bytearray, shape: Shape) -> tuple[str, bytea
         if modes[place] != RAW and _UNCODABLE.match(line[place])
     }
     line, modes = _edit(line, modes, dropped)
+    if "\n" not in line and "\r" not in line and not _EDGE.search(line):
+        return line, modes
     last = len(line) - 1
     edits: dict[int, str] = {}
     for place, char in enumerate(line):
