@@ -93,7 +93,7 @@ def _compare(section: Section, before: tuple[Row, ...], after: tuple[Row, ...]) 
 
 
 def _both(old: str, new: str) -> str:
-    return f"{shorten(old, PAST)} → {new}"
+    return f"{shorten(old, PAST)} -> {new}"
 
 
 def block(tag: str, lines: tuple[str, ...]) -> Element:

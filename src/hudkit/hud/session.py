@@ -20,7 +20,7 @@ from hudkit.hud.typeset import Counter, Typeset
 from hudkit.projections.state import VERSION, HudState, dump, fold, load
 
 SNAPSHOT_EVERY = 500
-"""A snapshot is saved when a read has folded this many events since the last one."""
+"""A snapshot is saved when this many events were folded since the last one."""
 
 PLACEMENTS = ("anchored", "system")
 """Where a frame goes: in layers that keep the prefix cache, or whole into the system prompt."""
@@ -66,8 +66,6 @@ class Session:
         last = self.log.last_seq(self.id)
         if last > self._state.seq:
             self._take(tuple(self.log.read(self.id, after=self._state.seq, upto=last)))
-            if self._state.seq - self._saved >= SNAPSHOT_EVERY:
-                self._save()
         return self._state
 
     def state_at(self, seq: int) -> HudState:
@@ -239,6 +237,8 @@ class Session:
             self._state = fold(self.log.read(self.id, upto=events[-1].seq))
         else:
             self._state = fold(events, self._state)
+        if self._state.seq - self._saved >= SNAPSHOT_EVERY:
+            self._save()
 
     # -- snapshots ---------------------------------------------------------------------------------------------
 
