@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from hudkit.api import Hud, Session
+from hudkit.components import SECTIONS
 from hudkit.errors import BudgetError
 from hudkit.events import Origin, Payload
 from hudkit.events import payloads as p
@@ -19,10 +20,7 @@ from hudkit.frames import Frame
 from hudkit.tokens import count
 from strategies import HOSTILE, payloads, texts
 
-HEADINGS = {
-    "Task", "Constraints", "⚠ Blockers", "Next Steps", "Todos", "Decisions", "Open Errors", "Notes", "Active Files",
-    "Earlier Context", "Project", "Session",
-}  # fmt: skip
+HEADINGS = {section.title for section in SECTIONS}
 """Every heading that the schema knows; those of lists carry a count."""
 
 calls = st.fixed_dictionaries(

@@ -17,4 +17,4 @@ def rows(blockers: BlockersState) -> tuple[Row, ...]:
     return tuple(Row(b.id, b.description + label(b.mark.origin)) for b in blockers)
 
 
-SECTION = Section("blockers", "blocker", ("blockers",), Blockers, rows, closing="gone")
+SECTION = Section("blockers", "⚠ Blockers", "blocker", ("blockers",), Blockers, rows, closing="gone")

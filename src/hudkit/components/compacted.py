@@ -24,4 +24,4 @@ def rows(compacted: CompactedState) -> tuple[Row, ...]:
     return (Row("summary", shorten(" ".join(compacted.summary.split()), 200)),) if compacted.summary else ()
 
 
-SECTION = Section("compacted", "earlier context", ("compacted",), Compacted, rows, pace="never")
+SECTION = Section("compacted", "Earlier Context", "earlier context", ("compacted",), Compacted, rows, pace="never")

@@ -17,4 +17,4 @@ def rows(constraints: ConstraintsState) -> tuple[Row, ...]:
     return tuple(Row(c.id, c.text + label(c.mark.origin, c.derived)) for c in constraints)
 
 
-SECTION = Section("constraints", "constraint", ("constraints",), Constraints, rows)
+SECTION = Section("constraints", "Constraints", "constraint", ("constraints",), Constraints, rows)

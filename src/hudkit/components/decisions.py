@@ -17,4 +17,4 @@ def rows(decisions: DecisionsState) -> tuple[Row, ...]:
     return tuple(Row(d.id, d.summary + label(d.mark.origin, d.derived)) for d in decisions)
 
 
-SECTION = Section("decisions", "decision", ("decisions",), Decisions, rows, closing="withdrawn")
+SECTION = Section("decisions", "Decisions", "decision", ("decisions",), Decisions, rows, closing="withdrawn")

@@ -21,4 +21,4 @@ def rows(errors: ErrorsState) -> tuple[Row, ...]:
     return tuple(Row(e.id, shorten(e.message, 160) + label(e.mark.origin)) for e in errors.open)
 
 
-SECTION = Section("errors", "error", ("errors",), Errors, rows, closing="resolved")
+SECTION = Section("errors", "Open Errors", "error", ("errors",), Errors, rows, closing="resolved")

@@ -18,4 +18,4 @@ def rows(files: FilesState) -> tuple[Row, ...]:
     return tuple(Row(f.path, f"{f.path} ({f.status})") for f in files.active)
 
 
-SECTION = Section("files", "file", ("files",), Files, rows, pace="turn", closing="left")
+SECTION = Section("files", "Active Files", "file", ("files",), Files, rows, pace="turn", closing="left")

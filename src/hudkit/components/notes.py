@@ -16,4 +16,4 @@ def rows(notes: NotesState) -> tuple[Row, ...]:
     return tuple(Row(n.id, n.content + label(n.mark.origin)) for n in notes)
 
 
-SECTION = Section("notes", "note", ("notes",), Notes, rows)
+SECTION = Section("notes", "Notes", "note", ("notes",), Notes, rows)

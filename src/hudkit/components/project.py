@@ -21,4 +21,4 @@ def rows(project: ProjectState) -> tuple[Row, ...]:
     return tuple(Row(line.key, line.words) for line in _lines(project))
 
 
-SECTION = Section("project", "project", ("project",), Project, rows)
+SECTION = Section("project", "Project", "project", ("project",), Project, rows)

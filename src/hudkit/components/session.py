@@ -24,4 +24,4 @@ def Session(session: SessionFacts, compacted: Compacted, task: Task, view: View)
     ]
 
 
-SECTION = Section("session", "session", ("session", "compacted", "task"), Session, untold, pace="never")
+SECTION = Section("session", "Session", "session", ("session", "compacted", "task"), Session, untold, pace="never")

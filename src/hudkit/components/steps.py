@@ -22,4 +22,4 @@ def rows(steps: StepsState) -> tuple[Row, ...]:
     return tuple(Row(s.id, s.description, s.completed) for s in steps)
 
 
-SECTION = Section("steps", "step", ("steps",), Steps, rows, closing="dropped", ordered=True)
+SECTION = Section("steps", "Next Steps", "step", ("steps",), Steps, rows, closing="dropped", ordered=True)

@@ -38,4 +38,4 @@ def rows(task: TaskState, session: SessionFacts) -> tuple[Row, ...]:
     return (Row("task", shorten(text, LENGTHS[Density.FULL]) + derived),)
 
 
-SECTION = Section("task", "task", ("task", "session"), Task, rows)
+SECTION = Section("task", "Task", "task", ("task", "session"), Task, rows)

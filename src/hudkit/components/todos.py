@@ -29,4 +29,4 @@ def brief(todos: TodosState) -> str:
     return f"todos, {len(todos) - len(todos.open)} of {len(todos)} done: {left or 'none left'}"
 
 
-SECTION = Section("todos", "todo", ("todos",), Todos, rows, pace="turn", brief=brief)
+SECTION = Section("todos", "Todos", "todo", ("todos",), Todos, rows, pace="turn", brief=brief)
