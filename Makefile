@@ -20,7 +20,7 @@ help:  ## this list
 $(READY): pyproject.toml constraints.txt | $(UV)
 	@echo "setting up $(VENV) (first run only)"
 	@$(UV) venv --quiet --clear --python $(PYTHON) $(VENV)
-	@$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[prices]' --group dev
+	@$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[daemon,prices]' --group dev
 	@touch $@
 
 demo: $(READY)  ## what the HUD would have shown on a recorded day of work
