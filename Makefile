@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
+# Certificates of the machine, so that a company proxy works.
+export UV_SYSTEM_CERTS ?= true
 READY := $(VENV)/.ready
 JOBS ?= 2
 

@@ -1,4 +1,4 @@
-"""`docs/adding-a-section.md` is true: its code, put where it says, is a working section, and nothing else is needed."""
+"""`docs/adding-a-section.md` is true: its code, put where it says, is a working section; nothing else is needed."""
 
 from __future__ import annotations
 

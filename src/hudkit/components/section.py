@@ -70,7 +70,7 @@ def untold(*_slices: object) -> tuple[Row, ...]:
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A section of the HUD; `title` is its heading (the count of a list behind it), `noun` what a change calls an item.
+    """A section of the HUD; `title` is its heading (a list's count behind it), `noun` what a change calls an item.
 
     `reads` are the fields of the state that it is made of, in the order of `show`'s arguments. `pace` says when a
     change is told: `now` in the next call, `turn` with the next one that is told or at the start of a turn, `never`
