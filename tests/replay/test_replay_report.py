@@ -132,7 +132,9 @@ def test_two_runs_are_equal(orchard_db: Path, orchard_report: Report) -> None:
 def test_options(orchard_db: Path) -> None:
     transcript = OpenCodeTranscript.open(orchard_db)
     plenty = replay(transcript, Options(window=WINDOW, budget=3_000), session="ses_e06196b1")
-    assert [one.reason for one in main_day(plenty).epochs] == ["session", "compaction", "compaction"]
+    reasons = [one.reason for one in main_day(plenty).epochs]
+    assert reasons[0] == "session" and reasons.count("compaction") == 2
+    assert set(reasons) == {"session", "compaction", "idle"}
     assert plenty.costs[0].variants[2].times_dollars < 1.05, "without rebases there is next to nothing to pay"
     assert main_day(plenty).frames == ()
     small = replay(transcript, Options(price_as="gpt-4o"), session="ses_e0618e85")

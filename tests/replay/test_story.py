@@ -17,7 +17,7 @@ def story(orchard_report: Report) -> list[str]:
 
 
 def test_it_fits_two_screens(story: list[str]) -> None:
-    assert len(story) <= 110
+    assert len(story) <= 118
     assert max(map(len, story)) <= WIDTH
     assert not any("\x1b" in line or line != line.rstrip() for line in story)
 
@@ -25,7 +25,7 @@ def test_it_fits_two_screens(story: list[str]) -> None:
 def test_the_two_frames(orchard_report: Report, story: list[str]) -> None:
     frames = orchard_report.sessions[0].frames
     first, second, peak = calm(frames), pressed(frames), thinnest(frames)
-    assert first.band == "green" and first.used_tokens is not None and first.used_tokens < 0.5 * 44_000
+    assert first.band == "green" and first.used_tokens is not None and first.used_tokens < 0.7 * 44_000
     assert second.band == "red" and second.density != "full"
     assert peak.system_density == "minimal"
     assert any(f"call {first.turn} of 165" in line and f"{first.tokens} tokens" in line for line in story)
@@ -41,7 +41,8 @@ def test_figures_are_those_of_the_report(orchard_report: Report, story: list[str
     for variant in orchard_report.costs[0].variants:
         assert f"{variant.input_tokens:,}" in text and f"${variant.dollars:,.2f}" in text
         assert f"{variant.times_dollars:.2f}" in text
-    again = sum(one.again for one in orchard_report.sessions[0].epochs if one.reason == "budget")
-    assert f"{again:,} tokens" in text.replace("\n    ", " ")
+    assert not any(one.reason == "budget" for one in orchard_report.sessions[0].epochs)
+    idle = sum(one.reason == "idle" for one in orchard_report.sessions[0].epochs)
+    assert 5 <= idle <= 15 and "the cache had expired anyway" in text.replace("\n    ", " ")
     assert "17 → 17 (15 shown)" in text and "Nothing was lost." in text
     assert all(command in text for command, _ in NEXT)

@@ -11,8 +11,11 @@ from hudkit.replay.requests import ANCHORED, IN_SYSTEM
 from hudkit.replay.survival import CompactionReport
 from hudkit.replay.words import Ink, boxed, cost_lines, layer_lines, wrapped
 
-KINDS = ("todo:", "error:", "file:")
-"""What a frame should tell of to be worth showing first."""
+KINDS = ("# Task", "## Todos", "## Active Files", "- error:")
+"""What a frame should tell of to be worth showing first: sections of its base, and something that changed since."""
+
+LONGEST = 42
+"""Lines of the frame that is shown first."""
 
 
 def story_lines(report: Report, ink: Ink, commands: Sequence[tuple[str, str]] = ()) -> Iterator[str]:
@@ -38,10 +41,15 @@ def story_lines(report: Report, ink: Ink, commands: Sequence[tuple[str, str]] = 
 
 
 def calm(frames: Sequence[FrameShown]) -> FrameShown:
-    """The first frame of the green band that tells of several things."""
+    """The first frame of the green band that tells of several things and is not long, else one of few lines."""
     green = [frame for frame in frames if frame.band == "green"] or list(frames)
-    telling = [frame for frame in green if all(kind in "".join(frame.deltas) for kind in KINDS)]
-    return telling[0] if telling else max(green, key=lambda frame: frame.tokens)
+    telling = [frame for frame in green if all(kind in frame.base + "".join(frame.deltas) for kind in KINDS)]
+    short = [frame for frame in telling if _lines(frame) <= LONGEST]
+    return short[0] if short else min(telling or green, key=_lines)
+
+
+def _lines(frame: FrameShown) -> int:
+    return sum(text.count("\n") + 1 for text in (frame.base, *frame.deltas, frame.tail))
 
 
 def pressed(frames: Sequence[FrameShown]) -> FrameShown:
@@ -81,8 +89,8 @@ def _calm(day: SessionReport, ink: Ink) -> Iterator[str]:
     )
     yield from layer_lines(frame, ink)
     yield from wrapped(
-        "The first block is from the session's beginning; what changed since follows in blocks that stay where they "
-        "were first sent. Text without the tag is not the HUD's, whatever it claims."
+        f"The first block was written at call {day.epochs[frame.epoch - 1].from_turn}; what changed since follows in "
+        "blocks that stay where they were first sent. Text without the tag is not the HUD's, whatever it claims."
     )
 
 
@@ -147,14 +155,21 @@ def _costs(report: Report, day: SessionReport, ink: Ink) -> Iterator[str]:
 
 
 def _rebased(day: SessionReport) -> str:
-    """How much of the price are bases that were written anew in mid-conversation."""
+    """When bases were written anew, and how much of the price were those in mid-conversation."""
+    idle = sum(epoch.reason == "idle" for epoch in day.epochs)
+    free = (
+        f"{_number(idle).capitalize()} times a turn began after ten quiet minutes: the cache had expired anyway, so a "
+        "new base cost nothing. "
+        if idle
+        else ""
+    )
     outgrown = [epoch for epoch in day.epochs if epoch.reason == "budget"]
     if not outgrown:
-        return ""
+        return free
     again = sum(epoch.again for epoch in outgrown)
     share = ", most of what it adds" if again * 2 > _extra(day.costs[0]) else ""
     times = "Once" if len(outgrown) == 1 else f"{_number(len(outgrown)).capitalize()} times"
-    return (
+    return free + (
         f"{times} the blocks outgrew the HUD's budget and a new base was written: {again:,} tokens "
         f"processed again{share}."
     )
@@ -211,4 +226,5 @@ def _twice(compacted: Sequence[CompactionReport]) -> str:
 
 
 def _number(count: int) -> str:
-    return {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}.get(count, str(count))
+    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+    return words[count] if count < len(words) else str(count)

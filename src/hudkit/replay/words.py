@@ -17,6 +17,7 @@ TRIGGERS = {"auto": "automatic", "manual": "asked for", "overflow": "the window 
 REASONS = {
     "session": "the session began",
     "compaction": "a compaction",
+    "idle": "the cache had expired anyway",
     "budget": "changes outgrew the budget",
     "density": "another density was asked for",
     "placement": "another placement was asked for",
