@@ -158,8 +158,8 @@ def _rebased(day: SessionReport) -> str:
     """When bases were written anew, and how much of the price were those in mid-conversation."""
     idle = sum(epoch.reason == "idle" for epoch in day.epochs)
     free = (
-        f"{_number(idle).capitalize()} times a turn began after ten quiet minutes: the cache had expired anyway, so a "
-        "new base cost nothing. "
+        f"{_number(idle).capitalize()} times a turn began after ten quiet minutes: the cache had expired anyway, so "
+        "a new base cost nothing. "
         if idle
         else ""
     )
