@@ -149,7 +149,7 @@ def _same_epoch(state: HudState, ask: Ask, desk: Desk, budget: int, tail: str, a
     base = epoch.base
     if base is None or epoch.over or base.placement != ask.placement or _cold(state, ask, desk.settings):
         return None
-    if ask.density is not None and ask.density != base.density:
+    if _other_density(state, ask, base):
         return None
     ids, intact = shown(((delta.id, delta.anchor) for delta in epoch.deltas), ask.where)
     deltas = tuple(delta for delta in epoch.deltas if delta.id in ids)
@@ -165,6 +165,13 @@ def _same_epoch(state: HudState, ask: Ask, desk: Desk, budget: int, tail: str, a
             return None
         tail, dropped = "", (_no_tail(tail, need, budget),)
     return _Layers(base, (*deltas, new) if new else deltas, tail, (new,) if new else (), dropped)
+
+
+def _other_density(state: HudState, ask: Ask, base: FrameBase) -> bool:
+    """Whether a density is asked for that the base does not have, and not because it did not fit when last asked."""
+    call = state.window.call
+    asked = call.density if call else None
+    return ask.density is not None and ask.density != base.density and ask.density != asked
 
 
 def _cold(state: HudState, ask: Ask, settings: Settings) -> bool:
@@ -251,7 +258,7 @@ def _reason(state: HudState, ask: Ask, settings: Settings) -> str:
         return state.epoch.over
     if base.placement != ask.placement or ask.placement == "system":
         return "placement"
-    if ask.density is not None and ask.density != base.density:
+    if _other_density(state, ask, base):
         return "density"
     return "idle" if _cold(state, ask, settings) else "budget"
 
