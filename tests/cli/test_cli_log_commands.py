@@ -51,6 +51,7 @@ def test_a_log_that_is_not_there(hudkit: Run, name: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", LOOKING)
 def test_a_file_that_is_no_log(hudkit: Run, name: str, tmp_path: Path) -> None:
+    """`show` and `log` cannot do anything with it; to `verify` it is a finding."""
     text = tmp_path / "notes.txt"
     text.write_text("not a database, " * 100)
     text.chmod(0o600)
@@ -60,8 +61,11 @@ def test_a_file_that_is_no_log(hudkit: Run, name: str, tmp_path: Path) -> None:
     before = foreign.read_bytes()
     for path in (text, foreign):
         code, out, err = hudkit(name, "--db", path)
-        assert (code, out) == (2, "")
-        assert err.startswith(f"hudkit {name}: ") and str(path) in err
+        if name == "verify":
+            assert (code, err) == (1, "") and out.startswith("BAD   file") and str(path) in out
+        else:
+            assert (code, out) == (2, "")
+            assert err.startswith(f"hudkit {name}: ") and str(path) in err
     assert foreign.read_bytes() == before
 
 

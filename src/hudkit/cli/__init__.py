@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import io
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
+from typing import NoReturn, TextIO
 
 from hudkit import __version__
+from hudkit.document import visible
 from hudkit.errors import HudkitError
 
 COMMANDS: dict[str, str] = {
@@ -16,17 +21,36 @@ COMMANDS: dict[str, str] = {
     "show": "the frame of a session, now or at any event",
     "log": "the events of a session",
     "verify": "check that the log is whole and unchanged",
+    "config": "the settings in force, and whether their files are right",
 }
 """Every command, with what it does. The command `x` is `hudkit.cli.x`, loaded only when it is run."""
 
 EXIT = "exit codes: 0 fine, 1 something is wrong with what was looked at, 2 the command could not be carried out"
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that takes options by their full names only, and names the nearest one for a wrong one."""
+
+    def __init__(self, *given: object, **named: object) -> None:
+        super().__init__(*given, **{"allow_abbrev": False, **named})  # type: ignore[arg-type]
+
+    def error(self, message: str) -> NoReturn:
+        if message.startswith("unrecognized arguments: "):
+            wrong = message.split()[2].partition("=")[0]
+            near = nearest(wrong, self._option_string_actions)
+            message += f". {near}" if near else f"; {self.prog} --help lists what there is"
+        super().error(message)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`Did you mean …?`, or nothing where nothing is near."""
+    near = get_close_matches(word, tuple(known), 1)
+    return f"Did you mean {near[0]!r}?" if near else ""
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of every command; reading it does not load a command."""
-    top = argparse.ArgumentParser(
-        prog="hudkit", description="A heads-up display for LLM agents.", epilog=f"{EXIT}. Try: hudkit demo"
-    )
+    top = Parser(prog="hudkit", description="A heads-up display for LLM agents.", epilog=f"{EXIT}. Try: hudkit demo")
     top.add_argument("--version", action="version", version=f"hudkit {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
     for name, words in COMMANDS.items():
@@ -37,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
 def command(name: str) -> argparse.ArgumentParser:
     """The parser of one command."""
     module = import_module(f"hudkit.cli.{name}")
-    one = argparse.ArgumentParser(
+    one = Parser(
         prog=f"hudkit {name}",
         description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
         epilog=f"example: {module.EXAMPLE}\n{EXIT}",
@@ -50,25 +74,53 @@ def command(name: str) -> argparse.ArgumentParser:
 
 def run(argv: Sequence[str]) -> int:
     """Run a command line; gives its exit code."""
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = io.StringIO()
+    _forgive(sys.stdout)
     given = list(argv)
     name = next((word for word in given if not word.startswith("-")), None)
     if name not in COMMANDS:
         if given and name is None:
             parser().parse_args(given)
         elif name is not None:
-            parser().error(f"there is no command {name!r}; the commands are: {', '.join(COMMANDS)}")
+            near = nearest(name, COMMANDS) or f"The commands are: {', '.join(COMMANDS)}"
+            parser().error(f"there is no command {name!r}. {near}")
         parser().print_help()
         return 0 if not given else 2
     given.remove(name)
     arguments = command(name).parse_args(given)
     try:
-        return int(arguments.run(arguments))
+        code = int(arguments.run(arguments))
+        sys.stdout.flush()
+        return code
     except HudkitError as error:
-        print(f"hudkit {name}: {error}", file=sys.stderr)
+        complain(name, error)
         return 2
     except BrokenPipeError:
-        sys.stderr.close()
+        _discard_output()
         return 0
+    except OSError as error:
+        _discard_output()
+        complain(name, error if error.filename else f"the output cannot be written: {error.strerror or error}")
+        return 2
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130
+
+
+def complain(name: str, error: object) -> None:
+    """A line on the error stream that says what is wrong; what a file or a log holds is shown, not sent."""
+    print(f"hudkit {name}: {visible(str(error))}", file=sys.stderr)
+
+
+def _forgive(stream: TextIO) -> None:
+    """A character that the output cannot show is no reason to stop."""
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="replace")
+
+
+def _discard_output() -> None:
+    """Nobody reads on: what is still to be written goes nowhere, so that Python's own last flush does not fail."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

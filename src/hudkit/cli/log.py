@@ -8,11 +8,17 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from hudkit.cli.place import SCHEMA, log_arguments, open_read_only, pick
+from hudkit.cli import complain
+from hudkit.cli.place import SCHEMA, as_json, log_arguments, open_read_only, pick, sound
 from hudkit.document import shorten, visible
+from hudkit.errors import StoreDamaged
 from hudkit.events import Event, Unknown
 
 EXAMPLE = "hudkit log ses_1 --after 100 --type decision"
+
+MORE = """\
+With `--json`, each line is one event. Where the log is damaged, the events before the first bad one are printed, the
+error stream says what is wrong, and the exit code is 1."""
 
 
 def arguments(one: argparse.ArgumentParser) -> None:
@@ -23,11 +29,13 @@ def arguments(one: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    with open_read_only(given.db) as hud:
-        name = pick(hud.log, given.session)
-        for event in hud.log.read(name, after=max(given.after, 0)):
+    with open_read_only(given.db, "log") as hud:
+        for event in sound(hud.log, pick(hud.log, given.session), max(given.after, 0)):
+            if isinstance(event, StoreDamaged):
+                complain("log", f"the log is damaged from here on: {event}")
+                return 1
             if event.type.startswith(given.type):
-                print(_as_json(event) if given.json else _line(event))
+                print(_facts(event) if given.json else _line(event))
     return 0
 
 
@@ -42,7 +50,7 @@ def body(event: Event) -> object:
     return fields
 
 
-def _as_json(event: Event) -> str:
+def _facts(event: Event) -> str:
     facts = {
         "schema": SCHEMA,
         "id": event.id,
@@ -55,10 +63,20 @@ def _as_json(event: Event) -> str:
         "origin": event.origin.value,
         "payload": body(event),
     }
-    return json.dumps(facts, ensure_ascii=False)
+    return as_json(facts, lines=True)
 
 
 def _line(event: Event) -> str:
-    at = datetime.fromtimestamp(event.timestamp / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     words = shorten(visible(json.dumps(body(event), ensure_ascii=False)), 120)
-    return f"{event.seq:>6}  {at}  turn {event.turn:<4} {event.origin.value:<6} {event.type:<18} {words}"
+    kind = visible(event.type)
+    return (
+        f"{event.seq:>6}  {_time(event.timestamp)}  turn {event.turn:<4} {event.origin.value:<6} {kind:<18} {words}"
+    )
+
+
+def _time(timestamp: int) -> str:
+    """A time in words; a clock may have been anywhere, and then its number stands for itself."""
+    try:
+        return datetime.fromtimestamp(timestamp / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return f"{timestamp} ms"

@@ -1,14 +1,21 @@
-"""Where the log is, and which session is meant."""
+"""Where the log and the settings are, which session is meant, and how facts are printed."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hudkit.api import Hud
-from hudkit.errors import ConfigError
+from hudkit.config import PROJECT_FILE, Settings, load
+from hudkit.errors import ConfigError, StoreDamaged
+from hudkit.events.event import Event
 from hudkit.events.log import EventLog
+
+if TYPE_CHECKING:
+    from hudkit.api import Hud
 
 SCHEMA = 1
 """Version of what `--json` prints; raised when a field changes its meaning or goes away."""
@@ -24,20 +31,64 @@ def default_path() -> Path:
     return Path(platformdirs.user_data_dir("hudkit", appauthor=False)) / "hudkit.db"
 
 
+def user_config() -> Path:
+    """The user's settings: `config.toml` in the platform's configuration directory; `HUDKIT_CONFIG` names another."""
+    named = os.environ.get("HUDKIT_CONFIG")
+    if named:
+        return Path(named)
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("hudkit", appauthor=False)) / "config.toml"
+
+
+def user_config_given() -> Path | None:
+    """The user's settings where there are any. A file that `HUDKIT_CONFIG` names should be there."""
+    path = user_config()
+    return path if os.environ.get("HUDKIT_CONFIG") or os.path.lexists(path) else None
+
+
+def project_config(start: Path) -> Path | None:
+    """The settings of the project that a directory is in: at its git root, or in the directory itself."""
+    place = start.absolute()
+    root = next((one for one in (place, *place.parents) if os.path.lexists(one / ".git")), place)
+    path = root / PROJECT_FILE
+    return path if os.path.lexists(path) else None
+
+
+def user_settings(name: str) -> Settings:
+    """The user's settings for command `name`; what is wrong with them is said on the error stream, and left out."""
+    from hudkit.cli import complain
+
+    found = load(user_config_given())
+    for warning in found.warnings:
+        complain(name, f"{warning}; going on with the defaults (see `hudkit config check`)")
+    return found.settings
+
+
 def log_arguments(one: argparse.ArgumentParser) -> None:
     """The options of every command that reads a log."""
     one.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
     one.add_argument("--json", action="store_true", help="print facts as JSON")
 
 
-def open_read_only(path: Path | None) -> Hud:
-    """The log, for reading. Raises `ConfigError` where there is none, a `StoreError` where it cannot be read."""
+def there(path: Path | None) -> Path:
+    """The log's path. Raises `ConfigError` where there is none."""
+    path = path or default_path()
+    if not os.path.lexists(path):
+        hint = (
+            "It begins with the first event. Name another with --db or HUDKIT_DB, or run `hudkit demo` to see a HUD"
+        )
+        raise ConfigError(f"there is no log at {path}", hint=hint)
+    return path
+
+
+def open_read_only(path: Path | None, name: str) -> Hud:
+    """The log, for reading by command `name`, with the user's settings. Raises `ConfigError` where there is none, a
+    `StoreError` where it cannot be read."""
+    from hudkit.api import Hud
     from hudkit.store import open_log
 
-    path = path or default_path()
-    if not path.exists():
-        raise ConfigError(f"there is no log at {path}", hint="Name one with --db, or run `hudkit demo` to see one")
-    return Hud(open_log(path, read_only=True))
+    return Hud(open_log(there(path), read_only=True), settings=user_settings(name))
 
 
 def pick(log: EventLog, asked: str | None) -> str:
@@ -57,3 +108,16 @@ def pick(log: EventLog, asked: str | None) -> str:
         return alike[0]
     some = ", ".join((alike or list(known))[-5:])
     raise ConfigError(f"{len(alike) or 'no'} sessions match {asked!r}", hint=f"Sessions: {some}")
+
+
+def sound(log: EventLog, session: str, after: int = 0) -> Iterator[Event | StoreDamaged]:
+    """The events of a session in order; where one does not verify, its error is the last that comes."""
+    try:
+        yield from log.read(session, after=after)
+    except StoreDamaged as error:
+        yield error
+
+
+def as_json(facts: object, *, lines: bool = False) -> str:
+    """JSON in ASCII, so that no output can spoil it; `lines`: all in one line."""
+    return json.dumps(facts, indent=None if lines else 2)

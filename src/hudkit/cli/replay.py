@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import os
 import sys
@@ -51,9 +50,7 @@ def as_json(report: Report) -> str:
 
 
 def speak(lines: Iterable[str]) -> None:
-    """Print lines; a character that the output cannot show is no reason to stop."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
+    """Print lines."""
     for line in lines:
         print(line)
 

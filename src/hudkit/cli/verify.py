@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import json
+from contextlib import closing
 
 import msgspec
 
-from hudkit.cli.place import SCHEMA, log_arguments, open_read_only
+from hudkit.cli.place import SCHEMA, as_json, log_arguments, there
+from hudkit.document import visible
+from hudkit.store import open_log, verify_file
 
 EXAMPLE = "hudkit verify --db /path/to/hudkit.db"
+
+MORE = """\
+Reads every event once and changes nothing. A file that is malformed, cut short or not a log at all is a finding (exit
+code 1); one that cannot be read, or was written by a newer hudkit, is not judged (exit code 2). With `--json`,
+`sessions` and `events` are null where there are findings."""
 
 
 def arguments(one: argparse.ArgumentParser) -> None:
@@ -17,17 +24,20 @@ def arguments(one: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    with open_read_only(given.db) as hud:
-        findings = list(hud.verify())
-        sessions = hud.sessions()
-        events = sum(hud.log.last_seq(name) for name in sessions)
+    path = there(given.db)
+    findings = list(verify_file(path))
+    sessions = events = None
+    if not findings:
+        with closing(open_log(path, read_only=True)) as log:
+            names = log.sessions()
+            sessions, events = len(names), sum(log.last_seq(name) for name in names)
     if given.json:
-        facts = {"schema": SCHEMA, "sessions": len(sessions), "events": events}
-        print(json.dumps({**facts, "findings": msgspec.to_builtins(findings)}, indent=2))
+        facts = {"schema": SCHEMA, "sessions": sessions, "events": events}
+        print(as_json({**facts, "findings": msgspec.to_builtins(findings)}))
     elif findings:
         for finding in findings:
             where = f"session {finding.session_id}, event {finding.seq}" if finding.session_id else "the file"
-            print(f"BAD   {finding.code:<8} {where}: {finding.message}")
+            print(visible(f"BAD   {finding.code:<8} {where}: {finding.message}"))
     else:
-        print(f"fine: {events} events in {len(sessions)} sessions, every link of the chains holds")
+        print(f"fine: {events} events in {sessions} sessions, every link of the chains holds")
     return 1 if findings else 0

@@ -1,0 +1,72 @@
+"""The reference of the command line, generated: `python -m hudkit.cli.reference > docs/cli.md`."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+
+from hudkit.cli import COMMANDS, command
+
+_HEAD = """\
+# Command line
+
+This page is generated from the commands themselves; a test keeps it current.
+
+| exit code | meaning |
+|---|---|
+| 0 | fine |
+| 1 | something is wrong with what was looked at: a damaged log, a wrong setting, a record that cannot be read |
+| 2 | the command could not be carried out: a wrong option, no log, a file that cannot be opened |
+| 130 | stopped from the keyboard |
+
+Every command has `--help` and, where it prints facts, `--json`: one object with a `schema` number, which is raised
+when a field changes its meaning or goes away (`log` prints one object a line; `config schema` is the schema itself).
+JSON is ASCII. What is wrong is said on the error stream. A character that the output cannot show is replaced;
+`NO_COLOR` and `TERM=dumb` switch bold headings off, and there are none where the output is no terminal.
+
+| variable | meaning |
+|---|---|
+| `HUDKIT_DB` | the log, instead of `hudkit.db` in the user's data directory |
+| `HUDKIT_CONFIG` | the user's settings, instead of `config.toml` in the user's configuration directory |
+| `NO_COLOR` | no bold headings |
+
+`show` and `log` use the user's [settings](configuration.md); where they are wrong, the error stream says so and the
+defaults hold."""
+
+_FENCE = "```"
+
+
+def reference() -> str:
+    """The whole page as markdown."""
+    return "\n\n".join((_HEAD, *(_entry(name) for name in COMMANDS))) + "\n"
+
+
+def _entry(name: str) -> str:
+    module = import_module(f"hudkit.cli.{name}")
+    shown = [one for one in command(name)._actions if one.dest != "help"]
+    rows = [f"| {_call(one)} | {_meaning(one)} |" for one in shown]
+    parts = [f"## {name}", COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".", *_more(module)]
+    parts.append("\n".join(("| argument | meaning |", "|---|---|", *rows)))
+    parts.append(f"{_FENCE}console\n$ {module.EXAMPLE}\n{_FENCE}")
+    return "\n\n".join(parts)
+
+
+def _more(module: object) -> tuple[str, ...]:
+    more: str = getattr(module, "MORE", "")
+    return (more,) if more else ()
+
+
+def _call(one: argparse.Action) -> str:
+    names = ", ".join(f"`{name}`" for name in one.option_strings)
+    value = " \\| ".join(f"`{choice}`" for choice in one.choices or ()) or f"`{one.metavar or one.dest}`"
+    if not names:
+        return value
+    return names if one.nargs == 0 else f"{names} {value}"
+
+
+def _meaning(one: argparse.Action) -> str:
+    return (one.help or "").replace("%%", "%").replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

@@ -1,0 +1,129 @@
+"""The documents: links resolve, code runs, commands exist, and generated pages and pictures are current."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+
+from hudkit.cli import COMMANDS, command
+from hudkit.cli.reference import reference
+from hudkit.config import keys
+
+ROOT = Path(__file__).parent.parent.parent
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "llms.txt"])
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
+RUN = ("README.md", "docs/configuration.md")
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    return [code for name, code in FENCE.findall(path.read_text(encoding="utf-8")) if name == language]
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, as forges make it."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+def test_links_resolve(path: Path) -> None:
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    for target in LINK.findall(text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        there = (path.parent / file).resolve() if file else path
+        assert there.exists(), target
+        assert there.is_relative_to(ROOT), target
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", FENCE.sub("", there.read_text(encoding="utf-8")), re.MULTILINE)
+            assert anchor in [slug(one) for one in headings], target
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_python_blocks_run_in_order(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, object] = {"__name__": "__main__"}
+    found = blocks(ROOT / name, "python")
+    assert found
+    for code in found:
+        exec(compile(code, name, "exec"), scope)
+    hud = scope["hud"]
+    hud.close()  # type: ignore[attr-defined]
+    if name == "README.md":
+        assert "Implement user authentication" in scope["f"].text  # type: ignore[attr-defined]
+        assert (tmp_path / "state" / "hud.db").exists()
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+def test_commands_exist(path: Path) -> None:
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    for block in blocks(path, "console"):
+        for line in block.splitlines():
+            if not line.startswith("$ "):
+                continue
+            program, *words = shlex.split(line[2:], comments=True)
+            if program == "make":
+                assert words[0] in targets, line
+            elif program == "hudkit":
+                assert words[0] in COMMANDS, line
+                command(words[0]).parse_args(words[1:])  # ends the test where an option is not there
+
+
+def test_the_reference_of_the_command_line_is_current() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert page == reference(), "python -m hudkit.cli.reference > docs/cli.md"
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    want = [
+        f"| `{key.name}` | {'not set' if key.default is None else f'`{str(key.default).lower()}`'} | {key.meaning} |"
+        for key in keys()
+    ]
+    assert rows == want
+
+
+def test_llms_txt_lists_the_documents() -> None:
+    text = (ROOT / "llms.txt").read_text(encoding="utf-8")
+    assert text.startswith("# hudkit\n\n> ")
+    for path in DOCUMENTS:
+        if path.name != "llms.txt":
+            assert f"]({named(path)})" in text, named(path)
+    for path in (ROOT / "examples").glob("*.py"):
+        assert f"]({named(path)})" in text, named(path)
+
+
+@pytest.mark.slow
+def test_the_picture_shows_what_the_demo_prints() -> None:
+    """Figures in dollars follow the installed price list, so their lines are not compared."""
+    made = runpy.run_path(str(ROOT / "docs" / "make_picture.py"))
+    svg = (ROOT / "docs" / "demo.svg").read_text(encoding="utf-8")
+    assert 'href="http' not in svg and "url(http" not in svg and "@font-face" not in svg
+    want = [line for line in made["chosen"](made["demo_lines"]()) if line]
+    assert len(want) <= 60 and max(map(len, want)) <= made["COLUMNS"]
+    fresh, seen = texts(made["picture"](want)), texts(svg)
+    assert [one for one in seen if not priced(one)] == [one for one in fresh if not priced(one)], (
+        "python docs/make_picture.py"
+    )
+
+
+def priced(line: str) -> bool:
+    return "$" in line or "×" in line or "prices" in line
+
+
+def texts(svg: str) -> list[str]:
+    """The lines of text in a picture."""
+    rows: dict[str, str] = {}
+    for y, text in re.findall(r'<text [^>]*y="([\d.]+)" textLength[^>]*>([^<]+)</text>', svg):
+        rows[y] = rows.get(y, "") + text
+    return list(rows.values())
