@@ -115,14 +115,22 @@ class Hud:
         self.close()
 
     def _key(self, session_id: str, project: str | os.PathLike[str] | None, host: str) -> str:
-        name = f"{host}/{session_id}" if host else session_id
-        if project is not None:
-            return f"{name}@{project_key(project)}"
-        known = self.log.sessions() if not host else ()
+        name = _part(session_id)
+        if host or project is not None:
+            lead = f"{_part(host)}/" if host else ""
+            return f"{lead}{name}@{project_key(project)}" if project is not None else f"{lead}{name}"
+        known = self.log.sessions()
+        if session_id in known:  # a key, as `sessions()` lists it
+            return session_id
         if name in known:
             return name
-        alike = [one for one in known if one.rpartition("@")[0].rpartition("/")[2] == name]
+        alike = [one for one in known if one.partition("@")[0].rpartition("/")[2] == name]
         return alike[0] if len(alike) == 1 else name
+
+
+def _part(name: str) -> str:
+    """A host's name or id as a part of a session's key, in which `/` and `@` part the others."""
+    return name.replace("%", "%25").replace("/", "%2F").replace("@", "%40")
 
 
 def project_key(path: str | os.PathLike[str]) -> str:

@@ -8,8 +8,12 @@ from hudkit.projections.project import Project as ProjectState
 
 
 def _lines(project: ProjectState) -> tuple[Line, ...]:
-    parts = (("", project.conventions), ("", project.notes), ("key file: ", project.files))
-    return tuple(Line(f"{lead}{text}", f"{lead}{text}") for lead, texts in parts for text in texts)
+    kinds = (
+        ("convention", "", project.conventions),
+        ("note", "", project.notes),
+        ("file", "key file: ", project.files),
+    )
+    return tuple(Line(f"{kind} {text}", f"{lead}{text}") for kind, lead, texts in kinds for text in texts)
 
 
 @component

@@ -116,6 +116,14 @@ def in_view(items: Sequence[T], limit: int, closed: Callable[[T], bool]) -> tupl
     return tuple(items[n] for n in sorted(places))
 
 
+def next_up(items: Sequence[T], limit: int, closed: Callable[[T], bool]) -> tuple[T, ...]:
+    """At most `limit` items in their order: the first open ones, closed ones only where room is left."""
+    places = [n for n, item in enumerate(items) if not closed(item)][:limit]
+    if len(places) < limit:
+        places += [n for n, item in enumerate(items) if closed(item)][len(places) - limit :]
+    return tuple(items[n] for n in sorted(places))
+
+
 def run_of(items: Sequence[T], limit: int, closed: Callable[[T], bool]) -> tuple[int, tuple[T, ...]]:
     """At most `limit` items in one run from the first live one (or before it, where room is left), and its place."""
     first = next((n for n, item in enumerate(items) if not closed(item)), len(items))
@@ -142,7 +150,9 @@ def listed(
         return None
     start, kept = 0, every
     if len(every) > view.limit(name):
-        if plan:
+        if plan and not ordered:
+            kept = next_up(every, view.limit(name), _is_closed)
+        elif plan:
             start, kept = run_of(every, view.limit(name), _is_closed)
         else:
             kept = in_view(every, view.limit(name), _is_closed)

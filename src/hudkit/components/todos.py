@@ -21,7 +21,12 @@ def Todos(todos: TodosState, view: View) -> Element | None:
 
 
 def rows(todos: TodosState) -> tuple[Row, ...]:
-    return tuple(Row(t.content, t.content + _status(t), t.status in CLOSED) for t in todos.items)
+    seen: dict[str, int] = {}
+    told: list[Row] = []
+    for todo in todos.items:
+        again = seen[todo.content] = seen.get(todo.content, -1) + 1
+        told.append(Row(todo.content + again * " ", todo.content + _status(todo), todo.status in CLOSED))
+    return tuple(told)
 
 
 def brief(todos: TodosState) -> str:

@@ -10,6 +10,19 @@ import msgspec
 from hudkit.errors import StoreError
 from hudkit.events.event import Draft, Event
 
+ID_LIMIT = 400
+"""Bytes of UTF-8 in a session's or an event's id; so that the high-water mark fits one disk sector."""
+
+
+def is_id(text: str) -> bool:
+    """Whether `text` can be the id of a session or an event: 1 to 400 bytes of UTF-8 without NUL."""
+    if type(text) is not str or not text or "\0" in text:
+        return False
+    try:
+        return len(text if text.isascii() else text.encode()) <= ID_LIMIT
+    except UnicodeEncodeError:
+        return False
+
 
 class Batch(msgspec.Struct, frozen=True):
     """Drafts of one session that are appended all or none.

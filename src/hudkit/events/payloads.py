@@ -284,7 +284,10 @@ class CompactAfter(Payload, frozen=True, tag="compact.after"):
 
 
 class FrameBase(Payload, frozen=True, tag="frame.base"):
-    """The base layer of a new epoch: the exact bytes that every call of the epoch carries."""
+    """The base layer of a new epoch: the exact bytes that every call of the epoch carries.
+
+    `tokens` is exact where deltas are added to it; with placement `system`, the sum of its parts.
+    """
 
     epoch: int
     tag: str

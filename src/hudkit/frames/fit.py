@@ -186,7 +186,8 @@ class _Plan:
         """The box of a container, and the cost of what is required at and below it."""
         box = _Box(node, parent, name)
         self.boxes.append(box)
-        box.cost = self.measure(node.with_children(())) if parent is not None else 0
+        bare = tuple([child for child in node.children if isinstance(child, str)])
+        box.cost = self.measure(node.with_children(bare))
         below = 0
         for child in node.children:
             if isinstance(child, str):
@@ -260,15 +261,28 @@ class _Plan:
             box = box.parent
 
     def _close_gaps(self, box: _Box) -> None:
-        """In a numbered list what is shown is one run, so that its numbers are the items' own."""
-        begun = ended = False
-        for unit in box.units():
-            if not unit.taken:
-                ended = begun
-            elif ended:
-                self._mark(unit, False)
-            else:
-                begun = True
+        """In a numbered list what is shown is one run round its most important item, so that its numbers are the
+        items' own."""
+        run: list[_Unit] = []
+        runs: list[list[_Unit]] = [run]
+        held: list[_Unit] | None = None
+        for part in box.parts:
+            if isinstance(part, _Unit) and part.taken:
+                run.append(part)
+            elif isinstance(part, _Unit):
+                run = []
+                runs.append(run)
+            elif part is not box.more:
+                held = run  # a required item: its run is the one that stays
+        best = (
+            held
+            if held is not None
+            else max(runs, key=lambda one: max((unit.priority for unit in one), default=-1e9))
+        )
+        for one in runs:
+            if one is not best:
+                for unit in one:
+                    self._mark(unit, False)
 
     def give_up_one(self) -> bool:
         """Leave out the least important node that is in; false where there is none."""
@@ -292,6 +306,10 @@ class _Plan:
             for unit in self.all
             if not unit.taken
         )
+
+
+def _weight(run: list[_Unit]) -> float:
+    return max((unit.priority for unit in run), default=float("-inf"))
 
 
 def _too_small(plan: _Plan, budget: int, need: int | None = None) -> BudgetError:

@@ -154,7 +154,9 @@ def _same_epoch(state: HudState, ask: Ask, desk: Desk, budget: int, tail: str, a
     ids, intact = shown(((delta.id, delta.anchor) for delta in epoch.deltas), ask.where)
     deltas = tuple(delta for delta in epoch.deltas if delta.id in ids)
     covers = epoch.deltas[intact - 1].covers if intact else base.covers
-    new = _delta(state, ask, desk, changes(desk.state_at(covers), state, desk.known), alarm)
+    new = None
+    if not ask.notice:  # what cannot be recorded is not told, and the past cannot be read
+        new = _delta(state, ask, desk, changes(desk.state_at(covers), state, desk.known), alarm)
     cost = base.tokens + sum(delta.tokens for delta in deltas) + (new.tokens if new else 0)
     if cost > budget:
         return None
@@ -182,8 +184,6 @@ def _cold(state: HudState, ask: Ask, settings: Settings) -> bool:
 
 def _delta(state: HudState, ask: Ask, desk: Desk, found: Changes, alarm: str) -> FrameDelta | None:
     """The block of what is to be told now: pressing changes at once, the others at the start of a turn."""
-    if ask.notice:  # what cannot be recorded is not told
-        return None
     lines = found.lines if found.pressing or ask.where.turn_start or alarm else ()
     if alarm and not ask.where.turn_start:
         lines = (*lines, alarm)
@@ -221,7 +221,7 @@ def _new_epoch(
             epoch=state.epoch.number + 1,
             tag=tag,
             text=text,
-            tokens=fitted.tokens,
+            tokens=fitted.tokens if system else desk.typeset.count(text),
             density=density.value,
             placement=ask.placement,
             budget=budget,

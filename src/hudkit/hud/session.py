@@ -10,9 +10,8 @@ from hudkit.components import Board
 from hudkit.config import Settings
 from hudkit.document import Density
 from hudkit.errors import ConfigError, HudkitError, SequenceConflict, StoreError
-from hudkit.events.codec import printable
 from hudkit.events.event import Draft, Event, Origin
-from hudkit.events.log import EventLog, Snapshot
+from hudkit.events.log import ID_LIMIT, EventLog, Snapshot, is_id
 from hudkit.events.payloads import FrameBase, FrameDelta, Payload, Redact
 from hudkit.frames import Frame, Message, place
 from hudkit.hud.compose import Ask, Composed, Desk, compose, rebuilt
@@ -43,10 +42,9 @@ class Session:
     def __init__(
         self, log: EventLog, session_id: str, outside: Outside, counter: Counter, settings: Settings | None = None
     ) -> None:
-        if not session_id or len(session_id) > 256 or printable(session_id) != session_id:
-            raise ConfigError(
-                f"session id {session_id[:40]!r} cannot be used", hint="Give 1 to 256 characters of text"
-            )
+        if not is_id(session_id):
+            hint = f"Give 1 to {ID_LIMIT} bytes of UTF-8 without NUL"
+            raise ConfigError(f"session id {session_id!a:.80} cannot be used", hint=hint)
         self.id = session_id
         self.log = log
         self.settings = settings or Settings()

@@ -25,8 +25,8 @@ class Counter(Protocol):
 class Typeset:
     """Writes elements as markdown and measures them on the bytes that are written.
 
-    `measure` gives the tokens of an element as it is written; `bound` at least these: a section of lists is the sum
-    of its lines, each measured once.
+    `measure` gives the tokens of an element as it is written. `bound` is the sum of its lines, each measured once:
+    not less than these, but for a rare token where the end of a line reads otherwise before the next one.
     """
 
     def __init__(self, counter: Counter) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from hudkit.events.event import Event
-from hudkit.events.payloads import CompactAfter, FrameBase, FrameDelta
+from hudkit.events.payloads import CompactAfter, FrameBase, FrameDelta, Redact
 
 
 class Epoch(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -21,7 +21,7 @@ class Epoch(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.base.epoch if self.base else 0
 
 
-HANDLES = (FrameBase, FrameDelta, CompactAfter)
+HANDLES = (FrameBase, FrameDelta, CompactAfter, Redact)
 
 
 def reduce(epoch: Epoch, event: Event) -> Epoch:
@@ -32,4 +32,6 @@ def reduce(epoch: Epoch, event: Event) -> Epoch:
             return msgspec.structs.replace(epoch, deltas=(*epoch.deltas, delta))
         case CompactAfter():
             return msgspec.structs.replace(epoch, over="compaction")
+        case Redact():  # what was redacted may stand in the base
+            return msgspec.structs.replace(epoch, over="redaction")
     return epoch

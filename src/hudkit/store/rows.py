@@ -10,10 +10,8 @@ import msgspec
 from hudkit.errors import SequenceConflict, StoreDamaged, StoreError
 from hudkit.events import Batch, Draft, Event, Finding, Origin, Payload, Unknown, type_of
 from hudkit.events.codec import digest, link, open_payload, seal
+from hudkit.events.log import ID_LIMIT, is_id
 from hudkit.events.payloads import Redact
-
-ID_LIMIT = 400
-"""Bytes of UTF-8 in a session's or an event's id; so that the high-water mark fits one disk sector."""
 
 _REDACT = type_of(Redact(seq=1))
 _ORIGINS = {origin.value: origin for origin in Origin}
@@ -93,16 +91,6 @@ def check_id(text: str, what: str) -> str:
     if is_id(text):
         return text
     raise StoreError(f"{what} cannot be {text!a:.80}", hint=f"An id is 1 to {ID_LIMIT} bytes of UTF-8 without NUL")
-
-
-def is_id(text: str) -> bool:
-    """Whether `text` can be the id of a session or an event."""
-    if type(text) is not str or not text or "\0" in text:
-        return False
-    try:
-        return len(text if text.isascii() else text.encode()) <= ID_LIMIT
-    except UnicodeEncodeError:
-        return False
 
 
 def open_row(row: Row, previous: bytes) -> Event:

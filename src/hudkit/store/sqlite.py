@@ -13,6 +13,7 @@ from typing import Any
 from hudkit.errors import StoreBusy, StoreDamaged, StoreError, StoreReadOnly
 from hudkit.events import Batch, Draft, Event, Finding, Snapshot
 from hudkit.events.codec import GENESIS
+from hudkit.events.log import is_id
 from hudkit.store import snapshots
 from hudkit.store.appending import record, store_batch
 from hudkit.store.connect import connect_reader, connect_writer, lenient
@@ -20,7 +21,7 @@ from hudkit.store.faults import translate, typed
 from hudkit.store.mark import Mark, MarkFile
 from hudkit.store.paths import beside, check_place, create_private
 from hudkit.store.reading import last_seq, promised_seq, read_events
-from hudkit.store.rows import check_id, is_id
+from hudkit.store.rows import check_id
 from hudkit.store.schema import check_current, check_version, migrate
 from hudkit.store.verify import compare, verify_database
 

@@ -1,0 +1,77 @@
+"""Anchors as tables: where a call stands, and which recorded deltas are where they were sent."""
+
+from __future__ import annotations
+
+import pytest
+
+from hudkit.errors import ConfigError
+from hudkit.frames import Message, Place, place, shown
+
+SEEN = frozenset
+PLACES: dict[str, tuple[object, Place]] = {
+    "no transcript": (None, Place(None, "end", "user", True)),
+    "an empty transcript": ([], Place(SEEN(), "start", "user", True)),
+    "an anchor alone is the user's": (["a"], Place(SEEN("a"), "a", "user", True)),
+    "a pair": ([("a", "user"), ("b", "tool")], Place(SEEN("ab"), "b", "tool", False)),
+    "the last message decides": ([("b", "tool"), ("a", "user")], Place(SEEN("ab"), "a", "user", True)),
+    "the assistant's last": (["a", ("b", "assistant")], Place(SEEN("ab"), "b", "user", False)),
+    "a message": ([Message("a", "tool")], Place(SEEN("a"), "a", "tool", False)),
+    "an unknown role is carried like a user's, within the turn": (
+        [("a", "developer")],
+        Place(SEEN("a"), "a", "user", False),
+    ),
+    "an anchor twice": (["a", "a"], Place(SEEN("a"), "a", "user", True)),
+    "a tuple of entries": (("a", ("b", "tool")), Place(SEEN("ab"), "b", "tool", False)),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_place(name: str) -> None:
+    transcript, expected = PLACES[name]
+    assert place(transcript) == expected  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("transcript", "where"),
+    [
+        ([3], "transcript[0] is 3"),
+        (["a", None], "transcript[1] is None"),
+        ([("a",)], "transcript[0]"),
+        ([("a", "user", "x")], "transcript[0]"),
+        ([("a", 1)], "transcript[0]"),
+        ([{"anchor": "a"}], "transcript[0]"),
+        ([b"a"], "transcript[0]"),
+    ],
+)
+def test_a_bad_entry_is_named(transcript: list[object], where: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        place(transcript)  # type: ignore[arg-type]
+    assert where in str(caught.value) and "anchor" in caught.value.hint
+
+
+RECORDED = (("1", "a"), ("2", "b"), ("3", "c"))
+SHOWN: dict[str, tuple[str | None, tuple[str, ...], int]] = {
+    "no transcript: nothing is missing": (None, ("1", "2", "3"), 3),
+    "all there": ("abcd", ("1", "2", "3"), 3),
+    "their order in the transcript does not matter": ("cba", ("1", "2", "3"), 3),
+    "a revert takes the last": ("ab", ("1", "2"), 2),
+    "unrevert brings it back": ("abc", ("1", "2", "3"), 3),
+    "the middle is pruned": ("ac", ("1", "3"), 1),
+    "the first is pruned": ("bc", ("2", "3"), 0),
+    "a fork before the first": ("x", (), 0),
+    "an empty transcript": ("", (), 0),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_shown(name: str) -> None:
+    anchors, ids, intact = SHOWN[name]
+    where = place(None if anchors is None else list(anchors))
+    assert shown(RECORDED, where) == (ids, intact)
+
+
+def test_several_deltas_on_one_anchor() -> None:
+    twice = (("1", "a"), ("2", "a"), ("3", "b"))
+    assert shown(twice, place(["a"])) == (("1", "2"), 2)
+    assert shown(twice, place(["b"])) == (("3",), 0)
+    assert shown((), place(["a"])) == ((), 0)

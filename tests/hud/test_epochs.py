@@ -1,0 +1,229 @@
+"""Epochs: why a new base begins, what stays frozen within one, and what is recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hudkit.api import Hud, Session
+from hudkit.events import Origin
+from hudkit.events.payloads import CompactAfter, ContextSnapshot, FrameBase, FrameDelta, NoteAdd, NoteRemove, TaskSet
+
+if TYPE_CHECKING:
+    from conftest import Ticking  # several folders have a conftest
+
+MINUTE = 60_000
+LIMIT = 200_000
+
+
+def bases(session: Session) -> list[FrameBase]:
+    return [event.payload for event in session.events() if isinstance(event.payload, FrameBase)]
+
+
+def deltas(session: Session) -> list[FrameDelta]:
+    return [event.payload for event in session.events() if isinstance(event.payload, FrameDelta)]
+
+
+def reasons(session: Session) -> list[str]:
+    return [base.reason for base in bases(session)]
+
+
+@pytest.fixture
+def session(hud: Hud) -> Session:
+    opened = hud.session("s")
+    opened.append(TaskSet("Ship it"))
+    return opened
+
+
+def test_the_first_frame_begins_the_session(session: Session) -> None:
+    frame = session.frame()
+    assert reasons(session) == ["session"] and frame.epoch == 1
+    assert "Ship it" in frame.base and frame.deltas == ()
+    assert f"[hud {frame.tag}]" in frame.base
+    assert bases(session)[0].covers == 1
+
+
+def test_a_compaction(session: Session) -> None:
+    session.frame()
+    session.append(CompactAfter("so far"), origin=Origin.HOST)
+    frame = session.frame()
+    assert reasons(session) == ["session", "compaction"] and frame.epoch == 2
+    assert "so far" in frame.base and session.state.epoch.over == ""
+    session.frame()
+    assert len(bases(session)) == 2
+
+
+def test_a_compaction_begins_an_epoch_though_the_bytes_are_the_same(session: Session) -> None:
+    first = session.frame(placement="system", density="minimal")
+    session.append(CompactAfter(), origin=Origin.HOST)
+    second = session.frame(placement="system", density="minimal")
+    assert first.base == second.base and reasons(session) == ["session", "compaction"]
+
+
+@pytest.mark.parametrize("density", ["compact", "minimal"])
+def test_an_explicit_density(session: Session, density: str) -> None:
+    session.frame()
+    frame = session.frame(density=density)
+    assert reasons(session) == ["session", "density"] and frame.density == density
+    session.append(NoteAdd("one"))
+    again = session.frame(density=density)
+    assert again.base == frame.base and len(again.deltas) == 1
+    assert session.frame().base == frame.base, "without a density the epoch stays as it is"
+    assert reasons(session) == ["session", "density"]
+
+
+def test_the_density_of_the_base_asked_for_is_no_reason(session: Session) -> None:
+    frame = session.frame()
+    assert session.frame(density=frame.density).base == frame.base
+    assert reasons(session) == ["session"]
+
+
+def test_a_band_changes_the_density_with_the_next_epoch_only(session: Session) -> None:
+    first = session.frame(10_000, LIMIT)
+    pressed = session.frame(150_000, LIMIT)
+    assert pressed.base == first.base and pressed.density == "full" and pressed.band == "yellow"
+    session.append(CompactAfter(), origin=Origin.HOST)
+    assert session.frame(150_000, LIMIT).density == "compact"
+    session.append(CompactAfter(), origin=Origin.HOST)
+    assert session.frame(180_000, LIMIT).density == "minimal"
+
+
+def test_a_placement(session: Session) -> None:
+    session.frame()
+    session.frame(placement="system")
+    session.frame(placement="anchored")
+    assert reasons(session) == ["session", "placement", "placement"]
+    assert [base.placement for base in bases(session)] == ["anchored", "system", "anchored"]
+
+
+@pytest.mark.parametrize("role", ["user", "tool"])
+def test_a_budget_that_deltas_would_exceed(session: Session, role: str) -> None:
+    session.frame(budget=300)
+    for n in range(12):
+        session.append(NoteAdd(f"note {n} " + "with rather many more words " * 3))
+        frame = session.frame(budget=300, transcript=[(f"m{at}", role) for at in range(n + 1)])
+        assert frame.tokens <= 300
+    assert reasons(session)[:2] == ["session", "budget"]
+    assert frame.epoch == len(bases(session)) > 1
+
+
+def test_a_smaller_budget_than_the_base(session: Session) -> None:
+    session.append(*(NoteAdd(f"note {n} " + "word " * 20) for n in range(15)))
+    first = session.frame(budget=900)
+    frame = session.frame(budget=300)
+    assert first.tokens > 300 >= frame.tokens
+    assert reasons(session) == ["session", "budget"]
+    assert session.frame(budget=900).base == frame.base, "a larger budget is no reason"
+
+
+def told(session: Session, *anchors: str) -> None:
+    session.append(NoteAdd(f"note {anchors}"))
+    session.frame(transcript=list(anchors))
+
+
+def test_idle_after_the_cache_went_cold(session: Session, ticking: Ticking) -> None:
+    session.frame(transcript=["a"])
+    told(session, "a", "b")
+    ticking.now += 10 * MINUTE
+    frame = session.frame(transcript=["a", "b", "c"])
+    assert reasons(session) == ["session", "idle"]
+    assert frame.deltas == () and "note" in frame.base
+
+
+@pytest.mark.parametrize("why", ["no delta to fold in", "too soon", "within a turn"])
+def test_not_idle(session: Session, ticking: Ticking, why: str) -> None:
+    session.frame(transcript=["a"])
+    if why != "no delta to fold in":
+        told(session, "a", "b")
+    ticking.now += 9 * MINUTE if why == "too soon" else 60 * MINUTE
+    session.frame(transcript=["a", "b", ("c", "tool") if why == "within a turn" else "c"])
+    assert reasons(session) == ["session"]
+
+
+def test_tags_of_epochs_differ_and_those_of_a_system_frame_are_empty(session: Session) -> None:
+    tags = [session.frame(density=density).tag for density in ("full", "compact", "full")]
+    assert len(set(tags)) == 3 and all(len(tag) == 6 and tag.isdigit() for tag in tags)
+    frame = session.frame(placement="system")
+    assert frame.tag == "" and "[hud" not in frame.text
+
+
+def test_a_system_base_is_recorded_where_its_bytes_change(session: Session) -> None:
+    for used in (1000, 2000, 3000, None):
+        session.frame(used, LIMIT, placement="system")
+    assert reasons(session) == ["session"]
+    session.append(NoteAdd("x"))
+    changed = session.frame(4000, LIMIT, placement="system")
+    assert reasons(session) == ["session", "placement"] and "x" in changed.base
+    session.append(NoteRemove("n1"))
+    session.append(NoteAdd("x"))
+    session.frame(4000, LIMIT, placement="system")
+    assert len(bases(session)) == 2, "the same bytes again"
+    assert deltas(session) == []
+
+
+def test_a_system_frame_has_its_tail_within_a_turn_too(session: Session) -> None:
+    frame = session.frame(1000, LIMIT, placement="system", transcript=[("a", "tool")])
+    assert frame.tail.startswith("Context: 0% (1k/200k)") and frame.deltas == ()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"used_tokens": 1000, "limit_tokens": LIMIT},
+        {"placement": "system"},
+        {"density": "minimal"},
+        {"transcript": ["a", ("b", "tool")]},
+        {"transcript": []},
+        {"budget": 400, "model": "gpt-5"},
+    ],
+)
+def test_the_same_call_twice_records_nothing_the_second_time(session: Session, arguments: dict[str, object]) -> None:
+    first = session.frame(**arguments)  # type: ignore[arg-type]
+    seq = session.state.seq
+    second = session.frame(**arguments)  # type: ignore[arg-type]
+    third = session.frame(**arguments)  # type: ignore[arg-type]
+    assert session.state.seq == seq == len(list(session.events()))
+    assert first == second == third
+
+
+def test_other_arguments_are_recorded(session: Session) -> None:
+    first = session.frame(2000, LIMIT)
+    seq = session.state.seq
+    assert session.frame(2001, LIMIT).text == first.text, "rounded, they read the same"
+    assert session.state.seq == seq + 1 and session.state.window.used_tokens == 2001
+    session.frame(2001, 100_000)
+    assert session.state.seq == seq + 2 and session.state.window.limit_tokens == 100_000
+
+
+def test_what_a_call_leaves_in_the_log(session: Session) -> None:
+    frame = session.frame(1000, LIMIT, budget=500, density="compact", model="m")
+    *_, base, taken = session.events()
+    assert base.origin is taken.origin is Origin.SYSTEM
+    assert (base.turn, taken.turn) == (1, 1)
+    snapshot = taken.payload
+    assert isinstance(snapshot, ContextSnapshot) and snapshot.call is not None
+    assert (snapshot.used_tokens, snapshot.limit_tokens, snapshot.model) == (1000, LIMIT, "m")
+    call = snapshot.call
+    assert (call.budget, call.density, call.placement, call.epoch) == (500, "compact", "anchored", 1)
+    assert (call.tail, call.tokens, call.band, call.turn_start) == (frame.tail, frame.tokens, "green", True)
+    assert call.renderer and call.counter
+
+
+@pytest.mark.parametrize(
+    ("limit", "budget"),
+    [
+        (1_000, 300), (15_000, 300), (15_050, 301), (20_000, 400), (50_000, 1000), (74_999, 1499), (75_000, 1500),
+        (200_000, 1500), (1_000_000, 1500), (None, 1500),
+    ],
+)  # fmt: skip
+def test_the_default_budget_is_two_percent_of_the_window(session: Session, limit: int | None, budget: int) -> None:
+    frame = session.frame(limit_tokens=limit)
+    assert frame.budget == budget
+    assert session.frame(limit_tokens=limit, budget=333).budget == 333
+
+
+def test_the_last_window_that_was_told_holds(session: Session) -> None:
+    assert session.frame(limit_tokens=20_000).budget == 400
+    assert session.frame().budget == 400
