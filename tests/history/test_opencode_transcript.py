@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -311,14 +312,28 @@ def test_a_name_with_uri_characters(made: Callable[..., Path], tmp_path: Path) -
     assert sorted(file.name for file in tmp_path.iterdir()) == before
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+NOBODY = 65534
+
+
 def test_a_directory_that_cannot_be_written(made: Callable[..., Path]) -> None:
-    path = made(("a", USER, [SAID]), wal=True)
-    path.parent.chmod(0o500)
-    try:
-        assert len(list(OpenCodeTranscript.open(path).messages("s"))) == 1
-    finally:
-        path.parent.chmod(0o700)
+    source = made(("a", USER, [SAID]), wal=True)
+    with tempfile.TemporaryDirectory() as folder:  # a directory of pytest's cannot be entered by another user
+        place = Path(folder)
+        for file in source.parent.iterdir():
+            shutil.copy(file, place)
+            (place / file.name).chmod(0o444)
+        place.chmod(0o555)
+        root = os.geteuid() == 0  # root may write everywhere
+        if root:
+            os.seteuid(NOBODY)
+        try:
+            with pytest.raises(PermissionError):
+                (place / "new").touch()
+            assert len(list(OpenCodeTranscript.open(place / source.name).messages("s"))) == 1
+        finally:
+            if root:
+                os.seteuid(0)
+            place.chmod(0o700)
 
 
 def test_input_of_a_tool_can_be_encoded_again(orchard_db: Path) -> None:
