@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-NAMES = ("store", "compose", "markdown")
+NAMES = ("store", "compose", "markdown", "daemon")
 
 
 def main(names: list[str]) -> int:

@@ -21,6 +21,8 @@ COMMANDS: dict[str, str] = {
     "show": "the frame of a session, now or at any event",
     "log": "the events of a session",
     "verify": "check that the log is whole and unchanged",
+    "serve": "the resident process that hosts ask; they start it on demand",
+    "stop": "ask the resident process to end",
     "config": "the settings in force, and whether their files are right",
 }
 """Every command, with what it does. The command `x` is `hudkit.cli.x`, loaded only when it is run."""

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hudkit.cli import complain
-from hudkit.cli.place import SCHEMA, as_json, project_config, user_config, user_config_given
+from hudkit.cli.place import SCHEMA, as_json, project_config
 from hudkit.config import PROJECT_FILE, Effective, keys, load, settings_schema
+from hudkit.daemon.place import config_path, user_config
 from hudkit.document import visible
 from hudkit.errors import ConfigError
 
@@ -35,7 +36,7 @@ def run(given: argparse.Namespace) -> int:
     if given.what == "schema":
         print(as_json(settings_schema()))
         return 0
-    user, project = user_config_given(), project_config(given.project or Path.cwd())
+    user, project = config_path(), project_config(given.project or Path.cwd())
     if given.what == "check":
         if given.file is not None:
             user, project = (None, given.file) if given.file.name == PROJECT_FILE else (given.file, None)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hudkit.config import PROJECT_FILE, Settings, load
+from hudkit.daemon.place import config_path, log_path
 from hudkit.errors import ConfigError, StoreDamaged
 from hudkit.events.event import Event
 from hudkit.events.log import EventLog
@@ -19,32 +20,6 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 """Version of what `--json` prints; raised when a field changes its meaning or goes away."""
-
-
-def default_path() -> Path:
-    """The user's log: `hudkit.db` in the platform's data directory; `HUDKIT_DB` names another."""
-    named = os.environ.get("HUDKIT_DB")
-    if named:
-        return Path(named)
-    import platformdirs
-
-    return Path(platformdirs.user_data_dir("hudkit", appauthor=False)) / "hudkit.db"
-
-
-def user_config() -> Path:
-    """The user's settings: `config.toml` in the platform's configuration directory; `HUDKIT_CONFIG` names another."""
-    named = os.environ.get("HUDKIT_CONFIG")
-    if named:
-        return Path(named)
-    import platformdirs
-
-    return Path(platformdirs.user_config_dir("hudkit", appauthor=False)) / "config.toml"
-
-
-def user_config_given() -> Path | None:
-    """The user's settings where there are any. A file that `HUDKIT_CONFIG` names should be there."""
-    path = user_config()
-    return path if os.environ.get("HUDKIT_CONFIG") or os.path.lexists(path) else None
 
 
 def project_config(start: Path) -> Path | None:
@@ -59,7 +34,7 @@ def user_settings(name: str) -> Settings:
     """The user's settings for command `name`; what is wrong with them is said on the error stream, and left out."""
     from hudkit.cli import complain
 
-    found = load(user_config_given())
+    found = load(config_path())
     for warning in found.warnings:
         complain(name, f"{warning}; going on with the defaults (see `hudkit config check`)")
     return found.settings
@@ -73,7 +48,7 @@ def log_arguments(one: argparse.ArgumentParser) -> None:
 
 def there(path: Path | None) -> Path:
     """The log's path. Raises `ConfigError` where there is none."""
-    path = path or default_path()
+    path = path or log_path()
     if not os.path.lexists(path):
         hint = (
             "It begins with the first event. Name another with --db or HUDKIT_DB, or run `hudkit demo` to see a HUD"

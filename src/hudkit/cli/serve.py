@@ -1,0 +1,18 @@
+"""`hudkit serve`: the resident process that hosts ask; started by them on demand, so rarely by hand."""
+
+from __future__ import annotations
+
+import argparse
+
+from hudkit.cli.place import user_settings
+from hudkit.daemon import door
+
+EXAMPLE = "hudkit serve --idle 60"
+
+
+def arguments(one: argparse.ArgumentParser) -> None:
+    door.arguments(one)
+
+
+def run(given: argparse.Namespace) -> int:
+    return door.run(given, user_settings("serve"))

@@ -1,0 +1,36 @@
+"""`hudkit stop`: ask the resident process to end; requests under way are answered first."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from hudkit.daemon import place
+from hudkit.daemon.client import greet, stop
+
+EXAMPLE = "hudkit stop"
+
+WAIT_SECONDS = 10.0
+
+
+def arguments(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--socket", type=Path, metavar="PATH", help="its unix socket (or $HUDKIT_SOCKET)")
+
+
+def run(given: argparse.Namespace) -> int:
+    path = given.socket.absolute() if given.socket else place.socket_path()
+    there = greet(path)
+    if there is None:
+        print(f"no daemon listens on {path}")
+        return 0
+    until = time.monotonic() + WAIT_SECONDS
+    if stop(path):
+        while time.monotonic() < until:
+            now = greet(path)
+            if now is None or now.pid != there.pid:
+                print(f"stopped process {there.pid}")
+                return 0
+            time.sleep(0.05)
+    print(f"process {there.pid} on {path} does not end")
+    return 1

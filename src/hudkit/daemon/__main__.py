@@ -1,0 +1,9 @@
+"""`python -m hudkit.daemon`."""
+
+from __future__ import annotations
+
+import sys
+
+from hudkit.daemon.door import main
+
+sys.exit(main())

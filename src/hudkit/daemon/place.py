@@ -1,0 +1,143 @@
+"""Where the daemon's files are: the log, the socket in a directory of one's own, and the lock beside it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import tempfile
+from hashlib import blake2b
+from pathlib import Path
+
+from hudkit.errors import ConfigError, StoreUnsafe
+
+MAX_SOCKET = 100
+"""Bytes of a socket's path: the systems' limits are 104 and 108."""
+
+
+def data_directory() -> Path:
+    """The user's data: `HUDKIT_DATA`, else the platform's directory."""
+    named = os.environ.get("HUDKIT_DATA")
+    if named:
+        return Path(named).absolute()
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("hudkit", appauthor=False))
+
+
+def log_path() -> Path:
+    """The user's log: `HUDKIT_DB`, else `hudkit.db` among the data."""
+    named = os.environ.get("HUDKIT_DB")
+    return Path(named).absolute() if named else data_directory() / "hudkit.db"
+
+
+def user_config() -> Path:
+    """Where the user's settings would be: `HUDKIT_CONFIG`, else `config.toml` in the platform's directory."""
+    named = os.environ.get("HUDKIT_CONFIG")
+    if named:
+        return Path(named).absolute()
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("hudkit", appauthor=False)) / "config.toml"
+
+
+def config_path() -> Path | None:
+    """The user's settings where there are any; a file that `HUDKIT_CONFIG` names should be there."""
+    path = user_config()
+    return path if os.environ.get("HUDKIT_CONFIG") or os.path.lexists(path) else None
+
+
+def socket_path() -> Path:
+    """Where hosts reach the daemon.
+
+    `HUDKIT_SOCKET`; else below `XDG_RUNTIME_DIR` where that is private and no other data directory is named; else
+    beside the data where its path is short enough for a socket; else in a directory of the user's among the
+    temporary files.
+    """
+    named = os.environ.get("HUDKIT_SOCKET")
+    if named:
+        return _short(Path(named).absolute())
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    if runtime and not os.environ.get("HUDKIT_DATA") and _private(Path(runtime)):
+        return _short(Path(runtime) / "hudkit" / "daemon.sock")
+    beside = data_directory() / "run" / "daemon.sock"
+    if len(os.fsencode(beside)) <= MAX_SOCKET:
+        return beside
+    name = blake2b(os.fsencode(beside), digest_size=6).hexdigest()
+    return _short(Path(tempfile.gettempdir()) / f"hudkit-{os.geteuid()}" / f"{name}.sock")
+
+
+def prepare(socket: Path) -> None:
+    """Make the socket's directory (0700), and make sure that it is one's own and nobody else can enter it.
+
+    Raises `StoreUnsafe` for a symbolic link, another user's directory, or one that others can enter or write;
+    `ConfigError` where the path is too long for a socket, or no directory.
+    """
+    _short(socket)
+    directory = socket.parent
+    try:
+        found = directory.lstat()
+    except FileNotFoundError:
+        directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        directory.mkdir(mode=0o700, exist_ok=True)
+        found = directory.lstat()
+        if found.st_uid == os.geteuid() and not stat.S_ISLNK(found.st_mode):
+            directory.chmod(0o700)
+            found = directory.lstat()
+    if stat.S_ISLNK(found.st_mode):
+        raise StoreUnsafe(f"{directory} is a symbolic link", hint="Name the real directory with --socket")
+    if not stat.S_ISDIR(found.st_mode):
+        raise ConfigError(f"{directory} is not a directory", hint="Name a socket in a directory")
+    if found.st_uid != os.geteuid():
+        hint = "Name a socket in a directory of your own"
+        raise StoreUnsafe(f"{directory} belongs to user {found.st_uid}, not to {os.geteuid()}", hint=hint)
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        raise StoreUnsafe(f"{directory} can be entered by others", hint=f"chmod 700 {directory}")
+
+
+def lock(socket: Path) -> int | None:
+    """The lock beside a socket, as an open file that holds it; `None` where another process has it.
+
+    The file stays: to remove it would let two processes each lock another one.
+    """
+    path = socket.with_name(socket.name + ".lock")
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def clear(socket: Path) -> None:
+    """Remove what a daemon that died left behind; only while holding the lock. Raises `StoreUnsafe` where something
+    that is no socket has its name."""
+    try:
+        found = socket.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(found.st_mode):
+        raise StoreUnsafe(f"{socket} is not a socket", hint="Move it away, or name another socket with --socket")
+    socket.unlink()
+
+
+def _short(path: Path) -> Path:
+    if len(os.fsencode(path)) > MAX_SOCKET:
+        hint = (
+            f"The path of a socket has at most {MAX_SOCKET} bytes; name a shorter one with --socket or HUDKIT_SOCKET"
+        )
+        raise ConfigError(f"{path} is too long for a socket", hint=hint)
+    return path
+
+
+def _private(directory: Path) -> bool:
+    try:
+        found = directory.lstat()
+    except OSError:
+        return False
+    mine = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+    return mine and not stat.S_IMODE(found.st_mode) & 0o077

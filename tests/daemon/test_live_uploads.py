@@ -1,0 +1,200 @@
+"""Uploads of recorded conversations in whatever portions, with repeats and restarts: each fact once."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from opencode_messages import response, tool, user
+
+from hudkit.api import Hud
+from hudkit.errors import StoreFull
+from hudkit.events.payloads import SessionStart
+from hudkit.history import OpenCodeTranscript
+from hudkit.hosts.opencode import Known, derive
+from hudkit.hosts.opencode.keys import event_id, told_at
+from hudkit.hosts.opencode.live import Live, Upload, message_from
+from hudkit.replay.recorded import orchard
+
+HERE = "/work"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return orchard(tmp_path_factory.mktemp("recorded"))
+
+
+def live_messages(path: Path, session_id: str) -> list[dict[str, Any]]:
+    """A session's messages as the host hands them to plugins."""
+    with closing(sqlite3.connect(path)) as db:
+        rows = db.execute(
+            "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", (session_id,)
+        )
+        return [
+            {
+                "info": {**json.loads(data), "id": id, "sessionID": session_id},
+                "parts": [
+                    {**json.loads(part), "id": key, "messageID": id}
+                    for key, part in db.execute("SELECT id, data FROM part WHERE message_id = ? ORDER BY id", (id,))
+                ],
+            }
+            for id, data in rows.fetchall()
+        ]
+
+
+def told(hud: Hud, name: str) -> list[Any]:
+    return [event.payload for event in hud.session(name).events()]
+
+
+def test_live_messages_read_as_stored_ones(recorded: Path) -> None:
+    transcript = OpenCodeTranscript.open(recorded)
+    for row in transcript.sessions():
+        live = [message_from(each, row.id) for each in live_messages(recorded, row.id)]
+        assert live == list(transcript.messages(row.id))
+
+
+def test_one_upload_tells_what_a_replay_tells(recorded: Path, hud: Hud) -> None:
+    transcript = OpenCodeTranscript.open(recorded)
+    for row in transcript.sessions():
+        known, facts = Known(), []
+        for message in transcript.messages(row.id):
+            known, more = derive(row, message, known)
+            facts += [fact.payload for fact in more]
+        session = hud.session(row.id)
+        upload = Upload(live_messages(recorded, row.id), None, row.title, row.agent, row.parent_id)
+        Live(session, row.id, row.directory).hear(upload)
+        heard = told(hud, row.id)
+
+        def of(payloads: list[Any]) -> list[Any]:
+            return [p for p in payloads if not (isinstance(p, SessionStart) and not p.request)]
+
+        if [link for link in session.state.session.links if link.relation == "fork"]:
+            continue  # it took up another session's events
+        assert of(heard) == of(list(map(sealed, facts))), row.id
+        assert len(heard) > 1
+
+
+def sealed(payload: Any) -> Any:
+    from hudkit.events.codec import seal
+
+    return seal(payload).payload
+
+
+def test_the_recorded_fork_is_recognised(recorded: Path, hud: Hud) -> None:
+    rows = OpenCodeTranscript.open(recorded).sessions()
+    for row in rows:
+        session = hud.session(row.id, project=row.directory, host="opencode")
+        Live(session, row.id, row.directory).hear(Upload(live_messages(recorded, row.id), title=row.title))
+    links = {
+        row.id: [
+            (link.relation, link.session_id)
+            for link in hud.session(row.id, project=row.directory, host="opencode").state.session.links
+            if link.relation == "fork"
+        ]
+        for row in rows
+    }
+    forks = {id: found for id, found in links.items() if found}
+    assert len(forks) == 1
+    ((fork, [(_, source)]),) = forks.items()
+    calls = [
+        {part.get("callID") for each in live_messages(recorded, id) for part in each["parts"] if part.get("callID")}
+        for id in (fork, source)
+    ]
+    assert calls[0] & calls[1]
+
+
+@given(st.data())
+def test_portions_repeats_and_restarts_tell_each_fact_once(data: st.DataObject) -> None:
+    messages = DAY
+    whole, pieces = Hud.in_memory(), Hud.in_memory()
+    Live(whole.session("s"), "s", HERE).hear(Upload(messages))
+    session = pieces.session("s")
+    live = Live(session, "s", HERE)
+    at = 0
+    while at < len(messages):
+        size = data.draw(st.integers(1, 4), label="size")
+        back = data.draw(st.integers(0, at), label="back")
+        live.hear(Upload(messages[back : at + size]))
+        at += size
+        if data.draw(st.booleans(), label="restart"):
+            live = Live(session, "s", HERE)
+    live.hear(Upload(messages))
+    assert facts_of(pieces) == facts_of(whole)
+
+
+def facts_of(hud: Hud) -> list[Any]:
+    """What was told, but for the model and agent, which are told once an upload."""
+    return [one for one in told(hud, "s") if not (isinstance(one, SessionStart) and not one.request)]
+
+
+def test_a_store_that_refuses_leaves_everything_to_be_told_again(hud: Hud, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = hud.session("s")
+    live = Live(session, "s", HERE)
+    append = hud.log.append
+
+    def full(*given: Any, **named: Any) -> Any:
+        raise StoreFull("no space left")
+
+    monkeypatch.setattr(hud.log, "append", full)
+    with pytest.raises(StoreFull):
+        live.hear(Upload(DAY))
+    monkeypatch.setattr(hud.log, "append", append)
+    count = live.hear(Upload(DAY))
+    assert count == len(told(hud, "s")) > 5
+    assert live.hear(Upload(DAY)) == 0
+
+
+def test_two_writers_tell_it_once(hud: Hud) -> None:
+    lives = [Live(hud.session("s"), "s", HERE) for _ in range(2)]
+    for n in range(1, len(DAY) + 1):
+        for live in lives:
+            live.hear(Upload(DAY[:n]))
+    again = Hud.in_memory()
+    Live(again.session("s"), "s", HERE).hear(Upload(DAY))
+    assert facts_of(hud) == facts_of(again)
+
+
+def test_what_is_no_message_is_passed_over(hud: Hud) -> None:
+    live = Live(hud.session("s"), "s", HERE)
+    wrong: list[Any] = [
+        {},
+        {"info": 3},
+        {"info": {"role": "system"}},
+        {"info": {"role": "user", "time": []}, "parts": 4},
+    ]
+    wrong.append({"info": {"role": "assistant", "time": {"created": "x"}}, "parts": [None, {"type": 3}, {"id": 9}]})
+    live.hear(Upload([*wrong, user(1)]))
+    assert live.unread == 3
+    assert hud.session("s").state.session.request == "Do it"
+
+
+def test_event_ids_tell_their_messages_time() -> None:
+    message = message_from(user(1), "s")
+    assert message is not None
+    one, other = (event_id(message, "user", "file.open", n) for n in (0, 1))
+    assert one != other and told_at(one) == told_at(other) == message.created
+    assert told_at("01a00000-0000-7000-8000-000000000001") is None
+    moved = message_from({**user(1), "info": {**user(1)["info"], "id": "msg_of_a_fork"}}, "other")
+    assert moved is not None and event_id(moved, "user", "file.open", 0) == one
+
+
+DAY = [
+    user(1, "Make the tests pass"),
+    response(2, tool("c1", "read", {"filePath": f"{HERE}/a.py"}), tool("c2", "read", {"filePath": f"{HERE}/b.py"})),
+    response(3, tool("c3", "bash", {"command": "pytest"}, output="1 failed", metadata={"exit": 1})),
+    response(4, tool("c4", "edit", {"filePath": f"{HERE}/a.py"}), finish="tool-calls"),
+    response(5, tool("c5", "bash", {"command": "pytest"}, output="1 passed", metadata={"exit": 0})),
+    response(6, tool("c6", "todowrite", {"todos": [{"content": "docs", "status": "pending"}]})),
+    response(7, tool("c7", "bash", {"command": "pytest"}, output="1 failed", metadata={"exit": 1})),
+    response(8, finish="stop"),
+    user(9, "Now the docs"),
+    response(10, tool("c8", "todowrite", {"todos": [{"content": "docs", "status": "completed"}]})),
+    response(11, tool("c9", "read", {"filePath": f"{HERE}/gone.py"}, status="error", error="File not found")),
+    user(12, "Make the tests pass"),
+]
