@@ -21,6 +21,8 @@ COMMANDS: dict[str, str] = {
     "show": "the frame of a session, now or at any event",
     "log": "the events of a session",
     "verify": "check that the log is whole and unchanged",
+    "install": "put the HUD into an agent's host",
+    "uninstall": "take the HUD out of an agent's host again",
     "serve": "the resident process that hosts ask; they start it on demand",
     "stop": "ask the resident process to end",
     "config": "the settings in force, and whether their files are right",

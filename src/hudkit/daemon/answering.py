@@ -111,7 +111,7 @@ class Answering:
             _before(session, "host", ask.used)
         except StoreError as error:  # the prompt is worth more than the record of it
             journal.warning("compact.before is not recorded: %s", error.code)
-        return Compacting(prompt(_shown(session)))
+        return Compacting(prompt(_shown(session), session.state.compacted.summary))
 
     def compact(self, ask: CompactAsk) -> Said:
         session = self._conversation(ask).session

@@ -158,9 +158,9 @@ def _without_tail(pieces: Sequence[Piece], tail: Callable[[str], str]) -> list[P
 
 MARKS: Mapping[str, tuple[str, ...]] = {
     "title": ("You are a title generator",),
-    "compaction": ("context summarization agent",),
+    "compaction": ("context summarization agent", "about to lose the older part of your own conversation"),
 }
-"""What the system texts of a request say that is not a chat call (OpenCode 1.18)."""
+"""What the system texts of a request say that is not a chat call: OpenCode 1.18's words, and those of our plugin."""
 
 
 def kind_of(pieces: Iterable[Piece], marks: Mapping[str, tuple[str, ...]] = MARKS) -> str:

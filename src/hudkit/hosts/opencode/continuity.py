@@ -13,8 +13,12 @@ PARTS: tuple[tuple[str, str], ...] = (
 """Titles of the summary's parts, in order, and what belongs into each."""
 
 
-def prompt(hud: str) -> str:
-    """The prompt of a compaction; `hud` is the state as text, empty where nothing is recorded."""
+def prompt(hud: str, summary: str = "") -> str:
+    """The prompt of a compaction; `hud` is the state as text, empty where nothing is recorded.
+
+    `summary` is what the last compaction wrote: OpenCode 1.18 leaves it out of what it compacts where a plugin sets
+    the prompt, so it has to be carried on from here.
+    """
     parts = "\n".join(f"## {title}\n({what})" for title, what in PARTS)
     kept = (
         "Your heads-up display is kept outside of this conversation. It stays as it is and will be in front of you "
@@ -23,11 +27,18 @@ def prompt(hud: str) -> str:
         if hud.strip()
         else ""
     )
+    before = (
+        "What you wrote at the compaction before this one is not in the conversation above any more. Carry on what "
+        f"of it still holds:\n\n<summary>\n{summary.strip()}\n</summary>\n\n"
+        if summary.strip()
+        else ""
+    )
     return (
         "The conversation above is about to leave your window. You go on with the same work right after this, with "
         "only what you write down now. Write to yourself, in the first person, as someone who knows the work but has "
         "forgotten the conversation.\n\n"
         f"{kept}"
+        f"{before}"
         "Write these six parts, in this order, with these headings. Be specific: exact paths, names, values and "
         "error texts. Leave out what can be read again from the files. Write nothing before or after them; where "
         "a part has nothing, write a dash.\n\n"

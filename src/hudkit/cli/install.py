@@ -1,0 +1,71 @@
+"""`hudkit install`: put the HUD into an agent's host, with a manifest of every change."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from hudkit.cli.place import SCHEMA
+from hudkit.daemon import client, place
+from hudkit.hosts.opencode.install import Place, Step, install
+
+EXAMPLE = "hudkit install opencode --dry-run"
+
+HOSTS: dict[str, Callable[..., tuple[Step, ...]]] = {"opencode": install}
+
+
+def arguments(one: argparse.ArgumentParser) -> None:
+    host_arguments(one)
+
+
+def run(given: argparse.Namespace) -> int:
+    here = chosen(given)
+    steps = HOSTS[given.host](here, dry_run=given.dry_run)
+    if not given.dry_run and any(Path(step.path) == here.plugin and step.what == "change" for step in steps):
+        client.stop(here.socket)  # it may be an older one; the plugin starts its own
+    tell(given, steps, "installed")
+    return 0
+
+
+def host_arguments(one: argparse.ArgumentParser) -> None:
+    """The arguments that installing and uninstalling share."""
+    one.add_argument("host", choices=sorted(HOSTS), help="the agent's host")
+    one.add_argument("--project", action="store_true", help="for the project of this directory, not for the user")
+    one.add_argument("--dry-run", action="store_true", help="print what would change, as a unified diff")
+    one.add_argument("--json", action="store_true", help="print facts as JSON")
+
+
+def chosen(given: argparse.Namespace) -> Place:
+    """Where the host, this environment and our data are."""
+    return Place(
+        python=sys.executable,
+        prefix=Path(sys.prefix),
+        data=place.data_directory(),
+        db=place.log_path(),
+        socket=place.socket_path(),
+        env=dict(os.environ),
+        project=Path.cwd() if given.project else None,
+    )
+
+
+def tell(given: argparse.Namespace, steps: tuple[Step, ...], done: str) -> None:
+    """Print what happened, or with `--dry-run` what would."""
+    if given.json:
+        facts = {"schema": SCHEMA, "host": given.host, "dry_run": given.dry_run, "steps": steps}
+        print(msgspec.json.format(msgspec.json.encode(facts), indent=2).decode())
+        return
+    for step in steps:
+        words = {"create": "made", "change": "changed", "remove": "removed", "keep": "as it was"}[step.what]
+        if not given.dry_run:
+            print(f"{words:>10}  {step.path}")
+        elif step.diff and not step.path.endswith(".js"):
+            print(step.diff, end="")
+        else:
+            print(f"# {step.what} {step.path}")
+    if not given.dry_run:
+        print(f"hudkit is {done}. OpenCode reads its configuration when it starts.")

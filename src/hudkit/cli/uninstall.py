@@ -1,0 +1,64 @@
+"""`hudkit uninstall`: take the HUD out of an agent's host again, and with `--purge` what it recorded."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from hudkit.cli.install import chosen, host_arguments, tell
+from hudkit.daemon import client
+from hudkit.errors import ConfigError
+from hudkit.hosts.opencode.install import Place, Step, installed, uninstall
+from hudkit.hosts.opencode.writing import remove
+
+EXAMPLE = "hudkit uninstall opencode"
+
+HOSTS: dict[str, Callable[..., tuple[Step, ...]]] = {"opencode": uninstall}
+
+BESIDE_LOG = ("", "-wal", "-shm", "-journal", ".mark")
+"""What belongs to a log, by the end of its name."""
+
+STOP_SECONDS = 5.0
+
+
+def arguments(one: argparse.ArgumentParser) -> None:
+    host_arguments(one)
+    one.add_argument("--purge", action="store_true", help="also remove the log: everything that was recorded")
+
+
+def run(given: argparse.Namespace) -> int:
+    here = chosen(given)
+    steps = HOSTS[given.host](here, dry_run=given.dry_run)
+    still = not given.dry_run and installed(here) is not None
+    if given.purge and still:
+        raise ConfigError("the log is still used: hudkit is installed elsewhere too", hint="Uninstall it there first")
+    if not given.dry_run and not still:
+        _stop(here)
+    if given.purge:
+        steps += tuple(_purged(here, given.dry_run))
+    tell(given, steps, "uninstalled" if steps else "not installed here")
+    return 0
+
+
+def _stop(here: Place) -> None:
+    """End the daemon, and wait until it has gone, but not for long."""
+    until = time.monotonic() + STOP_SECONDS
+    if client.stop(here.socket):
+        while here.socket.exists() and time.monotonic() < until:
+            time.sleep(0.02)
+
+
+def _purged(here: Place, dry_run: bool) -> Iterator[Step]:
+    log = [here.db.with_name(here.db.name + end) for end in BESIDE_LOG]
+    journal = sorted(here.db.parent.glob("daemon.log*"))
+    for path in (*log, *journal, here.socket, here.socket.with_name(here.socket.name + ".lock")):
+        if path.exists() or path.is_symlink():
+            yield Step(str(path), "remove")
+            if not dry_run:
+                remove(path, upto=_home(path, here))
+
+
+def _home(path: Path, here: Place) -> Path:
+    return here.data if path.is_relative_to(here.data) else path.parent

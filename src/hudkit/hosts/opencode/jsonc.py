@@ -1,0 +1,197 @@
+"""JSON with comments and trailing commas, read with places: one entry can be put in or taken out, and no more."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+import msgspec
+
+from hudkit.errors import ConfigError
+
+MAX_DEPTH = 60
+BOM = "\ufeff"
+
+_SPACE = re.compile(r"[ \t\r\n]+")
+_COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.S)
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_WORD = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])|(?:true|false|null)(?!\w)")
+_SAME_LINE = re.compile(r"(?:[ \t]+|//[^\r\n]*|/\*[^\r\n]*?\*/)*")
+
+
+class Node(msgspec.Struct, frozen=True):
+    """A value and where it stands: `text[start:end]`. A list or an object has its items, and the place of a comma
+    behind the last one."""
+
+    value: Any
+    start: int
+    end: int
+    items: tuple[Item, ...] = ()
+    comma: int | None = None
+
+
+class Item(msgspec.Struct, frozen=True):
+    """An element of a list, or a member of an object with its name; it begins at `start`."""
+
+    start: int
+    node: Node
+    name: str = ""
+
+
+class Edit(msgspec.Struct, frozen=True):
+    """At this place of a text, `old` becomes `new`."""
+
+    at: int
+    old: str
+    new: str
+
+
+def parse(text: str, where: str) -> Node:
+    """The document as a tree with places. Raises `ConfigError` naming `where`, line, column and what was expected."""
+    reader = _Reader(text, where)
+    at = reader.skip(len(BOM) if text.startswith(BOM) else 0)
+    node = reader.value(at, 0)
+    if reader.skip(node.end) != len(text):
+        reader.fail(reader.skip(node.end), "the end of the file")
+    return node
+
+
+def member(node: Node, name: str) -> Item | None:
+    """The member of an object that is in force: the last one of its name."""
+    return next((item for item in reversed(node.items) if item.name == name), None)
+
+
+def added(text: str, node: Node, entry: str) -> tuple[Edit, ...]:
+    """What puts `entry` (an element, or a member with its name) at the end of a list or object, in its manner."""
+    eol = "\r\n" if "\r\n" in text else "\n"
+    if not node.items:
+        inside = text[node.start + 1 : node.end - 1]
+        if text[node.start] == "[":
+            return (Edit(node.start + 1, "", entry),)
+        return (Edit(node.start + 1, "", f"{eol}  {entry}" + ("" if "\n" in inside else eol)),)
+    last = node.items[-1]
+    after = last.node.end if node.comma is None else node.comma + 1
+    lead, place = _manner(text, node, last, after, eol)
+    if node.comma is not None:
+        return (Edit(place, "", f"{lead}{entry},"),)
+    if place == last.node.end:
+        return (Edit(place, "", f",{lead}{entry}"),)
+    return Edit(last.node.end, "", ","), Edit(place, "", f"{lead}{entry}")
+
+
+def removed(text: str, node: Node, index: int) -> tuple[Edit, ...]:
+    """What takes an item out of a list or object, with its comma and the space before it."""
+    item = node.items[index]
+    start, end = item.start, item.node.end
+    last = index == len(node.items) - 1
+    if not last or node.comma is not None:
+        end = node.comma + 1 if last and node.comma is not None else _comma(text, end) + 1
+    lead = len(text[:start]) - len(text[:start].rstrip(" \t\r\n"))
+    cut = Edit(start - lead, text[start - lead : end], "")
+    if not last or node.comma is not None or index == 0:
+        return (cut,)
+    comma = _comma(text, node.items[index - 1].node.end)
+    if comma == cut.at - 1:
+        return (Edit(comma, text[comma:end], ""),)
+    return Edit(comma, ",", ""), cut
+
+
+def apply(text: str, edits: Iterable[Edit]) -> str:
+    """The text after edits that do not overlap. Raises `ValueError` where an edit's old text is not there."""
+    for edit in sorted(edits, key=lambda one: one.at, reverse=True):
+        end = edit.at + len(edit.old)
+        if text[edit.at : end] != edit.old:
+            raise ValueError(f"the text at {edit.at} is not {edit.old[:40]!r}")
+        text = text[: edit.at] + edit.new + text[end:]
+    return text
+
+
+def inverse(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """The edits that undo `edits`, in places of the text that these made."""
+    found, shift = [], 0
+    for edit in sorted(edits, key=lambda one: one.at):
+        found.append(Edit(edit.at + shift, edit.new, edit.old))
+        shift += len(edit.new) - len(edit.old)
+    return tuple(found)
+
+
+def _manner(text: str, node: Node, last: Item, after: int, eol: str) -> tuple[str, int]:
+    """What comes before a new last item, and its place: on a line of its own where the last one has one."""
+    line = text.rfind("\n", node.start, last.start)
+    indent = text[line + 1 : last.start]
+    if line < 0 or indent.strip(" \t"):
+        return " ", after
+    found = _SAME_LINE.match(text, after)
+    end = found.end() if found else after
+    return eol + indent, end if text[end : end + 1] in ("\n", "\r") else after
+
+
+def _comma(text: str, at: int) -> int:
+    """The next comma behind an item, comments passed over."""
+    while text[at] != ",":
+        found = _COMMENT.match(text, at)
+        at = found.end() if found else at + 1
+    return at
+
+
+class _Reader:
+    def __init__(self, text: str, where: str) -> None:
+        self.text = text
+        self.where = where
+
+    def fail(self, at: int, wanted: str) -> NoReturn:
+        line = self.text.count("\n", 0, at) + 1
+        column = at - self.text.rfind("\n", 0, at)
+        raise ConfigError(
+            f"{self.where} cannot be read: line {line}, column {column} should have {wanted}",
+            hint="It was left as it is; mend it and try again",
+        )
+
+    def skip(self, at: int) -> int:
+        """Past space and comments."""
+        while found := _SPACE.match(self.text, at) or _COMMENT.match(self.text, at):
+            at = found.end()
+        return at
+
+    def value(self, at: int, depth: int) -> Node:
+        first = self.text[at : at + 1]
+        if depth > MAX_DEPTH:
+            self.fail(at, f"at most {MAX_DEPTH} levels")
+        if first in ("{", "["):
+            return self.items(at, depth, "}" if first == "{" else "]")
+        found = (_STRING if first == '"' else _WORD).match(self.text, at)
+        if not found:
+            self.fail(at, "a value")
+        try:
+            return Node(json.loads(found[0]), at, found.end())
+        except ValueError:
+            self.fail(at, "a value")
+
+    def items(self, start: int, depth: int, close: str) -> Node:
+        items: list[Item] = []
+        comma: int | None = None
+        at = self.skip(start + 1)
+        while self.text[at : at + 1] != close:
+            if items and comma is None:
+                self.fail(at, f'"," or "{close}"')
+            items.append(self.item(at, depth, close))
+            at = self.skip(items[-1].node.end)
+            comma = at if self.text[at : at + 1] == "," else None
+            at = at if comma is None else self.skip(at + 1)
+        value: Any = [item.node.value for item in items]
+        if close == "}":
+            value = {item.name: item.node.value for item in items}
+        return Node(value, start, at + 1, tuple(items), comma)
+
+    def item(self, at: int, depth: int, close: str) -> Item:
+        if close == "]":
+            return Item(at, self.value(at, depth + 1))
+        if self.text[at : at + 1] != '"':
+            self.fail(at, "a name in quotes")
+        name = self.value(at, depth)
+        colon = self.skip(name.end)
+        if self.text[colon : colon + 1] != ":":
+            self.fail(colon, '":"')
+        return Item(at, self.value(self.skip(colon + 1), depth + 1), name.value)

@@ -1,0 +1,185 @@
+// -- hooks: what OpenCode calls; none of them throws, and none waits longer than the deadline -----------------------
+
+const TITLE = "You are a title generator";
+const SUMMARY = "You are a context summarization agent";
+const ONCE = (globalThis[Symbol.for("hudkit.opencode")] ??= new WeakSet()); // calls that one copy of this plugin did
+
+const quietly = (hook) => async (input, output) => {
+  try {
+    await hook(input, output);
+  } catch {
+    // the agent's own call matters more
+  }
+};
+
+export async function Hudkit({ client, directory }) {
+  const session = sessionsOf(directory);
+  const limits = new Map(); // "provider/model" -> {context, output, input}
+  const titles = [TITLE];
+  const summaries = [SUMMARY, BAKED.summarizer];
+  let learning = null;
+
+  const starts = (text, openings) => openings.some((opening) => text?.startsWith(opening));
+  const learn = (model) => {
+    if (model?.limit) limits.set(`${model.providerID}/${model.id}`, model.limit);
+  };
+  const learnAll = async () => {
+    const { data } = await client.config.providers();
+    for (const provider of data.providers) {
+      for (const model of Object.values(provider.models)) learn({ providerID: provider.id, ...model });
+    }
+  };
+  const withLimits = (model) => {
+    const { context = 0, output = 0, input = 0 } = limits.get(`${model.provider}/${model.id}`) ?? {};
+    return { ...model, limit: context, output, input };
+  };
+
+  const tools = Object.fromEntries(
+    BAKED.tools.map(({ name, description, parameters }) => {
+      const run = name.endsWith("_compact") ? compact : route;
+      return [name, { description, args: parameters.properties, execute: (args, at) => run(name, args, at) }];
+    }),
+  );
+
+  async function route(router, args, at) {
+    const question = { ...session(at.sessionID).identity, router, arguments: args ?? {} };
+    const until = Date.now() + PATIENT_MS;
+    for (;;) {
+      try {
+        const { text } = await ask("/v1/tool", question, until - Date.now());
+        return typeof text === "string" ? text : "hudkit: an answer without text; look before you call again.";
+      } catch (error) {
+        if (error.sent === false && Date.now() + 1_000 < until) await sleep(150);
+        else if (error.sent === false) return `hudkit: ${error.message}. Nothing was recorded.`;
+        else return `hudkit: ${error.message}. It is not certain that this was recorded; look before you call again.`;
+      }
+    }
+  }
+
+  async function compact(name, _args, at) {
+    const one = session(at.sessionID);
+    try {
+      const question = { ...one.identity, router: name.replace("_compact", ""), used: one.used };
+      if (!one.model) return "hudkit: no call of this session was seen yet. No compaction was started.";
+      const { ok, text } = await ask("/v1/compact", question, PATIENT_MS);
+      // Awaited inside the tool, it would wait for the tool.
+      const body = { providerID: one.model.provider, modelID: one.model.id };
+      if (ok === true) setTimeout(() => summarize(at.sessionID, body), 0);
+      return typeof text === "string" ? text : "hudkit: an answer without text; nothing was started.";
+    } catch (error) {
+      return `hudkit: ${error.message}. No compaction was started.`;
+    }
+  }
+
+  async function summarize(id, body) {
+    try {
+      await client.session.summarize({ path: { id }, body });
+    } catch {
+      // OpenCode shows its own errors
+    }
+  }
+
+  await ready().catch(() => null);
+
+  return {
+    tool: tools,
+
+    "tool.definition": quietly(({ toolID }, output) => {
+      const found = BAKED.tools.find((tool) => tool.name === toolID);
+      if (found) output.jsonSchema = structuredClone(found.parameters);
+    }),
+
+    config: quietly((config) => {
+      const agents = (config.agent ??= {});
+      if (agents.title?.prompt) titles.push(agents.title.prompt);
+      const compaction = (agents.compaction ??= {});
+      if (compaction.prompt) summaries.push(compaction.prompt);
+      else compaction.prompt = BAKED.summarizer;
+    }),
+
+    "chat.message": quietly(({ sessionID, agent, model }) => {
+      session(sessionID).know({ agent });
+      if (model && limits.has(`${model.providerID}/${model.modelID}`)) return;
+      learning ??= learnAll().catch(() => {
+        learning = null;
+      });
+    }),
+
+    "chat.params": quietly(({ model }) => learn(model)),
+
+    "experimental.chat.messages.transform": quietly(async (_, { messages }) => {
+      if (!messages[0]?.info.sessionID || ONCE.has(messages)) return;
+      ONCE.add(messages);
+      const until = performance.now() + DEADLINE_MS;
+      const one = session(messages[0].info.sessionID);
+      const announced = one.compacting;
+      if (announced && !announced.seen && Date.now() - announced.at < COMPACTING_MS) {
+        announced.seen = true;
+        return;
+      }
+      one.compacting = null;
+      one.chat = true;
+      one.used = usedTokens(messages);
+      one.model = modelOf(messages);
+      const transcript = read(messages);
+      let tail = "";
+      try {
+        if (learning && !limits.has(`${one.model.provider}/${one.model.id}`)) {
+          await Promise.race([learning, sleep(DEADLINE_MS / 2)]);
+        }
+        const frame = await one.next(messages, transcript, withLimits(one.model), until - performance.now());
+        tail = frame.tail;
+      } catch (error) {
+        // The bytes of the last good frame stay; only the tail, which is never kept, says that it is old.
+        if (one.frame) tail = `HUD: as of its last answer; hudkit gave none now (${error.message}).\n`;
+      }
+      if (one.frame) place(messages, transcript, one.frame.deltas, tail);
+    }),
+
+    "experimental.chat.system.transform": quietly(({ sessionID, model }, { system }) => {
+      learn(model);
+      if (!sessionID || starts(system[0], titles)) return;
+      const one = session(sessionID);
+      if (one.compacting || starts(system[0], summaries)) {
+        one.compacting = null;
+        one.chat = false;
+        return;
+      }
+      const base = one.chat && one.frame?.base;
+      if (base && !system.includes(base)) system.push(base);
+    }),
+
+    "experimental.session.compacting": quietly(async ({ sessionID }, output) => {
+      if (!sessionID) return;
+      const one = session(sessionID);
+      one.compacting = { at: Date.now(), seen: false };
+      one.chat = false;
+      try {
+        const { prompt } = await ask("/v1/compacting", { ...one.identity, used: one.used });
+        if (typeof prompt === "string" && prompt) output.prompt = prompt;
+      } catch {
+        const { base, deltas } = one.frame ?? { base: "", deltas: [] };
+        if (base) output.context.push([base, ...deltas.map((delta) => delta.text)].join("\n\n"));
+      }
+    }),
+
+    event: quietly(({ event: { type, properties } }) => {
+      const info = properties?.info;
+      if (type === "session.created" || type === "session.updated") {
+        const one = session(info.id);
+        if (one.know({ title: info.title, parent: info.parentID })) one.owe({ facts: true });
+      } else if (type === "todo.updated") {
+        session(properties.sessionID).owe({ todos: cutValue(properties.todos) });
+      } else if (type === "message.updated" && info.role === "assistant") {
+        const one = session(info.sessionID);
+        one.hear(info);
+        if (info.time?.completed || info.error) one.owe({});
+      } else if (type === "message.part.updated" && properties.part) {
+        const { part } = properties;
+        if (!SKIPPED.has(part.type)) session(part.sessionID).hear(null, part);
+      } else if (type === "session.compacted" || type === "session.idle") {
+        session(properties.sessionID).owe({});
+      }
+    }),
+  };
+}

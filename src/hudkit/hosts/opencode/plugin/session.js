@@ -1,0 +1,144 @@
+// -- session: what is remembered of a conversation: the last good frame, and what the daemon has seen -------------
+
+const MAX_SESSIONS = 200;
+const MAX_BASE = 64 * 1024;
+const MAX_LIVE = 16; // messages that events may still change
+const FLUSH_MS = 250;
+const COMPACTING_MS = 10_000; // between the hook that announces a compaction and its call
+
+class Session {
+  constructor(id, directory) {
+    this.identity = { host: "opencode", session: id, directory };
+    this.frame = null; // the last good one: {base, deltas, tail}
+    this.chat = false; // whether the call that is being made is the agent's own
+    this.compacting = null; // {at, seen} from the announcement to the call's system prompt
+    this.sent = new Map(); // message id -> mark, as acknowledged
+    this.ack = null;
+    this.synced = false;
+    this.filling = false;
+    this.facts = {};
+    this.live = new Map(); // message id -> {info, parts by id}, from events
+    this.owed = {}; // facts and todos that were not acknowledged yet
+    this.timer = null;
+    this.used = null;
+    this.model = null;
+  }
+
+  /** Ask for this call's frame. Throws `NoAnswer`; the last good frame stays what it was. */
+  async next(messages, transcript, model, ms) {
+    const pieces = this.filling ? [] : fresh(messages, this.sent);
+    const size = pieces.reduce((sum, piece) => sum + piece.text.length, 0);
+    const told = size <= INLINE_BYTES ? pieces : [];
+    const answer = await ask(
+      "/v1/frame",
+      {
+        ...this.told,
+        model,
+        transcript: transcript.map(({ anchor, role }) => ({ anchor, role })),
+        messages: parsed(told),
+        used: this.used,
+      },
+      ms,
+    ).finally(() => {
+      if (told !== pieces) this.fill(pieces);
+    });
+    this.frame = frameOf(answer);
+    this.seen(told, answer.ack);
+    this.synced = !this.filling && told === pieces;
+    return this.frame;
+  }
+
+  /** Tell a long history beside the calls, in order. */
+  async fill(pieces) {
+    if (this.filling) return;
+    this.filling = true;
+    try {
+      for (const heap of heaps(pieces, CHUNK_BYTES)) {
+        const { ack } = await ask("/v1/events", { ...this.told, messages: parsed(heap) }, PATIENT_MS);
+        this.seen(heap, ack);
+      }
+    } catch {
+      // what was not acknowledged is fresh at the next call
+    } finally {
+      this.filling = false;
+    }
+  }
+
+  /** Note what was acknowledged. An empty acknowledgement says that the log lost its end: tell everything again. */
+  seen(pieces, ack) {
+    if (!ack) this.sent.clear();
+    else for (const { id, mark } of pieces) this.sent.set(id, mark);
+    this.ack = ack || null;
+  }
+
+  get told() {
+    return { ...this.identity, facts: this.facts, seen: this.ack };
+  }
+
+  /** Note what an event said of the session; it is told soon, with what else comes until then. */
+  owe(what) {
+    Object.assign(this.owed, what);
+    this.timer ??= setTimeout(() => this.flush(), FLUSH_MS);
+    this.timer?.unref?.();
+  }
+
+  async flush() {
+    this.timer = null;
+    const owed = this.owed;
+    const done = [...this.live.values()].filter(
+      ({ info }) => (info.time?.completed || info.error) && !isFinished(this.sent.get(info.id)),
+    );
+    const messages = done.map(({ info, parts }) => ({ info, parts: [...parts.values()] }));
+    const pieces = this.synced && !this.filling ? (heaps(fresh(messages, this.sent), INLINE_BYTES)[0] ?? []) : [];
+    if (!Object.keys(owed).length && !pieces.length) return;
+    this.owed = {};
+    try {
+      const body = { ...this.told, messages: parsed(pieces) };
+      if (owed.todos) body.todos = owed.todos;
+      const { ack } = await ask("/v1/events", body, PATIENT_MS);
+      this.seen(pieces, ack);
+      for (const { id } of pieces) this.live.delete(id);
+    } catch {
+      this.owed = { ...owed, ...this.owed };
+    }
+  }
+
+  know(facts) {
+    const filled = Object.entries(facts).filter(([name, value]) => value && this.facts[name] !== value);
+    this.facts = { ...this.facts, ...Object.fromEntries(filled) };
+    return filled.length > 0;
+  }
+
+  /** Keep a message of the stream of events, the newest few. */
+  hear(info, part) {
+    const id = info?.id ?? part.messageID;
+    const entry = this.live.get(id) ?? { info: { id, role: "assistant" }, parts: new Map() };
+    if (info) entry.info = info;
+    if (part) entry.parts.set(part.id, part);
+    this.live.set(id, entry);
+    if (this.live.size > MAX_LIVE) this.live.delete(this.live.keys().next().value);
+  }
+}
+
+/** A frame out of an answer; throws `NoAnswer` where it is none. */
+function frameOf({ base, deltas, tail, ack }) {
+  const text = (value) => typeof value === "string";
+  const delta = (one) => one && text(one.id) && text(one.anchor) && text(one.text) && /^(tool|user)$/.test(one.form);
+  const whole = text(base) && text(tail) && text(ack) && Array.isArray(deltas) && deltas.every(delta);
+  if (!whole || base.length > MAX_BASE) {
+    throw new NoAnswer("an answer that is no frame");
+  }
+  return { base, deltas, tail };
+}
+
+/** The sessions of one plugin, the most recent ones. */
+function sessionsOf(directory) {
+  const known = new Map();
+  return (id) => {
+    const found = known.get(id) ?? new Session(id, directory);
+    known.delete(id);
+    known.set(id, found);
+    if (known.size > MAX_SESSIONS) known.delete(known.keys().next().value);
+    return found;
+  };
+}

@@ -1,0 +1,107 @@
+// -- transcript: which messages can carry a block, under which anchor, and how it is put there -----------------
+
+/** Role, creation time and first tool call: they outlive restart, revert and fork, which message ids do not. */
+function fingerprint({ info, parts }) {
+  return `${info.role}:${info.time?.created ?? 0}:${parts.find((part) => part.type === "tool")?.callID ?? ""}`;
+}
+
+/** What OpenCode will send of a message: "user", "assistant", "tool" (ends in a tool result), or "" for nothing that
+ *  can carry a block (cleared, unfinished, or left out because the response failed). */
+function roleOf({ info, parts }) {
+  if (info.role === "user") return parts.some(isSent) ? "user" : "";
+  const began = parts.some((part) => part.type !== "step-start" && part.type !== "reasoning");
+  if (info.role !== "assistant" || !began) return "";
+  if (info.error && info.error.name !== "MessageAbortedError") return "";
+  const last = parts.findLast((part) => part.type === "tool");
+  if (!last) return "assistant";
+  return outputOf(last) === null ? "" : "tool";
+}
+
+function isSent(part) {
+  if (part.type === "text") return !part.ignored && part.text !== "";
+  if (part.type === "file") return part.mime !== "text/plain" && part.mime !== "application/x-directory";
+  return part.type === "compaction" || part.type === "subtask";
+}
+
+/** Where the text of a finished call is that the model will see: its state's field; null where there is none. */
+function outputOf({ state }) {
+  if (state?.status === "completed") return state.time?.compacted ? null : "output";
+  if (state?.status !== "error") return null;
+  return state.metadata?.interrupted === true && typeof state.metadata.output === "string" ? "metadata" : "error";
+}
+
+/** The messages that can carry a block as `{anchor, role, index}`, in order, up to the last one that may. */
+function read(messages) {
+  const found = [];
+  const known = new Map();
+  messages.forEach((message, index) => {
+    const role = roleOf(message);
+    if (!role) return;
+    const print = fingerprint(message);
+    const times = (known.get(print) ?? 0) + 1;
+    known.set(print, times);
+    found.push({ anchor: times > 1 ? `${print}#${times}` : print, role, index });
+  });
+  while (found.length && found.at(-1).role === "assistant") found.pop();
+  return found;
+}
+
+/** Put deltas where they were first sent, and the tail behind the last message where that is the user's. Changes the
+ *  array, never the messages in it: each message that carries something is replaced by a copy. */
+function place(messages, transcript, deltas, tail) {
+  const byAnchor = new Map(transcript.map((entry) => [entry.anchor, entry]));
+  const loads = new Map();
+  for (const delta of deltas) {
+    const entry = byAnchor.get(delta.anchor);
+    if (!entry || entry.role !== delta.form) continue;
+    loads.set(entry.index, [...(loads.get(entry.index) ?? []), delta]);
+  }
+  for (const [index, load] of loads) {
+    const message = messages[index];
+    messages[index] = message.info.role === "user" ? withParts(message, load) : inOutput(message, load);
+  }
+  const last = messages.length - 1;
+  if (tail && messages[last].info.role === "user" && roleOf(messages[last])) {
+    messages[last] = withParts(messages[last], [{ id: "tail", text: tail }]);
+  }
+}
+
+function withParts({ info, parts }, load) {
+  const added = load.map(({ id, text }) => ({
+    id: `prt_hudkit_${id}`,
+    sessionID: info.sessionID,
+    messageID: info.id,
+    type: "text",
+    text,
+    synthetic: true,
+  }));
+  return { info, parts: [...parts, ...added] };
+}
+
+function inOutput({ info, parts }, load) {
+  const at = parts.findLastIndex((part) => part.type === "tool");
+  const state = { ...parts[at].state };
+  const field = outputOf(parts[at]);
+  const more = (text) => [text ?? "", ...load.map((delta) => delta.text)].join("\n\n");
+  if (field === "metadata") state.metadata = { ...state.metadata, output: more(state.metadata.output) };
+  else state[field] = more(state[field]);
+  return { info, parts: parts.with(at, { ...parts[at], state }) };
+}
+
+/** Tokens in use as the host last reported them; null where it has not, or not since the last compaction. */
+function usedTokens(messages) {
+  const finished = messages.filter(({ info }) => info.role === "assistant" && total(info.tokens) > 0);
+  const latest = finished.reduce((a, b) => (a && a.info.time.created > b.info.time.created ? a : b), null);
+  return latest && latest.info.summary !== true ? total(latest.info.tokens) : null;
+}
+
+function total(tokens) {
+  const { input = 0, output = 0, cache = {} } = tokens ?? {};
+  return tokens?.total || input + output + (cache.read ?? 0) + (cache.write ?? 0);
+}
+
+/** Provider and model of the messages' last user. */
+function modelOf(messages) {
+  const { info } = messages.findLast(({ info }) => info.role === "user") ?? messages.at(-1);
+  return { id: info.model?.modelID ?? info.modelID ?? "", provider: info.model?.providerID ?? info.providerID ?? "" };
+}

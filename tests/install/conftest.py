@@ -1,0 +1,40 @@
+"""A user's home with OpenCode's configuration in it, and a place to install from."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from hudkit.hosts.opencode.install import Place
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home without anything; OpenCode's configuration belongs into `.config/opencode`."""
+    made = tmp_path / "home"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def there(home: Path) -> Place:
+    """This interpreter, and a data directory that is not there yet."""
+    data = home / ".local/share/hudkit"
+    return Place(
+        python=sys.executable,
+        prefix=Path(sys.prefix),
+        data=data,
+        db=data / "hudkit.db",
+        socket=data / "run/daemon.sock",
+        env={"HOME": str(home)},
+    )
+
+
+@pytest.fixture
+def config(home: Path) -> Path:
+    """The user's `opencode.json`; its directory is there."""
+    path = home / ".config/opencode/opencode.json"
+    path.parent.mkdir(parents=True)
+    return path

@@ -1,0 +1,101 @@
+"""`hudkit install opencode` and `hudkit uninstall opencode` as commands: what they print, and what purging takes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from hudkit.api import Hud
+from hudkit.cli import install as installing
+from hudkit.cli import uninstall as uninstalling
+from hudkit.daemon import client
+from hudkit.errors import ConfigError
+
+Command = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def command(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """`command(module, "opencode", "--dry-run")` gives the exit code and the output, in a home of its own."""
+    for name in ("XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "HUDKIT_DB", "HUDKIT_SOCKET"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("HUDKIT_DATA", str(home / "data"))
+    monkeypatch.chdir(home)
+
+    def run(module: ModuleType, *argv: str) -> tuple[int, str]:
+        parser = argparse.ArgumentParser()
+        module.arguments(parser)
+        code = module.run(parser.parse_args(argv))
+        return code, capsys.readouterr().out
+
+    return run
+
+
+def test_the_examples_work_as_they_are_printed(command: Command) -> None:
+    for module in (installing, uninstalling):
+        words = module.EXAMPLE.split()
+        assert words[:2] == ["hudkit", module.__name__.rpartition(".")[2]]
+        assert command(module, *words[2:])[0] == 0
+
+
+def test_dry_run_prints_a_difference_that_patch_would_take(home: Path, command: Command) -> None:
+    config = home / ".config/opencode/opencode.json"
+    config.parent.mkdir(parents=True)
+    config.write_text("{}\n")
+    _, said = command(installing, "opencode", "--dry-run")
+    plugin = home / "data/plugins/opencode/hudkit.js"
+    assert said.splitlines() == [
+        f"# create {plugin}",
+        f"--- {config}",
+        f"+++ {config}",
+        "@@ -1 +1,3 @@",
+        "-{}",
+        "+{",
+        f'+  "plugin": ["{plugin}"]',
+        "+}",
+    ]
+    assert config.read_text() == "{}\n"
+
+
+def test_json_has_a_schema_and_every_step(home: Path, command: Command) -> None:
+    told = json.loads(command(installing, "opencode", "--json")[1])
+    assert (told["schema"], told["host"], told["dry_run"]) == (1, "opencode", False)
+    assert [step["what"] for step in told["steps"]] == ["create", "create"]
+    told = json.loads(command(uninstalling, "opencode", "--json")[1])
+    assert {step["what"] for step in told["steps"]} == {"remove"}
+    assert "not installed here" in command(uninstalling, "opencode")[1]
+
+
+@pytest.mark.slow
+def test_purging_leaves_nothing_and_ends_the_daemon(home: Path, command: Command) -> None:
+    command(installing, "opencode")
+    data = home / "data"
+    client.ensure_running(data / "run/daemon.sock", db=data / "hudkit.db")
+    with Hud.open(data / "hudkit.db") as hud:
+        hud.session("ses_1").call("task.set", {"description": "x"})
+    command(uninstalling, "opencode")
+    assert client.greet(data / "run/daemon.sock") is None
+    assert (data / "hudkit.db").exists()
+    command(uninstalling, "opencode", "--purge", "--dry-run")
+    assert (data / "hudkit.db").exists()
+    command(uninstalling, "opencode", "--purge")
+    assert not data.exists()
+
+
+def test_the_log_stays_while_another_configuration_uses_it(home: Path, command: Command) -> None:
+    command(installing, "opencode")
+    command(installing, "opencode", "--project")
+    log = home / "data/hudkit.db"
+    log.touch(0o600)
+    with pytest.raises(ConfigError, match="installed elsewhere too"):
+        command(uninstalling, "opencode", "--purge")
+    assert log.exists()
+    command(uninstalling, "opencode", "--project", "--purge")
+    assert not (home / "data").exists()
+    assert not (home / "opencode.jsonc").exists()

@@ -1,0 +1,165 @@
+"""The generated plugin and a real daemon in real OpenCode: what reaches the model."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Hosts
+from hudkit.daemon import client
+from hudkit.hosts.opencode.plugin import Baked, generate
+from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
+from hudkit.testing.captured import Captured, departs
+from hudkit.testing.model import ScriptedModel
+from hudkit.testing.replies import Call, says, uses
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def socket() -> Iterator[Path]:
+    """Where the daemon will be; the plugin starts it."""
+    place = Path(tempfile.mkdtemp(prefix="hk"))
+    path = place / "run" / "d.sock"
+    yield path
+    client.stop(path)
+    shutil.rmtree(place, ignore_errors=True)
+
+
+@pytest.fixture
+def plugin(socket: Path) -> Path:
+    place = socket.parent.parent
+    file = place / "hudkit.js"
+    file.write_text(generate(Baked(sys.executable, str(place), str(place / "hudkit.db"), str(socket), str(file))))
+    return file
+
+
+def hud(operation: str, **args: str) -> Call:
+    return Call("hud", {"tool": operation, "args": args})
+
+
+def kept(text: str) -> str:
+    """A text without the tail, the line that is never kept."""
+    return re.sub(r"^Context: .*\n\Z", "", text, flags=re.M)
+
+
+@pytest.fixture(autouse=True)
+def our_summarizer(model: ScriptedModel) -> None:
+    """A compaction is known by the system prompt that the plugin gives its agent."""
+    model.marks["compaction"] = (SUMMARIZER[:80],)
+
+
+def base_of(request: Captured) -> str:
+    found = [text for text in request.system if re.search(r"\bHUD\b", text)]
+    assert len(found) == 1, request.system
+    return found[0]
+
+
+@pytest.mark.parametrize("shape", ["openai", "anthropic"])
+def test_the_hud_is_in_every_chat_call_and_in_no_title_call(
+    opencode: Hosts, model: ScriptedModel, plugin: Path, shape: str
+) -> None:
+    host = opencode(shape=shape, plugins=[plugin], files={"a.txt": "alpha\n"})
+    host.serve()
+    session = host.create()
+    model.play(
+        uses(hud("task.set", description="Rename the parser")),
+        uses(Call("read", {"filePath": str(host.project / "a.txt")}), hud("notes.add", content="tabs are four wide")),
+        says("done"),
+        says("again"),
+    )
+    host.prompt(session, "begin")
+    host.prompt(session, "go on")
+    chats = model.chats
+    assert len(chats) == 4
+    (title,) = model.of("title")
+    assert "HUD" not in title.text
+    assert {base_of(chat) for chat in chats} == {base_of(chats[0])}
+    assert ["Rename the parser" in chat.messages[-1][1] for chat in chats[1:2]] == [True]
+    assert "tabs are four wide" in chats[2].text
+    assert [chat.text.count("Context: ") for chat in chats] == [1, 0, 0, 1]
+    assert [found for before, after in pairwise(chats) if (found := departs(before, after, kept))] == []
+    assert {"hud", "memory", "hud_compact", "memory_compact"} <= set(chats[0].tools)
+    parameters = next(found for tool in chats[0].body["tools"] if (found := parameters_of(tool, "hud")))
+    assert parameters["required"] == ["tool"]
+    assert parameters["properties"]["args"]["type"] == "object"
+    texts = host.rows("select data from part where json_extract(data, '$.type') != 'tool'")
+    assert [data for (data,) in texts if "HUD" in data or "Context: " in data] == []
+
+
+def parameters_of(tool: dict[str, Any], name: str) -> dict[str, Any] | None:
+    """The schema of a tool in either shape's list."""
+    told = tool.get("function", tool)
+    return told.get("input_schema") or told["parameters"] if told["name"] == name else None
+
+
+def test_compactions_get_our_prompt_and_what_the_hud_holds_survives_them(
+    opencode: Hosts, model: ScriptedModel, plugin: Path
+) -> None:
+    host = opencode(plugins=[plugin])
+    host.serve()
+    session = host.create("a title")
+    model.play(uses(hud("task.set", description="Rename the parser")), says("done"))
+    host.prompt(session, "begin")
+    assert host.summarize(session)
+    (compaction,) = model.of("compaction")
+    assert "another agent" not in compaction.text.lower()
+    assert "Rename the parser" in compaction.text
+    assert sum("HUD" in one for one in compaction.system) == 0
+    model.play(says("going on"))
+    host.prompt(session, "go on")
+    before, after = model.chats[-2:]
+    assert "Rename the parser" not in base_of(before)
+    assert "Rename the parser" in base_of(after)
+
+
+def test_an_agent_can_ask_for_a_compaction_when_there_is_much_to_compact(
+    opencode: Hosts, model: ScriptedModel, plugin: Path
+) -> None:
+    host = opencode(plugins=[plugin])
+    host.serve()
+    session = host.create("a title")
+    model.play(uses(Call("hud_compact", {})), says("too early"))
+    host.prompt(session, "compact")
+    assert model.of("compaction") == []
+    model.play(says("much", used=25_000), uses(Call("memory_compact", {})), says("well"))
+    host.prompt(session, "work")
+    host.prompt(session, "compact now")
+    (compaction,) = model.wait("compaction")
+    assert sum("HUD" in one for one in compaction.system) == 0
+    assert "Not compacted" in model.chats[1].text
+    assert "compaction starts when this turn ends" in model.chats[4].text
+
+
+def test_a_daemon_that_is_killed_costs_nothing_that_was_acknowledged(
+    opencode: Hosts, model: ScriptedModel, plugin: Path, socket: Path
+) -> None:
+    host = opencode(plugins=[plugin])
+    host.serve()
+    session = host.create("a title")
+    model.play(uses(hud("task.set", description="Rename the parser")), says("done"))
+    host.prompt(session, "begin")
+    there = client.greet(socket)
+    assert there is not None
+    os.kill(there.pid, signal.SIGKILL)
+    model.play(says("without"), says("with"))
+    host.prompt(session, "go on")
+    again = client.ensure_running(socket, db=plugin.parent / "hudkit.db")
+    assert again.pid != there.pid
+    host.prompt(session, "and on")
+    chats = model.chats
+    assert {base_of(chat) for chat in chats} == {base_of(chats[0])}
+    assert ["Rename the parser" in chat.text for chat in chats] == [False, True, True, True]
+    assert "hudkit gave none now (it cannot be reached)" in chats[2].text
+    assert departs(chats[1], chats[3], kept) == ""
+    assert chats[3].messages[-1][1].count("Context: ") == 1

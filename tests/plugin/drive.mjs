@@ -1,0 +1,26 @@
+// Runs hooks of a plugin as OpenCode does. Steps come on stdin as JSON, what they gave goes to stdout.
+import { readFileSync } from "node:fs";
+
+const { plugin, steps } = JSON.parse(readFileSync(0, "utf8"));
+const calls = [];
+const client = {
+  config: {
+    providers: async () => ({
+      data: { providers: [{ id: "fake", models: { m: { id: "m", limit: { context: 40000, output: 4000 } } } }] },
+    }),
+  },
+  session: { summarize: async (asked) => void calls.push(asked) },
+};
+const { Hudkit } = await import(plugin);
+const begun = performance.now();
+const hooks = await Hudkit({ client, directory: "/work/project" });
+const results = [{ ms: performance.now() - begun, hooks: Object.keys(hooks), tools: hooks.tool }];
+for (const { hook, tool, input, output, wait } of steps) {
+  const start = performance.now();
+  let text;
+  if (wait) await new Promise((resolve) => setTimeout(resolve, wait));
+  else if (tool) text = await hooks.tool[tool].execute(input.args, input.at);
+  else await hooks[hook](input, output);
+  results.push({ ms: performance.now() - start, output: output ?? null, input: input ?? null, text });
+}
+process.stdout.write(JSON.stringify({ results, calls }), () => process.exit(0));

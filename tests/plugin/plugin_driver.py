@@ -1,0 +1,27 @@
+"""How a test runs the plugin's hooks, and what it gets of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+SCRIPT = Path(__file__).with_name("drive.mjs")
+BUN = Path(__file__).resolve().parents[2] / ".cache/opencode/1.18.33/opencode"
+"""OpenCode, which is Bun when `BUN_BE_BUN` is set."""
+
+
+class Ran(msgspec.Struct):
+    """What hooks gave: a result for the plugin's start and one for each step; `calls` of the client's summarize."""
+
+    results: list[dict[str, Any]]
+    calls: list[dict[str, Any]]
+
+    def __getitem__(self, step: int) -> Any:
+        """The output object of a step, counted from 0."""
+        return self.results[step + 1]["output"]
+
+
+Drive = Callable[..., Ran]

@@ -1,0 +1,227 @@
+"""Where the plugin puts what the daemon gave, and which calls it leaves alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from plugin_conversation import (
+    Message,
+    assistant,
+    compacting,
+    event,
+    failed,
+    sent,
+    system,
+    text,
+    tool,
+    transform,
+    user,
+    wait,
+)
+from plugin_driver import Drive
+from wire_server import WireServer, frame
+
+from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
+from hudkit.wire import Layer
+
+CHANGE = "[hud 000001]\n- note: x\n"
+TITLE = "You are a title generator. You output ONLY a thread title."
+CLEARED = {"start": 1, "end": 2, "compacted": 3}
+ABORTED = {"name": "MessageAbortedError", "data": {"message": "aborted"}}
+
+PLACES: dict[str, tuple[list[Message], str, str, str]] = {
+    "tool output": ([user(1), assistant(2, tool("c1", "made"))], "assistant:2:c1", "tool", "made\n\nDELTA"),
+    "the last of several": (
+        [user(1), assistant(2, tool("c1", "one"), tool("c2", "two"))],
+        "assistant:2:c1",
+        "tool",
+        "one\ntwo\n\nDELTA",
+    ),
+    "empty output": ([user(1), assistant(2, tool("c1", ""))], "assistant:2:c1", "tool", "\n\nDELTA"),
+    "failed tool": ([user(1), assistant(2, failed("c1", "bad"))], "assistant:2:c1", "tool", "bad\n\nDELTA"),
+    "an aborted response": (
+        [user(1), assistant(2, failed("c1", "Tool execution aborted"), error=ABORTED), user(3)],
+        "assistant:2:c1",
+        "tool",
+        "aborted\n\nDELTA",
+    ),
+    "user message": ([user(1, "go"), assistant(2, text("ok")), user(3)], "user:1:", "user", "go\nDELTA"),
+    "an older message": (
+        [user(1), assistant(2, tool("c1", "made")), assistant(3, tool("c2"))],
+        "assistant:2:c1",
+        "tool",
+        "made\n\nDELTA",
+    ),
+    "a twin": ([user(1, "one"), user(1, "two")], "user:1:#2", "user", "two\nDELTA"),
+}
+
+NOWHERE: dict[str, tuple[list[Message], str, str]] = {
+    "a message that is gone": ([user(1)], "assistant:9:c9", "tool"),
+    "cleared output": ([user(1), assistant(2, tool("c1", time=CLEARED)), user(3)], "assistant:2:c1", "tool"),
+    "a call that is not finished": ([user(1), assistant(2, tool("c1", status="running"))], "assistant:2:c1", "tool"),
+    "an assistant's words": ([user(1), assistant(2, text("hm")), user(3)], "assistant:2:", "user"),
+    "a response that failed": (
+        [user(1), assistant(2, tool("c1"), error={"name": "APIError", "data": {}}), user(3)],
+        "assistant:2:c1",
+        "tool",
+    ),
+    "a user message that is not sent": ([user(1, ""), user(2)], "user:1:", "user"),
+    "an answer that goes on": ([user(1), assistant(2, text("hm"))], "assistant:2:", "user"),
+    "the other form": ([user(1)], "user:1:", "tool"),
+}
+
+
+def layer(anchor: str, form: str, said: str = CHANGE, id: str = "1.1") -> Layer:
+    return Layer(id, anchor, form, said)
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_delta_stands_where_it_was_first_sent(name: str, daemon: WireServer, drive: Drive) -> None:
+    messages, anchor, form, wanted = PLACES[name]
+    daemon.answers = {"/v1/frame": frame(deltas=(layer(anchor, form),))}
+    after = drive(transform(*messages))[0]["messages"]
+    assert wanted.replace("DELTA", CHANGE) in sent(after)
+    assert sent(after).replace(f"\n\n{CHANGE}", "").replace(f"\n{CHANGE}", "") == sent(messages)
+    assert anchor in [one.anchor for one in daemon.of("/v1/frame")[0].transcript]
+
+
+@pytest.mark.parametrize("name", NOWHERE)
+def test_a_delta_without_a_place_is_left_out(name: str, daemon: WireServer, drive: Drive) -> None:
+    messages, anchor, form = NOWHERE[name]
+    daemon.answers = {"/v1/frame": frame(deltas=(layer(anchor, form),))}
+    assert drive(transform(*messages))[0]["messages"] == messages
+
+
+def test_what_cannot_carry_a_delta_is_not_in_the_transcript(daemon: WireServer, drive: Drive) -> None:
+    """So the daemon tells again what stood there."""
+    daemon.answers = {"/v1/frame": frame()}
+    for messages, _, _ in NOWHERE.values():
+        drive(transform(*messages))
+    told = [[(one.anchor, one.role) for one in ask.transcript] for ask in daemon.of("/v1/frame")]
+    assert told == [
+        [("user:1:", "user")],
+        [("user:1:", "user"), ("user:3:", "user")],
+        [("user:1:", "user")],
+        [("user:1:", "user"), ("assistant:2:", "assistant"), ("user:3:", "user")],
+        [("user:1:", "user"), ("user:3:", "user")],
+        [("user:2:", "user")],
+        [("user:1:", "user")],
+        [("user:1:", "user")],
+    ]
+
+
+def test_an_interrupted_command_has_its_output_elsewhere(daemon: WireServer, drive: Drive) -> None:
+    daemon.answers = {"/v1/frame": frame(deltas=(layer("assistant:2:c1", "tool"),))}
+    part = failed("c1", metadata={"interrupted": True, "output": "half", "exit": None})
+    after = drive(transform(user(1), assistant(2, part)))[0]["messages"][1]["parts"][1]["state"]
+    assert (after["metadata"]["output"], after["error"]) == (f"half\n\n{CHANGE}", "no such file")
+
+
+def test_two_deltas_on_one_message_keep_their_order(daemon: WireServer, drive: Drive) -> None:
+    both = (layer("user:1:", "user", "first\n"), layer("user:1:", "user", "second\n", "1.2"))
+    daemon.answers = {"/v1/frame": frame(deltas=both, tail="tail\n")}
+    parts = drive(transform(user(1, "go")))[0]["messages"][0]["parts"]
+    assert [part["text"] for part in parts] == ["go", "first\n", "second\n", "tail\n"]
+    assert [part["id"] for part in parts[1:]] == ["prt_hudkit_1.1", "prt_hudkit_1.2", "prt_hudkit_tail"]
+    assert all(part["synthetic"] and part["messageID"] == "msg_1" for part in parts[1:])
+
+
+@pytest.mark.parametrize(
+    ("last", "there"),
+    [
+        ([user(3)], True),
+        ([assistant(3, tool("c1"))], False),
+        ([assistant(3, text("hm"))], False),
+        ([user(3, "")], False),
+    ],
+)
+def test_the_tail_is_at_the_start_of_a_turn_only(
+    last: list[Message], there: bool, daemon: WireServer, drive: Drive
+) -> None:
+    daemon.answers = {"/v1/frame": frame(tail="42 % used\n")}
+    after = drive(transform(user(1), assistant(2, text("ok")), *last))[0]["messages"]
+    assert sent(after).endswith("42 % used\n") is there
+    assert ("42 % used" in sent(after)) is there
+
+
+def test_the_base_is_in_every_chat_call_and_in_no_other(daemon: WireServer, drive: Drive) -> None:
+    daemon.answers = {"/v1/frame": frame("# HUD\n")}
+    ran = drive(
+        system("You"),  # before any call of the session
+        transform(user(1)),
+        system(TITLE),
+        system("You are OpenCode"),
+        system("You are OpenCode"),  # tried again
+        system("You", session=None),
+        system("You", session="ses_other"),
+        system("You", "# HUD\n"),  # loaded twice
+        system("You", "another plugin's"),
+    )
+    said = [step["output"]["system"] for step in ran.results[1:] if "system" in step["output"]]
+    assert said == [
+        ["You"],
+        [TITLE],
+        ["You are OpenCode", "# HUD\n"],
+        ["You are OpenCode", "# HUD\n"],
+        ["You"],
+        ["You"],
+        ["You", "# HUD\n"],
+        ["You", "another plugin's", "# HUD\n"],
+    ]
+
+
+def test_compaction_gets_its_prompt_and_nothing_else(daemon: WireServer, drive: Drive) -> None:
+    daemon.answers = {"/v1/frame": frame("# HUD\n", "tail\n", (layer("user:1:", "user"),))}
+    before = [user(1), assistant(2, tool("c1"))]
+    for opening in (SUMMARIZER, "You are a context summarization agent.", "A user's own words"):
+        ran = drive(
+            transform(*before),
+            system(),
+            compacting(),
+            transform(*before),
+            system(TITLE),
+            system(opening),
+            transform(*before),
+            system(),
+        )
+        assert ran[2]["prompt"] == "Carry on, with the HUD."
+        assert ran[3]["messages"] == before
+        assert (ran[4]["system"], ran[5]["system"]) == ([TITLE], [opening])
+        assert (ran[6], ran[7]) == (ran[0], ran[1])
+        assert ran[1]["system"] == ["You", "# HUD\n"]
+
+
+def test_a_compaction_of_nothing_does_not_take_the_next_call_for_one(daemon: WireServer, drive: Drive) -> None:
+    daemon.answers = {"/v1/frame": frame("# HUD\n", "tail\n")}
+    for opening in (SUMMARIZER, "Another plugin's words"):
+        ran = drive(compacting(), transform(), system(opening), transform(user(1)), system())
+        assert (ran[1]["messages"], ran[2]["system"]) == ([], [opening])
+        assert sent(ran[3]["messages"]).endswith("tail\n")
+        assert ran[4]["system"] == ["You", "# HUD\n"]
+
+
+def test_the_prompts_of_a_users_own_agents_are_known(daemon: WireServer, drive: Drive) -> None:
+    daemon.answers = {"/v1/frame": frame("# HUD\n")}
+    agents = {"title": {"prompt": "Name it"}, "compaction": {"prompt": "Sum it up", "model": "a/b"}}
+    config: dict[str, Any] = {"hook": "config", "input": {"agent": agents}, "output": None}
+    ran = drive(
+        config, transform(user(1)), system("Name it"), system("Sum it up, with all"), transform(user(1)), system()
+    )
+    assert [ran[n]["system"] for n in (2, 3, 5)] == [["Name it"], ["Sum it up, with all"], ["You", "# HUD\n"]]
+    assert ran.results[1]["input"]["agent"] == agents
+    fresh = drive({"hook": "config", "input": {"model": "a/b"}, "output": None}).results[1]["input"]
+    assert fresh == {"model": "a/b", "agent": {"compaction": {"prompt": SUMMARIZER}}}
+    assert "another agent" not in SUMMARIZER
+
+
+def test_a_subagent_is_a_session_of_its_own(daemon: WireServer, drive: Drive) -> None:
+    daemon.answers = {"/v1/frame": frame()}
+    child = user(1)
+    child["info"]["sessionID"] = "ses_child"
+    info = {"id": "ses_child", "parentID": "ses_1", "title": "look for it", "directory": "/work/project"}
+    drive(event("session.created", info=info), wait(400), transform(child), transform(user(1)))
+    asked = {ask.session: ask.facts.parent for ask in daemon.of("/v1/frame")}
+    assert asked == {"ses_child": "ses_1", "ses_1": None}
+    (told,) = daemon.of("/v1/events")
+    assert (told.session, told.facts.title, told.directory) == ("ses_child", "look for it", "/work/project")

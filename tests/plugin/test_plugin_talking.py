@@ -1,0 +1,266 @@
+"""What the plugin tells the daemon, and its tools."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+from plugin_conversation import SESSION, assistant, compacting, event, sent, system, text, tool, transform, user, wait
+from plugin_driver import Drive
+from wire_server import Answer, WireServer, frame
+
+from hudkit import __version__
+from hudkit.api import Hud
+from hudkit.daemon.answering import Answering
+from hudkit.tools import DEFINITIONS
+from hudkit.wire import Said, Taken, Wrong
+
+AT = {"sessionID": SESSION}
+
+
+def call(name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"tool": name, "input": {"args": args or {}, "at": AT}}
+
+
+def ids(ask: Any) -> list[str]:
+    return [message["info"]["id"] for message in ask.messages]
+
+
+def test_only_what_is_new_or_changed_is_uploaded(daemon: WireServer, drive: Drive) -> None:
+    daemon.answers = {"/v1/frame": frame(ack="a.7")}
+    growing = assistant(2, tool("c1"), time={"created": 2})
+    done = assistant(2, tool("c1"), finish="tool-calls")
+    drive(
+        transform(user(1), growing),
+        transform(user(1), done),
+        transform(user(1), done),
+        transform(user(1), done, user(3)),
+    )
+    asks = daemon.of("/v1/frame")
+    assert [ids(ask) for ask in asks] == [["msg_1", "msg_2"], ["msg_2"], [], ["msg_3"]]
+    assert [ask.seen for ask in asks] == [None, "a.7", "a.7", "a.7"]
+    assert {(head["hudkit-version"], head["hudkit-protocol"]) for head in daemon.headers} == {(__version__, "1")}
+
+
+def test_what_was_not_acknowledged_is_uploaded_again(daemon: WireServer, drive: Drive) -> None:
+    answers = iter([Answer(Wrong("internal", "x"), 500), frame(ack=""), frame(ack="a.1"), frame(ack="a.2")])
+    daemon.answers = lambda path, body: next(answers) if path == "/v1/frame" else Answer(b"{}")
+    drive(*(transform(user(1)) for _ in range(4)))
+    assert [ids(ask) for ask in daemon.of("/v1/frame")] == [["msg_1"], ["msg_1"], ["msg_1"], []]
+
+
+def test_texts_are_cut_to_what_is_read(daemon: WireServer, drive: Drive) -> None:
+    daemon.answers = {"/v1/frame": frame()}
+    output = "begin" + "x" * 50_000 + "1 failed"
+    heavy = tool("c1", output, metadata={"exit": 1, "diff": "d" * 9_000, "files": [{"before": "b"}]}, attachments=[1])
+    image = {"id": "prt_i", "type": "file", "mime": "image/png", "url": "data:image/png;base64," + "A" * 10_000}
+    summary = assistant(3, text("s" * 20_000), summary=True, finish="stop")
+    before = [user(1, "go", image), assistant(2, {"id": "r", "type": "reasoning", "text": "secret"}, heavy), summary]
+    ran = drive(transform(*before))
+    assert ran[0]["messages"] == before
+    (ask,) = daemon.of("/v1/frame")
+    state = ask.messages[1]["parts"][0]["state"]
+    assert state["output"].startswith("begin")
+    assert state["output"].endswith("1 failed")
+    assert 2_000 < len(state["output"]) < 2_100
+    assert state["metadata"].keys() == {"exit", "diff"}
+    assert len(state["metadata"]["diff"]) < 2_100
+    assert ask.messages[0]["parts"][1]["url"] == ""
+    assert len(ask.messages[2]["parts"][0]["text"]) == 20_000
+    assert b"secret" not in msgspec.json.encode(ask)
+
+
+def test_a_long_history_goes_beside_the_calls_in_order(daemon: WireServer, drive: Drive) -> None:
+    """A call in the middle of it brings nothing, though what is left would fit."""
+    daemon.answers = {"/v1/frame": frame(), "/v1/events": Answer(Taken("a.2"), pause=0.4)}
+    long = [user(n, "x" * 1_900) for n in range(1, 160)]
+    drive(transform(*long), wait(500), transform(*long), wait(600), transform(*long, user(500)))
+    asks, told = daemon.of("/v1/frame"), daemon.of("/v1/events")
+    assert [ids(ask) for ask in asks] == [[], [], ["msg_500"]]
+    assert [one for ask in told for one in ids(ask)] == [f"msg_{n}" for n in range(1, 160)]
+    assert len(told) == 2
+    assert len(ids(told[1])) * 2_100 < 128 * 1024
+
+
+SUMMARY = assistant(6, text("so far"), summary=True, tokens={"total": 9})
+USED = {
+    "nothing yet": ([user(1)], None),
+    "the host's total": ([user(1), assistant(2, tokens={"total": 1220, "input": 600}), user(3)], 1220),
+    "the cached part once": (
+        [user(1), assistant(2, tokens={"input": 600, "output": 20, "cache": {"read": 600, "write": 0}})],
+        1220,
+    ),
+    "the newest, wherever it stands": (
+        [user(1), assistant(9, tokens={"total": 90}), assistant(2, tokens={"total": 20})],
+        90,
+    ),
+    "unknown after a compaction": (
+        [user(5), SUMMARY, user(1), assistant(2, tokens={"total": 80})],
+        None,
+    ),
+    "known again": (
+        [user(5), SUMMARY, user(7), assistant(8, tokens={"total": 30})],
+        30,
+    ),
+    "an empty report": ([user(1), assistant(2, tokens={"total": 40}), assistant(3, tokens={"input": 0})], 40),
+}
+
+
+@pytest.mark.parametrize("name", USED)
+def test_usage_is_what_the_host_reported_last(name: str, daemon: WireServer, drive: Drive) -> None:
+    messages, used = USED[name]
+    daemon.answers = {"/v1/frame": frame()}
+    drive(transform(*messages), compacting())
+    assert [one.used for path in ("/v1/frame", "/v1/compacting") for one in daemon.of(path)] == [used, used]
+
+
+def test_the_models_limits_are_known_at_the_first_call(daemon: WireServer, drive: Drive) -> None:
+    daemon.answers = {"/v1/frame": frame()}
+    model = {"providerID": "fake", "modelID": "m"}
+    prompt = {"hook": "chat.message", "input": {"sessionID": SESSION, "agent": "build", "model": model}, "output": {}}
+    drive(prompt, transform(user(1)))
+    drive(transform(user(1)), system(), transform(user(1)))
+    first, unknown, later = daemon.of("/v1/frame")
+    limits = [
+        (ask.model.id, ask.model.provider, ask.model.limit, ask.model.output) for ask in (first, unknown, later)
+    ]
+    assert limits == [("m", "fake", 40_000, 4_000), ("m", "fake", 0, 0), ("m", "fake", 40_000, 4_000)]
+    assert (first.facts.agent, later.facts.agent) == ("build", None)
+
+
+def test_events_are_told_once_and_together(daemon: WireServer, drive: Drive) -> None:
+    daemon.answers = {"/v1/frame": frame(ack="a.1"), "/v1/events": Answer(Taken("a.2"))}
+    todos = [{"content": "test it", "status": "pending", "priority": "high", "id": "1"}]
+    info = {"id": SESSION, "title": "Fix it", "directory": "/work/project"}
+    answer = assistant(2, text("all done"), finish="stop", tokens={"total": 50})
+    parts = [
+        event("message.part.updated", part={**part, "sessionID": SESSION, "messageID": "msg_2"})
+        for part in answer["parts"]
+    ]
+    drive(
+        transform(user(1)),
+        event("session.updated", info=info),
+        event("todo.updated", sessionID=SESSION, todos=todos),
+        event("message.updated", info={**answer["info"], "time": {"created": 2}}),
+        *parts,
+        event("message.updated", info=answer["info"]),
+        event("session.updated", info=info),
+        wait(400),
+        event("session.idle", sessionID=SESSION),
+        event("session.updated", info=info),
+        wait(400),
+        transform(user(1), answer),
+    )
+    (told,) = daemon.of("/v1/events")
+    assert (ids(told), told.facts.title, list(told.todos)) == (["msg_2"], "Fix it", todos)
+    assert [part["type"] for part in told.messages[0]["parts"]] == ["text", "step-finish"]
+    assert [(ids(ask), ask.seen) for ask in daemon.of("/v1/frame")] == [(["msg_1"], None), ([], "a.2")]
+
+
+def test_what_could_not_be_told_is_told_later(daemon: WireServer, drive: Drive) -> None:
+    answers = iter([Answer(Wrong("busy", "x"), 503), Answer(Taken("a.1"))])
+    daemon.answers = lambda path, body: next(answers) if path == "/v1/events" else Answer(b"{}")
+    todos = [{"content": "test it"}]
+    drive(
+        event("todo.updated", sessionID=SESSION, todos=todos),
+        wait(400),
+        event("session.idle", sessionID=SESSION),
+        wait(400),
+    )
+    assert [list(told.todos or ()) for told in daemon.of("/v1/events")] == [todos, todos]
+
+
+def test_four_tools_with_their_schemas(daemon: WireServer, drive: Drive) -> None:
+    steps = [
+        {"hook": "tool.definition", "input": {"toolID": name}, "output": {"jsonSchema": "theirs"}}
+        for name in ("hud", "memory", "hud_compact", "memory_compact", "bash")
+    ]
+    ran = drive(*steps)
+    tools = ran.results[0]["tools"]
+    assert list(tools) == ["hud", "memory", "hud_compact", "memory_compact"]
+    schemas = [ran[n]["jsonSchema"] for n in range(5)]
+    assert schemas[:2] == [one["parameters"] for one in DEFINITIONS]
+    assert schemas[0]["required"] == ["tool"]
+    assert [schema["properties"] for schema in schemas[2:4]] == [{}, {}]
+    assert schemas[4] == "theirs"
+    assert [tools[one["name"]]["description"] for one in DEFINITIONS] == [one["description"] for one in DEFINITIONS]
+    assert set(tools["hud"]["args"]) == {"tool", "args"}
+
+
+def test_a_routers_call_reaches_the_daemon(daemon: WireServer, drive: Drive) -> None:
+    args = {"tool": "task.set", "args": {"description": "é\u2028"}}
+    ran = drive(call("hud", args), call("memory", {"tool": "help"}))
+    assert [step["text"] for step in ran.results[1:]] == ["Recorded.", "Recorded."]
+    assert [(ask.router, ask.arguments) for ask in daemon.of("/v1/tool")] == [
+        ("hud", args),
+        ("memory", {"tool": "help"}),
+    ]
+
+
+def test_what_a_tool_says_is_never_more_than_what_is_known(daemon: WireServer, drive: Drive) -> None:
+    answers = iter([Answer(Said("There is no such step.", False)), Answer(b"{}"), Answer(Wrong("full", "x"), 503)])
+    daemon.answers = lambda path, body: next(answers) if path == "/v1/tool" else Answer(b"{}")
+    ran = drive(*(call("hud", {"tool": "x"}) for _ in range(3)))
+    assert [step["text"] for step in ran.results[1:]] == [
+        "There is no such step.",
+        "hudkit: an answer without text; look before you call again.",
+        "hudkit: status 503. It is not certain that this was recorded; look before you call again.",
+    ]
+
+
+def test_a_compaction_that_is_granted_starts_after_the_tool(daemon: WireServer, drive: Drive) -> None:
+    daemon.answers = {"/v1/frame": frame()}
+    ran = drive(transform(user(1)), call("hud_compact"), call("memory_compact"), wait(50))
+    assert ran.calls == [{"path": {"id": SESSION}, "body": {"providerID": "fake", "modelID": "m"}}] * 2
+    assert [ask.router for ask in daemon.of("/v1/compact")] == ["hud", "memory"]
+    daemon.answers = {"/v1/frame": frame(), "/v1/compact": Answer(Said("Not yet: 10 % are in use.", False))}
+    ran = drive(transform(user(1)), call("hud_compact"), wait(50))
+    assert (ran.calls, ran.results[2]["text"]) == ([], "Not yet: 10 % are in use.")
+
+
+def test_forty_calls_are_each_the_beginning_of_the_next(daemon: WireServer, drive: Drive, hud: Hud) -> None:
+    """With the real answers: tool steps, parallel tools, new turns, and changes made by the agent in between."""
+    real = Answering(hud)
+
+    def answering(path: str, body: bytes) -> Answer:
+        if path == "/v1/hello":
+            return Answer(b"{}")
+        status, said = real.answer(path, body)
+        return Answer(bytes(said), status)
+
+    daemon.answers = answering
+    steps, messages = [], [user(1, "begin")]
+    for n in range(2, 42):
+        steps += [transform(*messages), system()]
+        if n % 4 == 0:
+            steps.append(call("hud", {"tool": "notes.add", "args": {"content": f"found {n}"}}))
+        if n % 7 == 0:
+            messages += [
+                assistant(n * 10, text("done"), finish="stop", tokens={"total": 500 * n}),
+                user(n * 10 + 1, "next"),
+            ]
+        else:
+            path = f"/work/project/f{n}.py"
+            parts = [
+                tool(f"c{n}", f"contents {n}", tool="read", input={"filePath": path}),
+                *([tool(f"d{n}", "ok")] if n % 3 == 0 else []),
+            ]
+            messages.append(assistant(n * 10, *parts, finish="tool-calls", tokens={"total": 500 * n}))
+    ran = drive(*steps)
+    calls = [step["output"] for step in ran.results[1:] if step["output"]]
+    bases = [one["system"] for one in calls if "system" in one]
+    requests = [one["messages"] for one in calls if "messages" in one]
+    assert len(requests) == len(bases) == 40
+    assert {json.dumps(base) for base in bases} == {json.dumps(bases[0])}
+    assert len(bases[0]) == 2
+    for before, after in pairwise(requests):
+        assert sent(after).startswith(sent(before, tail=False))
+    last = sent(requests[-1])
+    assert all(f"found {n}" in last for n in range(4, 40, 4))
+    turns = [request for request in requests if request[-1]["info"]["role"] == "user"]
+    assert len(turns) == 6
+    assert all(request[-1]["parts"][-1]["id"] == "prt_hudkit_tail" for request in turns)
+    assert sum(sent(request).count("% used") > 0 for request in requests if request not in turns) == 0
