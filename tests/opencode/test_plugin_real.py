@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opencode_host import Hosts
 
-from conftest import Hosts
 from hudkit.daemon import client
 from hudkit.hosts.opencode.plugin import Baked, generate
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
