@@ -20,11 +20,11 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def there(home: Path) -> Place:
-    """This interpreter, and a data directory that is not there yet."""
+    """This interpreter (wherever the tests run), and a data directory that is not there yet."""
     data = home / ".local/share/hudkit"
     return Place(
         python=sys.executable,
-        prefix=Path(sys.prefix),
+        prefix=None,
         data=data,
         db=data / "hudkit.db",
         socket=data / "run/daemon.sock",

@@ -216,9 +216,7 @@ def test_install_then_uninstall_gives_the_same_bytes(
 ) -> None:
     home = tmp_path_factory.mktemp("home")
     data = home / "data"
-    there = Place(
-        sys.executable, Path(sys.prefix), data, data / "hudkit.db", data / "d.sock", {"HOME": str(home)}, home
-    )
+    there = Place(sys.executable, None, data, data / "hudkit.db", data / "d.sock", {"HOME": str(home)}, home)
     (home / "opencode.json").write_bytes(before)
     for _ in range(times):
         install(there)

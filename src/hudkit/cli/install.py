@@ -21,6 +21,7 @@ HOSTS: dict[str, Callable[..., tuple[Step, ...]]] = {"opencode": install}
 
 def arguments(one: argparse.ArgumentParser) -> None:
     host_arguments(one)
+    one.add_argument("--anyway", action="store_true", help="although this environment may not stay (a temporary one)")
 
 
 def run(given: argparse.Namespace) -> int:
@@ -44,7 +45,7 @@ def chosen(given: argparse.Namespace) -> Place:
     """Where the host, this environment and our data are."""
     return Place(
         python=sys.executable,
-        prefix=Path(sys.prefix),
+        prefix=None if getattr(given, "anyway", False) else Path(sys.prefix),
         data=place.data_directory(),
         db=place.log_path(),
         socket=place.socket_path(),

@@ -27,11 +27,11 @@ SCHEMA = 1
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where to install: the interpreter and its environment, our data, log and socket, the variables of the user,
-    and the project's directory (`None`: for all projects of the user)."""
+    """Where to install: the interpreter and its environment (`None`: it is not asked whether that will stay), our
+    data, log and socket, the variables of the user, and the project's directory (`None`: for all of the user's)."""
 
     python: str
-    prefix: Path
+    prefix: Path | None
     data: Path
     db: Path
     socket: Path

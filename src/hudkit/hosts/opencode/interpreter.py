@@ -13,7 +13,7 @@ from hudkit.errors import ConfigError
 NEEDS = ("hudkit", "starlette", "uvicorn")
 """What the daemon imports."""
 
-_HINT = "Install hudkit to stay (`uv tool install 'hudkit[daemon]'` or `pipx install 'hudkit[daemon]'`), then run it"
+_HINT = "Install hudkit to stay (`uv tool install 'hudkit[daemon]'` or pipx), and run that; or give --anyway"
 _CACHES = frozenset({".cache", "Caches", "cache"})
 _TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/dev/shm", "/run")
 _UV = ("archive-v", "environments-v", "builds-v")
@@ -33,15 +33,16 @@ def ephemeral(prefix: Path, env: Mapping[str, str]) -> str:
     return ""
 
 
-def check(python: str, prefix: Path, env: Mapping[str, str]) -> None:
-    """Make sure that `python`, of the environment at `prefix`, can be started later to run the daemon.
+def check(python: str, prefix: Path | None, env: Mapping[str, str]) -> None:
+    """Make sure that `python`, of the environment at `prefix`, can be started later to run the daemon; with no
+    `prefix` it is not asked whether the environment will stay.
 
     Raises `ConfigError` with the reason: it is missing, it will not stay, or it lacks a package when it is started
     without the caller's folder and environment.
     """
     if not python or not os.access(python, os.X_OK) or not Path(python).is_file():
         raise ConfigError(f"there is no interpreter at {python or '(unknown)'}", hint=_HINT)
-    why = ephemeral(prefix, env)
+    why = ephemeral(prefix, env) if prefix is not None else ""
     if why:
         raise ConfigError(f"this environment will not stay: {why}", hint=_HINT)
     missing = _missing(python)
