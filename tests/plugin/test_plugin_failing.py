@@ -122,6 +122,8 @@ sys.path[:0] = {path!r}
 from pathlib import Path
 with open({said!r}, "a") as file: file.write(repr(sys.argv[1:]) + "\\n")
 from wire_server import WireServer, frame
+
+pytestmark = pytest.mark.slow  # each starts a JavaScript process
 with WireServer(Path({socket!r}), {{"/v1/frame": frame("# started\\n")}}): time.sleep(3)
 """
 

@@ -25,6 +25,8 @@ from wire_server import WireServer, frame
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
 from hudkit.wire import Layer
 
+pytestmark = pytest.mark.slow  # each starts a JavaScript process
+
 CHANGE = "[hud 000001]\n- note: x\n"
 TITLE = "You are a title generator. You output ONLY a thread title."
 CLEARED = {"start": 1, "end": 2, "compacted": 3}

@@ -18,6 +18,8 @@ from hudkit.daemon.answering import Answering
 from hudkit.tools import DEFINITIONS
 from hudkit.wire import Said, Taken, Wrong
 
+pytestmark = pytest.mark.slow  # each starts a JavaScript process
+
 AT = {"sessionID": SESSION}
 
 
