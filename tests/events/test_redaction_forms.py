@@ -110,7 +110,7 @@ ORDINARY = [
     "api_key={{ vault.key }}",
     "api_key: ********",
     "PWD=/home/me/project",
-    "pwd: ~/work/main",
+    "pwd: ~/code/main",
     "if password == expected: return",
     "monkey: banana",
     "tests/test_token_bucket.py::test_refill PASSED",
