@@ -1,0 +1,75 @@
+"""`hudkit doctor`: a line for each thing that has to be in place, and what to do where it is not."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+import hudkit
+from hudkit.cli.place import SCHEMA, as_json, project_config
+from hudkit.doctor import CHECKS, Check, Verdict, examine, mend, report, surroundings, worst
+from hudkit.document import visible
+
+EXAMPLE = "hudkit doctor --fix"
+
+CODES = {Verdict.PASS: 0, Verdict.WARN: 1, Verdict.FAIL: 2}
+_EXIT = "exit codes: 0 everything passes, 1 there are warnings, 2 something fails"
+
+MORE = """\
+Exits with 0 where everything passes, 1 where there are warnings, 2 where something fails. Looks only, and sends
+nothing; each check has a time limit. `--fix` does what is safe: it makes our own files and directories private,
+removes a socket that nobody listens on, and replaces an older daemon; it says what it did and looks again.
+`--report` has no path of your home, no content of a session and no known form of a secret; read it before
+you send it."""
+
+
+def arguments(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--fix", action="store_true", help="mend what can be mended safely, then look again")
+    how = one.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="print facts as JSON")
+    how.add_argument("--report", action="store_true", help="print a text for a bug report, without what is private")
+    one.epilog = f"example: {EXAMPLE}\n{_EXIT}"
+
+
+def run(given: argparse.Namespace) -> int:
+    directory = _directory()
+    here = surroundings(directory, project_config(directory))
+    mended = mend(here) if given.fix else ()
+    checks = examine(CHECKS, here)
+    verdict = worst(checks)
+    if given.json:
+        facts = {"schema": SCHEMA, "version": hudkit.__version__, "verdict": str(verdict)}
+        print(as_json({**facts, "checks": msgspec.to_builtins(checks), "mended": list(mended)}))
+    elif given.report:
+        print("\n".join(visible(line) for line in report(checks, here, mended).splitlines()))
+    else:
+        print("\n".join(_lines(checks, mended)))
+    return CODES[verdict]
+
+
+def _lines(checks: tuple[Check, ...], mended: tuple[str, ...]) -> Iterator[str]:
+    for line in mended:
+        yield visible(f"DONE  {line}")
+    wide = max(len(one.name) for one in checks)
+    room = max(60, shutil.get_terminal_size((118, 24)).columns)
+    for one in checks:
+        yield visible(f"{one.verdict.upper()}  {one.name:<{wide}}  {one.words}")
+        if one.hint:
+            inset = " " * (wide + 8)
+            yield from textwrap.wrap(
+                visible(one.hint), room, initial_indent=inset, subsequent_indent=inset, break_long_words=False
+            )
+    count = {each: sum(one.verdict is each for one in checks) for each in Verdict}
+    yield f"{count[Verdict.PASS]} pass, {count[Verdict.WARN]} warn, {count[Verdict.FAIL]} fail"
+
+
+def _directory() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:  # it was removed
+        return Path("/")
