@@ -177,3 +177,21 @@ def test_two_markers():
 
     f = fit(t, 6, w)
     assert f.tokens <= 6
+
+
+# what a revert took away
+def test_what_a_revert_took_away_is_told_again_once(hud: Hud) -> None:
+    s = hud.session("s")
+    s.append(p.TaskSet("Ship it"))
+    s.frame(transcript=["a"])
+    s.append(p.NoteAdd("one"))
+    s.frame(transcript=["a", "b"])
+    s.append(p.NoteAdd("two"))
+    assert len(s.frame(transcript=["a", "b", "c"]).deltas) == 2
+    told = s.frame(transcript=["a", "d"])  # b and c are gone
+    assert [delta.anchor for delta in told.deltas] == ["d"]
+    assert "one" in told.deltas[0].text and "two" in told.deltas[0].text
+    for more in (["a", "d", "e"], ["a", "d", "e", "f"]):
+        assert s.frame(transcript=more).deltas == told.deltas
+    again = s.frame(transcript=["a", "b", "c"])  # and back: what was sent then stands where it was
+    assert [delta.anchor for delta in again.deltas] == ["b", "c"]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hud_plugin import written
 from opencode_host import Hosts
 
 from hudkit.caching import ANTHROPIC, OPENAI, Request, cost, simulate, totals
 from hudkit.daemon import client
-from hudkit.hosts.opencode.plugin import Baked, generate
 from hudkit.testing.captured import Captured
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, Reply, says, uses
@@ -32,10 +31,8 @@ LINES = 110
 @pytest.fixture
 def plugin() -> Iterator[Path]:
     place = Path(tempfile.mkdtemp(prefix="hk"))
-    socket, file = place / "run" / "d.sock", place / "hudkit.js"
-    file.write_text(generate(Baked(sys.executable, str(place), str(place / "hudkit.db"), str(socket), str(file))))
-    yield file
-    client.stop(socket)
+    yield written(place)
+    client.stop(place / "run" / "d.sock")
     shutil.rmtree(place, ignore_errors=True)
 
 

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import sys
 import tempfile
 from collections.abc import Iterator
 from itertools import pairwise
@@ -14,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hud_plugin import written
 from opencode_host import Hosts
 
 from hudkit.daemon import client
-from hudkit.hosts.opencode.plugin import Baked, generate
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
 from hudkit.testing.captured import Captured, departs
 from hudkit.testing.model import ScriptedModel
@@ -39,9 +38,7 @@ def socket() -> Iterator[Path]:
 @pytest.fixture
 def plugin(socket: Path) -> Path:
     place = socket.parent.parent
-    file = place / "hudkit.js"
-    file.write_text(generate(Baked(sys.executable, str(place), str(place / "hudkit.db"), str(socket), str(file))))
-    return file
+    return written(place)
 
 
 def hud(operation: str, **args: str) -> Call:

@@ -311,6 +311,7 @@ class FrameDelta(Payload, frozen=True, tag="frame.delta"):
     text: str
     tokens: int
     covers: int
+    since: int = -1  # it tells what changed after this event; -1: after what the delta before it covers
 
 
 # -- about events ----------------------------------------------------------------------------------------------

@@ -151,12 +151,12 @@ def _same_epoch(state: HudState, ask: Ask, desk: Desk, budget: int, tail: str, a
         return None
     if _other_density(state, ask, base):
         return None
-    ids, intact = shown(((delta.id, delta.anchor) for delta in epoch.deltas), ask.where)
+    ids, _ = shown(((delta.id, delta.anchor) for delta in epoch.deltas), ask.where)
     deltas = tuple(delta for delta in epoch.deltas if delta.id in ids)
-    covers = epoch.deltas[intact - 1].covers if intact else base.covers
+    covers = _covered(base, epoch.deltas, ids)
     new = None
     if not ask.notice:  # what cannot be recorded is not told, and the past cannot be read
-        new = _delta(state, ask, desk, changes(desk.state_at(covers), state, desk.known), alarm)
+        new = _delta(state, ask, desk, changes(desk.state_at(covers), state, desk.known), alarm, covers)
     cost = base.tokens + sum(delta.tokens for delta in deltas) + (new.tokens if new else 0)
     if cost > budget:
         return None
@@ -182,7 +182,7 @@ def _cold(state: HudState, ask: Ask, settings: Settings) -> bool:
     return ask.where.turn_start and bool(state.epoch.deltas) and idle >= settings.cache.minutes * 60_000
 
 
-def _delta(state: HudState, ask: Ask, desk: Desk, found: Changes, alarm: str) -> FrameDelta | None:
+def _delta(state: HudState, ask: Ask, desk: Desk, found: Changes, alarm: str, since: int) -> FrameDelta | None:
     """The block of what is to be told now: pressing changes at once, the others at the start of a turn."""
     lines = found.lines if found.pressing or ask.where.turn_start or alarm else ()
     if alarm and not ask.where.turn_start:
@@ -200,7 +200,20 @@ def _delta(state: HudState, ask: Ask, desk: Desk, found: Changes, alarm: str) ->
         text=text,
         tokens=desk.typeset.count(text),
         covers=state.seq,
+        since=since,
     )
+
+
+def _covered(base: FrameBase, deltas: tuple[FrameDelta, ...], ids: tuple[str, ...]) -> int:
+    """Up to which event a reader of the base and the shown deltas knows all; a delta that was told after a gap,
+    from before it, closes it."""
+    reach = before = base.covers
+    for delta in deltas:
+        since = before if delta.since < 0 else delta.since
+        if delta.id in ids and since <= reach:
+            reach = max(reach, delta.covers)
+        before = delta.covers
+    return reach
 
 
 def _new_epoch(

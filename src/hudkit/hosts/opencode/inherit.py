@@ -35,8 +35,13 @@ SHARE = 0.5
 USAGE = type_of(ContextSnapshot())
 """What the end of nearly every response tells."""
 
-_NUMBERED: dict[type[Payload], str] = {FrameBase: "covers", FrameDelta: "covers", Redact: "seq", EventUndo: "seq"}
-"""Payloads that name an event of their own session, and the field that does."""
+_NUMBERED: dict[type[Payload], tuple[str, ...]] = {
+    FrameBase: ("covers",),
+    FrameDelta: ("covers", "since"),
+    Redact: ("seq",),
+    EventUndo: ("seq",),
+}
+"""Payloads that name events of their own session, and the fields that do (negative: none)."""
 
 
 def inherited(
@@ -94,6 +99,10 @@ def _relatives(session: Session) -> list[str]:
 def _until(events: Sequence[Event], messages: Sequence[Message]) -> list[Event]:
     """The events from before the first message that the fork does not have: those that such a message told are left
     out with all that follow, and what the agent recorded since the last common message ended."""
+    times = {told_at(event.id) for event in events}
+    messages = [message for message in messages if message.created in times]  # the fork's own come later than all
+    if not messages:
+        return list(events)
     last = max(message.created for message in messages)
     later = (n for n, event in enumerate(events) if (told_at(event.id) or 0) > last)
     cut = next(later, None)
@@ -111,9 +120,8 @@ def _ends(message: Message) -> list[int]:
 
 def _copy(session: Session, event: Event, before: int) -> Draft:
     payload = event.payload if isinstance(event.payload, Payload) else SessionStart()
-    name = _NUMBERED.get(type(payload))
-    if name and before:
-        payload = msgspec.structs.replace(payload, **{name: getattr(payload, name) + before})
+    named = {name: getattr(payload, name) for name in _NUMBERED.get(type(payload), ())}
+    payload = msgspec.structs.replace(payload, **{name: seq + before for name, seq in named.items() if seq >= 0})
     draft = session.drafts((payload,), event.origin, event.turn)[0]
     id = event.id if told_at(event.id) is not None else draft.id
     return msgspec.structs.replace(draft, id=id, timestamp=event.timestamp)
