@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hud_plugin import written
 from opencode_host import Hosts, OpenCode
 
 from hudkit.caching import CallCost
