@@ -14,6 +14,8 @@ from wire_server import Answer, WireServer, frame
 
 from hudkit.wire import Hello, Layer, Wrong
 
+pytestmark = pytest.mark.slow  # each starts a JavaScript process
+
 CHANGE = "[hud 000001]\n- note: x\n"
 GOOD = frame("# HUD\n", "fresh tail\n", (Layer("1.1", "user:1:", "user", CHANGE),))
 TURN = [user(1, "go"), assistant(2, tool("c1", "made"))]
@@ -122,8 +124,6 @@ sys.path[:0] = {path!r}
 from pathlib import Path
 with open({said!r}, "a") as file: file.write(repr(sys.argv[1:]) + "\\n")
 from wire_server import WireServer, frame
-
-pytestmark = pytest.mark.slow  # each starts a JavaScript process
 with WireServer(Path({socket!r}), {{"/v1/frame": frame("# started\\n")}}): time.sleep(3)
 """
 

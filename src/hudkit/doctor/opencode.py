@@ -117,7 +117,7 @@ def places(here: Surroundings) -> Finding:
     values, _ = found
     odd: list[Finding] = []
     try:
-        interpreter.check(values.python, Path(values.python).parent.parent, here.env)
+        interpreter.check(values.python, None, here.env)
     except ConfigError as error:
         odd.append(fail(f"the plugin cannot start the daemon: {error.message}", f"{_AGAIN} ({error.hint})"))
     else:

@@ -22,7 +22,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     """
 
     python: str
-    prefix: Path
+    prefix: Path | None
     data: Path
     db: Path
     socket: Path | None
@@ -52,7 +52,7 @@ def surroundings(directory: Path, project_settings: Path | None = None) -> Surro
         no_socket = str(error)
     return Surroundings(
         python=sys.executable,
-        prefix=Path(sys.prefix),
+        prefix=None,  # whether it will stay was asked when it was installed
         data=place.data_directory(),
         db=place.log_path(),
         socket=socket,
