@@ -99,9 +99,3 @@ class TranscriptError(HudkitError):
     """A host's recorded history cannot be read: absent, foreign, half-written or from an unknown version."""
 
     code = "transcript"
-
-
-class FormatError(HudkitError):
-    """A document in a text format cannot be read or written."""
-
-    code = "format"

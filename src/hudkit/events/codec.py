@@ -8,7 +8,6 @@ from typing import Any, Union
 
 import msgspec
 
-from hudkit.events.event import Draft, Origin
 from hudkit.events.payloads import PAYLOADS, Payload, Unknown, type_of
 from hudkit.events.redact import redact
 from hudkit.events.upcasts import UPCASTS, Upcast, upcast
@@ -93,11 +92,6 @@ def open_payload(
     if type(payload) is not kind:
         raise msgspec.ValidationError(f"payload of {type_} is tagged {type_of(payload)}")
     return payload
-
-
-def draft_of(payload: Payload, *, id: str, timestamp: int, turn: int = 0, origin: Origin = Origin.SYSTEM) -> Draft:
-    """A draft; a plain spelling for tests and importers."""
-    return Draft(id, timestamp, turn, origin, payload)
 
 
 def _mend(value: Any) -> Any:

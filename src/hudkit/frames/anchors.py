@@ -57,16 +57,6 @@ def _message(entry: Message | tuple[str, str] | str, n: int) -> Message:
     raise ConfigError(f"transcript[{n}] is {entry!r:.60}", hint="Give a Message, an (anchor, role) pair or an anchor")
 
 
-def shown(anchors: Iterable[tuple[str, str]], where: Place) -> tuple[tuple[str, ...], int]:
-    """Of recorded deltas as `(id, anchor)` in order: the ids whose anchors are in the transcript, and how many of
-    the first are there without a gap. What lies behind the first gap has to be told again."""
-    ids: list[str] = []
-    intact = 0
-    whole = True
-    for id, anchor in anchors:
-        if where.anchors is None or anchor in where.anchors:
-            ids.append(id)
-            intact += whole
-        else:
-            whole = False
-    return tuple(ids), intact
+def shown(anchors: Iterable[tuple[str, str]], where: Place) -> tuple[str, ...]:
+    """Of recorded deltas as `(id, anchor)` in order: the ids whose anchors are in the transcript."""
+    return tuple(id for id, anchor in anchors if where.anchors is None or anchor in where.anchors)

@@ -118,10 +118,6 @@ class _Box:
     def ordered(self) -> bool:
         return bool(self.element.get("ordered", False))
 
-    def units(self) -> list[_Unit]:
-        """The nodes that are parts of this box itself."""
-        return [part for part in self.parts if isinstance(part, _Unit)]
-
     def unsaid(self) -> int:
         """The nodes below that are left out and that no marker below speaks for."""
         count = 0

@@ -71,7 +71,8 @@ def compose(state: HudState, ask: Ask, desk: Desk) -> Composed:
     composed = _compose(state, ask, desk, additive=True)
     if composed.frame.tokens <= composed.frame.budget:
         return composed
-    return _compose(state, ask, desk, additive=False)  # one token in ten thousand frames: parts that add up to more
+    # Parts that add up to more than their sum (a block that begins with a slash can): a new base, measured whole.
+    return _compose(state, ask, desk, additive=False)
 
 
 def _compose(state: HudState, ask: Ask, desk: Desk, *, additive: bool) -> Composed:
@@ -83,11 +84,9 @@ def _compose(state: HudState, ask: Ask, desk: Desk, *, additive: bool) -> Compos
     tail = ""
     if ask.where.turn_start or ask.placement == "system" or ask.notice:
         tail = desk.typeset.render(gauge(words, ask.notice))
-    layers = (
-        None
-        if ask.placement == "system"
-        else _same_epoch(state, ask, desk, budget, tail, _alarm(entered, usage, words))
-    )
+    layers = None
+    if additive and ask.placement != "system":
+        layers = _same_epoch(state, ask, desk, budget, tail, _alarm(entered, usage, words))
     if layers is None:
         layers = _new_epoch(state, ask, desk, budget, tail, DENSITIES[usage.band], additive)
     return _finish(state, ask, desk, budget, usage, layers)
@@ -151,7 +150,7 @@ def _same_epoch(state: HudState, ask: Ask, desk: Desk, budget: int, tail: str, a
         return None
     if _other_density(state, ask, base):
         return None
-    ids, _ = shown(((delta.id, delta.anchor) for delta in epoch.deltas), ask.where)
+    ids = shown(((delta.id, delta.anchor) for delta in epoch.deltas), ask.where)
     deltas = tuple(delta for delta in epoch.deltas if delta.id in ids)
     covers = _covered(base, epoch.deltas, ids)
     new = None
