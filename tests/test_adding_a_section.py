@@ -23,7 +23,7 @@ with Hud.in_memory() as hud:
     assert answer.data["id"] == "l1", answer
     assert "links" in s.tool("hud", {"tool": "help"})
     delta = s.frame(used_tokens=1000, limit_tokens=200_000).deltas[0].text
-    assert "- link: https://docs.example/retries" in delta, delta
+    assert "link: https://docs.example/retries" in delta, delta
     whole = s.frame(used_tokens=1000, limit_tokens=200_000, placement="system").text
     assert "## Links (1)\\n\\n- https://docs.example/retries\\n" in whole, whole
     assert s.state_at(s.state.seq).links == s.state.links

@@ -108,7 +108,7 @@ def test_within_an_epoch_sent_bytes_never_change(steps: list[tuple[list[Payload]
         if kind == "tool":
             assert frame.tail == ""
         for delta in frame.deltas:
-            assert delta.text.startswith(f"[hud {frame.tag}]\n")
+            assert delta.text.startswith((f"[hud {frame.tag}]\n", f"[hud {frame.tag}] "))
         before = frame
 
 

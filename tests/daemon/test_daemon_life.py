@@ -21,6 +21,7 @@ from hudkit.cli import stop as stop_command
 from hudkit.daemon import place
 from hudkit.daemon.client import Connection, ensure_running, greet, stop
 from hudkit.errors import ConfigError, StoreUnsafe
+from hudkit.wire import PROTOCOL, PROTOCOL_HEADER
 
 pytestmark = pytest.mark.slow
 
@@ -101,7 +102,8 @@ def test_what_is_under_way_is_answered_before_it_ends(daemon: Any) -> None:
     connection = Connection(daemon.socket, 10)
     body = b'{"host":"opencode","session":"s","directory":"","router":"hud","arguments":{"tool":"help"}}'
     connection.connect()
-    head = f"POST /v1/tool HTTP/1.1\r\nhost: x\r\nhudkit-protocol: 1\r\ncontent-length: {len(body)}\r\n\r\n"
+    head = f"POST /v1/tool HTTP/1.1\r\nhost: x\r\n{PROTOCOL_HEADER}: {PROTOCOL}\r\n"
+    head += f"content-length: {len(body)}\r\n\r\n"
     connection.sock.sendall(head.encode() + body[:20])
     time.sleep(0.2)
     assert stop(daemon.socket)

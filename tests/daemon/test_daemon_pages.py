@@ -12,6 +12,7 @@ import pytest
 
 from hudkit.daemon.guard import loopback
 from hudkit.errors import ConfigError
+from hudkit.wire import PROTOCOL
 
 pytestmark = pytest.mark.slow
 
@@ -72,7 +73,7 @@ def test_without_a_token_nothing_is_said(daemon: Any, port: int) -> None:
 
 
 def test_with_the_token_it_answers(port: int, token: str) -> None:
-    told = {"Authorization": f"Bearer {token}", "hudkit_protocol": "1"}
+    told = {"Authorization": f"Bearer {token}", "hudkit_protocol": str(PROTOCOL)}
     assert ask(port, "GET", "/health", **told)[0] == 200
     body = b'{"host":"opencode","session":"s","directory":""}'
     status, text, headers = ask(port, "POST", "/v1/frame", body, Content_Type="application/json", **told)
@@ -80,7 +81,7 @@ def test_with_the_token_it_answers(port: int, token: str) -> None:
 
 
 def test_another_site_another_name_another_body(daemon: Any, port: int, token: str) -> None:
-    told = {"Authorization": f"Bearer {token}", "hudkit_protocol": "1"}
+    told = {"Authorization": f"Bearer {token}", "hudkit_protocol": str(PROTOCOL)}
     for origin in ("https://evil.com", "null", f"http://localhost:{port + 1}", f"https://127.0.0.1:{port}", ""):
         status, _, headers = ask(port, "GET", "/health", Origin=origin, Cookie=f"token={token}", **told)
         assert status == 403, origin

@@ -15,6 +15,7 @@ from hudkit.api import Hud
 from hudkit.daemon.client import Connection
 from hudkit.events.payloads import ContextSnapshot, FrameBase, FrameDelta, type_of
 from hudkit.frames.frame import join
+from hudkit.wire import PROTOCOL
 
 pytestmark = pytest.mark.slow
 
@@ -351,11 +352,12 @@ def test_a_log_that_refuses_stops_no_call_and_acknowledges_nothing(running: Any)
 def test_the_protocol_is_asked_for(running: Any) -> None:
     import http.client
 
-    for headers, expected in (({}, 426), ({"hudkit-protocol": "2"}, 426), ({"hudkit-protocol": "1"}, 200)):
+    spoken = {str(PROTOCOL): 200} | dict.fromkeys(("", str(PROTOCOL - 1), str(PROTOCOL + 1), f"{PROTOCOL}.0"), 426)
+    for told, expected in (({}, 426), *(({"hudkit-protocol": one}, status) for one, status in spoken.items())):
         connection = Connection(running.socket)
         body = b'{"host":"opencode","session":"s","directory":""}'
-        http.client.HTTPConnection.request(connection, "POST", "/v1/frame", body, headers)
+        http.client.HTTPConnection.request(connection, "POST", "/v1/frame", body, told)
         answer = connection.getresponse()
         assert answer.status == expected, answer.read()
-        assert answer.headers["hudkit-protocol"] == "1" and answer.headers["hudkit-version"]
+        assert answer.headers["hudkit-protocol"] == str(PROTOCOL) and answer.headers["hudkit-version"]
         connection.close()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hudkit.events import PAYLOADS, Payload, Unknown, type_of
 from hudkit.events.codec import GENESIS, digest, link, open_payload, printable, seal
-from hudkit.events.payloads import NoteAdd, TaskSet
+from hudkit.events.payloads import ContextSnapshot, NoteAdd, TaskSet
 from hudkit.events.upcasts import UPCASTS, upcast
 
 ENVELOPE: dict[str, Any] = {
@@ -166,3 +166,9 @@ def test_no_released_version_lacks_its_step() -> None:
     for name, kind in PAYLOADS.items():
         for v in range(1, kind.V):
             assert (name, v) in UPCASTS
+
+
+def test_fields_that_came_later_change_no_older_event() -> None:
+    told = ContextSnapshot(5, 10, model="m", source="reported")
+    wanted = b'{"type":"context.snapshot","used_tokens":5,"limit_tokens":10,"model":"m","source":"reported"}'
+    assert seal(told).body == wanted

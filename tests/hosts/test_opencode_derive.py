@@ -24,6 +24,7 @@ from hudkit.events.payloads import (
     FileOpen,
     SessionLink,
     SessionStart,
+    Spent,
     TodoItem,
     TodoSync,
 )
@@ -227,7 +228,7 @@ def test_a_growing_message_tells_each_thing_once() -> None:
         FileOpen("a.py"),
         FileEdit("a.py"),
         FileEdit("b.py"),
-        ContextSnapshot(12, None, model="m", source="reported"),
+        ContextSnapshot(12, None, model="m", source="reported", spent=Spent(5, 4, 2, 1)),
     ]  # fmt: skip
 
 

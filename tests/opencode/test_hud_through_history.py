@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hud_plugin import written
 from opencode_host import Hosts, OpenCode
+from outside import meanwhile, tell
 
 from hudkit.daemon import client
-from hudkit.events.payloads import SessionLink
+from hudkit.events.payloads import BlockerAdd, NoteAdd, SessionLink
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
 from hudkit.store import open_log
 from hudkit.testing.captured import Captured, departs
 from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, Reply, says, uses
+from hudkit.testing.replies import Answer, Call, says, uses
 
 pytestmark = pytest.mark.slow
 
 both_shapes = pytest.mark.parametrize("shape", ["openai", "anthropic"])
 
-TURNS, STEPS = 9, 5
-"""A turn has one call more than steps, the answer: 54 calls."""
+STEPS = 5
+"""Tool steps of a turn of `part`; a turn has one call more, the answer."""
 
 
 @pytest.fixture
@@ -74,10 +77,32 @@ def told(request: Captured) -> list[str]:
     lines: list[str] = []
     for piece in request.pieces:
         if piece.role in ("user", "tool"):
-            for tag, block in re.findall(r"^\[hud (\w+)\]\n\n((?:- .*\n)+)", piece.text, flags=re.M):
+            assert piece.text.count("[hud ") == len(BLOCK.findall(piece.text)), piece.text
+            for tag, line, block in BLOCK.findall(piece.text):
                 assert tag == tag_of(request)
-                lines += [line.removeprefix("- ") for line in block.splitlines()]
+                lines += [line] if line else [each.removeprefix("- ") for each in block.splitlines()]
     return lines
+
+
+BLOCK = re.compile(r"^\[hud (\w+)\](?: (.+)\n|\n\n((?:- .*\n)+))", re.M)
+"""A block of changes: its tag, and its only line or the list of its lines."""
+
+
+def heard(request: Captured) -> list[str]:
+    """What the agent's calls of `hud` that changed something were answered, in order, as a request has it."""
+    found = r"^(?:Set the task|Recorded decision|Added note|Added step)\b.*"
+    return [said for piece in request.pieces if piece.role == "tool" for said in re.findall(found, piece.text, re.M)]
+
+
+def carriers(request: Captured) -> list[str]:
+    """The roles of the messages that carry blocks of changes, in order."""
+    return [piece.role for piece in request.pieces if piece.role in ("user", "tool") and BLOCK.search(piece.text)]
+
+
+def holds(request: Captured, noun: str, title: str, text: str) -> tuple[int, int, int]:
+    """How often a request says an item: in its base, in blocks of changes, and in answers of tools."""
+    answers = sum(f'"{text}"' in answer for answer in heard(request))
+    return under(request, title).count(f"- {text}"), told(request).count(f"{noun}: {text}"), answers
 
 
 def under(request: Captured, title: str) -> list[str]:
@@ -105,7 +130,9 @@ def asked(host: OpenCode, session: str) -> list[str]:
     return [message["info"]["id"] for message in host.messages(session) if message["info"]["role"] == "user"]
 
 
-def test_what_the_agent_does_is_told_without_its_help(opencode: Hosts, model: ScriptedModel, plugin: Path) -> None:
+def test_what_the_agent_does_is_told_without_its_help(
+    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path
+) -> None:
     host = opencode(plugins=[plugin], files={"a.txt": "alpha\n", "b.txt": "one\n"})
     host.serve()
     session = host.create("a title")
@@ -123,13 +150,18 @@ def test_what_the_agent_does_is_told_without_its_help(opencode: Hosts, model: Sc
         uses(bash("echo no such table; exit 3")),
         says("done"),
         says("noted"),
-        uses(bash("echo no such table; exit 3")),
+        meanwhile(
+            lambda: tell(place / "hudkit.db", session, NoteAdd("The table is being moved")),
+            uses(bash("echo no such table; exit 3"), bash("echo out of disk; exit 4")),
+        ),
         says("again"),
     )
     host.prompt(session, "begin")
     host.prompt(session, "go on")
     chats = model.chats
-    assert [len([line for line in told(chat) if line.startswith("error: ")]) for chat in chats[5:8]] == [0, 1, 1]
+    assert [len([line for line in told(chat) if line.startswith("error: ")]) for chat in chats[5:8]] == [0, 0, 1]
+    assert chats[6].messages[-1][0] == "tool", "a failure stands in its own output until the next turn"
+    assert carriers(chats[7]) == ["user"]
     lines = told(chats[7])
     assert [line for line in lines if line.startswith("file")] == [
         "file: a.txt (reading)",
@@ -145,49 +177,95 @@ def test_what_the_agent_does_is_told_without_its_help(opencode: Hosts, model: Sc
     assert [piece.text for piece in chats[7].pieces if piece.form == "call" and piece.text.startswith("hud ")] == []
 
     host.prompt(session, "try again")
+    start, pressed = model.chats[-2:]
+    assert told(start) == lines
+    assert carriers(pressed) == ["user", "tool"]
+    failure, note = told(pressed)[len(lines) :]
+    assert note == "note: The table is being moved"
+    assert failure.startswith("error: ") and "out of disk" in failure, "what presses brings the rest along"
     assert host.summarize(session)
     host.prompt(session, "and now")
     last = model.chats[-1]
     assert told(last) == []
     assert under(last, "Active Files") == ["- a.txt (reading)", "- b.txt (editing)", "- sub/c.txt (editing)"]
     assert under(last, "Todos") == ["- Port the reader (in progress)", "- Port the writer"]
-    (failure,) = under(last, "Open Errors")
+    (failure,) = (line for line in under(last, "Open Errors") if "out of disk" not in line)
     assert "no such table" in failure
     assert "×2" in failure
+    assert len(under(last, "Open Errors")) == 2
+    assert under(last, "Notes") == ["- The table is being moved"]
 
 
-def day(project: Path) -> Iterator[Reply]:
-    """Turns with parallel tools, with failures and what the agent notes."""
-    yield uses(hud("task.set", description="Port the report to the new API"), bash("echo begin"))
-    for n in range(TURNS):
-        if n:
-            yield uses(bash(f"echo turn {n}"))
-        read = Call("read", {"filePath": str(project / f"part_{n % 3}.txt")})
-        yield uses(read, bash(f"seq {n} {n + 20}"), hud("notes.add", content=f"Part {n} has {n * 7} rows"))
-        yield uses(bash(f"echo check {n}; exit {n % 2}"), bash("echo fine"), read)
-        write = Call("write", {"filePath": str(project / f"out_{n}.txt"), "content": f"row {n}\n"})
-        yield uses(write, hud("decisions.record", summary=f"Column {n} stays where it is"), bash("true"))
-        yield uses(hud("steps.add", description=f"Check part {n}"), hud("steps.list"), text="Now the plan.")
-        yield says(f"Turn {n} is done.")
+def part(n: int, project: Path, outside: Callable[[str], None]) -> Iterator[Answer | Callable[[Captured], Answer]]:
+    """A turn with parallel tools, with a failure every other time, what the agent notes, and a note from outside."""
+    first = [hud("task.set", description="Port the report to the new API")] if n == 0 else []
+    yield uses(bash(f"echo turn {n}"), *first)
+    read = Call("read", {"filePath": str(project / f"part_{n % 3}.txt")})
+    yield uses(read, bash(f"seq {n} {n + 20}"), hud("notes.add", content=f"Part {n} has {n * 7} rows"))
+    yield meanwhile(
+        lambda: outside(f"Part {n} is asked for"),
+        uses(bash(f"echo check {n}; exit {n % 2}"), bash("echo fine"), read),
+    )
+    write = Call("write", {"filePath": str(project / f"out_{n}.txt"), "content": f"row {n}\n"})
+    yield uses(write, hud("decisions.record", summary=f"Column {n} stays where it is"), bash("true"))
+    yield uses(hud("steps.add", description=f"Check part {n}"), hud("steps.list"), text="Now the plan.")
+    yield says(f"Turn {n} is done.")
+
+
+def holds_all(request: Captured, parts: list[int]) -> None:
+    """A request says everything that was noted of these parts, and nothing twice in the HUD."""
+    for n in parts:
+        for noun, title, text in (
+            ("note", "Notes", f"Part {n} has {n * 7} rows"),
+            ("note", "Notes", f"Part {n} is asked for"),
+            ("decision", "Decisions", f"Column {n} stays where it is"),
+        ):
+            base, deltas, answers = holds(request, noun, title, text)
+            assert base + deltas <= 1 <= base + deltas + answers, (text, base_of(request), told(request))
 
 
 @both_shapes
 def test_a_call_is_a_prefix_of_the_next_one_but_where_an_epoch_begins(
-    opencode: Hosts, model: ScriptedModel, plugin: Path, shape: str
+    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path, shape: str
 ) -> None:
+    """Through a restart of all, a compaction, an unrevert, a revert and a fork, with changes from outside."""
     files = {f"part_{n}.txt": f"line {n}\n" * 9 for n in range(3)}
     host = opencode(shape=shape, plugins=[plugin], files=files, limit=(200_000, 8_000))
     host.serve()
     session = host.create("a day")
-    model.play(*day(host.project))
-    for turn in range(TURNS):
-        host.prompt(session, f"Now part {turn}, please.")
-        if turn == TURNS // 2:
-            assert host.summarize(session)
-    chats = model.chats
-    assert (len(chats), model.left) == (TURNS * (STEPS + 1), 0)
+
+    def turn(n: int, one: str = session) -> list[Captured]:
+        before = len(model.chats)
+        model.play(*part(n, host.project, lambda note: tell(place / "hudkit.db", one, NoteAdd(note))))
+        if n:
+            tell(place / "hudkit.db", one, NoteAdd(f"Before part {n}"))
+        host.prompt(one, f"Now part {n}, please.")
+        assert model.left == 0
+        return model.chats[before:]
+
+    line = [*turn(0), *turn(1)]
+    host.stop(kill=True)
+    client.stop(place / "run" / "d.sock")
+    host.serve()
+    line += [*turn(2), *turn(3)]
+    assert host.summarize(session)
+    line += [*turn(4), *turn(5)]
+    host.revert(session, asked(host, session)[-1])
+    host.unrevert(session)
+    line += turn(6)
+    away = turn(7)
+    host.revert(session, asked(host, session)[-1])
+    line += turn(8)
+    fork = turn(9, host.fork(session))
+    line += turn(10)
+
+    assert len(model.chats) == len(line) + len(away) + len(fork) == 11 * (STEPS + 1)
+    pairs = [*pairwise(line), *pairwise([line[-STEPS * 2 - 3], *away]), *pairwise([line[-STEPS - 2], *fork])]
+    assert len(pairs) == len(model.chats) - 1
+    assert [typed(line[-STEPS * 2 - 3])[-1], typed(line[-STEPS - 2])[-1]] == [
+        f"Now part {n}, please." for n in (6, 8)
+    ]
     compaction = model.of("compaction")[0].number
-    pairs = list(pairwise(chats))
     turned = [(before, after) for before, after in pairs if tag_of(before) != tag_of(after)]
     same = [(before, after) for before, after in pairs if tag_of(before) == tag_of(after)]
     assert [found for before, after in same if (found := departs(before, after, kept))] == []
@@ -195,15 +273,15 @@ def test_a_call_is_a_prefix_of_the_next_one_but_where_an_epoch_begins(
     assert any(before.number < compaction < after.number for before, after in turned)
     assert len(turned) <= 4, [after.number for _, after in turned]
     assert all(told(before) for before, _ in turned), "no epoch ends that had nothing to fold in"
-    last = chats[-1]
-    for n in range(TURNS):
-        for noun, title, text in (
-            ("note", "Notes", f"Part {n} has {n * 7} rows"),
-            ("decision", "Decisions", f"Column {n} stays where it is"),
-        ):
-            times = told(last).count(f"{noun}: {text}") + under(last, title).count(f"- {text}")
-            assert times == 1, (text, base_of(last), told(last))
-    assert {chat.text.count("Context: ") for chat in chats} == {0, 1}
+    grown = [(before, after) for before, after in same if len(told(after)) > len(told(before))]
+    new = [carriers(after)[-1] for before, after in grown]
+    assert new.count("tool") >= 10 and new.count("user") >= 8, "blocks came in outputs and on the user's messages"
+    assert sum(after.messages[-1][0] == "tool" for _, after in grown) == new.count("tool")
+
+    holds_all(line[-1], [0, 1, 2, 3, 4, 5, 6, 7, 8, 10])
+    holds_all(fork[-1], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    assert "art 9 " not in line[-1].text and "art 10 " not in fork[-1].text
+    assert {chat.text.count("Context: ") for chat in model.chats} == {0, 1}
 
 
 def test_a_restart_of_all_goes_on_with_the_same_bytes(
@@ -212,9 +290,13 @@ def test_a_restart_of_all_goes_on_with_the_same_bytes(
     host = opencode(plugins=[plugin])
     host.serve()
     session = host.create("a title")
+
+    def outside(what: str) -> None:
+        tell(place / "hudkit.db", session, BlockerAdd(what))
+
     model.play(
         uses(hud("task.set", description="Rename the parser")),
-        uses(bash("exit 3"), hud("notes.add", content="tabs are four wide")),
+        meanwhile(lambda: outside("No key yet"), uses(bash("exit 3"), hud("notes.add", content="tabs are wide"))),
         says("done"),
     )
     host.prompt(session, "begin")
@@ -224,6 +306,7 @@ def test_a_restart_of_all_goes_on_with_the_same_bytes(
     host.prompt(session, "after the server's restart")
     host.stop(kill=True)
     client.stop(place / "run" / "d.sock")
+    outside("No disk left")
     host.serve()
     model.play(uses(hud("decisions.record", summary="Readers first")), says("recorded"))
     host.prompt(session, "after a restart of both")
@@ -231,35 +314,75 @@ def test_a_restart_of_all_goes_on_with_the_same_bytes(
     assert len(chats) == 7
     assert breaks(chats) == []
     assert {base_of(chat) for chat in chats} == {base_of(chats[0])}
-    last = told(chats[-1])
-    assert last.count("task now: Rename the parser") == 1
-    assert last.count("note: tabs are four wide") == 1
-    assert last.count("decision: Readers first") == 1
-    assert len([line for line in last if line.startswith("error: ")]) == 1
+    first, failure, later = told(chats[-1])
+    assert (first, later) == ("blocker: No key yet", "blocker: No disk left")
+    assert failure.startswith("error: ") and "exit 3" in failure
+    assert carriers(chats[-1]) == ["tool", "user"]
+    assert heard(chats[-1]) == [
+        'Set the task: "Rename the parser".',
+        'Added note n1: "tabs are wide".',
+        'Recorded decision d1: "Readers first".',
+    ]
 
 
-def test_what_a_revert_took_away_is_told_again_once(opencode: Hosts, model: ScriptedModel, plugin: Path) -> None:
+@pytest.mark.parametrize("through", ["a restart", "a fork"])
+def test_what_the_agent_was_answered_is_not_told_again_after(
+    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path, through: str
+) -> None:
+    """Also where something else waits to be told at the start of a turn."""
+    host = opencode(plugins=[plugin])
+    host.serve()
+    session = host.create("a title")
+    model.play(uses(hud("decisions.record", summary="Readers first"), bash("exit 3")), says("done"))
+    host.prompt(session, "begin")
+    if through == "a fork":
+        session = host.fork(session)
+    else:
+        there = client.greet(place / "run" / "d.sock")
+        assert there is not None
+        os.kill(there.pid, signal.SIGKILL)
+        host.prompt(session, "without")  # and a new one is started
+        client.ensure_running(place / "run" / "d.sock", db=place / "hudkit.db")
+    host.prompt(session, "go on")
+    last = model.chats[-1]
+    assert heard(last) == ['Recorded decision d1: "Readers first".']
+    failure = [line for line in told(last) if not line.startswith("task now: a title (fork #1)")]
+    assert [line[:7] for line in failure] == ["error: "], failure
+
+
+def test_what_a_revert_took_away_is_told_again_once(
+    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path
+) -> None:
     host = opencode(plugins=[plugin])
     host.serve()
     session = host.create("a title")
     model.play(
         uses(hud("task.set", description="Rename the parser")),
         says("first"),
-        uses(hud("decisions.record", summary="Readers first"), hud("notes.add", content="tabs are four wide")),
+        meanwhile(
+            lambda: tell(place / "hudkit.db", session, BlockerAdd("No key yet")),
+            uses(hud("decisions.record", summary="Readers first"), hud("notes.add", content="tabs are four wide")),
+        ),
         says("second"),
         says("third"),
     )
     for text in ("one", "two", "three"):
         host.prompt(session, text)
     before = model.chats
-    assert told(before[-1]) == ["task now: Rename the parser", "decision: Readers first", "note: tabs are four wide"]
+    task, *gone = answers = [
+        'Set the task: "Rename the parser".',
+        'Recorded decision d1: "Readers first".',
+        'Added note n1: "tabs are four wide".',
+    ]
+    assert heard(before[-1]) == answers
+    assert (told(before[-1]), carriers(before[-1])) == (["blocker: No key yet"], ["tool"])
     _, second, third = asked(host, session)
 
     host.revert(session, third)
     host.unrevert(session)
     host.prompt(session, "four")
     assert breaks(model.chats) == []
-    assert told(model.chats[-1]) == told(before[-1])
+    assert (told(model.chats[-1]), heard(model.chats[-1])) == (told(before[-1]), answers)
 
     host.revert(session, second)
     model.play(uses(bash("echo again")), says("other"))
@@ -271,18 +394,24 @@ def test_what_a_revert_took_away_is_told_again_once(opencode: Hosts, model: Scri
     assert breaks(after) == []
     for chat in after:
         assert base_of(chat) == base_of(before[0])
-        assert sorted(told(chat)) == sorted(told(before[-1]))
+        assert heard(chat) == [task]
+        assert not any(line in chat.text for line in gone)
+        assert told(chat) == ["blocker: No key yet", "decision: Readers first", "note: tabs are four wide"]
+        assert carriers(chat) == ["user"]
 
 
 def test_a_fork_takes_up_what_was_there_and_goes_its_own_way(
-    opencode: Hosts, model: ScriptedModel, plugin: Path
+    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path
 ) -> None:
     host = opencode(plugins=[plugin])
     host.serve()
     session = host.create("a title")
     model.play(
         uses(hud("task.set", description="Rename the parser")),
-        uses(hud("decisions.record", summary="Readers first"), bash("exit 3")),
+        meanwhile(
+            lambda: tell(place / "hudkit.db", session, BlockerAdd("No key yet")),
+            uses(hud("decisions.record", summary="Readers first"), bash("exit 3")),
+        ),
         says("first"),
     )
     host.prompt(session, "one")
@@ -294,15 +423,24 @@ def test_a_fork_takes_up_what_was_there_and_goes_its_own_way(
     assert typed(first) == ["one", "two, in the fork"]
     assert departs(source[-1], first, kept) == "", "what the source has cached serves the fork"
     assert base_of(first) == base_of(source[0])
-    assert told(first) == told(source[-1])
-    assert told(first)[:1] == ["task now: Rename the parser"]
-    assert told(second) == [*told(first), "decision: Writers first, in the fork"]
+    common = ['Set the task: "Rename the parser".', 'Recorded decision d1: "Readers first".']
+    theirs = told(source[-1])
+    assert (len(theirs), theirs[0], carriers(source[-1])) == (2, "blocker: No key yet", ["tool"])
+    assert theirs[1].startswith("error: ")
+    assert (told(first), heard(first)) == (theirs, common)
+    assert (told(second), heard(second)) == (
+        theirs,
+        [*common, 'Recorded decision d2: "Writers first, in the fork".'],
+    )
 
+    tell(place / "hudkit.db", session, BlockerAdd("seen only in the first one"))
     model.play(uses(hud("notes.add", content="only in the first one")), says("noted"))
     host.prompt(session, "two")
     last = model.chats[-1]
     assert departs(source[-1], last, kept) == ""
-    assert told(last) == [*told(first), "note: only in the first one"]
+    assert told(last) == [*theirs, "blocker: seen only in the first one"]
+    assert heard(last) == [*common, 'Added note n1: "only in the first one".']
+    assert "in the fork" not in last.text
 
     for one, own, other in (
         (session, "only in the first one", "in the fork"),
@@ -317,7 +455,9 @@ def test_a_fork_takes_up_what_was_there_and_goes_its_own_way(
         assert other not in base
 
 
-def test_sessions_that_take_turns_do_not_mix(opencode: Hosts, model: ScriptedModel, plugin: Path) -> None:
+def test_sessions_that_take_turns_do_not_mix(
+    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path
+) -> None:
     host = opencode(plugins=[plugin])
     host.serve()
     sessions = [host.create(f"title {n}") for n in range(3)]
@@ -325,10 +465,18 @@ def test_sessions_that_take_turns_do_not_mix(opencode: Hosts, model: ScriptedMod
         model.play(uses(hud("task.set", description=f"Task {n}"), hud("notes.add", content=f"note {n}")), says("so"))
         host.prompt(session, f"begin {n}")
     for n, session in enumerate(sessions):
+        tell(place / "hudkit.db", session, NoteAdd(f"from outside, for {n}"))
+    for n, session in enumerate(sessions):
         host.prompt(session, "go on")
-        assert told(model.chats[-1]) == [f"task now: Task {n}", f"note: note {n}"]
+        assert told(model.chats[-1]) == [f"note: from outside, for {n}"]
+        assert heard(model.chats[-1]) == [f'Set the task: "Task {n}".', f'Added note n1: "note {n}".']
         assert under(model.chats[-1], "Task") == [f"title {n} (from the session's title)"]
     assert len({tag_of(chat) for chat in model.chats}) == 3
+    for n, session in enumerate(sessions):
+        assert host.summarize(session)
+        host.prompt(session, "after a compaction")
+        assert under(model.chats[-1], "Task") == [f"Task {n}"]
+        assert under(model.chats[-1], "Notes") == [f"- note {n}", f"- from outside, for {n}"]
 
 
 def test_a_subagent_knows_its_parent_and_has_a_hud_of_its_own(
@@ -341,7 +489,10 @@ def test_a_subagent_knows_its_parent_and_has_a_hud_of_its_own(
     model.play(
         uses(hud("task.set", description="Rename the parser")),
         uses(task),
-        uses(hud("notes.add", content="seen by the subagent")),
+        meanwhile(
+            lambda: tell(place / "hudkit.db", host.sessions()[-1], BlockerAdd("for the subagent")),
+            uses(hud("notes.add", content="seen by the subagent")),
+        ),
         says("looked"),
         says("done"),
     )
@@ -351,9 +502,10 @@ def test_a_subagent_knows_its_parent_and_has_a_hud_of_its_own(
     parents, children = [*chats[:2], chats[4]], chats[2:4]
     assert all(f"parent {session}" in base_of(chat) for chat in children)
     assert breaks(parents) + breaks(children) == []
-    assert told(children[-1]) == ["note: seen by the subagent"]
-    assert told(parents[-1])[:1] == ["task now: Rename the parser"]
-    assert "seen by the subagent" not in parents[-1].text
+    assert told(children[-1]) == ["blocker: for the subagent"]
+    assert heard(children[-1]) == ['Added note n1: "seen by the subagent".']
+    assert heard(parents[-1]) == ['Set the task: "Rename the parser".']
+    assert "the subagent" not in parents[-1].text
     (child,) = (one for one in host.sessions() if one != session)
     with open_log(place / "hudkit.db", read_only=True) as log:
         links = {
@@ -366,15 +518,23 @@ def test_a_subagent_knows_its_parent_and_has_a_hud_of_its_own(
     assert (session, "child", child) in links
 
 
-def test_a_fork_takes_up_nothing_that_came_after_it(opencode: Hosts, model: ScriptedModel, plugin: Path) -> None:
+def test_a_fork_takes_up_nothing_that_came_after_it(
+    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path
+) -> None:
     host = opencode(plugins=[plugin])
     host.serve()
     session = host.create("a title")
     model.play(
         uses(hud("task.set", description="Rename the parser")),
-        uses(hud("decisions.record", summary="Readers first")),
+        meanwhile(
+            lambda: tell(place / "hudkit.db", session, BlockerAdd("for both of them")),
+            uses(hud("decisions.record", summary="Readers first")),
+        ),
         says("first"),
-        uses(hud("notes.add", content="only in the first one")),
+        meanwhile(
+            lambda: tell(place / "hudkit.db", session, BlockerAdd("only in the first")),
+            uses(hud("notes.add", content="only in the first one")),
+        ),
         says("second"),
     )
     host.prompt(session, "one")
@@ -386,13 +546,16 @@ def test_a_fork_takes_up_nothing_that_came_after_it(opencode: Hosts, model: Scri
     first, second = model.chats[len(source) :]
     assert typed(first) == ["one", "two, in the fork"]
     assert departs(source[2], first, kept) == "", "the fork's cache is the source's"
-    assert told(first) == ["task now: Rename the parser", "decision: Readers first"]
-    assert told(second) == [*told(first), "decision: Writers first, in the fork"]
+    common = ['Set the task: "Rename the parser".', 'Recorded decision d1: "Readers first".']
+    assert (told(first), heard(first)) == (["blocker: for both of them"], common)
+    assert told(second) == told(first)
+    assert heard(second) == [*common, 'Recorded decision d2: "Writers first, in the fork".']
 
     host.prompt(session, "three")
     last = model.chats[-1]
     assert departs(source[-1], last, kept) == ""
-    assert told(last) == [*told(first), "note: only in the first one"]
+    assert told(last) == ["blocker: for both of them", "blocker: only in the first"]
+    assert heard(last) == [*common, 'Added note n1: "only in the first one".']
 
     for one, own, other in (
         (session, "only in the first one", "in the fork"),

@@ -82,8 +82,10 @@ def test_the_hud_is_in_every_chat_call_and_in_no_title_call(
     (title,) = model.of("title")
     assert "HUD" not in title.text
     assert {base_of(chat) for chat in chats} == {base_of(chats[0])}
-    assert ["Rename the parser" in chat.messages[-1][1] for chat in chats[1:2]] == [True]
-    assert "tabs are four wide" in chats[2].text
+    assert chats[1].messages[-1] == ("tool", 'Set the task: "Rename the parser".'), "in the next request, and once"
+    assert chats[2].messages[-1] == ("tool", 'Added note n1: "tabs are four wide".')
+    role, said = chats[3].messages[-1]
+    assert (role, said.count("file: a.txt (reading)")) == ("user", 1)
     assert [chat.text.count("Context: ") for chat in chats] == [1, 0, 0, 1]
     assert [found for before, after in pairwise(chats) if (found := departs(before, after, kept))] == []
     assert {"hud", "memory", "hud_compact", "memory_compact"} <= set(chats[0].tools)
@@ -156,7 +158,10 @@ def test_a_daemon_that_is_killed_costs_nothing_that_was_acknowledged(
     host.prompt(session, "and on")
     chats = model.chats
     assert {base_of(chat) for chat in chats} == {base_of(chats[0])}
-    assert ["Rename the parser" in chat.text for chat in chats] == [False, True, True, True]
+    assert [chat.text.count('Set the task: "Rename the parser".') for chat in chats] == [0, 1, 1, 1]
+    assert "[hud " not in "".join(text for role, text in chats[3].messages), (
+        "it is not told again, answered as it was"
+    )
     assert "hudkit gave none now (it cannot be reached)" in chats[2].text
     assert departs(chats[1], chats[3], kept) == ""
     assert chats[3].messages[-1][1].count("Context: ") == 1

@@ -12,11 +12,11 @@ from plugin_conversation import SESSION, assistant, compacting, sent, system, te
 from plugin_driver import Drive
 from wire_server import Answer, WireServer, frame
 
-from hudkit.wire import Hello, Layer, Wrong
+from hudkit.wire import PROTOCOL, Hello, Layer, Wrong
 
 pytestmark = pytest.mark.slow  # each starts a JavaScript process
 
-CHANGE = "[hud 000001]\n- note: x\n"
+CHANGE = "[hud 000001] note: x\n"
 GOOD = frame("# HUD\n", "fresh tail\n", (Layer("1.1", "user:1:", "user", CHANGE),))
 TURN = [user(1, "go"), assistant(2, tool("c1", "made"))]
 NEXT = [*TURN, assistant(3, text("ok")), user(4, "more")]
@@ -29,9 +29,15 @@ WRONG: dict[str, tuple[Answer, str]] = {
     "a list": (Answer(b"[]"), "a wrong answer"),
     "null": (Answer(b"null"), "a wrong answer"),
     "no frame": (Answer(b"{}"), "no frame"),
-    "half a frame": (Answer(b'{"base": "# X\\n", "deltas": [{"id": 1}], "tail": "", "ack": "a"}'), "no frame"),
+    "half a frame": (
+        Answer(b'{"base": "# X\\n", "deltas": [{"id": 1}], "tail": "", "ack": "a", "mark": "1.1"}'),
+        "no frame",
+    ),
+    "no mark": (Answer(b'{"base":"# X\\n","deltas":[],"tail":"","ack":"a"}'), "no frame"),
     "another form": (
-        Answer(b'{"base":"","deltas":[{"id":"1","anchor":"a","text":"t","form":"all"}],"tail":"","ack":"a"}'),
+        Answer(
+            b'{"base":"","deltas":[{"id":"1","anchor":"a","text":"t","form":"all"}],"tail":"","ack":"a","mark":"1.1"}'
+        ),
         "no frame",
     ),
     "a giant": (frame("x" * 100_000), "no frame"),
@@ -40,8 +46,8 @@ WRONG: dict[str, tuple[Answer, str]] = {
         Answer(b'{"error": {"message": "the log\\u001b[2J is\\nfull"}}', 503),
         "the log [2J is full",
     ),
-    "an older protocol": (Answer(GOOD.body, protocol="0.5"), "protocol 0.5, not 1"),
-    "a newer protocol": (Answer(GOOD.body, protocol="2"), "protocol 2, not 1"),
+    "an older protocol": (Answer(GOOD.body, protocol="0.5"), f"protocol 0.5, not {PROTOCOL}"),
+    "a newer protocol": (Answer(GOOD.body, protocol=str(PROTOCOL + 1)), f"protocol {PROTOCOL + 1}, not {PROTOCOL}"),
     "a stranger": (Answer(GOOD.body, protocol=None), "a stranger answered"),
 }
 

@@ -27,7 +27,7 @@ from hudkit.wire import Layer
 
 pytestmark = pytest.mark.slow  # each starts a JavaScript process
 
-CHANGE = "[hud 000001]\n- note: x\n"
+CHANGE = "[hud 000001] note: x\n"
 TITLE = "You are a title generator. You output ONLY a thread title."
 CLEARED = {"start": 1, "end": 2, "compacted": 3}
 ABORTED = {"name": "MessageAbortedError", "data": {"message": "aborted"}}
@@ -95,7 +95,7 @@ def test_a_delta_without_a_place_is_left_out(name: str, daemon: WireServer, driv
     assert drive(transform(*messages))[0]["messages"] == messages
 
 
-def test_what_cannot_carry_a_delta_is_not_in_the_transcript(daemon: WireServer, drive: Drive) -> None:
+def test_what_cannot_carry_a_delta_is_told_as_cleared_or_not_at_all(daemon: WireServer, drive: Drive) -> None:
     """So the daemon tells again what stood there."""
     daemon.answers = {"/v1/frame": frame()}
     for messages, _, _ in NOWHERE.values():
@@ -103,7 +103,7 @@ def test_what_cannot_carry_a_delta_is_not_in_the_transcript(daemon: WireServer, 
     told = [[(one.anchor, one.role) for one in ask.transcript] for ask in daemon.of("/v1/frame")]
     assert told == [
         [("user:1:", "user")],
-        [("user:1:", "user"), ("user:3:", "user")],
+        [("user:1:", "user"), ("assistant:2:c1", "cleared"), ("user:3:", "user")],
         [("user:1:", "user")],
         [("user:1:", "user"), ("assistant:2:", "assistant"), ("user:3:", "user")],
         [("user:1:", "user"), ("user:3:", "user")],
@@ -111,6 +111,25 @@ def test_what_cannot_carry_a_delta_is_not_in_the_transcript(daemon: WireServer, 
         [("user:1:", "user")],
         [("user:1:", "user")],
     ]
+
+
+def test_the_transcript_tells_how_much_of_each_message_is_sent(daemon: WireServer, drive: Drive) -> None:
+    """Of a tool its input (`command`, four characters for what JSON puts around it, `make`) and its output."""
+    daemon.answers = {"/v1/frame": frame()}
+    ignored = {"id": "prt_i", "type": "text", "text": "not sent", "ignored": True}
+    broken = tool("c5", status="error", error="no such file")
+    steps = [
+        (user(1, "do it", ignored), 5),
+        (assistant(2, text("I see"), tool("c2", "x" * 5_000)), 5 + 15 + 5_000),
+        (assistant(3, tool("c3", "x" * 5_000, time=CLEARED), tool("c4", "ok")), 15 + 33 + 15 + 2),
+        (assistant(4, broken), 15 + 12),
+        (assistant(5, tool("c6", "x" * 5_000, time=CLEARED)), 15 + 33),
+        (user(6, "é\u2028" * 10), 20),
+    ]
+    drive(transform(*(message for message, _ in steps)))
+    (ask,) = daemon.of("/v1/frame")
+    assert [one.size for one in ask.transcript] == [size for _, size in steps]
+    assert [one.role for one in ask.transcript] == ["user", "tool", "tool", "tool", "cleared", "user"]
 
 
 def test_an_interrupted_command_has_its_output_elsewhere(daemon: WireServer, drive: Drive) -> None:

@@ -15,8 +15,10 @@ from wire_server import Answer, WireServer, frame
 from hudkit import __version__
 from hudkit.api import Hud
 from hudkit.daemon.answering import Answering
+from hudkit.events import Origin
+from hudkit.events.payloads import BlockerAdd
 from hudkit.tools import DEFINITIONS
-from hudkit.wire import Said, Taken, Wrong
+from hudkit.wire import PROTOCOL, Said, Taken, Wrong
 
 pytestmark = pytest.mark.slow  # each starts a JavaScript process
 
@@ -44,7 +46,9 @@ def test_only_what_is_new_or_changed_is_uploaded(daemon: WireServer, drive: Driv
     asks = daemon.of("/v1/frame")
     assert [ids(ask) for ask in asks] == [["msg_1", "msg_2"], ["msg_2"], [], ["msg_3"]]
     assert [ask.seen for ask in asks] == [None, "a.7", "a.7", "a.7"]
-    assert {(head["hudkit-version"], head["hudkit-protocol"]) for head in daemon.headers} == {(__version__, "1")}
+    assert {(head["hudkit-version"], head["hudkit-protocol"]) for head in daemon.headers} == {
+        (__version__, str(PROTOCOL))
+    }
 
 
 def test_what_was_not_acknowledged_is_uploaded_again(daemon: WireServer, drive: Drive) -> None:
@@ -224,21 +228,27 @@ def test_a_compaction_that_is_granted_starts_after_the_tool(daemon: WireServer, 
 
 
 def test_forty_calls_are_each_the_beginning_of_the_next(daemon: WireServer, drive: Drive, hud: Hud) -> None:
-    """With the real answers: tool steps, parallel tools, new turns, and changes made by the agent in between."""
+    """With the real answers: tool steps, parallel tools, new turns, and changes in between, of which the agent's own
+    stand in what its calls were answered, and those from outside in blocks."""
     real = Answering(hud)
+    outside = {4, 9, 14, 18, 21, 26, 31, 35, 38}  # before these calls, of which 14, 21 and 35 start a turn
+    frames = 0
 
     def answering(path: str, body: bytes) -> Answer:
+        nonlocal frames
         if path == "/v1/hello":
             return Answer(b"{}")
+        frames += path == "/v1/frame"
+        if path == "/v1/frame" and frames in outside:
+            session = hud.session(SESSION, project="/work/project", host="opencode")
+            session.append(BlockerAdd(f"asked for {frames}"), origin=Origin.USER)
         status, said = real.answer(path, body)
         return Answer(bytes(said), status)
 
     daemon.answers = answering
-    steps, messages = [], [user(1, "begin")]
+    steps, messages, noted = [], [user(1, "begin")], 0
     for n in range(2, 42):
         steps += [transform(*messages), system()]
-        if n % 4 == 0:
-            steps.append(call("hud", {"tool": "notes.add", "args": {"content": f"found {n}"}}))
         if n % 7 == 0:
             messages += [
                 assistant(n * 10, text("done"), finish="stop", tokens={"total": 500 * n}),
@@ -250,8 +260,15 @@ def test_forty_calls_are_each_the_beginning_of_the_next(daemon: WireServer, driv
                 tool(f"c{n}", f"contents {n}", tool="read", input={"filePath": path}),
                 *([tool(f"d{n}", "ok")] if n % 3 == 0 else []),
             ]
+            if n % 4 == 0:
+                noted += 1
+                given = {"tool": "notes.add", "args": {"content": f"found {n}"}}
+                steps.append(call("hud", given))
+                parts.append(tool(f"h{n}", answer_of(noted, n), tool="hud", input=given))
             messages.append(assistant(n * 10, *parts, finish="tool-calls", tokens={"total": 500 * n}))
     ran = drive(*steps)
+    answers = [answer_of(m, n) for m, n in enumerate((n for n in range(4, 42, 4) if n % 7), 1)]
+    assert [step["text"] for step in ran.results[1:] if step.get("text")] == answers
     calls = [step["output"] for step in ran.results[1:] if step["output"]]
     bases = [one["system"] for one in calls if "system" in one]
     requests = [one["messages"] for one in calls if "messages" in one]
@@ -261,8 +278,29 @@ def test_forty_calls_are_each_the_beginning_of_the_next(daemon: WireServer, driv
     for before, after in pairwise(requests):
         assert sent(after).startswith(sent(before, tail=False))
     last = sent(requests[-1])
-    assert all(f"found {n}" in last for n in range(4, 40, 4))
+    assert [last.count(answer) for answer in answers] == [1] * len(answers)
+    assert last.count("found ") == len(answers), "no block tells what an answer tells"
+    first = {
+        frame: next(n for n, one in enumerate(requests, 1) if f"asked for {frame}\n" in sent(one))
+        for frame in outside
+    }
+    assert first == {frame: frame for frame in outside}, "each block came with the call before which it was asked for"
+    assert [last.count(f"blocker: asked for {frame}\n") for frame in outside] == [1] * len(outside)
     turns = [request for request in requests if request[-1]["info"]["role"] == "user"]
     assert len(turns) == 6
     assert all(request[-1]["parts"][-1]["id"] == "prt_hudkit_tail" for request in turns)
     assert sum(sent(request).count("% used") > 0 for request in requests if request not in turns) == 0
+
+
+def answer_of(note: int, n: int) -> str:
+    """What the daemon answers to the call of round `n`."""
+    return f'Added note n{note}: "found {n}".'
+
+
+def test_a_frame_that_came_too_late_is_not_the_one_that_the_daemon_goes_on_from(
+    daemon: WireServer, drive: Drive
+) -> None:
+    answers = iter([frame(mark="1.1"), Answer(frame(mark="1.2").body, pause=0.4), frame(mark="1.3"), frame()])
+    daemon.answers = lambda path, body: next(answers) if path == "/v1/frame" else Answer(b"{}")
+    drive(*(step for _ in range(4) for step in (transform(user(1)), wait(300))))
+    assert [ask.have for ask in daemon.of("/v1/frame")] == [None, None, "1.1", None]

@@ -58,7 +58,7 @@ def test_within_an_epoch_each_request_continues_the_one_before(sessions: list[Pl
             assert content(new[ANCHORED], after.anchored.tail)[: len(sent)] == sent
     epochs = sum(len({turn.anchored.epoch for turn, _ in calls}) for calls in sessions)
     assert sum(map(len, sessions)) == 235
-    assert followed == 235 - epochs > 200 and grown > 30
+    assert followed == 235 - epochs > 200 and grown > 10
 
 
 def test_a_request_is_the_bare_one_with_the_frame_in_it(sessions: list[Played]) -> None:

@@ -1,4 +1,4 @@
-"""`hudkit show`: the frame of a session, now or at any event, as the agent sees it."""
+"""`hudkit show`: what the HUD of a session knows, now or at any event, and the frames that were sent."""
 
 from __future__ import annotations
 
@@ -17,21 +17,32 @@ from hudkit.events.log import EventLog
 EXAMPLE = "hudkit show ses_1 --at 42"
 
 MORE = """\
-A frame that was sent is shown as it was sent, byte for byte; elsewhere, what a call would have got there. Where the
-log is damaged, the frame of the last sound event is shown, the error stream says what is wrong, and the exit code
-is 1."""
+All that is known is shown as one document. With `--sent`: the frame of the last call as it was sent, byte for byte,
+or what a call would have got there; what the answers of the agent's own tools told it is in the conversation, not in
+the frame. Where the log is damaged, the last sound event is shown, the error stream says what is wrong, and the exit
+code is 1.
+
+With `--cache`: how much of the requests the provider's cache could give (from the call before, by the rules of such a
+cache) and how much it reported, by layer; then each break of the prefix, newest last: what changed first, where, and
+what it cost. With `--sessions` too, one line for each session. Tokens of breaks and of layers are estimates."""
 
 
 def arguments(one: argparse.ArgumentParser) -> None:
     one.add_argument("session", nargs="?", help="a session's id, or a part of it (default: the newest)")
-    one.add_argument("--at", type=int, metavar="SEQ", help="the frame at this event (default: the last)")
+    one.add_argument("--at", type=int, metavar="SEQ", help="as of this event (default: the last)")
+    one.add_argument("--sent", action="store_true", help="the frame of the last call, as it was sent")
     one.add_argument("--state", action="store_true", help="print the whole state instead of the frame")
     one.add_argument("--sessions", action="store_true", help="list the sessions of the log")
+    one.add_argument(
+        "--cache", action="store_true", help="what the provider's prefix cache gave, and what broke the prefix"
+    )
     log_arguments(one)
 
 
 def run(given: argparse.Namespace) -> int:
     with open_read_only(given.db, "show") as hud:
+        if given.cache:
+            return _cache(hud, given)
         if given.sessions:
             return _sessions({name: hud.log.last_seq(name) for name in hud.sessions()}, given.json)
         name = pick(hud.log, given.session)
@@ -66,15 +77,41 @@ def _show(session: Session, seq: int, given: argparse.Namespace) -> None:
     if given.state:
         _facts({"state": msgspec.to_builtins(session.state_at(seq))})
         return
-    frame = session.frame_at(seq)
     if given.json:
-        _facts({"session": session.id, "seq": seq, "frame": msgspec.to_builtins(frame)})
+        frame, text = session.frame_at(seq), session.whole(seq).text
+        _facts({"session": session.id, "seq": seq, "text": text, "frame": msgspec.to_builtins(frame)})
         return
+    frame = session.frame_at(seq) if given.sent else session.whole(seq)
     print(frame.text, end="")
     for one in frame.omitted:
         print(f"(left out: {one.path}: {one.reason})")
-    cost = f"{frame.tokens} of {frame.budget} tokens, {frame.density.value}"
-    print(f"\n-- {visible(session.id)}, event {seq}: {cost}, epoch {frame.epoch}, {len(frame.deltas)} deltas")
+    line = f"{frame.tokens} of {frame.budget} tokens, {frame.density.value}"
+    if given.sent:
+        line += f", epoch {frame.epoch}, {len(frame.deltas)} deltas"
+    print(f"\n-- {visible(session.id)}, event {seq}: {line}")
+
+
+def _cache(hud: Hud, given: argparse.Namespace) -> int:
+    """The account of one session, or of all in short."""
+    from hudkit.cli.cache import account_of, facts, lines, session_line, summary
+
+    names = hud.sessions() if given.sessions else (pick(hud.log, given.session),)
+    found, code = [], 0
+    for name in names:
+        account, wrong = account_of(hud.log, name, given.at)
+        found.append((name, account))
+        if wrong is not None:
+            complain("show", f"the log is damaged: {wrong}")
+            code = 1
+    if given.json and given.sessions:
+        _facts({"sessions": [summary(name, account) for name, account in found]})
+    elif given.json:
+        _facts(facts(*found[0]))
+    else:
+        for name, account in found:
+            for line in (session_line(name, account),) if given.sessions else lines(name, account):
+                print(line)
+    return code
 
 
 def _facts(facts: Mapping[str, object]) -> None:

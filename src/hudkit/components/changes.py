@@ -43,10 +43,11 @@ Rows = tuple[Row, ...]
 Known = dict[str, tuple[object, Rows]]
 
 
-def changes(before: HudState, after: HudState, known: Known | None = None) -> Changes:
+def changes(before: HudState, after: HudState, known: Known | None = None, heard: HudState | None = None) -> Changes:
     """Lines that bring a reader of `before` to `after`, in the order of the document.
 
-    `known` remembers the rows of `before`, which stays the same until something is told.
+    `known` remembers the rows of `before`, which stays the same until something is told. `heard` is what a reader of
+    `before` has heard elsewhere: a row that is the same there as in `after` is not told again.
     """
     known = {} if known is None else known
     lines: list[str] = []
@@ -58,7 +59,10 @@ def changes(before: HudState, after: HudState, known: Known | None = None) -> Ch
         last = known.get(section.name)
         if last is None or not same(last[0], old):
             known[section.name] = last = (old, _rows(section, old))
-        told = list(_compare(section, last[1], _rows(section, new)))
+        rows, there = _rows(section, new), last[1]
+        if heard is not None and not same(old, read(heard)):
+            there = _with_heard(there, _rows(section, read(heard)), rows)
+        told = list(_compare(section, there, rows))
         if section.brief is not None and len(told) > BRIEF_FROM:
             told = [section.brief(*new) if len(section.reads) > 1 else section.brief(new)]
         lines += told
@@ -68,6 +72,17 @@ def changes(before: HudState, after: HudState, known: Known | None = None) -> Ch
 
 def _rows(section: Section, read: Any) -> Rows:
     return section.rows(*read) if len(section.reads) > 1 else section.rows(read)
+
+
+def _with_heard(old: Rows, heard: Rows, new: Rows) -> Rows:
+    """The rows that a reader of the old ones knows who has heard of others; what differs from the new ones was not
+    understood."""
+    there = {row.key: row for row in new}
+    ears = {row.key: row for row in heard}
+    known = {row.key: row for row in old if row.key in ears or row.key in there}
+    known |= {key: row for key, row in ears.items() if there.get(key) == row}
+    first = [key for key in ears if key in known]
+    return tuple(known[key] for key in (*first, *(key for key in known if key not in ears)))
 
 
 def _compare(section: Section, before: tuple[Row, ...], after: tuple[Row, ...]) -> Iterator[str]:
@@ -97,8 +112,10 @@ def _both(old: str, new: str) -> str:
 
 
 def block(tag: str, lines: tuple[str, ...]) -> Element:
-    """A delta as a document: its tag, and an item a line."""
+    """A delta as a document: its tag, and an item a line; one line alone stands behind the tag."""
     kept = [shorten(line, LONGEST) for line in lines[:MOST]]
+    if len(lines) == 1:
+        return Element("document", (), (Element("text", (), (f"[hud {tag}] {kept[0]}",)),))
     items = [Element("item", (), (line,)) for line in kept]
     if len(lines) > MOST:
         items.append(h.more(hidden=len(lines) - MOST, noun="more", see="snapshot").element())

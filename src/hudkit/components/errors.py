@@ -18,7 +18,7 @@ def Errors(errors: ErrorsState, view: View) -> Element | None:
 
 
 def rows(errors: ErrorsState) -> tuple[Row, ...]:
-    return tuple(Row(e.id, shorten(e.message, 160) + label(e.mark.origin)) for e in errors.open)
+    return tuple(Row(e.id, shorten(e.message, 120) + label(e.mark.origin)) for e in errors.open)
 
 
-SECTION = Section("errors", "Open Errors", "error", ("errors",), Errors, rows, closing="resolved")
+SECTION = Section("errors", "Open Errors", "error", ("errors",), Errors, rows, pace="turn", closing="resolved")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hudkit.api import Hud, Session
+from hudkit.caching import Piece, compare
 from hudkit.daemon.journal import journal, where
 from hudkit.errors import HudkitError, StoreError
-from hudkit.events import Origin
+from hudkit.events import Draft, Origin
 from hudkit.events.payloads import CompactBefore, ContextSnapshot
 from hudkit.hosts.opencode.continuity import prompt
-from hudkit.hosts.opencode.live import Live, Upload
+from hudkit.hosts.opencode.live import Live, Staged, Upload
 from hudkit.projections.state import HudState, dump
 from hudkit.tokens import window_of
 from hudkit.tools import reply
@@ -28,6 +29,7 @@ from hudkit.wire import (
     Identity,
     Layer,
     Model,
+    Refused,
     Said,
     Taken,
     ToolAsk,
@@ -59,7 +61,6 @@ class Answering:
     def __init__(self, hud: Hud) -> None:
         self._hud = hud
         self._live: OrderedDict[tuple[str, str], Live] = OrderedDict()
-        self._models: dict[str, Model] = {}
 
     def answer(self, path: str, body: bytes) -> tuple[int, bytes]:
         """Status and body for a request's path and body; the path is one of `PATHS`."""
@@ -76,14 +77,30 @@ class Answering:
 
     def frame(self, ask: FrameAsk) -> FrameAnswer:
         live = self._conversation(ask)
-        ack = self._hear(live, _upload(ask, ask.model.limit), ask.seen)
-        self._tell_output(live.session, ask.model)
+        if ask.order is not None and ask.order <= live.order:
+            raise Refused("a later question was answered already", hint="Use the answer to that one", status=409)
+        live.order = ask.order if ask.order is not None else live.order
+        upload = _upload(ask, ask.model.limit)
+        staged = Staged(0)
+        pieces = tuple(Piece(one.anchor, one.role, one.size) for one in ask.transcript)
+
+        def news() -> Sequence[Draft]:
+            nonlocal staged
+            staged = live.stage(upload)
+            return (*staged.drafts, *_limits(live.session, ask.model))
+
         frame = live.session.frame(
             used_tokens=ask.used,
             limit_tokens=ask.model.limit or None,
-            transcript=[(one.anchor, one.role) for one in ask.transcript] if ask.transcript else None,
+            transcript=[(one.anchor, one.role) for one in pieces if one.role != "cleared"] if pieces else None,
             model=ask.model.id,
+            have=ask.have or "",
+            first=news,
+            sent=compare(live.pieces, pieces) if pieces else None,
         )
+        live.pieces = pieces
+        if not frame.notice:  # what is not recorded is not acknowledged
+            live.settle(staged)
         return FrameAnswer(
             base=frame.base,
             deltas=tuple(Layer(one.id, one.anchor, one.form, one.text) for one in frame.deltas),
@@ -93,7 +110,8 @@ class Answering:
             tokens=frame.tokens,
             budget=frame.budget,
             notice=frame.notice,
-            ack=ack,
+            ack="" if frame.notice else _ack(live, ask.seen),
+            mark=frame.mark,
         )
 
     def events(self, ask: EventsAsk) -> Taken:
@@ -102,7 +120,10 @@ class Answering:
         return Taken(_ack(live, ask.seen))
 
     def tool(self, ask: ToolAsk) -> Said:
-        said = reply(self._conversation(ask).session, ask.router, ask.arguments, origin=Origin.AGENT)
+        session = self._conversation(ask).session
+        before = session.state
+        said = reply(session, ask.router, ask.arguments, origin=Origin.AGENT)
+        session.said(before)
         return Said(said.text, said.ok)
 
     def compacting(self, ask: CompactingAsk) -> Compacting:
@@ -128,32 +149,9 @@ class Answering:
             session = self._hud.session(ask.session, project=ask.directory or None, host=ask.host)
             live = self._live[key] = Live(session, ask.session, ask.directory)
             if len(self._live) > MAX_LIVE:
-                _, old = self._live.popitem(last=False)
-                self._models.pop(old.session.id, None)
+                self._live.popitem(last=False)
         self._live.move_to_end(key)
         return live
-
-    def _hear(self, live: Live, upload: Upload, seen: str | None) -> str:
-        """Take in what a frame's request brings; what cannot be recorded is not acknowledged, and stops no call."""
-        try:
-            live.hear(upload)
-            return _ack(live, seen)
-        except StoreError as error:
-            journal.warning("an upload is not recorded: %s", error.code)
-            return ""
-
-    def _tell_output(self, session: Session, model: Model) -> None:
-        """Record a model's output limit where it is new: bands look at what an answer needs, too."""
-        if not model.output or self._models.get(session.id) == model:
-            return
-        if model.output == session.state.window.output_tokens:
-            self._models[session.id] = model
-            return
-        told = ContextSnapshot(limit_tokens=model.limit or None, output_tokens=model.output, model=model.id)
-        try:
-            session.append(told, origin=Origin.HOST)
-        except StoreError as error:
-            journal.warning("a model's limits are not recorded: %s", error.code)
 
 
 Act = Callable[[Answering, Any], object]
@@ -209,6 +207,14 @@ def _upload(ask: FrameAsk | EventsAsk, limit: int | None, todos: tuple[dict[str,
     )
 
 
+def _limits(session: Session, model: Model) -> tuple[Draft, ...]:
+    """A model's output limit where it is new: bands look at what an answer needs, too."""
+    if not model.output or model.output == session.state.window.output_tokens:
+        return ()
+    told = ContextSnapshot(limit_tokens=model.limit or None, output_tokens=model.output, model=model.id)
+    return session.drafts((told,), Origin.HOST, session.state.window.calls)
+
+
 def _ack(live: Live, seen: str | None) -> str:
     """How far the log has come. Empty where a host was told that it had come further: it lost its end."""
     before = seen.rpartition(".")[2] if seen else ""
@@ -222,13 +228,12 @@ def _before(session: Session, trigger: str, used: int | None) -> None:
 
 
 def _shown(session: Session) -> str:
-    """The state as text: the base in force and what has changed since, without the volatile tail."""
+    """The whole state as text, without the volatile tail."""
     state = session.state
     if not state.seq:
         return ""
     try:
-        frame = session.frame_at(state.seq)
+        return session.whole().base
     except HudkitError as error:
         journal.warning("a compaction goes without the HUD: %s", error.code)
         return ""
-    return "\n".join((frame.base, *(delta.text for delta in frame.deltas)))

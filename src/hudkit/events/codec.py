@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Union
 
 import msgspec
 
+from hudkit.events.event import Draft, Event
 from hudkit.events.payloads import PAYLOADS, Payload, Unknown, type_of
 from hudkit.events.redact import redact
 from hudkit.events.upcasts import UPCASTS, Upcast, upcast
@@ -48,6 +49,16 @@ def seal(payload: Payload) -> Sealed:
     known = PAYLOADS.get(type_of(payload)) is kind
     clean: Payload = _decode(body) if known else msgspec.json.decode(body, type=kind)
     return Sealed(clean, body, digest(body))
+
+
+def foreseen(session_id: str, seq: int, drafts: Sequence[Draft]) -> tuple[Event, ...]:
+    """The events that a log will make of these drafts behind event `seq`. Raises what `seal` raises."""
+    return tuple(
+        Event(
+            it.id, n, session_id, it.turn, it.timestamp, type_of(it.payload), it.payload.V, it.origin, sealed.payload
+        )
+        for n, (it, sealed) in enumerate(((it, seal(it.payload)) for it in drafts), seq + 1)
+    )
 
 
 def digest(body: bytes) -> bytes:

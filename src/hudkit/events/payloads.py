@@ -256,8 +256,53 @@ class Call(msgspec.Struct, frozen=True, omit_defaults=True):
     tokens: int = 0
 
 
+class Departure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The first message in which a transcript departs from that of the call before.
+
+    `how`: `gone`, `changed` (from `was` to `now` characters) or `new` (in front of others that stay). `place` counts
+    messages from 0; `again` counts the characters of the messages behind it that were sent before, too.
+    """
+
+    anchor: str
+    role: str
+    how: Literal["gone", "changed", "new"]
+    place: int = 0
+    was: int = 0
+    now: int = 0
+    again: int = 0
+
+
+class Sent(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The transcript of a call in characters, as the host sends it: its messages, their size, and of the last one.
+
+    `kept` are those from the start that the call before had too, `None` where that one is not known.
+    """
+
+    messages: int = 0
+    size: int = 0
+    last: int = 0
+    kept: int | None = None
+    first: Departure | None = None
+
+
+class Spent(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a provider reported of one response, in tokens: `read` from its cache, `written` to it, `fresh` beside
+    both; and the answer's."""
+
+    fresh: int = 0
+    read: int = 0
+    written: int = 0
+    output: int = 0
+
+    @property
+    def request(self) -> int:
+        """Tokens of the request."""
+        return self.fresh + self.read + self.written
+
+
 class ContextSnapshot(Payload, frozen=True, tag="context.snapshot"):
-    """The window in use, in tokens, as reported (`None`: unknown), and the call that it was taken for."""
+    """The window in use, in tokens, as reported (`None`: unknown), and the call that it was taken for, with what of
+    it the host had sent before; or what a response had cost."""
 
     used_tokens: int | None = None
     limit_tokens: int | None = None
@@ -265,6 +310,8 @@ class ContextSnapshot(Payload, frozen=True, tag="context.snapshot"):
     model: str = ""
     source: Literal["reported", "estimated", "assumed", ""] = ""
     call: Call | None = None
+    sent: Sent | None = None
+    spent: Spent | None = None
 
 
 class CompactBefore(Payload, frozen=True, tag="compact.before"):
@@ -302,7 +349,11 @@ class FrameBase(Payload, frozen=True, tag="frame.base"):
 
 
 class FrameDelta(Payload, frozen=True, tag="frame.delta"):
-    """One anchored block of changes: exact bytes, the anchor, and how a host puts it there (`form`)."""
+    """One anchored block of changes: exact bytes, the anchor, and how a host puts it there (`form`).
+
+    An empty `text` says that the transcript itself tells, up to this anchor, what had changed; where something else
+    has yet to be told, `heard` are the events of which it tells.
+    """
 
     id: str
     epoch: int
@@ -312,6 +363,14 @@ class FrameDelta(Payload, frozen=True, tag="frame.delta"):
     tokens: int
     covers: int
     since: int = -1  # it tells what changed after this event; -1: after what the delta before it covers
+    heard: tuple[int, ...] = ()
+
+
+class FrameUnsent(Payload, frozen=True, tag="frame.unsent"):
+    """A frame came too late for its call: of the epoch's deltas, those behind the first `kept` were never sent."""
+
+    epoch: int
+    kept: int
 
 
 # -- about events ----------------------------------------------------------------------------------------------

@@ -24,7 +24,8 @@ class Frame(msgspec.Struct, frozen=True):
     """What one call carries.
 
     `base` goes into the system prompt, each of `deltas` to its anchor, `tail` behind the last message; `text` is
-    all of it in order. `tokens` counts `text`. `notice` is filled where the frame could not be recorded.
+    all of it in order. `tokens` counts `text`. `notice` is filled where the frame could not be recorded. `mark` is
+    opaque: a host that could not use a frame in time names the last one that it used by it.
     """
 
     text: str
@@ -39,6 +40,7 @@ class Frame(msgspec.Struct, frozen=True):
     epoch: int
     tag: str
     notice: str = ""
+    mark: str = ""
 
 
 def join(*layers: str) -> str:

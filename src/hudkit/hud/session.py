@@ -9,20 +9,26 @@ import msgspec
 from hudkit.components import Board
 from hudkit.config import Settings
 from hudkit.document import Density
-from hudkit.errors import ConfigError, HudkitError, SequenceConflict, StoreError
+from hudkit.errors import BudgetError, ConfigError, HudkitError, SequenceConflict, StoreError
+from hudkit.events.codec import foreseen
 from hudkit.events.event import Draft, Event, Origin
 from hudkit.events.log import ID_LIMIT, EventLog, Snapshot, is_id
-from hudkit.events.payloads import FrameBase, FrameDelta, Payload, Redact
+from hudkit.events.payloads import FrameBase, FrameDelta, Payload, Redact, Sent
 from hudkit.frames import Frame, Message, place
-from hudkit.hud.compose import Ask, Composed, Desk, compose, rebuilt
+from hudkit.hud.asking import Ask, Composed, Desk
+from hudkit.hud.assembly import rebuilt
+from hudkit.hud.compose import compose
 from hudkit.hud.typeset import Counter, Typeset
-from hudkit.projections.state import VERSION, HudState, dump, fold, load
+from hudkit.projections.state import VERSION, HudState, apply, dump, fold, load, with_id
 
 SNAPSHOT_EVERY = 500
 """A snapshot is saved when this many events were folded since the last one."""
 
 PLACEMENTS = ("anchored", "system")
 """Where a frame goes: in layers that keep the prefix cache, or whole into the system prompt."""
+
+MOST_SAID = 100
+"""Events that are remembered because an answer of a tool tells of them."""
 
 ATTEMPTS = 8
 """How often an append that depends on the state is tried again when another writer was first."""
@@ -48,9 +54,11 @@ class Session:
         self.id = session_id
         self.log = log
         self.settings = settings or Settings()
-        self._desk = Desk(Typeset(counter), Board(), self.settings, self._told, {})
+        self._desk = Desk(Typeset(counter), Board(), self.settings, self._told, {}, self._event_at)
         self._known: HudState | None = None
         self._outside = outside
+        self._said: tuple[Event, ...] = ()  # since the last call, in answers of tools
+        self._events: dict[int, Event] = {}  # those of which answers tell
         self._state = HudState(session_id=session_id)
         self._saved = 0
 
@@ -117,6 +125,18 @@ class Session:
         assert conflict is not None
         raise conflict
 
+    def said(self, before: HudState) -> None:
+        """The agent has an answer that tells of what happened in the session since `before`: as long as the answer is
+        in the transcript, no frame tells it again."""
+        try:
+            events = tuple(self.events(before.seq, self.state.seq))
+        except StoreError:
+            return  # then it is told twice
+        for event in events:
+            after = apply(before, event)
+            self._said = (*self._said, with_id(event, before, after))[-MOST_SAID:]
+            before = after
+
     def drafts(self, payloads: Sequence[Payload], origin: Origin, turn: int) -> tuple[Draft, ...]:
         """Drafts of payloads, with ids and the time from outside."""
         now = self._outside.clock()
@@ -133,43 +153,68 @@ class Session:
         placement: str = "anchored",
         transcript: Sequence[Message | tuple[str, str] | str] | None = None,
         model: str = "",
+        have: str = "",
+        first: Callable[[], Sequence[Draft]] | None = None,
+        sent: Sent | None = None,
     ) -> Frame:
         """The frame of the next call, recorded durably before it is returned.
 
         `used_tokens` and `limit_tokens` are what the host reports (not given: the last report); `budget` is in
         tokens (not given: a share of the window); `density` follows the band where it is not given; `placement` is
-        `anchored` or `system`; `transcript` tells which anchors are there and what the last message is.
+        `anchored` or `system`; `transcript` tells which anchors are there and what the last message is. `have` is the
+        `mark` of the last frame that was sent, where a later one came too late. What `first` gives is appended in
+        the same commit, and the frame shows it; it is asked again where another writer came between. `sent` tells
+        what of the transcript was sent before; it is only recorded.
 
         Raises `ConfigError` for arguments out of range and `BudgetError` where not even the smallest frame fits. A
         store that refuses does not stop the call: the frame comes with a `notice`, and shows it.
         """
         ask = self._ask(used_tokens, limit_tokens, budget, density, placement, transcript, model)
+        ask = msgspec.structs.replace(ask, have=have, said=() if ask.where.anchors is None else self._said, sent=sent)
         try:
-            return self._record(ask)
+            return self._record(ask, first)
         except StoreError as error:
             notice = f"state: read-only ({error.code}); changes are not recorded"
             spoilt = msgspec.structs.replace(ask, notice=notice)
             frame = compose(self._state, spoilt, self._desk).frame
             return msgspec.structs.replace(frame, notice=notice)
 
-    def _record(self, ask: Ask) -> Frame:
+    def _record(self, ask: Ask, first: Callable[[], Sequence[Draft]] | None) -> Frame:
         conflict: SequenceConflict | None = None
         for _ in range(ATTEMPTS):
             state = self.state
-            composed = compose(state, ask, self._desk)
-            if not composed.record:
-                return composed.frame
+            drafts = tuple(first()) if first else ()
+            ahead = fold(foreseen(self.id, state.seq, drafts), state)
             try:
-                turn = state.window.calls + 1
-                self.append(*composed.record, origin=Origin.SYSTEM, turn=turn, expected=state.seq)
+                composed = compose(ahead, ask, self._desk)
+            except BudgetError:
+                self._append(drafts, state.seq)
+                raise
+            own = self.drafts(composed.record, Origin.SYSTEM, ahead.window.calls + 1)
+            try:
+                self._append((*drafts, *own), state.seq)
             except SequenceConflict as error:
                 conflict = error
                 continue
             if any(isinstance(one, FrameBase | FrameDelta) for one in composed.record):
-                self._known = state  # the next calls compare with it
+                self._known = ahead  # the next calls compare with it
+                self._events |= {event.seq: event for event in self._said}
+                self._said = ()
             return composed.frame
         assert conflict is not None
         raise conflict
+
+    def _append(self, drafts: tuple[Draft, ...], expected: int) -> None:
+        if drafts:
+            self._take(self.log.append(self.id, drafts, expected=expected))
+
+    def _event_at(self, seq: int) -> Event | None:
+        """An event of which an answer tells, with the id that its item was given."""
+        if seq not in self._events:
+            before = self.state_at(seq - 1)
+            for event in self.events(seq - 1, seq):
+                self._events[seq] = with_id(event, before, apply(before, event))
+        return self._events.get(seq)
 
     def frame_at(self, seq: int) -> Frame:
         """The frame at event `seq`: the recorded one, byte for byte, where a call ended there; elsewhere what a call
@@ -178,14 +223,19 @@ class Session:
         frame = rebuilt(state, self._desk.typeset)
         return frame if frame is not None else self._would_be(state).frame
 
-    def _would_be(self, state: HudState) -> Composed:
+    def whole(self, seq: int | None = None) -> Frame:
+        """The state at event `seq` (the last, where it is not given) as one document with all that is known, as a
+        base of full density would have it in the budget of the last call; nothing is recorded."""
+        return self._would_be(self.state if seq is None else self.state_at(seq), "system").frame
+
+    def _would_be(self, state: HudState, placement: str = "") -> Composed:
         call = state.window.call
         ask = Ask(
             used_tokens=None,
             limit_tokens=None,
             budget=call.budget if call else None,
-            density=Density(call.density) if call and call.density else None,
-            placement=call.placement if call else "anchored",
+            density=Density.FULL if placement else Density(call.density) if call and call.density else None,
+            placement=placement or (call.placement if call else "anchored"),
             where=place(None),
             tag="000000",
             now=state.at,

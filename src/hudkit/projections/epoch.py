@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from hudkit.events.event import Event
-from hudkit.events.payloads import CompactAfter, FrameBase, FrameDelta, Redact
+from hudkit.events.payloads import CompactAfter, FrameBase, FrameDelta, FrameUnsent, Redact
 
 
 class Epoch(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -21,7 +21,7 @@ class Epoch(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.base.epoch if self.base else 0
 
 
-HANDLES = (FrameBase, FrameDelta, CompactAfter, Redact)
+HANDLES = (FrameBase, FrameDelta, FrameUnsent, CompactAfter, Redact)
 
 
 def reduce(epoch: Epoch, event: Event) -> Epoch:
@@ -30,6 +30,8 @@ def reduce(epoch: Epoch, event: Event) -> Epoch:
             return Epoch(base, event.seq)
         case FrameDelta() as delta if epoch.base and delta.epoch == epoch.base.epoch:
             return msgspec.structs.replace(epoch, deltas=(*epoch.deltas, delta))
+        case FrameUnsent(epoch=number, kept=kept) if number == epoch.number:
+            return msgspec.structs.replace(epoch, deltas=epoch.deltas[:kept])
         case CompactAfter():
             return msgspec.structs.replace(epoch, over="compaction")
         case Redact():  # what was redacted may stand in the base

@@ -15,7 +15,7 @@ import msgspec
 
 from hudkit.errors import StoreDamaged
 from hudkit.events.event import Event
-from hudkit.events.payloads import type_of
+from hudkit.events.payloads import Unknown, type_of
 from hudkit.projections.blockers import Blockers
 from hudkit.projections.compacted import Compacted
 from hudkit.projections.constraints import Constraints
@@ -23,6 +23,7 @@ from hudkit.projections.decisions import Decisions
 from hudkit.projections.epoch import Epoch
 from hudkit.projections.errors import Errors
 from hudkit.projections.files import Files
+from hudkit.projections.items import Items
 from hudkit.projections.notes import Notes
 from hudkit.projections.project import Project
 from hudkit.projections.session import SessionFacts
@@ -89,6 +90,28 @@ def apply(state: HudState, event: Event) -> HudState:
         for name, reduce in _TABLE.get(type_of(event.payload), ()):
             changed[name] = reduce(getattr(state, name), event)
     return _replace(state, **changed)
+
+
+def glimpse(events: Iterable[Event], state: HudState) -> HudState:
+    """What `state` would be after some of the events that follow it, without the others between them."""
+    seq = state.seq
+    for event in events:
+        state = apply(_replace(state, seq=event.seq - 1), event)
+    return _replace(state, seq=seq)
+
+
+def with_id(event: Event, before: HudState, after: HudState) -> Event:
+    """The event, and in its payload the id that its item was given: so that `glimpse` gives the same one."""
+    payload = event.payload
+    if payload is None or isinstance(payload, Unknown) or getattr(payload, "id", None) != "":
+        return event
+    for name, _ in _TABLE.get(type_of(payload), ()):
+        items = getattr(after, name)
+        if isinstance(items, Items) and items is not getattr(before, name):
+            new = next((item for item in items if item.mark.seq == event.seq), None)
+            if new is not None and getattr(before, name).get(new.id) is None:
+                return _replace(event, payload=_replace(payload, id=new.id))
+    return event
 
 
 def fold(events: Iterable[Event], state: HudState | None = None) -> HudState:

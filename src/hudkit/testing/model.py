@@ -38,7 +38,8 @@ _NO_WAY_OUT = Refusal(403, "permission_error", "", "the scripted model is no way
 class ScriptedModel:
     """A scripted model on 127.0.0.1, from construction to `close` (or as a context manager).
 
-    `script` answers the chat calls: in order from a sequence, then `otherwise`; or each through a function.
+    `script` answers the chat calls: in order from a sequence, whose lines may be functions, then `otherwise`; or each
+    through one function.
     Title and compaction requests do not use it up: they get `title` and `compaction` (an answer or a function,
     may be set at any time). `marks` says by which system texts they are known. `requests` holds every request
     that arrived, in order of arrival. `count` counts tokens where a reply has no usage of its own.
@@ -49,7 +50,7 @@ class ScriptedModel:
 
     def __init__(
         self,
-        script: Iterable[Answer] | Answers = (),
+        script: Iterable[Answer | Answers] | Answers = (),
         *,
         otherwise: Answer = DONE,
         title: Answer | Answers = TITLE,
@@ -63,7 +64,7 @@ class ScriptedModel:
         self.marks = dict(marks)
         self.requests: list[Captured] = []
         self._function = script if callable(script) else None
-        self._queue: deque[Answer] = deque(() if callable(script) else script)
+        self._queue: deque[Answer | Answers] = deque(() if callable(script) else script)
         self._changed = Condition()
         self._meter = PrefixMeter(count)
         self._named = 0
@@ -111,7 +112,7 @@ class ScriptedModel:
         with self._changed:
             return len(self._queue)
 
-    def play(self, *answers: Answer) -> None:
+    def play(self, *answers: Answer | Answers) -> None:
         """Puts answers at the end of the script."""
         with self._changed:
             self._queue.extend(answers)
@@ -185,7 +186,8 @@ class ScriptedModel:
         if self._function is not None:
             return self._function(request)
         with self._changed:
-            return self._queue.popleft() if self._queue else self.otherwise
+            line = self._queue.popleft() if self._queue else self.otherwise
+        return line(request) if callable(line) else line
 
 
 def _is_path(path: str, end: str) -> bool:

@@ -13,7 +13,7 @@ from hudkit.events.payloads import DecisionRecord, DecisionRemove, DecisionSuper
 from hudkit.hud import Session
 from hudkit.projections.decisions import Decision
 from hudkit.projections.state import HudState
-from hudkit.tools.lines import Page, listing, row, stored
+from hudkit.tools.lines import Page, echo, listing, row, stored
 from hudkit.tools.naming import Name, named
 from hudkit.tools.operation import (
     MOST_VALUES,
@@ -109,7 +109,7 @@ def record_(session: Session, args: NewDecision, origin: Origin) -> Answer:
     change = record(session, origin, decide)
     id = found(change.after, "decisions", stored(args.summary)).id
     known = change.before.decisions.get(id) is not None
-    text = f"Already there: decision {id}." if known else f"Recorded decision {id}."
+    text = f"Already there: decision {id}." if known else f"Recorded decision {id}: {echo(stored(args.summary))}."
     if gone:
         text += f" It supersedes {', '.join(gone)}."
     return Answer(text + change.note, {"id": id, "recorded": bool(change), "superseded": list(gone)})

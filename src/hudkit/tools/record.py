@@ -70,7 +70,7 @@ def added(session: Session, origin: Origin, section: str, noun: str, payload: Pa
     change = record(session, origin, lambda _: (payload,))
     words = next(value for value in msgspec.structs.astuple(change.payloads[0]) if value)
     item = found(change.after, section, str(words))
-    text = f"Added {noun} {item.id}." if change else f"Already there: {noun} {item.id}."
+    text = f"Added {noun} {item.id}: {echo(item.words)}." if change else f"Already there: {noun} {item.id}."
     return Answer(text + change.note, {"id": item.id, "recorded": bool(change)})
 
 

@@ -22,8 +22,8 @@ from hudkit.tools.operation import OPERATIONS, Alias, Answer, Operation, spelled
 _PARAMETERS: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "tool": {"type": "string", "description": "Name of the operation."},
-        "args": {"type": "object", "description": "Arguments of the operation.", "additionalProperties": True},
+        "tool": {"type": "string"},
+        "args": {"type": "object", "additionalProperties": True},
     },
     "required": ["tool"],
     "additionalProperties": False,
@@ -33,17 +33,17 @@ DEFINITIONS: tuple[dict[str, Any], ...] = (
     {
         "name": "hud",
         "description": (
-            "Reads and updates the session's state: task, constraints, decisions, steps, notes, files, blockers, "
-            "errors. It is kept outside the conversation and survives compaction. Example: "
-            '{"tool": "notes.add", "args": {"content": "..."}}. {"tool": "help"} lists the operations.'
+            "Reads and updates what outlives compaction: task, constraints, decisions, steps, notes, files, "
+            'blockers, errors. Example: {"tool": "notes.add", "args": {"content": "..."}}. '
+            '{"tool": "help"} lists operations.'
         ),
         "parameters": _PARAMETERS,
     },
     {
         "name": "memory",
         "description": (
-            "Reads and updates what the session remembers, the same state as `hud`; it survives compaction. Example: "
-            '{"tool": "hud_note", "args": {"note": "..."}}. {"tool": "help"} lists the operations.'
+            "The same as `hud`, by older names; it survives compaction. Example: "
+            '{"tool": "hud_note", "args": {"note": "..."}}. {"tool": "help"} lists operations.'
         ),
         "parameters": _PARAMETERS,
     },

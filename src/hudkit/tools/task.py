@@ -12,7 +12,7 @@ from hudkit.events.payloads import Payload, TaskClear, TaskSet, TaskUpdate
 from hudkit.hud import Session
 from hudkit.projections.items import Mark
 from hudkit.projections.state import HudState
-from hudkit.tools.lines import lines, stored, told_by
+from hudkit.tools.lines import echo, lines, stored, told_by
 from hudkit.tools.operation import Answer, Arguments, Row, Text, operation, plain, reading, section
 from hudkit.tools.record import record
 
@@ -73,5 +73,5 @@ def _told(session: Session, args: Described, origin: Origin, payload: Callable[[
     change = record(session, origin, decide)
     if not change:
         return Answer("The task is so already.", {"id": "task", "recorded": False})
-    text = "Updated the task." if change.before.task else "Set the task."
+    text = f"{'Updated' if change.before.task else 'Set'} the task: {echo(change.after.task.description)}."
     return Answer(text + change.note, {"id": "task", "recorded": True})

@@ -26,7 +26,8 @@ class Layer(msgspec.Struct, frozen=True):
 class FrameAnswer(msgspec.Struct, frozen=True):
     """A frame: `tokens` of `budget` in base, deltas and tail together; `notice` where it could not be recorded.
 
-    `ack` is opaque. An empty one acknowledges nothing: send every message again with the next request.
+    `ack` is opaque. An empty one acknowledges nothing: send every message again with the next request. `mark` is
+    opaque, too: the mark of the last frame that was used is the `have` of the next request.
     """
 
     base: str
@@ -38,6 +39,7 @@ class FrameAnswer(msgspec.Struct, frozen=True):
     budget: int
     notice: str
     ack: str
+    mark: str = ""
 
 
 class Taken(msgspec.Struct, frozen=True):

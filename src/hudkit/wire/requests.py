@@ -58,15 +58,21 @@ class Model(Strict, frozen=True):
 
 
 class Placed(Strict, frozen=True):
-    """A message of the transcript as it will be sent; `tool`: an assistant message whose last part is a result."""
+    """A message of the transcript as it will be sent, and its `size` in characters (0: not told).
+
+    `tool`: an assistant message whose last part is a result; `cleared`: one whose last result the host has cleared.
+    """
 
     anchor: Annotated[str, Meta(max_length=400)]
-    role: Literal["user", "assistant", "tool"]
+    role: Literal["user", "assistant", "tool", "cleared"]
+    size: Tokens = 0
 
 
 class FrameAsk(Identity, frozen=True):
     """`/v1/frame`: compose the next call. `messages` are those that are new or changed since the upload that `seen`
-    acknowledged; `used` is the window in use as last reported, in tokens."""
+    acknowledged; `used` is the window in use as last reported, in tokens. `have` is the mark of the last frame that
+    was used; `None`: of the last one that was asked for. `order` grows from question to question: one that is
+    overtaken by a later one is refused."""
 
     model: Model = Model()
     transcript: Annotated[tuple[Placed, ...], Meta(max_length=20_000)] = ()
@@ -74,6 +80,8 @@ class FrameAsk(Identity, frozen=True):
     facts: Facts = Facts()
     seen: Line | None = None
     used: Tokens | None = None
+    order: Tokens | None = None
+    have: Annotated[str, Meta(pattern=r"^[0-9]{1,15}\.[0-9]{1,15}$")] | None = None
 
 
 class EventsAsk(Identity, frozen=True):

@@ -23,6 +23,7 @@ from hudkit.events.payloads import (
     FileOpen,
     SessionLink,
     SessionStart,
+    Spent,
     TodoItem,
     TodoSync,
 )
@@ -219,7 +220,9 @@ class _Fold:
         if finished and message.usage and message.usage.used and self._first("usage"):
             used = message.usage.used
             self._know(used=used)
-            snapshot = ContextSnapshot(used, limit, model=message.model, source="reported")
+            told = message.usage
+            spent = Spent(told.input, told.cache_read, told.cache_write, told.output) if told.prompt else None
+            snapshot = ContextSnapshot(used, limit, model=message.model, source="reported", spent=spent)
             self._tell(Origin.HOST, snapshot, at)
 
     def _judge(self, error: OpenError | None, settles: object, at: int, origin: Origin = Origin.TOOL) -> None:

@@ -37,7 +37,7 @@ USAGE = type_of(ContextSnapshot())
 
 _NUMBERED: dict[type[Payload], tuple[str, ...]] = {
     FrameBase: ("covers",),
-    FrameDelta: ("covers", "since"),
+    FrameDelta: ("covers", "since", "heard"),
     Redact: ("seq",),
     EventUndo: ("seq",),
 }
@@ -121,7 +121,13 @@ def _ends(message: Message) -> list[int]:
 def _copy(session: Session, event: Event, before: int) -> Draft:
     payload = event.payload if isinstance(event.payload, Payload) else SessionStart()
     named = {name: getattr(payload, name) for name in _NUMBERED.get(type(payload), ())}
-    payload = msgspec.structs.replace(payload, **{name: seq + before for name, seq in named.items() if seq >= 0})
+    payload = msgspec.structs.replace(payload, **{name: _moved(seq, before) for name, seq in named.items()})
     draft = session.drafts((payload,), event.origin, event.turn)[0]
     id = event.id if told_at(event.id) is not None else draft.id
     return msgspec.structs.replace(draft, id=id, timestamp=event.timestamp)
+
+
+def _moved(seq: int | tuple[int, ...], by: int) -> int | tuple[int, ...]:
+    if isinstance(seq, tuple):
+        return tuple(one + by for one in seq)
+    return seq + by if seq >= 0 else seq

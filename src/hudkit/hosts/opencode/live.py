@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from hudkit.api import Session
+from hudkit.caching import Piece
 from hudkit.errors import SequenceConflict
 from hudkit.events import Draft
 from hudkit.events.payloads import (
@@ -58,6 +59,10 @@ class Live:
         self.session = session
         self.unread = 0
         """Messages that could not be understood; they were passed over."""
+        self.order = -1
+        """Of the last question for a frame, as the plugin numbers them."""
+        self.pieces: tuple[Piece, ...] | None = None
+        """The transcript of the last call, as far as this process knows."""
         self._row = SessionRow(id=host_session, host=HOST, directory=directory)
         self._ids: set[str] = set()
         self._seq = 0
@@ -77,34 +82,53 @@ class Live:
 
     def hear(self, upload: Upload) -> int:
         """Append what is new in an upload, all or none; gives the number of events. Raises a `StoreError`."""
+        conflict: SequenceConflict | None = None
+        for _ in range(ATTEMPTS):
+            staged = self.stage(upload)
+            try:
+                if staged.drafts:
+                    self.session.log.append(self.session.id, staged.drafts, expected=staged.seq)
+            except SequenceConflict as error:
+                conflict = error
+                continue
+            self.settle(staged)
+            return len(staged.drafts)
+        assert conflict is not None
+        raise conflict
+
+    def stage(self, upload: Upload) -> Staged:
+        """What is new in an upload, to be appended behind event `seq` and then settled; staged again, where another
+        writer came between. Where the upload is a fork's first, its source's events are appended before."""
         anchors, upload = upload.anchors, _replace(upload, anchors=())
         if upload == self._last and not upload.messages:
-            return 0
+            return Staged(self._seq)
         messages = self._read(upload.messages)
         conflict: SequenceConflict | None = None
         for _ in range(ATTEMPTS):
             self._catch_up()
             step = _Step(self, upload, messages)
+            if self._ids or self.session.state.epoch.base is not None:
+                return Staged(self._seq, tuple(step.drafts), step, upload)
+            drafts = inherited(self.session, self._seq, step.drafts, messages, anchors)
+            if not drafts:
+                return Staged(self._seq, tuple(step.drafts), step, upload)
             try:
-                if not self._ids and self.session.state.epoch.base is None:
-                    drafts = inherited(self.session, self._seq, step.drafts, messages, anchors)
-                    if drafts:
-                        self.session.log.append(self.session.id, drafts, expected=self._seq)
-                        self._known, self._seq = None, 0  # take up what it told
-                        continue
-                if step.drafts:
-                    self.session.log.append(self.session.id, step.drafts, expected=self._seq)
-                    self._appended = self._seq + len(step.drafts)
+                self.session.log.append(self.session.id, drafts, expected=self._seq)
+                self._known, self._seq = None, 0  # take up what it told
             except SequenceConflict as error:
                 conflict = error
-                continue
-            self._known = step.known
-            self._told.update(step.told)
-            self._newest = max(self._newest, *(message.created for message in messages), 0)
-            self._last = _replace(upload, messages=())
-            return len(step.drafts)
         assert conflict is not None
         raise conflict
+
+    def settle(self, staged: Staged) -> None:
+        """What was staged last is in the log now."""
+        if staged.step is None or staged.upload is None:
+            return
+        self._appended = staged.seq + len(staged.drafts)
+        self._known = staged.step.known
+        self._told.update(staged.step.told)
+        self._newest = max(self._newest, staged.step.newest)
+        self._last = _replace(staged.upload, messages=())
 
     def _catch_up(self) -> None:
         """Read what was appended since, by whomever; the first time, take up what was told from the log."""
@@ -135,6 +159,15 @@ class Live:
         return sorted(found, key=lambda message: (message.created, message.id))
 
 
+class Staged(msgspec.Struct, frozen=True):
+    """Drafts to be appended behind event `seq` of the session, and what is known once they are."""
+
+    seq: int
+    drafts: tuple[Draft, ...] = ()
+    step: _Step | None = None
+    upload: Upload | None = None
+
+
 class _Step:
     """What one upload comes to: the events to append, and what is known once they are."""
 
@@ -143,6 +176,7 @@ class _Step:
         self.known: Known = live._known
         self.told: dict[str, frozenset[str]] = {}
         self.drafts: list[Draft] = []
+        self.newest = max((message.created for message in messages), default=0)
         self._live = live
         self._limit = upload.limit
         self._state = live.session.state

@@ -120,18 +120,21 @@ export async function Hudkit({ client, directory }) {
       one.compacting = null;
       one.chat = true;
       one.used = usedTokens(messages);
-      one.model = modelOf(messages);
+      const model = modelOf(messages);
       const transcript = read(messages);
       let tail = "";
       try {
-        if (learning && !limits.has(`${one.model.provider}/${one.model.id}`)) {
+        if (learning && !limits.has(`${model.provider}/${model.id}`)) {
           await Promise.race([learning, sleep(DEADLINE_MS / 2)]);
         }
-        const frame = await one.next(messages, transcript, withLimits(one.model), until - performance.now());
+        const frame = await one.next(messages, transcript, withLimits(model), until - performance.now());
         tail = frame.tail;
       } catch (error) {
         // The bytes of the last good frame stay; only the tail, which is never kept, says that it is old.
-        if (one.frame) tail = `HUD: as of its last answer; hudkit gave none now (${error.message}).\n`;
+        if (one.frame) {
+          one.frame = heldOn(one.frame, transcript);
+          tail = `HUD: as of its last answer; hudkit gave none now (${error.message}).\n`;
+        }
       }
       if (one.frame) place(messages, transcript, one.frame.deltas, tail);
     }),
@@ -173,6 +176,7 @@ export async function Hudkit({ client, directory }) {
       } else if (type === "message.updated" && info.role === "assistant") {
         const one = session(info.sessionID);
         one.hear(info);
+        if (info.time?.completed && !info.error) one.foresee(info, withLimits);
         if (info.time?.completed || info.error) one.owe({});
       } else if (type === "message.part.updated" && properties.part) {
         const { part } = properties;
@@ -182,4 +186,13 @@ export async function Hudkit({ client, directory }) {
       }
     }),
   };
+}
+
+/** A frame whose messages are gone in part (compacted, reverted, cleared): what they carried is on the last one. */
+function heldOn(frame, transcript) {
+  const roles = new Map(transcript.map(({ anchor, role }) => [anchor, role]));
+  const last = transcript.at(-1);
+  const held = (delta) => !last || roles.get(delta.anchor) === delta.form;
+  const deltas = frame.deltas.map((one) => (held(one) ? one : { ...one, anchor: last.anchor, form: last.role }));
+  return { ...frame, deltas };
 }

@@ -27,17 +27,13 @@ COMPACT_TOOLS: tuple[dict[str, Any], ...] = (
     {
         "name": "hud_compact",
         "description": (
-            "Records the session's state, then has the conversation compacted once this turn ends. Refused while "
-            "less than half of the window is in use. What `hud` keeps survives."
+            "Compacts the conversation when this turn ends; what `hud` keeps survives. Refused below half a window."
         ),
         "parameters": _NOTHING,
     },
     {
         "name": "memory_compact",
-        "description": (
-            "Has the conversation compacted once this turn ends; a good moment is between two pieces of work. "
-            "Refused while less than half of the window is in use."
-        ),
+        "description": ("The same as `hud_compact`."),
         "parameters": _NOTHING,
     },
 )

@@ -1,7 +1,7 @@
 // -- session: what is remembered of a conversation: the last good frame, and what the daemon has seen -------------
 
 const MAX_SESSIONS = 200;
-const MAX_BASE = 64 * 1024;
+const MAX_FRAME = 64 * 1024;
 const MAX_LIVE = 16; // messages that events may still change
 const FLUSH_MS = 250;
 const COMPACTING_MS = 10_000; // between the hook that announces a compaction and its call
@@ -9,7 +9,8 @@ const COMPACTING_MS = 10_000; // between the hook that announces a compaction an
 class Session {
   constructor(id, directory) {
     this.identity = { host: "opencode", session: id, directory };
-    this.frame = null; // the last good one: {base, deltas, tail}
+    this.frame = null; // the last good one: {base, deltas, tail, mark}
+    this.unused = false; // whether a later one was asked for
     this.chat = false; // whether the call that is being made is the agent's own
     this.compacting = null; // {at, seen} from the announcement to the call's system prompt
     this.sent = new Map(); // message id -> mark, as acknowledged
@@ -21,11 +22,43 @@ class Session {
     this.owed = {}; // facts and todos that were not acknowledged yet
     this.timer = null;
     this.used = null;
-    this.model = null;
+    this.model = null; // with its limits
+    this.asked = null; // the transcript of the last call
+    this.ahead = null; // {key, frame}: a frame that was asked for when a tool step ended
   }
 
-  /** Ask for this call's frame. Throws `NoAnswer`; the last good frame stays what it was. */
+  /** This call's frame. Throws `NoAnswer`; the last good frame stays what it was. */
   async next(messages, transcript, model, ms) {
+    const until = performance.now() + ms;
+    const { ahead } = this;
+    Object.assign(this, { ahead: null, asked: transcript, model });
+    let frame = ahead && (await within(ahead.frame, ms).catch(() => null));
+    if (ahead?.key !== keyOf(transcript, model, this.used) || fresh(messages, this.sent).length) frame = null;
+    this.frame = frame ?? (await this.compose(messages, transcript, until - performance.now()));
+    this.unused = false;
+    return this.frame;
+  }
+
+  /** A tool step has ended. OpenCode makes the next call some milliseconds later: ask for its frame now. Where the call
+   *  turns out to be another one, that frame is not used, and the daemon learns it by `have`. */
+  foresee(info, withLimits) {
+    const { parts } = this.live.get(info.id) ?? {};
+    if (!this.asked || !this.synced || this.filling || this.ahead || !parts || info.finish !== "tool-calls") return;
+    const message = { info, parts: [...parts.values()] };
+    const entry = entryOf(message);
+    const used = total(info.tokens);
+    if (entry.role !== "tool" || !used || this.asked.some(({ anchor }) => anchor === entry.anchor)) return;
+    const transcript = [...this.asked, entry];
+    Object.assign(this, { used, model: withLimits(this.model) });
+    const frame = this.compose([message], transcript, DEADLINE_MS);
+    this.ahead = { key: keyOf(transcript, this.model, used), frame };
+    frame.catch(() => {});
+  }
+
+  /** Ask for a frame, and tell what is new. */
+  async compose(messages, transcript, ms) {
+    const { unused } = this;
+    this.unused = true;
     const pieces = this.filling ? [] : fresh(messages, this.sent);
     const size = pieces.reduce((sum, piece) => sum + piece.text.length, 0);
     const told = size <= INLINE_BYTES ? pieces : [];
@@ -33,19 +66,21 @@ class Session {
       "/v1/frame",
       {
         ...this.told,
-        model,
-        transcript: transcript.map(({ anchor, role }) => ({ anchor, role })),
+        model: this.model,
+        transcript: transcript.map(({ anchor, role, size }) => ({ anchor, role, size })),
         messages: parsed(told),
         used: this.used,
+        have: (unused && this.frame?.mark) || null,
+        order: Math.round((performance.timeOrigin + performance.now()) * 1_000),
       },
       ms,
     ).finally(() => {
       if (told !== pieces) this.fill(pieces);
     });
-    this.frame = frameOf(answer);
+    const frame = frameOf(answer);
     this.seen(told, answer.ack);
     this.synced = !this.filling && told === pieces;
-    return this.frame;
+    return frame;
   }
 
   /** Tell a long history beside the calls, in order. */
@@ -120,15 +155,20 @@ class Session {
   }
 }
 
+/** What a frame is for: the same transcript and model at the same usage need the same one. */
+function keyOf(transcript, model, used) {
+  return JSON.stringify([used, model, transcript.map(({ anchor, role }) => `${role} ${anchor}`)]);
+}
+
 /** A frame out of an answer; throws `NoAnswer` where it is none. */
-function frameOf({ base, deltas, tail, ack }) {
+function frameOf({ base, deltas, tail, ack, mark }) {
   const text = (value) => typeof value === "string";
   const delta = (one) => one && text(one.id) && text(one.anchor) && text(one.text) && /^(tool|user)$/.test(one.form);
-  const whole = text(base) && text(tail) && text(ack) && Array.isArray(deltas) && deltas.every(delta);
-  if (!whole || base.length > MAX_BASE) {
+  const whole = [base, tail, ack, mark].every(text) && Array.isArray(deltas) && deltas.every(delta);
+  if (!whole || deltas.reduce((sum, one) => sum + one.text.length, base.length + tail.length) > MAX_FRAME) {
     throw new NoAnswer("an answer that is no frame");
   }
-  return { base, deltas, tail };
+  return { base, deltas, tail, mark };
 }
 
 /** The sessions of one plugin, the most recent ones. */

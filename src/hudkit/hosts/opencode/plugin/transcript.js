@@ -5,8 +5,8 @@ function fingerprint({ info, parts }) {
   return `${info.role}:${info.time?.created ?? 0}:${parts.find((part) => part.type === "tool")?.callID ?? ""}`;
 }
 
-/** What OpenCode will send of a message: "user", "assistant", "tool" (ends in a tool result), or "" for nothing that
- *  can carry a block (cleared, unfinished, or left out because the response failed). */
+/** What OpenCode will send of a message: "user", "assistant", "tool" (ends in a tool result), "cleared" (the last
+ *  result's text is gone: it can carry no block), or "" for nothing (unfinished, or a response that failed). */
 function roleOf({ info, parts }) {
   if (info.role === "user") return parts.some(isSent) ? "user" : "";
   const began = parts.some((part) => part.type !== "step-start" && part.type !== "reasoning");
@@ -14,7 +14,8 @@ function roleOf({ info, parts }) {
   if (info.error && info.error.name !== "MessageAbortedError") return "";
   const last = parts.findLast((part) => part.type === "tool");
   if (!last) return "assistant";
-  return outputOf(last) === null ? "" : "tool";
+  if (outputOf(last) !== null) return "tool";
+  return last.state?.time?.compacted ? "cleared" : "";
 }
 
 function isSent(part) {
@@ -30,19 +31,45 @@ function outputOf({ state }) {
   return state.metadata?.interrupted === true && typeof state.metadata.output === "string" ? "metadata" : "error";
 }
 
-/** The messages that can carry a block as `{anchor, role, index}`, in order, up to the last one that may. */
+/** Characters that OpenCode will send of a message, about: enough to see that it changed. */
+function sizeOf({ parts }) {
+  return parts.reduce((sum, part) => {
+    if (part.type === "text" && !part.ignored) return sum + (part.text?.length ?? 0);
+    if (part.type !== "tool") return sum;
+    const field = outputOf(part);
+    const output = field === "metadata" ? part.state.metadata.output : part.state?.[field];
+    return sum + lengthOf(part.state?.input) + (field === null ? CLEARED : lengthOf(output));
+  }, 0);
+}
+
+const CLEARED = 33; // characters of the line that stands in for an output
+
+function lengthOf(value, depth = 6) {
+  if (typeof value === "string") return value.length;
+  if (!value || typeof value !== "object" || !depth) return 4;
+  const entries = Object.entries(value);
+  return entries.reduce((sum, [key, each]) => sum + key.length + 4 + lengthOf(each, depth - 1), 0);
+}
+
+/** What is told of a message. */
+function entryOf(message, role = roleOf(message), index = -1) {
+  return { anchor: fingerprint(message), role, size: sizeOf(message), index };
+}
+
+/** The messages that OpenCode sends, as `{anchor, role, size, index}`, up to the last one that may carry a block. */
 function read(messages) {
   const found = [];
   const known = new Map();
   messages.forEach((message, index) => {
     const role = roleOf(message);
     if (!role) return;
-    const print = fingerprint(message);
-    const times = (known.get(print) ?? 0) + 1;
-    known.set(print, times);
-    found.push({ anchor: times > 1 ? `${print}#${times}` : print, role, index });
+    const entry = entryOf(message, role, index);
+    const times = (known.get(entry.anchor) ?? 0) + 1;
+    known.set(entry.anchor, times);
+    if (times > 1) entry.anchor += `#${times}`;
+    found.push(entry);
   });
-  while (found.length && found.at(-1).role === "assistant") found.pop();
+  while (found.length && !/^(user|tool)$/.test(found.at(-1).role)) found.pop();
   return found;
 }
 

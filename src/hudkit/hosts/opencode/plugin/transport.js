@@ -2,11 +2,15 @@
 
 const DEADLINE_MS = 200; // what an LLM call may be held up
 const PATIENT_MS = 5_000; // for what no LLM call waits for
-const START_EVERY_MS = 10_000;
+const START_EVERY_MS = 10_000; // where the one that was started last has not answered yet
+const AGAIN_MS = 1_000; // where it has, and is gone
+const MAX_ANSWER = 1024 * 1024; // bytes; what is longer is not read
 const READY_MS = 1_500; // once, while OpenCode itself starts
+const TOO_LONG = "an answer that is too long";
 const KEPT_ENV = /^(HOME|USER|LOGNAME|PATH|LANG|LC_.*|TZ|TMPDIR|XDG_.*|HUDKIT_.*|LD_LIBRARY_PATH|DYLD_.*)$/;
 
 let lastStart = -Infinity;
+let served = false; // whether a question was answered since
 
 /** Why there is no answer. `sent` is false where the daemon cannot have seen the question. */
 class NoAnswer extends Error {
@@ -22,10 +26,25 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
  *  that is not there is started for the next question; nobody waits for it. */
 async function ask(path, body, ms = DEADLINE_MS) {
   try {
-    return await exchange(path, body, ms);
+    const answer = await exchange(path, body, ms);
+    served = true;
+    return answer;
   } catch (error) {
     if (!error.sent) startDaemon();
     throw error;
+  }
+}
+
+/** A promise's value, or `NoAnswer` after `ms`. */
+async function within(promise, ms) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new NoAnswer(`no answer within ${Math.round(ms)} ms`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -36,27 +55,26 @@ async function exchange(path, body, ms) {
     "hudkit-version": BAKED.version,
     "hudkit-deadline-ms": String(Math.max(1, Math.round(ms))),
   };
-  let timer;
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new NoAnswer(`no answer within ${Math.round(ms)} ms`)), ms);
-  });
   const gone = new AbortController();
   try {
     const send = typeof Bun === "undefined" ? overNode : overBun;
     const work = send(path, JSON.stringify(body), headers, gone.signal);
-    return understood(await Promise.race([work, late]));
+    return understood(await within(work, ms));
   } catch (error) {
     if (error instanceof NoAnswer) throw error;
     throw new NoAnswer("it cannot be reached", !/ENOENT|REFUSED|FailedToOpenSocket/i.test(`${error.code} ${error}`));
   } finally {
-    clearTimeout(timer);
     gone.abort();
   }
 }
 
 async function overBun(path, body, headers, signal) {
-  const options = { method: "POST", body, headers, signal, unix: BAKED.socket };
+  const plain = { redirect: "manual", decompress: false }; // nobody else is asked, and nothing is unpacked
+  const options = { method: "POST", body, headers, signal, unix: BAKED.socket, ...plain };
   const answer = await fetch(`http://localhost${path}`, options);
+  const length = answer.headers.get("content-length");
+  const bounded = length !== null && Number(length) <= MAX_ANSWER && !answer.headers.has("transfer-encoding");
+  if (!bounded) throw new NoAnswer(TOO_LONG);
   return { status: answer.status, protocol: answer.headers.get("hudkit-protocol"), text: await answer.text() };
 }
 
@@ -65,7 +83,10 @@ function overNode(path, body, headers, signal) {
     const options = { socketPath: BAKED.socket, path, method: "POST", headers, signal };
     const sent = request(options, (answer) => {
       let text = "";
-      answer.setEncoding("utf8").on("error", reject).on("data", (piece) => (text += piece));
+      answer.setEncoding("utf8").on("error", reject).on("data", (piece) => {
+        text += piece;
+        if (text.length > MAX_ANSWER) reject(new NoAnswer(TOO_LONG));
+      });
       answer.on("end", () =>
         resolve({ status: answer.statusCode, protocol: answer.headers["hudkit-protocol"] ?? null, text }),
       );
@@ -94,11 +115,13 @@ function understood({ status, protocol, text }) {
   return answer;
 }
 
-/** Start the daemon, at most once in ten seconds, and never after hudkit was uninstalled. Gives the process. */
+/** Start the daemon, at most once in ten seconds (one that worked, and died, sooner), and never after hudkit was
+ *  uninstalled. Gives the process. */
 function startDaemon() {
   const now = Date.now();
-  if (now - lastStart < START_EVERY_MS || !existsSync(BAKED.plugin)) return null;
+  if (now - lastStart < (served ? AGAIN_MS : START_EVERY_MS) || !existsSync(BAKED.plugin)) return null;
   lastStart = now;
+  served = false;
   try {
     // -P and -E: neither the project's folder nor its environment says which modules Python loads.
     const argv = ["-P", "-E", "-m", "hudkit.daemon", "--socket", BAKED.socket, "--db", BAKED.db];

@@ -1,0 +1,65 @@
+"""What a frame is asked for with, and what comes of it: plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from hudkit.components import Board, Known
+from hudkit.config import Settings
+from hudkit.document import Density
+from hudkit.events.event import Event
+from hudkit.events.payloads import FrameBase, FrameDelta, Payload, Sent
+from hudkit.frames import Frame, Omission, Place
+from hudkit.hud.typeset import Typeset
+from hudkit.projections.state import HudState
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """A call's arguments. `tag` is used if a new epoch begins, `now` is Unix ms; `notice` says what is wrong with the
+    HUD itself; `have` is the mark of the newest frame that was sent (empty: all were); `said` are events
+    since the last call of which answers in the last message tell; `sent` is only recorded."""
+
+    used_tokens: int | None
+    limit_tokens: int | None
+    budget: int | None
+    density: Density | None
+    placement: str
+    where: Place
+    tag: str
+    now: int = 0
+    model: str = ""
+    notice: str = ""
+    have: str = ""
+    said: tuple[Event, ...] = ()
+    sent: Sent | None = None
+
+
+class Composed(msgspec.Struct, frozen=True):
+    """A frame, and the events to be recorded before it is sent (none: the same call was recorded already)."""
+
+    frame: Frame
+    record: tuple[Payload, ...]
+
+
+class Desk(msgspec.Struct, frozen=True):
+    """What composing needs beside the state and the call."""
+
+    typeset: Typeset
+    board: Board
+    settings: Settings
+    state_at: Callable[[int], HudState]
+    known: Known
+    event_at: Callable[[int], Event | None]
+
+
+class Layers(msgspec.Struct, frozen=True):
+    """What a frame is made of, and what of it has to be recorded."""
+
+    base: FrameBase
+    deltas: tuple[FrameDelta, ...]
+    tail: str
+    record: tuple[Payload, ...] = ()
+    dropped: tuple[Omission, ...] = ()
+    count: int = 0  # of the epoch's deltas, shown or not

@@ -1,0 +1,43 @@
+"""How full the window is, by what is told with a call and what was reported before."""
+
+from __future__ import annotations
+
+from hudkit.config import Bands, Settings
+from hudkit.document import Band
+from hudkit.hud.asking import Ask
+from hudkit.projections.state import HudState
+from hudkit.tokens.overflow import OverflowRule
+from hudkit.tokens.usage import Floors, Usage, usage_of
+from hudkit.tokens.windows import window_of
+
+
+def told_band(state: HudState) -> Band:
+    """The band that the agent was last told."""
+    call = state.window.call
+    return Band(call.band) if call and call.band else Band.UNKNOWN
+
+
+def usage_now(state: HudState, ask: Ask, settings: Settings) -> Usage:
+    """The window in use: as told with the call, else as last reported."""
+    window = window_of(
+        ask.model or state.window.model or state.session.model,
+        host=ask.limit_tokens or state.window.limit_tokens,
+        user=settings.window,
+        host_output=state.window.output_tokens or None,
+    )
+    used = ask.used_tokens if ask.used_tokens is not None else state.window.used_tokens
+    # Only a host that told its output limit is known to compact: without it, bands are of the whole window alone.
+    compacts = settings.overflow.auto and bool(state.window.output_tokens)
+    return usage_of(
+        used,
+        window,
+        rule=OverflowRule(automatic=compacts, reserved=settings.overflow.reserved),
+        floors=floors(settings.bands),
+        previous=told_band(state),
+        slack=settings.bands.hysteresis,
+    )
+
+
+def floors(bands: Bands) -> Floors:
+    """The least percentage of each band, fullest first."""
+    return ((Band.CRITICAL, bands.critical), (Band.RED, bands.red), (Band.YELLOW, bands.yellow), (Band.GREEN, 0.0))

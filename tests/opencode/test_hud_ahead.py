@@ -1,0 +1,71 @@
+"""When a tool step ends, the plugin asks for the next call's frame at once, and that call waits for nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hud_plugin import written
+from opencode_host import Hosts
+
+from hudkit.daemon import client
+from hudkit.testing.model import ScriptedModel
+from hudkit.testing.replies import Call, says, uses
+
+pytestmark = pytest.mark.slow
+
+COUNTED = """
+import { appendFileSync } from "node:fs";
+const untold = exchange;
+const asked = [];
+exchange = (path, body, ms) => {
+  if (path === "/v1/frame") asked.push(body.transcript.at(-1)?.anchor);
+  return untold(path, body, ms);
+};
+export async function Witness() {
+  return { "chat.params": async () => appendFileSync("PLACE", JSON.stringify(asked) + "\\n") };
+}
+"""
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="hk"))
+    yield folder
+    client.stop(folder / "run" / "d.sock")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def bash(command: str) -> Call:
+    return Call("bash", {"command": command, "description": "run"})
+
+
+@pytest.mark.parametrize("git", [False, True])
+def test_each_call_is_asked_for_once_and_steps_ahead(
+    opencode: Hosts, model: ScriptedModel, place: Path, git: bool
+) -> None:
+    plugin, asked = written(place), place / "asked.jsonl"
+    plugin.write_text(plugin.read_text() + COUNTED.replace("PLACE", str(asked)))
+    host = opencode(plugins=[plugin], git=git, files={"a.txt": "one\n"})
+    host.serve()
+    session = host.create("steps")
+    hud = Call("hud", {"tool": "notes.add", "args": {"content": "seen"}})
+    model.play(
+        uses(bash("echo 1")),
+        uses(Call("read", {"filePath": str(host.project / "a.txt")}), bash("exit 3")),
+        uses(Call("edit", {"filePath": str(host.project / "a.txt"), "oldString": "one", "newString": "two"})),
+        uses(hud),
+        says("done"),
+        uses(bash("echo 2")),
+        says("done again"),
+    )
+    host.prompt(session, "begin")
+    host.prompt(session, "go on")
+    assert len(model.chats) == 7
+    questions = [json.loads(line) for line in asked.read_text().splitlines()]
+    assert [len(so_far) for so_far in questions] == [1, 2, 3, 4, 5, 6, 7], "one question a call"
+    assert len(set(questions[-1])) == 7, "each for another place"

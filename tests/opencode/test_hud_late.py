@@ -1,0 +1,120 @@
+"""A frame that comes too late for its call, in real OpenCode: it is not sent, and what it told comes at the end."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hud_plugin import DEADLINE
+from opencode_host import Hosts
+from outside import meanwhile, tell
+
+from hudkit.api import Hud
+from hudkit.daemon import client
+from hudkit.events.payloads import BlockerAdd, FrameDelta, FrameUnsent
+from hudkit.hosts.opencode.plugin import Baked, generate
+from hudkit.testing.captured import Captured, departs
+from hudkit.testing.model import ScriptedModel
+from hudkit.testing.replies import Call, says, uses
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """The folder of the daemon's log and socket."""
+    folder = Path(tempfile.mkdtemp(prefix="hk"))
+    yield folder
+    client.stop(folder / "run" / "d.sock")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def plugin(place: Path) -> Path:
+    """Our plugin as it is installed, with the deadline that users have."""
+    file = place / "hudkit.js"
+    socket = place / "run" / "d.sock"
+    text = generate(Baked(sys.executable, str(place), str(place / "hudkit.db"), str(socket), str(file)))
+    assert DEADLINE in text and "200" in DEADLINE
+    file.write_text(text)
+    return file
+
+
+def bash(command: str) -> Call:
+    return Call("bash", {"command": command, "description": "run"})
+
+
+def kept(text: str) -> str:
+    """A text without the tail, the line that is never kept."""
+    return re.sub(r"^(?:Context|HUD): .*\n\Z", "", text, flags=re.M)
+
+
+def told(request: Captured) -> list[tuple[int, str, str]]:
+    """The blocks of changes in a request: the place of the message, its role, and the block."""
+    spoken = [(n, role, text) for n, (role, text) in enumerate(request.messages) if role in ("user", "tool")]
+    return [
+        (n, role, block)
+        for n, role, text in spoken
+        for block in re.findall(r"^\[hud \w+\](?: .+\n|\n\n(?:- .*\n)+)", text, flags=re.M)
+    ]
+
+
+@pytest.mark.parametrize("shape", ["openai", "anthropic"])
+@pytest.mark.parametrize("turn", ["a tool step", "a new turn"])
+def test_what_came_too_late_is_told_at_the_end_and_never_behind(
+    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path, turn: str, shape: str
+) -> None:
+    host = opencode(plugins=[plugin], shape=shape)
+    host.serve()
+    session = host.create("a title")
+    model.play(says("hi"))
+    host.prompt(session, "begin")
+    there = client.greet(place / "run" / "d.sock")
+    assert there is not None
+
+    def stopped() -> None:
+        """The daemon has the news in its log, and answers nothing."""
+        tell(place / "hudkit.db", session, BlockerAdd("No key yet"))
+        os.kill(there.pid, signal.SIGSTOP)
+
+    # What was asked for meanwhile is answered, too late, within the second that the next step takes.
+    go_on = bash(f"kill -CONT {there.pid}; sleep 1")
+    if turn == "a tool step":
+        model.play(uses(bash("true")), meanwhile(stopped, uses(bash("echo held"))), uses(go_on), says("done"))
+        host.prompt(session, "go on")
+    else:
+        model.play(uses(bash("true")), meanwhile(stopped, says("held")), uses(go_on), says("done"))
+        host.prompt(session, "go on")
+        host.prompt(session, "and on")
+    late, after = model.chats[-2:]
+    assert len(model.chats) == 5
+    assert told(late) == [], "what came too late was not sent"
+    assert "No key yet" not in late.text
+
+    ((at, role, block),) = told(after)
+    assert block.endswith("] blocker: No key yet\n") and after.text.count("No key yet") == 1
+    assert (at, role) == (len(after.messages) - 1, "tool"), "it is told at the end"
+
+    tell(place / "hudkit.db", session, BlockerAdd("No disk left"))
+    model.play(uses(bash("echo on")), says("on it goes"))
+    host.prompt(session, "go on as always")
+    first, second, third = (told(chat) for chat in (after, *model.chats[-2:]))
+    assert [block.partition("] ")[2] for _, _, block in third] == ["blocker: No key yet\n", "blocker: No disk left\n"]
+    assert third == second and second[:1] == first and second[1][1] == "user"
+    assert [found for one, next in pairwise(model.chats) if (found := departs(one, next, kept))] == []
+
+    with Hud.open(place / "hudkit.db") as hud:
+        (name,) = hud.sessions()
+        events = [event.payload for event in hud.session(name).events()]
+    kinds = [type(payload) for payload in events]
+    blocks = [n for n, payload in enumerate(events) if isinstance(payload, FrameDelta) and "No key" in payload.text]
+    assert FrameUnsent in kinds[blocks[0] : blocks[-1]], "the daemon had made a frame of it, and took it back"
+    assert FrameUnsent not in kinds[blocks[-1] :]
