@@ -1,0 +1,432 @@
+"""A daemon that dies, hangs, dawdles, lies or is of another version, in real OpenCode: no call, no byte is lost."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hud_plugin import written
+from lying_daemon import (
+    Between,
+    Question,
+    deaf,
+    endless,
+    half,
+    http_of,
+    late,
+    nothing,
+    says_always,
+    silent,
+    slow,
+    stale,
+)
+from opencode_host import Hosts, OpenCode
+
+from hudkit import __version__
+from hudkit.daemon import client
+from hudkit.events.payloads import NoteAdd
+from hudkit.hosts.opencode.plugin import Baked, generate
+from hudkit.store import open_log, verify_file
+from hudkit.testing.captured import Captured, departs
+from hudkit.testing.model import ScriptedModel
+from hudkit.testing.replies import Call, Reply, says, uses
+from hudkit.wire import PROTOCOL, Errors, FrameAnswer, Layer, Wrong
+
+pytestmark = pytest.mark.slow
+
+
+def hud(operation: str, **args: str) -> Call:
+    return Call("hud", {"tool": operation, "args": args})
+
+
+def bash(command: str) -> Call:
+    return Call("bash", {"command": command, "description": "run"})
+
+
+def fails(command: str) -> Call:
+    """A command that finds no file; each is an error of its own."""
+    return bash(command)
+
+
+def bases(request: Captured) -> list[str]:
+    return [text for text in request.system if re.search(r"\bHUD\b", text)]
+
+
+def told(request: Captured) -> list[str]:
+    """The lines of all blocks of changes in a request, in order."""
+    texts = [piece.text for piece in request.pieces if piece.role in ("user", "tool")]
+    blocks = [
+        found for text in texts for found in re.findall(r"^\[hud \w+\](?: (.*\n)|\n\n((?:- .*\n)+))", text, re.M)
+    ]
+    return [line.removeprefix("- ") for one, several in blocks for line in (one or several).splitlines()]
+
+
+def times(request: Captured, *words: str) -> list[int]:
+    """In how many of the lines each of the words is."""
+    return [sum(word in line for line in told(request)) for word in words]
+
+
+def kept(text: str) -> str:
+    """A text without the tail, the line that is never kept."""
+    return re.sub(r"^(Context|HUD): .*\n\Z", "", text, flags=re.M)
+
+
+def breaks(chats: list[Captured]) -> list[str]:
+    return [found for before, after in pairwise(chats) if (found := departs(before, after, kept))]
+
+
+def stored(host: OpenCode, session: str) -> list[tuple[str, str]]:
+    """What OpenCode keeps of a conversation, as `(role, text or tool output)`."""
+    found = []
+    for message in host.messages(session):
+        for part in message["parts"]:
+            if part["type"] in ("text", "tool"):
+                state = part.get("state", {})
+                found.append((message["info"]["role"], part.get("text", state.get("output", state.get("error")))))
+    return found
+
+
+def text_of(answer: dict[str, Any]) -> str:
+    return "".join(part["text"] for part in answer["parts"] if part["type"] == "text")
+
+
+def answers(request: Captured) -> list[str]:
+    """What the tools answered, in order."""
+    return [text for role, text in request.messages if role == "tool"]
+
+
+# -- kill -9 -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """The folder of the daemon's log and socket (`run/d.sock`)."""
+    folder = Path(tempfile.mkdtemp(prefix="hk"))
+    yield folder
+    client.stop(folder / "run" / "d.sock")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def pid_at(socket: Path) -> int:
+    there = client.greet(socket)
+    assert there is not None
+    return there.pid
+
+
+def notes_in(db: Path) -> list[str]:
+    with open_log(db, read_only=True) as log:
+        (name,) = log.sessions()
+        return [one.payload.content for one in log.read(name) if isinstance(one.payload, NoteAdd)]
+
+
+def test_a_daemon_that_is_killed_in_a_tool_step_loses_nothing_and_the_turn_goes_on(
+    opencode: Hosts, model: ScriptedModel, place: Path
+) -> None:
+    host = opencode(plugins=[written(place)], files={"a.txt": "alpha\n"})
+    host.serve()
+    session = host.create("a title")
+    killed = pid_at(place / "run" / "d.sock")
+    read = Call("read", {"filePath": str(host.project / "a.txt")})
+    model.play(
+        uses(hud("task.set", description="Rename the parser"), fails("cat first.txt")),
+        says("begun"),
+        uses(bash(f"kill -9 {killed}; ls second.txt")),
+        uses(read, hud("notes.add", content="after the kill")),
+        says("done"),
+        says("again"),
+    )
+    assert [text_of(host.prompt(session, text)) for text in ("begin", "go on")] == ["begun", "done"]
+    assert pid_at(place / "run" / "d.sock") != killed
+    assert text_of(host.prompt(session, "and on")) == "again"
+    chats = model.chats
+    assert (len(chats), model.left) == (6, 0)
+    assert breaks(chats) == []
+    assert {tuple(bases(chat)) for chat in chats} == {tuple(bases(chats[0]))}
+    assert times(chats[2], "first.txt", "second.txt") == [1, 0]
+    assert told(chats[3]) == told(chats[2]), "the last good frame"
+    assert times(chats[5], "first.txt", "second.txt", "a.txt") == [1, 1, 1]
+    assert not answers(chats[4])[-1].startswith("hudkit: ")
+    assert notes_in(place / "hudkit.db") == ["after the kill"]
+    assert list(verify_file(place / "hudkit.db")) == []
+
+
+def test_what_was_acknowledged_beside_the_kill_is_there_once(
+    opencode: Hosts, model: ScriptedModel, place: Path
+) -> None:
+    host = opencode(plugins=[written(place)])
+    host.serve()
+    session = host.create("a title")
+    killed = pid_at(place / "run" / "d.sock")
+    names = [f"note {n}" for n in range(12)]
+    notes = [hud("notes.add", content=name) for name in names]
+    model.play(
+        uses(hud("task.set", description="Rename the parser")),
+        Reply(calls=(bash(f"kill -9 {killed}"), *notes), pace=0.02),  # each call runs as it comes
+        says("done"),
+        says("again"),
+    )
+    assert text_of(host.prompt(session, "begin")) == "done"
+    client.ensure_running(place / "run" / "d.sock", db=place / "hudkit.db")
+    assert text_of(host.prompt(session, "go on")) == "again"
+    last = model.chats[-1]
+    said = dict(zip(names, answers(last)[-len(names) :], strict=True))
+    recorded = {name for name in names if not said[name].startswith("hudkit: ")}
+    logged = notes_in(place / "hudkit.db")
+    assert len(logged) == len(set(logged))
+    assert set() < recorded <= set(logged)
+    assert not {name for name in names if "Nothing was recorded" in said[name]} & set(logged)
+    assert [name for name in logged if name not in recorded and f"note: {name}" not in told(last)] == []
+    assert breaks(model.chats) == []
+    assert list(verify_file(place / "hudkit.db")) == []
+
+
+# -- dead, hung, slow, lying -----------------------------------------------------------------------------------------
+
+
+class Stage(NamedTuple):
+    """An OpenCode whose plugin (with its real deadline, and nothing that it could start) speaks to `between`."""
+
+    host: OpenCode
+    model: ScriptedModel
+    between: Between
+    pid: int
+    db: Path
+    usual: float
+    """Seconds of a turn like those that the tests measure."""
+
+
+def work(host: OpenCode, model: ScriptedModel, session: str) -> float:
+    """A turn with a tool step that has something to tell, and ends as its script says; gives its seconds."""
+    read = Call("read", {"filePath": str(host.project / "a.txt")})
+    model.play(uses(read, fails("head third.txt")), says("spoken"))
+    began = time.monotonic()
+    assert text_of(host.prompt(session, "work")) == "spoken"
+    return time.monotonic() - began
+
+
+def noted(stage: Stage, title: str) -> tuple[str, Captured]:
+    """A session of which a failure was told and another is to be told, and its last request."""
+    session = stage.host.create(title)
+    stage.model.play(uses(hud("task.set", description="Rename the parser"), fails("cat first.txt")), says("noted"))
+    stage.host.prompt(session, "begin")
+    again(stage, session, lambda chat: times(chat, "first.txt") == [1])
+    stage.model.play(uses(fails("ls second.txt")), says("noted"))
+    stage.host.prompt(session, "once more")
+    good = stage.model.chats[-1]
+    assert (len(bases(good)), times(good, "first.txt")) == (1, [1])
+    return session, good
+
+
+def everything(chat: Captured) -> bool:
+    """Whether all is told, once, that happens in `noted` and `work`."""
+    return times(chat, "first.txt", "second.txt", "third.txt", "a.txt") == [1, 1, 1, 1]
+
+
+def again(stage: Stage, session: str, reached: Callable[[Captured], bool]) -> Captured:
+    """The first request that tells what is waited for: a busy machine may miss the plugin's deadline."""
+    for _ in range(5):
+        stage.host.prompt(session, "go on")
+        if reached(stage.model.chats[-1]):
+            break
+    return stage.model.chats[-1]
+
+
+@pytest.fixture(scope="module")
+def stage(opencode_installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    folder = Path(tempfile.mkdtemp(prefix="hk"))
+    real, socket, file, db = (
+        folder / "run" / "r.sock",
+        folder / "run" / "d.sock",
+        folder / "h.js",
+        folder / "hudkit.db",
+    )
+    there = client.ensure_running(real, db=db)
+    file.write_text(generate(Baked("/nowhere/python", str(folder), str(db), str(socket), str(file))))
+    place, files = tmp_path_factory.mktemp("failing"), {"a.txt": "alpha\n"}
+    with ScriptedModel() as model, OpenCode(place, model.url, plugins=[file], files=files) as host:
+        between = Between(socket, real)
+        host.serve()
+        session = host.create("usual")
+        usual = [work(host, model, session) for _ in range(3)]
+        yield Stage(host, model, between, there.pid, db, min(usual))
+        between.close()
+    client.stop(real)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def telling(lie: Callable[[Question], None]) -> Callable[[Stage], AbstractContextManager[None]]:
+    return lambda stage: stage.between.telling(lie)
+
+
+def away(
+    instead: Callable[[Path], AbstractContextManager[object]],
+) -> Callable[[Stage], AbstractContextManager[None]]:
+    return lambda stage: stage.between.away(instead)
+
+
+@contextmanager
+def stopped(stage: Stage) -> Iterator[None]:
+    """The daemon is suspended; what it was asked it answers later, to nobody."""
+    os.kill(stage.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(stage.pid, signal.SIGCONT)
+
+
+def moved(stage: Stage) -> AbstractContextManager[None]:
+    """Whoever follows carries the conversation somewhere else."""
+    return stage.between.telling(says_always(http_of(b"{}", 307, more=f"location: {stage.model.url}/elsewhere\r\n")))
+
+
+def bomb(stage: Stage) -> AbstractContextManager[None]:
+    """Small as long as nobody unpacks it."""
+    packed = gzip.compress(bytes(100_000_000), 1)
+    return stage.between.telling(says_always(http_of(packed, more="content-encoding: gzip\r\n")))
+
+
+LATE = "no answer within"
+GIANT = FrameAnswer("# HUD\n" + "x" * 30_000_000, (), "", 1, "000001", 10, 500, "", "a.1")
+FRAME = FrameAnswer("# Another HUD\n", (), "", 1, "000001", 10, 500, "", "a.1")
+FAILURES: dict[str, tuple[Callable[[Stage], AbstractContextManager[None]], str]] = {
+    "nobody listens": (away(nothing), "cannot be reached"),
+    "a socket that was left behind": (away(stale), "cannot be reached"),
+    "nobody accepts": (away(deaf), LATE),
+    "stopped": (stopped, LATE),
+    "silent": (telling(silent), LATE),
+    "slow to answer": (telling(slow), LATE),
+    "slow to hear": (telling(late), LATE),
+    "half an answer": (telling(half), LATE),
+    "endless": (telling(endless), "too long"),
+    "closes": (telling(says_always(b"")), "cannot be reached"),
+    "not HTTP": (telling(says_always(b"\x00\xff220 welcome\r\n\r\n")), "cannot be reached"),
+    "another site": (telling(says_always(http_of(b"<html>", 200, None))), "a stranger"),
+    "no JSON": (telling(says_always(http_of(b"<html>"))), "no JSON"),
+    "no frame": (telling(says_always(http_of({"base": "# HUD\n", "deltas": [{}]}))), "no frame"),
+    "a giant": (telling(says_always(http_of(GIANT))), "too long"),
+    "a bomb": (bomb, "no JSON"),
+    "moved": (moved, "status 307"),
+    "error 500": (telling(says_always(http_of(Errors(Wrong("internal", "it broke")), 500))), "it broke"),
+    "newer": (
+        telling(says_always(http_of(FRAME, protocol=PROTOCOL + 1))),
+        f"protocol {PROTOCOL + 1}, not {PROTOCOL}",
+    ),
+}
+"""What goes wrong, and the reason that the agent reads."""
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_daemon_that_fails_costs_no_call_and_no_byte(stage: Stage, name: str) -> None:
+    host, model = stage.host, stage.model
+    failing, why = FAILURES[name]
+    first = len(model.chats)
+    session, good = noted(stage, name)
+    other = host.create("without any frame")
+    before = stored(host, session)
+
+    with failing(stage):
+        seconds = work(host, model, session)
+        model.play(says("without"))
+        assert text_of(host.prompt(other, "begin")) == "without"
+        turn, step, bare = model.chats[-3:]
+    print(f"\n{name}: {seconds:.2f} s, {seconds - stage.usual:+.2f} s")
+    assert breaks([good, turn, step]) == []
+    assert bases(good) == bases(turn) == bases(step)
+    assert told(good) == told(turn) == told(step)
+    (said,) = re.findall(r"^HUD: .*", turn.text, flags=re.M)
+    assert why in said or LATE in said, "a busy machine is late"
+    assert bases(bare) == []
+    assert bare.messages == [("user", "begin")]
+    outputs = ("1: alpha", "third.txt", "spoken")
+    after = stored(host, session)
+    assert after[: len(before) + 1] == [*before, ("user", "work")]
+    assert all(want in text for (_, text), want in zip(after[len(before) + 1 :], outputs, strict=True))
+    assert "HUD" not in "".join(text for _, text in after)
+    assert stored(host, other) == [("user", "begin"), ("assistant", "without")]
+
+    last = again(stage, session, everything)
+    assert everything(last), told(last)
+    assert bases(last) == bases(good)
+    assert breaks([chat for chat in model.chats[first:] if bases(chat) == bases(good)]) == []
+    assert "/elsewhere" not in {request.path for request in model.requests}
+    assert list(verify_file(stage.db)) == []
+
+
+def test_a_compaction_without_a_daemon_leaves_what_the_last_frame_had(stage: Stage) -> None:
+    host, model = stage.host, stage.model
+    session, good = noted(stage, "compacted")
+    with stage.between.away(nothing):
+        assert host.summarize(session)
+        work(host, model, session)
+        host.prompt(session, "go on")
+    compaction = model.of("compaction")[-1]
+    assert all(line in compaction.text for line in told(good))
+    without = model.chats[-3:]
+    assert [role for role, _ in without[0].messages] == ["user", "assistant", "user"]
+    assert [told(chat) for chat in without] == [told(good)] * 3
+    assert [bases(chat) for chat in without] == [bases(good)] * 3
+    assert breaks(without) == []
+    last = again(stage, session, lambda chat: bases(chat) != bases(good))
+    words = ("Rename the parser", "first.txt", "second.txt", "third.txt", "a.txt")
+    assert [word for word in words if word not in bases(last)[0]] == []
+    assert told(last) == []
+
+
+def test_a_frame_of_another_session_is_gone_with_the_next_answer(stage: Stage) -> None:
+    """Nothing in an answer says whose it is; it costs no call, and nothing of it stays."""
+    host, model = stage.host, stage.model
+    session, good = noted(stage, "mistaken")
+    change = Layer("9.1", "user:1:", "user", "[hud 000009]\n\n- note: of another\n")
+    other = FrameAnswer("# Another HUD\n", (change,), "Context: 99%\n", 9, "000009", 10, 500, "", "a.999999")
+    with stage.between.telling(says_always(http_of(other))):
+        work(host, model, session)
+    assert [bases(chat) for chat in model.chats[-2:]] == [["# Another HUD\n"]] * 2
+    assert "of another" not in "".join(chat.text for chat in model.chats[-2:])
+    last = again(stage, session, everything)
+    assert everything(last), told(last)
+    assert bases(last) == bases(good)
+    assert breaks([good, last]) == []
+
+
+# -- another version -------------------------------------------------------------------------------------------------
+
+
+def test_an_older_daemon_gives_way_to_ours(opencode: Hosts, model: ScriptedModel, place: Path) -> None:
+    socket, db = place / "run" / "d.sock", place / "hudkit.db"
+    code = f"import sys, hudkit, hudkit.wire; hudkit.__version__ = '0.0.9'; hudkit.wire.PROTOCOL = {PROTOCOL - 1}; "
+    code += "from hudkit.daemon.door import main; sys.exit(main())"
+    older = subprocess.Popen([sys.executable, "-c", code, "--socket", str(socket), "--db", str(db)])
+    host = opencode(plugins=[written(place)])
+    try:
+        assert host.settled(lambda: (there := client.greet(socket)) is not None and there.pid == older.pid)
+        host.serve()
+        session = host.create("a title")
+        model.play(says("as ever"))
+        assert text_of(host.prompt(session, "begin")) == "as ever"
+        assert host.settled(lambda: (there := client.greet(socket)) is not None and there.pid != older.pid)
+        assert older.wait(5) == 0
+    finally:
+        older.kill()
+    there = client.greet(socket)
+    assert there is not None
+    assert (there.version, there.protocol) == (__version__, PROTOCOL)
+    model.play(uses(hud("task.set", description="Rename the parser")), says("done"))
+    assert text_of(host.prompt(session, "go on")) == "done"
+    chats = model.chats
+    assert [len(bases(chat)) for chat in chats[1:]] == [1, 1]
+    assert answers(chats[-1])[0].startswith("Set the task")
+    assert chats[0].messages == [("user", "begin")]
+    assert list(verify_file(db)) == []
