@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-NAMES = ("store", "compose", "markdown", "daemon")
+from bench.figures import Skipped
+
+NAMES = ("store", "compose", "markdown", "daemon", "plugin", "llama")
 
 
 def main(names: list[str]) -> int:
@@ -14,7 +16,12 @@ def main(names: list[str]) -> int:
     for name in names or NAMES:
         module = import_module(f"bench.{name}")
         print(f"\n{module.TITLE}")
-        for figure in module.run():
+        try:
+            figures = module.run()
+        except Skipped as reason:
+            print(f"  skipped: {reason}")
+            continue
+        for figure in figures:
             target = "" if figure.most is None else f"  (target ≤ {figure.most:g}{'' if figure.kept else ', MISSED'})"
             print(f"  {figure.ratio:8.2f}  {figure.name}{target}{f'  {figure.note}' if figure.note else ''}")
             good = good and figure.kept

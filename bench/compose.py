@@ -16,7 +16,8 @@ from bench.figures import Figure
 from hudkit.api import Hud, Session
 from hudkit.events import payloads as p
 from hudkit.frames import place
-from hudkit.hud.compose import Ask, compose
+from hudkit.hud.asking import Ask
+from hudkit.hud.compose import compose
 from hudkit.tokens.vocabularies import load
 
 TITLE = "composing a frame of 60 items"

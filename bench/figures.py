@@ -5,6 +5,10 @@ from __future__ import annotations
 import msgspec
 
 
+class Skipped(Exception):
+    """A benchmark cannot run here; the message says what is missing."""
+
+
 class Figure(msgspec.Struct, frozen=True):
     """`most` is `None` where a figure is only reported."""
 
