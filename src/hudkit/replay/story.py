@@ -11,10 +11,7 @@ from hudkit.replay.requests import ANCHORED, IN_SYSTEM
 from hudkit.replay.survival import CompactionReport
 from hudkit.replay.words import Ink, boxed, cost_lines, layer_lines, wrapped
 
-KINDS = ("# Task", "## Todos", "## Active Files", "- error:")
-"""What a frame should tell of to be worth showing first: sections of its base, and something that changed since."""
-
-LONGEST = 42
+LONGEST = 34
 """Lines of the frame that is shown first."""
 
 
@@ -41,11 +38,10 @@ def story_lines(report: Report, ink: Ink, commands: Sequence[tuple[str, str]] = 
 
 
 def calm(frames: Sequence[FrameShown]) -> FrameShown:
-    """The first frame of the green band that tells of several things and is not long, else one of few lines."""
+    """Of the green band, the first frame with the most lines that is not long; one with changes, if there is one."""
     green = [frame for frame in frames if frame.band == "green"] or list(frames)
-    telling = [frame for frame in green if all(kind in frame.base + "".join(frame.deltas) for kind in KINDS)]
-    short = [frame for frame in telling if _lines(frame) <= LONGEST]
-    return short[0] if short else min(telling or green, key=_lines)
+    short = [frame for frame in green if _lines(frame) <= LONGEST]
+    return max(short, key=lambda frame: (bool(frame.deltas), _lines(frame))) if short else min(green, key=_lines)
 
 
 def _lines(frame: FrameShown) -> int:
