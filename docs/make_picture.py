@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -48,7 +48,7 @@ STYLES = (
 
 SVG = """\
 <svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" role="img">
-<title>Output of hudkit demo</title>
+<title>Output of NAME</title>
 <style>
 .{unique_id}-matrix {{
     font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
@@ -104,15 +104,15 @@ def chosen(lines: list[str]) -> Iterator[str]:
             yield line
 
 
-def picture(lines: list[str]) -> str:
-    """The SVG of these lines."""
+def picture(lines: list[str], styles: Sequence[tuple[str, str]] = STYLES, name: str = "hudkit demo") -> str:
+    """The SVG of these lines, coloured by `styles` (pattern, style; the first rule first)."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), legacy_windows=False)
     for line in lines:
         text = Text(line, no_wrap=True, overflow="ignore")
-        for pattern, style in reversed(STYLES):
+        for pattern, style in reversed(styles):
             text.highlight_regex(pattern, style)
         console.print(text, soft_wrap=True)
-    svg = console.export_svg(title="hudkit demo", theme=THEME, code_format=SVG, unique_id="demo")
+    svg = console.export_svg(title=name, theme=THEME, code_format=SVG.replace("NAME", name), unique_id="demo")
     svg = RUN.sub(_unindented, svg)
     return "\n".join(line.rstrip() for line in svg.splitlines() if line.strip()) + "\n"
 
