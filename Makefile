@@ -22,7 +22,7 @@ help:  ## this list
 $(READY): pyproject.toml constraints.txt | $(UV)
 	@echo "setting up $(VENV) (first run only)"
 	@$(UV) venv --quiet --clear --python $(PYTHON) $(VENV)
-	@$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[daemon,prices]' --group dev
+	@$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[custom,daemon,formats,prices]' --group dev
 	@touch $@
 
 demo: $(READY)  ## what the HUD would have shown on a recorded day of work
@@ -39,6 +39,7 @@ check: $(READY)  ## lint, types, architecture and the fast tests, in seconds
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
 bench: $(READY)  ## benchmarks with their baselines, as ratios
+	@$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --group bench
 	@$(BIN)/python -m bench
 
 format: $(READY)  ## rewrite the sources in the house style

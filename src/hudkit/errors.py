@@ -41,6 +41,15 @@ class TreeError(HudkitError):
     code = "tree"
 
 
+class FormatError(HudkitError):
+    """A text is not of its format, or a value cannot be said in it.
+
+    `details` has `format` and the place: `line` and `column` (from 1) in a text, `path` in a value.
+    """
+
+    code = "format"
+
+
 class OperationError(HudkitError):
     """A call of a tool operation that cannot be carried out; the text tells the agent how to call it right."""
 

@@ -203,7 +203,7 @@ def test_at_the_start_of_a_turn_the_tail_tells_the_band(chat: Chat) -> None:
         "Context: 50% (100k/200k)\n",
         "Context: 75% (150k/200k), yellow: consider compacting at the next break point\n",
         "Context: 75% (150k/200k), yellow\n",
-        "Context: 88% (175k/200k), red: compact soon\n",
+        "Context: 88% (175k/200k), red: compact soon; growing fast, about 1 call until critical\n",
     ]
     assert all("context now" not in delta.text for delta in chat.say(USER, 190_000).deltas)
 

@@ -67,7 +67,7 @@ def test_a_read_only_log_shows_what_is_there(written: Hud, path: Path, ticking: 
         frame = session.frame(3000, 200_000, transcript=["a", "b", "c"])
         assert (frame.base, frame.deltas) == (last.base, last.deltas)
         assert "read-only (read-only)" in frame.notice
-        assert frame.tail == f"Context: 2% (3k/200k)\n\nHUD: {frame.notice}\n"
+        assert frame.tail == f"Context: 2% (3k/200k); growing\n\nHUD: {frame.notice}\n"
         with pytest.raises(StoreReadOnly):
             session.append(NoteAdd("x"))
         written.session("s").append(NoteAdd("written meanwhile"))

@@ -32,6 +32,14 @@ def warning(band: Band, entered: bool) -> str:
     return f", {band.value}: {ADVICE[band]}" if entered else f", {band.value}"
 
 
+def outlook(pace: str, calls_left: int | None, band: Band | None) -> str:
+    """How usage moves, and how many calls away the next band is."""
+    if calls_left is None or band is None:
+        return f"; {pace}"
+    calls = "1 call" if calls_left == 1 else f"{calls_left} calls"
+    return f"; {pace}, about {calls} until {band.value}"
+
+
 def gauge(words: str, notice: str) -> Element:
     """The usage line; `notice` says what is wrong with the HUD itself."""
     lines = [Element("text", (), ("Context: ", words))]

@@ -1,10 +1,9 @@
-"""Python syntax for trees: `h.list(ordered=True)[h.item["…"], …]`, and functions from props to trees."""
+"""Python syntax for trees: `h.list(ordered=True)[h.item["…"], …]`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import update_wrapper
-from typing import Any, Generic, ParamSpec, cast
+from collections.abc import Iterable
+from typing import Any
 
 from hudkit.document.nodes import Element, Node, Prop, freeze
 from hudkit.document.vocabulary import check
@@ -13,8 +12,6 @@ from hudkit.errors import TreeError
 Child = Node | None | bool | int | float | Iterable[Any]
 """What may be given as a child: `None`, `True` and `False` are left out (so `cond and h.x[…]` works), numbers become
 text, iterables and fragments are spread."""
-
-P = ParamSpec("P")
 
 
 class Open:
@@ -30,9 +27,7 @@ class Open:
         return Open(self.tag, {**self.props, **props})
 
     def __getitem__(self, children: Child | tuple[Child, ...]) -> Element:
-        flat: list[Node] = []
-        _spread(children, flat)
-        return _make(self.tag, self.props, tuple(flat))
+        return _make(self.tag, self.props, flatten(children))
 
     def __repr__(self) -> str:
         return repr(self.element())
@@ -63,31 +58,11 @@ def fragment(*children: Child) -> Element:
     return h.fragment[children]
 
 
-class Component(Generic[P]):
-    """A named pure function from props to a tree."""
-
-    def __init__(self, render: Callable[P, Element | Open | None]) -> None:
-        self.render = render
-        self.name = render.__name__
-        update_wrapper(cast(Any, self), render)
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Element:
-        tree: object = self.render(*args, **kwargs)
-        if tree is None:
-            return fragment()
-        if isinstance(tree, Open):
-            return tree.element()
-        if not isinstance(tree, Element):
-            raise TreeError(f"component {self.name} returned {type(tree).__name__}", hint="It must return an element")
-        return tree
-
-    def __repr__(self) -> str:
-        return f"<component {self.name}>"
-
-
-def component(render: Callable[P, Element | Open | None]) -> Component[P]:
-    """Make a component of a pure function; one that returns `None` shows nothing."""
-    return Component(render)
+def flatten(children: Any) -> tuple[Node, ...]:
+    """Children as nodes: what is left out is gone, numbers are text, iterables and fragments are spread."""
+    flat: list[Node] = []
+    _spread(children, flat)
+    return tuple(flat)
 
 
 def _make(tag: str, props: dict[str, Prop], children: tuple[Node, ...]) -> Element:

@@ -41,9 +41,11 @@ class InlineCode(msgspec.Struct, frozen=True):
 
 
 class BareUrl(msgspec.Struct, frozen=True):
-    """A URL written as it stands, so that it can be copied: text to CommonMark, a link of the same words to GFM.
+    """A URL or an address written as it stands, so that it can be copied: text to CommonMark, a link of the same
+    words to GFM.
 
-    `value` holds only characters that are no markup where they stand; `formats.tree` finds those.
+    `value` holds only characters that are no markup, and so does what follows it up to a space; `formats.urls` says
+    which, for the tree and for the reader.
     """
 
     value: str
@@ -75,7 +77,15 @@ class Break(msgspec.Struct, frozen=True):
     """A hard line break."""
 
 
-Phrasing: TypeAlias = Text | Strong | Emphasis | Delete | InlineCode | BareUrl | InlineHtml | Link | Image | Break
+class FootnoteReference(msgspec.Struct, frozen=True):
+    """The place of a footnote; without a definition of its `label` in the document it reads back as text."""
+
+    label: str
+
+
+Phrasing: TypeAlias = (
+    Text | Strong | Emphasis | Delete | InlineCode | BareUrl | InlineHtml | Link | Image | Break | FootnoteReference
+)
 """What stands within a line."""
 
 
@@ -153,6 +163,13 @@ class Table(msgspec.Struct, frozen=True):
     align: tuple[Align, ...] = ()
 
 
+class FootnoteDefinition(msgspec.Struct, frozen=True):
+    """What a footnote says (GFM); of several with one `label`, in whatever case, the first one counts."""
+
+    label: str
+    children: tuple[Flow, ...]
+
+
 class Root(msgspec.Struct, frozen=True):
     """A document."""
 
@@ -160,7 +177,18 @@ class Root(msgspec.Struct, frozen=True):
 
 
 Flow: TypeAlias = (
-    Paragraph | Heading | CodeBlock | HtmlBlock | ThematicBreak | List | Quote | Table | Row | ListItem | Root
+    Paragraph
+    | Heading
+    | CodeBlock
+    | HtmlBlock
+    | ThematicBreak
+    | List
+    | Quote
+    | Table
+    | FootnoteDefinition
+    | Row
+    | ListItem
+    | Root
 )
 """What stands one below the other. `Row`, `ListItem` and `Root` may be written alone; the parser puts them only
 where they belong."""
@@ -177,6 +205,6 @@ def text_of(node: Mdast) -> str:
         return "\n"
     if isinstance(node, Image):
         return node.alt
-    if isinstance(node, InlineHtml | HtmlBlock | ThematicBreak):
+    if isinstance(node, InlineHtml | HtmlBlock | ThematicBreak | FootnoteReference):
         return ""
     return "".join(text_of(child) for child in node.children)

@@ -6,13 +6,13 @@ that stay where they were first sent, a tail at the start of a turn.
 
 from __future__ import annotations
 
-from hudkit.components import gauge, reading, warning
+from hudkit.components import gauge, outlook, reading, warning
 from hudkit.document import DENSITIES, Band
 from hudkit.events.payloads import Call, ContextSnapshot
 from hudkit.hud.asking import Ask, Composed, Desk, Layers
 from hudkit.hud.assembly import assemble, mark_of
 from hudkit.hud.epochs import kept_of, new_epoch, same_epoch
-from hudkit.hud.gauging import told_band, usage_now
+from hudkit.hud.gauging import told_band, trend_now, usage_now
 from hudkit.projections.state import HudState
 from hudkit.tokens.usage import Usage
 
@@ -38,7 +38,9 @@ def _compose(state: HudState, ask: Ask, desk: Desk, *, additive: bool) -> Compos
     words += warning(usage.band, entered)
     tail = ""
     if ask.where.turn_start or ask.placement == "system" or ask.notice:
-        tail = desk.typeset.render(gauge(words, ask.notice))
+        trend = trend_now(state, usage, desk.settings)
+        ahead = outlook(trend.pace, trend.calls_left, trend.band) if trend else ""
+        tail = desk.typeset.render(gauge(words + ahead, ask.notice))
     layers = None
     if additive and ask.placement != "system":
         layers = same_epoch(state, ask, desk, budget, tail, _alarm(entered, usage, words))

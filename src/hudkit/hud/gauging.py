@@ -6,7 +6,9 @@ from hudkit.config import Bands, Settings
 from hudkit.document import Band
 from hudkit.hud.asking import Ask
 from hudkit.projections.state import HudState
+from hudkit.projections.window import READINGS_KEPT
 from hudkit.tokens.overflow import OverflowRule
+from hudkit.tokens.trend import Trend, trend_of
 from hudkit.tokens.usage import Floors, Usage, usage_of
 from hudkit.tokens.windows import window_of
 
@@ -36,6 +38,14 @@ def usage_now(state: HudState, ask: Ask, settings: Settings) -> Usage:
         previous=told_band(state),
         slack=settings.bands.hysteresis,
     )
+
+
+def trend_now(state: HudState, usage: Usage, settings: Settings) -> Trend | None:
+    """How usage moves, by the last readings and what is told with the call."""
+    readings = [one.used_tokens for one in state.window.readings]
+    if usage.used_tokens is not None and readings[-1:] != [usage.used_tokens]:
+        readings.append(usage.used_tokens)
+    return trend_of(readings[-READINGS_KEPT:], usage, floors(settings.bands))
 
 
 def floors(bands: Bands) -> Floors:

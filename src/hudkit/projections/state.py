@@ -141,7 +141,7 @@ def _version() -> str:
         (name, [(f.name, str(f.type)) for f in msgspec.structs.fields(type(getattr(HudState(), name)))])
         for name in SECTIONS
     ]
-    return "1-" + blake2b(repr(shape).encode(), digest_size=6).hexdigest()
+    return "2-" + blake2b(repr(shape).encode(), digest_size=6).hexdigest()
 
 
 VERSION = _version()

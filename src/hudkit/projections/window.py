@@ -46,12 +46,11 @@ def reduce(window: WindowFacts, event: Event) -> WindowFacts:
         case ContextSnapshot() as taken:
             changed: dict[str, object] = {}
             if taken.used_tokens is not None:
-                reading = Reading(taken.used_tokens, taken.limit_tokens or window.limit_tokens, event.seq)
-                changed = {
-                    "used_tokens": taken.used_tokens,
-                    "source": taken.source,
-                    "readings": (*window.readings, reading)[-READINGS_KEPT:],
-                }
+                changed = {"used_tokens": taken.used_tokens, "source": taken.source}
+                last = window.readings[-1].used_tokens if window.readings else None
+                if taken.used_tokens != last:  # a call repeats what the response before it reported
+                    reading = Reading(taken.used_tokens, taken.limit_tokens or window.limit_tokens, event.seq)
+                    changed["readings"] = (*window.readings, reading)[-READINGS_KEPT:]
             for name in ("limit_tokens", "output_tokens", "model"):
                 if getattr(taken, name):
                     changed[name] = getattr(taken, name)

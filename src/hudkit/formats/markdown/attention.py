@@ -43,8 +43,10 @@ def settle(draft: Draft) -> list[Part]:
             dropped = {pair for pair, stretch in stretches.items() if not _holds(stretch, stretches, parts)}
         if not dropped:
             return parts
-        # one at a time, the innermost last one first: what is left may stand once it is gone
-        gone = max(dropped)
+        # one at a time, the innermost last one first: what is left may stand once it is gone; and before all others
+        # one within its like, which loses nothing
+        within = {pair for pair, one in stretches.items() if draft.marks[pair] in {draft.marks[n] for n in one.outer}}
+        gone = max(within or dropped)
         parts = [part for part in parts_before if part.kind in ("text", "raw") or part.pair != gone]
 
 

@@ -21,12 +21,14 @@ class Shape:
     """Where the content of a block stands: which unsafe patterns count there.
 
     `block` chooses the rules, `breaks` says that line feeds may be written as such, and `first` whose first block
-    this is (a task marker is one only at the start of an item, an alert only at the start of a quote).
+    this is (a task marker is one only at the start of an item, an alert only at the start of a quote). `notes`
+    are the footnotes that the document defines, by their labels: without any no text can be a reference to one.
     """
 
     block: Literal["paragraph", "heading", "cell"]
     breaks: bool = True
-    first: Literal["", "item", "quote"] = ""
+    first: Literal["", "item", "quote", "note"] = ""
+    notes: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -82,7 +84,13 @@ class Draft:
             self.parts.append(Part("raw", value))
 
     def open(self, mark: Mark) -> int:
-        """Begin a strong, emphasised or struck stretch; the number is for `close`."""
+        """Begin a strong, emphasised or struck stretch; the number is for `close`.
+
+        A struck one cannot touch another: the one just closed goes on.
+        """
+        last = self.parts[-1] if self.parts else None
+        if mark == "delete" and last is not None and last.kind == "close" and self.marks[last.pair] == mark:
+            return self.parts.pop().pair
         self.marks.append(mark)
         self.parts.append(Part("open", "", pair=len(self.marks) - 1))
         return len(self.marks) - 1

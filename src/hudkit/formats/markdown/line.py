@@ -70,7 +70,7 @@ def _assemble(parts: list[Part]) -> tuple[str, bytearray]:
 
 def _encode_edges(line: str, modes: bytearray, shape: Shape) -> tuple[str, bytearray]:
     """References for line feeds that cannot be written, and for the white space that readers trim from lines."""
-    if modes and modes[-1] == RAW and line.endswith("\\\n"):
+    while modes and modes[-1] == RAW and line.endswith("\\\n"):
         line, modes = line[:-2], modes[:-2]
     dropped = {
         place: ""
@@ -113,7 +113,7 @@ def _edit(line: str, modes: bytearray, edits: dict[int, str]) -> tuple[str, byte
 
 def _escapes(line: str, modes: bytearray, shape: Shape) -> set[int]:
     escaped: set[int] = set()
-    for char, scope, pattern, earlier in rules_for(shape.block, shape.first):
+    for char, scope, pattern, earlier in rules_for(shape.block, shape.first, bool(shape.notes)):
         if char not in line:
             continue
         for match in pattern.finditer(line):
@@ -124,6 +124,8 @@ def _escapes(line: str, modes: bytearray, shape: Shape) -> set[int]:
             if scope == "label" and mode != LABEL:
                 continue
             if scope == "markup" and modes[place + 1] != RAW:
+                continue
+            if scope == "call" and modes[place - 1] != RAW:
                 continue
             if earlier and line.find(earlier, 0, place) < 0:
                 continue

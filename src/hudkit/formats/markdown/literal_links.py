@@ -9,37 +9,58 @@ import re
 
 from markdown_it.common.normalize_url import normalizeLink
 
-from hudkit.formats.mdast import Link, Phrasing, Text
+from hudkit.formats import urls
+from hudkit.formats.mdast import BareUrl, Link, Phrasing, Text
 
 _CANDIDATE = re.compile(r"(?:https?|ftp)://|www\.|(?<![A-Za-z0-9._+-])[A-Za-z0-9._+-]+@", re.IGNORECASE)
 _URL = re.compile(r"(?P<lead>(?:https?|ftp)://|www\.)(?P<rest>[^\s<]+)", re.IGNORECASE)
-_ADDRESS = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+(?<=[A-Za-z])")
+_ADDRESS = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)++(?<=[A-Za-z])")
 _DOMAIN = re.compile(r"(?!-)[^\s!-,/:-@\[-^`{-~]+")
-_TRAILING = re.compile(r"(?:[?!.,:*_~'\"]|&[A-Za-z0-9]+;)\Z")
+_TRAILING = re.compile(r"(?:[]?!.,:*_~'\"]|&[A-Za-z0-9]+;)\Z")
 
 
-def literal_links(text: str, before: str) -> list[Phrasing]:
-    """A text parted into texts and links; `before` is the character before it, a space at the start of a line."""
+def literal_links(text: str, before: str, last: bool, brackets: int, gfm: bool) -> list[Phrasing]:
+    """A text parted into texts and links, bare ones where they can be written as they stand.
+
+    `before` is the character before it, a space at the start of a line; `last` says that it ends the block;
+    `brackets` is how many square ones are open before it: in one there is no literal link, as it may be the text of
+    another. There, and without `gfm`, a URL that the writer would leave as it stands is bare all the same.
+    """
     found: list[Phrasing] = []
     done = 0
     place = 0
     while match := _CANDIDATE.search(text, place):
         start = match.start()
         before_it = text[start - 1] if start else before
-        link = _url(text, start, before_it) or _address(text, start, before_it)
-        if link is None:
+        link = None
+        if gfm and not open_brackets(text[:start], brackets):
+            link = _url(text, start, before_it) or _address(text, start, before_it)
+        value = link[1] if link else urls.bare_at(text, start, last)
+        if not value:
             place = start + 1
             continue
         if start > done:
             found.append(Text(text[done:start]))
-        found.append(link[0])
-        place = done = start + link[1]
+        place = done = start + len(value)
+        if link and not urls.bare(value, text, done, last):
+            found.append(Link(link[0], (Text(value),)))
+        else:
+            found.append(BareUrl(value))
     if done < len(text):
         found.append(Text(text[done:]))
     return found
 
 
-def _url(text: str, start: int, before: str) -> tuple[Link, int] | None:
+def open_brackets(text: str, brackets: int = 0) -> int:
+    """How many square brackets are open after a text, of `brackets` that were before it."""
+    if "[" in text or brackets:
+        for char in text:
+            brackets += (char == "[") - (char == "]" and brackets > 0)
+    return brackets
+
+
+def _url(text: str, start: int, before: str) -> tuple[str, str] | None:
+    """Where the URL that begins here leads, and its characters."""
     match = _URL.match(text, start)
     if match is None:
         return None
@@ -53,7 +74,7 @@ def _url(text: str, start: int, before: str) -> tuple[Link, int] | None:
     whole = lead + _trim(rest)
     if len(whole) <= len(lead):
         return None
-    return Link(normalizeLink(("http://" if www else "") + whole), (Text(whole),)), len(whole)
+    return normalizeLink(urls.target(whole)), whole
 
 
 def _valid_domain(domain: str, dotted: bool) -> bool:
@@ -73,8 +94,8 @@ def _trim(rest: str) -> str:
     return rest
 
 
-def _address(text: str, start: int, before: str) -> tuple[Link, int] | None:
+def _address(text: str, start: int, before: str) -> tuple[str, str] | None:
     match = _ADDRESS.match(text, start)
     if match is None or before == "/" or before.isalnum():
         return None
-    return Link("mailto:" + match.group(), (Text(match.group()),)), len(match.group())
+    return urls.target(match.group()), match.group()

@@ -6,6 +6,7 @@ from functools import cache
 
 from markdown_it import MarkdownIt
 
+from hudkit.formats.markdown.footnotes import footnotes
 from hudkit.formats.markdown.read_flow import blocks
 from hudkit.formats.mdast import Root
 
@@ -20,10 +21,16 @@ def _reader(gfm: bool) -> MarkdownIt:
     reader.disable("text_join")
     if gfm:
         reader.enable(["table", "strikethrough"])
+        footnotes(reader)
     return reader
 
 
 def parse(text: str, *, gfm: bool = False) -> Root:
-    """The document that a text is, by CommonMark 0.31; with `gfm` also tables, strikethrough, task items and literal
-    links. References are resolved; definitions are no nodes."""
+    """The document that a text is, by CommonMark 0.31; with `gfm` also tables, strikethrough, task items, footnotes
+    and literal links.
+
+    References to links are resolved, and their definitions are no nodes. A literal link that can be written as it
+    stands is a `BareUrl` (in text that is no link to a reader, only if the writer would leave it so), any other a
+    `Link`.
+    """
     return Root(blocks(_reader(gfm).parse(text), gfm))

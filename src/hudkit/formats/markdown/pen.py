@@ -13,11 +13,11 @@ from hudkit.formats.mdast import Flow, Phrasing
 @dataclass(frozen=True, slots=True)
 class Place:
     """`marker` is that of a list or (with its number) of an item, whose blocks blank lines part if it is `loose`;
-    `first` says that the block is the first one of an item or a quote."""
+    `first` says that the block is the first one of an item, a quote or a footnote."""
 
     marker: str = ""
     loose: bool = False
-    first: Literal["", "item", "quote"] = ""
+    first: Literal["", "item", "quote", "note"] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from hudkit.formats.mdast import (
     Cell,
     CodeBlock,
     Flow,
+    FootnoteDefinition,
     Heading,
     HtmlBlock,
     List,
@@ -104,6 +105,10 @@ def _item(inner: Sequence[Token], gfm: bool) -> ListItem:
     return ListItem(blocks(inner, gfm), checked)
 
 
+def _footnote(token: Token, inner: Sequence[Token], gfm: bool) -> FootnoteDefinition:
+    return FootnoteDefinition(token.info, blocks(inner, gfm))
+
+
 def _table(_token: Token, inner: Sequence[Token], gfm: bool) -> Table:
     rows: list[Row] = []
     align: list[Align] = []
@@ -134,6 +139,7 @@ def _rule(_token: Token) -> ThematicBreak:
 _BRANCHES: dict[str, Callable[[Token, Sequence[Token], bool], Any]] = {
     "blockquote_open": _quote,
     "bullet_list_open": _list,
+    "footnote_open": _footnote,
     "heading_open": _heading,
     "ordered_list_open": _list,
     "paragraph_open": _paragraph,

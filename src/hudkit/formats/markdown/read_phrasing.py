@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from markdown_it.token import Token
 
-from hudkit.formats.markdown.literal_links import literal_links
+from hudkit.formats.markdown.literal_links import literal_links, open_brackets
 from hudkit.formats.mdast import (
     Break,
     Delete,
     Emphasis,
+    FootnoteReference,
     Image,
     InlineCode,
     InlineHtml,
@@ -29,12 +30,13 @@ _STRETCHES: dict[str, type[Strong] | type[Emphasis] | type[Delete]] = {
 
 def spans(tokens: Sequence[Token], gfm: bool) -> tuple[Phrasing, ...]:
     """The nodes of a line; a soft line break is a line feed in a text, and texts do not touch."""
-    return _join(_spans(tokens, gfm, False))
+    return _join(_spans(tokens, gfm, False, True))
 
 
-def _spans(tokens: Sequence[Token], gfm: bool, linked: bool) -> list[Phrasing]:
+def _spans(tokens: Sequence[Token], gfm: bool, linked: bool, outermost: bool) -> list[Phrasing]:
     found: list[Phrasing] = []
     place = 0
+    brackets = 0
     while place < len(tokens):
         token = tokens[place]
         if token.nesting == 1:
@@ -47,15 +49,18 @@ def _spans(tokens: Sequence[Token], gfm: bool, linked: bool) -> list[Phrasing]:
                 end += 1
             inner = tokens[place + 1 : end]
             if token.type == "link_open":
-                children = _join(_spans(inner, gfm, True))
+                children = _join(_spans(inner, gfm, True, False))
                 found.append(Link(str(token.attrGet("href") or ""), children, _title(token)))
             else:
-                found.append(_STRETCHES[token.type](_join(_spans(inner, gfm, linked))))
+                found.append(_STRETCHES[token.type](_join(_spans(inner, gfm, linked, False))))
             place = end + 1
             continue
-        if token.type == "text" and gfm and not linked:
-            before = tokens[place - 1] if place else None
-            found.extend(literal_links(token.content, _edge(before)))
+        if token.type == "text" and not linked and (gfm or "http" in token.content):
+            before = _edge(tokens[place - 1] if place else None)
+            after = tokens[place + 1].type if place + 1 < len(tokens) else ""
+            last = after == "softbreak" or (outermost and not after)
+            found.extend(literal_links(token.content, before, last, brackets, gfm))
+            brackets = open_brackets(token.content, brackets)
         else:
             found.append(_leaf(token))
         place += 1
@@ -81,6 +86,8 @@ def _leaf(token: Token) -> Phrasing:
             return InlineCode(token.content)
         case "html_inline":
             return InlineHtml(token.content)
+        case "footnote_call":
+            return FootnoteReference(token.info)
         case _:
             alt = "".join(_alt(child) for child in token.children or [])
             return Image(str(token.attrGet("src") or ""), alt, _title(token))

@@ -1,14 +1,18 @@
-"""What is neither text nor a span: link destinations, titles and fence infos, and how each is spelled."""
+"""What is neither text nor a span: destinations, titles, fence infos, labels of footnotes; how each is spelled."""
 
 from __future__ import annotations
 
 import re
 
 from markdown_it.common.normalize_url import normalizeLink
+from markdown_it.common.utils import normalizeReference
 
 _ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~]|\Z)|&(?=#\d{1,7};|#[xX][0-9A-Fa-f]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)")
 _UNSPEAKABLE = re.compile("[\x00\ud800-\udfff]")
+_NOT_IN_LABEL = re.compile(r"[\s\x00-\x1f\x7f-\x9f\[\]\\`<>|&*~]")
 _REFUSED = re.compile(r"\s*(?:javascript|vbscript|file|data)\s*:", re.IGNORECASE)
+LONGEST = 300
+"""Characters of a label that are written: readers take up to 999, and each may need three."""
 _IMAGE_DATA = re.compile(r"data:image/(?:gif|png|jpeg|webp);", re.IGNORECASE)
 
 
@@ -51,3 +55,14 @@ def title(text: str | None) -> str:
         return ""
     lines = quoted(text).replace("\r", "&#13;").replace("\n", "&#10;")
     return ' "' + lines.replace('"', '\\"') + '"'
+
+
+def label(text: str) -> str:
+    """The label of a footnote: what a reader would not take into one is percent-encoded, and never nothing."""
+    found = _UNSPEAKABLE.sub("\ufffd", text)[:LONGEST]
+    return _NOT_IN_LABEL.sub(lambda match: "".join(f"%{byte:02X}" for byte in match.group().encode()), found) or "%"
+
+
+def matched(text: str) -> str:
+    """The label of a footnote as readers compare it, once it is written."""
+    return normalizeReference(label(text))

@@ -14,6 +14,7 @@ from hudkit.formats.mdast import (
     Emphasis,
     Flow,
     Heading,
+    HtmlBlock,
     InlineCode,
     List,
     ListItem,
@@ -21,6 +22,7 @@ from hudkit.formats.mdast import (
     Phrasing,
     Quote,
     Strong,
+    Table,
     Text,
     ThematicBreak,
 )
@@ -71,13 +73,20 @@ def ordered(node: Flow) -> bool | None:
 
 
 def empty(node: Flow | Phrasing) -> bool:
-    """A node that writes nothing: a paragraph or a stretch without content."""
+    """A node that writes nothing: a paragraph, a stretch, a list or a table without content."""
     if isinstance(node, Text):
         return not node.value.strip(BLANK)
     if isinstance(node, InlineCode):
         return not node.value
     if isinstance(node, Paragraph | Strong | Emphasis | Delete):
-        return all(empty(child) for child in node.children)
+        # a line break at the end of a line is left out
+        return all(isinstance(child, Break) or empty(child) for child in node.children)
+    if isinstance(node, HtmlBlock):
+        return not node.value.strip("\n")
+    if isinstance(node, List):
+        return not node.children
+    if isinstance(node, Table):
+        return not any(row.children for row in node.children)
     return False
 
 
@@ -94,7 +103,11 @@ def ends_open(node: Flow) -> bool:
 
 def underlined(node: Heading) -> bool:
     """A heading that is written over a line of `=` or `-`, because it holds a hard line break."""
-    return node.depth < 3 and any(isinstance(child, Break) for child in node.children)
+    return node.depth < 3 and _broken(node.children)
+
+
+def _broken(nodes: Iterable[Phrasing]) -> bool:
+    return any(isinstance(node, Break) or _broken(getattr(node, "children", ())) for node in nodes)
 
 
 def interrupts(node: Flow) -> bool:

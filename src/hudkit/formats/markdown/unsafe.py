@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-Scope = Literal["any", "block", "continued", "paragraph", "heading", "cell", "label", "item", "quote", "markup"]
+Scope = Literal[
+    "any", "block", "continued", "paragraph", "heading", "cell", "label", "item", "quote", "markup", "noted", "call"
+]
 
 
 class Unsafe(NamedTuple):
@@ -18,8 +20,9 @@ class Unsafe(NamedTuple):
 
     `char` is one that every match has; a line without it is not searched. Scopes: `any` place; the start of the
     `block`, of a `continued` line, of any line of a `paragraph`; in a `heading` or `cell`; in the `label` of a link
-    or image; at the start of an `item` or `quote`; before `markup` (the next character is not text). With `earlier`,
-    that character must stand somewhere before.
+    or image; at the start of an `item` or `quote`; before `markup` (the next character is not text); in a document
+    with footnotes (`noted`), and there right after the `call` of one (the character before is not text). With
+    `earlier`, that character must stand somewhere before.
     """
 
     char: str
@@ -83,18 +86,25 @@ UNSAFE: tuple[Unsafe, ...] = (
     _rule("[", "block", r"\A\[(?=[\s\S]*\]:(?![ \t]*[^\s<]\S*[ \t]+[^\s\"'(]))"),
     _rule("[", "item", r"\A\[(?=[ \txX\n]\](?:\s|\Z))"),
     _rule("[", "quote", r"\A\[(?=![A-Za-z]+\])"),
+    # calls of footnotes: text that looks like one, and what would make a link or a definition of a real one
+    _rule("[", "noted", r"\[(?=\^[^\s\[\]]+\])"),
+    _rule("(", "call", r"(?<=\])\("),
+    _rule(":", "call", r"^\[\^[^\n\]]+\](?P<at>:)"),
     _rule("#", "heading", r"(?:\A|(?<=[ \t]))\#(?=\#*\Z)"),
 )
 
-_BY_PLACE: dict[tuple[str, str], tuple[Unsafe, ...]] = {}
+_BY_PLACE: dict[tuple[str, str, bool], tuple[Unsafe, ...]] = {}
 
 
-def rules_for(block: str, first: str) -> tuple[Unsafe, ...]:
-    """The rules that count in a block of this kind that stands first in an item, in a quote, or in neither."""
-    key = (block, first)
+def rules_for(block: str, first: str, notes: bool) -> tuple[Unsafe, ...]:
+    """The rules that count in a block of this kind that stands first in an item, in a quote, or in neither, of a
+    document with or without footnotes."""
+    key = (block, first, notes)
     if key not in _BY_PLACE:
         scopes = {"any", "markup", "label", block, first}
         if block == "paragraph":
             scopes |= {"block", "continued"}
+        if notes:
+            scopes |= {"noted", "call"}
         _BY_PLACE[key] = tuple(rule for rule in UNSAFE if rule.scope in scopes)
     return _BY_PLACE[key]

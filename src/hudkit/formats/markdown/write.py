@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from hudkit.formats.markdown.blocks import code as code_block
-from hudkit.formats.markdown.blocks import heading, item, list, paragraph, quote, root, rule, table
+from hudkit.formats.markdown.blocks import footnote, heading, item, list, paragraph, quote, root, rule, table
 from hudkit.formats.markdown.blocks import html as html_block
 from hudkit.formats.markdown.draft import Draft, Shape
 from hudkit.formats.markdown.line import compose
 from hudkit.formats.markdown.pen import Pen, Place
+from hudkit.formats.markdown.references import matched
 from hudkit.formats.markdown.spans import code, html, link, stretch, text
+from hudkit.formats.markdown.spans import footnote as footnote_call
 from hudkit.formats.mdast import (
     BareUrl,
     Break,
@@ -20,6 +23,8 @@ from hudkit.formats.mdast import (
     Delete,
     Emphasis,
     Flow,
+    FootnoteDefinition,
+    FootnoteReference,
     Heading,
     HtmlBlock,
     Image,
@@ -42,6 +47,7 @@ from hudkit.formats.mdast import (
 
 _FLOW: dict[type, Callable[[Any, Place, Pen], str]] = {
     CodeBlock: code_block.code,
+    FootnoteDefinition: footnote.definition,
     Heading: heading.heading,
     HtmlBlock: html_block.html,
     List: list.list_,
@@ -58,6 +64,7 @@ _SPANS: dict[type, Callable[[Any, Draft, Pen], None]] = {
     Break: text.hard_break,
     Delete: stretch.delete,
     Emphasis: stretch.emphasis,
+    FootnoteReference: footnote_call.reference,
     Image: link.image,
     InlineCode: code.code,
     InlineHtml: html.html,
@@ -88,6 +95,35 @@ def span(children: Iterable[Phrasing], draft: Draft) -> None:
 PEN = Pen(flow, line, span)
 
 
+def _noted(labels: frozenset[str]) -> Pen:
+    """The pen for a document that defines footnotes: in any other one no text can be a reference to one."""
+
+    def noted_flow(node: Flow, place: Place) -> str:
+        return _FLOW[type(node)](node, place, pen)
+
+    def noted_line(children: tuple[Phrasing, ...], shape: Shape) -> str:
+        return line(children, replace(shape, notes=labels))
+
+    pen = Pen(noted_flow, noted_line, span)
+    return pen
+
+
+_HOLDING = frozenset({FootnoteDefinition, List, ListItem, Quote, Root})
+
+
+def _notes(node: Flow) -> frozenset[str]:
+    """The labels of the footnotes that are defined, as readers compare them."""
+    found = []
+    waiting: Any = [node]
+    while waiting:
+        one = waiting.pop()
+        if type(one) in _HOLDING:
+            waiting.extend(one.children)
+            if type(one) is FootnoteDefinition:
+                found.append(matched(one.label))
+    return frozenset(found)
+
+
 def write(node: Mdast) -> str:
     """Markdown for a node.
 
@@ -100,4 +136,6 @@ def write(node: Mdast) -> str:
         return flow(Paragraph(node.children), Place())
     if type(node) in _SPANS:
         return flow(Paragraph((node,)), Place())  # type: ignore[arg-type]
-    return flow(node, Place())  # type: ignore[arg-type]
+    block: Flow = node  # type: ignore[assignment]
+    labels = _notes(block)
+    return (_noted(labels) if labels else PEN).flow(block, Place())

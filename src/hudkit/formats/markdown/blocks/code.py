@@ -21,4 +21,6 @@ def code(node: CodeBlock, _place: Place, _pen: Pen) -> str:
     sign, runs = ("~", _TILDES) if "`" in info else ("`", _TICKS)
     fence = sign * max((len(run) + 1 for run in runs.findall(value)), default=3)
     body = value if not value.strip("\n") else value + "\n"
-    return f"{fence}{info}\n{body}{fence}\n"
+    # an info that begins with the sign would make the fence longer
+    gap = " " if info.startswith(sign) else ""
+    return f"{fence}{gap}{info}\n{body}{fence}\n"

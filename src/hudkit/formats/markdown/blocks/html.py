@@ -7,8 +7,8 @@ from hudkit.formats.mdast import HtmlBlock
 
 
 def html(node: HtmlBlock, place: Place, _pen: Pen) -> str:
-    """As it is; at the start of an item without its indent, which would move the item's."""
+    """As it is; at the start of an item or a footnote without its indent, which would move the other lines'."""
     value = node.value.strip("\n")
-    if place.first == "item":
+    if place.first in ("item", "note"):
         value = value.lstrip(" ")
     return f"{value}\n" if value else ""

@@ -1,0 +1,231 @@
+"""The registry: every format by name, both ways; rules matched by schema; targets of other packages."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudkit.document import Element, h, visible
+from hudkit.errors import ConfigError, FormatError
+from hudkit.formats import graph, registry
+from hudkit.formats.elements import from_mdast
+from hudkit.formats.graph import OUTLINE, Line
+from hudkit.formats.transform import Rule, Shape, Transform, hinted
+from hudkit.formats.tree import to_mdast
+from strategies import hostile
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "adding-a-format.md").read_text()
+
+TREE = h.document[
+    h.section(title='Notes <"x">')[
+        h.paragraph["a ", h.strong["b"], " & `c`"],
+        h.list[h.item["one"], h.item["two"]],
+        h.section(title="Deeper")[()],
+    ]
+]
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_a_tree_survives_every_format_that_keeps_it(name: str) -> None:
+    found = registry.read_tree(name, registry.write_tree(name, TREE))
+    if name == "graph":
+        assert (
+            found
+            == h.document[
+                h.section(title='Notes <"x">')[
+                    h.paragraph["a b & `c`"], h.list[h.item["one"], h.item["two"]], h.section(title="Deeper")[()]
+                ]
+            ]
+        )
+    else:
+        assert found == TREE == from_mdast(to_mdast(TREE))
+
+
+def test_the_names() -> None:
+    assert registry.names()[:9] == (
+        "markdown", "html", "graph", "json", "minified", "compact", "columns", "toon", "toon-even",
+    )  # fmt: skip
+    for name in registry.names():
+        assert registry.format_of(name).name == name
+        assert registry.format_of(name).doc.endswith(".")
+    with pytest.raises(ConfigError, match=r"there is no format 'yaml'.*There are: markdown"):
+        registry.format_of("yaml")
+
+
+def test_what_a_value_costs_in_each_format() -> None:
+    costs = registry.tokens_of([{"message_id": 1}, {"message_id": 2}], len)
+    assert list(costs) == ["json", "minified", "compact", "columns", "toon", "toon-even"]
+    assert costs["compact"] == len('[{"msg":1},{"msg":2}]') and costs["columns"] == len(
+        '{"cols":["message_id"],"rows":[[1],[2]]}'
+    )
+    assert list(registry.tokens_of([-0.0], len)) == ["json", "minified", "compact", "columns"]
+    assert list(registry.tokens_of(TREE, len, carries="tree")) == ["markdown", "html", "graph"]
+
+
+class Ordered(Shape, frozen=True, tag="list"):
+    """A numbered list."""
+
+    ordered: Literal[True]
+
+
+class Alert(Shape, frozen=True, tag="alert"):
+    """A custom element, with a prop that it must have."""
+
+    level: int
+
+
+def test_rules_are_matched_by_schema_the_first_that_fits() -> None:
+    rules: tuple[Rule[str], ...] = (
+        Rule(Alert, lambda alert, _, within: [f"alert {alert.level}", *within(_.children)]),
+        Rule(Ordered, lambda *_: ["ordered"]),
+        Rule(graph.Section | graph.List, lambda shape, *_: [type(shape).__name__]),
+    )
+    transform: Transform[str] = Transform("test", rules, lambda text: text)
+    nodes = (
+        h.list(ordered=True)[()],
+        h.list(ordered=False)[()],
+        h.section(title="x", priority=3)[()],
+        Element("alert", (("level", 2),), ("now",)),
+    )
+    assert transform.to(nodes) == ["ordered", "List", "Section", "alert 2", "now"]
+    mine = transform.with_rules(Rule(msgspec.defstruct("Any", []), lambda _, element, __: [element.tag]))
+    assert mine.to(nodes) == ["list", "list", "section", "alert"]
+    with pytest.raises(FormatError, match="no rule takes <rule>"):
+        transform.to((h.rule.element(),))
+    with pytest.raises(FormatError, match="no rule takes <alert>"):
+        transform.to((Element("alert", (("level", "high"),), ()),))
+    with pytest.raises(FormatError, match="no rule takes a int"):
+        OUTLINE.back([3])  # type: ignore[list-item]
+
+
+def test_an_unknown_element_is_written_as_its_hint_says() -> None:
+    alert = Element("alert", (("level", 2), ("markdown", "section"), ("title", "Now")), ("x", h.rule.element()))
+    assert hinted(h.document[()].with_children((alert,))) == Element(
+        "document", (), (Element("section", (("level", 2), ("title", "Now")), ("x", h.rule.element())),)
+    )
+    line = Element("document", (), (Element("alert", (("markdown", "quote"),), (h.paragraph["now"],)),))
+    assert registry.write_tree("markdown", line) == "> now\n"
+    assert registry.write_tree("html", line) == "<blockquote>\n<p>now</p>\n</blockquote>\n"
+    assert graph.OUTLINE.to(line.children) == [Line("now")]
+    strict: Transform[str] = Transform("test", (Rule(graph.Section, lambda section, *_: [section.title]),), str)
+    assert strict.to((alert,)) == ["Now"]
+
+
+titles = hostile.map(lambda text: visible(text))
+lines = titles.map(lambda text: h.paragraph[text])
+lists = st.tuples(st.sampled_from([None, True]), st.lists(titles.map(lambda text: h.item[text]), max_size=3)).map(
+    lambda drawn: h.list(ordered=drawn[0])[drawn[1]]
+)
+outlines = st.lists(
+    st.recursive(
+        st.one_of(lines, lists),
+        lambda inner: st.tuples(titles, st.lists(inner, max_size=3)).map(
+            lambda drawn: h.section(title=drawn[0])[drawn[1]]
+        ),
+        max_leaves=6,
+    ),
+    max_size=3,
+).map(lambda nodes: h.document[nodes])
+
+
+LINE = re.compile(r'flowchart TD|n\d+ --> n\d+|n\d+[\[(]+"([^"<>&`\\{}|;#]|#\d+;)*"[\])]+')
+
+
+@given(outlines)
+def test_an_outline_survives_a_flowchart(tree: Element) -> None:
+    text = graph.write(tree)
+    assert graph.read(text) == tree, text
+    assert all(LINE.fullmatch(line) for line in text.splitlines()), text
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", 1),
+        ("graph TD\n", 1),
+        ("flowchart TD\nn0\n", 2),
+        ('flowchart TD\nn0["a"]\nn0["b"]\n', 3),
+        ('flowchart TD\nn0(["a"))\n', 2),
+        ('flowchart TD\nn0["a"]\nn1 --> n0\n', 3),
+        ('flowchart TD\nn0["a"]\nn0 --> n0\n', 3),
+        ("flowchart TD\n" + "".join(f'n{n}(["a"])\nn{n - 1} --> n{n}\n' for n in range(1, 300)), 3),
+    ],
+)
+def test_what_is_no_flowchart_is_refused_with_its_line(text: str, line: int) -> None:
+    with pytest.raises(FormatError) as caught:
+        graph.read(text)
+    assert caught.value.details["line"] == line
+
+
+METADATA = "Metadata-Version: 2.1\nName: hudkit-dot\nVersion: 1\n"
+USE = """
+from hudkit.document import h
+from hudkit.errors import ConfigError
+from hudkit.formats import registry
+
+tree = h.document[h.section(title='A "b"')[h.paragraph["x"], h.list[h.item["y"]]]]
+assert registry.names()[-3:] == ("broken", "dot", "wrong"), registry.names()
+text = registry.write_tree("dot", tree)
+wanted = [
+    "digraph {",
+    '  n0 [label="A \\\\"b\\\\""]', '  n1 [label="x"]', "  n0 -> n1", '  n2 [label="y"]', "  n0 -> n2", "}"
+]
+assert text.splitlines() == wanted, text
+for name, said in (("broken", "cannot be loaded"), ("wrong", "is not the format")):
+    try:
+        registry.format_of(name)
+    except ConfigError as error:
+        assert said in error.message, error
+    else:
+        raise AssertionError(name)
+assert registry.format_of("json").doc.startswith("JSON"), "a name of hudkit's own is not taken"
+print("the format works")
+"""
+
+
+def test_the_page_adds_a_format(tmp_path: Path) -> None:
+    (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (entry,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    name, target = re.findall(r'^(\w+) = "(.*)"$', entry, re.MULTILINE)[0]
+    module = tmp_path / f"{target.split(':')[0]}.py"
+    module.write_text(code)
+    info = tmp_path / "hudkit_dot-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(METADATA)
+    entries = [f"{name} = {target}", "broken = hudkit_dot_gone:FORMAT", f"wrong = {target}", f"json = {target}"]
+    (info / "entry_points.txt").write_text("[hudkit.formats]\n" + "\n".join(entries) + "\n")
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT / "src")))}
+    done = subprocess.run([sys.executable, "-c", USE], env=env, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "the format works\n"
+
+
+def test_the_core_does_without_the_libraries() -> None:
+    program = """
+import sys
+sys.modules["toon_format"] = sys.modules["justhtml"] = None
+from hudkit.document import h
+from hudkit.errors import ConfigError
+from hudkit.formats import html, registry, toon
+assert html.render(h.text["a"]) == "<p>a</p>\\n"
+for call in (lambda: html.read("x"), lambda: toon.encode(1), lambda: toon.decode("1")):
+    try:
+        call()
+    except ConfigError as error:
+        assert "hudkit[formats]" in str(error)
+    else:
+        raise SystemExit(1)
+print(registry.format_of("compact").write({"reply_to": 1}))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == '{"re":1}\n', done.stderr
