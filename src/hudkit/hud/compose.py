@@ -38,7 +38,8 @@ def _compose(state: HudState, ask: Ask, desk: Desk, *, additive: bool) -> Compos
     words += warning(usage.band, entered)
     tail = ""
     if ask.where.turn_start or ask.placement == "system" or ask.notice:
-        trend = trend_now(state, usage, desk.settings)
+        # In the system prompt, every byte that moves costs all that is behind it.
+        trend = None if ask.placement == "system" else trend_now(state, usage, desk.settings)
         ahead = outlook(trend.pace, trend.calls_left, trend.band) if trend else ""
         tail = desk.typeset.render(gauge(words + ahead, ask.notice))
     layers = None
