@@ -7,7 +7,7 @@ from importlib import import_module
 
 from bench.figures import Skipped
 
-NAMES = ("store", "compose", "markdown", "daemon", "plugin", "llama", "composition")
+NAMES = ("store", "compose", "markdown", "daemon", "plugin", "retention", "llama", "composition", "search")
 
 
 def main(names: list[str]) -> int:

@@ -8,15 +8,19 @@ from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hudkit.config import Settings
+from hudkit.custom import Allowed, Bench, Places, Preparation, Shelf
 from hudkit.events.event import Origin
 from hudkit.events.log import EventLog, Finding
 from hudkit.events.payloads import SessionStart
 from hudkit.hud import Counter, Outside
 from hudkit.hud import Session as Recorded
 from hudkit.tools import Answer, call, route
+
+if TYPE_CHECKING:
+    from hudkit.search import Past
 
 
 class Session(Recorded):
@@ -52,17 +56,24 @@ class Hud:
         ids: Callable[[], str] | None = None,
         counter: Counter | None = None,
         settings: Settings | None = None,
+        sections: Places | None = None,
+        past: Past | None = None,
     ) -> None:
         self.log = log
         self.settings = settings or Settings()
         self._outside = Outside(clock or _now, ids or _uuid7)
         self._counter = counter
         self._sessions: dict[str, Session] = {}
+        self._places = sections
+        self._bench: Bench | None = None
+        self.past = past
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], **outside: Any) -> Hud:
-        """Open (or make) a SQLite log at `path`. `outside` takes `clock` (Unix ms), `ids` (UUIDv7), `counter` and
-        `settings`. Raises a `StoreError` that names the path and what is wrong with it."""
+        """Open (or make) a SQLite log at `path`. `outside` takes `clock` (Unix ms), `ids` (UUIDv7), `counter`,
+        `settings`, `sections`, the places of custom sections (not given: files are not looked for), and `past`, what
+        was said in all sessions (not given: operations that read history say so; closing it stays the giver's).
+        Raises a `StoreError` that names the path and what is wrong with it."""
         from hudkit.store import open_log
 
         return cls(open_log(path), **outside)
@@ -82,8 +93,18 @@ class Hud:
         """
         key = self._key(session_id, project, host)
         if key not in self._sessions:
-            self._sessions[key] = Session(self.log, key, self._outside, self.counter, self.settings)
+            shelf = Shelf(self._places, Path(project) if project is not None else None) if self._places else None
+            prepare = Preparation(self.settings.custom, self.bench, shelf)
+            self._sessions[key] = Session(self.log, key, self._outside, self.counter, self.settings, prepare)
+            self._sessions[key].past = self.past
         return self._sessions[key]
+
+    def bench(self) -> Bench:
+        """Where custom sections run; its process starts with the first of them."""
+        if self._bench is None:
+            limits = self.settings.custom
+            self._bench = Bench(Allowed(limits.time / 1000, limits.memory * 1024 * 1024))
+        return self._bench
 
     @property
     def counter(self) -> Counter:
@@ -103,7 +124,9 @@ class Hud:
         return self.log.verify()
 
     def close(self) -> None:
-        """Sync and close the log."""
+        """Sync and close the log; end the sandbox of custom sections."""
+        if self._bench is not None:
+            self._bench.close()
         self.log.close()
 
     def __enter__(self) -> Hud:

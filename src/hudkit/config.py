@@ -79,6 +79,26 @@ class Overflow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
 
 
+class Custom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Custom sections: who may define them, and what running one may cost."""
+
+    agent: Annotated[bool, Meta(description="whether an agent may define custom sections")] = False
+    wait: Annotated[
+        int, Meta(ge=0, le=5000, description="milliseconds that a frame waits for custom sections, all together")
+    ] = 50
+    time: Annotated[int, Meta(ge=5, le=5000, description="milliseconds that one custom section may run")] = 50
+    memory: Annotated[int, Meta(ge=4, le=256, description="MiB that one custom section may use")] = 16
+
+
+class Staleness(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When an open item (the task, a step, a blocker) that nobody touched is called stale; 0: never."""
+
+    hours: Annotated[
+        float, Meta(ge=0, le=87_600, description="hours after which an untouched open item is stale")
+    ] = 24
+    calls: Annotated[int, Meta(ge=0, le=1_000_000, description="model calls after which it is")] = 150
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that can be configured."""
 
@@ -87,6 +107,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     budget: Budget = Budget()
     cache: Cache = Cache()
     overflow: Overflow = Overflow()
+    custom: Custom = Custom()
+    staleness: Staleness = Staleness()
     window: Annotated[
         Annotated[int, Meta(ge=1, le=1_000_000_000)] | None,
         Meta(description="tokens of the window, where neither the host nor the table of models knows them"),

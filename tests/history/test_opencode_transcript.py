@@ -16,7 +16,7 @@ import pytest
 
 from hudkit.errors import TranscriptError
 from hudkit.history import OpenCodeTranscript, OtherPart, TextPart, Todo, ToolPart, Transcript
-from hudkit.history.opencode_rows import MAX_TEXT
+from hudkit.history.fields import MAX_TEXT
 
 USER = {"role": "user", "time": {"created": 5}}
 SAID = {"type": "text", "text": "hello"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from toolbox import did, fresh, types
+from toolbox import OF_THE_PAST, did, fresh, types
 
 from hudkit.errors import OperationError
 from hudkit.events import Origin
@@ -331,6 +331,6 @@ def test_an_operation_that_reads_appends_nothing():
     s = fresh()
     s.append(NoteAdd("x"))
     for name, one in OPERATIONS.items():
-        if not one.writes:
+        if not one.writes and name not in OF_THE_PAST:
             did(s, name, **one.example)
     assert s.state.seq == 1

@@ -8,7 +8,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from toolbox import fresh
+from toolbox import OF_THE_PAST, fresh
 
 from hudkit.errors import OperationError
 from hudkit.events import Origin
@@ -99,7 +99,7 @@ def test_no_text_of_an_item_is_structure(texts):
     )
     call_quietly(s, "steps.complete", {"id": "s1"})
     for name, one in EVERY.items():
-        if one.writes:
+        if one.writes or name in OF_THE_PAST:
             continue
         args = {"query": texts[0]} if name == "search" and texts[0].strip() else dict(one.example)
         answer = call(s, name, args).text

@@ -10,6 +10,14 @@ from hudkit.hud import Outside, Session
 from hudkit.store.memory import MemoryLog
 from hudkit.tools import Answer, call
 
+OF_THE_PAST = frozenset(
+    {
+        *("summary", "sessions", "children", "messages", "message", "compactions", "context", "plans", "compare"),
+        *("export", "import"),
+    }
+)
+"""Operations that need a past; tests/tools/test_memory_operations.py has one."""
+
 
 class Letters:
     """Counts characters: the tools never ask, a session needs one."""

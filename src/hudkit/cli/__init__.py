@@ -26,6 +26,8 @@ COMMANDS: dict[str, str] = {
     "serve": "the resident process that hosts ask; they start it on demand",
     "stop": "ask the resident process to end",
     "config": "the settings in force, and whether their files are right",
+    "memory": "what was said or done in any session: search, read, compare",
+    "sections": "custom sections: what there is, trust a project's, try one",
     "doctor": "is everything in place? says what is wrong and how to mend it",
 }
 """Every command, with what it does. The command `x` is `hudkit.cli.x`, loaded only when it is run."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hudkit.cli.install import chosen, host_arguments, tell
 from hudkit.daemon import client
+from hudkit.daemon.place import index_path
 from hudkit.errors import ConfigError
 from hudkit.hosts.opencode.install import Place, Step, installed, uninstall
 from hudkit.hosts.opencode.writing import remove
@@ -25,7 +26,7 @@ STOP_SECONDS = 5.0
 
 def arguments(one: argparse.ArgumentParser) -> None:
     host_arguments(one)
-    one.add_argument("--purge", action="store_true", help="also remove the log: everything that was recorded")
+    one.add_argument("--purge", action="store_true", help="also remove all that was recorded: log, index, exports")
 
 
 def run(given: argparse.Namespace) -> int:
@@ -53,6 +54,9 @@ def _stop(here: Place) -> None:
 def _purged(here: Place, dry_run: bool) -> Iterator[Step]:
     log = [here.db.with_name(here.db.name + end) for end in BESIDE_LOG]
     journal = sorted(here.db.parent.glob("daemon.log*"))
+    index = index_path(here.db)
+    journal += [index.with_name(index.name + end) for end in BESIDE_LOG]
+    journal += sorted((index.parent / "exports").glob("*.json"))
     for path in (*log, *journal, here.socket, here.socket.with_name(here.socket.name + ".lock")):
         if path.exists() or path.is_symlink():
             yield Step(str(path), "remove")

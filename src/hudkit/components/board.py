@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -10,6 +10,7 @@ from operator import attrgetter, is_
 from typing import Any
 
 from hudkit.components.section import Section, View
+from hudkit.components.staleness import Stale
 from hudkit.document import Density, Element, component, h
 from hudkit.projections.state import SECTIONS as CONCERNS
 from hudkit.projections.state import HudState
@@ -83,11 +84,22 @@ class Board:
 
     def document(self, state: HudState, view: View, tag: str) -> Element:
         """The document, unfitted."""
-        shown = [self.section(section, state, view) for section in SECTIONS]
+        shown = _spread(self.section(section, state, view) for section in SECTIONS)
         counts = Counts(state) if view.density is Density.MINIMAL else None
         more = None if counts else MORE
-        parts = (_preamble(tag, view.density), *shown, counts, more)
+        parts = (_preamble(tag, view.density), *shown, Stale(state, view), counts, more)
         return Element("document", (), tuple(part for part in parts if part is not None and part.tag != "fragment"))
+
+
+def _spread(shown: Iterable[Element | None]) -> list[Element]:
+    """The sections that have something to say, those of a fragment one by one."""
+    flat: list[Element] = []
+    for one in shown:
+        if one is not None and one.tag == "fragment":
+            flat += [child for child in one.children if isinstance(child, Element)]
+        elif one is not None:
+            flat.append(one)
+    return flat
 
 
 def same(a: Any, b: Any) -> bool:

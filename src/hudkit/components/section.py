@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from hudkit.config import Limits
+from hudkit.config import Limits, Staleness
 from hudkit.document import Density, Element, freeze, h, shorten
 from hudkit.events.event import Origin
 
@@ -32,8 +32,10 @@ PRIORITIES: dict[str, int] = {
     "compacted": 65,
     "todos": 60,
     "notes": 50,
+    "progress": 45,
     "files": 40,
     "project": 35,
+    "custom": 30,
     "session": 20,
 }
 """What stays longest under pressure; the task and the preamble have no priority and always stay. Within a section the
@@ -45,6 +47,7 @@ class View(msgspec.Struct, frozen=True):
 
     density: Density = Density.FULL
     limits: Limits = Limits()
+    staleness: Staleness = Staleness()
 
     def limit(self, name: str) -> int:
         """Items of a section that are shown at most."""

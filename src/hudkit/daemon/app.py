@@ -26,6 +26,9 @@ BODY_SECONDS = 10
 MOST_WAITING = 64
 """Requests that wait for the thread or are answered; more are told that the daemon is busy."""
 
+UPLOADS = ("/v1/frame", "/v1/events")
+"""Paths by which a host tells what was said."""
+
 Answer = tuple[int, bytes]
 
 _REASONS = {404: ("path", "there is no such path"), 405: ("method", "this path is asked with another method")}
@@ -53,8 +56,11 @@ class Activity:
 class Ask:
     """An ASGI endpoint for one path: reads the body, has it answered on the thread of the log."""
 
-    def __init__(self, path: str, answering: Answering, thread: Executor, activity: Activity) -> None:
+    def __init__(
+        self, path: str, answering: Answering, thread: Executor, activity: Activity, heard: Callable[[bytes], None]
+    ) -> None:
         self._path = path
+        self._heard = heard
         self._answering = answering
         self._thread = thread
         self._activity = activity
@@ -79,7 +85,10 @@ class Ask:
         if isinstance(body, tuple):
             return body
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._answering.answer, self._path, body)
+        answer = await loop.run_in_executor(self._thread, self._answering.answer, self._path, body)
+        if self._path in UPLOADS:
+            self._heard(body)
+        return answer
 
 
 async def bounded(request: Request) -> bytes | Answer:
@@ -101,8 +110,15 @@ async def bounded(request: Request) -> bytes | Answer:
     return b"".join(chunks)
 
 
-def application(answering: Answering, thread: Executor, activity: Activity, stop: Callable[[], None]) -> Starlette:
-    """The routes. `stop` is called once a stop has been asked for; it must only make a note of it."""
+def application(
+    answering: Answering,
+    thread: Executor,
+    activity: Activity,
+    stop: Callable[[], None],
+    heard: Callable[[bytes], None] = lambda _: None,
+) -> Starlette:
+    """The routes. `stop` is called once a stop has been asked for, `heard` with each upload's body when it has been
+    answered; both must only make a note of it."""
 
     async def hello(_: Request) -> Response:
         uptime = round((time.monotonic() - activity.started) * 1000)
@@ -117,7 +133,7 @@ def application(answering: Answering, thread: Executor, activity: Activity, stop
             Route("/health", hello, methods=["GET"]),
             Route("/v1/hello", hello, methods=["POST"]),
             Route("/v1/stop", end, methods=["POST"]),
-            *(Route(path, Ask(path, answering, thread, activity), methods=["POST"]) for path in PATHS),
+            *(Route(path, Ask(path, answering, thread, activity, heard), methods=["POST"]) for path in PATHS),
         ],
         exception_handlers={HTTPException: _refuse, Exception: _fail},
     )

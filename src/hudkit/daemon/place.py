@@ -8,8 +8,12 @@ import stat
 import tempfile
 from hashlib import blake2b
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hudkit.errors import ConfigError, StoreUnsafe
+
+if TYPE_CHECKING:
+    from hudkit.custom import Places
 
 MAX_SOCKET = 100
 """Bytes of a socket's path: the systems' limits are 104 and 108."""
@@ -31,6 +35,11 @@ def log_path() -> Path:
     return Path(named).absolute() if named else data_directory() / "hudkit.db"
 
 
+def index_path(log: Path) -> Path:
+    """The index for search that goes with a log."""
+    return log.absolute().with_name(f"{log.stem}.search.db")
+
+
 def user_config() -> Path:
     """Where the user's settings would be: `HUDKIT_CONFIG`, else `config.toml` in the platform's directory."""
     named = os.environ.get("HUDKIT_CONFIG")
@@ -39,6 +48,13 @@ def user_config() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_config_dir("hudkit", appauthor=False)) / "config.toml"
+
+
+def section_places() -> Places:
+    """The user's custom sections are beside the settings; what is trusted of projects' is among the data."""
+    from hudkit.custom import Places
+
+    return Places(user_config().parent / "sections", data_directory() / "trusted-sections")
 
 
 def config_path() -> Path | None:

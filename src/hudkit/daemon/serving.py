@@ -24,6 +24,7 @@ from hudkit.wire import newer
 
 if TYPE_CHECKING:
     from hudkit.daemon.app import Activity
+    from hudkit.daemon.indexing import Indexing
 
 WAIT_SECONDS = 15.0
 """Within which another daemon on the same socket must answer or end."""
@@ -88,10 +89,17 @@ def _serve(options: Options, address: str, say: Callable[[str], None]) -> None:
     import uvloop
 
     from hudkit.api import Hud
+    from hudkit.daemon.indexing import Indexing
     from hudkit.daemon.listening import listen_tcp, listen_unix
+    from hudkit.history import OwnTranscript
+    from hudkit.search import open_past
     from hudkit.store import open_log
 
-    hud = Hud(open_log(options.db, busy_timeout=BUSY_SECONDS), settings=options.settings)
+    log = open_log(options.db, busy_timeout=BUSY_SECONDS)
+    apart = open_log(options.db, read_only=True)  # the index's own: it never waits for the writer, nor lets it wait
+    past = open_past(place.index_path(options.db), also=(OwnTranscript(apart),), eager=False)
+    hud = Hud(log, settings=options.settings, sections=place.section_places(), past=past)
+    indexing = Indexing(past)
     listening: list[socket.socket] = []
     try:
         keep(options.db.absolute().parent / "daemon.log")
@@ -101,7 +109,7 @@ def _serve(options: Options, address: str, say: Callable[[str], None]) -> None:
         journal.info("version %s listens on %s", hudkit.__version__, options.socket)
         say(f"listening on {options.socket}")
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_run(options, hud, listening, address))
+            runner.run(_run(options, hud, indexing, listening, address))
     except Exception as error:
         journal.error("ended by an error: %s", where(error))
         raise
@@ -109,11 +117,15 @@ def _serve(options: Options, address: str, say: Callable[[str], None]) -> None:
         options.socket.unlink(missing_ok=True)
         for each in listening:
             each.close()
+        indexing.close()
+        apart.close()
         hud.close()
         journal.info("ended")
 
 
-async def _run(options: Options, hud: hudkit.Hud, listening: list[socket.socket], address: str) -> None:
+async def _run(
+    options: Options, hud: hudkit.Hud, indexing: Indexing, listening: list[socket.socket], address: str
+) -> None:
     from hudkit.daemon.answering import Answering
     from hudkit.daemon.app import Activity, application
     from hudkit.daemon.guard import Guard, names, token_at
@@ -125,7 +137,7 @@ async def _run(options: Options, hud: hudkit.Hud, listening: list[socket.socket]
         loop.add_signal_handler(number, end.set)
     activity = Activity()
     with ThreadPoolExecutor(1, "hudkit-log") as thread:
-        app = application(Answering(hud), thread, activity, end.set)
+        app = application(Answering(hud), thread, activity, end.set, indexing.heard)
         servers = [server(app, own_user=True)]
         if len(listening) > 1:
             port = listening[1].getsockname()[1]

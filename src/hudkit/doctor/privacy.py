@@ -16,7 +16,18 @@ OTHERS = 0o077
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _FIX = "hudkit doctor --fix"
 
-_OURS = ("hudkit.db*", "daemon.log*", "token", "install", "plugins", "run", "*.sock", "*.sock.lock")
+_OURS = (
+    "hudkit.db*",
+    "hudkit.search.db*",
+    "exports",
+    "daemon.log*",
+    "token",
+    "install",
+    "plugins",
+    "run",
+    "*.sock",
+    "*.sock.lock",
+)
 """What hudkit puts into directories of its own; one that holds anything else is not ours to change."""
 
 

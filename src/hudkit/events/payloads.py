@@ -50,6 +50,17 @@ class ConstraintAdd(Payload, frozen=True, tag="constraint.add"):
 
 
 class ConstraintRemove(Payload, frozen=True, tag="constraint.remove"):
+    """The constraint with this `id`, or without one with this `text`, holds no longer; a rule may be `derived` to be
+    over, and stated again."""
+
+    id: str
+    text: str = ""
+    derived: bool = False
+
+
+class ConstraintConfirm(Payload, frozen=True, tag="constraint.confirm"):
+    """A derived constraint was right."""
+
     id: str
 
 
@@ -57,10 +68,19 @@ class ConstraintRemove(Payload, frozen=True, tag="constraint.remove"):
 
 
 class DecisionRecord(Payload, frozen=True, tag="decision.record"):
+    """A decision; `replaces` are the summaries of those that it supersedes, where no id is known."""
+
     summary: str
     details: str = ""
     id: str = ""
     derived: bool = False
+    replaces: tuple[str, ...] = ()
+
+
+class DecisionConfirm(Payload, frozen=True, tag="decision.confirm"):
+    """A derived decision was right."""
+
+    id: str
 
 
 class DecisionRemove(Payload, frozen=True, tag="decision.remove"):
@@ -165,6 +185,41 @@ class BlockerRemove(Payload, frozen=True, tag="blocker.remove"):
     id: str
 
 
+# -- progress: what runs, commits and plan files tell ----------------------------------------------------------
+
+
+class TestsRan(Payload, frozen=True, tag="tests.ran"):
+    """A test run ended with these counts; `command` names what ran."""
+
+    __test__: ClassVar[bool] = False
+
+    command: str
+    passed: int
+    failed: int
+    skipped: int = 0
+    runner: str = ""
+
+
+class CommitMade(Payload, frozen=True, tag="commit.made"):
+    """A commit: its short hash and its subject."""
+
+    sha: str
+    subject: str
+    branch: str = ""
+
+
+class PlanPoint(msgspec.Struct, frozen=True, omit_defaults=True):
+    text: str
+    done: bool = False
+
+
+class PlanSync(Payload, frozen=True, tag="plan.sync"):
+    """The points of a plan file are these now, whole."""
+
+    path: str
+    points: tuple[PlanPoint, ...] = ()
+
+
 # -- the host's own todo list ----------------------------------------------------------------------------------
 
 
@@ -194,6 +249,42 @@ class SectionClear(Payload, frozen=True, tag="section.clear"):
     """A section, or with an empty name all that the agent maintains, is empty now."""
 
     section: str = ""
+
+
+# -- custom sections -------------------------------------------------------------------------------------------
+
+
+class SectionDefine(Payload, frozen=True, tag="section.define"):
+    """A custom section is this text now; `reads` are the fields of the state that its source is given."""
+
+    name: str
+    source: str
+    title: str = ""
+    reads: tuple[str, ...] = ()
+    priority: int = 30
+
+
+class SectionRemove(Payload, frozen=True, tag="section.remove"):
+    """A custom section is no more, wherever it was defined."""
+
+    name: str
+
+
+class SectionPrepared(Payload, frozen=True, tag="section.prepared"):
+    """What the source of a custom section made of what it reads: trees as JSON by density, or why it failed.
+
+    `definition` and `given` are digests of the text that ran, and of what it was given.
+    """
+
+    name: str
+    definition: str
+    given: str
+    title: str = ""
+    priority: int = 30
+    full: str = ""
+    compact: str = ""
+    minimal: str = ""
+    error: str = ""
 
 
 # -- session ---------------------------------------------------------------------------------------------------

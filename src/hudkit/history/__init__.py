@@ -1,6 +1,12 @@
 """Recorded conversations of hosts, read-only: the `Transcript` protocol, its readers, and what the model saw."""
 
-from hudkit.history.opencode import OpenCodeTranscript
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hudkit.history.claude import open_claude
+from hudkit.history.codex import open_codex
+from hudkit.history.own import OwnTranscript
 from hudkit.history.transcript import (
     CompactionPart,
     FilePart,
@@ -20,6 +26,9 @@ from hudkit.history.transcript import (
 )
 from hudkit.history.window import Block, LlmCall, blocks, calls, window
 
+if TYPE_CHECKING:
+    from hudkit.history.opencode import OpenCodeTranscript
+
 __all__ = [
     "Block",
     "CompactionPart",
@@ -28,6 +37,7 @@ __all__ = [
     "Message",
     "OpenCodeTranscript",
     "OtherPart",
+    "OwnTranscript",
     "Part",
     "PatchPart",
     "ReasoningPart",
@@ -41,5 +51,15 @@ __all__ = [
     "Transcript",
     "blocks",
     "calls",
+    "open_claude",
+    "open_codex",
     "window",
 ]
+
+
+def __getattr__(name: str) -> Any:  # who reads no database does not pay for SQLite
+    if name == "OpenCodeTranscript":
+        from hudkit.history.opencode import OpenCodeTranscript
+
+        return OpenCodeTranscript
+    raise AttributeError(f"module 'hudkit.history' has no attribute {name!r}")

@@ -46,7 +46,7 @@ class ForeignFile:
         """Raises `TranscriptError` where `path` is no readable SQLite file."""
         self._given = path
         self._tables = tables
-        self._path = _regular(path)
+        self._path = regular(path)
         self.columns: dict[str, frozenset[str]] = self._read(self._catalogue)
 
     def rows(self, sql: str, values: Sequence[object], each: Callable[[Row], T]) -> list[T]:
@@ -136,7 +136,7 @@ def _mark(path: Path) -> _Mark:
     return _Mark(status, wal_size, head[18] == _WAL_FORMAT)
 
 
-def _regular(path: Path) -> Path:
+def regular(path: Path) -> Path:
     """The file behind `path`; a FIFO or a device is refused before anything opens it and hangs."""
     try:
         real = path.resolve(strict=True)

@@ -35,6 +35,8 @@ _ZERO = "CAST(0 AS INTEGER)"  # a bare number after ORDER BY is a column's posit
 class OpenCodeTranscript:
     """The `Transcript` of one OpenCode database. Safe to share between threads: it keeps no connection."""
 
+    host = HOST
+
     def __init__(self, file: ForeignFile) -> None:
         self._file = file
         self._skipped: dict[tuple[str, str], Skipped] = {}
@@ -67,15 +69,21 @@ class OpenCodeTranscript:
         """One session, `None` for an unknown id."""
         return next(iter(self._sessions(" WHERE id = ?", session_id)), None)
 
-    def messages(self, session_id: str) -> Iterator[Message]:
+    def messages(self, session_id: str, *, after: str = "") -> Iterator[Message]:
         """Messages in OpenCode's order (creation time, then id; their parts by id), read a page at a time."""
         time = self._column("message", "time_created", _ZERO)
-        after: tuple[object, object] = (-1, "")
+        begin: tuple[object, object] = (-1, "")
+        if after:
+            sql = f"SELECT {time}, id FROM message WHERE id = ? AND session_id = ?"
+            found = self._file.rows(sql, (after, session_id), lambda row: (row[0], row[1]))
+            if not found:
+                raise TranscriptError(f"no message {after!r:.80} in this session", hint="Read it from its begin.")
+            begin = found[0]
         while True:
             page = self._file.rows(
                 f"SELECT id, {time}, {_bounded('data')} FROM message "
                 f"WHERE session_id = ? AND ({time}, id) > (?, ?) ORDER BY {time}, id LIMIT {_PAGE}",
-                (session_id, *after),
+                (session_id, *begin),
                 lambda row: (row[0], row[1], self._message(session_id, row)),
             )
             parts = self._parts([id for id, _, message in page if message is not None])
@@ -84,7 +92,7 @@ class OpenCodeTranscript:
                     yield msgspec.structs.replace(message, parts=tuple(parts.get(str(id), ())))
             if len(page) < _PAGE:
                 return
-            after = (page[-1][1], page[-1][0])
+            begin = (page[-1][1], page[-1][0])
 
     def todos(self, session_id: str) -> tuple[Todo, ...]:
         """The todo list as it is now; nothing where this version has no such table."""

@@ -168,6 +168,11 @@ class Transcript(Protocol):
     """A host's recorded sessions, read-only. Every method may raise `TranscriptError`."""
 
     @property
+    def host(self) -> str:
+        """Whose sessions they are."""
+        ...
+
+    @property
     def skipped(self) -> tuple[Skipped, ...]:
         """What could not be read so far, at most the first thousand; each record once."""
         ...
@@ -180,8 +185,9 @@ class Transcript(Protocol):
         """One session, `None` for an unknown id."""
         ...
 
-    def messages(self, session_id: str) -> Iterator[Message]:
-        """A session's messages in the host's order; nothing for an unknown id."""
+    def messages(self, session_id: str, *, after: str = "") -> Iterator[Message]:
+        """A session's messages in the host's order, from behind the one with the id `after`; nothing for an unknown
+        session. Raises `TranscriptError` where the session has no message `after`."""
         ...
 
     def todos(self, session_id: str) -> tuple[Todo, ...]:

@@ -17,8 +17,8 @@ from hudkit.projections.state import HudState, glimpse
 TAIL_ROOM = 40
 """Tokens that a base leaves for the tail."""
 
-DELTA_SHARE = 0.4
-DELTA_MOST = 600
+DELTA_SHARE = 0.25
+DELTA_MOST = 400
 """The share of the budget, and the most tokens, that a base leaves for the deltas of its epoch."""
 
 
@@ -165,7 +165,7 @@ def _fit_base(
     """The document at `density`, or at the next one that fits; the smallest may use the whole budget."""
     at: Density | None = density
     while at is not None:
-        document = desk.board.document(state, View(at, desk.settings.limits), tag)
+        document = desk.board.document(state, View(at, desk.settings.limits, desk.settings.staleness), tag)
         try:
             bound = desk.typeset.bound if additive else None
             return fit(document, room, desk.typeset.measure, bound=bound), at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,13 +14,17 @@ from hudkit.errors import BudgetError, ConfigError, HudkitError, SequenceConflic
 from hudkit.events.codec import foreseen
 from hudkit.events.event import Draft, Event, Origin
 from hudkit.events.log import ID_LIMIT, EventLog, Snapshot, is_id
-from hudkit.events.payloads import FrameBase, FrameDelta, Payload, Redact, Sent
+from hudkit.events.payloads import FrameBase, FrameDelta, Payload, Redact, SectionPrepared, Sent
 from hudkit.frames import Frame, Message, place
 from hudkit.hud.asking import Ask, Composed, Desk
 from hudkit.hud.assembly import rebuilt
 from hudkit.hud.compose import compose
 from hudkit.hud.typeset import Counter, Typeset
 from hudkit.projections.state import VERSION, HudState, apply, dump, fold, load, with_id
+from hudkit.projections.undone import reaches
+
+if TYPE_CHECKING:
+    from hudkit.search import Past
 
 SNAPSHOT_EVERY = 500
 """A snapshot is saved when this many events were folded since the last one."""
@@ -46,8 +51,15 @@ class Session:
     one log, and each sees what the others wrote."""
 
     def __init__(
-        self, log: EventLog, session_id: str, outside: Outside, counter: Counter, settings: Settings | None = None
+        self,
+        log: EventLog,
+        session_id: str,
+        outside: Outside,
+        counter: Counter,
+        settings: Settings | None = None,
+        prepare: Callable[[HudState], Sequence[Payload]] | None = None,
     ) -> None:
+        """`prepare` gives what a frame of a state needs made first, to be recorded with it; it never raises."""
         if not is_id(session_id):
             hint = f"Give 1 to {ID_LIMIT} bytes of UTF-8 without NUL"
             raise ConfigError(f"session id {session_id!a:.80} cannot be used", hint=hint)
@@ -57,6 +69,8 @@ class Session:
         self._desk = Desk(Typeset(counter), Board(), self.settings, self._told, {}, self._event_at)
         self._known: HudState | None = None
         self._outside = outside
+        self._prepare = prepare
+        self.past: Past | None = None  # what was said in all sessions, where a host gives it
         self._said: tuple[Event, ...] = ()  # since the last call, in answers of tools
         self._events: dict[int, Event] = {}  # those of which answers tell
         self._state = HudState(session_id=session_id)
@@ -83,7 +97,8 @@ class Session:
         if not 0 <= seq <= last:
             raise ConfigError(f"session {self.id!r} has no event {seq}", hint=f"It has events 0 to {last}")
         start = self._restore(seq)
-        return fold(self.log.read(self.id, after=start.seq, upto=seq), start)
+        events = tuple(self.log.read(self.id, after=start.seq, upto=seq))
+        return fold(self.log.read(self.id, upto=seq)) if reaches(events, start.seq) else fold(events, start)
 
     def events(self, after: int = 0, upto: int | None = None) -> Iterator[Event]:
         """The session's events with `after < seq <= upto`, in order."""
@@ -125,6 +140,13 @@ class Session:
         assert conflict is not None
         raise conflict
 
+    def prepared(self) -> HudState:
+        """Make and record now what the next frame needs made first; gives the state after it."""
+        if self._prepare is not None:
+            prepare = self._prepare
+            self.decide(prepare, origin=Origin.SYSTEM)
+        return self.state
+
     def said(self, before: HudState) -> None:
         """The agent has an answer that tells of what happened in the session since `before`: as long as the answer is
         in the transcript, no frame tells it again."""
@@ -134,7 +156,8 @@ class Session:
             return  # then it is told twice
         for event in events:
             after = apply(before, event)
-            self._said = (*self._said, with_id(event, before, after))[-MOST_SAID:]
+            if not isinstance(event.payload, SectionPrepared):  # no answer tells what a section shows
+                self._said = (*self._said, with_id(event, before, after))[-MOST_SAID:]
             before = after
 
     def drafts(self, payloads: Sequence[Payload], origin: Origin, turn: int) -> tuple[Draft, ...]:
@@ -185,6 +208,9 @@ class Session:
             state = self.state
             drafts = tuple(first()) if first else ()
             ahead = fold(foreseen(self.id, state.seq, drafts), state)
+            if self._prepare is not None and (made := self._prepare(ahead)):
+                more = self.drafts(made, Origin.SYSTEM, ahead.window.calls)
+                drafts, ahead = (*drafts, *more), fold(foreseen(self.id, ahead.seq, more), ahead)
             try:
                 composed = compose(ahead, ask, self._desk)
             except BudgetError:
@@ -279,9 +305,10 @@ class Session:
         return self._known
 
     def _take(self, events: tuple[Event, ...]) -> None:
-        """Fold new events in; after a redaction, everything is folded again without what was redacted."""
-        if any(isinstance(event.payload, Redact) for event in events):
-            self._known = None
+        """Fold new events in; after a redaction or an undo, everything is folded again without what it took away."""
+        redacts = any(isinstance(event.payload, Redact) for event in events)
+        if redacts or reaches(events, self._state.seq):
+            self._known = None if redacts else self._known
             self._state = fold(self.log.read(self.id, upto=events[-1].seq))
         else:
             self._state = fold(events, self._state)

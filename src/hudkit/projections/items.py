@@ -128,3 +128,32 @@ def replace_texts(section: S, prefix: str, values: Sequence[str], make: Callable
 def cleared(section: S) -> S:
     """The section without items; the count goes on."""
     return _with(section, ()) if section.items else section
+
+
+REFUSED_KEPT = 200
+"""Texts of removed derived items that are remembered, the newest."""
+
+
+def confirmed(section: S, id: str, event: Event) -> S:
+    """The section with a derived item that is no longer marked so; it keeps the origin of its text."""
+    for place, item in enumerate(section.items):
+        if item.id == id and item.derived:
+            kept = msgspec.structs.replace(mark(event), origin=item.mark.origin)
+            sure = msgspec.structs.replace(item, derived=False, mark=kept)
+            return _with(section, (*section.items[:place], sure, *section.items[place + 1 :]))
+    return section
+
+
+def derivable(section: Any, text: str) -> bool:
+    """Whether a rule may put this text into the section: nobody has removed it from there."""
+    return text not in section.refused
+
+
+def refused(before: S, after: S) -> S:
+    """`after`, which remembers the derived items of `before` that it does not have."""
+    ids = {item.id for item in after.items}
+    gone = tuple(item.words for item in before.items if item.derived and item.id not in ids)
+    if not gone:
+        return after
+    known = tuple(text for text in getattr(before, "refused") if text not in gone)  # noqa: B009
+    return msgspec.structs.replace(after, refused=(*known, *gone)[-REFUSED_KEPT:])

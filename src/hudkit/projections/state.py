@@ -19,17 +19,20 @@ from hudkit.events.payloads import Unknown, type_of
 from hudkit.projections.blockers import Blockers
 from hudkit.projections.compacted import Compacted
 from hudkit.projections.constraints import Constraints
+from hudkit.projections.custom import Custom
 from hudkit.projections.decisions import Decisions
 from hudkit.projections.epoch import Epoch
 from hudkit.projections.errors import Errors
 from hudkit.projections.files import Files
 from hudkit.projections.items import Items
 from hudkit.projections.notes import Notes
+from hudkit.projections.progress import Progress
 from hudkit.projections.project import Project
 from hudkit.projections.session import SessionFacts
 from hudkit.projections.steps import Steps
 from hudkit.projections.task import Task
 from hudkit.projections.todos import Todos
+from hudkit.projections.undone import spent, undone
 from hudkit.projections.window import WindowFacts
 
 
@@ -49,9 +52,11 @@ class HudState(msgspec.Struct, frozen=True, omit_defaults=True):
     errors: Errors = Errors()
     notes: Notes = Notes()
     files: Files = Files()
+    progress: Progress = Progress()
     compacted: Compacted = Compacted()
     project: Project = Project()
     session: SessionFacts = SessionFacts()
+    custom: Custom = Custom()
     window: WindowFacts = WindowFacts()
     epoch: Epoch = Epoch()
 
@@ -73,8 +78,11 @@ for _name in SECTIONS:
 _replace = msgspec.structs.replace
 
 
-def apply(state: HudState, event: Event) -> HudState:
-    """The state after one more event. Raises `StoreDamaged` where the event is not the next one."""
+def apply(state: HudState, event: Event, *, void: bool = False) -> HudState:
+    """The state after one more event; a `void` one was undone and changes nothing but the numbering.
+
+    Raises `StoreDamaged` where the event is not the next one.
+    """
     if event.seq != state.seq + 1:
         raise StoreDamaged(
             f"event {event.seq} of session {event.session_id!r} does not follow {state.seq}",
@@ -88,7 +96,9 @@ def apply(state: HudState, event: Event) -> HudState:
     }
     if event.payload is not None:
         for name, reduce in _TABLE.get(type_of(event.payload), ()):
-            changed[name] = reduce(getattr(state, name), event)
+            before = getattr(state, name)
+            after = reduce(before, event)
+            changed[name] = spent(before, after) if void else after
     return _replace(state, **changed)
 
 
@@ -115,10 +125,15 @@ def with_id(event: Event, before: HudState, after: HudState) -> Event:
 
 
 def fold(events: Iterable[Event], state: HudState | None = None) -> HudState:
-    """`state` (empty when not given) after all of `events`."""
+    """`state` (empty when not given) after all of `events`, without those among them that are undone by others.
+
+    An undo of an event that `state` holds already has no effect here: fold from before that event (`reaches`).
+    """
     state = state or HudState()
-    for event in events:
-        state = apply(state, event)
+    told = tuple(events)
+    gone = undone(told)
+    for event in told:
+        state = apply(state, event, void=event.seq in gone)
     return state
 
 

@@ -11,7 +11,7 @@ from hudkit.replay.requests import ANCHORED, IN_SYSTEM
 from hudkit.replay.survival import CompactionReport
 from hudkit.replay.words import Ink, boxed, cost_lines, layer_lines, wrapped
 
-LONGEST = 34
+LONGEST = 26
 """Lines of the frame that is shown first."""
 
 
@@ -183,8 +183,8 @@ def _caveats(day: SessionReport) -> Iterator[str]:
         "are list prices, and calls that write a summary are left out."
     )
     tools = (
-        "What agents record themselves (decisions, rules, notes, steps): this one had no hud tools, so the log has "
-        "none. They are kept in the same way. The task shown is the session's title."
+        "What agents record themselves: this one had no hud tools. Rules and decisions (derived) were read from "
+        "plain words, which finds most, not all. The task shown is the session's title."
     )
     good = "That the agent works better for it: a recording cannot tell."
     for text in (money, tools, good):

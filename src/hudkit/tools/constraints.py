@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from hudkit.events.event import Origin
-from hudkit.events.payloads import ConstraintAdd, ConstraintRemove
+from hudkit.events.payloads import ConstraintAdd, ConstraintConfirm, ConstraintRemove
 from hudkit.hud import Session
 from hudkit.projections.state import HudState
 from hudkit.tools.lines import Page, listing, row
@@ -32,13 +32,26 @@ def rows(state: HudState) -> tuple[Row, ...]:
 @reading("constraints.list", Page)
 def list_(session: Session, args: Page) -> Answer:
     """List the constraints in full, the newest last."""
-    return listing(SHOWN["constraints"], rows(session.state), args)
+    return listing(SHOWN["constraints"], rows(session.state), args, session.state.at)
 
 
 @operation("constraints.add", NewConstraint, example={"text": "The public API stays as it is"})
 def add(session: Session, args: NewConstraint, origin: Origin) -> Answer:
     """Add a rule that holds until it is removed."""
     return added(session, origin, "constraints", "constraint", ConstraintAdd(args.text))
+
+
+@operation("constraints.confirm", ThatConstraint, example={"id": "c1"})
+def confirm(session: Session, args: ThatConstraint, origin: Origin) -> Answer:
+    """Say that a derived rule is right; it is not marked as derived any more."""
+    return removed(
+        session,
+        origin,
+        "constraint",
+        lambda state: named(state.constraints.items, args.id, "constraint", lambda rule: rule.text),
+        ConstraintConfirm,
+        verb="Confirmed",
+    )
 
 
 @operation("constraints.remove", ThatConstraint, example={"id": "c1"})

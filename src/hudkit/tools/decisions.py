@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from hudkit.errors import OperationError
 from hudkit.events.event import Origin
-from hudkit.events.payloads import DecisionRecord, DecisionRemove, DecisionSupersede, Payload
+from hudkit.events.payloads import DecisionConfirm, DecisionRecord, DecisionRemove, DecisionSupersede, Payload
 from hudkit.hud import Session
 from hudkit.projections.decisions import Decision
 from hudkit.projections.state import HudState
@@ -71,7 +71,7 @@ def _named(state: HudState, name: str) -> Decision:
 @reading("decisions.list", Page)
 def list_(session: Session, args: Page) -> Answer:
     """List the live decisions with their details, the newest last."""
-    return listing(SHOWN["decisions"], rows(session.state), args)
+    return listing(SHOWN["decisions"], rows(session.state), args, session.state.at)
 
 
 @operation(
@@ -128,6 +128,14 @@ def supersede(session: Session, args: Replacement, origin: Origin) -> Answer:
 
     record(session, origin, decide)
     return Answer(f"Decision {ids[1]} supersedes {ids[0]}.", {"id": ids[1], "recorded": True, "superseded": ids[:1]})
+
+
+@operation("decisions.confirm", ThatDecision, example={"id": "d1"})
+def confirm(session: Session, args: ThatDecision, origin: Origin) -> Answer:
+    """Say that a derived decision is right; it is not marked as derived any more."""
+    return removed(
+        session, origin, "decision", lambda state: _named(state, args.id), DecisionConfirm, verb="Confirmed"
+    )
 
 
 @operation("decisions.remove", ThatDecision, example={"id": "d1"})

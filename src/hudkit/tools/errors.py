@@ -59,7 +59,7 @@ def _rows(failures: Sequence[Failure]) -> tuple[Row, ...]:
 def list_(session: Session, args: ErrorPage) -> Answer:
     """List the open errors in full, the newest last; on request the last resolved ones too."""
     errors = session.state.errors
-    return listing(SHOWN["errors"], _rows(errors.items if args.all else errors.open), args)
+    return listing(SHOWN["errors"], _rows(errors.items if args.all else errors.open), args, session.state.at)
 
 
 @operation("errors.add", NewError, example={"message": "pytest: 3 tests fail in test_auth.py"})

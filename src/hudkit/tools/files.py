@@ -55,7 +55,7 @@ def _rows(files: Sequence[File]) -> tuple[Row, ...]:
 def list_(session: Session, args: FilePage) -> Answer:
     """List the active files, the last touched last; on request the closed ones too."""
     files = session.state.files
-    return listing(SHOWN["files"], _rows(files.items if args.all else files.active), args)
+    return listing(SHOWN["files"], _rows(files.items if args.all else files.active), args, session.state.at)
 
 
 @operation("files.open", Opened, example={"path": "src/auth.py"})

@@ -53,11 +53,23 @@ def echo(text: str, limit: int = ECHO) -> str:
     return f'"{shorten(visible(stored(text)), limit)}"'
 
 
-def line(row: Row) -> str:
-    """A row as a list item."""
+def line(row: Row, now: int = 0) -> str:
+    """A row as a list item; with the age of its item, where `now` (Unix ms) tells one."""
     label = row.label if _PLAIN.fullmatch(row.label) else f'"{visible(row.label)}"'
-    tags = f" ({visible(', '.join(row.tags))})" if row.tags else ""
+    told = (*row.tags, *_aged(row, now))
+    tags = f" ({visible(', '.join(told))})" if told else ""
     return f"- {label}{tags}: {visible(row.text)}" if row.text else f"- {label}{tags}"
+
+
+def _aged(row: Row, now: int) -> tuple[str, ...]:
+    """How long ago an item last changed, where that is a minute or more."""
+    at = getattr(getattr(row.item, "mark", None), "at", 0)
+    minutes = (now - at) // 60_000 if at and now else 0
+    if minutes < 1:
+        return ()
+    if minutes < 60:
+        return (f"{minutes} min ago",)
+    return (f"{minutes // 60} h ago",) if minutes < 48 * 60 else (f"{minutes // 1440} days ago",)
 
 
 def lines(rows: Iterable[Row]) -> str:
@@ -74,8 +86,8 @@ def row(item: Item, text: str, *tags: str, label: str = "") -> Row:
     return Row(label or item.id, text, (*(tag for tag in tags if tag), *told_by(item.mark)), item, item.mark.seq)
 
 
-def listing(section: Section, rows: Sequence[Row], page: Page = ALL) -> Answer:
-    """A page of a section's rows."""
+def listing(section: Section, rows: Sequence[Row], page: Page = ALL, now: int = 0) -> Answer:
+    """A page of a section's rows, with their ages where `now` (Unix ms) is given."""
     total = len(rows)
     if not section.ordered:
         end = max(total - page.skip, 0)
@@ -83,7 +95,10 @@ def listing(section: Section, rows: Sequence[Row], page: Page = ALL) -> Answer:
     else:
         shown = rows[page.skip : page.skip + page.limit]
     rest = total - page.skip - len(shown)
-    parts = [f"{section.title} ({total})" if total else f"{section.title}: none", *map(line, shown)]
+    parts = [
+        f"{section.title} ({total})" if total else f"{section.title}: none",
+        *(line(each, now) for each in shown),
+    ]
     if rest > 0:
         parts.append(f"- +{rest} {'more' if section.ordered else 'older'}: skip {page.skip + len(shown)}")
     return Answer("\n".join(parts), {"total": total, "items": [row.data for row in shown]})

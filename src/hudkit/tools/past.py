@@ -1,21 +1,24 @@
-"""Operations on what happened: the recent events, and search over live items and past events."""
+"""Operations on what happened: the recent events, and search over live items, past events and all conversations."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from hudkit.document import shorten, visible
+from hudkit.errors import HudkitError, OperationError
 from hudkit.events.event import Event
-from hudkit.events.payloads import Unknown
+from hudkit.history.own import told
 from hudkit.hud import Session
+from hudkit.search import Filters, Hit, Question
 from hudkit.tools.lines import MOST, called
-from hudkit.tools.operation import Answer, Arguments, Text, reading
+from hudkit.tools.operation import Answer, Arguments, Loose, Text, reading
+from hudkit.tools.telling import InSession, OldId, Room, Tokens, cell, day, ident, meant, moment, past_of, table
 from hudkit.tools.whole import sections
 
 CHUNK = 100
@@ -27,13 +30,8 @@ LENGTH = 200
 MACHINERY = ("frame.base", "frame.delta", "context.snapshot")
 """Events about calls, not about work: left out unless asked for."""
 
-UNTOLD: dict[str, frozenset[str]] = {
-    "frame.base": frozenset({"tag", "text", "omitted"}),
-    "frame.delta": frozenset({"text"}),
-    "context.snapshot": frozenset({"call"}),
-    "compact.before": frozenset({"state"}),
-}
-"""Fields that history does not tell: bytes of frames (a copy of their tag could pass for the HUD), whole states."""
+content = told
+"""What an event says."""
 
 _PART = re.compile(r'"([^"]+)"|([^\s"]+)')
 
@@ -45,8 +43,25 @@ class Recent(Arguments, frozen=True):
 
 
 class Sought(Arguments, frozen=True):
-    query: Annotated[Text, Meta(description='Words that must all occur, in any case; "in quotes" as they stand.')]
-    limit: Annotated[int, Meta(ge=1, le=MOST, description="How many hits at most.")] = 20
+    query: Annotated[Text, Meta(description='Words to look for; "in quotes" as they stand.')]
+    limit: Annotated[int, Meta(ge=1, le=MOST, description="How many hits at most.")] = 10
+    session: Annotated[Loose, Meta(description="Only of this session (its id, or its begin).")] = ""
+    sessionId: OldId = ""
+    project: Annotated[Loose, Meta(description="Only of this directory, or of one that has this in its path.")] = ""
+    projectPath: Annotated[Loose, Meta(description="The same as project.")] = ""
+    host: Annotated[Loose, Meta(description="Only of this host (opencode, claude-code, codex, hudkit).")] = ""
+    role: Annotated[
+        Literal["user", "assistant", "tool", "reasoning", "summary", "host"] | None,
+        Meta(description="Only of this role."),
+    ] = None
+    tool: Annotated[Loose, Meta(description="Only calls of this tool and what they gave back.")] = ""
+    since: Annotated[Loose, Meta(description='Only from this time on: "2026-11-21", or "7d" (before now).')] = ""
+    until: Annotated[Loose, Meta(description="Only before this time.")] = ""
+    syntax: Annotated[bool, Meta(description="The query is an FTS5 expression, not words.")] = False
+    tokens: Tokens = 2_000
+
+
+_FILTERS = ("session", "sessionId", "project", "projectPath", "host", "role", "tool", "since", "until")
 
 
 @reading("history", Recent)
@@ -64,7 +79,64 @@ def history(session: Session, args: Recent) -> Answer:
 
 @reading("search", Sought, example={"query": "refresh token"})
 def search(session: Session, args: Sought) -> Answer:
-    """Search the live items and the past events of this session for words."""
+    """Search the live items and the events of this session, and what was said in all sessions, for words.
+
+    Items and events must hold all words as they stand. Messages are ranked: by stems, rare words first, also where a
+    word is misspelt or only a part; with a filter, or with `syntax`, only messages are searched.
+    """
+    filtered = any(getattr(args, name) for name in _FILTERS)
+    if session.past is None:
+        if filtered or args.syntax:
+            past_of(session)
+        return _recorded(session, args)
+    own = Answer("", {"hits": []}) if filtered or args.syntax else _recorded(session, args)
+    try:
+        hits = session.past.search(_question(session, args))
+    except OperationError:
+        raise
+    except HudkitError as error:
+        if not own.data["hits"]:
+            raise
+        return Answer(f"{own.text}\n\nConversations are not searched: {visible(str(error))}", own.data)
+    said = _messages(hits, args.tokens)
+    texts = [own.text] if own.data["hits"] else []
+    return Answer("\n\n".join((*texts, said)), {**own.data, "messages": [msgspec.to_builtins(hit) for hit in hits]})
+
+
+def _question(session: Session, args: Sought) -> Question:
+    if args.role and args.tool and args.role != "tool":
+        raise OperationError('"tool" finds calls, whose role is "tool"', hint='Leave "role" out.')
+    asked = args.session or args.sessionId
+    filters = Filters(
+        session=meant(session, InSession(session=asked)) if asked else "",
+        project=args.project or args.projectPath,
+        host=args.host,
+        role=args.role or "",
+        tool=args.tool,
+        since=moment(args.since, "since"),
+        until=moment(args.until, "until"),
+    )
+    return Question(args.query, filters, args.limit, args.syntax)
+
+
+def _messages(hits: tuple[Hit, ...], tokens: int) -> str:
+    if not hits:
+        return "Nothing found in the conversations."
+    room, shown = Room(tokens), []
+    for hit in hits:
+        who = f"{hit.role} {hit.tool}".strip()
+        line = table((), [(who, day(hit.time), hit.title)])[2]
+        line = f"| {ident(hit.session)} | {ident(hit.message)} {line} {cell(shorten(hit.snippet, LENGTH), LENGTH)} |"
+        if not room.take(line):
+            break
+        shown.append(line)
+    head = table(("session", "message", "who", "at (UTC)", "title", "text"), ())
+    rest = f"\n\n+{len(hits) - len(shown)} more: raise `tokens`." if len(shown) < len(hits) else ""
+    return "\n".join(("Said in conversations (`message` and `messages` read on):", "", *head, *shown)) + rest
+
+
+def _recorded(session: Session, args: Sought) -> Answer:
+    """The live items and the events of this session that hold all the words."""
     parts = [(quoted or word).casefold() for quoted, word in _PART.findall(args.query)] or [args.query.casefold()]
     state = session.state
     told: list[str] = []
@@ -97,29 +169,6 @@ def back(session: Session, before: int | None) -> Iterator[Event]:
         after = max(upto - CHUNK, 0)
         yield from reversed(tuple(session.events(after, upto)))
         upto = after
-
-
-def content(event: Event) -> str:
-    """What an event says: its one field, or all of them by name."""
-    payload = event.payload
-    if payload is None:
-        return "(redacted)"
-    if isinstance(payload, Unknown):
-        return "(of a newer version)"
-    untold = UNTOLD.get(event.type, frozenset())
-    fields = {name: _said(value) for name, value in msgspec.structs.asdict(payload).items() if name not in untold}
-    filled = {name: value for name, value in fields.items() if value}
-    if len(filled) == 1:
-        return next(iter(filled.values()))
-    return ", ".join(f"{name}: {value}" for name, value in filled.items())
-
-
-def _said(value: object) -> str:
-    if isinstance(value, msgspec.Struct):
-        return " ".join(_said(one) for one in msgspec.structs.astuple(value))
-    if isinstance(value, tuple):
-        return "; ".join(_said(one) for one in value)
-    return "" if value is None or value is False else "yes" if value is True else str(value)
 
 
 def _head(event: Event) -> str:

@@ -42,8 +42,9 @@ DEFINITIONS: tuple[dict[str, Any], ...] = (
     {
         "name": "memory",
         "description": (
-            "The same as `hud`, by older names; it survives compaction. Example: "
-            '{"tool": "hud_note", "args": {"note": "..."}}. {"tool": "help"} lists operations.'
+            "Finds what was said or done in any session, also before a compaction: search, sessions, messages, "
+            'plans. Example: {"tool": "search", "args": {"query": "..."}}. Also all of `hud`. {"tool": "help"} lists '
+            "operations."
         ),
         "parameters": _PARAMETERS,
     },

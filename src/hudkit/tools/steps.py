@@ -75,7 +75,7 @@ def _named(state: HudState, name: str | int) -> Step:
 @reading("steps.list", Page)
 def list_(session: Session, args: Page) -> Answer:
     """List the steps in their order, those that are done included."""
-    return listing(SHOWN["steps"], rows(session.state), args)
+    return listing(SHOWN["steps"], rows(session.state), args, session.state.at)
 
 
 @operation("steps.add", NewStep, example={"description": "Write the tests"})

@@ -75,7 +75,7 @@ def snapshot(session: Session, args: OneOrAll) -> Answer:
         rows = section.rows(state)
         data[section.name] = [row.data for row in rows]
         if rows or args.section is not None:
-            head, _, body = listing(section, rows).text.partition("\n")
+            head, _, body = listing(section, rows, now=state.at).text.partition("\n")
             parts.append(f"## {head}" + (f"\n\n{body}" if body else ""))
     if len(parts) == 1:
         parts.append("Nothing is recorded yet.")

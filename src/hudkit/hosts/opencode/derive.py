@@ -21,6 +21,7 @@ from hudkit.events.payloads import (
     ErrorResolved,
     FileEdit,
     FileOpen,
+    PlanSync,
     SessionLink,
     SessionStart,
     Spent,
@@ -41,6 +42,9 @@ from hudkit.history.window import is_summary, marker_of
 from hudkit.hosts.opencode.failures import OpenError, judged
 from hudkit.hosts.opencode.files import patched, relative
 from hudkit.hosts.opencode.lines import one_line
+from hudkit.hosts.opencode.worded import worded
+from hudkit.hosts.opencode.worked import commits_of, plan_of, tests_of
+from hudkit.rules import Held
 
 HOST = "opencode"
 MAX_REQUEST = 300
@@ -50,6 +54,7 @@ MAX_SUMMARY = 32_000
 
 _RECENT = 8  # messages whose told parts are remembered: OpenCode still writes to these
 _MAX_OPEN = 200  # open errors that are followed, oldest out first
+_MAX_PLANS = 5
 _PLACEHOLDER = re.compile(r"^(?:New session|Child session) - \d{4}-\d\d-\d\dT")
 _READS = frozenset({"read"})
 _EDITS = frozenset({"write", "edit", "multiedit"})
@@ -63,6 +68,8 @@ class Fact(msgspec.Struct, frozen=True):
     origin: Origin
     payload: Payload
     at: int = 0
+    key: str = ""
+    """Names the fact by what it says, where a message tells several of a kind."""
 
 
 class Known(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -77,6 +84,8 @@ class Known(msgspec.Struct, frozen=True, omit_defaults=True):
     trigger: str = ""
     used: int | None = None
     told: tuple[tuple[str, frozenset[str]], ...] = ()
+    held: Held = Held()
+    plans: tuple[PlanSync, ...] = ()
 
 
 NOTHING = Known()
@@ -163,6 +172,23 @@ class _Fold:
             self._know(request=request)
             start = SessionStart(host=HOST, host_session=session.id, request=request)
             self._tell(speaker, start, message.created)
+        if not marker and not message.summary:
+            self.words(message, speaker)
+
+    def words(self, message: Message, speaker: Origin, *, by_agent: bool = False) -> None:
+        """What is stated or announced in plain words."""
+        if not self._first("words"):
+            return
+        at = message.completed or message.created
+        text = "\n\n".join(
+            part.text
+            for part in message.parts
+            if isinstance(part, TextPart) and not part.synthetic and not part.ignored
+        )
+        held, told = worded(text, self.known.held, by_agent=by_agent)
+        for key, payload in told:
+            self.facts.append(Fact(speaker, payload, at, key))
+        self._know(held=held)
 
     def response(self, session: SessionRow, message: Message, limit: int | None) -> None:
         edited: set[str] = set()
@@ -191,6 +217,13 @@ class _Fold:
             child = part.metadata.get("sessionId")
             if part.tool == "task" and isinstance(child, str) and child:
                 self._tell(Origin.HOST, SessionLink("child", child), part.end)
+            plan = plan_of(part, session.directory, self.known.plans)
+            if plan and plan not in self.known.plans:
+                others = (one for one in self.known.plans if one.path != plan.path)
+                self._know(plans=(*others, plan)[-_MAX_PLANS:])
+                self._tell(Origin.TOOL, plan, part.end)
+            for fact in (*tests_of(part), *commits_of(part)):
+                self._tell(Origin.TOOL, fact, part.end)
         for judgement in judged(part, session.directory):
             self._judge(judgement.error, judgement.settles, part.end)
 
@@ -210,6 +243,8 @@ class _Fold:
                 self._know(used=None)
             return
         finished = message.completed or message.finish
+        if finished and not message.aborted:
+            self.words(message, Origin.AGENT, by_agent=True)
         if message.error and not message.aborted and self._first("error"):
             line = one_line(f"model call: {message.error}", 200)
             self._judge(OpenError("model", line), None, at, Origin.HOST)

@@ -20,9 +20,10 @@ def fingerprint(message: Message) -> str:
     return f"{message.role}:{message.created or message.id}"
 
 
-def event_id(message: Message, unit: str, kind: str, n: int) -> str:
-    """The id of the `n`-th event of a kind that a unit (a tool call, say) of a message tells."""
-    key = f"opencode\0{fingerprint(message)}\0{unit}\0{kind}\0{n}".encode("utf-8", "replace")
+def event_id(message: Message, unit: str, kind: str, n: int, says: str = "") -> str:
+    """The id of the `n`-th event of a kind that a unit (a tool call, say) of a message tells; where it is named by
+    what it `says`, of the one that says it."""
+    key = f"opencode\0{fingerprint(message)}\0{unit}\0{kind}\0{says or n}".encode("utf-8", "replace")
     digest = int.from_bytes(blake2b(key, digest_size=10).digest())
     bits = (message.created & _TIME) << 80 | 8 << 76 | (digest >> 68) << 64 | 2 << 62 | digest & ((1 << 62) - 1)
     text = f"{bits:032x}"

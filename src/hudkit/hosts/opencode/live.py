@@ -16,7 +16,9 @@ from hudkit.events.payloads import (
     CompactBefore,
     ContextSnapshot,
     ErrorResolved,
+    PlanSync,
     SessionStart,
+    TestsRan,
     TodoSync,
     type_of,
 )
@@ -31,9 +33,11 @@ from hudkit.hosts.opencode.shell import Statement
 from hudkit.hud.session import ATTEMPTS
 from hudkit.projections.session import SessionFacts
 from hudkit.projections.state import HudState
+from hudkit.rules import Held
 
-_LATEST_WINS = (SessionStart, TodoSync, ContextSnapshot, ErrorResolved)
-"""Facts that would undo a newer one, if an old message told them again."""
+_LATEST_WINS = (SessionStart, TodoSync, ContextSnapshot, ErrorResolved, TestsRan, PlanSync)
+"""Facts that would undo a newer one, if an old message told them again; so would what is named by its words: "going
+with Redis" was not told where Redis was decided, and must not be told now that it is not."""
 
 _replace = msgspec.structs.replace
 
@@ -223,8 +227,8 @@ class _Step:
                     continue  # an older message's agent and model
                 kind = type_of(fact.payload)
                 counts[kind] = counts.get(kind, -1) + 1
-                id = event_id(message, unit, kind, counts[kind])
-                if id in self._live._ids or (old and isinstance(fact.payload, _LATEST_WINS)):
+                id = event_id(message, unit, kind, counts[kind], fact.key)
+                if id in self._live._ids or (old and (fact.key or isinstance(fact.payload, _LATEST_WINS))):
                     stale = True
                 elif not (isinstance(fact.payload, CompactBefore) and self._live._pending):
                     self._append(fact, id)
@@ -272,6 +276,10 @@ def known_of(state: HudState, trigger: str = "") -> Known:
         errors=tuple(OpenError(one.key, one.message, _statement(one.key)) for one in state.errors.open if one.key),
         trigger=trigger,
         used=state.window.used_tokens,
+        held=Held(
+            tuple(rule.text for rule in state.constraints), tuple(decision.summary for decision in state.decisions)
+        ),
+        plans=tuple(PlanSync(plan.path, plan.points) for plan in state.progress.plans),
     )
 
 

@@ -1,0 +1,216 @@
+"""`hudkit memory`: what was said or done in any session of any host, found, read and compared."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hudkit.cli import complain
+from hudkit.cli.place import SCHEMA, as_json, pick, user_settings
+from hudkit.daemon.place import index_path, log_path
+from hudkit.errors import ConfigError, HudkitError, StoreError
+
+if TYPE_CHECKING:
+    from hudkit.api import Hud
+    from hudkit.search import Past, Progress
+
+EXAMPLE = 'hudkit memory search "why did the import fail" --project orchard --since 7d'
+
+MORE = """\
+`search` finds messages in the transcripts of OpenCode, Claude Code, Codex and in our own log; they are read where the
+hosts keep them, and never written. Its index is a file beside the log (`hudkit.search.db`) that can be made again at
+any time; each question brings it up to date first, and `index` does only that. `sessions`, `children SESSION`,
+`messages SESSION`, `message SESSION ID`, `compactions SESSION`, `plans` and `compare A B` read on from there.
+`export` writes what a session of our log recorded as a JSON file, `import NAME SESSION` takes it over. With `--json`:
+the same facts."""
+
+OPERATIONS = (
+    "summary",
+    "sessions",
+    "children",
+    "messages",
+    "message",
+    "search",
+    "compactions",
+    "context",
+    "plans",
+    "compare",
+    "export",
+    "import",
+    "index",
+)
+
+_WORDS: dict[str, tuple[str, ...]] = {
+    "children": ("session",),
+    "messages": ("session",),
+    "message": ("session", "id"),
+    "compactions": ("session", "read"),
+    "context": ("session",),
+    "plans": ("read",),
+    "compare": ("a", "b"),
+}
+"""What the words behind an operation are, in order."""
+
+_OPTIONS: dict[str, tuple[str, ...]] = {
+    "sessions": ("limit", "skip", "project", "host", "all", "tokens"),
+    "messages": ("limit", "before", "after", "role", "tools", "length", "tokens"),
+    "message": ("offset", "tokens"),
+    "compactions": ("offset", "tokens"),
+    "plans": ("offset", "tokens"),
+    "search": ("limit", "session", "project", "host", "role", "tool", "since", "until", "syntax", "tokens"),
+}
+"""The options that an operation takes."""
+
+_FLAGS = ("all", "tools", "syntax")
+_NUMBERS = ("limit", "skip", "length", "offset", "tokens")
+_NEED = {"children": 1, "messages": 1, "message": 2, "compactions": 1, "context": 1, "compare": 2, "search": 1}
+
+
+def arguments(one: argparse.ArgumentParser) -> None:
+    one.add_argument("operation", choices=OPERATIONS, metavar="OPERATION", help=", ".join(OPERATIONS))
+    one.add_argument("words", nargs="*", metavar="WORD", help="what is searched for, or the ids that are meant")
+    one.add_argument("--session", metavar="ID", help="only of this session (its id, or its begin)")
+    one.add_argument("--project", metavar="PATH", help="only of this directory, or of one with this in its path")
+    one.add_argument("--host", metavar="NAME", help="only of this host: opencode, claude-code, codex, hudkit")
+    one.add_argument("--role", metavar="ROLE", help="only of user, assistant, tool, reasoning, summary or host")
+    one.add_argument("--tool", metavar="NAME", help="only calls of this tool and what they gave back")
+    one.add_argument("--since", metavar="TIME", help="only from 2026-11-21, 2026-11-21T09:30, or 7d or 12h ago")
+    one.add_argument("--until", metavar="TIME", help="only before this time")
+    one.add_argument("--limit", metavar="N", type=int, help="how many at most")
+    one.add_argument("--skip", metavar="N", type=int, help="how many to pass over first")
+    one.add_argument("--before", metavar="ID", help="messages before this one")
+    one.add_argument("--after", metavar="ID", help="messages after this one")
+    one.add_argument("--length", metavar="N", type=int, help="characters of one message at most")
+    one.add_argument("--offset", metavar="N", type=int, help="from which character of a long text on")
+    one.add_argument("--tokens", metavar="N", type=int, help="about how long the answer may be (default: 4000)")
+    one.add_argument("--tools", action="store_true", help="also what calls gave back, and reasoning")
+    one.add_argument("--all", action="store_true", help="also the sessions of subagents")
+    one.add_argument("--syntax", action="store_true", help="the words are an FTS5 expression")
+    one.add_argument("--stale", action="store_true", help="do not bring the index up to date first")
+    one.add_argument("--opencode", type=Path, metavar="FILE", help="OpenCode's database, where it is elsewhere")
+    one.add_argument("--claude", type=Path, metavar="DIR", help="Claude Code's projects folder, or one transcript")
+    one.add_argument("--codex", type=Path, metavar="DIR", help="Codex's sessions folder, or one transcript")
+    one.add_argument("--index", type=Path, metavar="FILE", help="the index (default: beside the log)")
+    one.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
+    one.add_argument("--json", action="store_true", help="print facts as JSON")
+
+
+def run(given: argparse.Namespace) -> int:
+    from hudkit.history import OwnTranscript
+    from hudkit.search import open_past
+
+    call = _call(given)
+    for option in ("opencode", "claude", "codex"):
+        named = getattr(given, option)
+        if named is not None and not named.exists():
+            raise ConfigError(f"there is nothing at {named}", hint=f"Name what --{option} means, or leave it out")
+    log = given.db or log_path()
+    with _hud(log, write=given.operation == "import") as hud:
+        past = open_past(
+            given.index or index_path(log),
+            opencode=given.opencode,
+            claude=given.claude,
+            codex=given.codex,
+            also=(OwnTranscript(hud.log),),
+        )
+        try:
+            return _answer(hud, past, given, call)
+        finally:
+            past.close()
+
+
+def _answer(hud: Hud, past: Past, given: argparse.Namespace, call: dict[str, Any]) -> int:
+    if given.operation in ("search", "summary", "index") and not given.stale:
+        read = _update(past)
+        if given.operation == "index":
+            counts = {"read": read, **past.counts()}
+            told = f"{read:,} messages read; {counts['messages']:,} of {counts['sessions']:,} sessions searchable"
+            print(as_json({"schema": SCHEMA, **counts}) if given.json else told)
+            return _problems(past)
+    hud.past = past
+    name = call.pop("session", "") if given.operation in ("export", "import") else "hudkit memory"
+    if given.operation == "export":
+        name = pick(hud.log, name or None)
+    answer = hud.session(name).call(given.operation, call)
+    print(as_json({"schema": SCHEMA, **answer.data}) if given.json else answer.text)
+    return _problems(past)
+
+
+def _call(given: argparse.Namespace) -> dict[str, Any]:
+    """The operation's arguments. Raises `ConfigError` for an option that it does not take."""
+    name, words = given.operation, list(given.words)
+    if len(words) < _NEED.get(name, 0):
+        need = "words to look for" if name == "search" else " and ".join(_WORDS[name][: _NEED[name]])
+        raise ConfigError(f"`memory {name}` needs {need}", hint="`hudkit memory sessions` lists ids")
+    takes = _OPTIONS.get(name, ())
+    call: dict[str, Any] = {}
+    for option in sorted({one for options in _OPTIONS.values() for one in options}):
+        value = getattr(given, option)
+        if value in (None, False):
+            continue
+        if option not in takes:
+            hint = f"It takes: {', '.join(f'--{one}' for one in takes) or 'no options'}"
+            raise ConfigError(f"`memory {name}` takes no --{option}", hint=hint)
+        call[option] = value
+    if name == "search":
+        call["query"] = " ".join(words)
+    elif name in ("export", "import"):
+        call |= {"session": words.pop(0)} if name == "export" and words else {}
+        call |= {"name": words.pop(0)} if name == "import" and words else {}
+        call |= {"session": words.pop(0)} if name == "import" and words else {}
+    else:
+        places = _WORDS.get(name, ())
+        if len(words) > len(places):
+            raise ConfigError(f"`memory {name}` takes {len(places)} words", hint='Put one with spaces into "quotes"')
+        call |= dict(zip(places, words, strict=False))
+        if name == "compactions" and "read" in call:
+            if not call["read"].isdecimal():
+                raise ConfigError("a compaction is named by its number", hint="Give 1 for the first")
+            call["read"] = int(call["read"])
+    if "tokens" in takes:
+        call.setdefault("tokens", 4_000)
+    return call
+
+
+def _hud(log: Path, *, write: bool) -> Hud:
+    from hudkit.api import Hud
+    from hudkit.store import open_log
+
+    if write:
+        return Hud.open(log, settings=user_settings("memory"))
+    if not log.exists():
+        return Hud.in_memory()
+    try:
+        return Hud(open_log(log, read_only=True), settings=user_settings("memory"))
+    except StoreError as error:
+        complain("memory", f"the log is passed over: {error}")
+        return Hud.in_memory()
+
+
+def _update(past: Past) -> int:
+    """Bring the index up to date, with a bar on a terminal; a reader without the right to write asks it as it is."""
+    bar = sys.stderr.isatty()
+
+    def show(progress: Progress) -> None:
+        if bar and progress.of:
+            done = 24 * progress.sessions // progress.of
+            line = f"{progress.sessions}/{progress.of} sessions, {progress.messages:,} messages"
+            print(f"\r[{'#' * done}{'.' * (24 - done)}] {line}", end="", file=sys.stderr, flush=True)
+
+    try:
+        return past.update(progress=show)
+    except HudkitError as error:
+        complain("memory", f"the index is not brought up to date: {error}")
+        return 0
+    finally:
+        if bar:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _problems(past: Past) -> int:
+    """Say which transcripts could not be read; the exit code then is 1."""
+    for host, what in past.problems.items():
+        complain("memory", f"{host} is passed over: {what}")
+    return 1 if past.problems else 0

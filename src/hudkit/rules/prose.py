@@ -1,0 +1,163 @@
+"""A message as sentences of its author's own: without code, logs, quoted lines and, for cues, what is in quotes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+MOST = 12_000
+"""Characters of a message that are read, half from its beginning and half from its end."""
+
+LONGEST_SENTENCE = 600
+"""A longer run of characters without an end is a paste, not a sentence."""
+
+PASTED: tuple[re.Pattern[str], ...] = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^\s*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d",  # times
+        r"^\s*\[?\d\d:\d\d:\d\d",
+        r"^\s*\[\s*\d+\.\d+\]",
+        r"^\w{3} +\d+ \d\d:\d\d:\d\d ",
+        r"^\s*\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|CRITICAL|NOTICE)\b",
+        r"^\s*(?:Traceback|Caused by|goroutine \d|thread '|panic:|fatal:|error(?:\[\w+\])?:|warning:)",
+        r"^\s*File \"",
+        r"^\s+at \S+",
+        r"^[\w.]*(?:Error|Exception|Warning)\b:",
+        r"^\s*(?:[$#%>]|>>>|PS [^>]*>) ?\S*(?:/|\w+ )",  # prompts, quotes, comments
+        r"^\s*>",
+        r"^(?:\+\+\+|---|@@|diff --git|index [0-9a-f]{7})",
+        r"^[+-](?![ \d])\S",
+        r"^\s*(?://|/\*|\*/|--\s|;;|<!--|#)",
+        r"^\s*[\w.\-]+\s*=\s*\S",
+        r"^\s*\[\w[\w.\-]*\]\s*$",
+        r"^\s*[\[{}\]]",
+        r"^\s*\"[\w.\-]+\"\s*:",
+        r"^\s*</?\w+[^>]*>",
+        r"^\s*(?:FAIL|PASS|FAILED|PASSED)\s|^(?:not )?ok\s+(?:\d|\S+\s+[\d(.])",
+        r"^\s*\w+\.\w+\(\) .*",
+        r"\S {3,}\S.*\S {2,}\S",  # columns
+        r"^\s*exit status \d|^\s*make(?:\[\d+\])?: ",
+        r"[;{]\s*$",
+    )
+)
+"""Lines of logs, traces, shells, diffs, code and settings: somebody else's words."""
+
+_FENCE = re.compile(r"^\s*(```|~~~)")
+_TAG_OPEN = re.compile(r"^\s*<([A-Za-z][\w-]*)(?:\s[^>]*)?>\s*$")
+_BULLET = re.compile(r"^\s*(?:[-*•+]|\(?\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?")
+_QUOTED = re.compile(
+    r"\"[^\"]{0,1500}\"|“[^”]{0,1500}”|«[^»]{0,1500}»|`[^`]{0,200}`|(?<!\w)'[^'\n]{1,60}'(?!\w)", re.S
+)
+_END = re.compile(r"(?:[.!?]+|…|;)[\"')\]]*(?:\s+|$)")
+_ABBREVIATED = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|Dr|Mr|Ms|Mrs|St|No|z\.B|bzw|usw|ca)|\b[A-Z])\.$"
+)
+_HARD_WRAP = 55
+BLANK = "·"
+"""Stands for each character in quotes or code."""
+
+
+class Sentence(msgspec.Struct, frozen=True):
+    """One sentence: its words, the same length with what is quoted blanked, whether it ends as a question, and the
+    line that led to it (the sentence before a list, the words before a colon)."""
+
+    text: str
+    bare: str
+    asks: bool = False
+    bullet: bool = False
+    lead: str = ""
+
+
+def sentences(message: str) -> tuple[Sentence, ...]:
+    """The sentences of a message in order; those of a bullet have the line above their list as `lead`."""
+    return tuple(_read(message))
+
+
+def _read(message: str) -> Iterator[Sentence]:
+    if len(message) > MOST:
+        message = f"{message[: MOST // 2]}\n\n{message[-MOST // 2 :]}"
+    lead = ""
+    for text, bullet in _blocks(message):
+        bare = _QUOTED.sub(_blanked, text)
+        found = list(_split(text, bare, bullet, lead if bullet else ""))
+        if not bullet:
+            lead = found[-1].text if found and text.rstrip().endswith(":") else ""
+        yield from found
+
+
+def _blanked(match: re.Match[str]) -> str:
+    quoted = match.group()
+    if "\n" not in quoted and quoted[0] in "`'" and len(quoted) < 3:
+        return quoted
+    return quoted[0] + "".join(" " if each.isspace() else BLANK for each in quoted[1:-1]) + quoted[-1]
+
+
+def _split(text: str, bare: str, bullet: bool, lead: str) -> Iterator[Sentence]:
+    start = 0
+    for end in (*(match.end() for match in _END.finditer(bare) if not _short(bare, match)), len(bare)):
+        piece, cover = text[start:end].strip(), bare[start:end].strip()
+        start = end
+        if piece and len(piece) <= LONGEST_SENTENCE:
+            stripped = cover.rstrip("\"')] ")
+            yield Sentence(piece.rstrip("; "), cover.rstrip("; "), stripped.endswith("?"), bullet, lead)
+
+
+def _short(bare: str, match: re.Match[str]) -> bool:
+    return bool(_ABBREVIATED.search(bare[: match.start() + 1][-8:])) and match.end() < len(bare)
+
+
+def _blocks(message: str) -> Iterator[tuple[str, bool]]:
+    """Paragraphs and bullets, hard-wrapped lines joined, in which no line is a paste."""
+    held, bullet = "", False
+    for line in (*_own(_unquoted(message)), ""):
+        begins = bool(_BULLET.match(line))
+        goes_on = bool(held and line) and not begins
+        if goes_on and ((bullet and line[0].isspace()) or _wrapped(held, line)):
+            held = f"{held} {line.strip()}"
+            continue
+        if held:
+            yield held, bullet
+        held, bullet = (_BULLET.sub("", line).strip() if begins else line.strip()), begins
+
+
+def _wrapped(held: str, line: str) -> bool:
+    return len(held) >= _HARD_WRAP and held[-1] not in ".!?:;" and line.lstrip()[:1].islower()
+
+
+def _unquoted(message: str) -> str:
+    """The message without quotations that stand for themselves: from a line that begins with a quotation mark to one
+    that ends with it."""
+    return re.sub(r"(?m)^[ \t]*[\"“][^\"“”]{20,}[\"”][ \t]*$", "", message)
+
+
+def _own(message: str) -> Iterator[str]:
+    fence, tag, pasted = "", "", False
+    for line in message.splitlines():
+        mark = _FENCE.match(line)
+        if fence or tag:
+            if fence and mark and line.strip().startswith(fence):
+                fence = ""
+            elif tag and line.strip().startswith(f"</{tag}"):
+                tag = ""
+            continue
+        opening = _TAG_OPEN.match(line)
+        if mark:
+            fence = mark.group(1)
+        elif opening and f"</{opening.group(1)}" in message:
+            tag = opening.group(1)
+        elif not line.strip():
+            pasted = False
+            yield ""
+        elif _is_paste(line) or (pasted and line[0].isspace()):
+            pasted = True
+            yield ""
+        elif line.startswith(("    ", "\t")) and not _BULLET.match(line):
+            yield ""
+        else:
+            yield line
+
+
+def _is_paste(line: str) -> bool:
+    return any(pattern.search(line[:400]) for pattern in PASTED)

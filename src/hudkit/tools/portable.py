@@ -1,0 +1,104 @@
+"""Operations that carry a session out as readable JSON, and in again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from hudkit.errors import HudkitError, OperationError
+from hudkit.events.codec import open_payload
+from hudkit.events.event import Event, Origin
+from hudkit.events.payloads import Payload, Unknown
+from hudkit.history.exports import read_export, write_export
+from hudkit.history.own import MACHINERY
+from hudkit.hud import Session
+from hudkit.projections.state import HudState
+from hudkit.tools.lines import called
+from hudkit.tools.operation import Answer, Arguments, Text, operation, reading
+from hudkit.tools.record import record
+from hudkit.tools.sessions import Nothing
+from hudkit.tools.telling import own_id, past_of
+from hudkit.tools.whole import sections
+
+SCHEMA = 1
+"""Version of exported sessions."""
+
+_APART = MACHINERY | {"compact.after", "event.undo", "file.open", "file.close"}
+"""Types that tell of one session's own course."""
+
+
+class Named(Arguments, frozen=True):
+    name: Annotated[Text, Meta(description="The file's name, as `export` told it.")]
+
+
+@reading("export", Nothing)
+def export(session: Session, _: Nothing) -> Answer:
+    """Write this session's HUD as a JSON file that a person can read, and tell its name."""
+    state = session.state
+    folder = _folder(session)
+    facts = {
+        "kind": "hudkit-session",
+        "schema": SCHEMA,
+        "session": msgspec.to_builtins(state.session) | {"id": session.id, "events": state.seq},
+        "sections": {section.name: [row.data for row in section.rows(state)] for section in sections()},
+        "events": [_event(event) for event in session.events() if event.type not in _APART and event.payload],
+    }
+    path = write_export(folder, own_id(session), facts)
+    text = f"Exported {state.seq} events' state to {called(path.name)} in {called(str(folder))}."
+    return Answer(text, {"name": path.name, "path": str(path), "events": len(facts["events"])})
+
+
+@operation("import", Named, example={"name": "ses_1.json"})
+def import_(session: Session, args: Named, origin: Origin) -> Answer:
+    """Take over what an exported session had recorded: its items, decided and done as they were.
+
+    Texts that are here already are not added again. Who is named as the author is who imports.
+    """
+    facts = read_export(_folder(session), args.name)
+    if facts.get("schema") != SCHEMA:
+        raise OperationError("the export was written by another version of hudkit", hint=f"This one reads {SCHEMA}.")
+    told = facts.get("events")
+    payloads = [one for one in map(_payload, told if isinstance(told, list) else []) if one is not None]
+
+    def decide(state: HudState) -> Sequence[Payload]:
+        if any(section.rows(state) for section in sections() if section.replaces):
+            raise OperationError(
+                "this session has items of its own", hint="Import into a new session, or `clear` this one first."
+            )
+        return tuple(payloads)
+
+    change = record(session, origin, decide)
+    text = f"Imported {len(change.events)} events from {called(args.name)}." if change else "Nothing to import."
+    return Answer(text + change.note, {"recorded": bool(change), "events": len(change.events)})
+
+
+def _event(event: Event) -> dict[str, Any]:
+    payload = event.payload
+    body = {"unknown": True} if isinstance(payload, Unknown) else msgspec.to_builtins(payload)
+    return {"seq": event.seq, "at": event.timestamp, "origin": str(event.origin), "v": event.v, **body}
+
+
+def _payload(told: object) -> Payload | None:
+    """A payload of an export; what this version does not know is left out, and so is what is not about work."""
+    if not isinstance(told, dict) or told.get("type") in _APART or told.get("unknown"):
+        return None
+    version = told.get("v")
+    body = {key: value for key, value in told.items() if key not in ("seq", "at", "origin", "v")}
+    try:
+        found = open_payload(
+            str(told.get("type")), version if isinstance(version, int) else 1, msgspec.json.encode(body)
+        )
+    except (msgspec.DecodeError, HudkitError):
+        return None
+    return None if isinstance(found, Unknown) else found
+
+
+def _folder(session: Session) -> Path:
+    folder = past_of(session).exports
+    if folder is None:
+        raise OperationError("this host has no folder for exports", hint="`snapshot` tells the state.")
+    return folder

@@ -1,0 +1,202 @@
+"""Operations on the sessions of all hosts: counts, lists, children, a comparison, and the window of one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from hudkit.errors import HudkitError, OperationError
+from hudkit.history.own import HOST as OWN
+from hudkit.history.transcript import Message, PatchPart, SessionRow, ToolPart
+from hudkit.hud import Session
+from hudkit.tokens import window_of
+from hudkit.tools.lines import called
+from hudkit.tools.operation import Answer, Arguments, Loose, reading
+from hudkit.tools.telling import InSession, Room, Tokens, day, ident, meant, own_id, past_of, table
+
+if TYPE_CHECKING:
+    from hudkit.search import Past
+
+MOST_MESSAGES = 50_000
+"""Of one session that a comparison looks at."""
+
+_EDITS = ("edit", "write", "multiedit", "patch", "apply_patch", "notebookedit")
+_PATHS = ("filePath", "file_path", "path", "notebook_path")
+
+
+class Nothing(Arguments, frozen=True):
+    pass
+
+
+class Listed(Arguments, frozen=True):
+    limit: Annotated[int, Meta(ge=1, le=200, description="How many at most.")] = 20
+    skip: Annotated[int, Meta(ge=0, description="How many to pass over first.")] = 0
+    project: Annotated[Loose, Meta(description="Only of this directory, or of one that has this in its path.")] = ""
+    projectPath: Annotated[Loose, Meta(description="The same as project.")] = ""
+    host: Annotated[Loose, Meta(description="Only of this host (opencode, claude-code, codex, hudkit).")] = ""
+    all: Annotated[bool, Meta(description="Also those of subagents.")] = False
+    tokens: Tokens = 2_000
+
+
+class Two(Arguments, frozen=True):
+    a: Annotated[Loose, Meta(description="A session's id.")]
+    b: Annotated[Loose, Meta(description="Another session's id; without it, this session.")] = ""
+
+
+@reading("summary", Nothing)
+def summary(session: Session, _: Nothing) -> Answer:
+    """Count what there is: sessions, projects and messages, by host."""
+    past = past_of(session)
+    rows = past.sessions()
+    hosts = Counter(row.host for row in rows)
+    projects = len({row.root for row in rows if row.root})
+    try:
+        counts = past.counts()
+    except HudkitError as error:
+        counts, past.problems["search"] = {}, str(error)
+    data: dict[str, Any] = {"sessions": len(rows), "projects": projects, "hosts": dict(hosts), "index": counts}
+    lines = table(("host", "sessions"), [(host, count) for host, count in hosts.most_common()])
+    lines.append(
+        f"\n{len(rows):,} sessions, {projects:,} projects, {counts.get('messages', 0):,} messages searchable."
+    )
+    lines += [f"- {called(host)}: {what}" for host, what in past.problems.items()]
+    if past.problems:
+        data["problems"] = dict(past.problems)
+    return Answer("\n".join(lines), data)
+
+
+@reading("sessions", Listed, example={"limit": 10})
+def sessions(session: Session, args: Listed) -> Answer:
+    """List the sessions of all hosts, the newest first, with the ids that the other operations take."""
+    wanted = args.project or args.projectPath
+    rows = [
+        row
+        for row in past_of(session).sessions()
+        if (args.all or not row.parent_id)
+        and (row.host == args.host if args.host else row.host != OWN)
+        and (not wanted or wanted in row.root or wanted in row.directory)
+    ]
+    return _listing("Sessions", rows, args.skip, args.limit, args.tokens, own_id(session))
+
+
+@reading("children", InSession, example={"session": "ses_1"})
+def children(session: Session, args: InSession) -> Answer:
+    """List the sessions of a session's subagents."""
+    parent = meant(session, args)
+    rows = [row for row in past_of(session).sessions() if row.parent_id == parent]
+    return _listing(f"Children of {called(parent)}", rows, 0, 200, 4_000, own_id(session))
+
+
+def _listing(title: str, rows: Sequence[SessionRow], skip: int, limit: int, tokens: int, own: str) -> Answer:
+    page = rows[skip : skip + limit]
+    room = Room(tokens)
+    head = table(("session", "title", "project", "host", "updated (UTC)"), ())
+    shown: list[str] = []
+    for row in page:
+        mark = " (this one)" if row.id == own else ""
+        line = table((), [(row.title + mark, row.root or row.directory, row.host, day(row.updated))])[2]
+        line = f"| {ident(row.id)} {line}"
+        if not room.take(line):
+            break
+        shown.append(line)
+    rest = len(rows) - skip - len(shown)
+    parts = [f"{title} ({len(rows)})", "", *head, *shown] if rows else [f"{title}: none"]
+    if rest > 0:
+        parts.append(f"\n+{rest} older: skip {skip + len(shown)}")
+    data = {"total": len(rows), "sessions": [msgspec.to_builtins(row) for row in page[: len(shown)]]}
+    return Answer("\n".join(parts), data)
+
+
+@reading("compare", Two, example={"a": "ses_1", "b": "ses_2"})
+def compare(session: Session, args: Two) -> Answer:
+    """Compare two sessions: how long they were, what was called, which files both changed."""
+    past = past_of(session)
+    ids = [meant(session, InSession(session=one)) for one in (args.a, args.b)]
+    if ids[0] == ids[1]:
+        raise OperationError("a session cannot be compared with itself", hint="`sessions` lists the ids.")
+    first, second = (_facts(past, id) for id in ids)
+    rows = [(name, first[name], second[name]) for name in first if name not in ("files", "tools")]
+    tools = sorted(first["tools"].keys() | second["tools"].keys())
+    rows += [(f"calls of {tool}", first["tools"].get(tool, 0), second["tools"].get(tool, 0)) for tool in tools[:30]]
+    both = sorted(first["files"] & second["files"])
+    lines = ["", *table(("", *map(str, ids)), rows), ""]
+    lines.append(f"Files that both changed ({len(both)}): {', '.join(map(called, both[:20])) or 'none'}")
+    for id, one, other in ((ids[0], first, second), (ids[1], second, first)):
+        only = sorted(one["files"] - other["files"])
+        lines.append(f"- only {called(id)} ({len(only)}): {', '.join(map(called, only[:20])) or 'none'}")
+    data = {id: {**one, "files": sorted(one["files"])} for id, one in zip(ids, (first, second), strict=True)}
+    return Answer("\n".join(lines).lstrip("\n"), data)
+
+
+def _facts(past: Past, id: str) -> dict[str, Any]:
+    transcript, row = past.find(id)
+    roles: Counter[str] = Counter()
+    tools: Counter[str] = Counter()
+    files: set[str] = set()
+    errors = compactions = 0
+    last: Message | None = None
+    for message in islice(transcript.messages(id), MOST_MESSAGES):
+        roles[message.role] += 1
+        compactions += message.summary
+        errors += bool(message.error)
+        last = message
+        for part in message.parts:
+            if isinstance(part, ToolPart):
+                tools[part.tool] += 1
+                errors += part.status == "error"
+                if part.tool.lower() in _EDITS:
+                    files.update(str(part.input[key]) for key in _PATHS if part.input.get(key))
+            elif isinstance(part, PatchPart):
+                files.update(part.files)
+    done = [todo.status for todo in transcript.todos(id)]
+    return {
+        "title": row.title,
+        "project": row.root or row.directory,
+        "host": row.host,
+        "begun (UTC)": day(row.created),
+        "last (UTC)": day(last.created if last else row.updated),
+        "messages of the user": roles["user"],
+        "responses": roles["assistant"],
+        "errors": errors,
+        "compactions": compactions,
+        "todos done": f"{done.count('completed')} of {len(done)}",
+        "tools": dict(tools),
+        "files": files,
+    }
+
+
+@reading("context", InSession)
+def context(session: Session, args: InSession) -> Answer:
+    """Tell how much of the window is in use, of this session or of another one as last reported."""
+    id = meant(session, args) if args.session or args.sessionId else own_id(session)
+    if id != own_id(session):
+        return _elsewhere(session, id)
+    facts, settings = session.state.window, session.settings
+    model = facts.model or session.state.session.model
+    window = window_of(model, host=facts.limit_tokens, user=settings.window)
+    data: dict[str, Any] = {"session": id, "used": facts.used_tokens, "limit": window.limit_tokens, "model": model}
+    size = f"{window.limit_tokens:,} tokens{' (assumed)' if window.source == 'assumed' else ''}"
+    if facts.used_tokens is None:
+        return Answer(f"Usage is unknown until the next report; the window has {size}.", data)
+    data["percent"] = round(100 * facts.used_tokens / window.limit_tokens, 1)
+    lines = [f"{data['percent']:g} % in use: {facts.used_tokens:,} of {size}."]
+    if len(facts.readings) > 1:
+        lines.append(f"- last reports: {', '.join(f'{one.used_tokens:,}' for one in facts.readings)}")
+    if session.state.compacted.count:
+        lines.append(f"- compactions so far: {session.state.compacted.count}")
+    return Answer("\n".join(lines), data)
+
+
+def _elsewhere(session: Session, id: str) -> Answer:
+    transcript, row = past_of(session).find(id)
+    used = [m.usage.used for m in transcript.messages(id) if m.usage is not None and m.usage.used and not m.summary]
+    data = {"session": id, "used": used[-1] if used else None, "most": max(used, default=0), "model": row.model}
+    if not used:
+        return Answer(f"{called(id)} has reported no usage.", data)
+    text = f"{called(id)} had {used[-1]:,} tokens in use at its last response, {max(used):,} at most ({row.model})."
+    return Answer(text, data)

@@ -1,0 +1,112 @@
+"""The daemon's index follows what a session says, off the path of every answer."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from hudkit.daemon.indexing import Indexing
+from hudkit.errors import StoreBusy
+from hudkit.history import Message, SessionRow, TextPart
+from hudkit.search import Past, Question
+
+HEARD = b'{"host": "opencode", "session": "ses_1", "directory": "/work", "messages": [{"a": 1}]}'
+
+
+class Growing:
+    """A session that is being written; counts who reads it."""
+
+    host = "opencode"
+    skipped = ()
+
+    def __init__(self):
+        self.texts = ["begin"]
+        self.asked = 0
+
+    def sessions(self):
+        self.asked += 1
+        return (self.session("ses_1"),)
+
+    def session(self, id):
+        return SessionRow("ses_1", "opencode", updated=len(self.texts)) if id == "ses_1" else None
+
+    def messages(self, id, *, after=""):
+        first = int(after or -1) + 1
+        for n in range(first, len(self.texts)):
+            yield Message(str(n), id, "assistant", n, n, parts=(TextPart("t", self.texts[n]),))
+
+    def todos(self, id):
+        return ()
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def growing(tmp_path):
+    transcript = Growing()
+    past = Past([transcript], tmp_path / "own" / "search.db", eager=False)
+    indexing = Indexing(past)
+    yield transcript, past, indexing
+    indexing.close()
+
+
+def until(condition, seconds=5.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_what_was_just_said_is_found(growing, tmp_path):
+    transcript, past, indexing = growing
+    path = tmp_path / "own" / "search.db"
+    for word in ("walrus", "narwhal", "manatee"):
+        transcript.texts.append(f"a {word} swims")
+        indexing.heard(HEARD)
+        until(lambda word=word: path.exists() and any(word in hit.snippet for hit in _hits(past, word)))
+    assert transcript.asked == 0  # only the session that was named was read
+
+
+def _hits(past, word):
+    try:
+        return past.search(Question(word, limit=1))
+    except Exception:
+        return ()
+
+
+def test_nonsense_and_failures_do_not_end_it(growing, monkeypatch):
+    _, past, indexing = growing
+    for body in (b"", b"{", b"[]", b'{"session": 7}', b'{"session": "ses_unknown", "host": "opencode"}'):
+        indexing.heard(body)
+    right = past.update
+    calls = []
+
+    def busy(*args, **named):
+        calls.append(args)
+        if len(calls) == 1:
+            raise StoreBusy("locked")
+        if len(calls) == 2:
+            raise ValueError("a bug")
+        return right(*args, **named)
+
+    monkeypatch.setattr(past, "update", busy)
+    for _ in range(3):
+        before = len(calls)
+        indexing.heard(HEARD)
+        until(lambda before=before: len(calls) > before)
+    until(lambda: _hits(past, "begin"))
+
+
+def test_a_question_before_the_first_reading_is_answered_at_once(growing):
+    _, past, _ = growing
+    with pytest.raises(Exception, match="nothing is searchable yet"):
+        past.search(Question("x"))
+
+
+def test_it_ends(growing):
+    indexing = growing[2]
+    indexing.close()
+    assert not any(one.name == "hudkit-index" and one.is_alive() for one in threading.enumerate())

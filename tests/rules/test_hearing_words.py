@@ -1,0 +1,150 @@
+"""What plain words state, take back and decide; and what they do not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudkit.rules import Held, hear
+from strategies import hostile
+
+STATED = {
+    "never push to main": ["never push to main"],
+    "Please always use tabs.": ["always use tabs"],
+    "Fix it, and do not touch the API.": ["do not touch the API"],
+    "Three rules: no dependencies. Tests must never touch the network.": [
+        "no dependencies",
+        "Tests must never touch the network",
+    ],
+    "From now on only answer in English": ["From now on only answer in English"],
+    "keep the footer as is, because legal approved it": ["keep the footer as is"],
+    "- max 100 columns\n- no unsafe": ["max 100 columns", "no unsafe"],
+    "Rules for the API:\n1. ids are strings\n2. dates have a zone": ["ids are strings", "dates have a zone"],
+    "The footer is approved; leave it as it is.": ["The footer is approved; leave it as it is"],
+    "Bitte niemals force-push benutzen": ["niemals force-push benutzen"],
+}
+
+NOT_STATED = (
+    "should we never retry on 429?",
+    "why does it never fail locally",
+    "What if the lexer never backtracked?",
+    "My colleague always says never ship on a Friday",
+    "the docs say workers must never share a connection",
+    'He wrote "never touch the route tables", no idea why.',
+    "> never push to main",
+    "```\nnever push to main\n```",
+    "2026-03-02T09:14:07Z ERROR you must set PGHOST",
+    '  File "/srv/app.py", line 41\n    must not happen',
+    "# never set above 20",
+    "if we ever do a banner, it must not cover the basket",
+    "it must be the poll loop",
+    "don't worry about windows",
+    "I never understand these outputs",
+    "never mind the icon",
+    "you should never have swapped those two",
+    "no idea",
+    "maybe we should always keep trivia",
+)
+
+
+@pytest.mark.parametrize("message", STATED, ids=str)
+def test_rules_that_are_stated(message: str) -> None:
+    news, held = hear(message, Held())
+    assert [rule.text for rule in news.rules] == STATED[message]
+    assert held.rules == tuple(STATED[message])
+    assert not hear(message, held)[0].rules, "said twice, it stands once"
+
+
+@pytest.mark.parametrize("message", NOT_STATED)
+def test_what_states_no_rule(message: str) -> None:
+    assert hear(message, Held())[0].rules == ()
+
+
+def test_an_agent_states_no_rules() -> None:
+    assert not hear("You must never push to main. Always use tabs.", Held(), by_agent=True)[0]
+
+
+LIFTED = {
+    "forget the rule about dependencies": "no new dependencies",
+    "you may now push to main": "never push to main",
+    "you can add dependencies again": "no new dependencies",
+    "pushing to main is fine now": "never push to main",
+    'the "no new dependencies" rule no longer applies': "no new dependencies",
+    "You no longer have to use tabs": "always use tabs",
+    "about the tabs: forget that": "always use tabs",
+}
+
+
+@pytest.mark.parametrize("message", LIFTED)
+def test_rules_that_are_taken_back(message: str) -> None:
+    standing = Held(("no new dependencies", "never push to main", "always use tabs"))
+    news, held = hear(message, standing)
+    assert news.lifted == (LIFTED[message],)
+    assert news.rules == ()
+    assert set(held.rules) == set(standing.rules) - {LIFTED[message]}
+
+
+@pytest.mark.parametrize(
+    "message", ("you may restart staging", "can we push to main now?", "forget that", "you can see it now")
+)
+def test_what_takes_nothing_back(message: str) -> None:
+    assert hear(message, Held(("never push to main",)))[0].lifted == ()
+
+
+DECIDED = {
+    "let's go with Redis": "let's go with Redis",
+    "Okay, decision: Pratt parser.": "decision: Pratt parser",
+    "I'll use a fake clock instead of freezegun.": "I'll use a fake clock instead of freezegun",
+    "Plain asyncio it is.": "Plain asyncio it is",
+    "We've decided against a chat function": "We've decided against a chat function",
+    "I'm switching from threads to processes": "I'm switching from threads to processes",
+}
+
+
+@pytest.mark.parametrize("message", DECIDED)
+def test_decisions_that_are_announced(message: str) -> None:
+    for by_agent in (True, False):
+        news, held = hear(message, Held(), by_agent=by_agent)
+        assert [one.summary for one in news.decisions] == [DECIDED[message]]
+        assert not hear(message, held, by_agent=by_agent)[0].decisions
+
+
+@pytest.mark.parametrize(
+    "message",
+    (
+        "We could go with Redis",
+        "should we go with Redis?",
+        "I would go with Redis if I had to choose",
+        "let's see what the tests say",
+        "we haven't decided on Redis yet",
+        'He said "let\'s go with Redis"',
+        "let's do that",
+    ),
+)
+def test_what_decides_nothing(message: str) -> None:
+    assert hear(message, Held())[0].decisions == ()
+
+
+def test_a_later_decision_replaces_an_earlier_one() -> None:
+    _, held = hear("I'll use Redis instead of Memcached, because it is there.", Held(), by_agent=True)
+    news, held = hear("no wait, let's go with Valkey instead of Redis", held)
+    assert news.decisions[0].replaces == ("I'll use Redis instead of Memcached",)
+    assert len(held.decided) == 1
+    news, held = hear("Going with Valkey.", held, by_agent=True)
+    assert not news.decisions, "the agent repeats it"
+    news, held = hear("let's use pnpm", held)
+    assert news.decisions[0].replaces == ()
+    assert len(held.decided) == 2
+
+
+@given(st.lists(hostile, max_size=8).map("\n".join), st.booleans())
+def test_no_text_breaks_it(text: str, by_agent: bool) -> None:
+    news, held = hear(text, Held(), by_agent=by_agent)
+    again, _ = hear(text, held, by_agent=by_agent)
+    assert again.rules == (), "what stands is not told again"
+    assert all("\n" not in rule.text for rule in news.rules)
+
+
+def test_a_document_is_not_a_list_of_demands() -> None:
+    assert hear("\n".join(f"- never do thing number{n}" for n in range(40)), Held())[0].rules == ()

@@ -1,0 +1,304 @@
+"""`memory` on recorded sessions: bounded answers, ids that the next call takes, and nothing that stops the agent."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from toolbox import OF_THE_PAST
+
+from hudkit import Hud
+from hudkit.errors import OperationError
+from hudkit.events import payloads as p
+from hudkit.history import Message, SessionRow, TextPart, ToolPart
+from hudkit.replay.recorded import orchard
+from hudkit.search import Past, open_past
+from hudkit.tools import OPERATIONS, reply
+from strategies import hostile
+
+PARSER = MarkdownIt("commonmark").enable("table")
+HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("past")
+    nowhere = folder / "nowhere"
+    given = open_past(folder / "search.db", opencode=orchard(folder / "orchard"), claude=nowhere, codex=nowhere)
+    given.update()
+    yield given
+    given.close()
+
+
+@pytest.fixture
+def hud(past):
+    with Hud.in_memory(past=past) as hud:
+        yield hud
+
+
+@pytest.fixture
+def session(hud):
+    return hud.session("ses_test")
+
+
+@pytest.fixture(scope="module")
+def main(past):
+    """The id of the session with the most messages."""
+    return max(past.sessions(), key=lambda row: sum(1 for _ in past.messages(row.id))).id
+
+
+def said(session, name, /, **args):
+    answer = reply(session, "memory", {"tool": name, "args": args})
+    assert answer.ok, answer.text
+    return answer.answer
+
+
+def cells(text):
+    """The rows of the first table of an answer, as texts."""
+    tokens = PARSER.parse(text)
+    rows, at = [], 0
+    for one in tokens:
+        if one.type == "tr_open":
+            rows.append([])
+            at = 1
+        elif one.type == "table_close":
+            return rows
+        elif at and one.type == "inline":
+            rows[-1].append(one.content.strip("`"))
+    return rows
+
+
+def test_from_a_list_to_one_message_by_the_ids_that_answers_tell(session, past):
+    listed = said(session, "sessions", limit=2)
+    head, *rows = cells(listed.text)
+    assert head[0] == "session" and len(rows) == 2 and "skip 2" in listed.text
+    assert len(cells(said(session, "sessions", limit=2, skip=2).text)) == 3
+    id = rows[0][0]
+    page = said(session, "messages", session=id, limit=3)
+    message = page.data["messages"][-1]["id"]
+    assert f"`{message}`" in page.text
+    whole = said(session, "message", session=id, id=message)
+    assert whole.data["id"] == message and whole.data["text"]
+    assert said(session, "messages", sessionId=id[:20], limit=3).data == page.data  # 004's spelling, a begin of an id
+    assert said(session, "sessions", projectPath="lantern").data["total"] == 1
+
+
+def test_pages_cover_a_session_once(session, past, main):
+    every = [message.id for message in past.messages(main)]
+    newest_first, before = [], ""
+    for _ in range(200):
+        page = said(session, "messages", session=main, before=before, limit=9).data
+        newest_first = [one["id"] for one in page["messages"]] + newest_first
+        if not page["more"]:
+            break
+        before = page["messages"][0]["id"]
+    assert newest_first == every
+    oldest_first, after = [every[0]], every[0]
+    while True:
+        page = said(session, "messages", session=main, after=after, limit=50, tokens=700).data
+        oldest_first += [one["id"] for one in page["messages"]]
+        if not page["more"]:
+            break
+        after = page["messages"][-1]["id"]
+    assert oldest_first == every
+
+
+@pytest.mark.parametrize("tokens", [100, 400, 2_000])
+def test_answers_are_bounded(session, main, tokens):
+    for name, args in (
+        ("messages", {"session": main, "limit": 200, "length": 20_000, "tools": True}),
+        ("sessions", {"limit": 200, "all": True}),
+        ("search", {"query": "the plan of the beds", "limit": 200}),
+        ("compactions", {"session": main, "read": 1}),
+    ):
+        text = said(session, name, tokens=tokens, **args).text
+        assert len(text.encode()) <= 3 * tokens + 500, name
+
+
+def test_a_long_message_is_read_in_pages(session, past, main):
+    longest = max(past.messages(main), key=lambda one: sum(len(getattr(part, "output", "")) for part in one.parts))
+    text, offset, pages = "", 0, 0
+    while offset is not None:
+        answer = said(session, "message", session=main, id=longest.id, offset=offset, tokens=500)
+        text += answer.text.split("\n\nIt goes on:")[0] + "\n"
+        offset, pages = answer.data["next"], pages + 1
+    assert pages > 2
+    assert abs(len(text) - answer.data["characters"]) <= pages + 1
+
+
+def test_search_finds_and_filters(session, main):
+    answer = said(session, "search", query="frost limit", limit=5)
+    assert answer.data["messages"] and "frost" in answer.text.lower()
+    hit = answer.data["messages"][0]
+    assert said(session, "message", session=hit["session"], id=hit["message"]).text
+    for one in said(session, "search", query="frost", tool="bash", session=main).data["messages"]:
+        assert (one["tool"], one["session"]) == ("bash", main)
+    assert said(session, "search", query="frost", since="2031-01-01").data["messages"] == []
+    assert said(session, "search", query="frost", since="9999d").data["messages"]
+    for wrong in (
+        {"query": "a AND (", "syntax": True},
+        {"query": "x", "since": "yesterday"},
+        {"query": "x", "role": "king"},
+    ):
+        refused = reply(session, "memory", {"tool": "search", "args": wrong})
+        assert not refused.ok and "Example: memory(" in refused.text and len(refused.text) < 700
+
+
+def test_items_come_before_conversations(session):
+    session.call("notes.add", {"content": "frost waits"})
+    answer = said(session, "search", query="frost")
+    assert answer.text.startswith("- notes n1") and answer.data["hits"] and answer.data["messages"]
+
+
+def test_compactions_by_their_index(session, main):
+    listed = said(session, "compactions", session=main)
+    assert [row["how"] for row in listed.data["compactions"]] == ["automatic", "automatic"]
+    read = said(session, "compactions", session=main, read=2, tokens=5_000)
+    assert "## Goal" in read.text and read.data["summary"].startswith("## Goal")
+    refused = reply(session, "memory", {"tool": "compactions", "args": {"session": main, "read": 3}})
+    assert not refused.ok and "there is no compaction 3" in refused.text
+
+
+def test_counts_children_comparison_and_window(session, past, main):
+    assert said(session, "summary").data["index"]["messages"] == 250
+    (child,) = said(session, "children", session=main).data["sessions"]
+    assert child["parent_id"] == main
+    other = past.sessions()[0].id
+    compared = said(session, "compare", a=main, b=other)
+    assert compared.data[main]["responses"] == 167 and "orchard/frost.py" in compared.text
+    assert "28,603 tokens" in said(session, "context", session=main).text
+    assert "unknown" in said(session, "context").text
+    session.frame(used_tokens=50_000, limit_tokens=200_000)
+    assert "25 % in use" in said(session, "context").text
+
+
+def test_plans_are_listed_and_read(session, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    folder = tmp_path / "project" / ".opencode" / "plans"
+    folder.mkdir(parents=True)
+    (folder / "1-ramp.md").write_text("# Ramp\n" + "\n".join(f"step {n}" for n in range(400)))
+    session.start(directory=str(tmp_path / "project"))
+    assert "1-ramp.md" in said(session, "plans").text
+    first = said(session, "plans", read="1-ramp", tokens=200)
+    assert "    # Ramp" in first.text and first.data["next"]
+    assert "step 399" in said(session, "plans", read="1-ramp", offset=first.data["next"], tokens=5_000).text
+    for name in ("../../secret", "/etc/passwd", "x\0"):
+        refused = reply(session, "memory", {"tool": "plans", "args": {"read": name}})
+        assert not refused.ok and "there is no plan of this name" in refused.text
+
+
+def test_a_session_is_carried_over_as_it_was(hud, session):
+    for name, args in (
+        ("task.set", {"description": "Carry"}),
+        ("decisions.record", {"summary": "Use JSON", "details": "readable"}),
+        ("steps.add", {"description": "one"}),
+        ("steps.add", {"description": "two"}),
+        ("steps.complete", {"id": "s1"}),
+        ("notes.add", {"content": "the key is ghp_" + "a1B2" * 9}),
+        ("constraints.add", {"text": "never"}),
+    ):
+        session.call(name, args)
+    exported = said(session, "export").data
+    path = Path(exported["path"])
+    body = path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o600 and "a1B2" not in body
+    assert json.loads(body)["sections"]["decisions"][0]["summary"] == "Use JSON"
+    other = hud.session("ses_other")
+    assert said(other, "import", name=exported["name"]).data["recorded"]
+    first, second = (_rows(one) for one in (session, other))
+    assert first == second and len(first["steps"]) == 2
+    again = reply(other, "memory", {"tool": "import", "args": {"name": exported["name"]}})
+    assert not again.ok and "items of its own" in again.text
+
+
+def _rows(session):
+    found = said(session, "snapshot").data["sections"]
+    return {
+        name: [{key: value for key, value in row.items() if key not in ("mark", "updated_at")} for row in rows]
+        for name, rows in found.items()
+        if name not in ("session", "project")
+    }
+
+
+def test_without_a_past_the_agent_is_told_so():
+    with Hud.in_memory() as hud:
+        s = hud.session("s")
+        s.append(p.NoteAdd("frost"))
+        for name in OF_THE_PAST:
+            refused = reply(s, "memory", {"tool": name, "args": dict(OPERATIONS[name].example)})
+            assert not refused.ok or name == "context", name
+        assert "frost" in reply(s, "memory", {"tool": "search", "args": {"query": "frost"}}).text
+        assert not reply(s, "memory", {"tool": "search", "args": {"query": "x", "role": "user"}}).ok
+
+
+class One:
+    """A transcript of one session with hostile texts."""
+
+    host = "one"
+    skipped = ()
+
+    def __init__(self, texts):
+        parts = [TextPart("t", texts[0]), ToolPart("c", texts[1], "c", "completed", {texts[2]: texts[0]}, texts[2])]
+        self.row = SessionRow("ses_hostile", "one", title=texts[1], directory=texts[2], root=texts[2], updated=1)
+        self.said = Message(texts[0] or "m", "ses_hostile", "assistant", 1, 1, error=texts[1], parts=tuple(parts))
+
+    def sessions(self):
+        return (self.row,)
+
+    def session(self, id):
+        return self.row if id == self.row.id else None
+
+    def messages(self, id, *, after=""):
+        return iter((self.said,) if id == self.row.id else ())
+
+    def todos(self, id):
+        return ()
+
+    def close(self):
+        pass
+
+
+@given(texts=st.lists(hostile, min_size=3, max_size=3))
+def test_no_text_of_a_transcript_is_structure(tmp_path_factory, texts):
+    past = Past([One(texts)], tmp_path_factory.mktemp("hostile") / "s.db")
+    with Hud.in_memory(past=past) as hud:
+        s = hud.session("s")
+        for name, args in (
+            ("sessions", {}),
+            ("messages", {"session": "ses_hostile", "tools": True}),
+            ("search", {"query": texts[0] if texts[0].strip() else "x"}),
+            ("compare", {"a": "ses_hostile", "b": "s"}),
+        ):
+            text = reply(s, "memory", {"tool": name, "args": args}).text
+            assert not HIDDEN.search(text), name
+            tables = [token for token in PARSER.parse(text) if token.type == "table_open"]
+            assert len(tables) <= 1
+            headings = [token.tag for token in PARSER.parse(text) if token.type == "heading_open"]
+            assert headings == (["h1", "h2"] if name == "messages" else [])
+            assert len({len(row) for row in cells(text)}) <= 1
+    past.close()
+
+
+@given(
+    name=st.sampled_from([*sorted(OF_THE_PAST - {"export", "import"}), "search"]),
+    args=st.dictionaries(
+        st.sampled_from(["session", "id", "read", "a", "b", "query", "before", "after", "limit", "tokens", "offset"]),
+        st.one_of(hostile, st.integers(-5, 500), st.none(), st.booleans()),
+        max_size=4,
+    ),
+)
+def test_no_call_raises(past, name, args):
+    with Hud.in_memory(past=past) as hud:
+        text = reply(hud.session("s"), "memory", {"tool": name, "args": args}).text
+        assert text and not HIDDEN.search(text)
+
+
+def test_library_calls_raise_typed_errors(session):
+    with pytest.raises(OperationError):
+        session.call("compare", {"a": "ses_test"})
