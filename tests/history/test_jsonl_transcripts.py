@@ -9,7 +9,6 @@ import resource
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonl_samples import SESSION, claude_records, codex_records, lines, write_claude, write_codex
 
 from hudkit.errors import TranscriptError
 from hudkit.history import (
@@ -23,6 +22,7 @@ from hudkit.history import (
     open_codex,
 )
 from hudkit.history.fields import MAX_TEXT
+from jsonl_samples import SESSION, claude_records, codex_records, lines, write_claude, write_codex
 
 HOSTS = {"claude": (write_claude, open_claude), "codex": (write_codex, open_codex)}
 
