@@ -36,7 +36,7 @@ check: $(READY)  ## lint, types, architecture and the fast tests, in seconds
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache --config importlinter.ini
-	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
+	@HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
 bench: $(READY)  ## benchmarks with their baselines, as ratios
 	@$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --group bench

@@ -22,6 +22,7 @@ OPENCODE = Path(__file__).parent.parent / "fixtures" / "opencode.db"
 CHILD = "ses_e06789b8dffeXGmoMaHvNAIrqa"
 
 
+@pytest.mark.slow
 def test_replay_prints_tables(hudkit: Run) -> None:
     code, out, err = hudkit("replay", OPENCODE, "--window", "40,000")
     assert (code, err) == (0, "")

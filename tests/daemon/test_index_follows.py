@@ -60,6 +60,7 @@ def until(condition, seconds=5.0):
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_what_was_just_said_is_found(growing, tmp_path):
     transcript, past, indexing = growing
     path = tmp_path / "own" / "search.db"
@@ -77,6 +78,7 @@ def _hits(past, word):
         return ()
 
 
+@pytest.mark.slow
 def test_nonsense_and_failures_do_not_end_it(growing, monkeypatch):
     _, past, indexing = growing
     for body in (b"", b"{", b"[]", b'{"session": 7}', b'{"session": "ses_unknown", "host": "opencode"}'):

@@ -262,6 +262,7 @@ def test_what_hangs_or_breaks_is_a_warning(bare: Home) -> None:
     assert "0.05 s" in found[0].words and "a reason" in found[1].words
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.binary(max_size=300), st.sampled_from(["opencode.jsonc", "manifest", "plugin", "settings", "db"]))
 def test_any_bytes_are_an_answer(body: bytes, which: str) -> None:

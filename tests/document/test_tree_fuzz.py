@@ -45,6 +45,7 @@ def test_any_text_is_a_tree_or_a_tree_error(text: str) -> None:
     read(text)
 
 
+@pytest.mark.slow
 @calm
 @given(elements(), st.data())
 def test_a_damaged_text_is_a_tree_or_a_tree_error(tree: Element, data: st.DataObject) -> None:
@@ -56,6 +57,7 @@ def test_a_damaged_text_is_a_tree_or_a_tree_error(tree: Element, data: st.DataOb
         validate(made)
 
 
+@pytest.mark.slow
 @calm
 @given(elements(depth=2), st.data())
 def test_damaged_json_is_a_tree_or_a_tree_error(tree: Element, data: st.DataObject) -> None:

@@ -74,6 +74,7 @@ _flow = st.recursive(
 _documents = st.builds(lambda body: h.document[body], st.lists(_flow, max_size=4))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(tree=_documents)
 def test_remembering_never_shows(tree: Element) -> None:
@@ -85,6 +86,7 @@ def test_remembering_never_shows(tree: Element) -> None:
         assert render(section) == write(to_mdast(section))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(tree=_documents)
 def test_a_document_has_exactly_the_headings_of_its_sections(tree: Element) -> None:

@@ -18,6 +18,7 @@ def _check(root: Root) -> None:
     assert again == written
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200, suppress_health_check=_SLOW)
 @given(root=roots)
 def test_what_is_written_is_written_the_same_again(root: Root) -> None:

@@ -29,6 +29,7 @@ def _check(tree: Element) -> None:
         assert write(parse(written, gfm=True)) == written
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=80, suppress_health_check=_SLOW)
 @given(tree=documents)
 def test_every_tree_comes_back_in_normal_form(tree: Element) -> None:

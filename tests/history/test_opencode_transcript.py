@@ -114,6 +114,7 @@ def test_wrong_kinds_of_fields_fall_back(made: Callable[..., Path], data: dict[s
     assert not transcript.skipped
 
 
+@pytest.mark.slow
 def test_a_ten_megabyte_message_is_bounded(made: Callable[..., Path]) -> None:
     big = "x" * 10_000_000
     state = {"status": "completed", "input": {"content": big, "n": [big]}, "output": big, "metadata": {"diff": big}}

@@ -351,6 +351,7 @@ def test_a_log_without_its_mark_gets_a_new_one(path: Path) -> None:
     assert mark.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_verify_while_others_write_sees_one_moment(tmp_path: Path) -> None:
     stop = Event()
     with SqliteLog.open(tmp_path / "log.db") as log, SqliteLog.open(tmp_path / "log.db") as other:

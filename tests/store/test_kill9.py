@@ -103,6 +103,7 @@ def test_expected_sees_what_another_connection_wrote(tmp_path: Path) -> None:
         assert one.append("s", notes(1, 3), expected=2)[0].seq == 3
 
 
+@pytest.mark.slow
 def test_the_mark_is_synced_within_a_second_of_the_last_write(tmp_path: Path) -> None:
     calls: list[float] = []
     real = marks._sync

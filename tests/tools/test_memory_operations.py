@@ -88,6 +88,7 @@ def test_from_a_list_to_one_message_by_the_ids_that_answers_tell(session, past):
     assert said(session, "sessions", projectPath="lantern").data["total"] == 1
 
 
+@pytest.mark.slow
 def test_pages_cover_a_session_once(session, past, main):
     every = [message.id for message in past.messages(main)]
     newest_first, before = [], ""
@@ -264,6 +265,7 @@ class One:
         pass
 
 
+@pytest.mark.slow
 @given(texts=st.lists(hostile, min_size=3, max_size=3))
 def test_no_text_of_a_transcript_is_structure(tmp_path_factory, texts):
     past = Past([One(texts)], tmp_path_factory.mktemp("hostile") / "s.db")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -69,6 +70,7 @@ def test_a_call_never_raises_and_a_refusal_records_nothing(sent, router):
             assert recorded == bool(said.answer.data.get("recorded", False)), (one, said)
 
 
+@pytest.mark.slow
 @given(st.lists(plausible, max_size=8), st.lists(payloads, max_size=4))
 def test_what_is_answered_is_what_was_stored(sent, told):
     s = fresh()
@@ -81,6 +83,7 @@ def test_what_is_answered_is_what_was_stored(sent, told):
             assert any(getattr(before, name) != getattr(s.state, name) for name in before.__struct_fields__[4:])
 
 
+@pytest.mark.slow
 @given(st.lists(hostile, min_size=1, max_size=4))
 def test_no_text_of_an_item_is_structure(texts):
     s = fresh()

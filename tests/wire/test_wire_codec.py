@@ -59,6 +59,7 @@ def test_half_a_character_is_replaced_and_the_rest_is_read() -> None:
     assert encode(ask.facts).decode() == '{"title":"cut \ufffd","parent":null,"agent":null}'
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=200) | st.recursive(st.none() | st.text(), st.lists).map(encode))
 def test_any_body_is_read_or_refused(body: bytes) -> None:
     for kind in (FrameAsk, EventsAsk, ToolAsk, Nothing):
