@@ -99,6 +99,14 @@ class Staleness(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     calls: Annotated[int, Meta(ge=0, le=1_000_000, description="model calls after which it is")] = 150
 
 
+class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What can be looked up beside the session's own state."""
+
+    index: Annotated[
+        bool, Meta(description="whether the daemon reads the transcripts on this machine and keeps an index of them")
+    ] = True
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that can be configured."""
 
@@ -109,6 +117,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     overflow: Overflow = Overflow()
     custom: Custom = Custom()
     staleness: Staleness = Staleness()
+    memory: Memory = Memory()
     window: Annotated[
         Annotated[int, Meta(ge=1, le=1_000_000_000)] | None,
         Meta(description="tokens of the window, where neither the host nor the table of models knows them"),

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from hudkit.daemon.indexing import Indexing
+from hudkit.daemon.place import index_path
 from hudkit.errors import StoreBusy
 from hudkit.history import Message, SessionRow, TextPart
 from hudkit.search import Past, Question
@@ -112,3 +113,22 @@ def test_it_ends(growing):
     indexing = growing[2]
     indexing.close()
     assert not any(one.name == "hudkit-index" and one.is_alive() for one in threading.enumerate())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("index", [True, False])
+def test_there_is_no_index_where_the_user_wants_none(daemon, monkeypatch, tmp_path, index):
+    config = tmp_path / "config.toml"
+    config.write_text(f"[memory]\nindex = {str(index).lower()}\n")
+    config.chmod(0o600)
+    monkeypatch.setenv("HUDKIT_CONFIG", str(config))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    daemon.start()
+    daemon.ask("/v1/tool", router="hud", arguments={"tool": "notes.add", "args": {"content": "a walrus"}})
+    daemon.ask("/v1/events")
+    time.sleep(1.5)
+    assert index_path(daemon.db).exists() is index
+    said = daemon.ask("/v1/tool", router="memory", arguments={"tool": "search", "args": {"query": "walrus"}})
+    assert said["ok"] and "walrus" in said["text"], "the session's own state is there in any case"
+    assert daemon.ask("/v1/tool", router="memory", arguments={"tool": "sessions"})["ok"] is index

@@ -96,10 +96,12 @@ def _serve(options: Options, address: str, say: Callable[[str], None]) -> None:
     from hudkit.store import open_log
 
     log = open_log(options.db, busy_timeout=BUSY_SECONDS)
+    past = indexing = None
     apart = open_log(options.db, read_only=True)  # the index's own: it never waits for the writer, nor lets it wait
-    past = open_past(place.index_path(options.db), also=(OwnTranscript(apart),), eager=False)
+    if options.settings.memory.index:
+        past = open_past(place.index_path(options.db), also=(OwnTranscript(apart),), eager=False)
+        indexing = Indexing(past)
     hud = Hud(log, settings=options.settings, sections=place.section_places(), past=past)
-    indexing = Indexing(past)
     listening: list[socket.socket] = []
     try:
         keep(options.db.absolute().parent / "daemon.log")
@@ -117,14 +119,19 @@ def _serve(options: Options, address: str, say: Callable[[str], None]) -> None:
         options.socket.unlink(missing_ok=True)
         for each in listening:
             each.close()
-        indexing.close()
+        if indexing is not None:
+            indexing.close()
         apart.close()
         hud.close()
         journal.info("ended")
 
 
+def _unheard(_body: bytes) -> None:
+    """Nothing is indexed."""
+
+
 async def _run(
-    options: Options, hud: hudkit.Hud, indexing: Indexing, listening: list[socket.socket], address: str
+    options: Options, hud: hudkit.Hud, indexing: Indexing | None, listening: list[socket.socket], address: str
 ) -> None:
     from hudkit.daemon.answering import Answering
     from hudkit.daemon.app import Activity, application
@@ -137,7 +144,8 @@ async def _run(
         loop.add_signal_handler(number, end.set)
     activity = Activity()
     with ThreadPoolExecutor(1, "hudkit-log") as thread:
-        app = application(Answering(hud), thread, activity, end.set, indexing.heard)
+        heard = indexing.heard if indexing is not None else _unheard
+        app = application(Answering(hud), thread, activity, end.set, heard)
         servers = [server(app, own_user=True)]
         if len(listening) > 1:
             port = listening[1].getsockname()[1]
