@@ -10,7 +10,7 @@ from operator import attrgetter, is_
 from typing import Any
 
 from hudkit.components.section import Section, View
-from hudkit.components.staleness import Stale
+from hudkit.components.staleness import Ages
 from hudkit.document import Density, Element, component, h
 from hudkit.projections.state import SECTIONS as CONCERNS
 from hudkit.projections.state import HudState
@@ -69,25 +69,29 @@ class Board:
     """Builds the document of a state; what did not change since the last time is not built again."""
 
     def __init__(self) -> None:
-        self._last: dict[str, tuple[Any, View, Element | None]] = {}
+        self._view: View | None = None
+        self._last: dict[str, tuple[Any, Element | None]] = {}
+        self._ages = Ages()
 
-    def section(self, section: Section, state: HudState, view: View) -> Element | None:
+    def _section(self, section: Section, state: HudState, view: View) -> Element | None:
         """One section, or `None` where it has nothing to say."""
         read = READS[section.name](state)
         last = self._last.get(section.name)
-        if last is not None and last[1] == view and same(last[0], read):
-            return last[2]
+        if last is not None and same(last[0], read):
+            return last[1]
         shown = section.show(*read, view) if len(section.reads) > 1 else section.show(read, view)
         element = shown if shown is None or shown.tag != "fragment" or shown.children else None
-        self._last[section.name] = (read, view, element)
+        self._last[section.name] = (read, element)
         return element
 
     def document(self, state: HudState, view: View, tag: str) -> Element:
         """The document, unfitted."""
-        shown = _spread(self.section(section, state, view) for section in SECTIONS)
+        if view != self._view:
+            self._view, self._last = view, {}
+        shown = _spread([self._section(section, state, view) for section in SECTIONS])
         counts = Counts(state) if view.density is Density.MINIMAL else None
         more = None if counts else MORE
-        parts = (_preamble(tag, view.density), *shown, Stale(state, view), counts, more)
+        parts = (_preamble(tag, view.density), *shown, self._ages.advice(state, view), counts, more)
         return Element("document", (), tuple(part for part in parts if part is not None and part.tag != "fragment"))
 
 

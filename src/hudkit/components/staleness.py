@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import is_not
 
 from hudkit.components.section import View
 from hudkit.config import Staleness
@@ -14,6 +15,25 @@ NAMED = 4
 """Items that the advice names."""
 
 _HOUR = 3_600_000
+
+
+class Ages:
+    """Asks for the advice only where the oldest item could be stale: what is open is looked at when it changes."""
+
+    def __init__(self) -> None:
+        self._of: tuple[object, ...] = ()
+        self._oldest: tuple[int, int] | None = None  # time and turn of the oldest
+
+    def advice(self, state: HudState, view: View) -> Element | None:
+        """`Stale`, as it would be without this memory."""
+        of = (state.task, state.steps, state.blockers)
+        if len(self._of) != len(of) or any(map(is_not, self._of, of)):
+            marks = [mark for _, mark in _open(state)]
+            self._of = of
+            self._oldest = (min(mark.at for mark in marks), min(mark.turn for mark in marks)) if marks else None
+        if self._oldest is None or not _old(state, Mark(at=self._oldest[0], turn=self._oldest[1]), view.staleness):
+            return None
+        return Stale(state, view)
 
 
 @component

@@ -1,8 +1,9 @@
 """The words of the log: every event type as one tagged union of frozen structs.
 
 An event says what happened, never what to show. The tag is the event's type as it is stored; a new type is one
-more class in this file. Ids of items may be left empty: the reducer then numbers them (`d1`, `n3`), which is
-deterministic because order is by sequence number. Source of the first nineteen types: 001; the others: design.
+more class in this file (those of a call are in `calls`). Ids of items may be left empty: the reducer then numbers
+them (`d1`, `n3`), which is deterministic because order is by sequence number. Source of the first nineteen types:
+001; the others: design.
 """
 
 from __future__ import annotations
@@ -11,12 +12,8 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-
-class Payload(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
-    """Root of the union. `V` is the version of a type's payload; see `upcasts`."""
-
-    V: ClassVar[int] = 1
-
+from hudkit.events.calls import *  # noqa: F403 (its words are words of the log, too)
+from hudkit.events.payload import Payload as Payload
 
 # -- task ------------------------------------------------------------------------------------------------------
 
@@ -317,151 +314,6 @@ class ProjectSet(Payload, frozen=True, tag="project.set"):
     notes: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     conventions: tuple[str, ...] = ()
-
-
-# -- window, compaction, frames --------------------------------------------------------------------------------
-
-
-class Left(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something that a base leaves out: where it belongs, what it is, its tokens, and why."""
-
-    path: str
-    text: str
-    tokens: int
-    reason: str
-
-
-class Call(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The arguments of one composition and its volatile bytes, so that its frame can be rebuilt byte for byte."""
-
-    budget: int
-    placement: str
-    counter: str  # name of the token counter
-    renderer: str  # version of the components and the writer
-    epoch: int
-    density: str | None = None  # as asked for; `None` follows the band
-    shown: tuple[str, ...] = ()  # ids of the deltas whose anchors were in the transcript, in order
-    turn_start: bool = True  # the last real message was the user's: the tail is allowed
-    band: str = ""  # the band that the agent was told
-    tail: str = ""
-    tokens: int = 0
-
-
-class Departure(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The first message in which a transcript departs from that of the call before.
-
-    `how`: `gone`, `changed` (from `was` to `now` characters) or `new` (in front of others that stay). `place` counts
-    messages from 0; `again` counts the characters of the messages behind it that were sent before, too.
-    """
-
-    anchor: str
-    role: str
-    how: Literal["gone", "changed", "new"]
-    place: int = 0
-    was: int = 0
-    now: int = 0
-    again: int = 0
-
-
-class Sent(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The transcript of a call in characters, as the host sends it: its messages, their size, and of the last one.
-
-    `kept` are those from the start that the call before had too, `None` where that one is not known.
-    """
-
-    messages: int = 0
-    size: int = 0
-    last: int = 0
-    kept: int | None = None
-    first: Departure | None = None
-
-
-class Spent(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a provider reported of one response, in tokens: `read` from its cache, `written` to it, `fresh` beside
-    both; and the answer's."""
-
-    fresh: int = 0
-    read: int = 0
-    written: int = 0
-    output: int = 0
-
-    @property
-    def request(self) -> int:
-        """Tokens of the request."""
-        return self.fresh + self.read + self.written
-
-
-class ContextSnapshot(Payload, frozen=True, tag="context.snapshot"):
-    """The window in use, in tokens, as reported (`None`: unknown), and the call that it was taken for, with what of
-    it the host had sent before; or what a response had cost."""
-
-    used_tokens: int | None = None
-    limit_tokens: int | None = None
-    output_tokens: int = 0
-    model: str = ""
-    source: Literal["reported", "estimated", "assumed", ""] = ""
-    call: Call | None = None
-    sent: Sent | None = None
-    spent: Spent | None = None
-
-
-class CompactBefore(Payload, frozen=True, tag="compact.before"):
-    """The transcript is about to be compacted; `state` is the whole projection as JSON text."""
-
-    trigger: str = ""
-    used_tokens: int | None = None
-    state: str = ""
-
-
-class CompactAfter(Payload, frozen=True, tag="compact.after"):
-    """The transcript was compacted into `summary`."""
-
-    summary: str = ""
-    trigger: str = ""
-    used_tokens: int | None = None
-
-
-class FrameBase(Payload, frozen=True, tag="frame.base"):
-    """The base layer of a new epoch: the exact bytes that every call of the epoch carries.
-
-    `tokens` is exact where deltas are added to it; with placement `system`, the sum of its parts.
-    """
-
-    epoch: int
-    tag: str
-    text: str
-    tokens: int
-    density: str
-    placement: str
-    budget: int
-    covers: int  # the base shows the state as of this sequence number
-    reason: str = ""  # why a new epoch began
-    omitted: tuple[Left, ...] = ()
-
-
-class FrameDelta(Payload, frozen=True, tag="frame.delta"):
-    """One anchored block of changes: exact bytes, the anchor, and how a host puts it there (`form`).
-
-    An empty `text` says that the transcript itself tells, up to this anchor, what had changed; where something else
-    has yet to be told, `heard` are the events of which it tells.
-    """
-
-    id: str
-    epoch: int
-    anchor: str
-    form: str
-    text: str
-    tokens: int
-    covers: int
-    since: int = -1  # it tells what changed after this event; -1: after what the delta before it covers
-    heard: tuple[int, ...] = ()
-
-
-class FrameUnsent(Payload, frozen=True, tag="frame.unsent"):
-    """A frame came too late for its call: of the epoch's deltas, those behind the first `kept` were never sent."""
-
-    epoch: int
-    kept: int
 
 
 # -- about events ----------------------------------------------------------------------------------------------
