@@ -17,6 +17,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from hudkit.api import Hud
+from hudkit.daemon.answering import Answering
 from hudkit.daemon.client import Connection, greet
 
 
@@ -82,3 +84,13 @@ def daemon() -> Iterator[Daemon]:
 def running(daemon: Daemon) -> Daemon:
     daemon.start()
     return daemon
+
+
+@pytest.fixture
+def hud() -> Hud:
+    return Hud.in_memory()
+
+
+@pytest.fixture
+def answering(hud: Hud) -> Answering:
+    return Answering(hud)

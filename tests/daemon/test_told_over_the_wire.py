@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
+from in_process import frame, post
 
 from hudkit.api import Hud
 from hudkit.daemon.answering import Answering
@@ -16,27 +16,6 @@ FIRST = {"anchor": "user:1:", "role": "user"}
 CALLED = {"anchor": "assistant:2:c1", "role": "tool"}
 NEXT = {"anchor": "assistant:3:c2", "role": "tool"}
 TURN = {"anchor": "user:4:", "role": "user"}
-
-
-@pytest.fixture
-def hud() -> Hud:
-    return Hud.in_memory()
-
-
-@pytest.fixture
-def answering(hud: Hud) -> Answering:
-    return Answering(hud)
-
-
-def post(answering: Answering, path: str, **body: Any) -> dict[str, Any]:
-    asked = {"host": "opencode", "session": "ses_1", "directory": "/tmp", **body}
-    status, said = answering.answer(path, msgspec.json.encode(asked))
-    assert status == 200, said
-    return dict(msgspec.json.decode(said))
-
-
-def frame(answering: Answering, *transcript: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return post(answering, "/v1/frame", transcript=transcript, **more)
 
 
 def noted(answering: Answering, content: str, **more: Any) -> str:

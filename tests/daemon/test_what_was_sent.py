@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
-import pytest
+from in_process import frame, post
 from opencode_messages import response, user
 
 from hudkit.api import Hud
@@ -16,27 +13,6 @@ ASK = {"anchor": "user:1:", "role": "user", "size": 40}
 READ = {"anchor": "assistant:2:c1", "role": "tool", "size": 5_000}
 EDIT = {"anchor": "assistant:3:c2", "role": "tool", "size": 700}
 CLEARED = {"anchor": "assistant:2:c1", "role": "cleared", "size": 48}
-
-
-@pytest.fixture
-def hud() -> Hud:
-    return Hud.in_memory()
-
-
-@pytest.fixture
-def answering(hud: Hud) -> Answering:
-    return Answering(hud)
-
-
-def post(answering: Answering, path: str, **body: Any) -> dict[str, Any]:
-    asked = {"host": "opencode", "session": "ses_1", "directory": "/tmp", **body}
-    status, said = answering.answer(path, msgspec.json.encode(asked))
-    assert status == 200, said
-    return dict(msgspec.json.decode(said))
-
-
-def frame(answering: Answering, *transcript: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return post(answering, "/v1/frame", transcript=transcript, **more)
 
 
 def records(hud: Hud) -> list[ContextSnapshot]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hud_plugin import written
 from opencode_binary import Unavailable, binary
 from opencode_host import Hosts, OpenCode
 
+from hudkit.daemon import client
 from hudkit.testing.model import ScriptedModel
 
 _STARTED: pytest.StashKey[list[OpenCode]] = pytest.StashKey()
@@ -33,6 +37,21 @@ def model() -> Iterator[ScriptedModel]:
     """A scripted model; give it its lines with `model.play(...)`."""
     with ScriptedModel() as server:
         yield server
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """The folder of the daemon's log (`hudkit.db`) and socket (`run/d.sock`); the daemon ends with the test."""
+    folder = Path(tempfile.mkdtemp(prefix="hk"))
+    yield folder
+    client.stop(folder / "run" / "d.sock")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def plugin(place: Path) -> Path:
+    """Our plugin, patient."""
+    return written(place)
 
 
 @pytest.fixture

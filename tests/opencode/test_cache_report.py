@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hud_plugin import written
+from hud_seen import hud
 from opencode_host import Hosts, OpenCode
 
 from hudkit.caching import diverge
 from hudkit.cli import run
-from hudkit.daemon import client
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
 from hudkit.testing.captured import Captured, by_bytes
 from hudkit.testing.model import ScriptedModel
@@ -28,18 +26,6 @@ TURNS = 4
 MOST_OFF = 128
 """Tokens by which a prediction may miss: a step of OpenAI's cache. The scripted model counts four bytes a token, so
 that what the HUD's own counter says of a delta is a little off."""
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="hk"))
-    yield folder
-    client.stop(folder / "run" / "d.sock")
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def hud(operation: str, **args: str) -> Call:
-    return Call("hud", {"tool": operation, "args": args})
 
 
 def day(project: Path) -> Iterator[Reply]:

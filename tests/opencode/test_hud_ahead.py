@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hud_plugin import written
+from hud_seen import bash
 from opencode_host import Hosts
 
-from hudkit.daemon import client
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, says, uses
 
@@ -30,18 +27,6 @@ export async function Witness() {
   return { "chat.params": async () => appendFileSync("PLACE", JSON.stringify(asked) + "\\n") };
 }
 """
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="hk"))
-    yield folder
-    client.stop(folder / "run" / "d.sock")
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def bash(command: str) -> Call:
-    return Call("bash", {"command": command, "description": "run"})
 
 
 @pytest.mark.parametrize("git", [False, True])

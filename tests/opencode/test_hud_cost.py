@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 from coding_day import FILES, LIMIT, STEPS, in_system, lived
-from hud_plugin import written
 from opencode_host import Hosts
 
 from hudkit.caching import ANTHROPIC, OPENAI, Request, cost, simulate, totals
-from hudkit.daemon import client
 from hudkit.testing.captured import Captured, Piece
 from hudkit.testing.model import ScriptedModel
 from hudkit.tokens import count, prices_of
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def plugin() -> Iterator[Path]:
-    place = Path(tempfile.mkdtemp(prefix="hk"))
-    yield written(place)
-    client.stop(place / "run" / "d.sock")
-    shutil.rmtree(place, ignore_errors=True)
 
 
 def moved(chat: Captured, told: tuple[str, list[str]]) -> Captured:

@@ -13,12 +13,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from hud_plugin import written
+from hud_seen import bash, breaks, hud
 from lying_daemon import (
     Between,
     Question,
@@ -40,20 +40,12 @@ from hudkit.daemon import client
 from hudkit.events.payloads import NoteAdd
 from hudkit.hosts.opencode.plugin import Baked, generate
 from hudkit.store import open_log, verify_file
-from hudkit.testing.captured import Captured, departs
+from hudkit.testing.captured import Captured
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, Reply, says, uses
 from hudkit.wire import PROTOCOL, Errors, FrameAnswer, Layer, Wrong
 
 pytestmark = pytest.mark.slow
-
-
-def hud(operation: str, **args: str) -> Call:
-    return Call("hud", {"tool": operation, "args": args})
-
-
-def bash(command: str) -> Call:
-    return Call("bash", {"command": command, "description": "run"})
 
 
 def fails(command: str) -> Call:
@@ -79,15 +71,6 @@ def times(request: Captured, *words: str) -> list[int]:
     return [sum(word in line for line in told(request)) for word in words]
 
 
-def kept(text: str) -> str:
-    """A text without the tail, the line that is never kept."""
-    return re.sub(r"^(Context|HUD): .*\n\Z", "", text, flags=re.M)
-
-
-def breaks(chats: list[Captured]) -> list[str]:
-    return [found for before, after in pairwise(chats) if (found := departs(before, after, kept))]
-
-
 def stored(host: OpenCode, session: str) -> list[tuple[str, str]]:
     """What OpenCode keeps of a conversation, as `(role, text or tool output)`."""
     found = []
@@ -109,15 +92,6 @@ def answers(request: Captured) -> list[str]:
 
 
 # -- kill -9 -------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """The folder of the daemon's log and socket (`run/d.sock`)."""
-    folder = Path(tempfile.mkdtemp(prefix="hk"))
-    yield folder
-    client.stop(folder / "run" / "d.sock")
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def pid_at(socket: Path) -> int:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import sys
-import tempfile
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hud_plugin import DEADLINE
+from hud_seen import bash, kept
 from opencode_host import Hosts
 from outside import meanwhile, tell
 
@@ -23,18 +21,9 @@ from hudkit.events.payloads import BlockerAdd, FrameDelta, FrameUnsent
 from hudkit.hosts.opencode.plugin import Baked, generate
 from hudkit.testing.captured import Captured, departs
 from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, says, uses
+from hudkit.testing.replies import says, uses
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """The folder of the daemon's log and socket."""
-    folder = Path(tempfile.mkdtemp(prefix="hk"))
-    yield folder
-    client.stop(folder / "run" / "d.sock")
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
@@ -46,15 +35,6 @@ def plugin(place: Path) -> Path:
     assert DEADLINE in text and "200" in DEADLINE
     file.write_text(text)
     return file
-
-
-def bash(command: str) -> Call:
-    return Call("bash", {"command": command, "description": "run"})
-
-
-def kept(text: str) -> str:
-    """A text without the tail, the line that is never kept."""
-    return re.sub(r"^(?:Context|HUD): .*\n\Z", "", text, flags=re.M)
 
 
 def told(request: Captured) -> list[tuple[int, str, str]]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -13,6 +11,7 @@ from threading import Barrier
 
 import pytest
 from hud_plugin import written
+from hud_seen import bash, hud, kept
 from opencode_host import Hosts, OpenCode
 
 from hudkit.daemon import client
@@ -26,14 +25,6 @@ pytestmark = pytest.mark.slow
 
 NAMES = ("amber", "birch", "coral", "delta")
 """The sessions: two of each process."""
-
-
-def hud(operation: str, **args: str) -> Call:
-    return Call("hud", {"tool": operation, "args": args})
-
-
-def bash(command: str) -> Call:
-    return Call("bash", {"command": command, "description": "run"})
 
 
 def turn(name: str) -> list[Answer]:
@@ -72,15 +63,6 @@ def model() -> Iterator[ScriptedModel]:
         yield server
 
 
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """The folder of the daemon's log and socket."""
-    folder = Path(tempfile.mkdtemp(prefix="hk"))
-    yield folder
-    client.stop(folder / "run" / "d.sock")
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def daemons(socket: Path) -> list[int]:
     """The processes that were started to listen on a socket (Linux only)."""
     found = []
@@ -92,11 +74,6 @@ def daemons(socket: Path) -> list[int]:
         if b"hudkit.daemon" in words and str(socket).encode() in words:
             found.append(int(folder.name))
     return found
-
-
-def kept(text: str) -> str:
-    """A text without the tail, the line that is never kept."""
-    return re.sub(r"^Context: .*\n\Z", "", text, flags=re.M)
 
 
 def frame(request: Captured) -> str:

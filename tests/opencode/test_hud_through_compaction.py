@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hud_plugin import written
+from hud_seen import base_of, breaks, hud
 from opencode_host import Hosts, OpenCode
 
 from hudkit.caching import CallCost
-from hudkit.daemon import client
 from hudkit.hosts.opencode.continuity import PARTS, prompt
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
-from hudkit.testing.captured import Captured, departs
+from hudkit.testing.captured import Captured
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import CONTEXT_EXCEEDED, Call, Reply, says, uses
 
@@ -50,10 +46,6 @@ GONE = (
 """What was replaced or removed in `FIRST`."""
 
 
-def hud(operation: str, **args: str) -> Call:
-    return Call("hud", {"tool": operation, "args": args})
-
-
 FIRST = (
     uses(hud("task.set", description="Rename everything"), hud("blockers.add", description="The build is red")),
     uses(
@@ -82,26 +74,6 @@ FIRST = (
 """A turn's steps that set every kind of item, and take back or replace one of each."""
 
 
-@pytest.fixture
-def plugin() -> Iterator[Path]:
-    place = Path(tempfile.mkdtemp(prefix="hk"))
-    yield written(place)
-    client.stop(place / "run" / "d.sock")
-    shutil.rmtree(place, ignore_errors=True)
-
-
-@pytest.fixture(autouse=True)
-def our_summarizer(model: ScriptedModel) -> None:
-    """A compaction is known by the system prompt that the plugin gives its agent."""
-    model.marks["compaction"] = (SUMMARIZER[:80],)
-
-
-def base_of(request: Captured) -> str:
-    found = [text for text in request.system if re.search(r"\bHUD\b", text)]
-    assert len(found) == 1, request.system
-    return found[0]
-
-
 def sections(base: str) -> dict[str, list[str]]:
     """The lines under each heading of a base, without the count that a heading ends in."""
     found: dict[str, list[str]] = {}
@@ -117,15 +89,6 @@ def sections(base: str) -> dict[str, list[str]]:
 def held(base: str, titles: dict[str, list[str]] = LIVE) -> dict[str, list[str]]:
     """What a base says under the given headings."""
     return {title: sections(base).get(title, []) for title in titles}
-
-
-def kept(text: str) -> str:
-    """A text without the tail, the line that is never kept."""
-    return re.sub(r"^Context: .*\n\Z", "", text, flags=re.M)
-
-
-def breaks(chats: list[Captured]) -> list[str]:
-    return [found for before, after in pairwise(chats) if (found := departs(before, after, kept))]
 
 
 def is_ours(compaction: Captured) -> None:

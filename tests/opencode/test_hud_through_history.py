@@ -1,25 +1,20 @@
-"""What the HUD holds over a long session of real OpenCode, and through restart, revert, fork and subagents."""
+"""What the HUD holds over a long session of real OpenCode, and through restart, revert and fork."""
 
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import signal
-import tempfile
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hud_plugin import written
-from opencode_host import Hosts, OpenCode
+from hud_seen import asked, base_of, bash, breaks, carriers, heard, holds, hud, kept, tag_of, told, typed, under
+from opencode_host import Hosts
 from outside import meanwhile, tell
 
 from hudkit.daemon import client
-from hudkit.events.payloads import BlockerAdd, NoteAdd, SessionLink
-from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
-from hudkit.store import open_log
+from hudkit.events.payloads import BlockerAdd, NoteAdd
 from hudkit.testing.captured import Captured, departs
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Answer, Call, says, uses
@@ -30,104 +25,6 @@ both_shapes = pytest.mark.parametrize("shape", ["openai", "anthropic"])
 
 STEPS = 5
 """Tool steps of a turn of `part`; a turn has one call more, the answer."""
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """The folder of the daemon's log and socket."""
-    folder = Path(tempfile.mkdtemp(prefix="hk"))
-    yield folder
-    client.stop(folder / "run" / "d.sock")
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture
-def plugin(place: Path) -> Path:
-    return written(place)
-
-
-@pytest.fixture(autouse=True)
-def our_summarizer(model: ScriptedModel) -> None:
-    """A compaction is known by the system prompt that the plugin gives its agent."""
-    model.marks["compaction"] = (SUMMARIZER[:80],)
-
-
-def hud(operation: str, **args: str) -> Call:
-    return Call("hud", {"tool": operation, "args": args})
-
-
-def bash(command: str) -> Call:
-    return Call("bash", {"command": command, "description": "run"})
-
-
-def base_of(request: Captured) -> str:
-    found = [text for text in request.system if re.search(r"\bHUD\b", text)]
-    assert len(found) == 1, request.system
-    return found[0]
-
-
-def tag_of(request: Captured) -> str:
-    """The tag of the epoch that a request belongs to."""
-    (tag,) = set(re.findall(r"\[hud (\w+)\]", base_of(request)))
-    return str(tag)
-
-
-def told(request: Captured) -> list[str]:
-    """The lines of all blocks of changes in a request, in order; each block has the tag of the request's base."""
-    lines: list[str] = []
-    for piece in request.pieces:
-        if piece.role in ("user", "tool"):
-            assert piece.text.count("[hud ") == len(BLOCK.findall(piece.text)), piece.text
-            for tag, line, block in BLOCK.findall(piece.text):
-                assert tag == tag_of(request)
-                lines += [line] if line else [each.removeprefix("- ") for each in block.splitlines()]
-    return lines
-
-
-BLOCK = re.compile(r"^\[hud (\w+)\](?: (.+)\n|\n\n((?:- .*\n)+))", re.M)
-"""A block of changes: its tag, and its only line or the list of its lines."""
-
-
-def heard(request: Captured) -> list[str]:
-    """What the agent's calls of `hud` that changed something were answered, in order, as a request has it."""
-    found = r"^(?:Set the task|Recorded decision|Added note|Added step)\b.*"
-    return [said for piece in request.pieces if piece.role == "tool" for said in re.findall(found, piece.text, re.M)]
-
-
-def carriers(request: Captured) -> list[str]:
-    """The roles of the messages that carry blocks of changes, in order."""
-    return [piece.role for piece in request.pieces if piece.role in ("user", "tool") and BLOCK.search(piece.text)]
-
-
-def holds(request: Captured, noun: str, title: str, text: str) -> tuple[int, int, int]:
-    """How often a request says an item: in its base, in blocks of changes, and in answers of tools."""
-    answers = sum(f'"{text}"' in answer for answer in heard(request))
-    return under(request, title).count(f"- {text}"), told(request).count(f"{noun}: {text}"), answers
-
-
-def under(request: Captured, title: str) -> list[str]:
-    """The lines under a heading of the base, empty where it has none."""
-    found = re.search(rf"^#+ {re.escape(title)}(?: \(\d+\))?\n\n((?:[^#\n].*\n)+)", base_of(request), flags=re.M)
-    return found[1].splitlines() if found else []
-
-
-def kept(text: str) -> str:
-    """A text without the tail, the line that is never kept."""
-    return re.sub(r"^Context: .*\n\Z", "", text, flags=re.M)
-
-
-def breaks(chats: list[Captured]) -> list[str]:
-    return [found for before, after in pairwise(chats) if (found := departs(before, after, kept))]
-
-
-def typed(request: Captured) -> list[str]:
-    """The first line of each of the user's messages."""
-    return [text.partition("\n")[0] for role, text in request.messages if role == "user"]
-
-
-def asked(host: OpenCode, session: str) -> list[str]:
-    """The ids of the user's messages."""
-    return [message["info"]["id"] for message in host.messages(session) if message["info"]["role"] == "user"]
 
 
 def test_what_the_agent_does_is_told_without_its_help(
@@ -398,173 +295,3 @@ def test_what_a_revert_took_away_is_told_again_once(
         assert not any(line in chat.text for line in gone)
         assert told(chat) == ["blocker: No key yet", "decision: Readers first", "note: tabs are four wide"]
         assert carriers(chat) == ["user"]
-
-
-def test_a_fork_takes_up_what_was_there_and_goes_its_own_way(
-    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path
-) -> None:
-    host = opencode(plugins=[plugin])
-    host.serve()
-    session = host.create("a title")
-    model.play(
-        uses(hud("task.set", description="Rename the parser")),
-        meanwhile(
-            lambda: tell(place / "hudkit.db", session, BlockerAdd("No key yet")),
-            uses(hud("decisions.record", summary="Readers first"), bash("exit 3")),
-        ),
-        says("first"),
-    )
-    host.prompt(session, "one")
-    source = model.chats
-    fork = host.fork(session)
-    model.play(uses(hud("decisions.record", summary="Writers first, in the fork")), says("forked"))
-    host.prompt(fork, "two, in the fork")
-    first, second = model.chats[len(source) :]
-    assert typed(first) == ["one", "two, in the fork"]
-    assert departs(source[-1], first, kept) == "", "what the source has cached serves the fork"
-    assert base_of(first) == base_of(source[0])
-    common = ['Set the task: "Rename the parser".', 'Recorded decision d1: "Readers first".']
-    theirs = told(source[-1])
-    assert (len(theirs), theirs[0], carriers(source[-1])) == (2, "blocker: No key yet", ["tool"])
-    assert theirs[1].startswith("error: ")
-    assert (told(first), heard(first)) == (theirs, common)
-    assert (told(second), heard(second)) == (
-        theirs,
-        [*common, 'Recorded decision d2: "Writers first, in the fork".'],
-    )
-
-    tell(place / "hudkit.db", session, BlockerAdd("seen only in the first one"))
-    model.play(uses(hud("notes.add", content="only in the first one")), says("noted"))
-    host.prompt(session, "two")
-    last = model.chats[-1]
-    assert departs(source[-1], last, kept) == ""
-    assert told(last) == [*theirs, "blocker: seen only in the first one"]
-    assert heard(last) == [*common, 'Added note n1: "only in the first one".']
-    assert "in the fork" not in last.text
-
-    for one, own, other in (
-        (session, "only in the first one", "in the fork"),
-        (fork, "Writers first, in the fork", "only in"),
-    ):
-        assert host.summarize(one)
-        host.prompt(one, "after a compaction")
-        base = base_of(model.chats[-1])
-        assert under(model.chats[-1], "Task") == ["Rename the parser"]
-        assert "- Readers first" in under(model.chats[-1], "Decisions")
-        assert own in base
-        assert other not in base
-
-
-def test_sessions_that_take_turns_do_not_mix(
-    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path
-) -> None:
-    host = opencode(plugins=[plugin])
-    host.serve()
-    sessions = [host.create(f"title {n}") for n in range(3)]
-    for n, session in enumerate(sessions):
-        model.play(uses(hud("task.set", description=f"Task {n}"), hud("notes.add", content=f"note {n}")), says("so"))
-        host.prompt(session, f"begin {n}")
-    for n, session in enumerate(sessions):
-        tell(place / "hudkit.db", session, NoteAdd(f"from outside, for {n}"))
-    for n, session in enumerate(sessions):
-        host.prompt(session, "go on")
-        assert told(model.chats[-1]) == [f"note: from outside, for {n}"]
-        assert heard(model.chats[-1]) == [f'Set the task: "Task {n}".', f'Added note n1: "note {n}".']
-        assert under(model.chats[-1], "Task") == [f"title {n} (from the session's title)"]
-    assert len({tag_of(chat) for chat in model.chats}) == 3
-    for n, session in enumerate(sessions):
-        assert host.summarize(session)
-        host.prompt(session, "after a compaction")
-        assert under(model.chats[-1], "Task") == [f"Task {n}"]
-        assert under(model.chats[-1], "Notes") == [f"- note {n}", f"- from outside, for {n}"]
-
-
-def test_a_subagent_knows_its_parent_and_has_a_hud_of_its_own(
-    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path
-) -> None:
-    host = opencode(plugins=[plugin])
-    host.serve()
-    session = host.create("a title")
-    task = Call("task", {"description": "look", "prompt": "look around", "subagent_type": "general"})
-    model.play(
-        uses(hud("task.set", description="Rename the parser")),
-        uses(task),
-        meanwhile(
-            lambda: tell(place / "hudkit.db", host.sessions()[-1], BlockerAdd("for the subagent")),
-            uses(hud("notes.add", content="seen by the subagent")),
-        ),
-        says("looked"),
-        says("done"),
-    )
-    host.prompt(session, "delegate")
-    chats = model.chats
-    assert len(chats) == 5
-    parents, children = [*chats[:2], chats[4]], chats[2:4]
-    assert all(f"parent {session}" in base_of(chat) for chat in children)
-    assert breaks(parents) + breaks(children) == []
-    assert told(children[-1]) == ["blocker: for the subagent"]
-    assert heard(children[-1]) == ['Added note n1: "seen by the subagent".']
-    assert heard(parents[-1]) == ['Set the task: "Rename the parser".']
-    assert "the subagent" not in parents[-1].text
-    (child,) = (one for one in host.sessions() if one != session)
-    with open_log(place / "hudkit.db", read_only=True) as log:
-        links = {
-            (event.session_id.rpartition("@")[0].rpartition("/")[2], event.payload.relation, event.payload.session_id)
-            for name in log.sessions()
-            for event in log.read(name)
-            if isinstance(event.payload, SessionLink)
-        }
-    assert (child, "parent", session) in links
-    assert (session, "child", child) in links
-
-
-def test_a_fork_takes_up_nothing_that_came_after_it(
-    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path
-) -> None:
-    host = opencode(plugins=[plugin])
-    host.serve()
-    session = host.create("a title")
-    model.play(
-        uses(hud("task.set", description="Rename the parser")),
-        meanwhile(
-            lambda: tell(place / "hudkit.db", session, BlockerAdd("for both of them")),
-            uses(hud("decisions.record", summary="Readers first")),
-        ),
-        says("first"),
-        meanwhile(
-            lambda: tell(place / "hudkit.db", session, BlockerAdd("only in the first")),
-            uses(hud("notes.add", content="only in the first one")),
-        ),
-        says("second"),
-    )
-    host.prompt(session, "one")
-    host.prompt(session, "two")
-    source = model.chats
-    fork = host.fork(session, asked(host, session)[1])
-    model.play(uses(hud("decisions.record", summary="Writers first, in the fork")), says("forked"))
-    host.prompt(fork, "two, in the fork")
-    first, second = model.chats[len(source) :]
-    assert typed(first) == ["one", "two, in the fork"]
-    assert departs(source[2], first, kept) == "", "the fork's cache is the source's"
-    common = ['Set the task: "Rename the parser".', 'Recorded decision d1: "Readers first".']
-    assert (told(first), heard(first)) == (["blocker: for both of them"], common)
-    assert told(second) == told(first)
-    assert heard(second) == [*common, 'Recorded decision d2: "Writers first, in the fork".']
-
-    host.prompt(session, "three")
-    last = model.chats[-1]
-    assert departs(source[-1], last, kept) == ""
-    assert told(last) == ["blocker: for both of them", "blocker: only in the first"]
-    assert heard(last) == [*common, 'Added note n1: "only in the first one".']
-
-    for one, own, other in (
-        (session, "only in the first one", "in the fork"),
-        (fork, "Writers first, in the fork", "only in"),
-    ):
-        assert host.summarize(one)
-        host.prompt(one, "after a compaction")
-        base = base_of(model.chats[-1])
-        assert under(model.chats[-1], "Task") == ["Rename the parser"]
-        assert "- Readers first" in under(model.chats[-1], "Decisions")
-        assert own in base
-        assert other not in base

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import signal
-import tempfile
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hud_plugin import written
+from hud_seen import base_of, hud, kept
 from opencode_host import Hosts
 
 from hudkit.daemon import client
-from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
-from hudkit.testing.captured import Captured, departs
+from hudkit.testing.captured import departs
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, says, uses
 
@@ -26,40 +21,9 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def socket() -> Iterator[Path]:
+def socket(place: Path) -> Path:
     """Where the daemon will be; the plugin starts it."""
-    place = Path(tempfile.mkdtemp(prefix="hk"))
-    path = place / "run" / "d.sock"
-    yield path
-    client.stop(path)
-    shutil.rmtree(place, ignore_errors=True)
-
-
-@pytest.fixture
-def plugin(socket: Path) -> Path:
-    place = socket.parent.parent
-    return written(place)
-
-
-def hud(operation: str, **args: str) -> Call:
-    return Call("hud", {"tool": operation, "args": args})
-
-
-def kept(text: str) -> str:
-    """A text without the tail, the line that is never kept."""
-    return re.sub(r"^Context: .*\n\Z", "", text, flags=re.M)
-
-
-@pytest.fixture(autouse=True)
-def our_summarizer(model: ScriptedModel) -> None:
-    """A compaction is known by the system prompt that the plugin gives its agent."""
-    model.marks["compaction"] = (SUMMARIZER[:80],)
-
-
-def base_of(request: Captured) -> str:
-    found = [text for text in request.system if re.search(r"\bHUD\b", text)]
-    assert len(found) == 1, request.system
-    return found[0]
+    return place / "run" / "d.sock"
 
 
 @pytest.mark.parametrize("shape", ["openai", "anthropic"])

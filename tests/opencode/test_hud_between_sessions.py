@@ -1,0 +1,183 @@
+"""Forks, sessions that take turns, and subagents in real OpenCode: each has its own, and what it was given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hud_seen import asked, base_of, bash, breaks, carriers, heard, hud, kept, tag_of, told, typed, under
+from opencode_host import Hosts, OpenCode
+from outside import meanwhile, tell
+
+from hudkit.events.payloads import BlockerAdd, NoteAdd, SessionLink
+from hudkit.store import open_log
+from hudkit.testing.captured import departs
+from hudkit.testing.model import ScriptedModel
+from hudkit.testing.replies import Call, says, uses
+
+pytestmark = pytest.mark.slow
+
+
+def each_has_its_own(host: OpenCode, model: ScriptedModel, session: str, fork: str) -> None:
+    """After a compaction of each, a session and its fork have what was common, and none of the other's."""
+    for one, own, other in (
+        (session, "only in the first one", "in the fork"),
+        (fork, "Writers first, in the fork", "only in"),
+    ):
+        assert host.summarize(one)
+        host.prompt(one, "after a compaction")
+        base = base_of(model.chats[-1])
+        assert under(model.chats[-1], "Task") == ["Rename the parser"]
+        assert "- Readers first" in under(model.chats[-1], "Decisions")
+        assert own in base
+        assert other not in base
+
+
+def test_a_fork_takes_up_what_was_there_and_goes_its_own_way(
+    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path
+) -> None:
+    host = opencode(plugins=[plugin])
+    host.serve()
+    session = host.create("a title")
+    model.play(
+        uses(hud("task.set", description="Rename the parser")),
+        meanwhile(
+            lambda: tell(place / "hudkit.db", session, BlockerAdd("No key yet")),
+            uses(hud("decisions.record", summary="Readers first"), bash("exit 3")),
+        ),
+        says("first"),
+    )
+    host.prompt(session, "one")
+    source = model.chats
+    fork = host.fork(session)
+    model.play(uses(hud("decisions.record", summary="Writers first, in the fork")), says("forked"))
+    host.prompt(fork, "two, in the fork")
+    first, second = model.chats[len(source) :]
+    assert typed(first) == ["one", "two, in the fork"]
+    assert departs(source[-1], first, kept) == "", "what the source has cached serves the fork"
+    assert base_of(first) == base_of(source[0])
+    common = ['Set the task: "Rename the parser".', 'Recorded decision d1: "Readers first".']
+    theirs = told(source[-1])
+    assert (len(theirs), theirs[0], carriers(source[-1])) == (2, "blocker: No key yet", ["tool"])
+    assert theirs[1].startswith("error: ")
+    assert (told(first), heard(first)) == (theirs, common)
+    assert (told(second), heard(second)) == (
+        theirs,
+        [*common, 'Recorded decision d2: "Writers first, in the fork".'],
+    )
+
+    tell(place / "hudkit.db", session, BlockerAdd("seen only in the first one"))
+    model.play(uses(hud("notes.add", content="only in the first one")), says("noted"))
+    host.prompt(session, "two")
+    last = model.chats[-1]
+    assert departs(source[-1], last, kept) == ""
+    assert told(last) == [*theirs, "blocker: seen only in the first one"]
+    assert heard(last) == [*common, 'Added note n1: "only in the first one".']
+    assert "in the fork" not in last.text
+
+    each_has_its_own(host, model, session, fork)
+
+
+def test_sessions_that_take_turns_do_not_mix(
+    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path
+) -> None:
+    host = opencode(plugins=[plugin])
+    host.serve()
+    sessions = [host.create(f"title {n}") for n in range(3)]
+    for n, session in enumerate(sessions):
+        model.play(uses(hud("task.set", description=f"Task {n}"), hud("notes.add", content=f"note {n}")), says("so"))
+        host.prompt(session, f"begin {n}")
+    for n, session in enumerate(sessions):
+        tell(place / "hudkit.db", session, NoteAdd(f"from outside, for {n}"))
+    for n, session in enumerate(sessions):
+        host.prompt(session, "go on")
+        assert told(model.chats[-1]) == [f"note: from outside, for {n}"]
+        assert heard(model.chats[-1]) == [f'Set the task: "Task {n}".', f'Added note n1: "note {n}".']
+        assert under(model.chats[-1], "Task") == [f"title {n} (from the session's title)"]
+    assert len({tag_of(chat) for chat in model.chats}) == 3
+    for n, session in enumerate(sessions):
+        assert host.summarize(session)
+        host.prompt(session, "after a compaction")
+        assert under(model.chats[-1], "Task") == [f"Task {n}"]
+        assert under(model.chats[-1], "Notes") == [f"- note {n}", f"- from outside, for {n}"]
+
+
+def test_a_subagent_knows_its_parent_and_has_a_hud_of_its_own(
+    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path
+) -> None:
+    host = opencode(plugins=[plugin])
+    host.serve()
+    session = host.create("a title")
+    task = Call("task", {"description": "look", "prompt": "look around", "subagent_type": "general"})
+    model.play(
+        uses(hud("task.set", description="Rename the parser")),
+        uses(task),
+        meanwhile(
+            lambda: tell(place / "hudkit.db", host.sessions()[-1], BlockerAdd("for the subagent")),
+            uses(hud("notes.add", content="seen by the subagent")),
+        ),
+        says("looked"),
+        says("done"),
+    )
+    host.prompt(session, "delegate")
+    chats = model.chats
+    assert len(chats) == 5
+    parents, children = [*chats[:2], chats[4]], chats[2:4]
+    assert all(f"parent {session}" in base_of(chat) for chat in children)
+    assert breaks(parents) + breaks(children) == []
+    assert told(children[-1]) == ["blocker: for the subagent"]
+    assert heard(children[-1]) == ['Added note n1: "seen by the subagent".']
+    assert heard(parents[-1]) == ['Set the task: "Rename the parser".']
+    assert "the subagent" not in parents[-1].text
+    (child,) = (one for one in host.sessions() if one != session)
+    with open_log(place / "hudkit.db", read_only=True) as log:
+        links = {
+            (event.session_id.rpartition("@")[0].rpartition("/")[2], event.payload.relation, event.payload.session_id)
+            for name in log.sessions()
+            for event in log.read(name)
+            if isinstance(event.payload, SessionLink)
+        }
+    assert (child, "parent", session) in links
+    assert (session, "child", child) in links
+
+
+def test_a_fork_takes_up_nothing_that_came_after_it(
+    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path
+) -> None:
+    host = opencode(plugins=[plugin])
+    host.serve()
+    session = host.create("a title")
+    model.play(
+        uses(hud("task.set", description="Rename the parser")),
+        meanwhile(
+            lambda: tell(place / "hudkit.db", session, BlockerAdd("for both of them")),
+            uses(hud("decisions.record", summary="Readers first")),
+        ),
+        says("first"),
+        meanwhile(
+            lambda: tell(place / "hudkit.db", session, BlockerAdd("only in the first")),
+            uses(hud("notes.add", content="only in the first one")),
+        ),
+        says("second"),
+    )
+    host.prompt(session, "one")
+    host.prompt(session, "two")
+    source = model.chats
+    fork = host.fork(session, asked(host, session)[1])
+    model.play(uses(hud("decisions.record", summary="Writers first, in the fork")), says("forked"))
+    host.prompt(fork, "two, in the fork")
+    first, second = model.chats[len(source) :]
+    assert typed(first) == ["one", "two, in the fork"]
+    assert departs(source[2], first, kept) == "", "the fork's cache is the source's"
+    common = ['Set the task: "Rename the parser".', 'Recorded decision d1: "Readers first".']
+    assert (told(first), heard(first)) == (["blocker: for both of them"], common)
+    assert told(second) == told(first)
+    assert heard(second) == [*common, 'Recorded decision d2: "Writers first, in the fork".']
+
+    host.prompt(session, "three")
+    last = model.chats[-1]
+    assert departs(source[-1], last, kept) == ""
+    assert told(last) == ["blocker: for both of them", "blocker: only in the first"]
+    assert heard(last) == [*common, 'Added note n1: "only in the first one".']
+
+    each_has_its_own(host, model, session, fork)
