@@ -8,6 +8,7 @@ from typing import Any
 
 from hudkit.api import Hud, Session
 from hudkit.caching import Piece, compare
+from hudkit.daemon.carried import outputs_of, parts_of
 from hudkit.daemon.journal import journal, where
 from hudkit.errors import HudkitError, StoreError
 from hudkit.events import Draft, Origin
@@ -97,6 +98,8 @@ class Answering:
             have=ask.have or "",
             first=news,
             sent=compare(live.pieces, pieces) if pieces else None,
+            parts=parts_of(ask.transcript, ask.fixed) if pieces else None,
+            outputs=outputs_of(ask.transcript),
         )
         live.pieces = pieces
         if not frame.notice:  # what is not recorded is not acknowledged

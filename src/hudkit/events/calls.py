@@ -9,6 +9,7 @@ import msgspec
 from hudkit.events.payload import Payload
 
 __all__ = [
+    "Brought",
     "Call",
     "CompactAfter",
     "CompactBefore",
@@ -18,6 +19,7 @@ __all__ = [
     "FrameDelta",
     "FrameUnsent",
     "Left",
+    "Parts",
     "Sent",
     "Spent",
 ]
@@ -77,6 +79,23 @@ class Sent(msgspec.Struct, frozen=True, omit_defaults=True):
     first: Departure | None = None
 
 
+class Brought(msgspec.Struct, frozen=True, array_like=True):
+    """What the calls of a tool brought, in characters."""
+
+    tool: str
+    size: int
+
+
+class Parts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a request carries, in characters: the host's system prompt and the definitions of tools (`None`: not
+    known), the words of messages and calls, and what each tool brought."""
+
+    system: int | None = None
+    tools: int | None = None
+    words: int = 0
+    outputs: tuple[Brought, ...] = ()
+
+
 class Spent(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a provider reported of one response, in tokens: `read` from its cache, `written` to it, `fresh` beside
     both; and the answer's."""
@@ -94,7 +113,7 @@ class Spent(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class ContextSnapshot(Payload, frozen=True, tag="context.snapshot"):
     """The window in use, in tokens, as reported (`None`: unknown), and the call that it was taken for, with what of
-    it the host had sent before; or what a response had cost."""
+    it the host had sent before and its parts; or what a response had cost."""
 
     used_tokens: int | None = None
     limit_tokens: int | None = None
@@ -103,6 +122,7 @@ class ContextSnapshot(Payload, frozen=True, tag="context.snapshot"):
     source: Literal["reported", "estimated", "assumed", ""] = ""
     call: Call | None = None
     sent: Sent | None = None
+    parts: Parts | None = None
     spent: Spent | None = None
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import msgspec
 
+from hudkit.compaction.carried import Output
 from hudkit.components import Board, Known
 from hudkit.config import Settings
 from hudkit.document import Density
 from hudkit.events.event import Event
-from hudkit.events.payloads import FrameBase, FrameDelta, Payload, Sent
+from hudkit.events.payloads import FrameBase, FrameDelta, Parts, Payload, Sent
 from hudkit.frames import Frame, Omission, Place
 from hudkit.hud.typeset import Typeset
 from hudkit.projections.state import HudState
@@ -19,7 +20,8 @@ from hudkit.projections.state import HudState
 class Ask(msgspec.Struct, frozen=True):
     """A call's arguments. `tag` is used if a new epoch begins, `now` is Unix ms; `notice` says what is wrong with the
     HUD itself; `have` is the mark of the newest frame that was sent (empty: all were); `said` are events
-    since the last call of which answers in the last message tell; `sent` is only recorded."""
+    since the last call of which answers in the last message tell; `sent` and `parts` are only recorded;
+    `outputs` are those of the transcript."""
 
     used_tokens: int | None
     limit_tokens: int | None
@@ -34,6 +36,8 @@ class Ask(msgspec.Struct, frozen=True):
     have: str = ""
     said: tuple[Event, ...] = ()
     sent: Sent | None = None
+    parts: Parts | None = None
+    outputs: tuple[Output, ...] = ()
 
 
 class Composed(msgspec.Struct, frozen=True):

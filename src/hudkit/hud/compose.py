@@ -83,6 +83,7 @@ def _finish(state: HudState, ask: Ask, desk: Desk, budget: int, usage: Usage, la
         source="reported" if ask.used_tokens is not None else "",
         call=call,
         sent=ask.sent,
+        parts=ask.parts,
     )
     again = (
         not layers.record

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from hudkit.compaction.carried import Output
 from hudkit.components import Board
 from hudkit.config import Settings
 from hudkit.document import Density
@@ -14,7 +15,7 @@ from hudkit.errors import BudgetError, ConfigError, HudkitError, SequenceConflic
 from hudkit.events.codec import foreseen
 from hudkit.events.event import Draft, Event, Origin
 from hudkit.events.log import ID_LIMIT, EventLog, Snapshot, is_id
-from hudkit.events.payloads import FrameBase, FrameDelta, Payload, Redact, SectionPrepared, Sent
+from hudkit.events.payloads import FrameBase, FrameDelta, Parts, Payload, Redact, SectionPrepared, Sent
 from hudkit.frames import Frame, Message, place
 from hudkit.hud.asking import Ask, Composed, Desk
 from hudkit.hud.assembly import rebuilt
@@ -179,6 +180,8 @@ class Session:
         have: str = "",
         first: Callable[[], Sequence[Draft]] | None = None,
         sent: Sent | None = None,
+        parts: Parts | None = None,
+        outputs: Sequence[Output] = (),
     ) -> Frame:
         """The frame of the next call, recorded durably before it is returned.
 
@@ -187,13 +190,15 @@ class Session:
         `anchored` or `system`; `transcript` tells which anchors are there and what the last message is. `have` is the
         `mark` of the last frame that was sent, where a later one came too late. What `first` gives is appended in
         the same commit, and the frame shows it; it is asked again where another writer came between. `sent` tells
-        what of the transcript was sent before; it is only recorded.
+        what of the transcript was sent before, `parts` what the request carries, `outputs` what the tools of the
+        transcript brought.
 
         Raises `ConfigError` for arguments out of range and `BudgetError` where not even the smallest frame fits. A
         store that refuses does not stop the call: the frame comes with a `notice`, and shows it.
         """
         ask = self._ask(used_tokens, limit_tokens, budget, density, placement, transcript, model)
-        ask = msgspec.structs.replace(ask, have=have, said=() if ask.where.anchors is None else self._said, sent=sent)
+        said = () if ask.where.anchors is None else self._said
+        ask = msgspec.structs.replace(ask, have=have, said=said, sent=sent, parts=parts, outputs=tuple(outputs))
         try:
             return self._record(ask, first)
         except StoreError as error:

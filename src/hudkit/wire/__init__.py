@@ -1,16 +1,18 @@
 """The messages between hosts and the daemon, with their versions: plain values, no I/O."""
 
-from hudkit.wire.answers import Compacting, Done, Errors, FrameAnswer, Hello, Layer, Said, Taken, Wrong
+from hudkit.wire.answers import Compacting, Done, Errors, FrameAnswer, Hello, Layer, Said, Stub, Taken, Wrong
 from hudkit.wire.codec import Refused, decode, encode
 from hudkit.wire.requests import (
     CompactAsk,
     CompactingAsk,
     EventsAsk,
     Facts,
+    Fixed,
     FrameAsk,
     Identity,
     Model,
     Nothing,
+    Output,
     Placed,
     ToolAsk,
 )
@@ -29,6 +31,7 @@ __all__ = [
     "Errors",
     "EventsAsk",
     "Facts",
+    "Fixed",
     "FrameAnswer",
     "FrameAsk",
     "Hello",
@@ -36,9 +39,11 @@ __all__ = [
     "Layer",
     "Model",
     "Nothing",
+    "Output",
     "Placed",
     "Refused",
     "Said",
+    "Stub",
     "Taken",
     "ToolAsk",
     "Wrong",

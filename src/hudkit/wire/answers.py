@@ -23,8 +23,16 @@ class Layer(msgspec.Struct, frozen=True):
     text: str
 
 
+class Stub(msgspec.Struct, frozen=True):
+    """The one line that stands where the output of a call was pruned."""
+
+    call: str
+    text: str
+
+
 class FrameAnswer(msgspec.Struct, frozen=True):
     """A frame: `tokens` of `budget` in base, deltas and tail together; `notice` where it could not be recorded.
+    `pruned` are all outputs that this call and every later one carries as a stub.
 
     `ack` is opaque. An empty one acknowledges nothing: send every message again with the next request. `mark` is
     opaque, too: the mark of the last frame that was used is the `have` of the next request.
@@ -40,6 +48,7 @@ class FrameAnswer(msgspec.Struct, frozen=True):
     notice: str
     ack: str
     mark: str = ""
+    pruned: tuple[Stub, ...] = ()
 
 
 class Taken(msgspec.Struct, frozen=True):

@@ -57,15 +57,33 @@ class Model(Strict, frozen=True):
     input: Tokens | None = None
 
 
+class Output(Strict, frozen=True):
+    """What a finished call of a tool brought: its id, the tool's name, and the `size` of its text in characters."""
+
+    call: Annotated[str, Meta(max_length=200)]
+    tool: Annotated[str, Meta(max_length=200)]
+    size: Tokens
+
+
 class Placed(Strict, frozen=True):
     """A message of the transcript as it will be sent, and its `size` in characters (0: not told).
 
     `tool`: an assistant message whose last part is a result; `cleared`: one whose last result the host has cleared.
+    `outputs` are what its calls brought, as the host has it, in order.
     """
 
     anchor: Annotated[str, Meta(max_length=400)]
     role: Literal["user", "assistant", "tool", "cleared"]
     size: Tokens = 0
+    outputs: Annotated[tuple[Output, ...], Meta(max_length=2_000)] = ()
+
+
+class Fixed(Strict, frozen=True):
+    """What a request carries beside the messages, in characters: the host's system prompt as of the last call, and
+    the definitions of tools; `None`: not known."""
+
+    system: Tokens | None = None
+    tools: Tokens | None = None
 
 
 class FrameAsk(Identity, frozen=True):
@@ -78,6 +96,7 @@ class FrameAsk(Identity, frozen=True):
     transcript: Annotated[tuple[Placed, ...], Meta(max_length=20_000)] = ()
     messages: Messages = ()
     facts: Facts = Facts()
+    fixed: Fixed = Fixed()
     seen: Line | None = None
     used: Tokens | None = None
     order: Tokens | None = None

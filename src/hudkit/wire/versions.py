@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Raised when a field changes its meaning, goes away, or a request gains one: unknown fields are refused."""
 
 PROTOCOL_HEADER = "hudkit-protocol"

@@ -4,6 +4,10 @@ const TITLE = "You are a title generator";
 const SUMMARY = "You are a context summarization agent";
 const ONCE = (globalThis[Symbol.for("hudkit.opencode")] ??= new WeakSet()); // calls that one copy of this plugin did
 
+const DEFINED = new Map(); // tool -> characters of its definition, about
+
+const definitions = () => [...DEFINED.values()].reduce((sum, size) => sum + size, 0);
+
 const quietly = (hook) => async (input, output) => {
   try {
     await hook(input, output);
@@ -87,6 +91,7 @@ export async function Hudkit({ client, directory }) {
     "tool.definition": quietly(({ toolID }, output) => {
       const found = BAKED.tools.find((tool) => tool.name === toolID);
       if (found) output.jsonSchema = structuredClone(found.parameters);
+      DEFINED.set(toolID, output.description.length + lengthOf(output.jsonSchema ?? output.parameters));
     }),
 
     config: quietly((config) => {
@@ -136,7 +141,9 @@ export async function Hudkit({ client, directory }) {
           tail = `HUD: as of its last answer; hudkit gave none now (${error.message}).\n`;
         }
       }
-      if (one.frame) place(messages, transcript, one.frame.deltas, tail);
+      if (!one.frame) return;
+      prune(messages, one.frame.pruned);
+      place(messages, transcript, one.frame.deltas, tail);
     }),
 
     "experimental.chat.system.transform": quietly(({ sessionID, model }, { system }) => {
@@ -148,6 +155,7 @@ export async function Hudkit({ client, directory }) {
         one.chat = false;
         return;
       }
+      one.fixed = { system: system.reduce((sum, part) => sum + part.length, 0) };
       const base = one.chat && one.frame?.base;
       if (base && !system.includes(base)) system.push(base);
     }),

@@ -2,6 +2,7 @@
 
 const MAX_SESSIONS = 200;
 const MAX_FRAME = 64 * 1024;
+const MAX_STUB = 400;
 const MAX_LIVE = 16; // messages that events may still change
 const FLUSH_MS = 250;
 const COMPACTING_MS = 10_000; // between the hook that announces a compaction and its call
@@ -9,7 +10,7 @@ const COMPACTING_MS = 10_000; // between the hook that announces a compaction an
 class Session {
   constructor(id, directory) {
     this.identity = { host: "opencode", session: id, directory };
-    this.frame = null; // the last good one: {base, deltas, tail, mark}
+    this.frame = null; // the last good one: {base, deltas, tail, pruned, mark}
     this.unused = false; // whether a later one was asked for
     this.chat = false; // whether the call that is being made is the agent's own
     this.compacting = null; // {at, seen} from the announcement to the call's system prompt
@@ -22,6 +23,7 @@ class Session {
     this.owed = {}; // facts and todos that were not acknowledged yet
     this.timer = null;
     this.used = null;
+    this.fixed = {}; // characters of the last call's system prompt
     this.model = null; // with its limits
     this.asked = null; // the transcript of the last call
     this.ahead = null; // {key, frame}: a frame that was asked for when a tool step ended
@@ -67,7 +69,8 @@ class Session {
       {
         ...this.told,
         model: this.model,
-        transcript: transcript.map(({ anchor, role, size }) => ({ anchor, role, size })),
+        transcript: transcript.map(({ index, ...told }) => told),
+        fixed: { ...this.fixed, tools: definitions() },
         messages: parsed(told),
         used: this.used,
         have: (unused && this.frame?.mark) || null,
@@ -161,14 +164,16 @@ function keyOf(transcript, model, used) {
 }
 
 /** A frame out of an answer; throws `NoAnswer` where it is none. */
-function frameOf({ base, deltas, tail, ack, mark }) {
+function frameOf({ base, deltas, tail, pruned, ack, mark }) {
   const text = (value) => typeof value === "string";
   const delta = (one) => one && text(one.id) && text(one.anchor) && text(one.text) && /^(tool|user)$/.test(one.form);
-  const whole = [base, tail, ack, mark].every(text) && Array.isArray(deltas) && deltas.every(delta);
+  const stub = (one) => one && text(one.call) && text(one.text) && one.text.length <= MAX_STUB;
+  const lists = Array.isArray(deltas) && deltas.every(delta) && Array.isArray(pruned) && pruned.every(stub);
+  const whole = [base, tail, ack, mark].every(text) && lists;
   if (!whole || deltas.reduce((sum, one) => sum + one.text.length, base.length + tail.length) > MAX_FRAME) {
     throw new NoAnswer("an answer that is no frame");
   }
-  return { base, deltas, tail, mark };
+  return { base, deltas, tail, pruned, mark };
 }
 
 /** The sessions of one plugin, the most recent ones. */

@@ -36,10 +36,23 @@ function sizeOf({ parts }) {
   return parts.reduce((sum, part) => {
     if (part.type === "text" && !part.ignored) return sum + (part.text?.length ?? 0);
     if (part.type !== "tool") return sum;
-    const field = outputOf(part);
-    const output = field === "metadata" ? part.state.metadata.output : part.state?.[field];
-    return sum + lengthOf(part.state?.input) + (field === null ? CLEARED : lengthOf(output));
+    const text = textOf(part);
+    return sum + lengthOf(part.state?.input) + (text === null ? CLEARED : lengthOf(text));
   }, 0);
+}
+
+/** What finished calls of a message brought, as `{call, tool, size}`, size in characters. */
+function outputsOf({ parts }) {
+  return parts
+    .filter((part) => part.type === "tool" && textOf(part))
+    .map((part) => ({ call: part.callID, tool: part.tool, size: lengthOf(textOf(part)) }));
+}
+
+/** The text of a finished call that the model will see; null where there is none. */
+function textOf({ state }) {
+  const field = outputOf({ state });
+  if (field === null) return null;
+  return (field === "metadata" ? state.metadata.output : state[field]) ?? "";
 }
 
 const CLEARED = 33; // characters of the line that stands in for an output
@@ -53,10 +66,10 @@ function lengthOf(value, depth = 6) {
 
 /** What is told of a message. */
 function entryOf(message, role = roleOf(message), index = -1) {
-  return { anchor: fingerprint(message), role, size: sizeOf(message), index };
+  return { anchor: fingerprint(message), role, size: sizeOf(message), outputs: outputsOf(message), index };
 }
 
-/** The messages that OpenCode sends, as `{anchor, role, size, index}`, up to the last one that may carry a block. */
+/** The messages that OpenCode sends, as `{anchor, role, size, outputs, index}`, up to the last one that may carry a block. */
 function read(messages) {
   const found = [];
   const known = new Map();
@@ -71,6 +84,24 @@ function read(messages) {
   });
   while (found.length && !/^(user|tool)$/.test(found.at(-1).role)) found.pop();
   return found;
+}
+
+/** Put one-line stubs where outputs were pruned: `pruned` is `[{call, text}]`. Changes the array, not its messages. */
+function prune(messages, pruned) {
+  const stubs = new Map(pruned.map(({ call, text }) => [call, text]));
+  if (!stubs.size) return;
+  messages.forEach(({ info, parts }, index) => {
+    if (!parts.some((part) => stubs.has(part.callID) && textOf(part) !== null)) return;
+    messages[index] = { info, parts: parts.map((part) => (stubs.has(part.callID) ? stubbed(part, stubs) : part)) };
+  });
+}
+
+function stubbed(part, stubs) {
+  const field = outputOf(part);
+  if (field === null) return part;
+  const text = stubs.get(part.callID);
+  const state = field === "metadata" ? { metadata: { ...part.state.metadata, output: text } } : { [field]: text };
+  return { ...part, state: { ...part.state, ...state } };
 }
 
 /** Put deltas where they were first sent, and the tail behind the last message where that is the user's. Changes the

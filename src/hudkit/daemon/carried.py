@@ -1,0 +1,32 @@
+"""What a request for a frame tells of the transcript, as the rooms below take it: outputs in order, and parts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from hudkit.compaction.carried import Output
+from hudkit.events.payloads import Brought, Parts
+from hudkit.wire import Fixed, Placed
+
+
+def outputs_of(transcript: Sequence[Placed]) -> tuple[Output, ...]:
+    """The outputs of a transcript, oldest first. Those of one message count as behind one another."""
+    found: list[Output] = []
+    behind = 0
+    for placed in reversed(transcript):
+        for one in reversed(placed.outputs):
+            found.append(Output(one.call, one.tool, one.size, behind))
+            behind += one.size
+        behind += max(0, placed.size - sum(one.size for one in placed.outputs))
+    return tuple(reversed(found))
+
+
+def parts_of(transcript: Sequence[Placed], fixed: Fixed) -> Parts:
+    """What a request carries, in characters."""
+    tools: Counter[str] = Counter()
+    for placed in transcript:
+        for one in placed.outputs:
+            tools[one.tool] += one.size
+    words = sum(placed.size for placed in transcript) - sum(tools.values())
+    return Parts(fixed.system, fixed.tools, max(0, words), tuple(Brought(*one) for one in sorted(tools.items())))
