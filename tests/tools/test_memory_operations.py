@@ -18,6 +18,7 @@ from hudkit.events import payloads as p
 from hudkit.history import Message, SessionRow, TextPart, ToolPart
 from hudkit.replay.recorded import orchard
 from hudkit.search import Past, open_past
+from hudkit.tokens import count
 from hudkit.tools import OPERATIONS, reply
 from strategies import hostile
 
@@ -109,6 +110,10 @@ def test_pages_cover_a_session_once(session, past, main):
     assert oldest_first == every
 
 
+ROOM_OF_HEADS = 170
+"""Tokens of an answer's head, and of the call with which it ends."""
+
+
 @pytest.mark.parametrize("tokens", [100, 400, 2_000])
 def test_answers_are_bounded(session, main, tokens):
     for name, args in (
@@ -118,7 +123,7 @@ def test_answers_are_bounded(session, main, tokens):
         ("compactions", {"session": main, "read": 1}),
     ):
         text = said(session, name, tokens=tokens, **args).text
-        assert len(text.encode()) <= 3 * tokens + 500, name
+        assert count(text) <= tokens + ROOM_OF_HEADS, name
 
 
 def test_a_long_message_is_read_in_pages(session, past, main):
@@ -263,6 +268,17 @@ class One:
 
     def close(self):
         pass
+
+
+@pytest.mark.parametrize("text", ["0f3a9c71" * 2_000, "{[()]};:" * 1_500, "雪" * 4_000, "a " * 9_000])
+def test_dense_text_is_bounded_too(tmp_path, text):
+    past = Past([One(["msg_1", "a title", text])], tmp_path / "s.db")
+    with Hud.in_memory(past=past) as hud:
+        s = hud.session("s")
+        for name, args in (("messages", {"length": 20_000}), ("message", {"id": "msg_1"})):
+            answer = said(s, name, session="ses_hostile", tools=True, tokens=300, **args).text
+            assert 100 < count(answer) <= 300 + ROOM_OF_HEADS, name
+    past.close()
 
 
 @pytest.mark.slow

@@ -1,8 +1,7 @@
 """How answers about the past are written: tables, transcripts and pages of bounded length, none of whose text is
 structure.
 
-An answer has a bound in tokens (`tokens`), kept by its bytes: three of them hold at least one token of ordinary text.
-What does not fit is not lost: the answer ends with the call that gets it.
+An answer has a bound in tokens (`tokens`). What does not fit is not lost: the answer ends with the call that gets it.
 """
 
 from __future__ import annotations
@@ -25,13 +24,16 @@ from hudkit.history.transcript import (
     ToolPart,
 )
 from hudkit.hud import Session
+from hudkit.tokens import count
 from hudkit.tools.lines import called, stored
 from hudkit.tools.operation import Arguments, Loose
 
 if TYPE_CHECKING:
     from hudkit.search import Past
 
-BYTES_OF_A_TOKEN = 3
+LONGEST = 16
+"""Bytes of a token of ordinary text, at most: what has more for each token that is left is not even counted."""
+
 CELL = 80
 """Characters of a cell of a table."""
 
@@ -51,18 +53,27 @@ class InSession(Arguments, frozen=True):
 
 
 class Room:
-    """What is left of an answer's bound."""
+    """What is left of an answer's bound, in tokens."""
 
     def __init__(self, tokens: int) -> None:
-        self.left = tokens * BYTES_OF_A_TOKEN
+        self.left = tokens
 
     def take(self, text: str) -> bool:
-        """Whether the text fits, and then it is counted."""
-        size = len(text.encode("utf-8", "replace")) + 1
-        if size > self.left:
+        """Whether the text fits, and then it is taken off."""
+        if len(text) > self.left * LONGEST:
             return False
-        self.left -= size
+        need = count(text.encode("utf-8", "replace").decode()) + 1
+        if need > self.left:
+            return False
+        self.left -= need
         return True
+
+    def begin(self, text: str) -> int:
+        """How many characters of a text that is too long fit, about, and never more; at least one."""
+        size = min(len(text), self.left * LONGEST)
+        while size > 1 and count(text[:size].encode("utf-8", "replace").decode()) > self.left:
+            size = size * 3 // 4
+        return max(size, 1)
 
 
 def past_of(session: Session) -> Past:

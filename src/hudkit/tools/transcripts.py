@@ -81,7 +81,8 @@ def messages(session: Session, args: Page) -> Answer:
         text = told(message, args.length, tools=args.tools)
         if not room.take(text):
             if not shown:  # one is always told, shortened to what there is
-                shown.append((message, told(message, max(room.left // 8, 20), tools=False)[: room.left]))
+                text = told(message, max(room.left // 2, 20), tools=False)
+                shown.append((message, text[: room.begin(text)]))
             more = True
             break
         shown.append((message, text))
@@ -151,7 +152,7 @@ def _cut(whole: str, offset: int, tokens: int, operation: str, call: dict[str, A
         stop = whole.find("\n", end) + 1 or len(whole)
         if not room.take(whole[end:stop]):
             if end == offset:  # one line that is longer than the page
-                end += max(room.left // 4, 1)
+                end += room.begin(whole[end:stop])
                 page = whole[offset:end]
                 return f"{page}…\n\nThe rest of this line is too long to be told here.", None
             break
