@@ -42,7 +42,7 @@ BESIDE = 0.6
 
 REACH = 3
 ENOUGH = 30
-"""Candidates of rare words below which the common ones bring some, too."""
+"""Candidates of rare words below which the common ones bring some, too; and of all words, below which one does."""
 
 FEW = 24
 """Sessions up to which each is looked at by itself at once."""
@@ -236,7 +236,7 @@ class Reader:
                 groups[term.word].append(self._stems.match(term.stem))
         every = " AND ".join(f"({' OR '.join(group)})" for group in groups.values())
         found = self._newest(every + must, where, values)
-        if len(found) < CANDIDATES:
+        if len(found) < ENOUGH:
             known = {row.id for row in found}
             more = self._newest(f"{self._stems.match(held[0])}{must}", where, values)
             found += [row for row in more if row.id not in known]
