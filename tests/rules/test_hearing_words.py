@@ -23,6 +23,27 @@ STATED = {
     "Rules for the API:\n1. ids are strings\n2. dates have a zone": ["ids are strings", "dates have a zone"],
     "The footer is approved; leave it as it is.": ["The footer is approved; leave it as it is"],
     "Bitte niemals force-push benutzen": ["niemals force-push benutzen"],
+    "Ground rules: unsafe code is a no-go, the core API is frozen, and every new function gets a doc comment.": [
+        "unsafe code is a no-go",
+        "the core API is frozen",
+        "every new function gets a doc comment",
+    ],
+    "Migrations are never edited by hand; ask me before you add one.": [
+        "Migrations are never edited by hand",
+        "ask me before you add one",
+    ],
+    "Benchmarks go into benches/, never into the test modules.": [
+        "Benchmarks go into benches/, never into the test modules"
+    ],
+    "Could you please not use abbreviations in the texts?": ["do not use abbreviations in the texts"],
+    "I'd be grateful if you didn't change the front page": ["I'd be grateful if you didn't change the front page"],
+    "never push on a Friday, ok?": ["never push on a Friday"],
+    "From now on, each commit needs a ticket": ["From now on, each commit needs a ticket"],
+    "**Guidelines**\n- the score stays above 90\n- copy goes through the bundles": [
+        "the score stays above 90",
+        "copy goes through the bundles",
+    ],
+    "## Rules\n\n- small commits": ["small commits"],
 }
 
 NOT_STATED = (
@@ -45,6 +66,19 @@ NOT_STATED = (
     "you should never have swapped those two",
     "no idea",
     "maybe we should always keep trivia",
+    "every request gets a 500 since the deploy",
+    "The page is always blank in Safari",
+    "Each row has a date and a name.",
+    "The cache is never hit, can you look?",
+    "it never reached the second callback",
+    "Messages are only delivered once, I believe.",
+    "Add validation: the age must be between 18 and 99.",
+    "We had a rule about that once: never deploy on Friday.",
+    "My wishes for the page: a big photo, a map, opening hours.",
+    "The firewall rules: port 80 is open, port 22 is closed.",
+    "After every restart the queue is empty.",
+    "users can't change their password, it shows a spinner",
+    "W (1234) wifi: must not be called from isr",
 )
 
 
@@ -73,6 +107,9 @@ LIFTED = {
     'the "no new dependencies" rule no longer applies': "no new dependencies",
     "You no longer have to use tabs": "always use tabs",
     "about the tabs: forget that": "always use tabs",
+    "so the dependencies ban is lifted": "no new dependencies",
+    "it's fine to push to main from now on": "never push to main",
+    "we needn't use tabs any more": "always use tabs",
 }
 
 
@@ -99,6 +136,10 @@ DECIDED = {
     "Plain asyncio it is.": "Plain asyncio it is",
     "We've decided against a chat function": "We've decided against a chat function",
     "I'm switching from threads to processes": "I'm switching from threads to processes",
+    "After a look at both I'm choosing a table over a map": "I'm choosing a table over a map",
+    "The map is slow, so the table is my pick": "the table is my pick",
+    "Instead of a pool I'll use one thread": "Instead of a pool I'll use one thread",
+    "We discussed it and opted for five parts": "We discussed it and opted for five parts",
 }
 
 
@@ -120,6 +161,11 @@ def test_decisions_that_are_announced(message: str) -> None:
         "we haven't decided on Redis yet",
         'He said "let\'s go with Redis"',
         "let's do that",
+        "I'm switching to the failing test",
+        "I've picked the three slowest queries for the report",
+        "The choice is yours: A or B",
+        "I'll run the linter instead of guessing",
+        "My choice would be Redis",
     ),
 )
 def test_what_decides_nothing(message: str) -> None:
@@ -136,6 +182,23 @@ def test_a_later_decision_replaces_an_earlier_one() -> None:
     news, held = hear("let's use pnpm", held)
     assert news.decisions[0].replaces == ()
     assert len(held.decided) == 2
+
+
+def test_of_two_alternatives_the_later_choice_replaces_the_earlier() -> None:
+    _, held = hear("SpamAssassin or rspamd?", Held())
+    _, held = hear("OK, rspamd, decided.", held)
+    _, held = hear("let's store the pages compressed", held)
+    news, held = hear("Let's go back to SpamAssassin, it is enough", held)
+    assert news.decisions[0].replaces == ("rspamd, decided",)
+    assert len(held.decided) == 2
+    assert hear("Let's use pnpm", held)[0].decisions[0].replaces == ()
+
+
+def test_a_bare_no_turns_what_was_just_decided() -> None:
+    _, held = hear("I'm going with the US cup", Held(), by_agent=True)
+    assert hear("nah metric", held)[0].decisions[0].replaces == ("I'm going with the US cup",)
+    _, later = hear("The tests pass.", held, by_agent=True)
+    assert hear("nah metric", later)[0].decisions == ()
 
 
 @given(st.lists(hostile, max_size=8).map("\n".join), st.booleans())

@@ -26,6 +26,26 @@ OUTPUTS = {
     ("go test -v ./...", "--- PASS: TestA (0.00s)\n--- FAIL: TestB (0.00s)\nFAIL\texample.com/x\t0.01s"): (1, 1, 0),
     ("npx mocha", "  12 passing (30ms)\n  1 failing"): (12, 1, 0),
     ("node --test", "# tests 3\n# pass 2\n# fail 1"): (2, 1, 0),
+    ("dotnet test", "Failed!  - Failed:     1, Passed:    22, Skipped:     2, Total:    25, Duration: 3 ms"): (
+        22,
+        1,
+        2,
+    ),
+    ("mvn -q test", "[ERROR] Tests run: 212, Failures: 2, Errors: 1, Skipped: 3"): (206, 3, 3),
+    ("./gradlew test", "12 tests completed, 1 failed"): (11, 1, 0),
+    ("vendor/bin/phpunit", "Tests: 8, Assertions: 11, Failures: 1."): (7, 1, 0),
+    ("php vendor/bin/phpunit", "OK (8 tests, 11 assertions)"): (8, 0, 0),
+    ("bundle exec rspec", "8 examples, 1 failure, 1 pending"): (6, 1, 1),
+    ("bin/rails test", "64 runs, 151 assertions, 1 failures, 0 errors, 2 skips"): (61, 1, 2),
+    ("mix test", "12 tests, 1 failure"): (11, 1, 0),
+    ("ctest", "83% tests passed, 1 tests failed out of 6"): (5, 1, 0),
+    ("xcodebuild test", "Executed 27 tests, with 1 failure (0 unexpected) in 2.1 seconds"): (26, 1, 0),
+    ("sbt test", "[info] Tests: succeeded 57, failed 1, canceled 0, ignored 2, pending 0"): (57, 1, 2),
+    ("Rscript -e 'testthat::test_dir(\"tests\")'", "[ FAIL 1 | WARN 0 | SKIP 0 | PASS 6 ]"): (6, 1, 0),
+    ("./run_tests.sh", "[  PASSED  ] 41 tests."): (41, 0, 0),
+    ("prove -l t", "Files=2, Tests=11,  1 wallclock secs\nResult: PASS"): (11, 0, 0),
+    ("dbt test", "Done. PASS=8 WARN=0 ERROR=1 SKIP=0 TOTAL=9"): (8, 1, 0),
+    ("python manage.py test", "Ran 9 tests in 0.4s\n\nFAILED (failures=1)"): (8, 1, 0),
 }
 
 
@@ -41,6 +61,8 @@ def test_counts_of_runners(given: tuple[str, str]) -> None:
     ("command", "output"),
     (
         ("cat log.txt", "1 failed, 2 passed in 6.11s"),
+        ("grep -n failed test.log", "1 failed, 2 passed in 6.11s"),
+        ("tail -3 build/test-report.txt", "8 examples, 1 failure"),
         ("pytest -q", "usage: pytest"),
         ("go test ./...", "ok  \tx/y\t0.1s"),
     ),

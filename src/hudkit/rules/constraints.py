@@ -1,6 +1,6 @@
 """Rules that a user states plainly: what must, what must never, what stays as it is."""
 
-# ruff: noqa: E501, ISC004 (a table of patterns is read by its rows)
+# ruff: noqa: E501 (patterns are read whole)
 from __future__ import annotations
 
 import re
@@ -8,161 +8,62 @@ from collections.abc import Iterator
 
 import msgspec
 
+from hudkit.rules import norms
 from hudkit.rules.doubts import asks, reports, supposes, wishes
 from hudkit.rules.prose import Sentence
 
 LONGEST = 240
 """Characters of one rule that are kept."""
 
-_FILLER = (
-    r"(?:(?:(?:please|pls|plz|kindly|anyway|also|and|but|so|then|ok(?:ay)?|oh|hm+|important|note|remember|reminder|btw|well|plus|meanwhile"
-    r"|in addition|by the way|one (?:more|last|other)? ?thing|(?:and |one )?(?:last|more) (?:wish|thing|rule)"
-    r"|as (?:always|before|i said)|i (?:want|need|'d like|would like) you to|whatever you do|whatever happens|above all|most of all|most importantly|in general|generally|as a rule|for now"
-    r"|at all costs|just|bitte|und|aber|auch)(?:[,:!]|\s+-)?"
-    r"|(?:right|again|now|first|yes|no|nah|sure|good|great|fine|cool|still|thanks|sorry|actually)[,:!])\s+)*"
+_CUE = (
+    r"(?:please |always |never |do not |don'?t |avoid |stick to |keep |leave |only |no |make sure |under no |every |any "
+    r"|each |all |must not |must never |nothing |nobody |ask me |stay |use )"
 )
-
-_NOT_FORBIDDEN = (
-    r"worry|forget|hesitate|bother|know|think|care|mind|need|have|see|understand|get|remember|like|want|believe|be"
-    r"|even|just|really|rush|wait|ask me|tell me|look at me|panic|take (?:it|this|everything|me)|give up|stop now|you"
-)
-
-_NOT_NEVER = (
-    r"mind|heard|seen|knew|thought|got|had|was|were|happened|saw|did|been|said|knows?|understood|again what|found|came|went"
-    r"|works?\b|worked|reached|fails?|failed|happens|ends|ended|changed|liked|finished|used to|in my life|ever seen"
-)
-
-_NOT_MISSING = (
-    r"idea|problems?|worries|need|wait|one|doubt|sorry|thanks?|thank you|rush|hurry|way|matter|longer|luck|reason|that"
-    r"|it|this|not|chance|clue|big deal|biggie|joke|questions?|answer|change|changes yet|i|you|we|error|errors|difference|changes(?! to)|no|nope"
-)
-
-OPENINGS: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(f"^{_FILLER}(?:you (?:must|should|have to|need to) )?(?:{pattern})", re.IGNORECASE)
-    for pattern in (
-        rf"never(?: ever)? (?!(?:{_NOT_NEVER})\b)[a-z]",
-        rf"(?:do not|don'?t|do n't|don’t)(?: ever)? (?!(?:{_NOT_FORBIDDEN})\b)[a-z]",
-        r"always (?!(?:the|a|an|been|so|nice|good|like)\b)[a-z]",
-        r"(?:must not|mustn't|must never|must always|must(?! (?:be (?:a|an|the|some\w*|because|why|due|that)|have)\b| be (?!\w+(?:ed|en)$)\w+$))\b",
-        rf"no (?:more |new )?(?!(?:{_NOT_MISSING})\b)[\w.'`·()-]+(?: [\w.'`·()/-]+){{0,14}}$",
-        rf"no (?!(?:{_NOT_MISSING})\b)[\w.'`·()-]+(?: [\w.'`·()/-]+){{0,5}}, ",
-        r"avoid (?!that\b|this\b|it\b)[a-z]",
-        r"refrain from ",
-        r"(?:stick|keep|adhere) (?:with|to) (?!it\b|that\b)\S",
-        r"stay (?:within|away from|out of|on|under|below) ",
-        r"under no circumstances\b",
-        r"(?:from (?:now|here|today|tomorrow|this point)(?: on(?:wards?)?| forward)|starting (?:now|today)|going forward|henceforth|in (?:the )?future|ab jetzt|ab sofort)\b",
-        r"(?:keep your )?hands off ",
-        r"only (?:ever )?(?:use|touch|edit|change|write|read|run|add|commit|push|deploy|log|call|import|answer|work|modify"
-        r"|send|show|store|create|print|reply|allow|accept|open|keep|delete|remove|return|raise|test|build|render|load|save"
-        r"|merge|ask|speak|contact|mail|display|export|query|fetch|install|start|stop|respond|include|expose)\b",
-        r"(?!read only|plan only)\S+(?: \S+){0,6} only$",
-        r"(?:\S+ ){0,8}nothing (?:but|except|other than) \S",
-        r"(?:it is|it's|its) (?:strictly )?(?:not allowed|forbidden|prohibited|not permitted|mandatory) (?:to|that)\b",
-        r"(?:nobody|no one|none of \w+) (?:may|must|should|is (?:allowed|supposed) to)\b",
-        r"keep (?!me\b|going\b|it\b|them\b|this\b|that\b|in mind\b|on\b|your eyes\b)(?:[^.;:]|\.\w)*? (?:under|below|within|at|above|between|out of|away"
-        r" from|free (?:of|from)|to (?:a|at) m\w+|short|small|simple|separate|in sync|in git|in english|secret|offline)\b",
-        r"i (?:also |really |absolutely )?(?:do not|don't|never) (?:ever )?want (?:to see |you to |us to |any )?[a-z]",
-        r"nothing (?:from|into|outside|goes|in|on) \S",
-        r"(?:before|after|with) (?:every|each|any) \S",
-        r"(?:\S+ ){1,4}(?:max|maximum|at most|tops|minimum|min|at least)$",
-        r"use (?:it|them|this|that) [^,]*only$",
-        r"i want you to (?:always|never|only)\b",
-        r"(?:we|you) (?:can't|cannot|can not|must not|may not) (?!see\b|find\b|know\b|tell\b|say\b|think\b|reproduce\b|wait\b"
-        r"|believe\b|remember\b|explain\b|get\b|be\b|do\b|help\b|reach\b|connect\b|figure\b|open\b|understand\b|have\b|even\b|just\b)"
-        r"[a-z]+ ",
-        r"we (?:never|always|don't|do not) [^.;]*\b(?:here|in this (?:repo|repository|project|team|house)|on main|to main)$",
-        r"(?:limit|restrict|confine) (?:yourself|[^.;]+?) to \S",
-        r"(?:again )?without (?:any |adding |using |touching |changing |breaking |introducing )",
-        r"(?:max|maximum|min|minimum|at most|at least|no more than|not more than|no longer than)\.?(?: [a-z]+){0,3} \S*\d",
-        r"(?:make sure|ensure|be sure)(?: that)?(?: you| we| to| it| they)* (?:always|never|do not|don't|only)\b",
-        r"(?:make sure|ensure|be sure)(?: that)?\b(?:[^.]|\.\w)*?\b(?:never|always|not)\b",
-        r"(?:keep|leave)\b(?:[^.;]|\.\w)*?\b(?:as (?:it|they|this|that)?(?: is| are|-is)|as is|unchanged|untouched|intact|alone"
-        r"|the same|exactly as|stable|green|backwards?[- ]compatible|compatible|alphabetical|sorted|private|read-only)\b",
-        r"use (?:only )?(?:[^.,;]|\.\w)+?(?:, not | only\b| and (?:nothing|no(?:thing)?) else| for everything| everywhere)",
-        r"use (?:[^.;]|\.\w)+?,? (?:always|at all times|every time|without exception)$",
-        r"prefer \S(?:[^.;]|\.\w)* (?:over|to) ",
-        r"[\w-]+(?: [\w-]+)?, never [\w·()`-]+$",
-        r"(?:tabs|spaces|[\w-]+), not [\w-]+(?:, |\b(?:[^.]|\.\w)*\b(?:in|for|everywhere))",
-        r"nothing (?:but|except|besides) |nothing (?:in|under|outside) \S+ (?:may|must|should|is to)",
-        r"(?:niemals|nie|immer|keine[nr]?|verwende (?:nur|immer)|benutze (?:nur|immer)|nicht) [a-zäöü]",
-        r"(?:ändere|fasse|lösche|schreibe|benutze|verwende|committe|pushe) (?:[^.;]|\.\w)*\b(?:nie|niemals|nicht|keine[nr]?)\b",
-    )
-)
-"""How an order begins that holds longer than for the next step."""
-
-_SUBJECT = r"(?!(?:it|this|that|there|he|she|i|they|which|what)\b)(?:[\w`'’\"·./()+-]+(?:,? |$)){1,12}?"
-_DEMAND = (
-    r"(?:must(?:n't)?|may (?:not|never|only)|should (?:never|always|not|only)|shall (?:not|never|always)|(?:have|has) to"
-    r" (?:stay|remain|be|keep|run|pass|go|use|work|fit|compile)|(?:needs?|ought) to (?:stay|remain)|should (?:stay|remain|be kept)|(?:is|are) not to be|darf(?:en)?"
-    r" (?:nicht|nie|keine|nur)|muss|müssen)"
-)
-_STATE = r"(?:untouched|unchanged|intact|as (?:it|they) (?:is|are)|as is|the same|frozen|stable|private|read-only|where (?:it|they))"
-
-STATEMENTS: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(f"^{_FILLER}(?:{pattern})", re.IGNORECASE)
-    for pattern in (
-        rf"{_SUBJECT}{_DEMAND}\b(?! have\b| be (?:a|an|the|something|somewhere|because|due|why|wrong|broken|kidding)\b)",
-        rf"only {_SUBJECT}(?:may|can|must|should|is allowed|are allowed)\b",
-        rf"{_SUBJECT}(?:stays?|remains?) (?:exactly )?{_STATE}\b",
-        rf"{_SUBJECT}(?:is|are) (?:strictly )?(?:forbidden|prohibited|banned|off[- ]limits|taboo|not allowed|not permitted"
-        rf"|mandatory|required|compulsory|a must|obligatory|non-negotiable|frozen|final|sacred|signed off|verboten|pflicht)\b(?! (?:now|yet|because)\b)",
-        r"(?:any|every|each|all|no) \S(?:[^.;?]|\.\w)*? (?:requires?|needs?|must|gets?|has to|have to|may|goes|is to|are to)\b",
-        r"(?:under no circumstances|in no case|at no time|on no account)\b",
-        r"(?:if|when(?:ever)?|before|after|once|unless) (?:[^.;?]|\.\w)*, (?:never|always|do not|don't|you must|must)\b",
-        r"\S[^,]* needs? [^,]+, (?:all|each|every one) of them$",
-        r"[^,]+(?:,[^,]+)?, (?:always|no exceptions?|without exceptions?|period|at all times)$",
-        r"\S[^,;]* (?:is|are) [a-z]+-only\b",
-        r"\w+ (?:the|a|an|all|any|each|every|it|them)\b[^;]*, (?:but |and )?never (?!mind\b)[a-z]+",
-        r"(?:always|never) (?:[^.;?]|\.\w)* (?:before|after|when|unless|without) ",
-    )
-)
-"""How a statement reads that demands."""
-
-_NORMS = re.compile(
-    r"(?i)\b(?:rules?|constraints?|requirements?|conventions?|guidelines?|policy|policies|non-negotiables?|restrictions?"
-    r"|regeln?|vorgaben?|requests?|for (?:the rest of )?(?:this|the) (?:project|repo|repository|session)|from now on"
-    r"|for everything|valid for)\b"
-)
-_LIST = re.compile(
-    r"(?i)^(?:\S+ ){0,6}(?:rules?|constraints?|requirements?|conventions?|guidelines?|restrictions?|regeln?|vorgaben)\b"
-)
-_HEAD = re.compile(r"^([^:·]{2,90}):\s+(?=\S)")
-_TALK = re.compile(
-    r"(?i)\b(?:rules?|things?|constraints?|requirements?|requests?|wish|note|remember|important|reminder|begin|before"
-    r"|conventions?|policy|security|project|repo|session|regel|wichtig)\b"
-)
-_SPLICED = re.compile(
-    rf"(?i)(?:,|:| -| –| —) (?:and |but |so |just |please )*(?=(?:never (?!(?:{_NOT_NEVER})\b)|(?:do not|don'?t) (?!(?:{_NOT_FORBIDDEN}"
-    rf"|touch base)\b)|no (?!(?:{_NOT_MISSING}|wait)\b)|leave (?:it|them|that|\S+) (?:alone|as|untouched)|must not |nothing (?:from|into|outside) |use (?:it|them|this|that) [^,]*only$|always ))"
-)
-_NORM_SPLIT = re.compile(r"(?:,\s*|\s+)and\s+")
-_SPLIT = re.compile(
-    r"(?:,\s*(?:also|then|plus)|(?:,\s*|\s+)(?:and|but|so))\s+(?:also\s+|please\s+|then\s+)*"
-    r"(?=(?:please |always |never |do not |don'?t |avoid |stick to |keep |leave |only |no |make sure |under no "
-    r"|every |any |each |all )\b)",
+_BREAK = re.compile(
+    r",\s+(?:(?:and|but|so|also|then|plus)\s+)*|\s+(?:[-–—]{1,2}|=>|→)\s+(?:(?:and|but|so)\s+)?"
+    rf"|\s+(?:and|but|so|plus)\s+(?:also\s+|please\s+|then\s+)*(?={_CUE}\b)",
     re.IGNORECASE,
 )
-_STORIES = re.compile(
-    r"(?i)^(?!i (?:also |really |absolutely )?(?:do not|don't|never) (?:ever )?want|i want you|we (?:never|always|don't|do not|can't|can not|cannot) )"
-    r"(?:i|we)(?:'ve|'d|'ll|'m|'re)? (?:never|always|do not|don't|did|didn't|have|had|was|were|am|are|can|can't|only|also"
-    r"|just|really|still|will|should really|keep|kept|think|thought|know|see|wanted)\b"
-    r"|^(?:i|we) (?:always|don't|never|do not) (?:know|think|see|understand|have|need|care|remember|mind|get|finish)\b"
-    r"|^you (?:always|never|do|don't|are|were|have(?! read)|had|did|can|could|need not)\b"
-    r"|\b(?:should|must|could|would|may|might) (?:never |not |always )?have \w+(?:ed|en|wn|ne|ght|pped)?\b"
-    r"|\bhave to have\b|^(?:thanks|thank you|sorry)\b|^(?:no|yes),? (?:wait|sorry|i)\b|\bin (?:that|this) case\b"
-    r"|\b(?:haha|lol|:-?\)|;-?\))"
+_TOLD = re.compile(r"(?i)\b(?:had|was|were|said|says|wrote|writes|told|used to|did|printed|prints|shows)\b")
+_RULED = re.compile(r"(?i)\b(?:make|made|call|so|as) (?:that|this|it|a) (?:a |the |our )?(?:new )?rule$|\bnew rule$")
+_HEDGED = re.compile(
+    r"(?i)(?:, (?:right|no)|,? (?:i (?:believe|think|guess|suppose|assume)|afaik|iirc|as far as i (?:know|can (?:see|tell))))$"
 )
-_DEMANDED = re.compile(
-    rf"(?i)\b{_DEMAND}\b|\b(?:never|always|only|no|not|requires?|needs?|stays?|remains?|forbidden)\b"
+_TAG = re.compile(r"(?i),? (?:ok(?:ay)?|alright|deal|understood|got it|clear|yeah|yes|please|agreed)\?+\s*$")
+_PLEASE = re.compile(r"(?i),? (?:please|pls|plz|thanks|thx|btw)$")
+_SMILE = re.compile(r"\s*[:;]-?[)DP(]+\s*$")
+_OPPOSITE = re.compile(r"(?i)^not (?:an? )?[\w-]+\W*$")
+_HAS_TO = re.compile(r"(?i)^(?:it|they|this|everything) (?:has to|have to|must|needs? to)\b")
+_HANGS = re.compile(
+    r"(?i)^(?:also |therefore |thus |hence )*(?:must|may|shall|should|can|can't|cannot|is|are|has|have|stays?|remains?|gets?|goes)\b(?! you\b| we\b| i\b)"
 )
-_EXPLAINED = re.compile(r"(?i)^(?:it|this|that|there|he|she|they|which|because|since)\b")
-_BECAUSE = re.compile(r"(?i),? (?P<why>(?:because|since|weil)\b.+)$")
-_SUGGESTS = re.compile(r"(?i)^(?:\S+ ){0,2}(?:let'?s|i'll|i will|we'll|thanks|good|great|it|that|this)\b")
-_POINTS = re.compile(
-    r"(?i)^(?:so |but )?(?:(?:never|always|do not|don't|only|must not) )?[a-z]+ (?:it|them|this|those|these)\b"
+"""A piece that has its subject in the piece before it."""
+_ONWARD = re.compile(
+    r"(?i)^(?:and |but |so |also |please |ok(?:ay)? )*(?:from (?:now|here|today|tomorrow)(?: on(?:wards?)?| forward)?|going forward"
+    r"|in (?:the )?future|starting (?:now|today)|henceforth)\W*$"
 )
-_LEADING = re.compile(rf"^{_FILLER}", re.IGNORECASE)
+"""When a rule begins: no rule of its own."""
+_FOR_EXAMPLE = re.compile(r"(?i)^(?:such as|like|including|e\.g\.|for example|i\.e\.|namely)\b")
+_TURN = re.compile(r"(?i)\b(?:but|still|however|so)\s*$")
+_AND = re.compile(r"(?:,\s*|\s+)and\s+")
+_INSIDE = re.compile(r"\(([^()]{8,160})\)")
+_BECAUSE = re.compile(
+    r"(?i),? (?P<why>(?:because|weil|since (?=(?:we|i|it|they|the|this|that|our|my|you|he|she|otherwise|there|some|all|many|most)\b))\b.+)$"
+)
+_CONDITION = re.compile(
+    r"(?i)^(?:and |but |also |so )?(?:if|when(?:ever)?|where(?:ver)?|for|in|on|with|as|before|after|unless|until|except|at|during|inside"
+    r"|outside|within|under|every|each|all|any|both|neither|once|while|whatever|regarding|concerning|apart)\b"
+)
+_CONTRAST = re.compile(
+    r"(?i)^(?:please )?(?:(?:never|always|everywhere|no more|nothing more|no less|ever|period|full stop|no exceptions?|without exceptions?|at all times)\b(?: ever)?\W*$|(?:never|not) (?:[\"“`«'][^,;]*|[\w]+[.:/][\w.:/()]+)\W*$|(?:never|not) \w+ly\W*$|(?:never|not) \w+[.:/][\w.:/()]+\W*$|(?:never|not)(?: ever)? (?:by|in|into|on|onto|with|to|from|at|for|under|over"
+    r"|even|via|through|inside|outside|before|after)\b)|^(?!no\b)(?!.*\b(?:is|are|use|must|may|should|can)\b)\S+(?: \S+){0,4} only\W*$"
+)
+"""The end of a statement that only says what it is not: "never by hand"."""
+_GENERAL = re.compile(r"(?i)^(?:all|every|each|any|no|new|we|(?!the\b|my\b|our\b|a\b)[\w`·-]+s|state|code)\b")
+_NOUNS = re.compile(
+    r"(?i)\b(?:i|we|you|it|they|he|she|is|are|was|were|do|does|did|can|could|will|would|has|had|have|which|because)\b"
+    r"|'(?:s|ll|re|m|ve|d)\b|n't\b"
+)
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -174,9 +75,33 @@ class Rule(msgspec.Struct, frozen=True):
 
 def constraints(said: tuple[Sentence, ...]) -> tuple[Rule, ...]:
     """The rules that these sentences of a user state, each in its own words, in order."""
-    before = (None, *said)
-    return tuple(
-        _reasoned(_whole(rule, last)) for last, one in zip(before, said, strict=False) for rule in _stated(one)
+    found: list[Rule] = []
+    last: Sentence | None = None
+    headed = -1
+    for one in said:
+        for rule in _stated(one, under=one.block == headed):
+            stated = _reasoned(rule)
+            found.append(Rule(_whole(stated.text, last), stated.reason))
+        if _opens(one):
+            headed = one.block
+        elif one.asks:
+            headed = -1
+        last = one
+    return tuple(found)
+
+
+def _opens(sentence: Sentence) -> bool:
+    """Whether the rest of the paragraph stands under a heading for rules."""
+    head = norms.HEAD.match(sentence.bare)
+    return bool(head and _headed(head[1])) and not sentence.asks
+
+
+def _headed(head: str) -> bool:
+    """Whether words before a colon announce rules for the agent."""
+    return bool(_RULED.search(head)) or (
+        bool(norms.NORMS.search(head))
+        and not norms.OTHER_RULES.search(head)
+        and not (supposes(head) or reports(head) or _TOLD.search(head))
     )
 
 
@@ -187,74 +112,213 @@ def _reasoned(rule: str) -> Rule:
 
 def _whole(rule: str, last: Sentence | None) -> str:
     """The rule with the sentence before it, where it only says "it"."""
-    if last is None or last.asks or not _POINTS.match(rule):
+    if last is None or last.asks or not norms.POINTS.match(rule):
         return rule
     whole = f"{' '.join(last.text.split()).rstrip(' .!;')}; {rule}"
     return whole if len(whole) <= LONGEST else rule
 
 
-def _stated(sentence: Sentence) -> Iterator[str]:
-    if asks(sentence):
-        return
+def _stated(sentence: Sentence, *, under: bool) -> Iterator[str]:
     text, bare = sentence.text, sentence.bare
-    norm = sentence.bullet and bool(_NORMS.search(sentence.lead))
-    if sentence.bullet and _LIST.match(sentence.lead) and not supposes(bare) and not reports(bare):
+    polite = norms.POLITE.match(bare)
+    if polite:
+        text, bare = text[polite.end() :].rstrip("? "), bare[polite.end() :].rstrip("? ")
+        if bare.casefold().startswith("not "):
+            text, bare = f"do {text}", f"do {bare}"
+    elif tag := _TAG.search(bare):
+        text, bare = text[: tag.start()], bare[: tag.start()]
+        if asks(msgspec.structs.replace(sentence, text=text, bare=bare, asks=False)):
+            return
+    elif sentence.asks or (asks(sentence) and not _opens(sentence)):
+        return
+    if _HEDGED.search(bare.rstrip(".! ")):
+        return
+    listed = strong = sentence.bullet and _headed(sentence.lead)
+    norm = under or listed
+    if (
+        sentence.bullet
+        and norms.LIST.match(sentence.lead)
+        and not norms.OTHER_RULES.search(sentence.lead)
+        and not supposes(bare)
+        and not reports(bare)
+    ):
         yield from _kept(text)
         return
-    head = _HEAD.match(bare)
-    if head:
-        if _TALK.search(head[1]) and not _DEMANDED.search(head[1]):
-            norm = norm or bool(_NORMS.search(head[1]))
-            text, bare = text[head.end() :], bare[head.end() :]
-        elif any(any(_demands(bare[start:end], norm=False)) for start, end in _clauses(bare, head.end())):
-            for start, end in _clauses(bare, head.end()):
-                if any(_demands(bare[start:end], norm=False)):
-                    whole = start == head.end() or bool(_POINTS.match(bare[start:end].strip()))
-                    yield from _kept(text[0 if whole else start : end])
-            return
-    parts = _NORM_SPLIT.split(bare) if norm and head else []
-    if len(parts) > 1 and all(_DEMANDED.search(part) for part in parts):
-        start = 0
-        for part in parts:
-            at = bare.index(part, start)
-            start = at + len(part)
-            yield from _kept(text[at:start])
+    head = norms.HEAD.match(bare)
+    if head and norms.DECIDED.match(head[1]):
         return
-    for start, end in _clauses(bare):
-        if any(_demands(bare[start:end], norm)):
-            later = start > 0 or not sentence.bare.startswith(bare[:20])
-            whole = later and bool(_POINTS.match(_LEADING.sub("", bare[start:end].strip())))
-            yield from _kept(text[0 if whole else start : end])
+    if head and (norms.FEATURE.match(head[1]) or (_TOLD.search(head[1]) and not _RULED.search(head[1]))):
+        return
+    if head:
+        listed = listed or _headed(head[1])
+        strong = strong or bool(norms.STRONG.search(head[1]))
+        if listed or (norms.TALK.search(head[1]) and not norms.DEMANDED.search(head[1])):
+            norm = norm or listed
+            text, bare = text[head.end() :], bare[head.end() :]
+        else:
+            found = tuple(_items(bare, head.end(), norm=False))
+            if found:
+                for start, end in _joined(bare, found, head.end()):
+                    yield from _kept(text[0 if start == head.end() else start : end])
+                return
+    found = tuple(_items(bare, 0, norm=norm, listed=listed, general=under, strong=strong))
+    for start, end in _joined(bare, found, 0):
+        yield from _kept(text[start:end])
+    if not found and (inner := next((one for one in _INSIDE.finditer(bare) if _ordered(one[1])), None)):
+        yield from _kept(text if not reports(bare[: inner.end()]) else "")
 
 
-def _clauses(bare: str, start: int = 0) -> Iterator[tuple[int, int]]:
-    for match in _SPLIT.finditer(bare, start):
+def _joined(bare: str, found: tuple[tuple[int, int], ...], begin: int) -> Iterator[tuple[int, int]]:
+    """The rules of a sentence; one that only points ("leave it alone") with what is before it."""
+    held: tuple[int, int] | None = None
+    for start, end in found:
+        if start > begin and _points(bare[start:end]):
+            held = (held[0] if held else begin, end)
+            continue
+        if held:
+            yield held
+        held = (start, end)
+    if held:
+        yield held
+
+
+def _points(clause: str) -> bool:
+    return bool(norms.POINTS.match(norms.LEADING.sub("", clause.strip())))
+
+
+def _ordered(clause: str) -> bool:
+    return not supposes(clause) and any(pattern.search(clause) for pattern in norms.OPENINGS)
+
+
+def _items(
+    bare: str, begin: int, *, norm: bool, listed: bool = False, general: bool = False, strong: bool = False
+) -> Iterator[tuple[int, int]]:
+    """Where in a sentence its rules are: each from the piece that demands to the next one that does."""
+    pieces = list(_pieces(bare, begin, _BREAK))
+    if norm:
+        pieces = [part for piece in pieces for part in _parted(bare, *piece)]
+    starts: list[int] = []
+    turned, told, onward = begin, False, False
+    for n, (start, end) in enumerate(pieces):
+        piece = bare[start:end]
+        if _TURN.search(bare[begin:start]):
+            turned = start
+        if onward:
+            onward = False
+            continue
+        if _ONWARD.match(piece):
+            starts.append(n)
+            onward = told = True
+            continue
+        if n and (
+            _CONTRAST.match(piece) or (_OPPOSITE.match(piece) and norms.CUSTOM.match(bare[slice(*pieces[n - 1])]))
+        ):
+            if (
+                not told
+                and (n > 1 or len(bare[slice(*pieces[n - 1])].split()) > 2)
+                and not _lists_nothing(bare, *pieces[n - 1])
+            ):
+                first = n - 1
+                while first and first - 1 not in starts and not _NOUNS.search(bare[slice(*pieces[first - 1])]):
+                    first -= 1
+                starts.append(first)
+                told = True
+            if told:
+                continue
+        told = (
+            _demands(piece, bare[turned:start], norm=norm and not general)
+            or (listed and _lists(piece, first=n == 0, strong=strong))
+            or (general and n == 0 and bool(_GENERAL.match(piece)) and _lists(piece, first=False))
+        )
+        if told:
+            starts.append(n)
+    if not starts:
+        if len(pieces) > 1 and _demands(bare[begin:], "", norm=False):
+            yield begin, len(bare)
+        return
+    for at, following in zip(starts, (*starts[1:], len(pieces)), strict=True):
+        start = pieces[at][0]
+        if at == starts[0] and at > 1 and _FOR_EXAMPLE.match(bare[slice(*pieces[at - 1])]):
+            start = pieces[at - 2][0]
+        elif (at > 0 and at - 1 not in starts and _HANGS.match(bare[slice(*pieces[at])])) or (
+            at == starts[0] and at > 0 and _leads(bare[pieces[at - 1][0] : pieces[at - 1][1]])
+        ):
+            start = pieces[at - 1][0]
+        yield start, pieces[following - 1][1]
+
+
+def _lists_nothing(bare: str, start: int, end: int) -> bool:
+    """Whether a piece is a doubt, a story or a report, which a contrast behind it makes no rule."""
+    piece = bare[start:end].strip()
+    return supposes(piece) or reports(bare[:end]) or bool(norms.STORIES.search(piece) or norms.EXPLAINED.match(piece))
+
+
+def _leads(piece: str) -> bool:
+    """Whether a piece before a rule belongs to it: a condition, or the first names of its subject."""
+    return bool(_CONDITION.match(piece)) or (len(piece.split()) <= 4 and norms.NAMES.match(piece) is not None)
+
+
+def _pieces(bare: str, begin: int, breaks: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    start = begin
+    for match in breaks.finditer(bare, begin):
         if match.start() > start:
             yield start, match.start()
         start = match.end()
-    yield start, len(bare)
+    if start < len(bare):
+        yield start, len(bare)
 
 
-def _demands(clause: str, norm: bool) -> Iterator[bool]:
-    clause = clause.strip().rstrip(".!")
-    if not clause or supposes(clause) or _STORIES.search(clause):
-        return
-    if norm:
-        yield bool(_DEMANDED.search(clause)) and not _EXPLAINED.match(clause) and not wishes(clause)
-    for pattern in (*OPENINGS, *STATEMENTS):
+def _parted(bare: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A piece under a heading for rules, parted at an "and" between two statements."""
+    parts = [(start + a, start + b) for a, b in _pieces(bare[start:end], 0, _AND)]
+    alike = all(norms.GENERIC.match(bare[a:b]) or norms.DEMANDED.search(bare[a:b]) for a, b in parts)
+    yield from parts if len(parts) > 1 and alike else ((start, end),)
+
+
+def _lists(piece: str, *, first: bool, strong: bool = False) -> bool:
+    """Whether a piece in a list of rules is one, though it has no word that demands."""
+    piece = piece.strip().rstrip(".!")
+    if supposes(piece) or wishes(piece) or norms.STORIES.search(piece):
+        return False
+    if norms.EXPLAINED.match(piece) and not _HAS_TO.match(piece):
+        return False
+    return bool(norms.GENERIC.match(piece) or _HAS_TO.match(piece)) or (
+        first and strong and 1 <= len(piece.split()) <= 5 and not _NOUNS.search(piece)
+    )
+
+
+def _demands(clause: str, before: str, *, norm: bool) -> bool:
+    lead = len(clause) - len(clause.lstrip())
+    clause = _PLEASE.sub("", _SMILE.sub("", clause.strip().rstrip(".!")))
+    if not clause or supposes(clause) or supposes(before) or norms.STORIES.search(clause):
+        return False
+    if norm and norms.DEMANDED.search(clause) and not norms.EXPLAINED.match(clause) and not wishes(clause):
+        return True
+    if before and norms.SUGGESTS.match(before) and len(clause.split()) <= 3:
+        return False
+    if before and norms.PRAISE.match(before) and re.match(r"(?i)(?:no|not) (?!other|more|new|further)", clause):
+        return False
+    for pattern in norms.OPENINGS:
         match = pattern.search(clause)
-        if match is not None:
-            so_far = clause[: match.end()]
-            yield not reports(so_far) and not wishes(so_far)
-    spliced = None if _SUGGESTS.match(clause) else _SPLICED.search(clause)
-    if spliced is not None:
-        so_far = clause[: spliced.end()]
-        yield not reports(so_far) and not wishes(so_far)
+        if match and not reports(before + " " * lead + clause[: match.end()]) and not wishes(clause[: match.end()]):
+            return True
+    for pattern in norms.STATEMENTS:
+        match = pattern.search(clause)
+        if (
+            match
+            and not reports(before + clause[: match.end()])
+            and not wishes(clause[: match.end()])
+            and (norms.FIRM.search(match[0]) or not norms.BROKEN.search(clause[match.end() :]))
+        ):
+            return True
+    return any(
+        (match := pattern.search(clause)) and not reports(before + clause[: match.end()]) for pattern in norms.WANTED
+    )
 
 
 def _kept(text: str) -> Iterator[str]:
     words = " ".join(text.split()).strip(" ,-–—")
-    words = _LEADING.sub("", words)
-    words = words.rstrip(" .!,;:")
+    words = norms.LEADING.sub("", words)
+    words = _SMILE.sub("", words).rstrip(" .!,;:")
     if len(words) >= 5:
         yield words if len(words) <= LONGEST else words[: LONGEST - 1].rstrip() + "…"

@@ -13,7 +13,7 @@ def _any(*parts: str) -> re.Pattern[str]:
 
 
 _ASKS = _any(
-    r"^(?:and |but |so |or |ok(?:ay)?,? |hm+,? |by the way,? |then )*(?:why|what|how|when|where|who|whose|which|did|does|do"
+    r"^(?:and |but |so |or |ok(?:ay)?,? |hm+,? |by the way,? |then )*(?:why|what(?! matters| counts| i (?:want|need|care))|how(?! we work)|when(?!ever| (?:you|we|in|a|an|the)\b)|where|who|whose|which|did|does|do"
     r" (?:you|we|i|they)|is (?:it|that|this|there)|are (?:you|we|there|they)|should|shouldn't|could|can (?:we|i|you|it)"
     r"|would|shall|will (?:you|it|we)|have (?:you|we)|has|isn't|aren't|don't (?:you|we) (?:think|have)|doesn't"
     r"|warum|wieso|wie|was|wann|sollen wir|sollten wir|können wir)\b(?! if\b)"
@@ -31,11 +31,11 @@ _WOULD = _any(r"\b(?:would|could|'d)\b(?! rather| like you| prefer)")
 
 _REPORTS = _any(
     r"\b(?!(?:i|we|always|never|second)\b)[a-z']+ (?:always |also |just |once |even |still |had |has )?(?:says|said|thinks|thought|tells"
-    r"|told|writes|wrote|recommends|recommended|suggests|suggested|claims|claimed|insists|reads|believes|agreed that|used to"
+    r"|told|writes|wrote|recommends|recommended|suggests|suggested|claims|claimed|insists|insisted that|argue[sd]|swears|swore|reckons?|reads|believes|agreed that|used to"
     r"|complains|complained|mentioned|mentions|warns|warned|meint|sagt|sagte|empfiehlt)\b",
     r"\b(?!always\b)(?:they|people|some|many|most|[a-z]{3,}s) (?:always |also |often )?(?:say|think|tell|write|recommend"
     r"|suggest|claim|insist|believe|complain|warn)\b",
-    r"\b(?:according to|quote|as (?:the )?(?:docs?|documentation|readme|comment|log|error)\b|laut)\b",
+    r"\b(?:according to|quote(?= ?:)|as (?:the )?(?:docs?|documentation|readme|comment|log|error)\b|laut)\b",
 )
 
 _SELF = _any(r"\byou (?:said|told|asked|mentioned|want(?:ed)?)\b")

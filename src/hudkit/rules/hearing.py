@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
 
+from hudkit.rules import alternatives
 from hudkit.rules.constraints import Rule, constraints
 from hudkit.rules.decisions import Announced, decisions
 from hudkit.rules.prose import Sentence, sentences
@@ -19,6 +21,10 @@ RECENT = 3
 """Messages back to which a reversal that names nothing can reach."""
 
 
+_INSTEAD = re.compile(r"^(?:please )?(?:use|take|do|write|say) [^,;]+ instead\W*$")
+"""The other half of a rule: "no names; use roles instead"."""
+
+
 class Held(msgspec.Struct, frozen=True, omit_defaults=True):
     """The texts of the rules and of the decisions that stand, the newest last."""
 
@@ -26,6 +32,8 @@ class Held(msgspec.Struct, frozen=True, omit_defaults=True):
     decided: tuple[str, ...] = ()
     recent: tuple[tuple[str, ...], ...] = ()
     """The decisions of the last messages that said something."""
+    pairs: tuple[tuple[str, str], ...] = ()
+    """Alternatives that were named: one or the other."""
 
 
 class News(msgspec.Struct, frozen=True):
@@ -51,27 +59,40 @@ def hear(message: str, held: Held, *, by_agent: bool = False) -> tuple[News, Hel
     for rule in stated:
         if not any(_same(rule.text, each) for each in (*left, *(one.text for one in new))):
             new.append(rule)
+        if len(new) > MOST:
+            break
     if len(new) > MOST:
         new = []
+    pairs = (*held.pairs, *alternatives.offered(said))[-alternatives.MOST :]
     announced = decisions(
         _unruled(rest, [rule.text for rule in stated]),
         held.decided,
         by_agent=by_agent,
         message=" ".join(one.bare for one in said),
         recent=[each for some in held.recent for each in some],
+        just=held.recent[-1] if held.recent else (),
+        pairs=pairs,
     )
     announced = announced if len(announced) <= MOST else ()
     old = {each for one in announced for each in one.replaces}
     decided = (*(each for each in held.decided if each not in old), *(one.summary for one in announced))
     news = News(tuple(text for text, _ in gone), tuple(new), announced)
     recent = (*held.recent, tuple(one.summary for one in announced))[-RECENT:]
-    return news, Held((*left, *(one.text for one in new)), tuple(decided), recent)
+    return news, Held((*left, *(one.text for one in new)), tuple(decided), recent, pairs)
 
 
 def _unruled(said: Sequence[Sentence], rules: Sequence[str]) -> tuple[Sentence, ...]:
     """What the sentences say beside the rules in them."""
-    texts = [rule.rstrip("…").rpartition("; ")[2] for rule in rules]
-    return tuple(left for left in (_before(one, texts) for one in said) if left.text)
+    texts = list(dict.fromkeys(rule.rstrip("…").rpartition("; ")[2] for rule in rules))
+    left: list[Sentence] = []
+    ruled = -1
+    for one in said:
+        rest = _before(one, texts)
+        if rest.text != one.text:
+            ruled = one.block
+        if rest.text and not (one.block == ruled and _INSTEAD.match(one.bare)):
+            left.append(rest)
+    return tuple(left)
 
 
 def _before(sentence: Sentence, texts: Sequence[str]) -> Sentence:

@@ -16,12 +16,13 @@ LONGEST_SENTENCE = 600
 PASTED: tuple[re.Pattern[str], ...] = tuple(
     re.compile(pattern)
     for pattern in (
-        r"^\s*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d",  # times
+        r"^\s*\[?\d{4}[-/]\d\d[-/]\d\d[T ,]\s?\d\d:\d\d",  # times
         r"^\s*\[?\d\d:\d\d:\d\d",
         r"^\s*\[\s*\d+\.\d+\]",
         r"^\w{3} +\d+ \d\d:\d\d:\d\d ",
         r"^\s*\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|CRITICAL|NOTICE)\b",
         r"^\s*(?:Traceback|Caused by|goroutine \d|thread '|panic:|fatal:|error(?:\[\w+\])?:|warning:)",
+        r"^\s*[VDIWEF]\s?[(/]\s*[\w.-]+\s*\)?",
         r"^\s*File \"",
         r"^\s+at \S+",
         r"^[\w.]*(?:Error|Exception|Warning)\b:",
@@ -50,10 +51,14 @@ _BULLET = re.compile(r"^\s*(?:[-*•+]|\(?\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?")
 _QUOTED = re.compile(
     r"\"[^\"]{0,1500}\"|“[^”]{0,1500}”|«[^»]{0,1500}»|`[^`]{0,200}`|(?<!\w)'[^'\n]{1,60}'(?!\w)", re.S
 )
-_END = re.compile(r"(?:[.!?]+|…|;)[\"')\]]*(?:\s+|$)")
+_END = re.compile(r"(?:(?:[.!?]+|…|;)[\"')\]]*|(?<=\s)[:;]-?[)DP(]+)(?:\s+|$)")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|Dr|Mr|Ms|Mrs|St|No|z\.B|bzw|usw|ca)|\b[A-Z])\.$"
 )
+_HEADING = re.compile(
+    r"(?i)^#{1,6}\s+(?:\w+\s+){0,3}(?:rules|constraints|requirements|guidelines|conventions|principles|restrictions)\s*:?\s*$"
+)
+"""A heading of a person's own, where others are comments."""
 _HARD_WRAP = 55
 BLANK = "·"
 """Stands for each character in quotes or code."""
@@ -68,6 +73,8 @@ class Sentence(msgspec.Struct, frozen=True):
     asks: bool = False
     bullet: bool = False
     lead: str = ""
+    block: int = 0
+    """The number of the paragraph, line or bullet that it is in."""
 
 
 def sentences(message: str) -> tuple[Sentence, ...]:
@@ -79,12 +86,22 @@ def _read(message: str) -> Iterator[Sentence]:
     if len(message) > MOST:
         message = f"{message[: MOST // 2]}\n\n{message[-MOST // 2 :]}"
     lead = ""
-    for text, bullet in _blocks(message):
+    for block, (text, bullet) in enumerate(_blocks(message)):
         bare = _QUOTED.sub(_blanked, text)
-        found = list(_split(text, bare, bullet, lead if bullet else ""))
+        found = list(_split(text, bare, bullet, lead if bullet else "", block))
         if not bullet:
-            lead = found[-1].text if found and text.rstrip().endswith(":") else ""
+            lead = (
+                found[-1].text.strip("*_# ")
+                if found and _leads(text if text.rstrip().endswith(":") else found[-1].text)
+                else ""
+            )
         yield from found
+
+
+def _leads(text: str) -> bool:
+    """Whether a line is a heading for the list behind it."""
+    text = text.strip("*_ ")
+    return text.endswith(":") or (len(text.split()) <= 5 and text[-1:] not in ".!?…)")
 
 
 def _blanked(match: re.Match[str]) -> str:
@@ -94,14 +111,14 @@ def _blanked(match: re.Match[str]) -> str:
     return quoted[0] + "".join(" " if each.isspace() else BLANK for each in quoted[1:-1]) + quoted[-1]
 
 
-def _split(text: str, bare: str, bullet: bool, lead: str) -> Iterator[Sentence]:
+def _split(text: str, bare: str, bullet: bool, lead: str, block: int) -> Iterator[Sentence]:
     start = 0
     for end in (*(match.end() for match in _END.finditer(bare) if not _short(bare, match)), len(bare)):
         piece, cover = text[start:end].strip(), bare[start:end].strip()
         start = end
         if piece and len(piece) <= LONGEST_SENTENCE:
             stripped = cover.rstrip("\"')] ")
-            yield Sentence(piece.rstrip("; "), cover.rstrip("; "), stripped.endswith("?"), bullet, lead)
+            yield Sentence(piece.rstrip("; "), cover.rstrip("; "), stripped.endswith("?"), bullet, lead, block)
 
 
 def _short(bare: str, match: re.Match[str]) -> bool:
@@ -160,4 +177,6 @@ def _own(message: str) -> Iterator[str]:
 
 
 def _is_paste(line: str) -> bool:
+    if _HEADING.match(line):
+        return False
     return any(pattern.search(line[:400]) for pattern in PASTED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _WORD = re.compile(r"[\w][\w./=()+#'-]*[\w)/]|\w")
 
@@ -25,6 +26,7 @@ EMPTY: frozenset[str] = frozenset(
 _NUMBERS = {"two", "one"}
 
 
+@lru_cache(maxsize=4_096)
 def subjects(text: str) -> frozenset[str]:
     """The stems of the words of a text that carry its subject; where none does, of all its words."""
     words = [word.casefold().strip("'") for word in _WORD.findall(text)]
@@ -47,6 +49,7 @@ def shared(a: frozenset[str], b: frozenset[str]) -> float:
     return len(a & b) / min(len(a), len(b)) if a and b else 0.0
 
 
+@lru_cache(maxsize=4_096)
 def folded(text: str) -> str:
     """A text as it is compared: letters and digits in lower case, single spaces."""
     return " ".join(re.findall(r"[\w./()=+#-]*\w[)]*", text.casefold()))

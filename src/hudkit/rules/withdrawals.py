@@ -27,7 +27,7 @@ TAKEN_BACK: tuple[tuple[re.Pattern[str], float], ...] = tuple(
         (r"\b(?P<of>[^,;:]+)\? (?:forget|drop|scrap) (?:it|that)\b", 0.5),
         (rf"\babout (?P<of>[^:,;]+)[:,] (?:please )?{_OFF} (?:that|it|this|them)\b(?! {_RULE} for)", 0.5),
         (
-            rf"\b{_RULE} (?:of|on|about|for|that|against) (?P<of>\S.*?) (?:no longer|does(?: not|n't)|is (?:now )?(?:over|lifted|gone"
+            rf"\b{_RULE} (?:of|on|about|for|that|against) (?P<of>[^\s,;:][^,;:]*?) (?:no longer|does(?: not|n't)|is (?:now )?(?:over|lifted|gone"
             r"|void|off|obsolete|dropped|history|withdrawn|cancelled|suspended)|has been (?:lifted|dropped|withdrawn))",
             0.3,
         ),
@@ -46,11 +46,66 @@ TAKEN_BACK: tuple[tuple[re.Pattern[str], float], ...] = tuple(
             0.5,
         ),
         (
-            rf"(?:the )?(?P<of>\S.*?) {_RULE} (?:no longer|does(?: not|n't)|is (?:now )?(?:over|lifted|gone|void|off|obsolete|dropped"
+            rf"(?:\bthe )?(?P<of>[^\s,;:][^,;:]*?) {_RULE} (?:no longer|does(?: not|n't)|is (?:now )?(?:over|lifted|gone|void|off|obsolete|dropped"
             r"|history|withdrawn|cancelled|suspended)|has been (?:lifted|dropped|withdrawn))",
             0.3,
         ),
         (r"\b(?:you|we|i) (?:may|can) (?:now|again) (?P<of>[^;]+)", 0.5),
+        (
+            r"\b(?:it(?:'s| is)|you(?:'re| are)|we(?:'re| are)) (?:now |again |also )*(?:allowed|permitted|free|ok(?:ay)?|fine|possible|welcome|at liberty|cleared|authori[sz]ed)(?: again| now)?(?: to| for you to| if you) (?P<of>[^;,]+)",
+            0.5,
+        ),
+        (
+            r"(?:^|[,:;] )(?P<of>[^,;:]+?) (?:may|can) (?:now |again )?be \w+(?: \w+){0,3}? (?:now|again|after all)\b",
+            0.5,
+        ),
+        (
+            r"(?:^|[,:;] )(?:(?:and|so|ok|okay|also|kk),? )*(?:about |as for )?(?:the |that |your |my )?(?P<of>[^,;:]+?)(?: (?:rule|thing|ban|freeze|limit|restriction|business|bit|part|stuff))?[:,]? (?:it |that |this )?(?:no longer|does(?:n't| not)|do(?:n't| not)|isn't|is not|is no longer|aren't|are not) (?:appl(?:y|ies)|matters?|holds?|count|relevant|needed|necessary|an issue|a problem|required|in force|valid|true|a thing)(?: any ?more| any longer| now)?\b",
+            0.5,
+        ),
+        (
+            r"\b(?:changed|change|changes) (?:my|our|her|his|their) minds?(?: on| about)?[:,] (?:the )?(?P<of>[^,;:]+?) (?:is|are) (?:\w+ )?(?:fine|ok(?:ay)?|allowed|all right|permitted|welcome)\b",
+            0.4,
+        ),
+        (
+            r"\b(?:needn't|need not|don't have to|do not have to|don't need to) (?P<of>[^,;]+?) any ?(?:more|longer)\b",
+            0.4,
+        ),
+        (r"(?:^|[,;:] )(?:and |so |but |then )*(?P<of>[^,;:]+? (?:may|can) [^,;:]+?) (?:again|after all)\b", 0.5),
+        (
+            rf"^(?P<of>.+?)[,:;] (?:so |and |but )*(?:that|this|the) {_RULE} (?:is|has been|was|no longer|does(?:n't| not)) (?:now )?(?:off|lifted|gone|over|history|void|moot|dropped|obsolete|appl\w+|hold\w*|withdrawn|dead)\b",
+            0.5,
+        ),
+        (r"(?:^|[,;:] )(?:and |so |but |then |now )*(?:you|we) (?:may|can) (?:now )?(?P<of2>[^,;:]+)$", 0.6),
+        (
+            r"(?:^|[,;:] )(?:and |so |but |then |now )*(?P<of2>[^,;:]+? (?:may|can) (?:be )?\w+(?: \w+){0,3}?)(?: now)?(?: \([^()]*\))?$",
+            0.6,
+        ),
+        (
+            r"(?:^|[,;:] )(?:and |so |but |then |now )*(?:the |our |my )?(?P<of>[^,;:]+?) (?:is|are) (?:free|open|available|unlocked|released|fair game|up for grabs) (?:again|now)\b",
+            0.5,
+        ),
+        (
+            r"^(?:it's |it is )?(?:now )?(?:ok(?:ay)?|fine|allowed|permitted) to (?P<of2>[^,;:]+?)(?: from now on| again| now)?(?:$|,)",
+            0.6,
+        ),
+        (
+            rf"\b(?:lifted|waived|relaxed|revoked|withdrawn|withdrew|dropped|cancell?ed|removed|suspended) (?:the |that |our |their |this )?(?P<of>[^,;:]+?) {_RULE}\b",
+            0.4,
+        ),
+        (r"\b(?P<of>[^,;:]+?) (?:is|are) all right (?:again|now|after all)\b", 0.5),
+        (
+            r"\b(?:the |our |my |your )?(?P<of>[^,;:]+?) (?:rule|ban|freeze|restriction|limit|embargo|moratorium) (?:is|are|was|has been|have been|got) (?:now |just |finally )?(?:over|lifted|gone|off|dropped|relaxed|removed|ended|history|cancelled|canceled|waived|revoked|withdrawn)\b",
+            0.4,
+        ),
+        (
+            r"\b(?:i|we) (?:now |hereby )?(?:lift|waive|relax|revoke|withdraw|drop|retract|cancel) (?:the |my |our )?(?P<of>[^,;]+)",
+            0.5,
+        ),
+        (
+            r"\b(?:i|we)(?:'m| am|'re| are) (?:now )?(?:fine|ok(?:ay)?|good) with (?P<of>[^,;]+?) (?:now|again|after all)\b",
+            0.5,
+        ),
         (r"\b(?:you|we|i) (?:may|can) (?P<of>[^;]+?) (?:now|again|after all)\b", 0.5),
         (r"\b(?:you|we)(?: are|'re) (?:now |again )?allowed to (?P<of>[^;]+)", 0.5),
         (r"\bfeel free to (?P<of>[^;]+?) (?:now|again|after all)\b", 0.5),
@@ -94,10 +149,12 @@ def _lifts(sentence: Sentence, live: Sequence[str]) -> Iterator[str]:
     if not live or asks(sentence) or supposes(sentence.bare):
         return
     for pattern, least in TAKEN_BACK:
-        match = pattern.search(sentence.text)
-        if match is None or re.match(r"(?i)(?:that|this|the)?\s*$", match["of"]):
+        match = pattern.search(sentence.text.rstrip(".! "))
+        named = match.groupdict() if match else {}
+        of = named.get("of") or named.get("of2") or ""
+        if re.match(r"(?i)(?:that|this|the)?\s*$", of):
             continue
-        rule = nearest(match["of"], live, least)
+        rule = nearest(of, live, least, fewest=2 if "of2" in named else 1)
         if rule is not None:
             yield rule
             return
@@ -105,9 +162,9 @@ def _lifts(sentence: Sentence, live: Sequence[str]) -> Iterator[str]:
         yield live[-1]
 
 
-def nearest(subject: str, live: Sequence[str], least: float) -> str | None:
+def nearest(subject: str, live: Sequence[str], least: float, *, fewest: int = 1) -> str | None:
     """The one of these texts that is about a subject; the newer one of two."""
     wanted = subjects(subject)
     scored = [(shared(wanted, subjects(text)), len(wanted & subjects(text)), n) for n, text in enumerate(live)]
     best = max(scored, default=(0.0, 0, 0))
-    return live[best[2]] if best[0] >= least and best[1] else None
+    return live[best[2]] if best[0] >= least and best[1] >= fewest else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
+import msgspec
+
 from hudkit.events.payloads import ConstraintAdd, ConstraintRemove, DecisionRecord, Payload
 from hudkit.rules import Held, hear
 
@@ -23,7 +25,8 @@ def worded(text: str, held: Held, *, by_agent: bool) -> tuple[Held, Told]:
     payloads += [
         DecisionRecord(one.summary, one.details, derived=True, replaces=one.replaces) for one in news.decisions
     ]
-    return Held(after.rules[-KEPT:], after.decided[-KEPT:], after.recent), tuple((_key(one), one) for one in payloads)
+    kept = msgspec.structs.replace(after, rules=after.rules[-KEPT:], decided=after.decided[-KEPT:])
+    return kept, tuple((_key(one), one) for one in payloads)
 
 
 def _key(payload: Payload) -> str:
