@@ -22,7 +22,7 @@ help:  ## this list
 $(READY): pyproject.toml constraints.txt | $(UV)
 	@echo "setting up $(VENV) (first run only)"
 	@$(UV) venv --quiet --clear --python $(PYTHON) $(VENV)
-	@$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[custom,daemon,formats,prices]' --group dev
+	@$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[custom,daemon,formats,prices,session]' --group dev
 	@touch $@
 
 demo: $(READY)  ## what the HUD would have shown on a recorded day of work

@@ -7,7 +7,21 @@ from importlib import import_module
 
 from bench.figures import Skipped
 
-NAMES = ("store", "compose", "markdown", "daemon", "plugin", "retention", "llama", "composition", "search")
+NAMES = (
+    *(
+        "store",
+        "compose",
+        "markdown",
+        "daemon",
+        "plugin",
+        "retention",
+        "llama",
+        "composition",
+        "search",
+        "accounting",
+    ),
+    "pruning",
+)
 
 
 def main(names: list[str]) -> int:

@@ -10,8 +10,8 @@ import msgspec
 
 from hudkit.events import Payload
 from hudkit.events import payloads as p
+from hudkit.hearing import Known, derive
 from hudkit.history import Message, SessionRow, TextPart, ToolPart
-from hudkit.hosts.opencode import Known, derive
 
 PLACE = Path(__file__).parent / "recorder"
 DIRECTORY = "/home/u/project"

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from hudkit.config import Settings
-from hudkit.custom import Allowed, Bench, Places, Preparation, Shelf
+from hudkit.custom import Allowed, Bench, Places, Preparation, ProjectFile, Shelf
 from hudkit.events.event import Origin
 from hudkit.events.log import EventLog, Finding
-from hudkit.events.payloads import SessionStart
+from hudkit.events.payloads import Payload, SessionStart
 from hudkit.hud import Counter, Outside
 from hudkit.hud import Session as Recorded
+from hudkit.hud.defaults import PROJECT_LOG, Defaults
+from hudkit.hud.keys import found, own_name, part
+from hudkit.hud.offering import Offering
+from hudkit.hud.sharing import Sharing
+from hudkit.projections.state import HudState
 from hudkit.tools import Answer, call, route
+from hudkit.tools.record import peek
 
 if TYPE_CHECKING:
     from hudkit.search import Past
+
+Step = Callable[[HudState], Sequence[Payload]]
 
 
 class Session(Recorded):
@@ -40,7 +48,7 @@ class Session(Recorded):
     ) -> None:
         """Tell what a host knows of the session; told again, what is filled wins."""
         told = SessionStart(
-            host=host, host_session=self.id, title=title, model=model, agent=agent, directory=directory
+            host=host, host_session=own_name(self.id), title=title, model=model, agent=agent, directory=directory
         )
         self.append(told, origin=Origin.HOST)
 
@@ -64,6 +72,7 @@ class Hud:
         self._outside = Outside(clock or _now, ids or _uuid7)
         self._counter = counter
         self._sessions: dict[str, Session] = {}
+        self._others: dict[str, Session] = {}  # only read
         self._places = sections
         self._bench: Bench | None = None
         self.past = past
@@ -94,10 +103,22 @@ class Hud:
         key = self._key(session_id, project, host)
         if key not in self._sessions:
             shelf = Shelf(self._places, Path(project) if project is not None else None) if self._places else None
-            prepare = Preparation(self.settings.custom, self.bench, shelf)
-            self._sessions[key] = Session(self.log, key, self._outside, self.counter, self.settings, prepare)
+            steps: list[Step] = [Preparation(self.settings.custom, self.bench, shelf)]
+            own = self._project_log(key)
+            if own is not None:
+                file = ProjectFile(self._places, Path(project)) if self._places and project is not None else None
+                steps.insert(0, Defaults(own, file))
+            steps += [Sharing(key, self.log, self._state_of), Offering(key, self.log, self._state_of)]
+            self._sessions[key] = self._session(key, _in_turn(steps))
+            self._sessions[key].project_log = own
             self._sessions[key].past = self.past
         return self._sessions[key]
+
+    def project(self, path: str | os.PathLike[str]) -> Session:
+        """The log of a project's own, which keeps its defaults for all its sessions."""
+        own = self._project_log(f"@{project_key(path)}")
+        assert own is not None
+        return own
 
     def bench(self) -> Bench:
         """Where custom sections run; its process starts with the first of them."""
@@ -137,23 +158,49 @@ class Hud:
     ) -> None:
         self.close()
 
+    def _session(self, key: str, prepare: Step | None = None) -> Session:
+        return Session(self.log, key, self._outside, self.counter, self.settings, prepare)
+
+    def _state_of(self, key: str) -> HudState:
+        """The state of another session of the log, as of now."""
+        if key not in self._sessions and key not in self._others:
+            self._others[key] = self._session(key)
+        return (self._sessions.get(key) or self._others[key]).state
+
+    def _project_log(self, key: str) -> Session | None:
+        """The log of the project that a session's key names; `None` where it names none, or is that log's own."""
+        name, at, project = key.rpartition("@")
+        if not at or name == PROJECT_LOG:
+            return None
+        own = f"{PROJECT_LOG}@{project}"
+        if own not in self._sessions:
+            self._sessions[own] = self._session(own)
+        return self._sessions[own]
+
     def _key(self, session_id: str, project: str | os.PathLike[str] | None, host: str) -> str:
-        name = _part(session_id)
+        name = part(session_id)
         if host or project is not None:
-            lead = f"{_part(host)}/" if host else ""
+            lead = f"{part(host)}/" if host else ""
             return f"{lead}{name}@{project_key(project)}" if project is not None else f"{lead}{name}"
         known = self.log.sessions()
         if session_id in known:  # a key, as `sessions()` lists it
             return session_id
         if name in known:
             return name
-        alike = [one for one in known if one.partition("@")[0].rpartition("/")[2] == name]
+        alike = found(known, session_id)
         return alike[0] if len(alike) == 1 else name
 
 
-def _part(name: str) -> str:
-    """A host's name or id as a part of a session's key, in which `/` and `@` part the others."""
-    return name.replace("%", "%25").replace("/", "%2F").replace("@", "%40")
+def _in_turn(steps: Sequence[Step]) -> Step:
+    """What the steps before a frame come to, each asked about the state as those before it make it."""
+
+    def prepare(state: HudState) -> Sequence[Payload]:
+        made: list[Payload] = []
+        for step in steps:
+            made += step(peek(state, *made) if made else state)
+        return made
+
+    return prepare
 
 
 def project_key(path: str | os.PathLike[str]) -> str:

@@ -65,8 +65,30 @@ class Cache(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When the provider's cache is taken for cold: a new base then costs nothing."""
 
     minutes: Annotated[
-        float, Meta(gt=0, le=525_600, description="minutes without a call after which the cache is taken for cold")
-    ] = 10
+        Annotated[float, Meta(gt=0, le=525_600)] | None,
+        Meta(
+            description="minutes without a call after which the cache is taken for cold; "
+            "not set: 5 for Claude, 10 for other models"
+        ),
+    ] = None
+
+
+class Pruning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which old outputs of tools become one line, where that saves more than it costs; the host keeps them."""
+
+    enabled: Annotated[bool, Meta(description="whether old outputs of tools may leave the window")] = True
+    protect: Annotated[
+        Annotated[int, Meta(ge=0, le=10_000_000)],
+        Meta(description="tokens at the end of the transcript that are left alone, at most a twelfth of the window"),
+    ] = 8_000
+    minimum: Annotated[
+        Annotated[int, Meta(ge=1, le=10_000_000)],
+        Meta(description="tokens that one pruning has to free, at most an eighth of the window"),
+    ] = 6_000
+    tools: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=200)], ...],
+        Meta(description='further tools whose outputs stay; one that ends in "*" stands for all that begin so'),
+    ] = ()
 
 
 class Overflow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,6 +99,21 @@ class Overflow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[int, Meta(ge=0, le=10_000_000)] | None,
         Meta(description="tokens that the host keeps free; not set: the rule for the model's answers"),
     ] = None
+
+
+class Compaction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When a compaction that the agent asks for is refused."""
+
+    least: Annotated[
+        Percent, Meta(description="percent of the window in use below which the agent may not compact")
+    ] = 50
+    frees: Annotated[
+        Percent,
+        Meta(description="percent of the window that a compaction has to free; one that did not is not repeated"),
+    ] = 15
+    calls: Annotated[
+        int, Meta(ge=0, le=1_000, description="model calls after a compaction before the agent may compact again")
+    ] = 5
 
 
 class Custom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -115,6 +152,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     budget: Budget = Budget()
     cache: Cache = Cache()
     overflow: Overflow = Overflow()
+    pruning: Pruning = Pruning()
+    compaction: Compaction = Compaction()
     custom: Custom = Custom()
     staleness: Staleness = Staleness()
     memory: Memory = Memory()
@@ -130,6 +169,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 PROJECT_FILE = ".hudkit.toml"
+PROJECT_DEFAULTS = "project"
+"""The table of that file that holds no settings but the project's notes, key files and conventions."""
+
 """A project's own settings, at its root."""
 
 PROJECT_TABLES = ("bands", "limits", "budget")
@@ -234,6 +276,8 @@ def display_only(table: Table, where: str) -> tuple[Table, tuple[str, ...]]:
     kept: dict[str, Any] = {}
     ignored: list[str] = []
     for name, value in table.items():
+        if name == PROJECT_DEFAULTS:
+            continue
         if name not in PROJECT_TABLES:
             ignored.append(name)
         elif isinstance(value, Mapping):

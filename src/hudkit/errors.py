@@ -108,3 +108,27 @@ class TranscriptError(HudkitError):
     """A host's recorded history cannot be read: absent, foreign, half-written or from an unknown version."""
 
     code = "transcript"
+
+
+class HostError(HudkitError):
+    """A host that was asked to do something did not, or is not there."""
+
+    code = "host"
+
+
+class SessionError(HudkitError):
+    """A record of a session of our own that cannot be written: unknown, out of order, or in another's hands."""
+
+    code = "session"
+
+
+class ToolError(HudkitError):
+    """A tool of a session could not do its work; the text tells the model what would be right."""
+
+    code = "tool"
+
+
+class Refused(ToolError):
+    """A tool call that is not permitted: by the rules, by the user, or because its path leads out of the project."""
+
+    code = "refused"

@@ -15,8 +15,10 @@ from hudkit.events.payloads import (
     FrameBase,
     FrameDelta,
     FrameUnsent,
+    OutputsPrune,
     SessionLink,
     Spent,
+    Stubbed,
     type_of,
 )
 
@@ -401,3 +403,34 @@ def test_nothing_at_all() -> None:
         (),
         {"base": Share(0, 0, 0), "deltas": Share(0, 0, 0), "tail": Share(0, 0, 0)},
     )
+
+
+def test_a_pruning_is_named_with_what_it_cost_and_saved() -> None:
+    """Eight outputs, the first two become stubs: the break is theirs, and each later call reads so much less."""
+    story = Story("claude-sonnet-4-5").base()
+    pieces = [Piece(f"m{n}", "tool", 8_000) for n in range(8)]
+    before = None
+
+    def call(now: list[Piece]) -> None:
+        nonlocal before
+        size = sum(piece.size for piece in now)
+        known = Call(1_000, "anchored", "c", "1", 1, turn_start=False, tokens=BASE)
+        story.add(ContextSnapshot(model=story.model, call=known, sent=compare(before, now)))
+        story.now += 1_000
+        story.add(ContextSnapshot(model=story.model, spent=Spent(fresh=HOST + BASE + size // 4)))
+        story.now += 9_000
+        before = now
+
+    call(pieces)
+    stubs = (Stubbed("c0", "x" * 80), Stubbed("c1", "x" * 80))
+    story.add(OutputsPrune(stubs, "pays", freed=3_960, again=12_000, saves=9_000))
+    pruned = [Piece(f"m{n}", "tool", 80) for n in range(2)] + pieces[2:]
+    for _ in range(4):
+        call(pruned)
+    prices = rates(ANTHROPIC, input=3.0)
+    (found,) = account(story.events, lambda model: prices).breaks
+    assert (found.what, found.how, found.anchor, found.call) == ("pruned", "changed", "m0", 2)
+    assert (found.outputs, found.freed, found.saved_calls) == (2, 3_960, 3)
+    assert found.again == 12_000
+    assert found.usd == pytest.approx(12_000 * (3.75 - 0.3) / 1e6)
+    assert found.saved_usd == pytest.approx(4 * 3_960 * 0.3 / 1e6)  # by this call, and by the three later ones

@@ -8,7 +8,7 @@ import pytest
 
 from hudkit.api import Hud, Session
 from hudkit.components.board import SECTIONS, Board
-from hudkit.components.section import LENGTHS, PREVIEWS, PRIORITIES, Line, View, in_view, label, listed, run_of
+from hudkit.components.section import LENGTHS, PREVIEWS, PRIORITIES, Line, View, in_view, label, listed
 from hudkit.config import Limits
 from hudkit.document import Density, validate
 from hudkit.events import Origin, Payload
@@ -214,16 +214,30 @@ def test_in_view_closed_items_go_first(items: str, limit: int, expected: str) ->
     assert "".join(in_view(items, limit, str.isupper)) == expected
 
 
-RUNS: list[tuple[str, int, int, str]] = [
-    ("abcd", 2, 0, "ab"), ("ABcd", 2, 2, "cd"), ("ABCd", 2, 2, "Cd"), ("ABCD", 2, 2, "CD"), ("aBcd", 3, 0, "aBc"),
-    ("Abcd", 3, 1, "bcd"), ("ab", 5, 0, "ab"),
+PLANS: list[tuple[str, int, str]] = [
+    ("abcd", 2, "1. a 2. b"), ("ABcd", 2, "3. c 4. d"), ("ABCd", 2, "3. C 4. d"), ("ABCD", 2, "3. C 4. D"),
+    ("Abcd", 3, "2. b 3. c 4. d"), ("aBc", 5, "1. a 2. B 3. c"), ("aBcd", 3, "- a (no. 1) - c (no. 3) - d (no. 4)"),
+    ("aBCDEf", 2, "- a (no. 1) - f (no. 6)"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("items", "limit", "start", "expected"), RUNS)
-def test_run_of_begins_with_the_first_open_one(items: str, limit: int, start: int, expected: str) -> None:
-    place, run = run_of(items, limit, str.isupper)
-    assert (place, "".join(run)) == (start, expected)
+@pytest.mark.parametrize(("steps", "limit", "expected"), PLANS)
+def test_open_steps_come_first_and_keep_their_numbers(steps: str, limit: int, expected: str) -> None:
+    lines = [Line(one, one, one.isupper()) for one in steps]
+    view = View(limits=Limits(steps=limit))
+    section = listed("steps", "Next Steps", lines, view, plan=True, ordered=True)
+    assert section is not None
+    shown = [line for line in render(section).replace("~~", "").splitlines()[1:] if line and "more: " not in line]
+    assert " ".join(shown) == expected
+
+
+def test_files_that_are_only_read_do_not_push_out_edited_ones() -> None:
+    session = Hud.in_memory().session("s")
+    session.append(*(p.FileEdit(f"edited/{n}.py") for n in range(9)))
+    session.append(*(p.FileOpen(f"read/{n}.py") for n in range(40)))
+    base = session.frame(used_tokens=1_000, limit_tokens=200_000).base
+    assert all(f"edited/{n}.py" in base for n in range(9))
+    assert base.count("read/") == Limits().files - 9
 
 
 def test_in_a_section_newer_items_stay_longer_and_closed_ones_go_first() -> None:

@@ -8,7 +8,7 @@ from opencode_messages import HERE, bash, response, tool, user
 
 from hudkit.api import Hud
 from hudkit.events import Origin
-from hudkit.hosts.opencode.live import Live, Upload
+from hudkit.hearing.live import Live, Upload
 
 
 def said(n: int, text: str) -> dict[str, Any]:

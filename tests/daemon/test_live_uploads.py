@@ -16,10 +16,10 @@ from opencode_messages import response, tool, user
 from hudkit.api import Hud
 from hudkit.errors import StoreFull
 from hudkit.events.payloads import SessionStart
+from hudkit.hearing import Known, derive
+from hudkit.hearing.keys import event_id, told_at
+from hudkit.hearing.live import Live, Upload, message_from
 from hudkit.history import OpenCodeTranscript
-from hudkit.hosts.opencode import Known, derive
-from hudkit.hosts.opencode.keys import event_id, told_at
-from hudkit.hosts.opencode.live import Live, Upload, message_from
 from hudkit.replay.recorded import orchard
 
 HERE = "/work"

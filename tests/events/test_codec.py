@@ -51,6 +51,7 @@ PLAIN: dict[object, st.SearchStrategy[Any]] = {
     str: TEXT,
     int: st.integers(-(2**63), 2**63 - 1),
     bool: st.booleans(),
+    float: st.floats(allow_nan=False, allow_infinity=False),
     type(None): st.none(),
 }
 

@@ -9,6 +9,7 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from hudkit.api import Hud, Session
@@ -24,19 +25,11 @@ def run(session: Session, lines: str) -> None:
     for line in filter(None, map(str.strip, lines.splitlines())):
         if line.startswith("!"):
             origin, kind, body = line[1:].split(" ", 2)
-            payload = PAYLOADS[kind](**{k: _tuples(kind, v) for k, v in json.loads(body).items()})
+            payload = msgspec.convert({"type": kind, **json.loads(body)}, PAYLOADS[kind])
             session.append(payload, origin=Origin(origin))
         else:
             name, _, body = line.partition(" ")
             session.call(name, json.loads(body or "{}"))
-
-
-def _tuples(kind: str, value: object) -> object:
-    if kind == "todo.sync":
-        from hudkit.events.payloads import TodoItem
-
-        return tuple(TodoItem(**item) for item in value)  # type: ignore[attr-defined]
-    return tuple(value) if isinstance(value, list) else value
 
 
 def shape(frame_args: str) -> dict[str, object]:

@@ -28,6 +28,7 @@ from hudkit.events.payloads import (
     TodoItem,
     TodoSync,
 )
+from hudkit.hearing import Fact, Known, derive, derive_session, derive_todos
 from hudkit.history import (
     CompactionPart,
     FilePart,
@@ -40,7 +41,6 @@ from hudkit.history import (
     ToolPart,
     calls,
 )
-from hudkit.hosts.opencode import Fact, Known, derive, derive_session, derive_todos
 
 MAIN = "ses_e06196b14ffeMiDLXs7ZvRM6p9"
 HERE = SessionRow(id="s", host="opencode", directory="/work/p", title="T", agent="build", model="m", created=7)
@@ -283,7 +283,7 @@ def test_attached_files_are_referenced() -> None:
         (tool("1", "hud", {"tool": "note", "args": {}}, "error", error="boom"), []),
         (tool("1", "edit", {"filePath": "/work/p/a"}, "error", error="The user rejected permission to use this"), []),
         (tool("1", "webfetch", {"url": "http://x/y"}, "error", error="\n 404\nbody"),
-         [ErrorEncountered("webfetch http://x/y: 404", key="webfetch: http://x/y")]),
+         [ErrorEncountered("webfetch http://x/y: 404", key="webfetch: http://x/y", by_call="call_1")]),
         (tool("1", "bash", {"command": "make"}, metadata={"exit": True}), []),
         (tool("1", "bash", {}, metadata={"exit": 1}), []),
     ],
@@ -305,8 +305,8 @@ def test_an_error_is_open_until_its_command_passes() -> None:
         run("6", "make all", 0),
     )
     assert found == [
-        ErrorEncountered("make all: x", key="bash: make all"),
-        ErrorEncountered("make all 2>&1: x", key="bash: make all"),
+        ErrorEncountered("make all: x", key="bash: make all", by_call="call_1"),
+        ErrorEncountered("make all 2>&1: x", key="bash: make all", by_call="call_4"),
         ErrorResolved(key="bash: make all"),
     ]
 
@@ -315,7 +315,7 @@ def test_an_edit_settles_a_failed_read_of_the_same_file() -> None:
     missing = tool("1", "read", {"filePath": "/work/p/a"}, "error", error="File not found: /work/p/a")
     found = told(answer(missing), answer(tool("2", "write", {"filePath": "/work/p/a"}), id="b"))
     assert found == [
-        ErrorEncountered("read a: File not found: /work/p/a", key="read: a"),
+        ErrorEncountered("read a: File not found: /work/p/a", key="read: a", by_call="call_1"),
         FileEdit("a"),
         ErrorResolved(key="read: a"),
     ]
@@ -341,7 +341,7 @@ def test_a_compaction_that_failed_is_none() -> None:
     later = Message("v", "s", "user", parts=(CompactionPart("c"),))
     assert told(marker, failed, done, later) == [
         CompactBefore("overflow", None),
-        CompactAfter("whole", "overflow"),
+        CompactAfter("whole", "overflow", began=10, marker="u", message="b", anchor="assistant:10:"),
         CompactBefore("manual", None),
     ]
 

@@ -49,7 +49,7 @@ BLOCK = re.compile(r"^\[hud (\w+)\](?: (.+)\n|\n\n((?:- .*\n)+))", re.M)
 
 def heard(request: Captured) -> list[str]:
     """What the agent's calls of `hud` that changed something were answered, in order, as a request has it."""
-    found = r"^(?:Set the task|Recorded decision|Added note|Added step)\b.*"
+    found = r"^(?:Set the task|Recorded decision|Added note|Added step|Reported|Took up)\b.*"
     return [said for piece in request.pieces if piece.role == "tool" for said in re.findall(found, piece.text, re.M)]
 
 

@@ -114,7 +114,10 @@ def test_a_subagent_knows_its_parent_and_has_a_hud_of_its_own(
         uses(task),
         meanwhile(
             lambda: tell(place / "hudkit.db", host.sessions()[-1], BlockerAdd("for the subagent")),
-            uses(hud("notes.add", content="seen by the subagent")),
+            uses(
+                hud("notes.add", content="seen by the subagent"),
+                hud("shared.report", text="3 callers need the old name"),
+            ),
         ),
         says("looked"),
         says("done"),
@@ -126,9 +129,14 @@ def test_a_subagent_knows_its_parent_and_has_a_hud_of_its_own(
     assert all(f"parent {session}" in base_of(chat) for chat in children)
     assert breaks(parents) + breaks(children) == []
     assert told(children[-1]) == ["blocker: for the subagent"]
-    assert heard(children[-1]) == ['Added note n1: "seen by the subagent".']
+    assert all("- the parent, task: Rename the parser" in base_of(chat) for chat in children)
+    reported = 'Reported r1: "3 callers need the old name".'
+    assert heard(children[-1]) == ['Added note n1: "seen by the subagent".', reported]
     assert heard(parents[-1]) == ['Set the task: "Rename the parser".']
-    assert "the subagent" not in parents[-1].text
+    assert told(parents[-1]) == [
+        "from another agent: subagent general, reports: 3 callers need the old name",
+    ]
+    assert "seen by the subagent" not in parents[-1].text
     (child,) = (one for one in host.sessions() if one != session)
     with open_log(place / "hudkit.db", read_only=True) as log:
         links = {
@@ -139,6 +147,34 @@ def test_a_subagent_knows_its_parent_and_has_a_hud_of_its_own(
         }
     assert (child, "parent", session) in links
     assert (session, "child", child) in links
+
+
+def test_a_task_goes_on_in_another_session(opencode: Hosts, model: ScriptedModel, plugin: Path) -> None:
+    host = opencode(plugins=[plugin])
+    host.serve()
+    first, second = host.create("a title"), host.create("another title")
+    model.play(
+        uses(
+            hud("task.set", description="Rename the parser"),
+            hud("decisions.record", summary="Readers first"),
+            hud("project.add", kind="conventions", text="Dates are UTC"),
+        ),
+        says("so far"),
+    )
+    host.prompt(first, "begin")
+    model.play(uses(hud("task.resume", session=first)), says("taken up"))
+    host.prompt(second, "go on with it")
+    begun, after = model.chats[-2:]
+    assert f'task.resume {{"session": "{first}"}} takes it up' in base_of(begun)
+    assert "- Dates are UTC (set by an agent)" in base_of(begun)
+    assert heard(after) == [f'Took up from {first}: the task "Rename the parser"; 1 decision.']
+    assert told(after) == [], "the answer tells it"
+    assert host.summarize(second)
+    host.prompt(second, "after a compaction")
+    last = model.chats[-1]
+    assert under(last, "Task") == ["Rename the parser"]
+    assert under(last, "Decisions") == ["- Readers first"]
+    assert "takes it up" not in base_of(last)
 
 
 def test_a_fork_takes_up_nothing_that_came_after_it(

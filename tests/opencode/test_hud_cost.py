@@ -39,11 +39,16 @@ def requests(chats: list[Captured]) -> list[Request]:
 def test_what_is_reused_is_never_less_and_the_hud_costs_little(
     opencode: Hosts, model: ScriptedModel, plugin: Path, turns: int, most: float
 ) -> None:
+    """Without pruning: that would hide in its savings what the HUD's layers cost."""
+    settings = plugin.parent / "config.toml"
+    settings.write_text("[pruning]\nenabled = false\n")
     told: dict[bool, list[Request]] = {}
     system: list[Request] = []
     for with_hud in (False, True):
         plugins = [plugin] if with_hud else []
-        host = opencode(shape="anthropic", plugins=plugins, files=FILES, limit=LIMIT)
+        host = opencode(
+            shape="anthropic", plugins=plugins, files=FILES, limit=LIMIT, env={"HUDKIT_CONFIG": str(settings)}
+        )
         chats = lived(host, model, turns, with_hud)
         told[with_hud] = requests(chats)
         if with_hud:

@@ -11,7 +11,7 @@ from hud_seen import base_of, breaks, hud
 from opencode_host import Hosts, OpenCode
 
 from hudkit.caching import CallCost
-from hudkit.hosts.opencode.continuity import PARTS, prompt
+from hudkit.compaction.continuity import PARTS, prompt
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
 from hudkit.testing.captured import Captured
 from hudkit.testing.model import ScriptedModel

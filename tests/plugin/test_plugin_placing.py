@@ -23,7 +23,7 @@ from plugin_driver import Drive
 from wire_server import WireServer, frame
 
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
-from hudkit.wire import Layer
+from hudkit.wire import Layer, Stub
 
 pytestmark = pytest.mark.slow  # each starts a JavaScript process
 
@@ -246,3 +246,19 @@ def test_a_subagent_is_a_session_of_its_own(daemon: WireServer, drive: Drive) ->
     assert asked == {"ses_child": "ses_1", "ses_1": None}
     (told,) = daemon.of("/v1/events")
     assert (told.session, told.facts.title, told.directory) == ("ses_child", "look for it", "/work/project")
+
+
+def test_pruned_outputs_are_one_line_in_every_call_and_in_a_summary(daemon: WireServer, drive: Drive) -> None:
+    stubs = (Stub("c1", "[pruned: one]"), Stub("c3", "[pruned: three]"), Stub("gone", "[pruned: not there]"))
+    deltas = (layer("assistant:2:c1", "tool"),)
+    daemon.answers = {"/v1/frame": frame(deltas=deltas, pruned=stubs)}
+    talk = [user(1), assistant(2, tool("c1", "one\n" * 50), tool("c2", "two")), assistant(3, failed("c3", "three"))]
+    results = drive(transform(*talk), compacting(), transform(*talk), transform(*talk))
+    calls = [sent(one["messages"], tail=False) for one in results if one and "messages" in one]
+    assert len(calls) == 3
+    for said in calls:
+        assert "[pruned: one]" in said and "[pruned: three]" in said and "two" in said
+        assert "one\none" not in said and "not there" not in said
+    assert ["[hud " in said or "DELTA" in said for said in calls] == [True, False, True]
+    told = [[(one.call, one.size) for one in placed.outputs] for placed in daemon.of("/v1/frame")[-1].transcript]
+    assert told == [[], [("c1", 200), ("c2", 3)], [("c3", 5)]]  # as the host has them

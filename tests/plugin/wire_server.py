@@ -119,8 +119,13 @@ class _Request(BaseHTTPRequestHandler):
 
 
 def frame(
-    base: str = "# HUD\n", tail: str = "", deltas: tuple[wire.Layer, ...] = (), ack: str = "a.1", mark: str = ""
+    base: str = "# HUD\n",
+    tail: str = "",
+    deltas: tuple[wire.Layer, ...] = (),
+    ack: str = "a.1",
+    mark: str = "",
+    pruned: tuple[wire.Stub, ...] = (),
 ) -> Answer:
     """A frame's answer. Its mark is that of its deltas in the first epoch, where none is given."""
     mark = mark or f"1.{len(deltas)}"
-    return Answer(wire.FrameAnswer(base, deltas, tail, 1, "000001", 10, 500, "", ack, mark))
+    return Answer(wire.FrameAnswer(base, deltas, tail, 1, "000001", 10, 500, "", ack, mark, pruned))

@@ -15,6 +15,7 @@ from hudkit.errors import StoreReadOnly, StoreTooNew
 from hudkit.store import SqliteLog, schema
 from hudkit.testing.stores import notes
 
+NOW = len(schema.MIGRATIONS)
 TAG = "ALTER TABLE heads ADD COLUMN tag TEXT"
 NEXT: tuple[schema.Step, ...] = (
     *schema.MIGRATIONS,
@@ -58,10 +59,10 @@ def test_a_copy_is_made_before_an_older_file_is_changed(path: Path) -> None:
     assert schema.migrate(db, path, NEXT)
     assert not schema.migrate(db, path, NEXT)
     db.close()
-    assert version(path) == (2, True)
-    copy = path.with_name("log.db.v1.bak")
+    assert version(path) == (NOW + 1, True)
+    copy = path.with_name(f"log.db.v{NOW}.bak")
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
-    assert version(copy) == (1, False)
+    assert version(copy) == (NOW, False)
     with SqliteLog.open(copy) as log:
         assert len(list(log.read("a"))) == 200
         assert list(log.verify()) == []
@@ -73,7 +74,7 @@ def test_an_older_file_is_not_changed_by_a_reader(path: Path) -> None:
     with pytest.raises(StoreReadOnly):
         schema.check_current(db, path, NEXT)
     db.close()
-    assert version(path) == (1, False)
+    assert version(path) == (NOW, False)
 
 
 def test_a_step_that_fails_leaves_the_version_before(path: Path) -> None:
@@ -83,7 +84,7 @@ def test_a_step_that_fails_leaves_the_version_before(path: Path) -> None:
         schema.migrate(db, path, broken)
     assert not db.in_transaction
     db.close()
-    assert version(path) == (1, False)
+    assert version(path) == (NOW, False)
     with SqliteLog.open(path) as log:
         assert list(log.verify()) == []
 
@@ -107,14 +108,14 @@ schema.migrate(db, path, (*schema.MIGRATIONS, tuple(step)))
 def test_a_crash_within_a_step_leaves_the_version_before(path: Path, where: int) -> None:
     done = subprocess.run([sys.executable, "-c", CRASH, str(path), str(where)], check=False, timeout=60)
     assert done.returncode == -signal.SIGKILL
-    assert version(path) == (1, False)
+    assert version(path) == (NOW, False)
     with SqliteLog.open(path) as log:
         assert [event.turn for event in log.read("a", upto=4)] == [0, 0, 0, 1]
         assert list(log.verify()) == []
     db = sqlite3.connect(path, isolation_level=None)
     assert schema.migrate(db, path, NEXT)
     db.close()
-    assert version(path) == (2, True)
+    assert version(path) == (NOW + 1, True)
 
 
 def test_a_file_that_was_only_just_created_becomes_a_log(tmp_path: Path) -> None:
@@ -123,3 +124,16 @@ def test_a_file_that_was_only_just_created_becomes_a_log(tmp_path: Path) -> None
     with SqliteLog.open(path) as log:
         assert log.append("s", notes(1))[0].seq == 1
     assert list(tmp_path.glob("*.bak")) == [], "there was nothing to copy"
+
+
+def test_a_log_of_the_first_version_becomes_one_of_today(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    with SqliteLog.open(path) as log:
+        log.append("s", notes(20))
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("DROP TABLE archive")
+    db.execute("PRAGMA user_version = 1")
+    db.close()
+    with SqliteLog.open(path) as log:
+        assert len(list(log.read("s"))) == 20 and log.archive("s", 10).events == 9
+        assert list(log.verify()) == []

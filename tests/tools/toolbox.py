@@ -13,7 +13,7 @@ from hudkit.tools import Answer, call
 OF_THE_PAST = frozenset(
     {
         *("summary", "sessions", "children", "messages", "message", "compactions", "context", "plans", "compare"),
-        *("export", "import"),
+        *("output", "export", "import"),
     }
 )
 """Operations that need a past; tests/tools/test_memory_operations.py has one."""

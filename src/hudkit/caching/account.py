@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from hudkit.caching.ledger import Entry, ledger
-from hudkit.caching.policies import ANTHROPIC, OPENAI, CachePolicy
+from hudkit.caching.policies import ANTHROPIC, CachePolicy, policy_for
 from hudkit.caching.prefix_breaks import PrefixBreak, PriceOf, broken, surprising
 from hudkit.caching.reckoning import PER_CHARACTER, Layers, Reckoning, new_base, rate_of
 from hudkit.events.event import Event
@@ -120,12 +120,7 @@ def policy_of(entries: Sequence[Entry]) -> tuple[CachePolicy, str]:
     """The rules of the provider's cache as far as one can tell, and by what one can."""
     if any(entry.spent and entry.spent.written for entry in entries):
         return ANTHROPIC, "the provider tells what it writes to its cache"
-    model = entries[-1].model.lower() if entries else ""
-    if "claude" in model:
-        return ANTHROPIC, "by the model's name"
-    if "gpt" in model or "codex" in model or model.rpartition("/")[2][:2] in ("o1", "o3", "o4"):
-        return OPENAI, "by the model's name"
-    return OPENAI, "assumed, the model's name tells nothing"
+    return policy_for(entries[-1].model if entries else "")
 
 
 def _call(reckoning: Reckoning, before: Entry | None, now: Entry, number: int) -> CallHits:

@@ -10,7 +10,18 @@ from collections.abc import Iterable
 import msgspec
 
 from hudkit.events.event import Event
-from hudkit.events.payloads import Call, ContextSnapshot, FrameBase, FrameDelta, FrameUnsent, Sent, SessionLink, Spent
+from hudkit.events.payloads import (
+    Call,
+    CompactAfter,
+    ContextSnapshot,
+    FrameBase,
+    FrameDelta,
+    FrameUnsent,
+    OutputsPrune,
+    Sent,
+    SessionLink,
+    Spent,
+)
 
 
 class Anchored(msgspec.Struct, frozen=True):
@@ -23,7 +34,8 @@ class Anchored(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct):
-    """One call. `base` is `None` where it was redacted; `spent` where nothing was reported of its response."""
+    """One call. `base` is `None` where it was redacted; `spent` where nothing was reported of its response; `pruned`
+    where no outputs left the window with it. `compactions` counts those before it."""
 
     place: int  # in the ledger, from 0
     seq: int
@@ -35,6 +47,8 @@ class Entry(msgspec.Struct):
     deltas: tuple[Anchored, ...]
     spent: Spent | None = None
     inherited: bool = False
+    pruned: OutputsPrune | None = None
+    compactions: int = 0
 
     @property
     def base_tokens(self) -> int:
@@ -59,6 +73,8 @@ def ledger(events: Iterable[Event]) -> tuple[Entry, ...]:
     bases: dict[int, FrameBase] = {}
     deltas: dict[str, Anchored] = {}
     model = ""
+    pruned: OutputsPrune | None = None
+    compactions = 0
     for event in events:
         match event.payload:
             case FrameBase() as written:
@@ -70,6 +86,10 @@ def ledger(events: Iterable[Event]) -> tuple[Entry, ...]:
                 dropped = {f"{epoch}.{n}" for n in range(kept + 1, kept + 1 + len(deltas))}
                 for entry in entries:
                     entry.deltas = tuple(one for one in entry.deltas if one.delta.id not in dropped)
+            case OutputsPrune() as pruned:
+                pass
+            case CompactAfter():
+                compactions += 1
             case SessionLink(relation="fork"):
                 for entry in entries:
                     entry.inherited = True
@@ -81,6 +101,8 @@ def ledger(events: Iterable[Event]) -> tuple[Entry, ...]:
                     shown = tuple(deltas[id] for id in taken.call.shown if id in deltas)
                     base = bases.get(taken.call.epoch)
                     entries.append(Entry(place, event.seq, event.timestamp, model, taken.call, sent, base, shown))
+                    entries[-1].pruned, entries[-1].compactions = pruned, compactions
+                    pruned = None
                 if taken.spent is not None:
                     _report(entries, event.timestamp, taken.spent)
     return tuple(entries)

@@ -57,3 +57,13 @@ OPENAI = CachePolicy(
 )
 """OpenAI's prompt caching guide: in-memory prefixes live 5 to 10 minutes without use. The discount differs by
 model: a cached token costs a tenth from GPT-5 on, a quarter with GPT-4.1, half with GPT-4o."""
+
+
+def policy_for(model: str) -> tuple[CachePolicy, str]:
+    """The rules of a model's cache as far as its name tells, and by what one can tell."""
+    name = model.lower()
+    if "claude" in name:
+        return ANTHROPIC, "by the model's name"
+    if "gpt" in name or "codex" in name or name.rpartition("/")[2][:2] in ("o1", "o3", "o4"):
+        return OPENAI, "by the model's name"
+    return OPENAI, "assumed, the model's name tells nothing"

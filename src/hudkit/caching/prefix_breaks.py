@@ -10,7 +10,7 @@ import msgspec
 from hudkit.caching.ledger import Entry
 from hudkit.caching.reckoning import Reckoning, kept_of, new_base
 from hudkit.caching.simulate import PricedTokens
-from hudkit.events.payloads import FrameBase
+from hudkit.events.payloads import FrameBase, OutputsPrune
 
 SURPRISE = (1_024, 0.1)
 """The tokens, and the share of what was predicted, by which a report may fall short without being a break."""
@@ -23,17 +23,17 @@ class PrefixBreak(msgspec.Struct, frozen=True):
     """What changed first, where, and what it cost; `call` counts from 1, `at` is Unix ms.
 
     `what`: `base` (`reason` says why it was written; `section` and the lines `before` and `after` are what changed
-    first in it), `message` (with its anchor, role, `how`, and characters before and now), `model`, `idle` (for
-    `idle_ms`), or `unseen`: less was read than predicted, and the log does not know why. `offset` counts characters
-    of the base or of the transcript; `offset_tokens` estimates what stands in front of it in the request. `again` are
-    the tokens that were sent before and had to be processed anew, an estimate; `usd` what they cost above the price
-    of reading them. `None`: not known.
+    first in it), `message` (with its anchor, role, `how`, and characters before and now), `pruned` (the same, where
+    that is why), `model`, `idle` (for `idle_ms`), or `unseen`: less was read than predicted, and the log does not
+    know why. `offset` counts characters of the base or of the transcript; `offset_tokens` estimates what stands in
+    front of it in the request. `again` are the tokens that were sent before and had to be processed anew, an
+    estimate; `usd` what they cost above the price of reading them. `None`: not known.
     """
 
     call: int
     seq: int
     at: int
-    what: Literal["base", "message", "model", "idle", "unseen"] = "unseen"
+    what: Literal["base", "message", "pruned", "model", "idle", "unseen"] = "unseen"
     how: str = ""
     reason: str = ""
     section: str = ""
@@ -48,6 +48,10 @@ class PrefixBreak(msgspec.Struct, frozen=True):
     offset_tokens: int | None = None
     again: int | None = None
     usd: float | None = None
+    outputs: int = 0
+    freed: int = 0
+    saved_calls: int = 0
+    saved_usd: float | None = None
 
 
 def broken(
@@ -56,11 +60,29 @@ def broken(
     """What broke the prefix between two calls, laid over `one`; `None` where nothing did. `short` is how much less
     was read than predicted."""
     found = _found(reckoning, before, now, one, short)
+    if found and now.pruned is not None:
+        found = _pruned(reckoning, now, now.pruned, found, price_of)
     prices = price_of(now.model) if found and found.again else None
     if found is None or found.again is None or prices is None:
         return found
     dear = prices.cache_write if reckoning.policy.explicit else prices.input
     return _with(found, usd=found.again * max(0.0, dear - prices.cached_read) / 1_000_000)
+
+
+def _pruned(
+    reckoning: Reckoning, now: Entry, pruning: OutputsPrune, found: PrefixBreak, price_of: PriceOf
+) -> PrefixBreak:
+    """The same break as one that pruning made, with what that has saved: what left the window was not read by any
+    call of the same transcript since, and not written at this one where the cache was cold."""
+    later = sum(entry.compactions == now.compactions for entry in reckoning.entries[now.place + 1 :])
+    what = "pruned" if found.what == "message" else found.what
+    found = _with(found, what=what, outputs=len(pruning.stubs), freed=pruning.freed, saved_calls=later)
+    prices = price_of(now.model)
+    if prices is None:
+        return found
+    anew = prices.cache_write if reckoning.policy.explicit else prices.input
+    at_once = prices.cached_read if what == "pruned" else anew
+    return _with(found, saved_usd=pruning.freed * (later * prices.cached_read + at_once) / 1_000_000)
 
 
 def surprising(short: int, predicted: int) -> bool:

@@ -181,6 +181,8 @@ def _breaks(found: Account) -> Iterator[str]:
         yield f"  call {one.call}, {_time(one.at)}, event {one.seq}"
         yield from wrapped(_what(one), "    ")
         yield from wrapped(_cost(one), "    ")
+        if one.outputs:
+            yield from wrapped(_saved(one), "    ")
 
 
 def _what(one: PrefixBreak) -> str:
@@ -193,11 +195,11 @@ def _what(one: PrefixBreak) -> str:
             return f"The base was written anew: {REASONS.get(one.reason, visible(one.reason) or 'not known')}. " + (
                 _in_base(one)
             )
-        case "message":
+        case "message" | "pruned":
             who = WHO.get(one.role, "a message")
             words = HOW[one.how].format(who=who, was=one.was, now=one.now)
             at = f"at character {one.offset or 0:,} of the transcript: {visible(one.anchor)}"
-            return f"{words[0].upper()}{words[1:]}, {at}."
+            return f"{'Pruned: ' if one.what == 'pruned' else ''}{words[0].upper()}{words[1:]}, {at}."
     return (
         "Less was read than predicted, and nothing that hudkit sees had changed: the host's own text or tools, a "
         "message that kept its length, or the provider let go of its cache."
@@ -225,6 +227,12 @@ def _cost(one: PrefixBreak) -> str:
         return f"{front}Nothing that was sent before was processed again."
     price = f", {_usd(one.usd)}" if one.usd is not None else ""
     return f"{front}About {one.again:,} tokens were processed again{price}."
+
+
+def _saved(one: PrefixBreak) -> str:
+    worth = f": {_usd(one.saved_usd)} saved since" if one.saved_usd is not None else ""
+    calls = _many(one.saved_calls, "later call")
+    return f"{_many(one.outputs, 'output')} left the window, about {one.freed:,} tokens, not read by {calls}{worth}."
 
 
 def _usd(amount: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from json import dumps
 from pathlib import Path
 
 from hudkit.cli import complain
@@ -107,4 +108,8 @@ def _value(found: Effective, name: str) -> object:
 def _literal(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_literal, value))}]"
+    if isinstance(value, str):
+        return dumps(value, ensure_ascii=False)
     return repr(value).removesuffix(".0")

@@ -14,6 +14,7 @@ from hudkit.daemon.place import config_path, log_path
 from hudkit.errors import ConfigError, StoreDamaged
 from hudkit.events.event import Event
 from hudkit.events.log import EventLog
+from hudkit.hud.defaults import PROJECT_LOG
 
 if TYPE_CHECKING:
     from hudkit.api import Hud
@@ -75,7 +76,7 @@ def pick(log: EventLog, asked: str | None) -> str:
     if not known:
         raise ConfigError("the log has no sessions", hint="They begin with their first event")
     if asked is None:
-        return known[-1]
+        return next((one for one in reversed(known) if not one.startswith(f"{PROJECT_LOG}@")), known[-1])
     if asked in known:
         return asked
     alike = [one for one in known if asked in one]

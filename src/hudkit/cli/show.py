@@ -24,7 +24,10 @@ code is 1.
 
 With `--cache`: how much of the requests the provider's cache could give (from the call before, by the rules of such a
 cache) and how much it reported, by layer; then each break of the prefix, newest last: what changed first, where, and
-what it cost. With `--sessions` too, one line for each session. Tokens of breaks and of layers are estimates."""
+what it cost. With `--sessions` too, one line for each session. Tokens of breaks and of layers are estimates.
+
+With `--window`: what fills the window, part by part, how fast it fills, and how far estimates were off; with bars on
+a terminal, without them where the output is piped or `NO_COLOR` is set."""
 
 
 def arguments(one: argparse.ArgumentParser) -> None:
@@ -32,6 +35,7 @@ def arguments(one: argparse.ArgumentParser) -> None:
     one.add_argument("--at", type=int, metavar="SEQ", help="as of this event (default: the last)")
     one.add_argument("--sent", action="store_true", help="the frame of the last call, as it was sent")
     one.add_argument("--state", action="store_true", help="print the whole state instead of the frame")
+    one.add_argument("--window", action="store_true", help="what fills the window, and how fast")
     one.add_argument("--sessions", action="store_true", help="list the sessions of the log")
     one.add_argument(
         "--cache", action="store_true", help="what the provider's prefix cache gave, and what broke the prefix"
@@ -74,6 +78,9 @@ def _last_sound(log: EventLog, name: str) -> int:
 
 
 def _show(session: Session, seq: int, given: argparse.Namespace) -> None:
+    if given.window:
+        _window(session, seq, given.json)
+        return
     if given.state:
         _facts({"state": msgspec.to_builtins(session.state_at(seq))})
         return
@@ -89,6 +96,17 @@ def _show(session: Session, seq: int, given: argparse.Namespace) -> None:
     if given.sent:
         line += f", epoch {frame.epoch}, {len(frame.deltas)} deltas"
     print(f"\n-- {visible(session.id)}, event {seq}: {line}")
+
+
+def _window(session: Session, seq: int, json: bool) -> None:
+    from hudkit.cli.window import facts_of, lines_of
+
+    state = session.state_at(seq)
+    if json:
+        _facts(facts_of(session, state))
+    else:
+        for line in lines_of(session, state):
+            print(line)
 
 
 def _cache(hud: Hud, given: argparse.Namespace) -> int:

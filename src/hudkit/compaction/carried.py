@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 class Output(NamedTuple):
     """What a finished tool call brought, as the host has it: its id, the tool's name, `size` in characters, and
-    `behind`: how many characters of the transcript stand after it."""
+    what stands after it in the transcript: `behind` characters, about `blocks` content blocks."""
 
     call: str
     tool: str
     size: int
     behind: int = 0
+    blocks: int = 0

@@ -1,27 +1,57 @@
-"""What the last compaction's summary said, shortened (000: 500 characters, 200 from red)."""
+"""What the last compaction's summary said, shortened (000: 500 characters, 200 from red), but for what other sections
+say already."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+from hudkit.components.joined import unrepeated
 from hudkit.components.section import PRIORITIES, Row, Section, View
 from hudkit.document import Density, Element, component, h, shorten
 from hudkit.projections.compacted import Compacted as CompactedState
+from hudkit.projections.items import Items
+from hudkit.projections.task import Task
+from hudkit.projections.todos import Todos
 
 LENGTHS = {Density.FULL: 500, Density.COMPACT: 500, Density.MINIMAL: 200}
 
 
 @component
-def Compacted(compacted: CompactedState, view: View) -> Element | None:
-    if not compacted.summary:
+def Compacted(compacted: CompactedState, said: tuple[str, ...], view: View) -> Element | None:
+    text = shorten(" ".join(unrepeated(compacted.summary, said).split()), LENGTHS[view.density])
+    if not text:
         return None
-    text = shorten(" ".join(compacted.summary.split()), LENGTHS[view.density])
     rank = PRIORITIES["compacted"]
     if view.density is Density.FULL:
         return h.section(title="Earlier Context", level=2, key="compacted", priority=rank)[h.text[text]]
     return h.text(key="compacted", priority=rank)["Earlier: ", text]
 
 
-def rows(compacted: CompactedState) -> tuple[Row, ...]:
+def show(compacted: CompactedState, task: Task, todos: Todos, *lists: Items[Any] | View) -> Element | None:
+    *items, view = lists
+    assert isinstance(view, View)
+    return Compacted(compacted, tuple(_said(task, todos, items)) if compacted.summary else (), view)
+
+
+def _said(task: Task, todos: Todos, lists: Iterable[Any]) -> Iterable[str]:
+    """The texts of the live items."""
+    yield task.description
+    yield from (todo.content for todo in todos.open)
+    for items in lists:
+        yield from (item.words for item in items)
+
+
+def rows(compacted: CompactedState, *_others: object) -> tuple[Row, ...]:
     return (Row("summary", shorten(" ".join(compacted.summary.split()), 200)),) if compacted.summary else ()
 
 
-SECTION = Section("compacted", "Earlier Context", "earlier context", ("compacted",), Compacted, rows, pace="never")
+SECTION = Section(
+    "compacted",
+    "Earlier Context",
+    "earlier context",
+    ("compacted", "task", "todos", "constraints", "blockers", "steps", "decisions", "errors", "notes"),
+    show,
+    rows,
+    pace="never",
+)

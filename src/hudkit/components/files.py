@@ -1,17 +1,22 @@
-"""Active files, the last touched last."""
+"""Active files, the last touched last; those that are only read give way to edited ones."""
 
 from __future__ import annotations
 
 from hudkit.components.section import Line, Row, Section, View, listed
 from hudkit.document import Density, Element, component
+from hudkit.projections.files import File
 from hudkit.projections.files import Files as FilesState
 
 
 @component
 def Files(files: FilesState, view: View) -> Element | None:
     full = view.density is Density.FULL
-    lines = (Line(f.path, f.path, label=f" ({f.status})" if full else "") for f in files.active)
+    lines = (Line(f.path, f.path, False, f" ({f.status})" if full else "", _aside(f)) for f in files.active)
     return listed("files", "Active Files", lines, view)
+
+
+def _aside(file: File) -> bool:
+    return file.status != "editing"
 
 
 def rows(files: FilesState) -> tuple[Row, ...]:

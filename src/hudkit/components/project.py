@@ -13,7 +13,11 @@ def _lines(project: ProjectState) -> tuple[Line, ...]:
         ("note", "", project.notes),
         ("file", "key file: ", project.files),
     )
-    return tuple(Line(f"{kind} {text}", f"{lead}{text}") for kind, lead, texts in kinds for text in texts)
+    return tuple(
+        Line(f"{kind} {text}", f"{lead}{text}", label=" (set by an agent)" if text in project.agents else "")
+        for kind, lead, texts in kinds
+        for text in texts
+    )
 
 
 @component

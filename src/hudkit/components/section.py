@@ -29,7 +29,7 @@ PRIORITIES: dict[str, int] = {
     "steps": 80,
     "decisions": 75,
     "errors": 70,
-    "compacted": 65,
+    "shared": 62,
     "todos": 60,
     "notes": 50,
     "progress": 45,
@@ -37,9 +37,17 @@ PRIORITIES: dict[str, int] = {
     "project": 35,
     "custom": 30,
     "session": 20,
+    "compacted": 15,
 }
 """What stays longest under pressure; the task and the preamble have no priority and always stay. Within a section the
-newer item stays longer, and closed items go first. A section that is not in the table has 30."""
+newer item stays longer, and closed items go before all that is live. The summary of a compaction stands in the
+transcript, too. A section that is not in the table has 30."""
+
+CLOSED = 5
+"""The rank of what is done or resolved: below that of every section."""
+
+ASIDE = 3
+"""By how much a live item of less weight ranks below the others of its section."""
 
 
 class View(msgspec.Struct, frozen=True):
@@ -99,6 +107,8 @@ class Line(msgspec.Struct, frozen=True):
     words: str
     closed: bool = False
     label: str = ""
+    aside: bool = False
+    """Live, but of less weight than the others of its section."""
 
 
 def label(origin: Origin, derived: bool = False) -> str:
@@ -127,13 +137,6 @@ def next_up(items: Sequence[T], limit: int, closed: Callable[[T], bool]) -> tupl
     return tuple(items[n] for n in sorted(places))
 
 
-def run_of(items: Sequence[T], limit: int, closed: Callable[[T], bool]) -> tuple[int, tuple[T, ...]]:
-    """At most `limit` items in one run from the first live one (or before it, where room is left), and its place."""
-    first = next((n for n, item in enumerate(items) if not closed(item)), len(items))
-    start = max(0, min(first, len(items) - limit))
-    return start, tuple(items[start : start + limit])
-
-
 def listed(
     name: str,
     title: str,
@@ -151,14 +154,14 @@ def listed(
     every = tuple(lines)
     if not every or (view.density is Density.MINIMAL and name not in ALWAYS):
         return None
-    start, kept = 0, every
+    kept = every
     if len(every) > view.limit(name):
-        if plan and not ordered:
-            kept = next_up(every, view.limit(name), _is_closed)
-        elif plan:
-            start, kept = run_of(every, view.limit(name), _is_closed)
-        else:
-            kept = in_view(every, view.limit(name), _is_closed)
+        kept = (next_up if plan else in_view)(every, view.limit(name), _yields)
+    start = every.index(kept[0])
+    if ordered and kept != every[start : start + len(kept)]:  # numbers with gaps are no numbers of a list
+        places = {line.key: n for n, line in enumerate(every, 1)}
+        kept = tuple([msgspec.structs.replace(one, label=f"{one.label} (no. {places[one.key]})") for one in kept])
+        ordered = False
     if view.density is not Density.FULL:
         return _line(name, f"{title} ({len(every)}): ", kept, len(every) - len(kept), view)
     rank = PRIORITIES.get(name, 30)
@@ -177,16 +180,20 @@ def _more(hidden: int, noun: str, see: str) -> Element:
     return h.more(hidden=hidden, noun=noun, see=see).element()
 
 
-def _is_closed(line: Line) -> bool:
-    return line.closed
+def _yields(line: Line) -> bool:
+    return line.closed or line.aside
 
 
 def _ranks(kept: tuple[Line, ...], rank: int, plan: bool) -> Iterator[float]:
-    """The newer item stays longer, in a plan the earlier one; closed ones go first."""
+    """The newer item stays longer, in a plan the earlier one; what is closed gives way to all that is live in any
+    section."""
     step = 1 / (len(kept) + 1)
     for n, line in enumerate(kept):
         place = (n + 1) * step
-        yield rank + (place - 5 if line.closed else 1 - place if plan else place)
+        if line.closed:
+            yield CLOSED + (rank + place) / 100
+        else:
+            yield rank + (1 - place if plan else place) - (ASIDE if line.aside else 0)
 
 
 @lru_cache(maxsize=4096)

@@ -4,6 +4,7 @@ from hudkit.custom.definition import FIELDS, NAME, Definition, check, parse
 from hudkit.custom.files import Found, Places, Shelf, trust
 from hudkit.custom.forms import Made, made_of
 from hudkit.custom.prepare import Bench, Outcome, Preparation
+from hudkit.custom.project_file import ProjectFile, ProjectTable, project_table, trust_project
 from hudkit.custom.sandbox import Allowed, Sandbox, SandboxError, missing
 from hudkit.custom.seen import given
 
@@ -18,6 +19,8 @@ __all__ = [
     "Outcome",
     "Places",
     "Preparation",
+    "ProjectFile",
+    "ProjectTable",
     "Sandbox",
     "SandboxError",
     "Shelf",
@@ -26,5 +29,7 @@ __all__ = [
     "made_of",
     "missing",
     "parse",
+    "project_table",
     "trust",
+    "trust_project",
 ]

@@ -59,7 +59,7 @@ class Shelf:
         folders = [("user", self.places.user)]
         if self.project is not None:
             folders.append(("project", self.project / FOLDER))
-        sign = (*(_sign(folder) for _, folder in folders), _stat(self.places.trusted))
+        sign = (*(_sign(folder) for _, folder in folders), sign_of(self.places.trusted))
         if sign != self._sign:
             known = trusted(self.places.trusted)
             self._found = tuple(read(path, level, known) for level, folder in folders for path in _files(folder))
@@ -107,12 +107,17 @@ def trust(path: Path, places: Places) -> Found:
     if found.wrong:
         raise ConfigError(found.wrong)
     if not found.trusted:
-        places.trusted.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-        line = f"{found.digest} {path}".encode("utf-8", "backslashreplace").replace(b"\n", b"?")
-        with os.fdopen(os.open(places.trusted, flags, 0o600), "ab") as file:
-            file.write(line + b"\n")
+        write_trust(places, found.digest, path)
     return msgspec.structs.replace(found, trusted=True)
+
+
+def write_trust(places: Places, digest: str, path: Path) -> None:
+    """Add a digest to those that the user trusts; `path` is only for who reads the file."""
+    places.trusted.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    line = f"{digest} {path}".encode("utf-8", "backslashreplace").replace(b"\n", b"?")
+    with os.fdopen(os.open(places.trusted, flags, 0o600), "ab") as file:
+        file.write(line + b"\n")
 
 
 def root_of(place: Path) -> Path:
@@ -130,10 +135,10 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _sign(folder: Path) -> object:
-    return tuple((path.name, _stat(path)) for path in _files(folder))
+    return tuple((path.name, sign_of(path)) for path in _files(folder))
 
 
-def _stat(path: Path) -> object:
+def sign_of(path: Path) -> object:
     try:
         found = path.lstat()
     except OSError:

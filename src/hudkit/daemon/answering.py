@@ -7,16 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hudkit.api import Hud, Session
-from hudkit.caching import Piece, compare
-from hudkit.daemon.carried import outputs_of, parts_of
+from hudkit.caching import compare
+from hudkit.daemon.carried import outputs_of, parts_of, pieces_of
+from hudkit.daemon.compacting import asked_for, begin, continue_with, undone
 from hudkit.daemon.journal import journal, where
+from hudkit.daemon.learned import learned
 from hudkit.errors import HudkitError, StoreError
 from hudkit.events import Draft, Origin
-from hudkit.events.payloads import CompactBefore, ContextSnapshot
-from hudkit.hosts.opencode.continuity import prompt
-from hudkit.hosts.opencode.live import Live, Staged, Upload
-from hudkit.projections.state import HudState, dump
-from hudkit.tokens import window_of
+from hudkit.events.payloads import ContextSnapshot
+from hudkit.hearing.live import Live, Staged, Upload
 from hudkit.tools import reply
 from hudkit.wire import (
     CompactAsk,
@@ -32,6 +31,7 @@ from hudkit.wire import (
     Model,
     Refused,
     Said,
+    Stub,
     Taken,
     ToolAsk,
     Wrong,
@@ -41,9 +41,6 @@ from hudkit.wire import (
 
 MAX_LIVE = 256
 """Conversations that are remembered; an older one is taken up from the log again."""
-
-LEAST_PERCENT = 50
-"""Percent of the window in use below which a compaction is refused (features, E4)."""
 
 STATUS: Mapping[str, int] = {
     "request": 400,
@@ -83,25 +80,27 @@ class Answering:
         live.order = ask.order if ask.order is not None else live.order
         upload = _upload(ask, ask.model.limit)
         staged = Staged(0)
-        pieces = tuple(Piece(one.anchor, one.role, one.size) for one in ask.transcript)
+        messages = ask.transcript
+        taught = learned(self._hud, live.session, ask.model.id) if live.pieces is None else ()
 
         def news() -> Sequence[Draft]:
             nonlocal staged
             staged = live.stage(upload)
-            return (*staged.drafts, *_limits(live.session, ask.model))
+            back = undone(live.session, upload.anchors, staged.drafts)
+            return (*staged.drafts, *back, *_limits(live.session, ask.model), *taught)
 
         frame = live.session.frame(
             used_tokens=ask.used,
             limit_tokens=ask.model.limit or None,
-            transcript=[(one.anchor, one.role) for one in pieces if one.role != "cleared"] if pieces else None,
+            transcript=[(one.anchor, one.role) for one in messages if one.role != "cleared"] if messages else None,
             model=ask.model.id,
             have=ask.have or "",
             first=news,
-            sent=compare(live.pieces, pieces) if pieces else None,
-            parts=parts_of(ask.transcript, ask.fixed) if pieces else None,
-            outputs=outputs_of(ask.transcript),
+            sent=(lambda stubs: compare(live.pieces, pieces_of(messages, stubs))) if messages else None,
+            parts=parts_of(messages, ask.fixed) if messages else None,
+            outputs=outputs_of(messages),
         )
-        live.pieces = pieces
+        live.pieces = pieces_of(messages, {one.call: len(one.text) for one in frame.pruned})
         if not frame.notice:  # what is not recorded is not acknowledged
             live.settle(staged)
         return FrameAnswer(
@@ -115,6 +114,7 @@ class Answering:
             notice=frame.notice,
             ack="" if frame.notice else _ack(live, ask.seen),
             mark=frame.mark,
+            pruned=tuple(Stub(one.call, one.text) for one in frame.pruned),
         )
 
     def events(self, ask: EventsAsk) -> Taken:
@@ -132,18 +132,15 @@ class Answering:
     def compacting(self, ask: CompactingAsk) -> Compacting:
         session = self._conversation(ask).session
         try:
-            _before(session, "host", ask.used)
+            begin(session, "host", ask.used)
         except StoreError as error:  # the prompt is worth more than the record of it
             journal.warning("compact.before is not recorded: %s", error.code)
-        return Compacting(prompt(_shown(session), session.state.compacted.summary))
+        return Compacting(continue_with(session))
 
     def compact(self, ask: CompactAsk) -> Said:
         session = self._conversation(ask).session
-        said = refusal(session.state, ask.used, self._hud.settings.window)
-        if said:
-            return Said(said, False)
-        _before(session, "agent", ask.used)
-        return Said("A compaction starts when this turn ends. What the HUD holds survives it as it is.", True)
+        ok, text = asked_for(session, ask.used, self._hud.settings)
+        return Said(text, ok)
 
     def _conversation(self, ask: Identity) -> Live:
         key = (ask.session, ask.directory)
@@ -167,19 +164,6 @@ PATHS: Mapping[str, tuple[type[Any], Act]] = {
     "/v1/compact": (CompactAsk, Answering.compact),
 }
 """What can be asked of the log: the request's struct and what answers it."""
-
-
-def refusal(state: HudState, used: int | None, user_window: int | None) -> str:
-    """Why a compaction is not started now; empty where it may."""
-    window = window_of(state.window.model or state.session.model, host=state.window.limit_tokens, user=user_window)
-    used = used if used is not None else state.window.used_tokens
-    if used is None:
-        return "Not compacted: it is not known how much of the window is in use; it is after the next response."
-    percent = 100 * used / window.limit_tokens
-    if percent >= LEAST_PERCENT:
-        return ""
-    share = f"{percent:.0f} % of {window.limit_tokens:,} tokens"
-    return f"Not compacted: {share} are in use, and a compaction below {LEAST_PERCENT} % loses more than it gains."
 
 
 def failed(error: HudkitError) -> tuple[int, bytes]:
@@ -222,21 +206,3 @@ def _ack(live: Live, seen: str | None) -> str:
     """How far the log has come. Empty where a host was told that it had come further: it lost its end."""
     before = seen.rpartition(".")[2] if seen else ""
     return "" if before.isdecimal() and int(before[:18]) > live.seq else f"a.{live.seq}"
-
-
-def _before(session: Session, trigger: str, used: int | None) -> None:
-    state = session.state
-    taken = used if used is not None else state.window.used_tokens
-    session.append(CompactBefore(trigger, taken, dump(state).decode()), origin=Origin.HOST)
-
-
-def _shown(session: Session) -> str:
-    """The whole state as text, without the volatile tail."""
-    state = session.state
-    if not state.seq:
-        return ""
-    try:
-        return session.whole().base
-    except HudkitError as error:
-        journal.warning("a compaction goes without the HUD: %s", error.code)
-        return ""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from hudkit.caching import Piece
 from hudkit.compaction.carried import Output
 from hudkit.events.payloads import Brought, Parts
 from hudkit.wire import Fixed, Placed
@@ -13,13 +14,27 @@ from hudkit.wire import Fixed, Placed
 def outputs_of(transcript: Sequence[Placed]) -> tuple[Output, ...]:
     """The outputs of a transcript, oldest first. Those of one message count as behind one another."""
     found: list[Output] = []
-    behind = 0
+    behind = blocks = 0
     for placed in reversed(transcript):
         for one in reversed(placed.outputs):
-            found.append(Output(one.call, one.tool, one.size, behind))
+            found.append(Output(one.call, one.tool, one.size, behind, blocks))
             behind += one.size
+            blocks += 1
+        blocks += 1
         behind += max(0, placed.size - sum(one.size for one in placed.outputs))
     return tuple(reversed(found))
+
+
+def pieces_of(transcript: Sequence[Placed], stubs: Mapping[str, int]) -> tuple[Piece, ...]:
+    """The messages as they are sent, where the calls in `stubs` have outputs of so many characters."""
+    return tuple(
+        Piece(
+            placed.anchor,
+            placed.role,
+            max(0, placed.size - sum(one.size - stubs[one.call] for one in placed.outputs if one.call in stubs)),
+        )
+        for placed in transcript
+    )
 
 
 def parts_of(transcript: Sequence[Placed], fixed: Fixed) -> Parts:

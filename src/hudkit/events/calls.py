@@ -13,15 +13,19 @@ __all__ = [
     "Call",
     "CompactAfter",
     "CompactBefore",
+    "CompactUndone",
     "ContextSnapshot",
     "Departure",
     "FrameBase",
     "FrameDelta",
     "FrameUnsent",
+    "Learned",
     "Left",
+    "OutputsPrune",
     "Parts",
     "Sent",
     "Spent",
+    "Stubbed",
 ]
 
 
@@ -111,9 +115,20 @@ class Spent(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.fresh + self.read + self.written
 
 
+class Learned(msgspec.Struct, frozen=True):
+    """What other sessions learned of how a model counts (`hudkit.projections.calibration`), from so many reports."""
+
+    model: str
+    factors: tuple[float, ...]
+    doubts: tuple[float, ...]
+    reports: int
+
+
 class ContextSnapshot(Payload, frozen=True, tag="context.snapshot"):
     """The window in use, in tokens, as reported (`None`: unknown), and the call that it was taken for, with what of
-    it the host had sent before and its parts; or what a response had cost."""
+    it the host had sent before and its parts; or what a response had cost; or what is known of a model beforehand.
+
+    `late` is what a response from before the last compaction reported, where that is told only after it."""
 
     used_tokens: int | None = None
     limit_tokens: int | None = None
@@ -124,6 +139,8 @@ class ContextSnapshot(Payload, frozen=True, tag="context.snapshot"):
     sent: Sent | None = None
     parts: Parts | None = None
     spent: Spent | None = None
+    learned: Learned | None = None
+    late: int | None = None
 
 
 class CompactBefore(Payload, frozen=True, tag="compact.before"):
@@ -135,11 +152,31 @@ class CompactBefore(Payload, frozen=True, tag="compact.before"):
 
 
 class CompactAfter(Payload, frozen=True, tag="compact.after"):
-    """The transcript was compacted into `summary`."""
+    """The transcript was compacted into `summary`, from `began` (Unix ms; 0: not told) to the event's time.
+
+    Where the host tells: `marker` and `message` are the ids of the messages that asked for the summary and have it,
+    `tail` of the first one that was kept; `anchor` begins the anchor of the one that has it. `by`: `static` where the
+    model wrote none that can be used, and the log's own stands in; `why` says what was wrong with the model's.
+    """
 
     summary: str = ""
     trigger: str = ""
     used_tokens: int | None = None
+    began: int = 0
+    marker: str = ""
+    message: str = ""
+    tail: str = ""
+    anchor: str = ""
+    by: Literal["", "static"] = ""
+    why: str = ""
+
+
+class CompactUndone(Payload, frozen=True, tag="compact.undone"):
+    """The host took the compaction of event `seq` back: what it dropped is in the transcript again, and `summary`,
+    of the compaction before (empty: there is none), is what stands there."""
+
+    seq: int
+    summary: str = ""
 
 
 class FrameBase(Payload, frozen=True, tag="frame.base"):
@@ -183,3 +220,27 @@ class FrameUnsent(Payload, frozen=True, tag="frame.unsent"):
 
     epoch: int
     kept: int
+
+
+class Stubbed(msgspec.Struct, frozen=True):
+    """The one line that stands for the output of a call from now on, byte for byte."""
+
+    call: str
+    text: str
+
+
+class OutputsPrune(Payload, frozen=True, tag="outputs.prune"):
+    """Old outputs left the window, and stay out of it until the next compaction; the host keeps them.
+
+    In tokens, all estimated (`per_thousand` of them a thousand characters): `freed`, `again` (what had to be
+    processed again that could have been read from the cache), and `saves`: what this is expected to save in all, in
+    input tokens at full price. `reason`: `pays` (although the cache was warm), `idle` (the cache was cold), `base`
+    (a base was written anyway).
+    """
+
+    stubs: tuple[Stubbed, ...]
+    reason: str = ""
+    freed: int = 0
+    again: int = 0
+    saves: int = 0
+    per_thousand: int = 250

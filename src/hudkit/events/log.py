@@ -87,7 +87,7 @@ class EventLog(Protocol):
         ...
 
     def put_snapshot(self, snapshot: Snapshot) -> None:
-        """Keep a saved projection (the newest few of a session and version are kept).
+        """Keep a saved projection (the newest few of a session and version are kept; none from before a redaction).
 
         Raises `StoreError` where the session has no event `snapshot.seq`.
         """

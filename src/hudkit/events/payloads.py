@@ -1,9 +1,9 @@
 """The words of the log: every event type as one tagged union of frozen structs.
 
 An event says what happened, never what to show. The tag is the event's type as it is stored; a new type is one
-more class in this file (those of a call are in `calls`). Ids of items may be left empty: the reducer then numbers
-them (`d1`, `n3`), which is deterministic because order is by sequence number. Source of the first nineteen types:
-001; the others: design.
+more class in this file (those of a call are in `calls`, those between sessions in `between`). Ids of items may be
+left empty: the reducer then numbers them (`d1`, `n3`), which is deterministic because order is by sequence number.
+Source of the first nineteen types: 001; the others: design.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from hudkit.events.calls import *  # noqa: F403 (its words are words of the log, too)
+from hudkit.events.between import *  # noqa: F403 (its words are words of the log, too)
+from hudkit.events.calls import *  # noqa: F403 (likewise)
 from hudkit.events.payload import Payload as Payload
 
 # -- task ------------------------------------------------------------------------------------------------------
 
 
 class TaskSet(Payload, frozen=True, tag="task.set"):
-    """The current task is this; it replaces whatever was the task before."""
+    """The current task is this; it replaces whatever was the task before. Here and in other types, `taken` names the
+    session from which something was taken up."""
 
     description: str
+    taken: str = ""
 
 
 class TaskUpdate(Payload, frozen=True, tag="task.update"):
@@ -44,6 +47,7 @@ class ConstraintAdd(Payload, frozen=True, tag="constraint.add"):
     id: str = ""
     derived: bool = False
     source: str = ""
+    taken: str = ""
 
 
 class ConstraintRemove(Payload, frozen=True, tag="constraint.remove"):
@@ -72,6 +76,7 @@ class DecisionRecord(Payload, frozen=True, tag="decision.record"):
     id: str = ""
     derived: bool = False
     replaces: tuple[str, ...] = ()
+    taken: str = ""
 
 
 class DecisionConfirm(Payload, frozen=True, tag="decision.confirm"):
@@ -97,6 +102,7 @@ class DecisionSupersede(Payload, frozen=True, tag="decision.supersede"):
 class NoteAdd(Payload, frozen=True, tag="note.add"):
     content: str
     id: str = ""
+    taken: str = ""
 
 
 class NoteUpdate(Payload, frozen=True, tag="note.update"):
@@ -134,6 +140,7 @@ class FileClose(Payload, frozen=True, tag="file.close"):
 class StepAdd(Payload, frozen=True, tag="step.add"):
     description: str
     id: str = ""
+    taken: str = ""
 
 
 class StepUpdate(Payload, frozen=True, tag="step.update"):
@@ -159,11 +166,13 @@ class StepRemove(Payload, frozen=True, tag="step.remove"):
 
 
 class ErrorEncountered(Payload, frozen=True, tag="error.encountered"):
-    """Something failed. `key` groups repetitions of one failure (a tool and its command, say)."""
+    """Something failed. `key` groups repetitions of one failure (a tool and its command, say); `by_call` is the
+    call whose output tells it."""
 
     message: str
     id: str = ""
     key: str = ""
+    by_call: str = ""
 
 
 class ErrorResolved(Payload, frozen=True, tag="error.resolved"):
@@ -176,6 +185,7 @@ class ErrorResolved(Payload, frozen=True, tag="error.resolved"):
 class BlockerAdd(Payload, frozen=True, tag="blocker.add"):
     description: str
     id: str = ""
+    taken: str = ""
 
 
 class BlockerRemove(Payload, frozen=True, tag="blocker.remove"):
@@ -307,15 +317,6 @@ class SessionLink(Payload, frozen=True, tag="session.link"):
     seq: int = 0
 
 
-class ProjectSet(Payload, frozen=True, tag="project.set"):
-    """A project's defaults, whole; copied into the log of each new session of the project."""
-
-    project: str = ""
-    notes: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    conventions: tuple[str, ...] = ()
-
-
 # -- about events ----------------------------------------------------------------------------------------------
 
 
@@ -331,6 +332,14 @@ class Redact(Payload, frozen=True, tag="redact"):
 
     seq: int
     reason: str = ""
+
+
+class EventRestate(Payload, frozen=True, tag="event.restate"):
+    """What is left of the redacted event with this sequence number: a payload of version `v` as JSON text."""
+
+    seq: int
+    v: int
+    body: str
 
 
 class Unknown(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from hudkit.frames.anchors import Message, Place, place, shown
 from hudkit.frames.fit import Fitted, Fitter, Measure, Omission, SourceMap, Trace, fit, page, source_map, trace
-from hudkit.frames.frame import Delta, Frame, join
+from hudkit.frames.frame import Delta, Frame, Stub, join
 
 __all__ = [
     "Delta",
@@ -14,6 +14,7 @@ __all__ = [
     "Omission",
     "Place",
     "SourceMap",
+    "Stub",
     "Trace",
     "fit",
     "join",

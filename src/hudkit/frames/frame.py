@@ -20,12 +20,20 @@ class Delta(msgspec.Struct, frozen=True):
     form: str = "user"
 
 
+class Stub(msgspec.Struct, frozen=True):
+    """The line that stands where the output of a call was pruned."""
+
+    call: str
+    text: str
+
+
 class Frame(msgspec.Struct, frozen=True):
     """What one call carries.
 
     `base` goes into the system prompt, each of `deltas` to its anchor, `tail` behind the last message; `text` is
     all of it in order. `tokens` counts `text`. `notice` is filled where the frame could not be recorded. `mark` is
-    opaque: a host that could not use a frame in time names the last one that it used by it.
+    opaque: a host that could not use a frame in time names the last one that it used by it. `pruned` are all outputs
+    that the call carries as one line; they are no part of `text`.
     """
 
     text: str
@@ -41,6 +49,7 @@ class Frame(msgspec.Struct, frozen=True):
     tag: str
     notice: str = ""
     mark: str = ""
+    pruned: tuple[Stub, ...] = ()
 
 
 def join(*layers: str) -> str:

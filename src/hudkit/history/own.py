@@ -17,6 +17,7 @@ HOST = "hudkit"
 
 MACHINERY = frozenset(
     {"frame.base", "frame.delta", "context.snapshot", "compact.before", "session.start", "session.link", "redact"}
+    | {"event.restate", "session.offer", "share.sync"}
 )
 """Events about calls and sessions, not about work."""
 
@@ -25,6 +26,7 @@ UNTOLD: dict[str, frozenset[str]] = {
     "frame.delta": frozenset({"text"}),
     "context.snapshot": frozenset({"call"}),
     "compact.before": frozenset({"state"}),
+    "event.restate": frozenset({"body"}),
 }
 """Fields that are never told: bytes of frames (a copy of their tag could pass for the HUD), whole states."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -20,8 +20,8 @@ from hudkit.projections.state import HudState
 class Ask(msgspec.Struct, frozen=True):
     """A call's arguments. `tag` is used if a new epoch begins, `now` is Unix ms; `notice` says what is wrong with the
     HUD itself; `have` is the mark of the newest frame that was sent (empty: all were); `said` are events
-    since the last call of which answers in the last message tell; `sent` and `parts` are only recorded;
-    `outputs` are those of the transcript."""
+    since the last call of which answers in the last message tell; `sent` and `parts` are only recorded (`sent` of the
+    sizes that the stubs of pruned calls have); `outputs` are those of the transcript."""
 
     used_tokens: int | None
     limit_tokens: int | None
@@ -35,7 +35,7 @@ class Ask(msgspec.Struct, frozen=True):
     notice: str = ""
     have: str = ""
     said: tuple[Event, ...] = ()
-    sent: Sent | None = None
+    sent: Callable[[Mapping[str, int]], Sent] | None = None
     parts: Parts | None = None
     outputs: tuple[Output, ...] = ()
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hudkit.document import Band, Density
-from hudkit.events.payloads import FrameBase, FrameDelta
-from hudkit.frames import Delta, Frame, Omission, join
+from hudkit.events.payloads import FrameBase, FrameDelta, Stubbed
+from hudkit.frames import Delta, Frame, Omission, Stub, join
 from hudkit.hud.typeset import Typeset
 from hudkit.projections.state import HudState
 
@@ -18,6 +18,7 @@ def assemble(
     band: Band,
     mark: str,
     dropped: tuple[Omission, ...] = (),
+    stubs: tuple[Stubbed, ...] = (),
 ) -> Frame:
     """A frame of recorded layers; its tokens are counted once on the whole."""
     text = join(base.text, *(delta.text for delta in deltas), tail)
@@ -35,6 +36,7 @@ def assemble(
         epoch=base.epoch,
         tag=base.tag,
         mark=mark,
+        pruned=tuple(Stub(one.call, one.text) for one in stubs),
     )
 
 
@@ -44,10 +46,14 @@ def mark_of(base: FrameBase, deltas: int) -> str:
 
 
 def rebuilt(state: HudState, typeset: Typeset) -> Frame | None:
-    """The frame of the call that the state ends with, from what was recorded; `None` where it ends with none."""
+    """The frame of the call that the state ends with, from what was recorded; `None` where it ends with none, or
+    where some of it was redacted."""
     call, base = state.window.call, state.epoch.base
     if call is None or base is None or state.window.call_seq != state.seq or base.epoch != call.epoch:
         return None
     deltas = tuple(delta for delta in state.epoch.deltas if delta.id in call.shown)
+    if len(deltas) != len(call.shown):  # one was redacted
+        return None
     mark = mark_of(base, len(state.epoch.deltas))
-    return assemble(base, deltas, call.tail, typeset, call.budget, Band(call.band or "unknown"), mark)
+    band, stubs = Band(call.band or "unknown"), state.pruned.stubs
+    return assemble(base, deltas, call.tail, typeset, call.budget, band, mark, stubs=stubs)

@@ -6,13 +6,15 @@ that stay where they were first sent, a tail at the start of a turn.
 
 from __future__ import annotations
 
+from hudkit.compaction.thrash import advice
 from hudkit.components import gauge, outlook, reading, warning
-from hudkit.document import DENSITIES, Band
-from hudkit.events.payloads import Call, ContextSnapshot
+from hudkit.document import Band
+from hudkit.events.payloads import Call, ContextSnapshot, FrameBase
 from hudkit.hud.asking import Ask, Composed, Desk, Layers
 from hudkit.hud.assembly import assemble, mark_of
 from hudkit.hud.epochs import kept_of, new_epoch, same_epoch
 from hudkit.hud.gauging import told_band, trend_now, usage_now
+from hudkit.hud.prune import carried, prune_now
 from hudkit.projections.state import HudState
 from hudkit.tokens.usage import Usage
 
@@ -41,12 +43,14 @@ def _compose(state: HudState, ask: Ask, desk: Desk, *, additive: bool) -> Compos
         # In the system prompt, every byte that moves costs all that is behind it.
         trend = None if ask.placement == "system" else trend_now(state, usage, desk.settings)
         ahead = outlook(trend.pace, trend.calls_left, trend.band) if trend else ""
+        if ask.placement != "system":
+            ahead += advice(state.rounds, desk.settings.compaction)
         tail = desk.typeset.render(gauge(words + ahead, ask.notice))
     layers = None
     if additive and ask.placement != "system":
-        layers = same_epoch(state, ask, desk, budget, tail, _alarm(entered, usage, words))
+        layers = same_epoch(state, ask, desk, usage, budget, tail, _alarm(entered, usage, words))
     if layers is None:
-        layers = new_epoch(state, ask, desk, budget, tail, DENSITIES[usage.band], additive)
+        layers = new_epoch(state, ask, desk, usage, budget, tail, additive)
     return _finish(state, ask, desk, budget, usage, layers)
 
 
@@ -62,7 +66,13 @@ def _alarm(entered: bool, usage: Usage, words: str) -> str:
 
 def _finish(state: HudState, ask: Ask, desk: Desk, budget: int, usage: Usage, layers: Layers) -> Composed:
     mark = mark_of(layers.base, layers.count)
-    frame = assemble(layers.base, layers.deltas, layers.tail, desk.typeset, budget, usage.band, mark, layers.dropped)
+    rewritten = any(isinstance(one, FrameBase) for one in layers.record)
+    pruned = prune_now(state, ask, desk.settings, usage, rewritten)
+    stubs = (*state.pruned.stubs, *(pruned.stubs if pruned else ()))
+    frame = assemble(
+        layers.base, layers.deltas, layers.tail, desk.typeset, budget, usage.band, mark, layers.dropped, stubs
+    )
+    sent = ask.sent({one.call: len(one.text) for one in stubs}) if ask.sent else None
     call = Call(
         budget=budget,
         placement=ask.placement,
@@ -82,15 +92,16 @@ def _finish(state: HudState, ask: Ask, desk: Desk, budget: int, usage: Usage, la
         model=ask.model,
         source="reported" if ask.used_tokens is not None else "",
         call=call,
-        sent=ask.sent,
-        parts=ask.parts,
+        sent=sent,
+        parts=carried(ask, stubs),
     )
     again = (
         not layers.record
-        and (ask.sent is None or ask.sent.kept in (None, ask.sent.size))
+        and pruned is None
+        and (sent is None or sent.kept in (None, sent.size))
         and state.window.call == call
         and state.window.call_seq == state.seq
         and (ask.used_tokens is None or ask.used_tokens == state.window.used_tokens)
         and (ask.limit_tokens is None or ask.limit_tokens == state.window.limit_tokens)
     )
-    return Composed(frame, () if again else (*layers.record, taken))
+    return Composed(frame, () if again else (*layers.record, *((pruned,) if pruned else ()), taken))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import msgspec
 
+from hudkit.caching.policies import policy_for
 from hudkit.components import Changes, View, block, changes
 from hudkit.config import Settings
-from hudkit.document import Density, denser
+from hudkit.document import DENSITIES, Density, denser
 from hudkit.errors import BudgetError
 from hudkit.events.payloads import FrameBase, FrameDelta, FrameUnsent, Left, Payload
 from hudkit.frames import Fitted, Omission, fit, shown
 from hudkit.hud.asking import Ask, Desk, Layers
+from hudkit.hud.prune import is_cold, rebase_pays
 from hudkit.projections.epoch import Epoch
 from hudkit.projections.state import HudState, glimpse
+from hudkit.tokens.usage import Usage
 
 TAIL_ROOM = 40
 """Tokens that a base leaves for the tail."""
@@ -22,13 +25,15 @@ DELTA_MOST = 400
 """The share of the budget, and the most tokens, that a base leaves for the deltas of its epoch."""
 
 
-def same_epoch(state: HudState, ask: Ask, desk: Desk, budget: int, tail: str, alarm: str) -> Layers | None:
+def same_epoch(
+    state: HudState, ask: Ask, desk: Desk, usage: Usage, budget: int, tail: str, alarm: str
+) -> Layers | None:
     """The layers of one more call of the epoch that is in force; `None` where a new one has to begin."""
     epoch = state.epoch
     base = epoch.base
-    if base is None or epoch.over or base.placement != ask.placement or _cold(state, ask, desk.settings):
+    if base is None or epoch.over or base.placement != ask.placement or _other_density(state, ask, base):
         return None
-    if _other_density(state, ask, base):
+    if rebase_pays(state, ask, desk.settings, usage):
         return None
     kept = kept_of(epoch, ask.have)
     sent = epoch.deltas[:kept]
@@ -83,12 +88,6 @@ def _other_density(state: HudState, ask: Ask, base: FrameBase) -> bool:
     return ask.density is not None and ask.density != base.density and ask.density != asked
 
 
-def _cold(state: HudState, ask: Ask, settings: Settings) -> bool:
-    """Whether a new base costs nothing: a turn starts, there is something to fold in, and the cache has expired."""
-    idle = ask.now - state.window.call_at
-    return ask.where.turn_start and bool(state.epoch.deltas) and idle >= settings.cache.minutes * 60_000
-
-
 def _delta(state: HudState, ask: Ask, desk: Desk, news: _News, alarm: str, since: int, n: int) -> FrameDelta | None:
     """The block of what is to be told now: pressing changes at once, the others at the start of a turn. What the
     transcript tells is left out; a block without text says so."""
@@ -127,10 +126,9 @@ def _covered(base: FrameBase, deltas: tuple[FrameDelta, ...], ids: tuple[str, ..
     return reach
 
 
-def new_epoch(
-    state: HudState, ask: Ask, desk: Desk, budget: int, tail: str, density: Density, additive: bool
-) -> Layers:
+def new_epoch(state: HudState, ask: Ask, desk: Desk, usage: Usage, budget: int, tail: str, additive: bool) -> Layers:
     """A base of the state as it is now, within its part of the budget, and no deltas."""
+    density = DENSITIES[usage.band]
     system = ask.placement == "system"
     tag = "" if system else ask.tag
     need = desk.typeset.count(tail)
@@ -142,7 +140,7 @@ def new_epoch(
         base = old
     else:
         base = FrameBase(
-            epoch=state.epoch.number + 1,
+            epoch=max(state.epoch.number, state.epoch.last) + 1,
             tag=tag,
             text=text,
             tokens=fitted.tokens if system else desk.typeset.count(text),
@@ -150,7 +148,7 @@ def new_epoch(
             placement=ask.placement,
             budget=budget,
             covers=state.seq,
-            reason=_reason(state, ask, desk.settings),
+            reason=_reason(state, ask, desk.settings, usage),
             omitted=tuple(Left(one.path, one.text[:200], one.tokens, one.reason) for one in fitted.omitted),
         )
     dropped: tuple[Omission, ...] = ()
@@ -174,17 +172,19 @@ def _fit_base(
     return fit(document, budget, desk.typeset.measure), density
 
 
-def _reason(state: HudState, ask: Ask, settings: Settings) -> str:
+def _reason(state: HudState, ask: Ask, settings: Settings, usage: Usage) -> str:
     base = state.epoch.base
-    if base is None:
+    if base is None and state.epoch.over != "redaction":
         return "session"
-    if state.epoch.over:
+    if base is None or state.epoch.over:
         return state.epoch.over
     if base.placement != ask.placement or ask.placement == "system":
         return "placement"
     if _other_density(state, ask, base):
         return "density"
-    return "idle" if _cold(state, ask, settings) else "budget"
+    if not rebase_pays(state, ask, settings, usage):
+        return "budget"
+    return "idle" if is_cold(state, ask, settings, policy_for(ask.model or state.window.model)[0]) else "pays"
 
 
 def _no_tail(tail: str, need: int, budget: int) -> Omission:

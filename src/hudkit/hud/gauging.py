@@ -21,17 +21,23 @@ def told_band(state: HudState) -> Band:
 
 def usage_now(state: HudState, ask: Ask, settings: Settings) -> Usage:
     """The window in use: as told with the call, else as last reported."""
+    return usage_in(state, settings, ask.used_tokens, ask.limit_tokens, ask.model)
+
+
+def usage_in(
+    state: HudState, settings: Settings, used: int | None = None, limit: int | None = None, model: str = ""
+) -> Usage:
+    """The window in use, as last reported where it is not given."""
     window = window_of(
-        ask.model or state.window.model or state.session.model,
-        host=ask.limit_tokens or state.window.limit_tokens,
+        model or state.window.model or state.session.model,
+        host=limit or state.window.limit_tokens,
         user=settings.window,
         host_output=state.window.output_tokens or None,
     )
-    used = ask.used_tokens if ask.used_tokens is not None else state.window.used_tokens
     # Only a host that told its output limit is known to compact: without it, bands are of the whole window alone.
     compacts = settings.overflow.auto and bool(state.window.output_tokens)
     return usage_of(
-        used,
+        used if used is not None else state.window.used_tokens,
         window,
         rule=OverflowRule(automatic=compacts, reserved=settings.overflow.reserved),
         floors=floors(settings.bands),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,10 +16,12 @@ from hudkit.events.codec import foreseen
 from hudkit.events.event import Draft, Event, Origin
 from hudkit.events.log import ID_LIMIT, EventLog, Snapshot, is_id
 from hudkit.events.payloads import FrameBase, FrameDelta, Parts, Payload, Redact, SectionPrepared, Sent
+from hudkit.events.restated import Restatements
 from hudkit.frames import Frame, Message, place
 from hudkit.hud.asking import Ask, Composed, Desk
 from hudkit.hud.assembly import rebuilt
 from hudkit.hud.compose import compose
+from hudkit.hud.ended import ended
 from hudkit.hud.typeset import Counter, Typeset
 from hudkit.projections.state import VERSION, HudState, apply, dump, fold, load, with_id
 from hudkit.projections.undone import reaches
@@ -38,6 +40,9 @@ MOST_SAID = 100
 
 ATTEMPTS = 8
 """How often an append that depends on the state is tried again when another writer was first."""
+
+
+REDACTED = "what was sent was redacted; this is what the state would show without it"
 
 
 class Outside(msgspec.Struct, frozen=True):
@@ -70,8 +75,10 @@ class Session:
         self._desk = Desk(Typeset(counter), Board(), self.settings, self._told, {}, self._event_at)
         self._known: HudState | None = None
         self._outside = outside
+        self._restated = Restatements(log, session_id)
         self._prepare = prepare
         self.past: Past | None = None  # what was said in all sessions, where a host gives it
+        self.project_log: Session | None = None  # where the project's defaults are kept, where there is a project
         self._said: tuple[Event, ...] = ()  # since the last call, in answers of tools
         self._events: dict[int, Event] = {}  # those of which answers tell
         self._state = HudState(session_id=session_id)
@@ -86,7 +93,7 @@ class Session:
             self._state = self._restore(None)
         last = self.log.last_seq(self.id)
         if last > self._state.seq:
-            self._take(tuple(self.log.read(self.id, after=self._state.seq, upto=last)))
+            self._take(tuple(self.events(self._state.seq, last)))
         return self._state
 
     def state_at(self, seq: int) -> HudState:
@@ -98,12 +105,16 @@ class Session:
         if not 0 <= seq <= last:
             raise ConfigError(f"session {self.id!r} has no event {seq}", hint=f"It has events 0 to {last}")
         start = self._restore(seq)
-        events = tuple(self.log.read(self.id, after=start.seq, upto=seq))
-        return fold(self.log.read(self.id, upto=seq)) if reaches(events, start.seq) else fold(events, start)
+        events = tuple(self.events(start.seq, seq))
+        return fold(self.events(0, seq)) if reaches(events, start.seq) else fold(events, start)
 
     def events(self, after: int = 0, upto: int | None = None) -> Iterator[Event]:
-        """The session's events with `after < seq <= upto`, in order."""
-        return self.log.read(self.id, after=after, upto=upto)
+        """The session's events with `after < seq <= upto`, in order; redacted ones with what is left of them."""
+        return self._restated(self.log.read(self.id, after=after, upto=upto))
+
+    def other(self, key: str) -> HudState:
+        """The state of another session of the log, as of now. Raises a `StoreError`."""
+        return Session(self.log, key, self._outside, self._desk.typeset.counter, self.settings).state
 
     # -- writing -----------------------------------------------------------------------------------------------
 
@@ -179,7 +190,7 @@ class Session:
         model: str = "",
         have: str = "",
         first: Callable[[], Sequence[Draft]] | None = None,
-        sent: Sent | None = None,
+        sent: Callable[[Mapping[str, int]], Sent] | Sent | None = None,
         parts: Parts | None = None,
         outputs: Sequence[Output] = (),
     ) -> Frame:
@@ -190,15 +201,17 @@ class Session:
         `anchored` or `system`; `transcript` tells which anchors are there and what the last message is. `have` is the
         `mark` of the last frame that was sent, where a later one came too late. What `first` gives is appended in
         the same commit, and the frame shows it; it is asked again where another writer came between. `sent` tells
-        what of the transcript was sent before, `parts` what the request carries, `outputs` what the tools of the
-        transcript brought.
+        what of the transcript was sent before (or makes it of the sizes of the stubs, by call), `parts` what the
+        request carries, `outputs` what the tools of the transcript brought: old ones may become stubs
+        (`Frame.pruned`).
 
         Raises `ConfigError` for arguments out of range and `BudgetError` where not even the smallest frame fits. A
         store that refuses does not stop the call: the frame comes with a `notice`, and shows it.
         """
         ask = self._ask(used_tokens, limit_tokens, budget, density, placement, transcript, model)
         said = () if ask.where.anchors is None else self._said
-        ask = msgspec.structs.replace(ask, have=have, said=said, sent=sent, parts=parts, outputs=tuple(outputs))
+        told = (lambda _: sent) if isinstance(sent, Sent) else sent
+        ask = msgspec.structs.replace(ask, have=have, said=said, sent=told, parts=parts, outputs=tuple(outputs))
         try:
             return self._record(ask, first)
         except StoreError as error:
@@ -249,15 +262,31 @@ class Session:
 
     def frame_at(self, seq: int) -> Frame:
         """The frame at event `seq`: the recorded one, byte for byte, where a call ended there; elsewhere what a call
-        would have got with the arguments of the last one. Raises `ConfigError` beyond the last event."""
+        would have got with the arguments of the last one. Where what was sent was redacted, the frame's `notice` says
+        so. Raises `ConfigError` beyond the last event."""
         state = self.state_at(seq)
         frame = rebuilt(state, self._desk.typeset)
-        return frame if frame is not None else self._would_be(state).frame
+        if frame is not None:
+            return frame
+        would_be = self._would_be(state).frame
+        sent = state.window.call is not None and state.window.call_seq == seq
+        return msgspec.structs.replace(would_be, notice=REDACTED) if sent else would_be
 
     def whole(self, seq: int | None = None) -> Frame:
         """The state at event `seq` (the last, where it is not given) as one document with all that is known, as a
         base of full density would have it in the budget of the last call; nothing is recorded."""
         return self._would_be(self.state if seq is None else self.state_at(seq), "system").frame
+
+    def coming(self) -> Frame:
+        """What the first frame after a compaction will show of the state as it is; nothing is recorded."""
+        state = self.state
+        epoch = msgspec.structs.replace(state.epoch, over=state.epoch.over or "compaction")
+        return self._would_be(msgspec.structs.replace(state, epoch=epoch), "anchored").frame
+
+    def over(self) -> tuple[str, ...]:
+        """Texts of items that ended since the last compaction, the newest last: a transcript may still hold them."""
+        since = self.state.compacted.mark.seq
+        return ended(self.events(since, self.state.seq), self.state_at(since), self.state)
 
     def _would_be(self, state: HudState, placement: str = "") -> Composed:
         call = state.window.call
@@ -313,8 +342,9 @@ class Session:
         """Fold new events in; after a redaction or an undo, everything is folded again without what it took away."""
         redacts = any(isinstance(event.payload, Redact) for event in events)
         if redacts or reaches(events, self._state.seq):
-            self._known = None if redacts else self._known
-            self._state = fold(self.log.read(self.id, upto=events[-1].seq))
+            if redacts:
+                self._known, self._said, self._events = None, (), {}
+            self._state = fold(self.events(0, events[-1].seq))
         else:
             self._state = fold(events, self._state)
         if self._state.seq - self._saved >= SNAPSHOT_EVERY:

@@ -10,10 +10,12 @@ from hudkit.projections.items import Item, Items, add, change, cleared, mark
 
 
 class Failure(Item, frozen=True, omit_defaults=True):
-    """`times` counts how often it was met since it was last resolved; `key` groups the repetitions."""
+    """`times` counts how often it was met since it was last resolved; `key` groups the repetitions, `by_call` is the
+    last one whose output tells it."""
 
     message: str = ""
     key: str = ""
+    by_call: str = ""
     resolved: bool = False
     resolved_at: int = 0
     times: int = 1
@@ -40,11 +42,11 @@ HANDLES = (ErrorEncountered, ErrorResolved, SectionClear)
 
 def reduce(errors: Errors, event: Event) -> Errors:
     match event.payload:
-        case ErrorEncountered(message=message, id=id, key=key):
+        case ErrorEncountered(message=message, id=id, key=key, by_call=call):
             for known in errors.open:
                 if (key and known.key == key) or (not key and known.message == message):
-                    return change(errors, known.id, event, message=message, times=known.times + 1)
-            return add(errors, "e", Failure(id, mark(event), message, key))
+                    return change(errors, known.id, event, message=message, by_call=call, times=known.times + 1)
+            return add(errors, "e", Failure(id, mark(event), message, key, call))
         case ErrorResolved(id=id, key=key):
             for known in errors.open:
                 if (id and known.id == id) or (key and known.key == key):

@@ -11,17 +11,19 @@ from hudkit.events.event import Event, Origin
 
 
 class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where something comes from: the event's sequence number, its time (Unix ms), turn and origin."""
+    """Where something comes from: the event's sequence number, its time (Unix ms), turn and origin, and the session
+    from which it was taken up (empty: this one)."""
 
     seq: int = 0
     at: int = 0
     turn: int = 0
     origin: Origin = Origin.AGENT
+    taken: str = ""
 
 
 def mark(event: Event) -> Mark:
     """The mark of what this event makes or changes."""
-    return Mark(event.seq, event.timestamp, event.turn, event.origin)
+    return Mark(event.seq, event.timestamp, event.turn, event.origin, getattr(event.payload, "taken", ""))
 
 
 class Item(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -13,6 +13,8 @@ class Project(msgspec.Struct, frozen=True, omit_defaults=True):
     notes: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     conventions: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    inherited: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.notes or self.files or self.conventions)
@@ -23,6 +25,7 @@ HANDLES = (ProjectSet,)
 
 def reduce(project: Project, event: Event) -> Project:
     match event.payload:
-        case ProjectSet(project=name, notes=notes, files=files, conventions=conventions):
-            return Project(name or project.project, notes, files, conventions)
+        case ProjectSet() as told:
+            name = told.project or project.project
+            return Project(name, told.notes, told.files, told.conventions, told.agents, told.inherited)
     return project

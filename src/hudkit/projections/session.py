@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from hudkit.events.event import Event
-from hudkit.events.payloads import SessionLink, SessionStart
+from hudkit.events.payloads import FrameBase, SessionLink, SessionOffer, SessionStart
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -15,7 +15,7 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class SessionFacts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`started_at` is the time of the first `session.start` (Unix ms)."""
+    """`started_at` is the time of the first `session.start` (Unix ms); `offer` is there until a frame has told it."""
 
     host: str = ""
     host_session: str = ""
@@ -25,10 +25,11 @@ class SessionFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     directory: str = ""
     request: str = ""
     started_at: int = 0
+    offer: SessionOffer | None = None
     links: tuple[Link, ...] = ()
 
 
-HANDLES = (SessionStart, SessionLink)
+HANDLES = (SessionStart, SessionLink, SessionOffer, FrameBase)
 
 
 def reduce(session: SessionFacts, event: Event) -> SessionFacts:
@@ -40,4 +41,8 @@ def reduce(session: SessionFacts, event: Event) -> SessionFacts:
             link = Link(relation, id, seq)
             if link not in session.links:
                 return msgspec.structs.replace(session, links=(*session.links, link))
+        case SessionOffer() as offer:
+            return msgspec.structs.replace(session, offer=offer)
+        case FrameBase() if session.offer is not None:
+            return msgspec.structs.replace(session, offer=None)
     return session

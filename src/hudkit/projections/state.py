@@ -15,8 +15,10 @@ import msgspec
 
 from hudkit.errors import StoreDamaged
 from hudkit.events.event import Event
-from hudkit.events.payloads import Unknown, type_of
+from hudkit.events.payloads import EventRestate, Unknown, type_of
+from hudkit.events.restated import left, restated
 from hudkit.projections.blockers import Blockers
+from hudkit.projections.calibrated import Calibrated
 from hudkit.projections.compacted import Compacted
 from hudkit.projections.constraints import Constraints
 from hudkit.projections.custom import Custom
@@ -28,7 +30,10 @@ from hudkit.projections.items import Items
 from hudkit.projections.notes import Notes
 from hudkit.projections.progress import Progress
 from hudkit.projections.project import Project
+from hudkit.projections.pruned import Pruned
+from hudkit.projections.rounds import Rounds
 from hudkit.projections.session import SessionFacts
+from hudkit.projections.shared import Shared
 from hudkit.projections.steps import Steps
 from hudkit.projections.task import Task
 from hudkit.projections.todos import Todos
@@ -49,6 +54,7 @@ class HudState(msgspec.Struct, frozen=True, omit_defaults=True):
     steps: Steps = Steps()
     todos: Todos = Todos()
     decisions: Decisions = Decisions()
+    shared: Shared = Shared()
     errors: Errors = Errors()
     notes: Notes = Notes()
     files: Files = Files()
@@ -58,7 +64,10 @@ class HudState(msgspec.Struct, frozen=True, omit_defaults=True):
     session: SessionFacts = SessionFacts()
     custom: Custom = Custom()
     window: WindowFacts = WindowFacts()
+    calibrated: Calibrated = Calibrated()
     epoch: Epoch = Epoch()
+    pruned: Pruned = Pruned()
+    rounds: Rounds = Rounds()
 
 
 SECTIONS: tuple[str, ...] = tuple(
@@ -125,15 +134,18 @@ def with_id(event: Event, before: HudState, after: HudState) -> Event:
 
 
 def fold(events: Iterable[Event], state: HudState | None = None) -> HudState:
-    """`state` (empty when not given) after all of `events`, without those among them that are undone by others.
+    """`state` (empty when not given) after all of `events`, without those among them that are undone by others; of
+    those that were redacted, with what is left.
 
     An undo of an event that `state` holds already has no effect here: fold from before that event (`reaches`).
     """
     state = state or HudState()
     told = tuple(events)
     gone = undone(told)
+    restatements = (event.payload for event in told if isinstance(event.payload, EventRestate))
+    kept = {one.seq: what for one in restatements if (what := left(one)) is not None}
     for event in told:
-        state = apply(state, event, void=event.seq in gone)
+        state = apply(state, restated(event, kept) if kept else event, void=event.seq in gone)
     return state
 
 

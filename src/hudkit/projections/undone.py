@@ -11,15 +11,20 @@ from hudkit.events.event import Event
 from hudkit.events.payloads import (
     CompactAfter,
     CompactBefore,
+    CompactUndone,
     ContextSnapshot,
+    EventRestate,
     EventUndo,
     FrameBase,
     FrameDelta,
     FrameUnsent,
+    OutputsPrune,
     ProjectSet,
     Redact,
     SessionLink,
+    SessionOffer,
     SessionStart,
+    ShareSync,
     TodoSync,
     type_of,
 )
@@ -29,12 +34,13 @@ FIXED: dict[str, str] = {
     kind.__struct_config__.tag: why  # type: ignore[misc]
     for kinds, why in (
         (
-            (FrameBase, FrameDelta, FrameUnsent, ContextSnapshot),
+            (FrameBase, FrameDelta, FrameUnsent, OutputsPrune, ContextSnapshot),
             "it says what was sent, and what was sent stays sent",
         ),
-        ((CompactBefore, CompactAfter), "the host compacted, and only the host can take that back"),
-        ((Redact,), "what was redacted is gone"),
+        ((CompactBefore, CompactAfter, CompactUndone), "the host compacted, and only the host can take that back"),
+        ((Redact, EventRestate), "what was redacted is gone"),
         ((SessionStart, SessionLink, TodoSync), "it is the host's own, and is told again"),
+        ((SessionOffer, ShareSync), "it tells of another session"),
         ((ProjectSet,), "the project's defaults are set again by project.set"),
     )
     for kind in kinds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from hudkit.events.event import Event
-from hudkit.events.payloads import Call, CompactAfter, ContextSnapshot
+from hudkit.events.payloads import Call, CompactAfter, CompactUndone, ContextSnapshot
 
 READINGS_KEPT = 5
 """As many readings as the trend looks at (features, A4)."""
@@ -38,7 +38,7 @@ class WindowFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     calls: int = 0
 
 
-HANDLES = (ContextSnapshot, CompactAfter)
+HANDLES = (ContextSnapshot, CompactAfter, CompactUndone)
 
 
 def reduce(window: WindowFacts, event: Event) -> WindowFacts:
@@ -64,4 +64,6 @@ def reduce(window: WindowFacts, event: Event) -> WindowFacts:
             return msgspec.structs.replace(window, **changed)
         case CompactAfter(used_tokens=used):
             return msgspec.structs.replace(window, used_tokens=used, source="estimated" if used else "", readings=())
+        case CompactUndone():
+            return msgspec.structs.replace(window, used_tokens=None, source="", readings=())
     return window

@@ -11,8 +11,8 @@ from hudkit.api import Hud, Session
 from hudkit.errors import BudgetError
 from hudkit.events.payloads import CompactAfter, CompactBefore, FrameBase, type_of
 from hudkit.frames import Frame
+from hudkit.hearing import Known, derive
 from hudkit.history import LlmCall, Message, SessionRow, ToolPart, calls
-from hudkit.hosts.opencode import Known, derive
 from hudkit.hud import Counter
 from hudkit.projections.state import HudState
 from hudkit.replay.clockwork import Clockwork

@@ -17,7 +17,9 @@ TRIGGERS = {"auto": "automatic", "manual": "asked for", "overflow": "the window 
 REASONS = {
     "session": "the session began",
     "compaction": "a compaction",
+    "undone": "a compaction was undone",
     "idle": "the cache had expired anyway",
+    "pays": "it saves more than it costs",
     "budget": "changes outgrew the budget",
     "density": "another density was asked for",
     "placement": "another placement was asked for",

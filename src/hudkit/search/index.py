@@ -100,26 +100,30 @@ class Index:
             self._forget(host, session_id)
             self._db.execute("COMMIT")
 
-    def redact(self, secret: str) -> int:
-        """Take a text out of the index, physically; gives the passages that held it."""
+    def redact(self, *secrets: str) -> int:
+        """Take texts out of the index, physically, the longest first; gives the passages that held one."""
         with self._lock, typed(self.path):
             self._db.execute("BEGIN IMMEDIATE")
-            found = self._db.execute(
-                "SELECT id, text, parts FROM entries WHERE instr(text, ?) OR instr(parts, ?)", (secret, secret)
-            ).fetchall()
-            self._take_out(found)
-            for id, text, parts in found:
-                text, parts = text.replace(secret, "[redacted]"), parts.replace(secret, "[redacted]")
-                self._db.execute("UPDATE entries SET text = ?, parts = ? WHERE id = ?", (text, parts, id))
-                self._db.execute("INSERT INTO words (rowid, text, parts) VALUES (?, ?, ?)", (id, text, parts))
-            for part in words(secret):
-                self._unlearn(part)
+            count = 0
+            for secret in sorted(secrets, key=len, reverse=True):
+                found = self._db.execute(
+                    "SELECT id, text, parts FROM entries WHERE instr(text, ?) OR instr(parts, ?)", (secret, secret)
+                ).fetchall()
+                self._take_out(found)
+                for id, text, parts in found:
+                    text, parts = text.replace(secret, "[redacted]"), parts.replace(secret, "[redacted]")
+                    self._db.execute("UPDATE entries SET text = ?, parts = ? WHERE id = ?", (text, parts, id))
+                    self._db.execute("INSERT INTO words (rowid, text, parts) VALUES (?, ?, ?)", (id, text, parts))
+                for part in words(secret):
+                    self._unlearn(part)
+                count += len(found)
             self._db.execute("COMMIT")
             self._words.clear()
             for table in ("words", "spellings"):  # the old segments hold the words until they are merged
                 self._db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+            self._db.execute("VACUUM")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            return len(found)
+            return count
 
     def close(self) -> None:
         """Closing twice is harmless."""

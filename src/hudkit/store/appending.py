@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from hudkit.events import Batch, Event, Finding
 from hudkit.events.codec import GENESIS
+from hudkit.store.archive import erase
 from hudkit.store.mark import Mark
 from hudkit.store.rows import Head, Row, build, check_id, damaged
 from hudkit.store.scan import missing
@@ -56,6 +57,7 @@ def store_batch(db: sqlite3.Connection, batch: Batch) -> Written:
         db.execute("UPDATE heads SET seq = ?, link = ? WHERE key = ?", (last.seq, last.link, key))
     for target in built.erased:
         db.execute("UPDATE events SET body = NULL WHERE session_id = ? AND seq = ?", (session_id, target))
+        erase(db, session_id, target)
         db.execute("DELETE FROM snapshots WHERE session_id = ? AND seq >= ?", (session_id, target))
     pages = 3 + sum(len(row.body or b"") // _PAGE for row in rows)
     mark = Mark(position + len(rows), session_id, last.seq, last.link)

@@ -72,6 +72,8 @@ class MemoryLog:
             self._check_open()
             last = len(self._rows.get(snapshot.session_id, ()))
             check_snapshot(snapshot, last=last)
+            if any(row.type == "redact" for row in self._rows[snapshot.session_id][snapshot.seq :]):
+                return
             kept = self._snapshots.setdefault((snapshot.session_id, snapshot.version), {})
             kept[snapshot.seq] = snapshot
             for seq in sorted(kept)[:-KEEP]:

@@ -10,6 +10,7 @@ from hudkit.errors import StoreDamaged
 from hudkit.events import Event, Finding
 from hudkit.events.codec import GENESIS, digest
 from hudkit.store.appending import COLUMNS
+from hudkit.store.archive import Unpacked
 from hudkit.store.rows import MESSAGES, Row, damaged, open_row, redacted_by
 from hudkit.store.scan import missing
 
@@ -38,12 +39,13 @@ def read_events(fetch: Fetch, session_id: str, after: int, end: int) -> Iterator
 
     The rule: each body is checked against its digest and each envelope against the link stored with the event before;
     the first event of all against the start of the chain. What comes before `after` is not looked at (`verify`
-    does). A missing body needs a `redact` event that names it. Raises `StoreDamaged` at the first event that does not
-    verify; the ones before it have been handed out.
+    does). A missing body is archived, or needs a `redact` event that names it. Raises `StoreDamaged` at the first
+    event that does not verify; the ones before it have been handed out.
     """
     at, limit = after, _FIRST_ROWS
     previous = _link_at(fetch, session_id, at) if after < end else GENESIS
     redacted: frozenset[int] | None = None
+    archived = Unpacked(fetch)
     while at < end:
         try:
             page = fetch(_PAGE, (session_id, at, end, limit))
@@ -58,8 +60,12 @@ def read_events(fetch: Fetch, session_id: str, after: int, end: int) -> Iterator
             if row.seq != at + 1:
                 raise damaged(missing(session_id, at + 1))
             if row.body is None:
+                row = row._replace(body=archived.body(session_id, row.seq))
+            if row.body is None:
                 redacted = _redacted(fetch, session_id) if redacted is None else redacted
                 if row.seq not in redacted:
+                    row = row._replace(body=_put_back(fetch, session_id, row.seq))
+                if row.body is None and row.seq not in redacted:
                     raise damaged(Finding("payload", session_id, row.seq, f"event {row.seq}: {MESSAGES['payload']}"))
             yield open_row(row, previous)
             at, previous = row.seq, row.link
@@ -81,6 +87,12 @@ def _link_at(fetch: Fetch, session_id: str, seq: int) -> bytes:
     if type(link) is not bytes:
         raise damaged(Finding("chain", session_id, seq, f"event {seq}: {MESSAGES['chain']}"))
     return link
+
+
+def _put_back(fetch: Fetch, session_id: str, seq: int) -> bytes | None:
+    """The body of an event that was taken out of the archive since its row was read."""
+    found = fetch("SELECT body FROM events WHERE session_id = ? AND seq = ?", (session_id, seq))
+    return found[0][0] if found and type(found[0][0]) is bytes else None
 
 
 def _redacted(fetch: Fetch, session_id: str) -> frozenset[int]:

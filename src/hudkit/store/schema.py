@@ -61,6 +61,17 @@ MIGRATIONS: Sequence[Step] = (
             UNIQUE (code, session_id, seq)
         )""",
     ),
+    (
+        # bodies of old events, compressed; those of events from `first` to `last`, some of which may be elsewhere
+        """CREATE TABLE archive (
+            key INTEGER PRIMARY KEY,
+            session_id TEXT NOT NULL,
+            first INTEGER NOT NULL,
+            last INTEGER NOT NULL,
+            body BLOB NOT NULL
+        )""",
+        "CREATE INDEX archive_of ON archive (session_id, first)",
+    ),
 )
 """Step `n` (from 0) brings a file from `PRAGMA user_version` n to n + 1, in one transaction.
 

@@ -36,11 +36,17 @@ def snapshot_digest(snapshot: Snapshot, link: bytes) -> bytes:
 
 
 def put(db: sqlite3.Connection, snapshot: Snapshot) -> None:
-    """Keep a snapshot in the tables; inside a write transaction. Raises `StoreError` where it has no such event."""
+    """Keep a snapshot in the tables; inside a write transaction. Raises `StoreError` where it has no such event.
+
+    One from before a redaction is not kept: its writer may not have known of it.
+    """
     about = (snapshot.session_id, snapshot.version)
     query = "SELECT coalesce(max(seq), 0) FROM events WHERE session_id = ?"
     last = db.execute(query, about[:1]).fetchone()[0]
     check_snapshot(snapshot, last=last)
+    query = "SELECT 1 FROM events WHERE session_id = ? AND seq > ? AND type = 'redact' LIMIT 1"
+    if db.execute(query, (about[0], snapshot.seq)).fetchone() is not None:
+        return
     link = db.execute("SELECT link FROM events WHERE session_id = ? AND seq = ?", (about[0], snapshot.seq)).fetchone()
     if link is None or type(link[0]) is not bytes:
         raise damaged(missing(snapshot.session_id, snapshot.seq))

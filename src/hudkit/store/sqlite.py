@@ -16,12 +16,13 @@ from hudkit.events.codec import GENESIS
 from hudkit.events.log import is_id
 from hudkit.store import snapshots
 from hudkit.store.appending import record, store_batch
+from hudkit.store.archive import Moved, pack, unpack
 from hudkit.store.connect import connect_reader, connect_writer, lenient
 from hudkit.store.faults import translate, typed
 from hudkit.store.mark import Mark, MarkFile
 from hudkit.store.paths import beside, check_place, create_private
 from hudkit.store.reading import last_seq, promised_seq, read_events
-from hudkit.store.rows import check_id
+from hudkit.store.rows import check_id, damaged
 from hudkit.store.schema import check_current, check_version, migrate
 from hudkit.store.verify import compare, verify_database
 
@@ -135,6 +136,63 @@ class SqliteLog:
         with typed(self._path):
             self._check_open()
             return iter(verify_database(self._path, self._timeout))
+
+    def archive(self, session_id: str, below: int) -> Moved:
+        """Compress the bodies of a session's events before event `below`; everything reads and verifies as before.
+        Other writers come between, and what ends in the middle is whole. Gives what was moved."""
+        done, after = Moved(), 0
+        while True:
+            with self._writing() as (db, _):
+                step = pack(db, check_id(session_id, "a session id"), after, below)
+                db.execute("COMMIT")
+            if not step.last:
+                return done
+            after = step.last
+            done = Moved(done.events + step.events, done.bytes + step.bytes, done.packed + step.packed, step.last)
+            self._pages += (step.bytes + step.packed) // 4096
+            self._checkpoint()
+
+    def unarchive(self, session_id: str) -> Moved:
+        """Put all archived bodies of a session back. Raises `StoreDamaged` where some cannot be unpacked."""
+        done = Moved()
+        while True:
+            with self._writing() as (db, _):
+                try:
+                    step = unpack(db, check_id(session_id, "a session id"))
+                except ValueError as error:
+                    raise damaged(Finding("payload", session_id, 0, str(error))) from error
+                db.execute("COMMIT")
+            if not step.packed:
+                return done
+            done = Moved(done.events + step.events, done.bytes + step.bytes, done.packed + step.packed, step.last)
+            self._pages += step.bytes // 4096
+            self._checkpoint()
+
+    def unpacked(self, session_id: str, below: int) -> tuple[int, int]:
+        """How many bodies of events before event `below` are not archived, and their bytes."""
+        sql = "SELECT count(*), coalesce(sum(length(body)), 0) FROM events WHERE session_id = ? AND seq < ?"
+        ((count, size),) = self._fetch(f"{sql} AND body IS NOT NULL AND type != 'redact'", (session_id, below))
+        return int(count), int(size)
+
+    def archived(self) -> dict[str, tuple[int, int]]:
+        """By session, how many chunks its archive has, and their bytes."""
+        sql = "SELECT session_id, count(*), sum(length(body)) FROM archive GROUP BY session_id"
+        return {str(name): (count, size) for name, count, size in self._fetch(sql, ())}
+
+    def rewrite(self) -> bool:
+        """Write the whole file anew, so that nothing is left in it of what was removed; whether the write-ahead log
+        could be emptied, too (not while another process reads for longer than the time-out).
+
+        Raises a `StoreError`.
+        """
+        with self._reading() as db:
+            if self._mark is None:
+                raise StoreReadOnly(f"{self._path} was opened read-only", hint="Open it for writing")
+            self._mark.sync()
+            db.execute("VACUUM")
+            busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            self._pages, self._truncate = 0, bool(busy)
+            return not busy
 
     def close(self) -> None:
         """Sync and close; closing twice is harmless."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from hudkit.errors import StoreDamaged, StoreError
 from hudkit.events import Finding
 from hudkit.store.appending import COLUMNS, last_position
+from hudkit.store.archive import Unpacked
 from hudkit.store.connect import connect_reader, lenient
 from hudkit.store.mark import Mark, MarkFile
 from hudkit.store.paths import beside
@@ -103,9 +104,13 @@ def _tables(db: sqlite3.Connection) -> list[Finding]:
 def _events(db: sqlite3.Connection) -> list[Finding]:
     scan = Scan()
     found: list[Finding] = []
+    archived = Unpacked(lambda sql, args: db.execute(sql, args).fetchall())
     try:
         for position, *values in db.execute(f"SELECT position, {COLUMNS} FROM events NOT INDEXED ORDER BY position"):
-            scan.take(position, Row(*values))
+            row = Row(*values)
+            if row.body is None:
+                row = row._replace(body=archived.body(row.session_id, row.seq))
+            scan.take(position, row)
         known = set(scan.sessions())
         for session_id, seq, link in db.execute("SELECT session_id, seq, link FROM heads ORDER BY key"):
             scan.expect(session_id, Head(seq, link))

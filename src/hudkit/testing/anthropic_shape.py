@@ -60,21 +60,29 @@ def refusal(answer: Refusal) -> dict[str, object]:
     return {"type": "error", "error": {"type": answer.kind, "message": text}}
 
 
-def usage(cost: CallCost) -> dict[str, object]:
+SIGNATURE = "c2lnbmVk"
+"""What stands under every reasoning, so that it can be sent back."""
+
+
+def usage(cost: CallCost, thought: int = 0) -> dict[str, object]:
     """Tokens in this shape's words: the input excludes what was read from the cache or written to it."""
+    details = {"output_tokens_details": {"thinking_tokens": thought}} if thought else {}
     return {
         "input_tokens": cost.fresh,
         "cache_creation_input_tokens": cost.written,
         "cache_read_input_tokens": cost.read,
         "output_tokens": cost.output,
+        **details,
     }
 
 
 def whole(said: Said) -> dict[str, object]:
     """The answer as one object."""
-    content: list[object] = [{"type": "text", "text": said.text}] if said.text else []
+    thinking = {"type": "thinking", "thinking": said.reasoning, "signature": SIGNATURE}
+    content: list[object] = [thinking] if said.reasoning else []
+    content += [{"type": "text", "text": said.text}] if said.text else []
     content += [{**_opened(call), "input": _parsed(call)} for call in said.calls]
-    return {**_message(said), "content": content, "stop_reason": _stop(said), "usage": usage(said.cost)}
+    return {**_message(said), "content": content, "stop_reason": _stop(said), "usage": usage(said.cost, said.thought)}
 
 
 def stream(said: Said) -> Iterator[bytes]:
@@ -83,6 +91,10 @@ def stream(said: Said) -> Iterator[bytes]:
     yield _event("message_start", message={**_message(said), "usage": started})
     yield _event("ping")
     blocks: list[tuple[dict[str, object], list[dict[str, str]]]] = []
+    if said.reasoning:
+        texts = [{"type": "thinking_delta", "thinking": text} for text in halves(said.reasoning)]
+        texts.append({"type": "signature_delta", "signature": SIGNATURE})
+        blocks.append(({"type": "thinking", "thinking": "", "signature": ""}, texts))
     if said.text:
         texts = [{"type": "text_delta", "text": text} for text in halves(said.text)]
         blocks.append(({"type": "text", "text": ""}, texts))
@@ -95,7 +107,9 @@ def stream(said: Said) -> Iterator[bytes]:
             yield _event("content_block_delta", index=index, delta=delta)
         yield _event("content_block_stop", index=index)
     stopped = {"stop_reason": _stop(said), "stop_sequence": None}
-    yield _event("message_delta", delta=stopped, usage={"output_tokens": said.cost.output})
+    told = usage(said.cost, said.thought)
+    ended = {name: told[name] for name in ("output_tokens", "output_tokens_details") if name in told}
+    yield _event("message_delta", delta=stopped, usage=ended)
     yield _event("message_stop")
 
 
@@ -120,7 +134,8 @@ def _parsed(call: Call) -> object:
 
 
 def _stop(said: Said) -> str:
-    return "tool_use" if said.calls else "end_turn"
+    other = {"length": "max_tokens", "compact": "model_context_window_exceeded", "refusal": "refusal"}
+    return other.get(said.finish) or ("tool_use" if said.calls else "end_turn")
 
 
 def _event(name: str, **fields: object) -> bytes:

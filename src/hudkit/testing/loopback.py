@@ -9,7 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice
 from typing import Any, Protocol
 
-from hudkit.testing import anthropic_shape, openai_shape
+from hudkit.caching import CallCost
+from hudkit.testing import anthropic_shape, gemini_shape, openai_shape
 from hudkit.testing.captured import Captured, Piece
 from hudkit.testing.replies import Answer, Hang, Refusal, Reply, Said
 
@@ -20,12 +21,13 @@ class Shape(Protocol):
     PATH: str
 
     def pieces(self, body: Mapping[str, Any]) -> Iterable[Piece]: ...
+    def usage(self, cost: CallCost) -> dict[str, object]: ...
     def refusal(self, answer: Refusal) -> dict[str, object]: ...
     def whole(self, said: Said) -> dict[str, object]: ...
     def stream(self, said: Said) -> Iterable[bytes]: ...
 
 
-SHAPES: Mapping[str, Shape] = {"openai": openai_shape, "anthropic": anthropic_shape}
+SHAPES: Mapping[str, Shape] = {"openai": openai_shape, "anthropic": anthropic_shape, "gemini": gemini_shape}
 
 
 class Answering(Protocol):
@@ -92,7 +94,7 @@ class _Exchange(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         said, shape = self.server.model.settle(request, answer), SHAPES[request.shape]
-        if request.body.get("stream"):
+        if request.body.get("stream") or request.shape == "gemini":
             self._stream(answer, list(shape.stream(said)))
         else:
             self._send(200, json.dumps(shape.whole(said)).encode(), {})

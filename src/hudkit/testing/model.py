@@ -144,7 +144,8 @@ class ScriptedModel:
         """The reply with ids for its calls and the usage to report."""
         calls = tuple(call if call.id else Call(call.name, call.arguments, self._next_id()) for call in reply.calls)
         counted = request.cost.read, request.cost.written, request.cost.fresh
-        output = self._meter.answer([reply.text, *(call.name + call.text for call in calls)])
+        thought = self._meter.answer([reply.reasoning]) if reply.reasoning else 0
+        output = thought + self._meter.answer([reply.text, *(call.name + call.text for call in calls)])
         return Said(
             text=reply.text,
             calls=calls,
@@ -153,6 +154,9 @@ class ScriptedModel:
             model=str(request.body.get("model", "")),
             made=request.at,
             usage_asked=bool((request.body.get("stream_options") or {}).get("include_usage")),
+            reasoning=reply.reasoning,
+            thought=thought,
+            finish=reply.finish,
         )
 
     def _next_id(self) -> str:

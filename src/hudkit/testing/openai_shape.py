@@ -59,23 +59,27 @@ def refusal(answer: Refusal) -> dict[str, object]:
     return {"error": {"message": text, "type": answer.kind, "param": None, "code": answer.code or None}}
 
 
-def usage(cost: CallCost) -> dict[str, object]:
-    """Tokens in this shape's words: the prompt includes what was cached."""
+def usage(cost: CallCost, thought: int = 0) -> dict[str, object]:
+    """Tokens in this shape's words: the prompt includes what was cached, the completion what was thought."""
+    details = {"completion_tokens_details": {"reasoning_tokens": thought}} if thought else {}
     return {
         "prompt_tokens": cost.total,
         "completion_tokens": cost.output,
         "total_tokens": cost.total + cost.output,
         "prompt_tokens_details": {"cached_tokens": cost.read},
+        **details,
     }
 
 
 def whole(said: Said) -> dict[str, object]:
     """The answer as one object."""
     message: dict[str, object] = {"role": "assistant", "content": said.text or None}
+    if said.reasoning:
+        message["reasoning_content"] = said.reasoning
     if said.calls:
         message["tool_calls"] = [_call(call) for call in said.calls]
     choice = {"index": 0, "message": message, "finish_reason": _finish(said), "logprobs": None}
-    return {**_envelope("chat.completion", said), "choices": [choice], "usage": usage(said.cost)}
+    return {**_envelope("chat.completion", said), "choices": [choice], "usage": usage(said.cost, said.thought)}
 
 
 def stream(said: Said) -> Iterator[bytes]:
@@ -86,6 +90,8 @@ def stream(said: Said) -> Iterator[bytes]:
         return _event({**envelope, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
 
     yield chunk({"role": "assistant", "content": ""})
+    for text in halves(said.reasoning):
+        yield chunk({"reasoning_content": text})
     for text in halves(said.text):
         yield chunk({"content": text})
     for index, call in enumerate(said.calls):
@@ -95,7 +101,7 @@ def stream(said: Said) -> Iterator[bytes]:
             yield chunk({"tool_calls": [{"index": index, "function": {"arguments": text}}]})
     yield chunk({}, _finish(said))
     if said.usage_asked:
-        yield _event({**envelope, "choices": [], "usage": usage(said.cost)})
+        yield _event({**envelope, "choices": [], "usage": usage(said.cost, said.thought)})
     yield b"data: [DONE]\n\n"
 
 
@@ -110,7 +116,8 @@ def _call(call: Call) -> dict[str, object]:
 
 
 def _finish(said: Said) -> str:
-    return "tool_calls" if said.calls else "stop"
+    other = {"length": "length", "compact": "length", "refusal": "content_filter"}.get(said.finish)
+    return other or ("tool_calls" if said.calls else "stop")
 
 
 def _envelope(form: str, said: Said) -> dict[str, object]:

@@ -11,7 +11,7 @@ from hudkit.testing.captured import Count, Piece, key
 _GRAIN = 512
 """Characters of a block where the cache is automatic: it then finds a common prefix to about that length."""
 
-_POLICIES: dict[str, CachePolicy] = {"openai": OPENAI, "anthropic": ANTHROPIC}
+_POLICIES: dict[str, CachePolicy] = {"openai": OPENAI, "anthropic": ANTHROPIC, "gemini": OPENAI}
 
 
 class PrefixMeter:

@@ -30,7 +30,9 @@ class Reply(msgspec.Struct, frozen=True):
 
     `usage` are the tokens to report (`fresh`, `read` from the cache, `written` to it, `output`); `None` counts
     them. `delay` are seconds before the first byte, `pace` seconds between two pieces of a stream. `cut` ends
-    the stream in the middle, without its last piece.
+    the stream in the middle, without its last piece. `reasoning` comes before the text. `finish` is the end in
+    other words than stop or tool calls: `length`, `refusal`, or `compact` (the window is full; OpenAI's shape
+    has no word for it and says length).
     """
 
     text: str = ""
@@ -39,6 +41,8 @@ class Reply(msgspec.Struct, frozen=True):
     delay: float = 0.0
     pace: float = 0.0
     cut: bool = False
+    reasoning: str = ""
+    finish: str = ""
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -67,7 +71,8 @@ class Said(msgspec.Struct, frozen=True):
     """A reply ready for the wire: its calls have ids, its usage is `cost`.
 
     `name` tells answers apart, `model` echoes the request, `made` is in Unix ms, `usage_asked` says whether a
-    stream should tell its usage (OpenAI's shape does only where the request says so).
+    stream should tell its usage (OpenAI's shape does only where the request says so). `thought` are the tokens of
+    the reasoning, which are among the output of `cost`.
     """
 
     text: str
@@ -77,6 +82,9 @@ class Said(msgspec.Struct, frozen=True):
     model: str
     made: int
     usage_asked: bool
+    reasoning: str = ""
+    thought: int = 0
+    finish: str = ""
 
 
 CONTEXT_EXCEEDED = Refusal(400, "invalid_request_error", "context_length_exceeded")

@@ -295,6 +295,8 @@ class StoreConformance:
         assert [event.payload for event in log.read("s", after=1, upto=2)] == [None]
         assert log.get_snapshot("s", "v") == Snapshot("s", 1, "v", b"before"), "a later snapshot may hold the text"
         assert list(log.verify()) == []
+        log.put_snapshot(Snapshot("s", 3, "v", b"holds n2"))
+        assert log.get_snapshot("s", "v") == Snapshot("s", 1, "v", b"before"), "its writer did not know"
         log.append("s", [draft(Redact(2), 5)])
         assert list(log.verify()) == []
         log.close()

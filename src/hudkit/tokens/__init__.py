@@ -3,7 +3,7 @@
 from hudkit.tokens.counting import Counter, count, counter
 from hudkit.tokens.overflow import OverflowRule, is_overflow, usable_of
 from hudkit.tokens.prices import Prices, prices_of
-from hudkit.tokens.reports import in_use
+from hudkit.tokens.reports import in_use, requested
 from hudkit.tokens.usage import Usage, settle, usage_of
 from hudkit.tokens.windows import Window, window_of
 
@@ -18,6 +18,7 @@ __all__ = [
     "in_use",
     "is_overflow",
     "prices_of",
+    "requested",
     "settle",
     "usable_of",
     "usage_of",

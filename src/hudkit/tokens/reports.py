@@ -4,23 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# A report is of the first shape of which all `marks` are there; in use is the first sum that is not zero.
-# A path with a dot goes into a nested record. Absent figures count as zero.
-_SHAPES: tuple[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]], ...] = (
-    # OpenCode: `input` leaves the cached part out; `total` holds everything (facts: prompt 1200 of which 600 cached).
-    ("opencode", ("input", "output"), (("total",), ("input", "output", "cache.read", "cache.write"))),
+# A report is of the first shape of which all `marks` are there; in use is the first sum that is not zero; the last
+# column sums up to the request. A path with a dot goes into a nested record. Absent figures count as zero.
+_SHAPES: tuple[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...], tuple[str, ...]], ...] = (
+    # OpenCode: `input` leaves the cached part out, `output` the reasoning; `total` holds everything (facts: prompt
+    # 1200 of which 600 cached).
+    (
+        "opencode",
+        ("input", "output"),
+        (("total",), ("input", "output", "reasoning", "cache.read", "cache.write")),
+        ("input", "cache.read", "cache.write"),
+    ),
     # OpenAI chat and its imitators: `prompt_tokens` includes the cached ones.
-    ("openai", ("prompt_tokens",), (("total_tokens",), ("prompt_tokens", "completion_tokens"))),
+    ("openai", ("prompt_tokens",), (("total_tokens",), ("prompt_tokens", "completion_tokens")), ("prompt_tokens",)),
     # OpenAI responses, LangChain, pydantic-ai: `input_tokens` includes the cached ones, and there is a total.
-    ("openai-responses", ("input_tokens", "total_tokens"), (("total_tokens",), ("input_tokens", "output_tokens"))),
+    (
+        "openai-responses",
+        ("input_tokens", "total_tokens"),
+        (("total_tokens",), ("input_tokens", "output_tokens")),
+        ("input_tokens",),
+    ),
     # Anthropic: `input_tokens` is what the cache did neither give nor take.
     (
         "anthropic",
         ("input_tokens",),
         (("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"),),
+        ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
     ),
-    # Gemini: `promptTokenCount` includes the cached ones.
-    ("gemini", ("promptTokenCount",), (("totalTokenCount",), ("promptTokenCount", "candidatesTokenCount"))),
+    # Gemini: `promptTokenCount` includes the cached ones; thoughts and what tools of its own brought are beside both.
+    (
+        "gemini",
+        ("promptTokenCount",),
+        (
+            ("totalTokenCount",),
+            ("promptTokenCount", "toolUsePromptTokenCount", "candidatesTokenCount", "thoughtsTokenCount"),
+        ),
+        ("promptTokenCount", "toolUsePromptTokenCount"),
+    ),
 )
 
 
@@ -31,9 +51,17 @@ def in_use(report: object) -> int | None:
     Gemini-shaped answer, or OpenCode's `tokens`. Never raises: a figure that is no count (negative, a
     fraction, a text) makes the whole unknown rather than wrong; so does a report that is all zeros.
     """
-    for _, marks, sums in _SHAPES:
+    for _, marks, sums, _ in _SHAPES:
         if all(_at(report, mark) is not None for mark in marks):
             return next((total for total in (_sum(report, paths) for paths in sums) if total != 0), None)
+    return None
+
+
+def requested(report: object) -> int | None:
+    """Tokens of a reported call's request alone, cached or not; as `in_use` in all else."""
+    for _, marks, _, paths in _SHAPES:
+        if all(_at(report, mark) is not None for mark in marks):
+            return _sum(report, paths) or None
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import ceil
 from typing import Literal
 
 import msgspec
@@ -47,12 +48,21 @@ def trend_of(readings: Sequence[int], usage: Usage, floors: Floors) -> Trend | N
     return Trend("growing fast" if points >= FAST else "growing", rate, calls, band)
 
 
+def calls_until(ceiling: int, used: int, rate: float) -> int | None:
+    """The calls until `ceiling` tokens are in use at a rate in tokens a call; `None` where that is too far ahead to
+    be said, or usage does not grow."""
+    if rate <= 0:
+        return None
+    calls = max(0, ceil((ceiling - used) / rate))
+    return calls if calls <= FAR else None
+
+
 def _next(usage: Usage, floors: Floors, rate: float) -> tuple[int | None, Band | None]:
     """The calls until the next fuller band begins, and which one it is."""
     assert usage.used_tokens is not None
     for band, floor in reversed(floors):
         missing = floor * usage.limit_tokens / 100 - usage.used_tokens
         if missing > 0:
-            calls = int(missing // rate) + (missing % rate > 0)
+            calls = ceil(missing / rate)
             return (calls, band) if calls <= FAR else (None, None)
     return None, None

@@ -77,8 +77,9 @@ def lines(rows: Iterable[Row]) -> str:
 
 
 def told_by(mark: Mark) -> tuple[str, ...]:
-    """The tag of an origin, where it is not the agent's own."""
-    return () if mark.origin is Origin.AGENT else (f"from {mark.origin}",)
+    """The tags of an origin where it is not the agent's own, and of the session from which it was taken up."""
+    taken = (f"from {mark.taken}",) if mark.taken else ()
+    return taken if mark.origin is Origin.AGENT else (f"from {mark.origin}", *taken)
 
 
 def row(item: Item, text: str, *tags: str, label: str = "") -> Row:

@@ -33,13 +33,17 @@ class Default(Arguments, frozen=True):
 @section("project", "Project defaults", ordered=True)
 def rows(state: HudState) -> tuple[Row, ...]:
     project = state.project
-    return tuple(Row(label, text) for kind, label in _KINDS.items() for text in getattr(project, kind))
+    return tuple(
+        Row(label, text, ("set by an agent",) if text in project.agents else ())
+        for kind, label in _KINDS.items()
+        for text in getattr(project, kind)
+    )
 
 
 @reading("project.get", Nothing)
 def get(session: Session, _: Nothing) -> Answer:
     """Read the project's defaults in full."""
-    state = session.state
+    state = session.prepared()
     return Answer(listing(SHOWN["project"], rows(state)).text, {"project": plain(state.project)})
 
 
@@ -47,18 +51,17 @@ def get(session: Session, _: Nothing) -> Answer:
 def set_(session: Session, args: Defaults, origin: Origin) -> Answer:
     """Set the project's defaults; each list that is given replaces the one before.
 
-    They are recorded in this session. New sessions of the project start with them where the host hands them on.
+    All sessions of the project have them from their next call on; without a project, they are this session's own.
     """
 
     def decide(state: HudState) -> Sequence[Payload]:
         given = {kind: getattr(args, kind) for kind in _KINDS}
         kept = {kind: _once(getattr(state.project, kind) if it is None else it) for kind, it in given.items()}
-        return (ProjectSet(state.project.project, **kept),)
+        return (_told_by(session, origin, state, kept),)
 
-    change = record(session, origin, decide)
-    return _told(
-        change.after, "Set the project's defaults" if change else "They are so already", bool(change), change.note
-    )
+    change = record(session.project_log or session, origin, decide)
+    said = "Set the project's defaults" if change else "They are so already"
+    return _told(session.prepared(), said, bool(change), change.note)
 
 
 @operation("project.add", Default, example={"kind": "conventions", "text": "Tests sit beside the code"})
@@ -68,10 +71,20 @@ def add(session: Session, args: Default, origin: Origin) -> Answer:
     def decide(state: HudState) -> Sequence[Payload]:
         lists = {kind: getattr(state.project, kind) for kind in _KINDS}
         lists[args.kind] = _once((*lists[args.kind], stored(args.text)))
-        return (ProjectSet(state.project.project, **lists),)
+        return (_told_by(session, origin, state, lists),)
 
-    change = record(session, origin, decide)
-    return _told(change.after, "Added" if change else "Already there", bool(change), change.note)
+    change = record(session.project_log or session, origin, decide)
+    return _told(session.prepared(), "Added" if change else "Already there", bool(change), change.note)
+
+
+def _told_by(session: Session, origin: Origin, state: HudState, lists: dict[str, tuple[str, ...]]) -> ProjectSet:
+    """The lists; what an agent puts into them for other sessions is marked so."""
+    before = state.project
+    known = {*before.notes, *before.files, *before.conventions}
+    texts = [stored(text) for kind in _KINDS for text in lists[kind]]
+    marks = session.project_log is not None and origin is not Origin.USER
+    agents = _once([text for text in texts if text in before.agents or (marks and text not in known)])
+    return ProjectSet(before.project, lists["notes"], lists["files"], lists["conventions"], agents)
 
 
 def _once(texts: Sequence[str]) -> tuple[str, ...]:

@@ -14,7 +14,12 @@ _KINDS = {"string": "text", "integer": "a number", "boolean": "true or false", "
 
 def schema(operation: Operation | Alias) -> dict[str, Any]:
     """The schema of an operation's arguments, a new value each time."""
-    found: dict[str, Any] = _inlined(*_components(operation.arguments))
+    return parameters(operation.arguments)
+
+
+def parameters(arguments: type[msgspec.Struct]) -> dict[str, Any]:
+    """The schema of a struct of arguments, a new value each time."""
+    found: dict[str, Any] = _inlined(*_components(arguments))
     return found
 
 

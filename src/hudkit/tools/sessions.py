@@ -1,4 +1,4 @@
-"""Operations on the sessions of all hosts: counts, lists, children, a comparison, and the window of one."""
+"""Operations on the sessions of all hosts: counts, lists, children, and a comparison."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hudkit.errors import HudkitError, OperationError
 from hudkit.history.own import HOST as OWN
 from hudkit.history.transcript import Message, PatchPart, SessionRow, ToolPart
 from hudkit.hud import Session
-from hudkit.tokens import window_of
 from hudkit.tools.lines import called
 from hudkit.tools.operation import Answer, Arguments, Loose, reading
+from hudkit.tools.resume import open_tasks
 from hudkit.tools.telling import InSession, Room, Tokens, day, ident, meant, own_id, past_of, table
 
 if TYPE_CHECKING:
@@ -72,7 +72,10 @@ def summary(session: Session, _: Nothing) -> Answer:
 
 @reading("sessions", Listed, example={"limit": 10})
 def sessions(session: Session, args: Listed) -> Answer:
-    """List the sessions of all hosts, the newest first, with the ids that the other operations take."""
+    """List the sessions of all hosts, the newest first, with the ids that the other operations take.
+
+    Where a session has an open task, `task.resume` takes it up in this one.
+    """
     wanted = args.project or args.projectPath
     rows = [
         row
@@ -81,7 +84,7 @@ def sessions(session: Session, args: Listed) -> Answer:
         and (row.host == args.host if args.host else row.host != OWN)
         and (not wanted or wanted in row.root or wanted in row.directory)
     ]
-    return _listing("Sessions", rows, args.skip, args.limit, args.tokens, own_id(session))
+    return _listing("Sessions", rows, args.skip, args.limit, args.tokens, session)
 
 
 @reading("children", InSession, example={"session": "ses_1"})
@@ -89,16 +92,17 @@ def children(session: Session, args: InSession) -> Answer:
     """List the sessions of a session's subagents."""
     parent = meant(session, args)
     rows = [row for row in past_of(session).sessions() if row.parent_id == parent]
-    return _listing(f"Children of {called(parent)}", rows, 0, 200, 4_000, own_id(session))
+    return _listing(f"Children of {called(parent)}", rows, 0, 200, 4_000, session)
 
 
-def _listing(title: str, rows: Sequence[SessionRow], skip: int, limit: int, tokens: int, own: str) -> Answer:
+def _listing(title: str, rows: Sequence[SessionRow], skip: int, limit: int, tokens: int, session: Session) -> Answer:
     page = rows[skip : skip + limit]
+    own, tasks = own_id(session), open_tasks(session)
     room = Room(tokens)
     head = table(("session", "title", "project", "host", "updated (UTC)"), ())
     shown: list[str] = []
     for row in page:
-        mark = " (this one)" if row.id == own else ""
+        mark = " (this one)" if row.id == own else " (open task)" if tasks(row.id) else ""
         line = table((), [(row.title + mark, row.root or row.directory, row.host, day(row.updated))])[2]
         line = f"| {ident(row.id)} {line}"
         if not room.take(line):
@@ -108,7 +112,8 @@ def _listing(title: str, rows: Sequence[SessionRow], skip: int, limit: int, toke
     parts = [f"{title} ({len(rows)})", "", *head, *shown] if rows else [f"{title}: none"]
     if rest > 0:
         parts.append(f"\n+{rest} older: skip {skip + len(shown)}")
-    data = {"total": len(rows), "sessions": [msgspec.to_builtins(row) for row in page[: len(shown)]]}
+    told = [msgspec.to_builtins(row) | {"task": tasks(row.id)} for row in page[: len(shown)]]
+    data = {"total": len(rows), "sessions": told}
     return Answer("\n".join(parts), data)
 
 
@@ -168,35 +173,3 @@ def _facts(past: Past, id: str) -> dict[str, Any]:
         "tools": dict(tools),
         "files": files,
     }
-
-
-@reading("context", InSession)
-def context(session: Session, args: InSession) -> Answer:
-    """Tell how much of the window is in use, of this session or of another one as last reported."""
-    id = meant(session, args) if args.session or args.sessionId else own_id(session)
-    if id != own_id(session):
-        return _elsewhere(session, id)
-    facts, settings = session.state.window, session.settings
-    model = facts.model or session.state.session.model
-    window = window_of(model, host=facts.limit_tokens, user=settings.window)
-    data: dict[str, Any] = {"session": id, "used": facts.used_tokens, "limit": window.limit_tokens, "model": model}
-    size = f"{window.limit_tokens:,} tokens{' (assumed)' if window.source == 'assumed' else ''}"
-    if facts.used_tokens is None:
-        return Answer(f"Usage is unknown until the next report; the window has {size}.", data)
-    data["percent"] = round(100 * facts.used_tokens / window.limit_tokens, 1)
-    lines = [f"{data['percent']:g} % in use: {facts.used_tokens:,} of {size}."]
-    if len(facts.readings) > 1:
-        lines.append(f"- last reports: {', '.join(f'{one.used_tokens:,}' for one in facts.readings)}")
-    if session.state.compacted.count:
-        lines.append(f"- compactions so far: {session.state.compacted.count}")
-    return Answer("\n".join(lines), data)
-
-
-def _elsewhere(session: Session, id: str) -> Answer:
-    transcript, row = past_of(session).find(id)
-    used = [m.usage.used for m in transcript.messages(id) if m.usage is not None and m.usage.used and not m.summary]
-    data = {"session": id, "used": used[-1] if used else None, "most": max(used, default=0), "model": row.model}
-    if not used:
-        return Answer(f"{called(id)} has reported no usage.", data)
-    text = f"{called(id)} had {used[-1]:,} tokens in use at its last response, {max(used):,} at most ({row.model})."
-    return Answer(text, data)

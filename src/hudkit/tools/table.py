@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from hudkit.projections.state import SECTIONS
 
-WHOLE = ("whole", "past", "undo", "sessions", "transcripts", "portable", "help")
+WHOLE = ("whole", "past", "undo", "sessions", "transcripts", "portable", "resume", "help")
 
 for _name in (*SECTIONS, *WHOLE):
     if find_spec(f"hudkit.tools.{_name}") is not None:

@@ -30,7 +30,7 @@ def rows(state: HudState) -> tuple[Row, ...]:
     task = state.task
     if not task:
         return ()
-    return (Row("task", task.description, told_by(Mark(origin=task.origin)), task, task.seq),)
+    return (Row("task", task.description, told_by(Mark(origin=task.origin, taken=task.taken)), task, task.seq),)
 
 
 @reading("task.get", Nothing)

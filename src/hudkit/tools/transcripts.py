@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from hudkit.compaction.passage import passage
 from hudkit.document import shorten, visible
 from hudkit.errors import OperationError, TranscriptError
 from hudkit.history.transcript import Message
@@ -17,6 +18,7 @@ from hudkit.hud import Session
 from hudkit.tools.help import written
 from hudkit.tools.lines import block, called, stored
 from hudkit.tools.operation import Answer, Arguments, Loose, Text, reading
+from hudkit.tools.receipts import TRIGGERS, figures, receipt_lines, receipts_of
 from hudkit.tools.telling import (
     InSession,
     Room,
@@ -165,7 +167,10 @@ def _cut(whole: str, offset: int, tokens: int, operation: str, call: dict[str, A
 
 @reading("compactions", Read, example={"session": "ses_1", "read": 1})
 def compactions(session: Session, args: Read) -> Answer:
-    """List the compactions of a session with the begin of each summary, or read one summary."""
+    """List the compactions of a session with the begin of each summary, or read one summary.
+
+    Of those that the HUD saw, also the receipt: how it came about, tokens before and after, what was dropped.
+    """
     id = meant(session, args)
     transcript, _ = past_of(session).find(id)
     found: list[tuple[Message, bool, int]] = []
@@ -179,14 +184,17 @@ def compactions(session: Session, args: Read) -> Answer:
             found.append((one, markers.get(one.parent_id, False), count))
         else:
             count += 1
+    known = receipts_of(session, id)
     if not args.read:
-        rows = [
-            (n, day(one.created), "automatic" if auto else "asked for", before, texts(one).lstrip("# \n"))
-            for n, (one, auto, before) in enumerate(found, 1)
-        ]
-        head = ("read", "at (UTC)", "how", "messages before", "summary")
+        rows = []
+        for n, (one, auto, before) in enumerate(found, 1):
+            receipt = known.get(one.id)
+            how = "automatic" if auto else "asked for"
+            told_of = (TRIGGERS.get(receipt.trigger, how), figures(receipt)) if receipt else (how, "")
+            rows.append((n, day(one.created), *told_of, before, texts(one).lstrip("# \n")))
+        head = ("read", "at (UTC)", "how", "tokens", "messages before", "summary")
         lines = [f"Compactions ({len(found)})", "", *table(head, rows)] if rows else ["Compactions: none"]
-        names = ("index", "at", "how", "before", "summary")
+        names = ("index", "at", "how", "tokens", "before", "summary")
         data = [
             dict(zip(names, row, strict=True)) | {"at": one.created}
             for row, (one, _, _) in zip(rows, found, strict=True)
@@ -198,6 +206,9 @@ def compactions(session: Session, args: Read) -> Answer:
     whole = block(stored(texts(one)))
     text, following = _cut(whole, args.offset, args.tokens, "compactions", {"session": id, "read": args.read})
     title = f"Compaction {args.read} of {len(found)}, {day(one.created)}, message {ident(one.id)}"
+    if one.id in known and not args.offset:
+        seen = passage(known[one.id], tuple(transcript.messages(id)))
+        title = "\n".join((title, *receipt_lines(known[one.id], seen, session)))
     return Answer(f"{title}\n\n{text}", {"session": id, "summary": stored(texts(one))[:20_000], "next": following})
 
 

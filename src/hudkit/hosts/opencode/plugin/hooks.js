@@ -120,6 +120,7 @@ export async function Hudkit({ client, directory }) {
       const announced = one.compacting;
       if (announced && !announced.seen && Date.now() - announced.at < COMPACTING_MS) {
         announced.seen = true;
+        if (one.frame) prune(messages, one.frame.pruned); // what it saved room for must not overflow the summary's call
         return;
       }
       one.compacting = null;

@@ -1,0 +1,85 @@
+"""`hudkit archive`: makes the log smaller below each session's last compaction, and nothing is lost."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from hudkit.cli import complain
+from hudkit.cli.place import SCHEMA, as_json, pick, there
+from hudkit.document import visible
+from hudkit.errors import ConfigError
+from hudkit.events.log import EventLog
+from hudkit.store import SqliteLog
+from hudkit.store.paths import beside
+
+EXAMPLE = "hudkit archive --dry-run"
+
+MORE = """\
+What the events before a session's last compaction say is compressed, within the same file; the events stay in the log
+with their digests. State and frames of any event, `log`, `verify` and search work as before, only slower there.
+`--restore` puts everything back. A running daemon need not be stopped."""
+
+
+def arguments(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--session", metavar="ID", help="only this session (its id, or a part of it; default: all)")
+    one.add_argument("--restore", action="store_true", help="put what is archived back")
+    one.add_argument("--dry-run", action="store_true", help="say what would be archived, and change nothing")
+    one.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
+    one.add_argument("--json", action="store_true", help="print facts as JSON")
+
+
+def run(given: argparse.Namespace) -> int:
+    if given.restore and given.dry_run:
+        raise ConfigError("--restore and --dry-run do not go together", hint="A dry run says what would be archived")
+    path = there(given.db)
+    before = _size(path)
+    sessions: list[dict[str, Any]] = []
+    emptied = True
+    with SqliteLog.open(path, read_only=given.dry_run) as log:
+        names = (pick(log, given.session),) if given.session else log.sessions()
+        for name in names:
+            done = _restored(log, name) if given.restore else _archived(log, name, given.dry_run)
+            sessions += [{"session": name, **done}] if done["events"] else []
+        if sessions and not given.dry_run:
+            emptied = log.rewrite()
+    after = _size(path)
+    if given.json:
+        facts = {"schema": SCHEMA, "restored": given.restore, "dry_run": given.dry_run, "sessions": sessions}
+        print(as_json({**facts, "size_before": before, "size_after": after}))
+    else:
+        verb = "restored" if given.restore else "would archive" if given.dry_run else "archived"
+        for one in sessions:
+            packed = f" in {one['packed']:,}" if one["packed"] else ""
+            print(visible(f"{verb}: {one['session']}: {one['events']:,} events, {one['bytes']:,} bytes{packed}"))
+        if not sessions:
+            print("nothing is archived" if given.restore else "nothing to archive: no events before a compaction")
+        elif not given.dry_run:
+            print(f"the log has {after:,} bytes now, {before:,} before")
+    if not emptied:
+        complain("archive", "another process reads the log: its -wal file is emptied later")
+    return 0
+
+
+def _archived(log: SqliteLog, name: str, dry: bool) -> dict[str, int]:
+    below = last_compaction(log, name)
+    if dry:
+        events, size = log.unpacked(name, below)
+        return {"below": below, "events": events, "bytes": size, "packed": 0}
+    done = log.archive(name, below)
+    return {"below": below, "events": done.events, "bytes": done.bytes, "packed": done.packed}
+
+
+def _restored(log: SqliteLog, name: str) -> dict[str, int]:
+    done = log.unarchive(name)
+    return {"events": done.events, "bytes": done.bytes, "packed": done.packed}
+
+
+def last_compaction(log: EventLog, name: str) -> int:
+    """The number of a session's last `compact.after`; 0 where it has none."""
+    return max((event.seq for event in log.read(name) if event.type == "compact.after"), default=0)
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in (path, beside(path, "-wal")) if file.exists())

@@ -1,0 +1,106 @@
+"""`hudkit project`: the defaults that all sessions of a project have, and trust in those of its file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from hudkit.cli.place import SCHEMA, as_json, user_settings
+from hudkit.config import PROJECT_FILE
+from hudkit.custom import ProjectTable, project_table, trust_project
+from hudkit.custom.files import root_of
+from hudkit.daemon.place import log_path, section_places
+from hudkit.document import visible
+from hudkit.errors import ConfigError
+from hudkit.events.event import Origin
+
+EXAMPLE = 'hudkit project add conventions "Tests sit beside the code"'
+
+MORE = f"""\
+Notes, key files and conventions of a project (its git root) are in the HUD of each of its sessions, from the next
+call on. They come from the operations `project.add` and `project.set` (what an agent sets is marked so), from this
+command, and from the table `[project]` of the project's `{PROJECT_FILE}` (lists `notes`, `files`, `conventions`),
+which is taken only when you trust its words: `project trust` does so, until they change."""
+
+_KINDS = ("notes", "files", "conventions")
+_WORDS = {"show": 0, "trust": 0, "add": 2, "remove": 2}
+
+
+def arguments(one: argparse.ArgumentParser) -> None:
+    what = "show the defaults, add or remove one, or trust those of the project's file (default: show)"
+    one.add_argument("what", nargs="?", default="show", choices=tuple(_WORDS), help=what)
+    one.add_argument(
+        "words", nargs="*", metavar="WORD", help="for add and remove: notes, files or conventions; the text"
+    )
+    one.add_argument("--project", type=Path, metavar="DIR", help="the project's directory (default: this one)")
+    one.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
+    one.add_argument("--json", action="store_true", help="print facts as JSON")
+
+
+def run(given: argparse.Namespace) -> int:
+    from hudkit.api import Hud
+
+    if len(given.words) != _WORDS[given.what]:
+        hint = 'Try: hudkit project show, hudkit project add notes "TEXT", hudkit project trust'
+        raise ConfigError(f"`project {given.what}` takes {_WORDS[given.what] or 'no'} words", hint=hint)
+    place = given.project or Path.cwd()
+    path, places = root_of(place) / PROJECT_FILE, section_places()
+    if given.what == "trust":
+        trust_project(path, places)
+    file = project_table(path, places)
+    db = given.db or log_path()
+    lists: dict[str, list[str]] = {kind: [] for kind in _KINDS}
+    agents: list[str] = []
+    if given.what in ("add", "remove") or db.exists():
+        with Hud.open(db, settings=user_settings("project")) as hud:
+            own = hud.project(place)
+            if given.what == "add":
+                own.call("project.add", {"kind": given.words[0], "text": given.words[1]}, origin=Origin.USER)
+            elif given.what == "remove":
+                own.call("project.set", _without(own.state.project, *given.words), origin=Origin.USER)
+            lists = {kind: list(getattr(own.state.project, kind)) for kind in _KINDS}
+            agents = list(own.state.project.agents)
+    if given.json:
+        print(
+            as_json(
+                {"schema": SCHEMA, "project": str(root_of(place)), **lists, "agents": agents, "file": _facts(file)}
+            )
+        )
+    else:
+        _tell(lists, agents, file)
+    return 1 if file.wrong else 0
+
+
+def _without(project: object, kind: str, text: str) -> dict[str, list[str]]:
+    """The arguments that set a list without a text. Raises `ConfigError` where it does not have it."""
+    if kind not in _KINDS:
+        raise ConfigError(f"there is no list {kind!r:.40}", hint=f"It is one of {', '.join(_KINDS)}")
+    texts = list(getattr(project, kind))
+    if text not in texts:
+        raise ConfigError(
+            f"{kind} has no such text", hint="`hudkit project` shows them; those of the file are its own"
+        )
+    return {kind: [one for one in texts if one != text]}
+
+
+def _facts(file: ProjectTable) -> dict[str, object]:
+    it = file.given
+    lists = {kind: list(getattr(it, kind)) for kind in _KINDS} if it else {}
+    return {"path": str(file.path), "sha256": file.digest, "trusted": file.trusted, "wrong": file.wrong, **lists}
+
+
+def _tell(lists: dict[str, list[str]], agents: list[str], file: ProjectTable) -> None:
+    for kind, texts in lists.items():
+        for text in texts:
+            print(visible(f"{kind[:-1]}: {text}{' (set by an agent)' if text in agents else ''}"))
+    if not any(lists.values()):
+        print("no defaults are set")
+    if file.wrong:
+        print(visible(f"BAD   {file.wrong}"))
+    elif file.given is not None:
+        count = sum(len(getattr(file.given, kind)) for kind in _KINDS)
+        told = "trusted" if file.trusted else "not trusted, not taken: hudkit project trust"
+        print(visible(f"{file.path}: {count} more ({told})"))
+        for kind in _KINDS:
+            for text in getattr(file.given, kind):
+                print(visible(f"  {kind[:-1]}: {text}"))

@@ -1,0 +1,175 @@
+"""`hudkit redact`: takes a secret that reached the log out of it again, physically."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from hudkit.cli import complain
+from hudkit.cli.place import SCHEMA, as_json, pick, there, user_settings
+from hudkit.daemon.place import index_path
+from hudkit.document import visible
+from hudkit.errors import ConfigError, StoreError
+
+if TYPE_CHECKING:
+    from hudkit.api import Hud
+    from hudkit.events.masking import Needle
+    from hudkit.hud.redacting import Hit
+
+EXAMPLE = "hudkit redact --text-file secret.txt --dry-run"
+
+MORE = """\
+Give the secret in a file (`--text-file FILE`) or on the standard input, never as an argument: arguments stay in the
+shell's history. Or name events of one session by their numbers (`hudkit log` shows them): all that they say goes,
+wherever their session holds it. What goes: the payloads, the frames that showed it (also escaped, or cut off), dumps
+of the state, snapshots, the index for search; the files are written anew. What stays: the events themselves with
+their numbers, so that `hudkit verify` still holds, and the rest of each payload with `[redacted]` in it. The next
+call of a session that held it begins a new epoch. A running daemon need not be stopped.
+
+Hosts' own transcripts and exported files are not ours to change. Files beside the log that still hold the text are
+listed, and the exit code is 1. `--dry-run` changes nothing."""
+
+_CHUNK = 1 << 20
+
+
+def arguments(one: argparse.ArgumentParser) -> None:
+    one.add_argument("seq", nargs="*", type=int, metavar="SEQ", help="events of the session, by their numbers")
+    one.add_argument("--session", metavar="ID", help="the session of these events (its id, or a part of it)")
+    one.add_argument("--text-file", type=Path, metavar="FILE", help="a file with the secret, - for standard input")
+    one.add_argument("--reason", default="", metavar="TEXT", help="why; it stays in the log")
+    one.add_argument("--dry-run", action="store_true", help="list what would go, and change nothing")
+    one.add_argument("--index", type=Path, metavar="FILE", help="the index for search (default: beside the log)")
+    one.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
+    one.add_argument("--json", action="store_true", help="print facts as JSON")
+
+
+def run(given: argparse.Namespace) -> int:
+    from hudkit.api import Hud
+    from hudkit.events.masking import holds, needles
+    from hudkit.hud.redacting import Redacted, find, named_texts, redact
+    from hudkit.store import SqliteLog
+
+    if given.seq and given.text_file is not None:
+        raise ConfigError("events and --text-file are two ways", hint="Give one of them")
+    if given.session and not given.seq:
+        raise ConfigError("--session needs events", hint="A text goes from all sessions; `hudkit log` shows numbers")
+    if given.seq and not given.session:
+        raise ConfigError("events are named by a session's numbers", hint="Give --session ID, too")
+    path = there(given.db)
+    log = SqliteLog.open(path, read_only=given.dry_run)
+    with Hud(log, settings=user_settings("redact")) as hud:
+        if given.seq:
+            names: tuple[str, ...] = (pick(log, given.session),)
+            wanted = named_texts(hud.session(names[0]), given.seq)
+        else:
+            names, wanted = log.sessions(), needles(_text(given.text_file))
+        if holds(given.reason.encode(), wanted):
+            raise ConfigError("the reason holds the text itself", hint="It stays in the log: word it otherwise")
+        if given.dry_run:
+            others = _named(hud, names[0], given.seq) if given.seq else ()
+            found = find(log, wanted, names)
+            done = Redacted(tuple(dict.fromkeys((*others, *(hit for hit in found if hit.type != "redact")))))
+            emptied, indexed = True, 0
+        else:
+            done = redact({name: hud.session(name) for name in names}, wanted, given.seq, given.reason)
+            indexed = _index(given.index or index_path(path), wanted)
+            emptied = log.rewrite()
+    files = [str(file) for file in _beside(path, wanted)]
+    _tell(given, done.hits, done.kept, indexed, files)
+    if not emptied:
+        complain("redact", "another process reads the log: what was removed is still in its -wal file; run it again")
+    return 1 if not given.dry_run and (files or done.kept or not emptied) else 0
+
+
+def _text(file: Path | None) -> str:
+    """The secret, from a file or the standard input; on a terminal it is not shown. Raises `ConfigError`."""
+    try:
+        if file is None or str(file) == "-":
+            if sys.stdin.isatty():
+                from getpass import getpass
+
+                return getpass("The text to be redacted (not shown): ")
+            return sys.stdin.read()
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError("the text is not UTF-8", hint="Give it as UTF-8 text") from error
+
+
+def _named(hud: Hud, name: str, seqs: Sequence[int]) -> tuple[Hit, ...]:
+    from hudkit.hud.redacting import Hit
+
+    return tuple(
+        Hit(name, event.seq, event.type)
+        for seq in sorted(set(seqs))
+        for event in hud.log.read(name, after=seq - 1, upto=seq)
+    )
+
+
+def _index(path: Path, wanted: Sequence[Needle]) -> int:
+    """Take the texts out of the index where there is one; gives the passages that held one."""
+    if not path.exists():
+        return 0
+    from hudkit.search import Index
+
+    try:
+        with Index.open(path) as index:
+            return index.redact(*(needle.text for needle in wanted))
+    except StoreError as error:
+        complain("redact", f"the index is not changed: {error}")
+        return 0
+
+
+def _beside(log: Path, wanted: Sequence[Needle]) -> Iterator[Path]:
+    """Files of the data directory in which the bytes are: the log's own, its copies, the daemon's, exports."""
+    folder = log.absolute().parent
+    own = (file for file in folder.iterdir() if file.name.startswith(log.stem) or file.name == "daemon.log")
+    texts = [form for needle in wanted for form in {needle.raw, json.dumps(needle.text)[1:-1].encode()}]
+    for file in sorted((*own, *(folder / "exports").glob("*.json"))):
+        if file.is_file() and not file.is_symlink() and _has(file, texts):
+            yield file
+
+
+def _has(file: Path, texts: Sequence[bytes]) -> bool:
+    most = max(map(len, texts), default=1)
+    with file.open("rb") as stream:
+        rest = b""
+        while chunk := stream.read(_CHUNK):
+            if any(text in rest + chunk for text in texts):
+                return True
+            rest = chunk[-most:]
+    return False
+
+
+def _tell(
+    given: argparse.Namespace, hits: Sequence[Hit], kept: Sequence[Hit], indexed: int, files: Sequence[str]
+) -> None:
+    if given.json:
+        facts = {
+            "schema": SCHEMA,
+            "dry_run": given.dry_run,
+            "events": msgspec.to_builtins(hits),
+            "kept": msgspec.to_builtins(kept),
+            "index_passages": None if given.dry_run else indexed,
+            "files": list(files),
+        }
+        print(as_json(facts))
+        return
+    for session in dict.fromkeys(hit.session for hit in hits):
+        kinds = Counter(hit.type for hit in hits if hit.session == session)
+        told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        print(visible(f"{'would go' if given.dry_run else 'redacted'}: {session}: {told}"))
+    if not hits:
+        print("no event holds it")
+    if indexed:
+        print(f"index for search: {indexed} passages")
+    for hit in kept:
+        print(visible(f"stays: {hit.session}, event {hit.seq}: the reason of a redaction holds it"))
+    for file in files:
+        print(visible(f"{'holds it' if given.dry_run else 'still holds it'}: {file}"))

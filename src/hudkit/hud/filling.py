@@ -1,0 +1,96 @@
+"""What fills the window of a session, how fast, and how sure that is; for answers and pages, not for frames."""
+
+from __future__ import annotations
+
+import msgspec
+
+from hudkit.config import Settings
+from hudkit.hud.gauging import trend_now, usage_in
+from hudkit.projections.calibrated import Asked, amounts_of
+from hudkit.projections.calibration import PARTS, Calibration, Estimate, estimate
+from hudkit.projections.state import HudState
+from hudkit.tokens.breakdown import Share, breakdown
+from hudkit.tokens.trend import Trend, calls_until
+from hudkit.tokens.usage import Usage
+
+_NAMES = {
+    "system": "system prompt",
+    "tools": "tool definitions",
+    "untold": "system prompt and tools",
+    "words": "messages and calls",
+    "messages": "messages and calls",
+}
+
+
+class Filling(msgspec.Struct, frozen=True):
+    """The window in use and its parts.
+
+    `usage` is as last reported. `now` estimates the tokens of a request that was made since, whose usage is not
+    reported yet, and `doubt` the share by which that can be wrong (a deviation); `None`: there is none. `shares` add
+    up to what is reported, or, where that is unknown, to `now`. `overflow` are the calls until the host
+    compacts, or the window is full. `reports` were learned from; `error` is the median share by which the last
+    estimates were wrong.
+    """
+
+    usage: Usage
+    trend: Trend | None
+    overflow: int | None
+    shares: tuple[Share, ...]
+    now: int | None
+    doubt: float | None
+    model: str
+    reports: int
+    error: float | None
+
+    @property
+    def reserve(self) -> int:
+        """Tokens that the host keeps free for an answer."""
+        usage = self.usage
+        return 0 if usage.usable is None else max(0, usage.limit_tokens - usage.usable)
+
+
+def filling(state: HudState, settings: Settings) -> Filling:
+    """What fills the window, as far as the log tells."""
+    usage = usage_in(state, settings)
+    known = state.calibrated
+    trend = trend_now(state, usage, settings)
+    ceiling = usage.limit_tokens if usage.usable is None else usage.usable
+    model = known.last.model if known.last else state.window.model or state.session.model
+    calibration = known.of(model)
+    waits = known.last is not None and known.last.spent is None
+    ahead = estimate(calibration, amounts_of(known.last)) if known.last and waits else None
+    return Filling(
+        usage=usage,
+        trend=trend,
+        overflow=calls_until(ceiling, usage.used_tokens, trend.rate) if trend and usage.used_tokens else None,
+        shares=_shares(usage.used_tokens, known.reported, known.last, calibration, ahead),
+        now=round(ahead.tokens) if ahead else None,
+        doubt=max(ahead.doubt / ahead.tokens, calibration.error or 0.0) if ahead and ahead.tokens else None,
+        model=model,
+        reports=calibration.reports,
+        error=calibration.error,
+    )
+
+
+def _shares(
+    used: int | None, reported: Asked | None, last: Asked | None, known: Calibration, ahead: Estimate | None
+) -> tuple[Share, ...]:
+    if used is not None and reported is not None and reported.spent is not None:
+        answer = max(0, used - reported.spent.request)
+        return _parted(used, reported, known, (("last answer", answer),))
+    if used is None and last is not None and ahead is not None:
+        return _parted(round(ahead.tokens), last, known, ())
+    return ()
+
+
+def _parted(total: int, asked: Asked, known: Calibration, more: tuple[tuple[str, int], ...]) -> tuple[Share, ...]:
+    """The parts of a request; outputs by tool, in proportion to their characters."""
+    found: dict[str, float] = {}
+    for (part, *_), tokens in zip(PARTS, estimate(known, amounts_of(asked)).shares, strict=True):
+        if part == "outputs":
+            size = sum(one.size for one in asked.parts.outputs)
+            for one in asked.parts.outputs if size else ():
+                found[f"output of {one.tool}"] = tokens * one.size / size
+        elif part != "hud":
+            found[_NAMES[part]] = found.get(_NAMES[part], 0.0) + tokens
+    return breakdown(total, tuple(found.items()), (("HUD", asked.hud), *more))

@@ -1,0 +1,122 @@
+"""Whether a call is the time to rebase, or to let old outputs go: a state and a call as the cost model takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from hudkit.caching.policies import CachePolicy, policy_for
+from hudkit.compaction.pruning import PROTECTED, Choice, bounds_of, candidates, choose, stub
+from hudkit.compaction.worth import Change, Standing, pays
+from hudkit.config import Settings
+from hudkit.events.payloads import Brought, OutputsPrune, Parts, Stubbed
+from hudkit.hud.asking import Ask
+from hudkit.projections.state import HudState
+from hudkit.tokens.usage import Usage
+
+PER_CHARACTER = 0.25
+"""Tokens of a character of the transcript, about."""
+RETOLD = 2_000
+"""Characters of an output, at most, that a host hands over at a compaction (OpenCode)."""
+MANY = 1_000
+"""Blocks behind the base, for the model: out of a breakpoint's reach."""
+DEBT = 0.5
+"""The share of a delta's tokens that a new base does without: superseded lines, and each block's own tag."""
+
+
+def rebase_pays(state: HudState, ask: Ask, settings: Settings, usage: Usage) -> bool:
+    """Whether a new base, with the deltas folded in, is cheaper than to carry them on; only where a turn starts."""
+    debt = DEBT * sum(delta.tokens for delta in state.epoch.deltas)
+    if not ask.where.turn_start or not debt:
+        return False
+    policy = policy_for(ask.model or state.window.model)[0]
+    cold = is_cold(state, ask, settings, policy)
+    if not cold and ask.parts is None:
+        return False  # how much stands behind the base is not known
+    now = standing(state, ask, usage, cold=cold)
+    base = state.epoch.base.tokens if state.epoch.base else 0
+    behind = now.load - now.fixed + base
+    return pays(Change(debt, behind, MANY), now, policy) > 0
+
+
+def is_cold(state: HudState, ask: Ask, settings: Settings, policy: CachePolicy) -> bool:
+    """Whether the provider's cache has nothing of the last call any more: a change of what was sent costs nothing."""
+    if ask.model and state.window.model and ask.model != state.window.model:
+        return True
+    ttl = policy.ttl_ms if settings.cache.minutes is None else settings.cache.minutes * 60_000
+    return ask.now - state.window.call_at >= ttl
+
+
+def standing(state: HudState, ask: Ask, usage: Usage, *, cold: bool) -> Standing:
+    """The figures of a call; where the host tells nothing of its transcript, only of the window in use."""
+    parts = ask.parts
+    fixed = state.epoch.base.tokens if state.epoch.base else 0
+    raw = sum(one.size for one in ask.outputs)
+    words = 0
+    if parts is not None:
+        fixed += round(((parts.system or 0) + (parts.tools or 0)) * PER_CHARACTER)
+        words = parts.words
+    gone = state.pruned.calls
+    left = words + sum(one.size for one in ask.outputs if one.call not in gone)
+    told = words + sum(min(one.size, RETOLD) for one in ask.outputs if one.call not in gone)
+    estimate = fixed + left * PER_CHARACTER
+    load = max(float(ask.used_tokens or state.window.used_tokens or 0), estimate)
+    messages = max(1, len(ask.where.anchors or ()), state.window.calls if not parts else 0)
+    return Standing(
+        load=load,
+        fixed=fixed,
+        pace=(words + raw) * PER_CHARACTER / messages,
+        growth=max(0.0, load - fixed) / messages,
+        calls=max(1, state.window.calls, messages // 2),
+        usable=usage.usable,
+        retold=told / left if left else 1.0,
+        cold=cold,
+    )
+
+
+def prune_now(state: HudState, ask: Ask, settings: Settings, usage: Usage, rewritten: bool) -> OutputsPrune | None:
+    """What leaves the window with this call; `None` where nothing does. `rewritten`: its base is a new one, so that
+    nothing behind it can be read from the cache."""
+    rule = settings.pruning
+    if not rule.enabled or not ask.outputs or ask.notice:
+        return None
+    policy = policy_for(ask.model or state.window.model)[0]
+    idle = is_cold(state, ask, settings, policy)
+    bounds = bounds_of(usage.limit_tokens, rule.protect, rule.minimum)
+    kept = (*PROTECTED, *rule.tools, *(one.by_call for one in state.errors.open if one.by_call))
+    found = candidates(ask.outputs, state.pruned.calls, kept, bounds.protect, PER_CHARACTER)
+    if not found:
+        return None
+    choice = choose(found, standing(state, ask, usage, cold=idle or rewritten), policy, bounds)
+    return None if choice is None else _event(state, ask, choice, "idle" if idle else "base" if rewritten else "pays")
+
+
+def _event(state: HudState, ask: Ask, choice: Choice, reason: str) -> OutputsPrune:
+    sizes = {one.call: one.size for one in ask.outputs}
+    first = state.pruned.count + 1
+    stubs = tuple(
+        Stubbed(one.call, stub(number, one.tool, sizes[one.call])) for number, one in enumerate(choice.outputs, first)
+    )
+    return OutputsPrune(
+        stubs,
+        reason,
+        round(choice.freed),
+        round(choice.again),
+        round(choice.saves),
+        per_thousand=round(1_000 * PER_CHARACTER),
+    )
+
+
+def carried(ask: Ask, stubs: Sequence[Stubbed]) -> Parts | None:
+    """What the request carries once the stubs stand in it."""
+    parts = ask.parts
+    lengths = {one.call: len(one.text) for one in stubs}
+    if parts is None or not lengths:
+        return parts
+    tools = {one.tool: one.size for one in parts.outputs}
+    for one in ask.outputs:
+        if one.call in lengths and one.tool in tools:
+            tools[one.tool] += lengths[one.call] - one.size
+    outputs = tuple(Brought(tool, max(0, size)) for tool, size in tools.items())
+    return msgspec.structs.replace(parts, outputs=outputs)

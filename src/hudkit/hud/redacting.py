@@ -1,0 +1,140 @@
+"""A text out of the log: which events hold it, and the events that take it out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from hudkit.errors import ConfigError
+from hudkit.events.event import Event, Origin
+from hudkit.events.log import EventLog
+from hudkit.events.masking import LEAST, Needle, blanked, free_texts, holds, masked, needles
+from hudkit.events.payloads import EventRestate, EventUndo, Payload, Redact, Unknown
+from hudkit.events.restated import left
+from hudkit.hud.session import Session
+from hudkit.projections.undone import undone
+
+ROUNDS = 5
+"""How often what was appended meanwhile is looked through, too."""
+
+_SAYS = (".set", ".update", ".add", ".record", ".encountered", ".open", ".edit", ".define", ".ran", ".made")
+"""Ends of types that only say something new: without it, such an event is undone. To undo another would bring back
+what it took away."""
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """An event that holds a text."""
+
+    session: str
+    seq: int
+    type: str
+
+
+class Redacted(msgspec.Struct, frozen=True):
+    """`hits` are the events whose payloads went; `kept` those that cannot go: reasons of earlier redactions."""
+
+    hits: tuple[Hit, ...] = ()
+    kept: tuple[Hit, ...] = ()
+
+
+def named_texts(session: Session, seqs: Iterable[int]) -> tuple[Needle, ...]:
+    """What the named events say, to be found wherever else their session holds it.
+
+    Raises `ConfigError` where there is no such event, or nothing is left of it to be redacted.
+    """
+    found: dict[str, Needle] = {}
+    last = session.log.last_seq(session.id)
+    for seq in sorted(set(seqs)):
+        if not 1 <= seq <= last:
+            raise ConfigError(f"session {session.id} has no event {seq}", hint=f"It has events 1 to {last}")
+        event = next(session.log.read(session.id, after=seq - 1, upto=seq))
+        if event.payload is None or isinstance(event.payload, Redact):
+            what = "is redacted already" if event.payload is None else "is a redaction, and holds only a number"
+            raise ConfigError(f"event {seq} {what}", hint="`hudkit log` lists the events")
+        if isinstance(event.payload, Payload):
+            for n, text in enumerate(text for text in free_texts(event.payload) if len(text.strip()) >= LEAST):
+                mask = f"[redacted:{seq}.{n}]" if n else f"[redacted:{seq}]"
+                for needle in needles(text, mask):
+                    found.setdefault(needle.text, needle)
+    return tuple(sorted(found.values(), key=lambda needle: -len(needle.text)))
+
+
+def find(
+    log: EventLog, wanted: Sequence[Needle], sessions: Iterable[str], after: Mapping[str, int] | None = None
+) -> tuple[Hit, ...]:
+    """The events of these sessions that hold one of the texts, in order; only those behind `after`, by session.
+
+    Raises a `StoreError` where the log cannot be read to its end.
+    """
+    return tuple(
+        Hit(name, event.seq, event.type)
+        for name in (sessions if wanted else ())
+        for event in log.read(name, after=(after or {}).get(name, 0))
+        if event.payload is not None and holds(_raw(event), wanted)
+    )
+
+
+def redact(
+    sessions: Mapping[str, Session], wanted: Sequence[Needle], named: Sequence[int] = (), reason: str = ""
+) -> Redacted:
+    """Take the texts out of every event of these sessions that holds one, by events; of the `named` ones (of the only
+    session) all goes that they say. What others append meanwhile is looked through as well.
+
+    Raises a `StoreError`; what was redacted before it stays so.
+    """
+    hits: list[Hit] = []
+    kept: list[Hit] = []
+    seen: dict[str, int] = {}
+    for _ in range(ROUNDS):
+        before = dict(seen)
+        fresh = 0
+        for name, session in sessions.items():
+            seen[name] = session.log.last_seq(name)
+            if seen[name] == before.get(name):
+                continue
+            found = find(session.log, wanted, (name,), before)
+            if name not in before:
+                others = {hit.seq for hit in found}
+                found += tuple(Hit(name, seq, _at(session, seq).type) for seq in named if seq not in others)
+            can = sorted((hit for hit in found if hit.type != "redact"), key=lambda hit: hit.seq)
+            kept += [hit for hit in found if hit.type == "redact"]
+            if can:
+                session.append(*_payloads(session, can, wanted, frozenset(named), reason), origin=Origin.USER)
+                hits += can
+                fresh += len(can)
+        if not fresh:
+            break
+    return Redacted(tuple(hits), tuple(kept))
+
+
+def _payloads(
+    session: Session, hits: Sequence[Hit], wanted: Sequence[Needle], named: frozenset[int], reason: str
+) -> list[Payload]:
+    payloads: list[Payload] = []
+    gone = undone(session.log.read(session.id)) if named else frozenset()
+    for hit in hits:
+        event = _at(session, hit.seq)
+        payloads.append(Redact(hit.seq, reason))
+        target, payload = hit.seq, event.payload
+        if isinstance(payload, EventRestate):
+            target, payload = payload.seq, left(payload)
+        change = blanked if hit.seq in named else masked
+        kept = change(payload, wanted, target) if isinstance(payload, Payload) else None
+        if kept is not None and not holds(_json(kept), wanted):
+            payloads.append(EventRestate(target, kept.V, _json(kept).decode()))
+            if hit.seq in named and event.type.endswith(_SAYS) and hit.seq not in gone:
+                payloads.append(EventUndo(hit.seq, "redacted"))
+    return payloads
+
+
+def _at(session: Session, seq: int) -> Event:
+    return next(session.log.read(session.id, after=seq - 1, upto=seq))
+
+
+def _raw(event: Event) -> bytes:
+    return event.payload.body if isinstance(event.payload, Unknown) else _json(event.payload)
+
+
+def _json(payload: object) -> bytes:
+    return msgspec.json.encode(payload)

@@ -1,0 +1,56 @@
+"""The models that pydantic-ai knows, behind the port; pydantic-ai is loaded when a model is opened, not before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hudkit.errors import ConfigError
+from hudkit.tokens import Prices, Window, prices_of, window_of
+
+if TYPE_CHECKING:
+    from hudkit.models.pydantic.connection import PydanticModel
+
+EXTRA = "hudkit[session]"
+
+
+def open_model(
+    name: str,
+    *,
+    key: str = "",
+    base_url: str = "",
+    window: Window | None = None,
+    prices: Prices | None = None,
+    **options: Any,
+) -> PydanticModel:
+    """A model by `provider:name`: `anthropic:claude-sonnet-4-5`, `openai:gpt-5`, `google:gemini-2.5-pro`.
+
+    `openai:` speaks OpenAI's responses, `openai-chat:` its chat completions: the second is what other servers imitate
+    (give their `base_url`, with its `/v1`). Without `key` and `base_url` the provider's own environment variables
+    count. `window` and `prices` are looked up where they are not given. `options` go to pydantic-ai's provider.
+
+    Loads pydantic-ai and the provider's client: one to three seconds, the first time. Raises `ConfigError` for a
+    name without its provider, an unknown provider, a missing key or a package that is not installed.
+    """
+    seller, colon, model = name.partition(":")
+    if not (seller and colon and model):
+        raise ConfigError(f"{name!r} is no model", hint="write it as provider:name, e.g. anthropic:claude-sonnet-4-5")
+    try:
+        from hudkit.models.pydantic.connection import PydanticModel, connect
+    except ImportError as error:
+        raise ConfigError(f"no models without pydantic-ai ({error})", hint=f"install {EXTRA}") from error
+    given = {"api_key": key, "base_url": base_url}
+    given_options = {**{option: value for option, value in given.items() if value}, **options}
+    return PydanticModel(
+        name,
+        connect(name, seller, given_options),
+        window or window_of(model, use_catalogue=True),
+        prices or _listed(model),
+        secrets=(key,),
+    )
+
+
+def _listed(model: str) -> Prices | None:
+    try:
+        return prices_of(model)
+    except ConfigError:
+        return None

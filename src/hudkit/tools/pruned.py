@@ -1,0 +1,88 @@
+"""The operation that gets back what was pruned: the whole output of a call, from the host's own transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from msgspec import Meta
+
+from hudkit.document import shorten, visible
+from hudkit.errors import OperationError
+from hudkit.events.payloads import OutputsPrune
+from hudkit.history.transcript import Message, ToolPart
+from hudkit.hud import Session
+from hudkit.tools.help import written
+from hudkit.tools.lines import block, called, stored
+from hudkit.tools.operation import Answer, Loose, Text, reading
+from hudkit.tools.telling import CELL, InSession, Room, Tokens, given, meant, past_of
+from hudkit.tools.transcripts import Offset
+
+
+class Which(InSession, frozen=True):
+    id: Annotated[
+        Text, Meta(description="The number in the line that stands for it (p1), or the id of the call.")
+    ] = ""
+    call: Annotated[Loose, Meta(description="The same as id.")] = ""
+    offset: Offset = 0
+    tokens: Tokens = 10_000
+
+
+@reading("output", Which, example={"id": "p1"})
+def output(session: Session, args: Which) -> Answer:
+    """Read what a call of a tool gave back, in full, pruned or not; a long one in pages."""
+    asked = (args.id or args.call).strip()
+    if not asked:
+        raise OperationError(
+            'output needs the argument "id"', hint='The line that stands for it tells it, as in "p1".'
+        )
+    id = meant(session, args)
+    transcript, _ = past_of(session).find(id)
+    call = _call_of(session, asked) if not (args.session or args.sessionId) else asked
+    found = _found(transcript.messages(id), call)
+    if found is None:
+        raise OperationError(f"no output {called(asked)} in this session", hint="`messages` tells what there is.")
+    whole = stored(found.error or found.output)
+    title = f"{called(found.tool)} ({visible(found.status)}): {visible(shorten(stored(given(found)), CELL))}"
+    page, end = _page(whole, args.offset, args.tokens)
+    text = f"{title}, {len(whole):,} characters\n\n{block(page)}"
+    following = end if end < len(whole) else None
+    if following is not None:
+        more = {**({"session": id} if args.session or args.sessionId else {}), "id": asked, "offset": end}
+        text += f"\n\nIt goes on: {written('memory', 'output', more)}"
+    facts = {"call": found.call_id, "tool": found.tool, "characters": len(whole), "output": page, "next": following}
+    return Answer(text, facts)
+
+
+def _call_of(session: Session, asked: str) -> str:
+    """The call that a number stands for; what is no number is taken for a call's id."""
+    if not (asked[:1] == "p" and asked[1:].isascii() and asked[1:].isdecimal() and len(asked) < 12):
+        return asked
+    number, seen = int(asked[1:]), 0
+    for event in session.events():
+        if isinstance(event.payload, OutputsPrune):
+            stubs = event.payload.stubs
+            if seen < number <= seen + len(stubs):
+                return stubs[number - seen - 1].call
+            seen += len(stubs)
+    raise OperationError(f"no output has the number {asked}", hint=f"{seen} outputs were pruned in this session.")
+
+
+def _found(messages: Iterable[Message], call: str) -> ToolPart | None:
+    parts = (part for message in messages for part in message.parts if isinstance(part, ToolPart))
+    return next((part for part in parts if part.call_id == call and part.done), None)
+
+
+def _page(whole: str, offset: int, tokens: int) -> tuple[str, int]:
+    """What fits of a text from a place on, whole lines where it can be, and where it ends."""
+    start = min(offset, len(whole))
+    room = Room(tokens)
+    end = start
+    while end < len(whole):
+        stop = whole.find("\n", end) + 1 or len(whole)
+        if not room.take(whole[end:stop]):
+            if end == start:
+                end += room.begin(whole[end:stop])
+            break
+        end = stop
+    return whole[start:end], end

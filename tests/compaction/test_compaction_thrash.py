@@ -1,0 +1,114 @@
+"""When another compaction is refused, and what is foretold of one that is not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudkit.api import Hud, Session
+from hudkit.compaction.fallback import MOST, static_summary, unusable
+from hudkit.compaction.forecast import announced, forecast
+from hudkit.compaction.thrash import advice, poor, refusal
+from hudkit.config import Compaction
+from hudkit.events import Origin
+from hudkit.events import payloads as p
+from strategies import payloads
+
+RULES = Compaction()
+
+
+def compacted(before: int, after: int | None, calls: int = 10) -> Session:
+    session = Hud.in_memory().session("s")
+    call(session, before, "user:1:")
+    session.append(p.CompactAfter("so far", "auto"), origin=Origin.HOST)
+    if after is not None:
+        session.append(p.ContextSnapshot(after, source="reported"), origin=Origin.HOST)
+    for n in range(calls):
+        session.append(p.NoteAdd(f"note {n}"))
+        call(session, None, f"assistant:{n}:", "tool")
+    return session
+
+
+def call(session: Session, used: int | None, anchor: str, role: str = "user") -> str:
+    frame = session.frame(used_tokens=used, limit_tokens=100_000, model="m", transcript=[(anchor, role)])
+    return frame.tail
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "calls", "used", "said"),
+    [
+        (80_000, 30_000, 10, 60_000, ""),
+        (80_000, 70_000, 10, 72_000, "freed 10 %"),
+        (80_000, 70_000, 10, 85_000, ""),
+        (80_000, 90_000, 10, 95_000, "freed -10 %"),
+        (80_000, 30_000, 3, 60_000, "3 model calls ago"),
+        (80_000, 30_000, 1, 60_000, "1 model call ago"),
+        (80_000, None, 10, 60_000, ""),
+    ],
+)
+def test_what_is_refused(before: int, after: int | None, calls: int, used: int, said: str) -> None:
+    found = refusal(compacted(before, after, calls).state.rounds, used, 100_000, RULES)
+    assert (said in found) if said else not found
+
+
+def test_thresholds_are_settings() -> None:
+    rounds = compacted(80_000, 70_000, 3).state.rounds
+    assert refusal(rounds, 72_000, 100_000, Compaction(frees=5, calls=2)) == ""
+    assert "after 4" in refusal(rounds, 72_000, 100_000, Compaction(frees=5, calls=4))
+    assert poor(rounds, Compaction(frees=10)) is None and poor(rounds, Compaction(frees=11)) is not None
+
+
+@given(st.integers(0, 100_000), st.integers(0, 100_000))
+def test_a_poor_compaction_is_said_once(before: int, after: int) -> None:
+    session = compacted(before, after, calls=2)
+    thin = poor(session.state.rounds, RULES) is not None
+    assert thin == (before - after < 15_000) == bool(advice(session.state.rounds, RULES))
+    tails = [call(session, None, f"user:{n}:") for n in range(3)]
+    assert ["freed only" in tail for tail in tails] == [thin, False, False]
+    again = session.state_at(session.state.seq)
+    assert again.rounds == session.state.rounds
+
+
+def test_the_announcement_says_what_stays_and_what_leaves() -> None:
+    session = Hud.in_memory().session("s")
+    session.append(p.TaskSet("Move it"), p.NoteAdd("one"), p.NoteAdd("two"))
+    carried = p.Parts(10_000, 20_000, 40_000, (p.Brought("bash", 150_000), p.Brought("read", 9_000)))
+    session.frame(used_tokens=70_000, limit_tokens=100_000, model="m", parts=carried)
+    found = forecast(session.state, 70_000, 100_000)
+    assert found.frees is not None and 40_000 < found.frees < 60_000
+    text = announced(session.state, found)
+    assert "70 % of the window" in text and "the task, 2 notes" in text and "most by bash, read" in text
+    assert "not known" in announced(session.state, forecast(Hud.in_memory().session("t").state, 5, 10))
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "why"),
+    [
+        ("", "stop", "empty"),
+        (" \n", "", "empty"),
+        ("I'm sorry, but I can't help with that.", "stop", "refusal"),
+        ("I cannot assist with summarizing this.", "stop", "refusal"),
+        ("half", "content-filter", "filtered"),
+        ("Summary number 1, in my own words.", "stop", ""),
+        ("I cannot find the bug yet: the port is 8143.", "stop", ""),
+        ("## Goal\nI'm sorry, I can't help it", "stop", ""),
+    ],
+)
+def test_what_is_no_summary(text: str, finish: str, why: str) -> None:
+    found = unusable(text, finish)
+    assert (why in found) if why else not found
+
+
+@given(st.lists(payloads, max_size=25), st.booleans())
+def test_a_static_summary_is_bounded_and_from_the_log(told: list[p.Payload], shown: bool) -> None:
+    session = Hud.in_memory().session("s")
+    session.append(*told)
+    text = static_summary(session.state, ["the last words"], shown=shown)
+    assert len(text) <= MOST and text.endswith("") and "## Last requests\n- the last words" in text
+    if session.state.task and not shown:
+        assert text.startswith("## Task\n")
+    for line in text.splitlines():
+        assert not line or line.startswith(("## ", "- "))
+    if shown:
+        assert "## Task" not in [line for line in text.splitlines() if line.startswith("## ")]

@@ -1,0 +1,234 @@
+"""Pruning in frames and in the log: stubs stay what they are, in every call, until a compaction."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hudkit.api import Hud, Session
+from hudkit.caching import Piece, compare
+from hudkit.compaction.carried import Output
+from hudkit.config import Pruning, Settings
+from hudkit.events import Origin
+from hudkit.events.payloads import (
+    Brought,
+    CompactAfter,
+    ContextSnapshot,
+    ErrorEncountered,
+    ErrorResolved,
+    OutputsPrune,
+    Parts,
+    Sent,
+)
+from hudkit.frames import Frame
+
+MINUTE = 60_000
+WORDS = 1_200  # characters of an answer and its calls
+
+
+class Said(NamedTuple):
+    tool: str
+    size: int
+
+
+class Talk:
+    """A host's transcript that grows by one output a call, and its clock."""
+
+    def __init__(self, model: str = "claude-sonnet-4-5", **pruning: object) -> None:
+        self.now = 1_795_000_000_000
+        settings = msgspec.convert({"pruning": pruning}, Settings)
+        self.hud = Hud.in_memory(clock=lambda: self.now, settings=settings)
+        self.session: Session = self.hud.session("s")
+        self.model = model
+        self.said: list[Said] = []
+        self.first = 0
+        self.before: tuple[Piece, ...] | None = None
+
+    def call(self, tool: str = "read", size: int = 12_000, idle: int = 10_000) -> Frame:
+        self.now += idle
+        self.said.append(Said(tool, size))
+        outputs, behind = [], 0
+        for n in range(len(self.said) - 1, self.first - 1, -1):
+            one = self.said[n]
+            outputs.append(Output(f"c{n}", one.tool, one.size, behind, 2 * (len(self.said) - 1 - n)))
+            behind += one.size + WORDS
+        outputs.reverse()
+        total = behind - sum(one.size for one in outputs)
+
+        def sent(stubs: dict[str, int]) -> Sent:
+            return compare(self.before, self.pieces(stubs))
+
+        frame = self.session.frame(
+            limit_tokens=200_000,
+            model=self.model,
+            transcript=[("u", "user"), *((one.call, "tool") for one in outputs)],
+            outputs=outputs,
+            parts=Parts(20_000, 20_000, total, (Brought("read", sum(one.size for one in outputs)),)),
+            sent=sent,  # type: ignore[arg-type]
+        )
+        self.before = self.pieces({one.call: len(one.text) for one in frame.pruned})
+        return frame
+
+    def pieces(self, stubs: dict[str, int]) -> tuple[Piece, ...]:
+        return tuple(
+            Piece(f"c{n}", "tool", WORDS + stubs.get(f"c{n}", self.said[n].size))
+            for n in range(self.first, len(self.said))
+        )
+
+    def compact(self) -> None:
+        self.session.append(CompactAfter("so far"), origin=Origin.HOST)
+        self.first, self.before = len(self.said), None
+
+    @property
+    def prunings(self) -> list[OutputsPrune]:
+        return [event.payload for event in self.session.events() if isinstance(event.payload, OutputsPrune)]
+
+
+def test_a_pause_is_used_and_the_stubs_stay() -> None:
+    talk = Talk()
+    for _ in range(9):
+        assert talk.call().pruned == ()
+    frame = talk.call(idle=6 * MINUTE)
+    (pruning,) = talk.prunings
+    assert pruning.reason == "idle" and pruning.freed > 10_000 and pruning.again == 0
+    assert [(one.call, one.text) for one in frame.pruned] == [(one.call, one.text) for one in pruning.stubs]
+    assert frame.pruned[0].text == '[pruned: read, 12,000 characters; memory output {"id":"p1"} gets it]'
+    assert [one.call for one in frame.pruned] == [f"c{n}" for n in range(len(frame.pruned))]
+    for _ in range(3):
+        assert talk.call().pruned == frame.pruned
+    assert len(talk.prunings) == 1
+
+
+def test_what_is_recorded_is_in_the_same_commit_and_comes_back_at_any_time() -> None:
+    talk = Talk()
+    frames = {}
+    for n in range(60):
+        frame = talk.call(idle=6 * MINUTE if n in (12, 30) else 5_000)
+        frames[talk.session.state.seq] = frame
+    assert len(talk.prunings) >= 2
+    for seq, frame in frames.items():
+        assert talk.session.frame_at(seq) == frame
+    again = talk.hud.session("s")
+    assert again.state.pruned == talk.session.state.pruned
+    assert len(again.state.pruned.stubs) == again.state.pruned.count == sum(len(one.stubs) for one in talk.prunings)
+    events = list(talk.session.events())
+    for place, event in enumerate(events):
+        if isinstance(event.payload, OutputsPrune):
+            assert event.origin is Origin.SYSTEM
+            assert type(events[place + 1].payload).__name__ == "ContextSnapshot"
+
+
+def test_the_log_says_what_departs() -> None:
+    talk = Talk()
+    for _ in range(9):
+        talk.call()
+    frame = talk.call(idle=6 * MINUTE)
+    taken = list(talk.session.events())[-1].payload
+    assert isinstance(taken, ContextSnapshot) and taken.sent is not None and taken.parts is not None
+    sent, parts = taken.sent, taken.parts
+    assert sent.first is not None and sent.first.how == "changed" and sent.first.anchor == "c0"
+    assert (sent.first.was, sent.first.now) == (WORDS + 12_000, WORDS + len(frame.pruned[0].text))
+    gone = sum(12_000 - len(one.text) for one in frame.pruned)
+    assert parts.outputs == (Brought("read", 10 * 12_000 - gone),)
+    assert sent.size == sum(piece.size for piece in talk.pieces({})) - gone
+
+
+def test_disabled_means_disabled() -> None:
+    talk = Talk(enabled=False)
+    for n in range(80):
+        frame = talk.call(idle=HOUR if n % 9 == 0 else 5_000)
+        assert frame.pruned == ()
+    assert talk.prunings == []
+    assert talk.session.state.pruned.stubs == ()
+
+
+HOUR = 60 * MINUTE
+
+
+def test_a_compaction_forgets_the_stubs_and_no_number_is_given_twice() -> None:
+    talk = Talk()
+    for _ in range(9):
+        talk.call()
+    before = talk.call(idle=HOUR).pruned
+    talk.compact()
+    assert talk.call().pruned == ()
+    for _ in range(9):
+        talk.call()
+    after = talk.call(idle=HOUR).pruned
+    assert after and not {one.text for one in before} & {one.text for one in after}
+    assert f'"p{len(before) + 1}"' in after[0].text
+
+
+def test_tools_that_are_protected_stay() -> None:
+    talk = Talk(tools=("my_*",))
+    for n in range(30):
+        talk.call(("read", "memory", "todowrite", "my_search", "hud", "task")[n % 6])
+    talk.call(idle=HOUR)
+    tools = {talk.said[int(one.call[1:])].tool for one in talk.session.state.pruned.stubs}
+    assert tools == {"read"}
+
+
+def test_the_output_of_an_open_failure_stays_until_it_is_resolved() -> None:
+    talk = Talk()
+    talk.call("bash")
+    talk.session.append(ErrorEncountered("3 tests fail", key="tests", by_call="c0"), origin=Origin.TOOL)
+    for _ in range(9):
+        talk.call()
+    assert [one.call for one in talk.call(idle=HOUR).pruned][:2] == ["c1", "c2"]
+    talk.session.append(ErrorResolved(key="tests"), origin=Origin.TOOL)
+    for _ in range(9):
+        talk.call()
+    talk.call(idle=HOUR)
+    assert "c0" in talk.session.state.pruned.calls
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gpt-5"])
+def test_a_long_session_without_pauses_is_pruned_when_that_pays(model: str) -> None:
+    talk = Talk(model)
+    for _ in range(150):
+        talk.call()
+    assert 1 <= len(talk.prunings) <= 25  # 500,000 tokens were brought
+    assert {one.reason for one in talk.prunings} == {"pays"}
+    assert all(one.saves > 0 for one in talk.prunings)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=25)
+@given(
+    steps=st.lists(
+        st.tuples(
+            st.sampled_from(["read", "bash", "hud"]),
+            st.sampled_from([40, 900, 6_000, 24_000, 50_000]),
+            st.sampled_from([2_000, 9_000, 40_000, 290_000, 310_000, 700_000]),
+        ),
+        min_size=20,
+        max_size=120,
+    ),
+    model=st.sampled_from(["claude-sonnet-4-5", "gpt-5"]),
+    compacted=st.sets(st.integers(10, 110), max_size=2),
+)
+def test_it_never_oscillates(steps: list[tuple[str, int, int]], model: str, compacted: set[int]) -> None:
+    """In any session: a stub stays, byte for byte, until a compaction; a break while the cache was warm had been paid
+    for by half with what the outputs had cost, each pruning frees its minimum, so that breaks are few."""
+    talk = Talk(model)
+    stubs: tuple[object, ...] = ()
+    brought = 0
+    for n, (tool, size, idle) in enumerate(steps):
+        if n in compacted:
+            talk.compact()
+            stubs = ()
+        before = len(talk.prunings)
+        frame = talk.call(tool, size, idle)
+        brought += size
+        assert frame.pruned[: len(stubs)] == stubs
+        assert (frame.pruned != stubs) is (len(talk.prunings) > before)
+        stubs = frame.pruned
+    for one in talk.prunings:
+        assert one.freed >= Pruning().minimum
+    calls = [one.call for pruning in talk.prunings for one in pruning.stubs]
+    assert len(calls) == len(set(calls))
+    assert len(talk.prunings) <= brought / 4 / Pruning().minimum

@@ -1,0 +1,38 @@
+"""The price of pruning against not to prune and the rules that others use: exact, on simulated caches."""
+
+from __future__ import annotations
+
+import pytest
+from bench.pruning import KNOWN_WORSE, NEAR, OURS, Cell, cells
+from bench.pruning.sessions import SHAPES
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Cell]:
+    return cells()
+
+
+def test_ours_is_the_cheapest_or_near_it_on_every_shape(found: list[Cell]) -> None:
+    far = [
+        (cell.cache.name, cell.window, cell.shape, round(cell.ratio, 3)) for cell in found if cell.ratio > cell.most
+    ]
+    assert not far
+    assert len(found) == 2 * 3 * len(SHAPES)
+    beyond = {(cell.cache.name, cell.window, cell.shape) for cell in found if cell.ratio > NEAR}
+    assert beyond <= KNOWN_WORSE.keys()
+
+
+def test_it_is_cheaper_than_no_pruning_on_the_whole_and_never_dearer_by_more_than_a_hundredth(
+    found: list[Cell],
+) -> None:
+    to_none = [cell.outcomes[OURS].price / cell.outcomes["none"].price for cell in found]
+    assert max(to_none) <= 1.01
+    assert sum(to_none) / len(to_none) < 0.9
+
+
+def test_it_breaks_prefixes_seldom(found: list[Cell]) -> None:
+    for cell in found:
+        ours = cell.outcomes[OURS]
+        assert ours.breaks <= ours.calls / 4

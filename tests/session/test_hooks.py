@@ -1,0 +1,353 @@
+"""Hooks: a plugin uses each for something real, and one that throws, hangs or lies harms nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudkit import hooks as h
+from hudkit.errors import ConfigError
+from hudkit.hooks import Chat, Hooks, System
+
+CHAT = Chat("ses", "build", "test:model")
+
+
+def run(
+    plugins: dict[str, object], hook: str, given: h.Given, output: h.Output, seconds: float | None = None
+) -> Hooks:
+    hooks = Hooks(seconds=seconds)
+    for name, plugin in plugins.items():
+        hooks.add(name, plugin)
+    asyncio.run(hooks.run(hook, given, output))
+    hooks.close()
+    return hooks
+
+
+def test_plugins_run_in_order_and_see_what_the_ones_before_left() -> None:
+    class One:
+        def system_transform(self, given: Chat, output: System) -> None:
+            output.system.append(f"one for {given.session_id}")
+
+    class Two:
+        async def system_transform(self, given: Chat, output: System) -> None:
+            await asyncio.sleep(0)
+            output.system[:] = [text.upper() for text in output.system]
+
+    output = System(["head"])
+    held = run({"one": One(), "two": Two()}, "system_transform", CHAT, output)
+    assert output.system == ["HEAD", "ONE FOR SES"], "the very object is changed"
+    assert list(held.failures) == []
+
+
+async def _throws(given: Any, output: System) -> None:
+    output.system.append("bad")
+    raise ValueError("broken \x1b[2J")
+
+
+def _leaves(given: Any, output: System) -> None:
+    output.system.append("bad")
+    sys.exit(3)
+
+
+def _blocks(given: Any, output: System) -> None:
+    output.system.append("bad")
+    time.sleep(1.5)
+
+
+async def _sleeps(given: Any, output: System) -> None:
+    output.system.append("bad")
+    await asyncio.sleep(60)
+
+
+async def _clings(given: Any, output: System) -> None:
+    output.system.append("bad")
+    while True:
+        try:
+            await asyncio.sleep(0.05)
+        except asyncio.CancelledError:
+            if time.monotonic() - STARTED > 600:
+                raise
+
+
+STARTED = time.monotonic()
+
+
+def _wrong_type(given: Any, output: System) -> None:
+    output.system.append("bad")
+    output.system.append(3)  # type: ignore[arg-type]
+
+
+def _no_list(given: Any, output: System) -> None:
+    output.system = "bad"  # type: ignore[assignment]
+
+
+def _circle(given: Any, output: System) -> None:
+    output.system.append(output.system)  # type: ignore[arg-type]
+
+
+def _removed(given: Any, output: System) -> None:
+    del output.system
+
+
+class Sly(str):
+    def __len__(self) -> int:
+        raise RuntimeError
+
+
+def _sly(given: Any, output: System) -> None:
+    output.system.append(Sly("bad"))
+
+
+@pytest.mark.parametrize(
+    ("bad", "kind"),
+    [
+        (_throws, "raised"), (_leaves, "raised"), (_blocks, "time-out"), (_sleeps, "time-out"), (_clings, "time-out"),
+        (_wrong_type, "lied"), (_no_list, "lied"), (_circle, "lied"), (_removed, "lied"), (_sly, "lied"),
+    ],
+)  # fmt: skip
+def test_a_bad_plugin_is_named_and_harms_nobody_else(bad: Callable[..., Any], kind: str) -> None:
+    def good(given: Any, output: System) -> None:
+        output.system.append("good")
+
+    output = System(["head"])
+    told: list[h.Failure] = []
+    hooks = Hooks(told=told.append, seconds=0.4)
+    for name, plugin in (("first", good), ("bad", bad), ("last", good)):
+        hooks.add(name, {"system_transform": plugin})
+    asyncio.run(hooks.run("system_transform", CHAT, output))
+    assert output.system == ["head", "good", "good"], "all that the bad one changed in this call is dropped"
+    assert [(one.plugin, one.hook, one.kind) for one in told] == [("bad", "system_transform", kind)]
+    assert "\x1b" not in told[0].message
+    hooks.close()
+
+
+def test_a_plugin_that_still_blocks_is_passed_over_and_comes_back() -> None:
+    pause = [0.8]
+
+    def slow(given: Any, output: System) -> None:
+        time.sleep(pause.pop() if pause else 0)
+        output.system.append("slow")
+
+    async def play() -> list[list[str]]:
+        hooks = Hooks(seconds=0.2)
+        hooks.add("slow", {"system_transform": slow})
+        seen = []
+        for wait in (0.0, 0.0, 0.9):
+            await asyncio.sleep(wait)
+            seen.append((await hooks.run("system_transform", CHAT, System([]))).system)
+        assert [one.kind for one in hooks.failures] == ["time-out", "stuck"]
+        hooks.close()
+        return seen
+
+    assert asyncio.run(play()) == [[], [], ["slow"]]
+
+
+def test_what_a_plugin_keeps_of_an_output_is_a_copy() -> None:
+    kept: list[System] = []
+
+    def keeper(given: Any, output: System) -> None:
+        kept.append(output)
+
+    output = System(["head"])
+    run({"keeper": {"system_transform": keeper}}, "system_transform", CHAT, output)
+    kept[0].system.append("later")
+    assert output.system == ["head"]
+
+
+def test_a_hook_that_is_misspelt_or_missing_is_refused() -> None:
+    hooks = Hooks()
+    with pytest.raises(ConfigError, match="system_transform"):
+        hooks.add("a", {"system_transfrom": print})
+
+    class Misspelt:
+        def tool_execute_befor(self) -> None: ...
+
+    with pytest.raises(ConfigError, match="tool_execute_before"):
+        hooks.add("a", Misspelt())
+    with pytest.raises(ConfigError, match="no hook"):
+        hooks.add("a", object())
+    hooks.add("a", {"event": print})
+    with pytest.raises(ConfigError, match="already"):
+        hooks.add("a", {"event": print})
+    assert hooks.using("event") == ("a",)
+
+
+def test_a_cancelled_call_is_cancelled_in_the_plugin_too() -> None:
+    ended: list[str] = []
+
+    async def long(given: Any, output: System) -> None:
+        try:
+            await asyncio.sleep(30)
+        finally:
+            ended.append("yes")
+
+    async def play() -> None:
+        hooks = Hooks()
+        hooks.add("long", {"system_transform": long})
+        task = asyncio.create_task(hooks.run("system_transform", CHAT, System([])))
+        await asyncio.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.sleep(0.1)
+        hooks.close()
+
+    asyncio.run(play())
+    assert ended == ["yes"]
+
+
+async def _redacting(given: h.ToolExecuteAfter, output: h.ToolOutput) -> None:
+    output.text = output.text.replace("hunter2", "***")
+    output.metadata["by"] = given.tool
+
+
+def _env(given: h.ShellEnv, output: h.Env) -> None:
+    output.env["CI"] = "1"
+    output.env["WHERE"] = given.cwd
+
+
+def _tool(given: h.ToolsWanted, output: h.Tools) -> None:
+    def roll(arguments: dict[str, Any], call: h.ToolExecuteBefore) -> str:
+        return f"{arguments['sides']} for {call.call_id}"
+
+    output.tools["roll"] = h.ToolDefinition("roll", "Roll a die", {"type": "object"}, roll)
+
+
+def _deny(given: h.PermissionAsk, output: h.PermissionStatus) -> None:
+    if any("prod" in pattern for pattern in given.patterns):
+        output.status = "deny"
+
+
+def _without_old_images(given: Chat, output: h.Messages) -> None:
+    for message in output.messages:
+        message.parts = [part for part in message.parts if part.kind != "file"]
+    output.messages.append(h.ChatMessage("user", [h.ChatPart("text", "remember", synthetic=True)]))
+
+
+def _set(**changes: Any) -> Callable[[Any, Any], None]:
+    def hook(given: Any, output: Any) -> None:
+        for name, value in changes.items():
+            setattr(output, name, value)
+
+    return hook
+
+
+MESSAGE = h.ChatMessage("user", [h.ChatPart("file", media_type="image/png"), h.ChatPart("text", "hi")])
+
+USES: list[tuple[str, Callable[..., Awaitable[None] | None], h.Given, h.Output, Callable[[Any], bool]]] = [
+    ("config", _set(settings={"model": "x"}), h.Given(), h.Settings(), lambda out: out.settings == {"model": "x"}),
+    ("tool", _tool, h.ToolsWanted("s"), h.Tools(), lambda out: out.tools["roll"].description == "Roll a die"),
+    ("auth", _set(api_key="k"), h.AuthWanted("openai"), h.Auth(), lambda out: out.api_key == "k"),
+    (
+        "provider", _set(models={"big": h.ModelLimits(9, 8, 7)}), h.AuthWanted("mine"), h.Models(),
+        lambda out: out.models["big"].input == 8,
+    ),
+    (
+        "chat_message", _set(parts=[h.ChatPart("text", "hi!")]), CHAT, h.NewMessage([h.ChatPart("text", "hi")]),
+        lambda out: out.parts[0].text == "hi!",
+    ),
+    ("chat_params", _set(temperature=1), CHAT, h.Params(), lambda out: out.temperature == 1.0),
+    ("chat_headers", _set(headers={"X-Team": "a"}), CHAT, h.Headers(), lambda out: out.headers == {"X-Team": "a"}),
+    (
+        "permission_ask", _deny, h.PermissionAsk("s", "bash", ("deploy prod",)), h.PermissionStatus(),
+        lambda out: out.status == "deny",
+    ),
+    (
+        "command_execute_before", _set(parts=[h.ChatPart("text", "expanded")]),
+        h.CommandExecuteBefore("s", "fix", "12"),
+        h.NewMessage(), lambda out: out.parts[0].text == "expanded",
+    ),
+    (
+        "tool_execute_before", _set(arguments={"path": "b"}), h.ToolExecuteBefore("s", "read", "c"),
+        h.ToolArguments({"path": "a"}), lambda out: out.arguments == {"path": "b"},
+    ),
+    (
+        "tool_execute_after", _redacting, h.ToolExecuteAfter("s", "bash", "c", {}), h.ToolOutput("pw hunter2"),
+        lambda out: out.text == "pw ***" and out.metadata == {"by": "bash"},
+    ),
+    ("shell_env", _env, h.ShellEnv("/p"), h.Env(), lambda out: out.env == {"CI": "1", "WHERE": "/p"}),
+    (
+        "tool_definition", _set(description="Runs tests"), h.ToolNamed("bash"), h.ToolTold("Runs"),
+        lambda out: out.description == "Runs tests",
+    ),
+    (
+        "messages_transform", _without_old_images, CHAT, h.Messages([MESSAGE]),
+        lambda out: [[part.kind for part in message.parts] for message in out.messages] == [["text"], ["text"]],
+    ),
+    ("system_transform", _set(system=["h", "hud"]), CHAT, System(["h"]), lambda out: out.system == ["h", "hud"]),
+    (
+        "session_compacting", _set(prompt="For yourself:", context=["task"]), h.Compacting("s"), h.CompactionPrompt(),
+        lambda out: out.prompt == "For yourself:" and out.context == ["task"],
+    ),
+    (
+        "compaction_autocontinue", _set(proceed=False), h.Compacting("s", True), h.Autocontinue(),
+        lambda out: out.proceed is False,
+    ),
+    ("text_complete", _set(text="done."), h.TextDone("s", "m", "p"), h.Text("done"), lambda out: out.text == "done."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("hook", "plugin", "given_", "output", "right"), USES, ids=[use[0] for use in USES])
+def test_each_hook_in_use(hook: str, plugin: Any, given_: h.Given, output: h.Output, right: Any) -> None:
+    hooks = run({"user": {hook: plugin}}, hook, given_, output)
+    assert list(hooks.failures) == []
+    assert right(output)
+
+
+def test_every_hook_is_used_above() -> None:
+    seen: list[str] = []
+    run(
+        {"log": {"event": lambda given, output: seen.append(given.type)}},
+        "event",
+        h.Event("session.created"),
+        h.Nothing(),
+    )
+    assert seen == ["session.created"]
+    assert {use[0] for use in USES} | {"event"} == set(h.HOOKS)
+
+
+def test_a_plugins_tool_runs_where_its_hooks_run_and_is_held_to_its_time() -> None:
+    async def play() -> None:
+        hooks = Hooks()
+        hooks.add("dice", {"tool": _tool})
+        found = await hooks.run("tool", h.ToolsWanted("s"), h.Tools())
+        tool = found.tools["roll"]
+        call = h.ToolExecuteBefore("s", "roll", "c1")
+        assert await hooks.within("dice", tool.run, {"sides": 6}, call, seconds=2) == "6 for c1"
+        with pytest.raises(h.PluginFault, match="KeyError"):
+            await hooks.within("dice", tool.run, {}, call, seconds=2)
+        with pytest.raises(h.PluginFault, match="no answer"):
+            await hooks.within("dice", time.sleep, 0.5, seconds=0.1)
+        assert [one.kind for one in hooks.failures] == ["raised", "time-out"]
+        hooks.close()
+
+    asyncio.run(play())
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    settings_=st.dictionaries(st.text(max_size=5), PLAIN, max_size=4),
+    lie=st.sampled_from([object(), {1: 2}, b"x", {1}]),
+)
+def test_plain_data_goes_through_and_nothing_else(settings_: dict[str, Any], lie: object) -> None:
+    from hudkit.hooks.fitting import fitting
+
+    output = h.Settings(settings_)
+    copied = fitting(output, h.Settings)
+    assert copied == output and copied is not output
+    output.settings = {**settings_, "deep": [{"er": lie}]}
+    with pytest.raises(h.PluginFault, match="deep"):
+        fitting(output, h.Settings)
