@@ -34,6 +34,7 @@ def test_replay_prints_tables(hudkit: Run) -> None:
     assert "ASSUMED" in out and "--window" in out
 
 
+@pytest.mark.slow
 def test_replay_as_json(hudkit: Run) -> None:
     code, out, _ = hudkit("replay", OPENCODE, "--json", "--frames", "--session", "ses_e06790")
     report = json.loads(out)
@@ -104,6 +105,7 @@ def test_demo(hudkit: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert list(tmp_path.iterdir()) == [], "nothing is left behind"
 
 
+@pytest.mark.slow
 def test_demo_as_json(hudkit: Run) -> None:
     code, out, _ = hudkit("demo", "--json")
     report = json.loads(out)

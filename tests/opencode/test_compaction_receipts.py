@@ -234,6 +234,34 @@ def test_undo_in_a_copy_leaves_the_session_as_it_is(
     assert "Earlier Context" not in base_of(model.chats[-1])
 
 
+@pytest.mark.parametrize("full", [True, False], ids=["before its compaction", "after it"])
+def test_a_copy_has_the_state_of_its_session(
+    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path, full: bool
+) -> None:
+    """A copy that is full is compacted before it makes any call of the agent: nothing was told of it until then."""
+    host = opencode(plugins=[plugin])
+    host.serve()
+    session = host.create("the panel")
+    model.play(*BEGIN, says("nearly full", used=PASSES))
+    host.prompt(session, "the first words")
+    marker = next(
+        message["info"]["id"]
+        for message in host.messages(session)
+        if any(part["type"] == "compaction" for part in message["parts"])
+    )
+    copy = host.fork(session, marker if full else None)
+    model.play(says("the second answer"))
+    host.prompt(copy, "the second words")
+    assert len(model.of("compaction")) == (2 if full else 1)
+    base = base_of(model.chats[-1])
+    assert "- Dials are drawn, too" in base and "- The panel is 320 wide" in base
+    with Hud.open(place / "hudkit.db") as hud:
+        state = hud.session(copy, project=host.project, host="opencode").state
+    assert [one.summary for one in state.decisions] == ["Needles are drawn, not bitmaps", "Dials are drawn, too"]
+    assert state.compacted.count == 1
+    assert any(link.relation == "fork" for link in state.session.links)
+
+
 REFUSES = says("I'm sorry, but I can't help with summarizing this conversation.")
 
 

@@ -126,11 +126,13 @@ def test_requests_are_rebuilt_to_within_an_eighth(orchard_report: Report) -> Non
         assert 7_000 < rebuilt.system_tokens < 8_500
 
 
+@pytest.mark.slow
 def test_two_runs_are_equal(orchard_db: Path, orchard_report: Report) -> None:
     again = replay(OpenCodeTranscript.open(orchard_db), Options(window=WINDOW, frames=True))
     assert again == orchard_report
 
 
+@pytest.mark.slow
 def test_options(orchard_db: Path) -> None:
     transcript = OpenCodeTranscript.open(orchard_db)
     plenty = replay(transcript, Options(window=WINDOW, budget=3_000), session="ses_e06196b1")

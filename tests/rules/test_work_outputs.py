@@ -94,6 +94,7 @@ def test_plan_files() -> None:
     assert after == (PlanPoint("a", True), PlanPoint("b", True), PlanPoint("e", False))
 
 
+@pytest.mark.slow
 def test_the_shapes_of_development_are_read_as_planted() -> None:
     outcomes = [one for blocks in shapes("development").values() for one in judge(blocks)]
     found, missed, false = (sum(len(getattr(one, name)) for one in outcomes) for name in ("found", "missed", "false"))

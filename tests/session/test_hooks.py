@@ -112,6 +112,7 @@ def _sly(given: Any, output: System) -> None:
         (_wrong_type, "lied"), (_no_list, "lied"), (_circle, "lied"), (_removed, "lied"), (_sly, "lied"),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_a_bad_plugin_is_named_and_harms_nobody_else(bad: Callable[..., Any], kind: str) -> None:
     def good(given: Any, output: System) -> None:
         output.system.append("good")
@@ -128,6 +129,7 @@ def test_a_bad_plugin_is_named_and_harms_nobody_else(bad: Callable[..., Any], ki
     hooks.close()
 
 
+@pytest.mark.slow
 def test_a_plugin_that_still_blocks_is_passed_over_and_comes_back() -> None:
     pause = [0.8]
 
@@ -179,6 +181,7 @@ def test_a_hook_that_is_misspelt_or_missing_is_refused() -> None:
     assert hooks.using("event") == ("a",)
 
 
+@pytest.mark.slow
 def test_a_cancelled_call_is_cancelled_in_the_plugin_too() -> None:
     ended: list[str] = []
 

@@ -161,6 +161,7 @@ def test_no_fifo_device_or_directory_is_read_or_written(context: Context, projec
         use(context, "write", path="dir", content="x")
 
 
+@pytest.mark.slow
 def test_d5_huge_binary_and_odd_files_are_read_within_bounds(context: Context, project: Path) -> None:
     with (project / "sparse").open("wb") as file:
         file.truncate(2 * 1024**3)
@@ -318,6 +319,7 @@ def test_a_repository_cannot_make_a_search_run_programs(context: Context, projec
     assert not witness.exists()
 
 
+@pytest.mark.slow
 def test_e3_an_expression_that_runs_away_is_ended(context: Context, project: Path) -> None:
     context.limits = Limits(search_seconds=0.5)
     (project / "trap.txt").write_text("a" * 50_000 + "!\n")
@@ -400,6 +402,7 @@ def alive(mark: str) -> bool:
     ],
 )
 @pytest.mark.parametrize("how", ["time-out", "cancelled"])
+@pytest.mark.slow
 def test_nothing_is_left_running(context: Context, command: str, how: str) -> None:
     number = f"{os.getpid()}{abs(hash((command, how))) % 10**6}"
     command = command.replace("N", number)
@@ -420,6 +423,7 @@ def test_nothing_is_left_running(context: Context, command: str, how: str) -> No
     assert not alive(f"98765.{number}")
 
 
+@pytest.mark.slow
 def test_what_a_command_leaves_running_ends_with_it(context: Context) -> None:
     number = f"{os.getpid()}7"
     started = time.monotonic()

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -117,5 +118,5 @@ class Alike(RuleBasedStateMachine):
                 assert list(self.sqlite.read(name, after=after)) == whole[after:]
 
 
-TestAlike = Alike.TestCase
+TestAlike = pytest.mark.slow(Alike.TestCase)
 TestAlike.settings = settings(deadline=None, max_examples=60, stateful_step_count=25)

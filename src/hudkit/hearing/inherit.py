@@ -32,7 +32,7 @@ MAX_EVENTS = 20_000
 MAX_READ = 60_000
 """Events of the project's sessions that are looked through, newest session first: about a third of a second."""
 SHARE = 0.5
-"""The share of a fork's facts that its source must have recorded."""
+"""The share of a fork's responses of which its source must have recorded something."""
 USAGE = type_of(ContextSnapshot())
 """What the end of nearly every response tells."""
 
@@ -55,10 +55,12 @@ def inherited(
     moved by as many. What cannot be copied (a redacted payload, one of a newer version) leaves an empty event in its
     place. `told` is what the messages come to; `anchors` tell of messages that are not uploaded yet.
     """
-    if not any(message.role == "assistant" for message in messages) and not any(map(_answered, anchors)):
+    answers = [one for one in (*messages, *map(_answered, anchors)) if one is not None and one.role == "assistant"]
+    times = {one.created for one in answers}
+    if not times:
         return ()
-    ids = {draft.id for draft in told if told_at(draft.id) is not None}
-    ids |= {event_id(each, "end", USAGE, 0) for each in map(_answered, anchors) if each}
+    ids = {draft.id for draft in told if told_at(draft.id) in times}
+    ids |= {event_id(each, "end", USAGE, 0) for each in answers}
     best: tuple[int, str, list[Event]] | None = None
     read = 0
     for name in _relatives(session) if ids else ():
@@ -69,8 +71,8 @@ def inherited(
         if read > MAX_READ:
             break
         events = list(session.log.read(name))
-        shared = sum(event.id in ids for event in events)
-        if shared and shared >= SHARE * len(ids) and (best is None or shared > best[0]):
+        shared = len({told_at(event.id) for event in events if event.id in ids})
+        if shared and shared >= SHARE * len(times) and (best is None or shared > best[0]):
             best = (shared, name, events)
     if best is None:
         return ()

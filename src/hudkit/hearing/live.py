@@ -242,8 +242,9 @@ class _Step:
                     stale = True
                 elif isinstance(fact.payload, ContextSnapshot) and message.created < self.reported:
                     # The end of a turn is told late where a compaction follows at once.
-                    if message.created < self.emptied:
-                        self._append(_replace(fact, payload=ContextSnapshot(late=fact.payload.used_tokens)), id)
+                    used = fact.payload.used_tokens if message.created < self.emptied else None
+                    late = ContextSnapshot(late=used, spent=fact.payload.spent)
+                    self._append(_replace(fact, payload=late), id)
                 elif not (isinstance(fact.payload, CompactBefore) and self._live._pending):
                     if isinstance(fact.payload, ContextSnapshot | CompactAfter):
                         self.reported = message.created

@@ -166,6 +166,7 @@ export async function Hudkit({ client, directory }) {
       const one = session(sessionID);
       one.compacting = { at: Date.now(), seen: false };
       one.chat = false;
+      await within(one.tellAll(() => client.session.messages({ path: { id: sessionID } })), TELLING_MS).catch(() => {});
       try {
         const { prompt } = await ask("/v1/compacting", { ...one.identity, used: one.used });
         if (typeof prompt === "string" && prompt) output.prompt = prompt;

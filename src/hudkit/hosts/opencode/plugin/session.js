@@ -5,6 +5,7 @@ const MAX_FRAME = 64 * 1024;
 const MAX_STUB = 400;
 const MAX_LIVE = 16; // messages that events may still change
 const FLUSH_MS = 250;
+const TELLING_MS = 1_000; // what a compaction may be held up, so that what came before it is told before it
 const COMPACTING_MS = 10_000; // between the hook that announces a compaction and its call
 
 class Session {
@@ -22,6 +23,7 @@ class Session {
     this.live = new Map(); // message id -> {info, parts by id}, from events
     this.owed = {}; // facts and todos that were not acknowledged yet
     this.timer = null;
+    this.telling = Promise.resolve();
     this.used = null;
     this.fixed = {}; // characters of the last call's system prompt
     this.model = null; // with its limits
@@ -86,6 +88,13 @@ class Session {
     return frame;
   }
 
+  /** Tell what is known before a compaction: what is owed; all of a session of which nothing was told yet (a fork). */
+  async tellAll(history) {
+    if (this.sent.size || this.filling) return void (await this.flush());
+    const { data } = await history();
+    if (Array.isArray(data)) await this.fill(fresh(data, this.sent));
+  }
+
   /** Tell a long history beside the calls, in order. */
   async fill(pieces) {
     if (this.filling) return;
@@ -120,8 +129,14 @@ class Session {
     this.timer?.unref?.();
   }
 
-  async flush() {
+  /** Tell what is owed, after what is being told. */
+  flush() {
     this.timer = null;
+    this.telling = this.telling.then(() => this.tell());
+    return this.telling;
+  }
+
+  async tell() {
     const owed = this.owed;
     const done = [...this.live.values()].filter(
       ({ info }) => (info.time?.completed || info.error) && !isFinished(this.sent.get(info.id)),
