@@ -8,18 +8,17 @@ from importlib import import_module
 from bench.figures import Skipped
 
 NAMES = (
-    *(
-        "store",
-        "compose",
-        "markdown",
-        "daemon",
-        "plugin",
-        "retention",
-        "llama",
-        "composition",
-        "search",
-        "accounting",
-    ),
+    "store",
+    "compose",
+    "markdown",
+    "daemon",
+    "plugin",
+    "session_loop",
+    "retention",
+    "llama",
+    "composition",
+    "search",
+    "accounting",
     "pruning",
 )
 

@@ -9,12 +9,12 @@ from typing import Any
 from hudkit.api import Hud, Session
 from hudkit.caching import compare
 from hudkit.daemon.carried import outputs_of, parts_of, pieces_of
-from hudkit.daemon.compacting import asked_for, begin, continue_with, undone
 from hudkit.daemon.journal import journal, where
 from hudkit.daemon.learned import learned
 from hudkit.errors import HudkitError, StoreError
 from hudkit.events import Draft, Origin
 from hudkit.events.payloads import ContextSnapshot
+from hudkit.hearing.compacting import asked_for, begin, continue_with, undone
 from hudkit.hearing.live import Live, Staged, Upload
 from hudkit.tools import reply
 from hudkit.wire import (

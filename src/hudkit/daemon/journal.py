@@ -28,10 +28,10 @@ def keep(path: Path) -> None:
     file.setFormatter(_Lines("%(asctime)s %(process)d %(levelname)s %(message)s"))
     path.touch(0o600)
     path.chmod(0o600)
-    for name in ("hudkit.daemon", "uvicorn.error", "asyncio"):
+    for name in ("hudkit.daemon", "hudkit.hearing", "uvicorn.error", "asyncio"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [file], False
-        logger.setLevel(logging.INFO if name == "hudkit.daemon" else logging.ERROR)
+        logger.setLevel(logging.INFO if name.startswith("hudkit.") else logging.ERROR)
 
 
 def where(error: BaseException) -> str:

@@ -1,7 +1,8 @@
-"""What the daemon records and says of compactions: those that the agent asks for, and those that were taken back."""
+"""What is recorded and said of compactions: those to come, those the agent asks for, those that were taken back."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from hudkit.api import Session
@@ -9,12 +10,13 @@ from hudkit.compaction import thrash
 from hudkit.compaction.continuity import prompt
 from hudkit.compaction.forecast import announced, forecast
 from hudkit.config import Settings
-from hudkit.daemon.journal import journal
 from hudkit.errors import HudkitError
 from hudkit.events import Draft, Origin
 from hudkit.events.payloads import CompactAfter, CompactBefore, CompactUndone
 from hudkit.projections.state import HudState, dump
 from hudkit.tokens import window_of
+
+_LOG = logging.getLogger("hudkit.hearing")
 
 
 def begin(session: Session, trigger: str, used: int | None) -> None:
@@ -24,16 +26,17 @@ def begin(session: Session, trigger: str, used: int | None) -> None:
     session.append(CompactBefore(trigger, taken, dump(state).decode()), origin=Origin.HOST)
 
 
-def continue_with(session: Session) -> str:
-    """The prompt of a compaction: with what the HUD will show after it, and what is over."""
+def continue_with(session: Session, *, carries: bool = True) -> str:
+    """The prompt of a compaction: with what the HUD will show after it, and what is over. It `carries` the summary of
+    the compaction before, where the host leaves that one out of what it compacts."""
     state = session.state
     shown, over = "", tuple[str, ...]()
     if state.seq:
         try:
             shown, over = session.coming().base, session.over()
-        except HudkitError as error:
-            journal.warning("a compaction goes without the HUD: %s", error.code)
-    return prompt(shown, state.compacted.summary, over)
+        except HudkitError as error:  # a compaction without the HUD is better than none
+            _LOG.warning("a compaction goes without the HUD: %s", error.code)
+    return prompt(shown, state.compacted.summary if carries else "", over)
 
 
 def asked_for(session: Session, used: int | None, settings: Settings) -> tuple[bool, str]:
