@@ -14,7 +14,7 @@ from hudkit.api import Hud
 settings.register_profile(
     "house", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
-settings.register_profile("quick", parent=settings.get_profile("house"), max_examples=15)
+settings.register_profile("quick", parent=settings.get_profile("house"), max_examples=12)
 settings.register_profile("long", parent=settings.get_profile("house"), max_examples=1000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 

@@ -20,6 +20,8 @@ from hudkit.projections.state import VERSION, dump, fold
 from hudkit.search import Past, open_past
 from hudkit.store import open_log
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., tuple[int, str, str]]
 
 SECRET = "Plum_dumpling*7 <under> the [stairs] & no-where"

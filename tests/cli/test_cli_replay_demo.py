@@ -17,6 +17,8 @@ import pytest
 
 from hudkit.replay.report import SCHEMA
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., tuple[int, str, str]]
 OPENCODE = Path(__file__).parent.parent / "fixtures" / "opencode.db"
 CHILD = "ses_e06789b8dffeXGmoMaHvNAIrqa"

@@ -11,6 +11,8 @@ import pytest
 
 from hudkit.custom import Allowed, Sandbox, SandboxError
 
+pytestmark = pytest.mark.slow
+
 monty = pytest.importorskip("pydantic_monty")
 
 TIME = r"ran too long"

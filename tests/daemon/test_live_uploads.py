@@ -22,6 +22,8 @@ from hudkit.hearing.live import Live, Upload, message_from
 from hudkit.history import OpenCodeTranscript
 from hudkit.replay.recorded import orchard
 
+pytestmark = pytest.mark.slow
+
 HERE = "/work"
 
 

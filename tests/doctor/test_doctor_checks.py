@@ -23,6 +23,8 @@ from hudkit.doctor.opencode import KNOWN_GOOD
 from hudkit.hosts.opencode.install import install
 from hudkit.store.schema import MIGRATIONS
 
+pytestmark = pytest.mark.slow
+
 PASS, WARN, FAIL = Verdict
 
 

@@ -14,6 +14,8 @@ from hudkit.document import TAGS, Element, Limits, h, read_json, read_jsx, tree_
 from hudkit.document.vocabulary import EVERY
 from hudkit.errors import TreeError
 
+pytestmark = pytest.mark.slow
+
 calm = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 SCHEMA = jsonschema.Draft202012Validator(tree_schema())
 

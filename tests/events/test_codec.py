@@ -79,6 +79,7 @@ def examples(kind: type[msgspec.Struct]) -> st.SearchStrategy[Any]:
 @pytest.mark.parametrize("kind", PAYLOADS.values(), ids=PAYLOADS)
 @given(data=st.data())
 @settings(deadline=None, max_examples=15)
+@pytest.mark.slow
 def test_every_payload_comes_back_as_it_was_sealed(kind: type[Payload], data: st.DataObject) -> None:
     payload = data.draw(examples(kind))
     sealed = seal(payload)

@@ -12,6 +12,8 @@ from hudkit.events.codec import seal
 from hudkit.events.payloads import ErrorEncountered, FileOpen, NoteAdd, StepReorder, TodoItem, TodoSync
 from hudkit.events.redact import redact
 
+pytestmark = pytest.mark.slow
+
 # Written in two halves, so that no scanner takes this file for a leak.
 FORMS = {
     "aws": "AKIA" + "IOSFODNN7EXAMPLE",

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from hudkit.formats.markdown import parse, write
 from hudkit.formats.mdast import CodeBlock, Image, InlineCode, List, Quote, Root, text_of
 
+pytestmark = pytest.mark.slow
+
 
 def _check(place: str, text: str) -> None:
     node = PLACES[place](text)

@@ -19,6 +19,8 @@ from hudkit.formats.even import even, uneven
 from hudkit.formats.plain import DEEPEST, check, same
 from hudkit.tokens import counter
 
+pytestmark = pytest.mark.slow
+
 FORMATS: dict[str, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
     "json": (json_text.encode, json_text.decode),
     "minified": (lambda value: json_text.encode(value, indent=None), json_text.decode),

@@ -14,6 +14,8 @@ from hudkit.formats import html
 from hudkit.formats.html import hast
 from hudkit.formats.html.schema import ALLOWED, SCHEMES, safe_url
 
+pytestmark = pytest.mark.slow
+
 ATTACKS = (
     "<script>alert(1)</script>",
     "<SCRIPT SRC=//evil.example/x.js></SCRIPT>",

@@ -22,6 +22,7 @@ def main_day(report: Report) -> SessionReport:
     return report.sessions[0]
 
 
+@pytest.mark.slow
 def test_every_session_and_every_call_of_the_day(orchard_report: Report) -> None:
     seen = [(one.turns, one.compactions, one.messages) for one in orchard_report.sessions]
     assert seen == [(165, 2, 189), (8, 0, 9), (15, 0, 18), (17, 0, 21), (11, 0, 13)]

@@ -20,6 +20,8 @@ from hudkit.replay.requests import ANCHORED, IN_SYSTEM, NO_HUD, Scribe
 from hudkit.replay.survival import report as compaction_report
 from hudkit.tokens import count, counter
 
+pytestmark = pytest.mark.slow
+
 OPENCODE = Path(__file__).parent.parent / "fixtures" / "opencode.db"
 
 Played = list[tuple[Turn, tuple[Request, ...]]]

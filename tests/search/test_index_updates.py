@@ -17,6 +17,8 @@ from hudkit.errors import StoreDamaged, StoreError, StoreTooNew, StoreUnsafe, Tr
 from hudkit.history import Message, TextPart, ToolPart
 from hudkit.search import Index, Past, Question, Reader
 
+pytestmark = pytest.mark.slow
+
 
 def say(id, text, *, role="assistant", done=True, session="ferry-1", parts=()):
     parts = parts or (TextPart(id, text),)

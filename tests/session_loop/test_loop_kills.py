@@ -98,6 +98,7 @@ def test_a_loop_killed_at_a_hundred_points_goes_on_each_time(tmp_path: Path) -> 
     assert cut > 5 and summaries > 5, "the kills have hit calls that ran, and compactions came in between"
 
 
+@pytest.mark.slow
 def test_a_loop_killed_twice(tmp_path: Path) -> None:
     started(tmp_path)
     session = killed(tmp_path, "", 0.3)

@@ -189,6 +189,7 @@ def bad(what: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("what", ["throws", "lies", "exits", pytest.param("hangs", marks=pytest.mark.slow), "blocks"])
+@pytest.mark.slow
 async def test_a_bad_plugin_harms_nobody(tmp_path: Path, what: str) -> None:
     def note(given: hooks.Chat, output: hooks.System) -> None:
         output.system.append("from the good one")

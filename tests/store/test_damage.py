@@ -19,6 +19,8 @@ from hudkit.events.payloads import NoteAdd, Redact
 from hudkit.store import SqliteLog, verify_file
 from hudkit.testing.stores import draft, notes
 
+pytestmark = pytest.mark.slow
+
 MARKER = "0190b5c0-0000-7000-8000-"
 
 

@@ -15,6 +15,8 @@ from hudkit.tokens import counting
 from hudkit.tokens.counting import ExactCounter, Memo, Utf8Counter, count, counter, sendable
 from hudkit.tokens.vocabularies import ENCODINGS, PACKAGES, load
 
+pytestmark = pytest.mark.slow
+
 TEXT = st.text(st.characters(codec="utf-8"), max_size=200)
 ANY_TEXT = st.text(st.one_of(st.characters(), st.characters(categories=["Cs"])), max_size=50)
 

@@ -19,6 +19,8 @@ from hudkit.tools.operation import SHOWN
 from hudkit.tools.reference import reference
 from strategies import hostile
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parents[2] / "docs" / "tools.md"
 EVERY = [*OPERATIONS.values(), *ALIASES.values()]
 by_name = pytest.mark.parametrize("one", EVERY, ids=lambda one: one.name)
