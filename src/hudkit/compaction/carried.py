@@ -1,8 +1,12 @@
-"""What the transcript of a call carries: the outputs of its tool calls, in order."""
+"""What a call carries: the outputs of its tool calls, in order, and its parts."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
+
+from hudkit.events.payloads import Brought, Parts
 
 
 class Output(NamedTuple):
@@ -14,3 +18,13 @@ class Output(NamedTuple):
     size: int
     behind: int = 0
     blocks: int = 0
+
+
+def parts_of(size: int, outputs: Iterable[tuple[str, int]], system: int | None, tools: int | None) -> Parts:
+    """The parts of a request in characters: `size` of its messages in all, each output as its tool and its size, the
+    system prompt and the definitions of tools (`None`: not known)."""
+    brought: Counter[str] = Counter()
+    for tool, each in outputs:
+        brought[tool] += each
+    words = max(0, size - sum(brought.values()))
+    return Parts(system, tools, words, tuple(Brought(*one) for one in sorted(brought.items())))

@@ -118,14 +118,6 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
         """Whether it freed enough; `None`: not known."""
         return None if self.freed_percent is None else self.freed_percent >= frees
 
-    def dropped_outputs(self) -> tuple[tuple[str, int], ...]:
-        """By tool, the estimated tokens of outputs that left."""
-        if self.before is None or self.after is None:
-            return ()
-        kept = dict(self.after.outputs)
-        gone = ((tool, size - kept.get(tool, 0)) for tool, size in self.before.outputs)
-        return tuple((tool, size) for tool, size in gone if size > 0)
-
 
 def receipts(events: Iterable[Event], state_at: StateAt) -> tuple[Receipt, ...]:
     """The receipts of a session's compactions, in order; `state_at` gives its state as of an event."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from hudkit.caching import Piece
+from hudkit.compaction import carried
 from hudkit.compaction.carried import Output
-from hudkit.events.payloads import Brought, Parts
+from hudkit.events.payloads import Parts
 from hudkit.wire import Fixed, Placed
 
 
@@ -39,9 +39,5 @@ def pieces_of(transcript: Sequence[Placed], stubs: Mapping[str, int]) -> tuple[P
 
 def parts_of(transcript: Sequence[Placed], fixed: Fixed) -> Parts:
     """What a request carries, in characters."""
-    tools: Counter[str] = Counter()
-    for placed in transcript:
-        for one in placed.outputs:
-            tools[one.tool] += one.size
-    words = sum(placed.size for placed in transcript) - sum(tools.values())
-    return Parts(fixed.system, fixed.tools, max(0, words), tuple(Brought(*one) for one in sorted(tools.items())))
+    outputs = ((one.tool, one.size) for placed in transcript for one in placed.outputs)
+    return carried.parts_of(sum(placed.size for placed in transcript), outputs, fixed.system, fixed.tools)

@@ -124,10 +124,6 @@ def _bands(turns: Sequence[Turn]) -> tuple[BandTokens, ...]:
     return tuple(found)
 
 
-def _frames(turn: Turn) -> tuple[Frame, Frame]:
-    return turn.anchored, turn.system
-
-
 def _spread(values: Sequence[int]) -> Spread:
     return Spread(min(values), round(median(values)), max(values))
 

@@ -6,7 +6,6 @@ Base in `system_transform`, deltas and tail in `messages_transform` (anchored, k
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,10 +13,11 @@ from typing import Any
 
 from hudkit.api import Hud
 from hudkit.caching import Piece, compare
+from hudkit.compaction.carried import parts_of
 from hudkit.compaction.forecast import announced, forecast
 from hudkit.errors import StoreError, TranscriptError
 from hudkit.events import Draft, Origin
-from hudkit.events.payloads import Brought, Parts
+from hudkit.events.payloads import Parts
 from hudkit.frames import Frame
 from hudkit.hearing.compacting import begin, continue_with, refusal, undone
 from hudkit.hearing.live import Live, Staged, Upload
@@ -275,13 +275,8 @@ def _size(message: ChatMessage) -> int:
 
 def _parts(messages: Sequence[ChatMessage], system: int) -> Parts:
     """What the request carries, in characters."""
-    tools: Counter[str] = Counter()
-    for message in messages:
-        for part in message.parts:
-            if part.kind == "tool":
-                tools[part.tool] += len(part.text)
-    words = sum(map(_size, messages)) - sum(tools.values())
-    return Parts(system or None, None, max(0, words), tuple(Brought(*one) for one in sorted(tools.items())))
+    outputs = ((part.tool, len(part.text)) for one in messages for part in one.parts if part.kind == "tool")
+    return parts_of(sum(map(_size, messages)), outputs, system or None, None)
 
 
 __all__ = ["HudPlugin", "hud_plugin", "used_of"]
