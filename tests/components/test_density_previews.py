@@ -205,7 +205,7 @@ def test_every_section_has_a_rank_or_is_the_task() -> None:
 
 IN_VIEW: list[tuple[str, int, str]] = [
     ("abc", 3, "abc"), ("abcd", 3, "bcd"), ("aBcD", 2, "ac"), ("aBcD", 3, "acD"), ("AbCd", 3, "bCd"),
-    ("ABCD", 2, "CD"), ("abCDE", 3, "abE"), ("", 3, ""),
+    ("ABCD", 2, "CD"), ("abCDE", 3, "abE"), ("", 3, ""), ("aB", 0, ""),
 ]  # fmt: skip
 
 
@@ -217,7 +217,7 @@ def test_in_view_closed_items_go_first(items: str, limit: int, expected: str) ->
 PLANS: list[tuple[str, int, str]] = [
     ("abcd", 2, "1. a 2. b"), ("ABcd", 2, "3. c 4. d"), ("ABCd", 2, "3. C 4. d"), ("ABCD", 2, "3. C 4. D"),
     ("Abcd", 3, "2. b 3. c 4. d"), ("aBc", 5, "1. a 2. B 3. c"), ("aBcd", 3, "- a (no. 1) - c (no. 3) - d (no. 4)"),
-    ("aBCDEf", 2, "- a (no. 1) - f (no. 6)"),
+    ("aBCDEf", 2, "- a (no. 1) - f (no. 6)"), ("ab", 0, ""),
 ]  # fmt: skip
 
 

@@ -29,9 +29,11 @@ def Compacted(compacted: CompactedState, said: tuple[str, ...], view: View) -> E
 
 
 def show(compacted: CompactedState, task: Task, todos: Todos, *lists: Items[Any] | View) -> Element | None:
+    if not compacted.summary:
+        return None
     *items, view = lists
     assert isinstance(view, View)
-    return Compacted(compacted, tuple(_said(task, todos, items)) if compacted.summary else (), view)
+    return Compacted(compacted, tuple(_said(task, todos, items)), view)
 
 
 def _said(task: Task, todos: Todos, lists: Iterable[Any]) -> Iterable[str]:

@@ -122,7 +122,7 @@ def in_view(items: Sequence[T], limit: int, closed: Callable[[T], bool]) -> tupl
     """At most `limit` items in their order: the newest live ones first, closed ones only where room is left."""
     if len(items) <= limit:
         return tuple(items)
-    places = [n for n, item in enumerate(items) if not closed(item)][-limit:]
+    places = [n for n, item in enumerate(items) if not closed(item)][-limit:] if limit else []
     room = limit - len(places)
     if room:
         places += [n for n, item in enumerate(items) if closed(item)][-room:]
@@ -157,7 +157,7 @@ def listed(
     kept = every
     if len(every) > view.limit(name):
         kept = (next_up if plan else in_view)(every, view.limit(name), _yields)
-    start = every.index(kept[0])
+    start = every.index(kept[0]) if ordered and kept else 0
     if ordered and kept != every[start : start + len(kept)]:  # numbers with gaps are no numbers of a list
         places = {line.key: n for n, line in enumerate(every, 1)}
         kept = tuple([msgspec.structs.replace(one, label=f"{one.label} (no. {places[one.key]})") for one in kept])
