@@ -8,6 +8,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 export UV_SYSTEM_CERTS ?= true
 READY := $(VENV)/.ready
 JOBS ?= 2
+EXTRAS := bedrock,custom,daemon,formats,google,langchain,mcp,openai-agents,prices,pydantic-ai,rooms,session,telemetry,terminal
 
 .PHONY: help demo test check bench clean format
 help:  ## this list
@@ -22,7 +23,7 @@ help:  ## this list
 $(READY): pyproject.toml constraints.txt | $(UV)
 	@echo "setting up $(VENV) (first run only)"
 	@$(UV) venv --quiet --clear --python $(PYTHON) $(VENV)
-	@$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[custom,daemon,formats,prices,session]' --group dev
+	@$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[$(EXTRAS)]' --group dev
 	@touch $@
 
 demo: $(READY)  ## what the HUD would have shown on a recorded day of work

@@ -14,6 +14,7 @@ NAMES = (
     "daemon",
     "plugin",
     "session_loop",
+    "hosts",
     "retention",
     "llama",
     "composition",

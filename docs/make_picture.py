@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from hudkit.cli import run
+from hudkit.cli import main
 
 PICTURE = Path(__file__).with_name("demo.svg")
 COLUMNS = 100
@@ -85,7 +85,7 @@ def demo_lines() -> list[str]:
     """What `hudkit demo` prints."""
     printed = io.StringIO()
     with redirect_stdout(printed):
-        assert run(["demo"]) == 0
+        assert main(["demo"]) == 0
     return printed.getvalue().splitlines()
 
 

@@ -6,9 +6,9 @@ import sys
 
 
 def main() -> int:
-    from hudkit.cli import run
+    from hudkit import cli
 
-    return run(sys.argv[1:])
+    return cli.main(sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -114,6 +114,10 @@ class Hud:
             self._sessions[key].past = self.past
         return self._sessions[key]
 
+    def forget(self, session: Session) -> None:
+        """Let go of what is remembered of a session; taken again, it is read from the log."""
+        self._sessions.pop(session.id, None)
+
     def project(self, path: str | os.PathLike[str]) -> Session:
         """The log of a project's own, which keeps its defaults for all its sessions."""
         own = self._project_log(f"@{project_key(path)}")

@@ -144,6 +144,41 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = True
 
 
+class Telemetry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is told of sessions to an OpenTelemetry collector."""
+
+    enabled: Annotated[bool, Meta(description="whether spans and metrics of sessions are sent to a collector")] = (
+        False
+    )
+    endpoint: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=2000)] | None,
+        Meta(
+            description="the collector's base address for OTLP over HTTP; "
+            "not set: `OTEL_EXPORTER_OTLP_ENDPOINT`, else this machine's port 4318"
+        ),
+    ] = None
+    content: Annotated[
+        bool, Meta(description="whether they hold what was said: messages, arguments, results, errors")
+    ] = False
+    limit: Annotated[
+        int, Meta(ge=200, le=1_000_000, description="characters that one attribute with content may have")
+    ] = 16_000
+
+    def __post_init__(self) -> None:
+        if self.endpoint is not None and not self.endpoint.startswith(("http://", "https://")):
+            said = f"[telemetry] endpoint is {self.endpoint[:60]!r}"
+            raise ConfigError(said, hint="It begins with http:// or https://", key="telemetry.endpoint")
+
+
+class Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `hudkit run` and `hudkit chat` begin with."""
+
+    model: Annotated[
+        Annotated[str, Meta(min_length=3, max_length=200)] | None,
+        Meta(description="the model of `hudkit run` and `hudkit chat`, as `provider:name`, where none is given"),
+    ] = None
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that can be configured."""
 
@@ -157,6 +192,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     custom: Custom = Custom()
     staleness: Staleness = Staleness()
     memory: Memory = Memory()
+    telemetry: Telemetry = Telemetry()
+    session: Session = Session()
     window: Annotated[
         Annotated[int, Meta(ge=1, le=1_000_000_000)] | None,
         Meta(description="tokens of the window, where neither the host nor the table of models knows them"),

@@ -73,6 +73,20 @@ def test_a_task_is_taken_up_in_a_session_of_another_host(project: Path, tmp_path
         assert list(hud.verify()) == []
 
 
+def test_what_is_taken_up_in_the_middle_of_an_epoch_is_told_with_the_next_call(project: Path, tmp_path: Path) -> None:
+    """The answer only counts it."""
+    with Hud.open(tmp_path / "log" / "hud.db") as hud:
+        working(hud, project)
+        new = hud.session("ses_2", project=project, host="opencode")
+        new.frame(transcript=[("a", "user")])
+        before = new.state
+        new.call("task.resume", {"session": "ses_1"})
+        new.said(before)
+        told = "".join(one.text for one in new.frame(transcript=[("a", "user"), ("b", "tool")]).deltas)
+        for words in ("Rename the parser", "Readers first", "run the tests", "no key yet"):
+            assert words in told
+
+
 def test_what_cannot_be_taken_up(project: Path) -> None:
     with Hud.in_memory() as hud:
         working(hud, project)

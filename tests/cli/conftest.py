@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hudkit.api import Hud
-from hudkit.cli import run
+from hudkit.cli import main
 from hudkit.events import payloads as p
 
 Run = Callable[..., tuple[int, str, str]]
@@ -21,7 +21,7 @@ def hudkit(capsys: pytest.CaptureFixture[str]) -> Run:
 
     def call(*argv: object) -> tuple[int, str, str]:
         try:
-            code = run([str(word) for word in argv])
+            code = main([str(word) for word in argv])
         except SystemExit as stopped:  # argparse ends so
             code = int(stopped.code or 0)
         printed = capsys.readouterr()

@@ -42,7 +42,7 @@ def alter(path: Path, sql: str) -> None:
     [
         (("shwo",), "Did you mean 'show'?"),
         (("verfy", "--json"), "Did you mean 'verify'?"),
-        (("xyzzy",), "The commands are: demo, replay, show"),
+        (("xyzzy",), "The commands are: demo, replay, run, chat, show"),
         (("show", "--sesions"), "Did you mean '--sessions'?"),
         (("log", "--aftr=3"), "Did you mean '--after'?"),
         (("log", "--sess"), "unrecognized arguments: --sess"),

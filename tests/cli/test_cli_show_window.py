@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hudkit.api import Hud
-from hudkit.cli import run
+from hudkit.cli import main
 from hudkit.events import Origin
 from hudkit.events.payloads import Brought, ContextSnapshot, Parts, Spent
 
@@ -27,14 +27,14 @@ def log(tmp_path: Path) -> Path:
 
 
 def test_lines(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["show", "--window", "--db", str(log)]) == 0
+    assert main(["show", "--window", "--db", str(log)]) == 0
     out = capsys.readouterr().out
     assert "40.0 % in use, 40,000 of 100,000 tokens" in out and "kept free for an answer" in out
     assert "\x1b" not in out and "█" not in out
 
 
 def test_facts(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["show", "--window", "--json", "--db", str(log)]) == 0
+    assert main(["show", "--window", "--json", "--db", str(log)]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["schema"] == 1 and facts["used"] == 40_000 == sum(one["tokens"] for one in facts["parts"])
     assert facts["calibration"]["reports"] == 1 and facts["parts_of"] == "reported"
@@ -43,6 +43,6 @@ def test_facts(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_session_without_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Hud.open(tmp_path / "log.db") as hud:
         hud.session("s").frame(limit_tokens=100_000)
-    assert run(["show", "--window", "--db", str(tmp_path / "log.db")]) == 0
+    assert main(["show", "--window", "--db", str(tmp_path / "log.db")]) == 0
     assert "unknown until the next report" in capsys.readouterr().out
-    assert run(["show", "--window", "--at", "0", "--db", str(tmp_path / "log.db")]) == 0
+    assert main(["show", "--window", "--at", "0", "--db", str(tmp_path / "log.db")]) == 0

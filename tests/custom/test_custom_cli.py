@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hudkit.api import Hud
-from hudkit.cli import run
+from hudkit.cli import main
 
 pytest.importorskip("pydantic_monty")
 
@@ -31,13 +31,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_projects_file_is_listed_trusted_and_runs(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = project / ".hudkit" / "sections" / "glance.py"
     file.write_text(GLANCE)
-    assert run(["sections"]) == 0
+    assert main(["sections"]) == 0
     assert capsys.readouterr().out.startswith(
         "not yet project glance: At a glance, priority 30; hudkit sections trust "
     )
-    assert run(["sections", "trust", str(file)]) == 0 and run(["sections", "trust", str(file), "--json"]) == 0
+    assert main(["sections", "trust", str(file)]) == 0 and main(["sections", "trust", str(file), "--json"]) == 0
     capsys.readouterr()
-    assert run(["sections", "--json"]) == 0
+    assert main(["sections", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     (one,) = facts["files"]
     assert facts["sandbox"] and one["trusted"] and one["reads"] == ["notes"] and one["level"] == "project"
@@ -49,12 +49,12 @@ def test_a_trial_shows_each_density_on_the_state_of_a_session(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (project / "glance.py").write_text(GLANCE)
-    assert run(["sections", "try", "glance.py"]) == 0
+    assert main(["sections", "try", "glance.py"]) == 0
     assert "## At a glance\n\n- 0 notes\n" in capsys.readouterr().out
     with Hud.open(project.parent / "hud.db") as hud:
         hud.session("s").call("notes.add", {"content": "a"})
         seq = hud.session("s").state.seq
-    assert run(["sections", "try", "glance.py", "--db", str(project.parent / "hud.db"), "--json"]) == 0
+    assert main(["sections", "try", "glance.py", "--db", str(project.parent / "hud.db"), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["full"] == "## At a glance\n\n- 1 notes\n" and facts["compact"] == "At a glance: 1 notes\n"
     with Hud.open(project.parent / "hud.db") as hud:
@@ -62,14 +62,14 @@ def test_a_trial_shows_each_density_on_the_state_of_a_session(
 
 
 def test_what_is_wrong_is_said_with_its_exit_code(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["sections"]) == 0
+    assert main(["sections"]) == 0
     assert "no custom sections (yours would be in " in capsys.readouterr().out
     (project / ".hudkit" / "sections" / "wrong.py").write_text("# priority: high\n")
-    assert run(["sections"]) == 1
+    assert main(["sections"]) == 1
     assert capsys.readouterr().out.startswith("BAD     project wrong: ")
     (project / "loop.py").write_text("def section():\n    while True: pass\n")
-    assert run(["sections", "try", "loop.py"]) == 1
+    assert main(["sections", "try", "loop.py"]) == 1
     assert capsys.readouterr().out == "failed: ran too long\n"
     for words in (["try"], ["list", "loop.py"], ["trust", "absent.py"], ["trust", str(project)]):
-        assert run(["sections", *words]) == 2
+        assert main(["sections", *words]) == 2
         assert capsys.readouterr().err.startswith("hudkit sections: ")

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from hudkit.daemon.guard import loopback
 from hudkit.errors import ConfigError
 from hudkit.wire import PROTOCOL
+from hudkit.wire.loopback import loopback
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from hudkit.daemon.indexing import Indexing
-from hudkit.daemon.place import index_path
 from hudkit.errors import StoreBusy
 from hudkit.history import Message, SessionRow, TextPart
+from hudkit.places import index_path
 from hudkit.search import Past, Question
 
 HEARD = b'{"host": "opencode", "session": "ses_1", "directory": "/work", "messages": [{"a": 1}]}'

@@ -9,7 +9,7 @@ from in_process import frame, post
 from opencode_messages import anchored, bash, response, user
 
 from hudkit.api import Hud
-from hudkit.cli import run
+from hudkit.cli import main
 from hudkit.daemon.answering import Answering
 
 SECRET = "plum-dumpling-seventeen"
@@ -26,7 +26,7 @@ def test_redacted_while_a_daemon_runs(tmp_path: Path) -> None:
         daemon = Answering(hud)
         shown = frame(daemon, *map(anchored, messages), messages=messages)
         assert SECRET in json.dumps(shown)
-        assert run(["redact", "--db", str(at), "--text-file", str(file)]) == 0
+        assert main(["redact", "--db", str(at), "--text-file", str(file)]) == 0
         more = [*messages, response(3, finish="stop")]
         for again in (messages, more):
             post(daemon, "/v1/events", messages=again)

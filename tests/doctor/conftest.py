@@ -9,12 +9,12 @@ import pytest
 from doctor_home import Home, Look, Run, made_home
 
 from hudkit.api import Hud
-from hudkit.cli import run
-from hudkit.cli.place import project_config
+from hudkit.cli import main
 from hudkit.doctor import CHECKS, Check, examine, surroundings
 from hudkit.doctor.opencode import KNOWN_GOOD
 from hudkit.events import payloads as p
 from hudkit.hosts.opencode.install import install
+from hudkit.places import project_config
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def doctor(capsys: pytest.CaptureFixture[str]) -> Run:
 
     def call(*argv: str) -> tuple[int, str, str]:
         try:
-            code = run(["doctor", *argv])
+            code = main(["doctor", *argv])
         except SystemExit as stopped:  # argparse ends so
             code = int(stopped.code or 0)
         printed = capsys.readouterr()

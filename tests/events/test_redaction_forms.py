@@ -34,6 +34,7 @@ FORMS = {
     "pypi": "pypi-" + "AgEIcHlwaS5vcmcCJGFiY2RlZjAxLTIzNDU2Nzg5",
     "huggingface": "hf_" + "aBcDeFgHiJkLmNoPqRsTuVwXyZ012345",
     "sendgrid": "SG." + "ngeVfQFYQlKU0ufo8x5d1A.TwL2iGABf9DHoTf-09kqeF8tAmbihYzrnopKc",
+    "room key": "hudroom_" + "0123456789abcdef" * 3,
     "vault": "hvs." + "CAESIJ1234567890abcdefghij",
     "jwt": "eyJ" + "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",
 }

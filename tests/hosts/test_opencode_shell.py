@@ -27,6 +27,7 @@ def texts(command: str) -> list[str]:
         "pytest -q 'tests/test_a.py' > /tmp/log 2>&1",
         "python3 -m pytest -vv tests/test_a.py",
         ".venv/bin/python -m pytest tests/test_a.py",
+        "python -B -u -m pytest tests/test_a.py",
         ".venv/bin/pytest tests/test_a.py | tee log.txt | head -5",
         "uv run pytest tests/test_a.py",
         "time timeout 60 pytest tests/test_a.py",

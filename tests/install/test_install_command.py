@@ -100,3 +100,20 @@ def test_the_log_stays_while_another_configuration_uses_it(home: Path, command: 
     command(uninstalling, "opencode", "--project", "--purge")
     assert not (home / "data").exists()
     assert not (home / "opencode.jsonc").exists()
+
+
+def test_a_client_of_mcp(home: Path, command: Command) -> None:
+    with pytest.raises(ConfigError, match="no client is named") as caught:
+        command(installing, "mcp")
+    assert "claude-code, claude-desktop, codex" in caught.value.hint
+    code, said = command(installing, "mcp", "--client", "cursor")
+    assert (code, f"made  {home / '.cursor/mcp.json'}" in said) == (0, True)
+    command(installing, "opencode")
+    log = home / "data/hudkit.db"
+    log.touch(0o600)
+    with pytest.raises(ConfigError, match="installed elsewhere too"):
+        command(uninstalling, "opencode", "--purge")
+    assert json.loads(command(uninstalling, "mcp", "--json")[1])["host"] == "mcp"
+    assert "not installed here" in command(uninstalling, "mcp")[1]
+    command(uninstalling, "mcp", "--purge")
+    assert not (home / "data").exists()

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudkit.errors import ConfigError
-from hudkit.hosts.opencode.install import Place, install, installed, uninstall
-from hudkit.hosts.opencode.interpreter import check, ephemeral
-from hudkit.hosts.opencode.jsonc import parse
+from hudkit.hosts.opencode.install import DAEMON, Place, install, installed, uninstall
+from hudkit.installing.interpreter import check, ephemeral
+from hudkit.installing.jsonc import parse
 
 COMMENTED = b'{\r\n  // mine\r\n  "plugin": [\r\n    "other@1.0", // first\r\n  ],\r\n}\r\n'
 
@@ -257,8 +257,8 @@ def test_an_interpreter_that_cannot_serve_is_refused(home: Path, there: Place, c
     bare.write_text("#!/bin/sh\necho starlette, uvicorn\n")
     bare.chmod(0o755)
     with pytest.raises(ConfigError, match="cannot import starlette, uvicorn"):
-        check(str(bare), Path("/usr"), {})
+        check(str(bare), Path("/usr"), {}, DAEMON)
     bare.write_text("#!/bin/sh\nexit 3\n")
     with pytest.raises(ConfigError, match="cannot be started"):
-        check(str(bare), Path("/usr"), {})
+        check(str(bare), Path("/usr"), {}, DAEMON)
     assert tree(home) == {"python": bare.read_bytes()}

@@ -13,7 +13,7 @@ from hud_seen import hud
 from opencode_host import Hosts, OpenCode
 
 from hudkit.caching import diverge
-from hudkit.cli import run
+from hudkit.cli import main
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
 from hudkit.testing.captured import Captured, by_bytes
 from hudkit.testing.model import ScriptedModel
@@ -38,7 +38,7 @@ def day(project: Path) -> Iterator[Reply]:
 
 
 def shown(db: Path, capsys: pytest.CaptureFixture[str], *more: str) -> str:
-    assert run(["show", "--cache", *more, "--db", str(db)]) == 0
+    assert main(["show", "--cache", *more, "--db", str(db)]) == 0
     return capsys.readouterr().out
 
 

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hud_seen import base_of, hud, told
+from hud_seen import hud
 from opencode_host import Hosts, OpenCode
 
 from hudkit.api import Hud
-from hudkit.cli import run
+from hudkit.cli import main
 from hudkit.testing.captured import Captured
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, Refusal, Reply, says, uses
+from hudkit.testing.seen import base_of, told
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +34,7 @@ def cli(place: Path, capsys: pytest.CaptureFixture[str]) -> Cli:
 
     def call(host: OpenCode, *words: object) -> tuple[int, str, str]:
         given = ["compactions", *map(str, words), "--db", str(place / "hudkit.db"), "--opencode", str(host.db)]
-        code = run(given)
+        code = main(given)
         printed = capsys.readouterr()
         return code, printed.out, printed.err
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hud_seen import asked, base_of, bash, breaks, carriers, heard, hud, kept, tag_of, told, typed, under
+from hud_seen import asked, bash, hud, typed
 from opencode_host import Hosts, OpenCode
 from outside import meanwhile, tell
 
@@ -14,6 +14,7 @@ from hudkit.store import open_log
 from hudkit.testing.captured import departs
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, says, uses
+from hudkit.testing.seen import base_of, breaks, carriers, heard, kept, tag_of, told, under
 
 pytestmark = pytest.mark.slow
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from hud_plugin import written
-from hud_seen import bash, breaks, hud
+from hud_seen import bash, hud
 from lying_daemon import (
     Between,
     Question,
@@ -43,6 +43,7 @@ from hudkit.store import open_log, verify_file
 from hudkit.testing.captured import Captured
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, Reply, says, uses
+from hudkit.testing.seen import breaks
 from hudkit.wire import PROTOCOL, Errors, FrameAnswer, Layer, Wrong
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from hud_plugin import DEADLINE
-from hud_seen import bash, kept
+from hud_seen import bash
 from opencode_host import Hosts
 from outside import meanwhile, tell
 
@@ -22,6 +22,7 @@ from hudkit.hosts.opencode.plugin import Baked, generate
 from hudkit.testing.captured import Captured, departs
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import says, uses
+from hudkit.testing.seen import kept
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from threading import Barrier
 
 import pytest
 from hud_plugin import written
-from hud_seen import bash, hud, kept
+from hud_seen import bash, hud
 from opencode_host import Hosts, OpenCode
 
 from hudkit.daemon import client
@@ -20,6 +20,7 @@ from hudkit.store import open_log, verify_file
 from hudkit.testing.captured import Captured, departs
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Answer, Call, says, uses
+from hudkit.testing.seen import kept
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hud_seen import base_of, breaks, hud
+from hud_seen import hud
 from opencode_host import Hosts, OpenCode
 
 from hudkit.caching import CallCost
@@ -16,6 +16,7 @@ from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
 from hudkit.testing.captured import Captured
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import CONTEXT_EXCEEDED, Call, Reply, says, uses
+from hudkit.testing.seen import base_of, breaks
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hud_seen import asked, base_of, bash, breaks, carriers, heard, holds, hud, kept, tag_of, told, typed, under
+from hud_seen import asked, bash, hud, typed
 from opencode_host import Hosts
 from outside import meanwhile, tell
 
@@ -18,6 +18,7 @@ from hudkit.events.payloads import BlockerAdd, NoteAdd
 from hudkit.testing.captured import Captured, departs
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Answer, Call, says, uses
+from hudkit.testing.seen import base_of, breaks, carriers, heard, holds, kept, tag_of, told, under
 
 pytestmark = pytest.mark.slow
 

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hud_seen import base_of, hud, kept
+from hud_seen import hud
 from opencode_host import Hosts
 
 from hudkit.daemon import client
 from hudkit.testing.captured import departs
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, says, uses
+from hudkit.testing.seen import base_of, kept
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hud_seen import kept
 from opencode_host import Hosts, OpenCode
 
 from hudkit.api import Hud
@@ -15,6 +14,7 @@ from hudkit.events.payloads import OutputsPrune
 from hudkit.testing.captured import Captured, departs
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, Reply, says, uses
+from hudkit.testing.seen import kept
 
 pytestmark = pytest.mark.slow
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -149,6 +150,83 @@ def test_a_plugin_that_still_blocks_is_passed_over_and_comes_back() -> None:
         return seen
 
     assert asyncio.run(play()) == [[], [], ["slow"]]
+
+
+def played(plugin: dict[str, object], order: list[str]) -> Hooks:
+    """The hooks of one plugin, run in this order with almost no time."""
+    both: dict[str, tuple[h.Given, Callable[[], h.Output]]] = {
+        "system_transform": (CHAT, lambda: System([])),
+        "chat_headers": (CHAT, h.Headers),
+        "event": (h.Event("session.idle"), h.Nothing),
+    }
+
+    async def play() -> Hooks:
+        hooks = Hooks(seconds=0.02)
+        hooks.add("it", plugin)
+        for hook in order:
+            given, output = both[hook]
+            await hooks.run(hook, given, output())
+        return hooks
+
+    hooks = asyncio.run(play())
+    hooks.close()
+    return hooks
+
+
+def _quick(given: Any, output: Any) -> None:
+    pass
+
+
+def test_a_plugin_that_hangs_three_times_is_set_aside_and_costs_nothing_more() -> None:
+    hooks = played({"system_transform": _sleeps}, ["system_transform"] * 9)
+    assert [one.kind for one in hooks.failures] == ["time-out"] * 3 + ["aside"], "told once"
+    assert hooks.aside == {"it"} and "rest of the session" in hooks.failures[-1].message
+
+
+def test_a_quick_hook_does_not_excuse_one_that_hangs() -> None:
+    hooks = played({"system_transform": _sleeps, "event": _quick}, ["system_transform", "event"] * 3)
+    assert hooks.aside == {"it"}
+
+
+def test_hooks_that_hang_are_counted_together() -> None:
+    hooks = played(
+        {"system_transform": _sleeps, "chat_headers": _sleeps_long, "event": _sleeps_long},
+        ["system_transform", "chat_headers", "event"],
+    )
+    assert hooks.aside == {"it"}
+
+
+async def _sleeps_long(given: Any, output: Any) -> None:
+    await asyncio.sleep(60)
+
+
+def test_a_hook_that_is_slow_now_and_then_is_forgiven() -> None:
+    pauses = [60, 60, 0] * 3
+
+    async def slow(given: Any, output: System) -> None:
+        await asyncio.sleep(pauses.pop(0))
+
+    hooks = played({"system_transform": slow}, ["system_transform"] * 9)
+    assert [one.kind for one in hooks.failures] == ["time-out"] * 6 and not hooks.aside
+
+
+def test_a_plugin_that_merely_raises_is_not_set_aside() -> None:
+    hooks = played({"system_transform": _throws}, ["system_transform"] * 30)
+    assert [one.kind for one in hooks.failures] == ["raised"] * 30 and not hooks.aside
+
+
+@pytest.mark.slow
+def test_a_plugin_that_blocks_for_good_is_set_aside_at_last() -> None:
+    release = threading.Event()
+
+    def blocks(given: Any, output: System) -> None:
+        release.wait(60)
+
+    try:
+        hooks = played({"system_transform": blocks}, ["system_transform"] * 30)
+    finally:
+        release.set()
+    assert [one.kind for one in hooks.failures] == ["time-out", *["stuck"] * 20, "aside"]
 
 
 def test_what_a_plugin_keeps_of_an_output_is_a_copy() -> None:

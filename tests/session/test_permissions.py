@@ -309,6 +309,52 @@ def test_a_path_is_judged_by_where_it_leads(tmp_path: Path) -> None:
     assert said("write", "alias/x") == "deny" and said("write", "other/x") == "allow"
 
 
+EVERYTHING = Rule("*", "*", "allow")
+
+
+@pytest.mark.parametrize(
+    ("rules", "action"),
+    [
+        ((), "ask"),
+        ((EVERYTHING,), "ask"),
+        ((Rule("*", "**", "allow"),), "ask"),
+        ((Rule("out*", "**", "allow"),), "ask"),
+        (rules_from("allow"), "ask"),
+        (rules_from({"*": "allow"}), "ask"),
+        ((EVERYTHING, Rule("outside", "**", "allow")), "allow"),
+        ((Rule("outside", "**", "allow"), EVERYTHING), "allow"),
+        ((Rule("outside", "/tmp/**", "allow"), EVERYTHING), "allow"),
+        ((Rule("outside", "/var/**", "allow"), EVERYTHING), "ask"),
+        ((Rule("outside", "**", "allow"), Rule("*", "*", "ask")), "ask"),
+        ((Rule("outside", "**", "allow"), Rule("*", "*", "deny")), "deny"),
+        ((Rule("outside", "**", "deny"), EVERYTHING), "deny"),
+        (rules_from({"*": "allow", "outside": "allow"}), "allow"),
+    ],
+)
+def test_only_a_rule_that_names_it_lets_a_call_out_of_the_project(rules: tuple[Rule, ...], action: str) -> None:
+    permissions = Permissions(rules)
+    assert permissions.verdict(Need("outside", ("/tmp/notes.txt",))).action == action
+    if EVERYTHING in rules:
+        assert permissions.verdict(Need("edit", (".git/config",))).action == "allow", "all the rest it allows"
+
+
+def test_an_answer_does_not_lift_what_is_denied_outside() -> None:
+    rules = (Rule("outside", "/etc/**", "deny"), EVERYTHING)
+    permissions = Permissions(rules, ask=asked([Reply("always", "/**")], []))  # type: ignore[arg-type]
+
+    async def play() -> None:
+        await permissions.permit("read", [Need("outside", ("/tmp/x",))])
+
+    asyncio.run(play())
+    assert permissions.verdict(Need("outside", ("/tmp/y",))).action == "allow"
+    assert permissions.verdict(Need("outside", ("/etc/passwd",))).action == "deny"
+
+
+def test_a_command_that_writes_outside_is_asked_about_also_where_all_is_allowed(tmp_path: Path) -> None:
+    assert verdict((EVERYTHING,), f"echo x > {tmp_path}/../y", Area(tmp_path)) == "ask"
+    assert verdict((EVERYTHING,), "echo x > y", Area(tmp_path)) == "allow"
+
+
 def test_being_let_out_once_is_asked_again(tmp_path: Path) -> None:
     project = tmp_path / "p"
     project.mkdir()

@@ -17,7 +17,7 @@ from hudkit import hooks
 from hudkit.custom.files import Places
 from hudkit.errors import ConfigError
 from hudkit.hooks import HOOKS
-from hudkit.session import plugins
+from hudkit.session import plugins, told
 from hudkit.session.plugins import PluginInput, discover, trust
 from hudkit.session.records import Call as Stored
 from hudkit.testing.in_process import InProcessModel
@@ -223,6 +223,43 @@ async def test_a_tool_of_a_plugin_that_fails_or_hangs_is_a_failed_call(tmp_path:
         hung, failed, long = results(loop)
         assert "no answer within" in hung.error and "no such table" in failed.error
         assert len(long.output) < 40_000 and "left out" in long.output
+
+
+async def test_a_plugin_that_hangs_is_set_aside_and_its_tools_say_so(tmp_path: Path) -> None:
+    async def hang(given: object, output: object) -> None:
+        await asyncio.sleep(60)
+
+    def give(given: object, output: hooks.Tools) -> None:
+        output.tools["dice"] = hooks.ToolDefinition("dice", "d", {"type": "object", "properties": {}}, lambda *_: "4")
+
+    closed: list[bool] = []
+
+    class Odd:
+        tool = staticmethod(give)
+        chat_params = staticmethod(hang)
+        chat_headers = staticmethod(hang)
+
+        def close(self) -> None:
+            closed.append(True)
+
+    steps = [uses(Call("dice")), uses(Call("dice")), says("done"), says("more")]
+    model = InProcessModel(steps)
+    async with opened(tmp_path, model, plugins=[("odd", Odd())], hook_seconds=0.05) as loop:
+        events = loop.events()
+        assert (await loop.prompt("go")).text == "done"
+        await loop.prompt("more")
+        first, second = results(loop)
+        assert first.output == "4"
+        assert "set aside for this session" in second.error and "odd" in second.error
+        kinds = [one.failure.kind for one in events.take() if isinstance(one, told.PluginFailed)]
+        assert kinds == ["time-out"] * 3 + ["aside"]
+        assert [name for name, _ in loop.wrong] == ["odd"] and "3 calls" in loop.wrong[0][1]
+        assert all(asked.tools == model.asked[0].tools for asked in model.asked), "the prefix stays as it is"
+        await loop.compact()
+        model.play(says("after"))
+        await loop.prompt("on")
+        assert "dice" not in {one.name for one in model.asked[-1].tools}, "a new epoch is without its tools"
+    assert closed == [True]
 
 
 async def test_a_plugin_speaks_to_the_session_through_its_client(tmp_path: Path) -> None:

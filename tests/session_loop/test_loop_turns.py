@@ -37,7 +37,7 @@ async def test_a_prompt_is_answered_and_stored(tmp_path: Path) -> None:
         assert loop.session.title == "Hi there"
         assert loop.session.usage.output > 0 and loop.used == loop.messages[-1].usage.used  # type: ignore[union-attr]
         kinds = [type(one).__name__ for one in events.take()]
-        assert kinds[:2] == ["Begun", "Step"] and kinds[-2:] == ["Answered", "Ended"]
+        assert kinds[:3] == ["Begun", "Working", "Step"] and kinds[-2:] == ["Answered", "Ended"]
 
 
 async def test_tools_run_in_the_model_s_order_and_their_results_go_back(tmp_path: Path) -> None:
@@ -236,6 +236,24 @@ async def test_a_sub_session_has_no_more_leave_than_its_parent(tmp_path: Path) -
         assert not (tmp_path / "project" / "a").exists()
 
 
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+async def test_sub_agents_start_others_as_deep_as_the_rules_say(tmp_path: Path, depth: int) -> None:
+    def deeper(asked: Captured) -> Said:
+        return uses(Call("task", {"description": "x", "prompt": f"level {asked.number + 1}", "agent": "general"}))
+
+    model = InProcessModel([deeper] * depth, otherwise=says("at the bottom"))
+    rules = (Rule("edit", "**", "deny"),)
+    async with opened(tmp_path, model, rules=replace(QUICK, depth=depth), permissions=rules) as loop:
+        assert (await loop.prompt("go")).text == "at the bottom"
+        may = ["task" in {tool.name for tool in asked.tools} for asked in model.asked[: depth + 1]]
+        assert may == [True] * depth + [False]
+        sessions = loop.setup.store.sessions()
+        assert [one.parent_id for one in sessions] == ["", *(one.id for one in sessions[:-1])]
+        assert len(sessions) == depth + 1
+        made = [loop.setup.store.messages(one.id)[0] for one in sessions[1:]]
+        assert [text for _, text in texts(tuple(made))] == [f"level {n}" for n in range(1, depth + 1)]
+
+
 async def test_files_are_attached_as_text_or_as_media(tmp_path: Path) -> None:
     model = InProcessModel()
     async with opened(tmp_path, model) as loop:
@@ -263,16 +281,6 @@ async def test_another_agent_brings_its_own_rules(tmp_path: Path) -> None:
         await loop.prompt("go")
         assert not (tmp_path / "project" / "b").exists()
         assert loop.session.agent == "plan"
-
-
-async def test_undo_takes_a_prompt_back(tmp_path: Path) -> None:
-    model = InProcessModel([says("one"), says("two"), says("three")])
-    async with opened(tmp_path, model) as loop:
-        await loop.prompt("first")
-        await loop.prompt("second")
-        assert await loop.undo() == "second"
-        await loop.prompt("third")
-        assert "second" not in str(model.asked[-1].messages) and "first" in str(model.asked[-1].messages)
 
 
 async def test_each_request_is_built_again_from_the_log_byte_for_byte(tmp_path: Path) -> None:

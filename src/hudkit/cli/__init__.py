@@ -18,6 +18,8 @@ from hudkit.errors import HudkitError
 COMMANDS: dict[str, str] = {
     "demo": "what the HUD would have shown on a recorded day of work",
     "replay": "the same on a recorded history of yours",
+    "run": "give an agent one prompt, and end with its answer",
+    "chat": "talk with an agent, with its HUD in sight",
     "show": "the frame of a session, now or at any event",
     "log": "the events of a session",
     "verify": "check that the log is whole and unchanged",
@@ -25,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "archive": "make the log smaller below each session's last compaction; nothing is lost",
     "install": "put the HUD into an agent's host",
     "uninstall": "take the HUD out of an agent's host again",
+    "mcp": "the HUD's tools for any MCP client, on standard input and output or on HTTP",
     "serve": "the resident process that hosts ask; they start it on demand",
     "stop": "ask the resident process to end",
     "config": "the settings in force, and whether their files are right",
@@ -75,7 +78,7 @@ def command(name: str) -> argparse.ArgumentParser:
     one = Parser(
         prog=f"hudkit {name}",
         description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
-        epilog=f"example: {module.EXAMPLE}\n{EXIT}",
+        epilog=f"example: {module.EXAMPLE}\n{getattr(module, 'EXIT', EXIT)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.arguments(one)
@@ -83,7 +86,7 @@ def command(name: str) -> argparse.ArgumentParser:
     return one
 
 
-def run(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str]) -> int:
     """Run a command line; gives its exit code."""
     if sys.stdout is None:  # closed by the caller
         sys.stdout = io.StringIO()

@@ -10,9 +10,9 @@ from hudkit.cli import complain
 from hudkit.cli.place import SCHEMA, as_json, log_arguments, open_read_only, pick, there
 from hudkit.compaction.passage import Passage, passage
 from hudkit.compaction.receipts import Receipt, receipts
-from hudkit.daemon.place import index_path
 from hudkit.errors import ConfigError, HostError, HudkitError
 from hudkit.hosts.opencode.reverting import DEFAULT_SERVER
+from hudkit.places import index_path
 from hudkit.tools.telling import own_id
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from json import dumps
 from pathlib import Path
 
 from hudkit.cli import complain
-from hudkit.cli.place import SCHEMA, as_json, project_config
+from hudkit.cli.place import SCHEMA, as_json
 from hudkit.config import PROJECT_FILE, Effective, keys, load, settings_schema
-from hudkit.daemon.place import config_path, user_config
 from hudkit.document import visible
 from hudkit.errors import ConfigError
+from hudkit.places import config_path, project_config, user_config
 
 EXAMPLE = "hudkit config check ~/.config/hudkit/config.toml"
 

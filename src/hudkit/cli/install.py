@@ -5,18 +5,32 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
+from hudkit import places
 from hudkit.cli.place import SCHEMA
 from hudkit.daemon import client, place
-from hudkit.hosts.opencode.install import Place, Step, install
+from hudkit.errors import ConfigError
+from hudkit.hosts.mcp import install as mcp
+from hudkit.hosts.mcp.clients import CLIENTS
+from hudkit.hosts.opencode import install as opencode
+from hudkit.hosts.opencode.install import Place
+from hudkit.installing.changes import Step
 
 EXAMPLE = "hudkit install opencode --dry-run"
 
-HOSTS: dict[str, Callable[..., tuple[Step, ...]]] = {"opencode": install}
+MORE = """\
+`hudkit install mcp --client NAME` tells a client of the Model Context Protocol to start `hudkit mcp`, which gives its
+agent the tools `hud` and `memory`. OpenCode gets more from its own plugin: `hudkit install opencode`."""
+
+HOSTS: Mapping[str, str] = {
+    "mcp": "The client reads its configuration when it starts.",
+    "opencode": "OpenCode reads its configuration when it starts.",
+}
+"""Each host, and what is to be known after a change."""
 
 
 def arguments(one: argparse.ArgumentParser) -> None:
@@ -25,8 +39,13 @@ def arguments(one: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
+    if given.host == "mcp":
+        if not given.client:
+            raise ConfigError("no client is named", hint=f"Give --client with one of {', '.join(CLIENTS)}")
+        tell(given, mcp.install(spot(given), given.client, dry_run=given.dry_run), "installed")
+        return 0
     here = chosen(given)
-    steps = HOSTS[given.host](here, dry_run=given.dry_run)
+    steps = opencode.install(here, dry_run=given.dry_run)
     if not given.dry_run and any(Path(step.path) == here.plugin and step.what == "change" for step in steps):
         client.stop(here.socket)  # it may be an older one; the plugin starts its own
     tell(given, steps, "installed")
@@ -36,22 +55,29 @@ def run(given: argparse.Namespace) -> int:
 def host_arguments(one: argparse.ArgumentParser) -> None:
     """The arguments that installing and uninstalling share."""
     one.add_argument("host", choices=sorted(HOSTS), help="the agent's host")
+    one.add_argument("--client", choices=sorted(CLIENTS), help="with mcp: the client")
     one.add_argument("--project", action="store_true", help="for the project of this directory, not for the user")
     one.add_argument("--dry-run", action="store_true", help="print what would change, as a unified diff")
     one.add_argument("--json", action="store_true", help="print facts as JSON")
 
 
 def chosen(given: argparse.Namespace) -> Place:
-    """Where the host, this environment and our data are."""
+    """Where OpenCode, this environment and our data are."""
     return Place(
         python=sys.executable,
         prefix=None if getattr(given, "anyway", False) else Path(sys.prefix),
-        data=place.data_directory(),
-        db=place.log_path(),
+        data=places.data_directory(),
+        db=places.log_path(),
         socket=place.socket_path(),
         env=dict(os.environ),
         project=Path.cwd() if given.project else None,
     )
+
+
+def spot(given: argparse.Namespace) -> mcp.Spot:
+    """The same for a client of MCP."""
+    here = chosen(given)
+    return mcp.Spot(here.python, here.prefix, here.data, here.env, sys.platform, here.project)
 
 
 def tell(given: argparse.Namespace, steps: tuple[Step, ...], done: str) -> None:
@@ -69,4 +95,4 @@ def tell(given: argparse.Namespace, steps: tuple[Step, ...], done: str) -> None:
         else:
             print(f"# {step.what} {step.path}")
     if not given.dry_run:
-        print(f"hudkit is {done}. OpenCode reads its configuration when it starts.")
+        print(f"hudkit is {done}. {HOSTS[given.host]}")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from hudkit.cli import complain
 from hudkit.cli.place import SCHEMA, as_json, pick, user_settings
-from hudkit.daemon.place import index_path, log_path
 from hudkit.errors import ConfigError, HudkitError, StoreError
+from hudkit.places import index_path, log_path
 
 if TYPE_CHECKING:
     from hudkit.api import Hud

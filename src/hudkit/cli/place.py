@@ -9,26 +9,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hudkit.config import PROJECT_FILE, Settings, load
-from hudkit.daemon.place import config_path, log_path
+from hudkit.config import Settings, load
 from hudkit.errors import ConfigError, StoreDamaged
 from hudkit.events.event import Event
 from hudkit.events.log import EventLog
 from hudkit.hud.defaults import PROJECT_LOG
+from hudkit.places import config_path, log_path
 
 if TYPE_CHECKING:
     from hudkit.api import Hud
 
 SCHEMA = 1
 """Version of what `--json` prints; raised when a field changes its meaning or goes away."""
-
-
-def project_config(start: Path) -> Path | None:
-    """The settings of the project that a directory is in: at its git root, or in the directory itself."""
-    place = start.absolute()
-    root = next((one for one in (place, *place.parents) if os.path.lexists(one / ".git")), place)
-    path = root / PROJECT_FILE
-    return path if os.path.lexists(path) else None
 
 
 def user_settings(name: str) -> Settings:

@@ -9,10 +9,10 @@ from hudkit.cli.place import SCHEMA, as_json, user_settings
 from hudkit.config import PROJECT_FILE
 from hudkit.custom import ProjectTable, project_table, trust_project
 from hudkit.custom.files import root_of
-from hudkit.daemon.place import log_path, section_places
 from hudkit.document import visible
 from hudkit.errors import ConfigError
 from hudkit.events.event import Origin
+from hudkit.places import log_path, section_places
 
 EXAMPLE = 'hudkit project add conventions "Tests sit beside the code"'
 

@@ -14,9 +14,9 @@ import msgspec
 
 from hudkit.cli import complain
 from hudkit.cli.place import SCHEMA, as_json, pick, there, user_settings
-from hudkit.daemon.place import index_path
 from hudkit.document import visible
 from hudkit.errors import ConfigError, StoreError
+from hudkit.places import index_path
 
 if TYPE_CHECKING:
     from hudkit.api import Hud

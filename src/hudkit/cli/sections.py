@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from hudkit.cli.place import SCHEMA, as_json, open_read_only, pick, user_settings
 from hudkit.custom import Allowed, Bench, Definition, Found, Outcome, Shelf, given, missing, trust
-from hudkit.daemon.place import log_path, section_places
 from hudkit.document import visible
 from hudkit.errors import ConfigError
+from hudkit.places import log_path, section_places
 
 if TYPE_CHECKING:
     from hudkit.projections.state import HudState

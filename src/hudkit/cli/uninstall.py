@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from hudkit.cli.install import chosen, host_arguments, tell
+from hudkit.cli.install import chosen, host_arguments, spot, tell
 from hudkit.daemon import client
-from hudkit.daemon.place import index_path
 from hudkit.errors import ConfigError
-from hudkit.hosts.opencode.install import Place, Step, installed, uninstall
-from hudkit.hosts.opencode.writing import remove
+from hudkit.hosts.mcp import install as mcp
+from hudkit.hosts.opencode import install as opencode
+from hudkit.hosts.opencode.install import Place
+from hudkit.installing.changes import Step
+from hudkit.installing.writing import remove
+from hudkit.places import index_path
 
 EXAMPLE = "hudkit uninstall opencode"
 
-HOSTS: dict[str, Callable[..., tuple[Step, ...]]] = {"opencode": uninstall}
+MORE = """\
+`hudkit uninstall mcp` takes the server out of every client that it was put into; with --client out of that one, and
+also where it was put there by hand."""
 
 BESIDE_LOG = ("", "-wal", "-shm", "-journal", ".mark")
 """What belongs to a log, by the end of its name."""
@@ -31,8 +36,11 @@ def arguments(one: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     here = chosen(given)
-    steps = HOSTS[given.host](here, dry_run=given.dry_run)
-    still = not given.dry_run and installed(here) is not None
+    if given.host == "mcp":
+        steps = mcp.uninstall(spot(given), given.client or "", dry_run=given.dry_run)
+    else:
+        steps = opencode.uninstall(here, dry_run=given.dry_run)
+    still = not given.dry_run and bool(opencode.installed(here) or mcp.installed(spot(given)))
     if given.purge and still:
         raise ConfigError("the log is still used: hudkit is installed elsewhere too", hint="Uninstall it there first")
     if not given.dry_run and not still:

@@ -6,6 +6,12 @@ from collections.abc import Sequence
 
 from hudkit.document import shorten, visible
 
+HEADER = (
+    "You are about to lose the older part of your own conversation. Write down what you need in order to go on with "
+    "the same work. You have no tools here; answer with the text alone."
+)
+"""The system prompt of a compaction, where a host has none of its own."""
+
 PARTS: tuple[tuple[str, str], ...] = (
     ("Goal", "what the user wants in the end, and why, as far as it was said"),
     ("Instructions", "rules and wishes of the user that still hold, each as close to their words as possible"),

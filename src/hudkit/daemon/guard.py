@@ -8,7 +8,6 @@ Sources: abuse cases B1, B3, B4, B5, B7.
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import os
 import secrets
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from pathlib import Path
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hudkit.errors import ConfigError, StoreUnsafe
+from hudkit.errors import StoreUnsafe
 from hudkit.wire import Errors, Wrong, encode
 
 _REFUSALS: Mapping[int, tuple[str, str]] = {
@@ -82,26 +81,6 @@ async def _refuse(status: int, send: Send) -> None:
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-def loopback(host: str) -> str:
-    """The address to listen on for `--host`. Raises `ConfigError` for every other than this machine's own."""
-    name = host.strip().strip("[]").lower()
-    if name == "localhost":
-        return "127.0.0.1"
-    try:
-        address = ipaddress.ip_address(name)
-    except ValueError:
-        raise ConfigError(f"--host {host!r} is no address", hint="Give 127.0.0.1 or ::1") from None
-    if not address.is_loopback:
-        hint = "No authentication for other machines is configured, so they get no port: use 127.0.0.1 or ::1"
-        raise ConfigError(f"--host {host} can be reached by other machines", hint=hint)
-    return str(address)
-
-
-def names(address: str) -> tuple[str, ...]:
-    """What a browser may call a loopback address, as in its `Host` header."""
-    return (f"[{address}]" if ":" in address else address, "localhost")
 
 
 def token_at(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Where the daemon's files are: the log, the socket in a directory of one's own, and the lock beside it."""
+"""Where the daemon is reached: its socket in a directory of one's own, and the lock beside it."""
 
 from __future__ import annotations
 
@@ -8,59 +8,12 @@ import stat
 import tempfile
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hudkit.errors import ConfigError, StoreUnsafe
-
-if TYPE_CHECKING:
-    from hudkit.custom import Places
+from hudkit.places import data_directory
 
 MAX_SOCKET = 100
 """Bytes of a socket's path: the systems' limits are 104 and 108."""
-
-
-def data_directory() -> Path:
-    """The user's data: `HUDKIT_DATA`, else the platform's directory."""
-    named = os.environ.get("HUDKIT_DATA")
-    if named:
-        return Path(named).absolute()
-    import platformdirs
-
-    return Path(platformdirs.user_data_dir("hudkit", appauthor=False))
-
-
-def log_path() -> Path:
-    """The user's log: `HUDKIT_DB`, else `hudkit.db` among the data."""
-    named = os.environ.get("HUDKIT_DB")
-    return Path(named).absolute() if named else data_directory() / "hudkit.db"
-
-
-def index_path(log: Path) -> Path:
-    """The index for search that goes with a log."""
-    return log.absolute().with_name(f"{log.stem}.search.db")
-
-
-def user_config() -> Path:
-    """Where the user's settings would be: `HUDKIT_CONFIG`, else `config.toml` in the platform's directory."""
-    named = os.environ.get("HUDKIT_CONFIG")
-    if named:
-        return Path(named).absolute()
-    import platformdirs
-
-    return Path(platformdirs.user_config_dir("hudkit", appauthor=False)) / "config.toml"
-
-
-def section_places() -> Places:
-    """The user's custom sections are beside the settings; what is trusted of projects' is among the data."""
-    from hudkit.custom import Places
-
-    return Places(user_config().parent / "sections", data_directory() / "trusted-sections")
-
-
-def config_path() -> Path | None:
-    """The user's settings where there are any; a file that `HUDKIT_CONFIG` names should be there."""
-    path = user_config()
-    return path if os.environ.get("HUDKIT_CONFIG") or os.path.lexists(path) else None
 
 
 def socket_path() -> Path:

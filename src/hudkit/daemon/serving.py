@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 import hudkit
+from hudkit import places
 from hudkit.config import Settings
 from hudkit.daemon import place
 from hudkit.daemon.client import greet, stop
@@ -49,7 +50,7 @@ def serve(options: Options, say: Callable[[str], None] = lambda _: None) -> None
     cannot be used."""
     address = ""
     if options.port is not None:
-        from hudkit.daemon.guard import loopback
+        from hudkit.wire.loopback import loopback
 
         address = loopback(options.host)
     os.umask(0o077)
@@ -99,9 +100,9 @@ def _serve(options: Options, address: str, say: Callable[[str], None]) -> None:
     past = indexing = None
     apart = open_log(options.db, read_only=True)  # the index's own: it never waits for the writer, nor lets it wait
     if options.settings.memory.index:
-        past = open_past(place.index_path(options.db), also=(OwnTranscript(apart),), eager=False)
+        past = open_past(places.index_path(options.db), also=(OwnTranscript(apart),), eager=False)
         indexing = Indexing(past)
-    hud = Hud(log, settings=options.settings, sections=place.section_places(), past=past)
+    hud = Hud(log, settings=options.settings, sections=places.section_places(), past=past)
     listening: list[socket.socket] = []
     try:
         keep(options.db.absolute().parent / "daemon.log")
@@ -135,8 +136,9 @@ async def _run(
 ) -> None:
     from hudkit.daemon.answering import Answering
     from hudkit.daemon.app import Activity, application
-    from hudkit.daemon.guard import Guard, names, token_at
+    from hudkit.daemon.guard import Guard, token_at
     from hudkit.daemon.listening import server
+    from hudkit.wire.loopback import names
 
     end = asyncio.Event()
     loop = asyncio.get_running_loop()

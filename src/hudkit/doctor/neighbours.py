@@ -14,7 +14,8 @@ from hudkit.doctor.reading import text_of
 from hudkit.doctor.surroundings import Surroundings
 from hudkit.errors import ConfigError
 from hudkit.hosts.opencode import settings
-from hudkit.hosts.opencode.jsonc import member, parse
+from hudkit.installing.directories import project_directory
+from hudkit.installing.jsonc import member, parse
 
 CONFIG_BYTES = 1024 * 1024
 PLUGIN_BYTES = 256 * 1024
@@ -134,7 +135,7 @@ def _configurations(here: Surroundings) -> list[Path]:
 
 
 def _directories(here: Surroundings) -> tuple[Path, Path]:
-    return settings.user_directory(here.env), settings.project_directory(here.directory) / ".opencode"
+    return settings.user_directory(here.env), project_directory(here.directory) / ".opencode"
 
 
 def _tools(here: Surroundings) -> Iterator[Path]:

@@ -17,9 +17,10 @@ from hudkit.doctor.check import Finding, fail, good, gravest, warn
 from hudkit.doctor.reading import text_of
 from hudkit.doctor.surroundings import Surroundings
 from hudkit.errors import ConfigError
-from hudkit.hosts.opencode import interpreter, settings
-from hudkit.hosts.opencode.install import Manifest, installed
+from hudkit.hosts.opencode import settings
+from hudkit.hosts.opencode.install import DAEMON, Manifest, installed
 from hudkit.hosts.opencode.plugin import Baked, generate
+from hudkit.installing import interpreter
 
 KNOWN_GOOD = "1.18.33"
 """The version of OpenCode that the plugin is tried with."""
@@ -117,7 +118,7 @@ def places(here: Surroundings) -> Finding:
     values, _ = found
     odd: list[Finding] = []
     try:
-        interpreter.check(values.python, None, here.env)
+        interpreter.check(values.python, None, here.env, DAEMON)
     except ConfigError as error:
         odd.append(fail(f"the plugin cannot start the daemon: {error.message}", f"{_AGAIN} ({error.hint})"))
     else:

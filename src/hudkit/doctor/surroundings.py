@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from hudkit import places
 from hudkit.daemon import place
 from hudkit.errors import ConfigError
 from hudkit.hosts.opencode.install import Place
@@ -53,12 +54,12 @@ def surroundings(directory: Path, project_settings: Path | None = None) -> Surro
     return Surroundings(
         python=sys.executable,
         prefix=None,  # whether it will stay was asked when it was installed
-        data=place.data_directory(),
-        db=place.log_path(),
+        data=places.data_directory(),
+        db=places.log_path(),
         socket=socket,
         no_socket=no_socket,
         env=dict(os.environ),
         directory=directory,
-        settings=place.config_path(),
+        settings=places.config_path(),
         project_settings=project_settings,
     )

@@ -26,6 +26,7 @@ __all__ = [
     "Sent",
     "Spent",
     "Stubbed",
+    "TranscriptSeen",
 ]
 
 
@@ -244,3 +245,10 @@ class OutputsPrune(Payload, frozen=True, tag="outputs.prune"):
     again: int = 0
     saves: int = 0
     per_thousand: int = 250
+
+
+class TranscriptSeen(Payload, frozen=True, tag="transcript.seen"):
+    """Messages of a host that dates none, in the order in which they were first seen: `keys` are digests of them, and
+    each counts as made a millisecond after the one before, the first at the event's time."""
+
+    keys: tuple[str, ...]

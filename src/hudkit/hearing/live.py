@@ -155,11 +155,13 @@ class Live:
                 case CompactBefore(trigger=trigger):
                     self._pending, self._trigger = True, trigger
                 case CompactAfter():
-                    self._pending = False
+                    self._pending, self._trigger = False, ""
                 case Redact():
                     first = True  # what is remembered may hold it
         if first:
             self._known = known_of(self.session.state, self._trigger)
+        elif self._known is not None and not (self._pending and self._known.trigger):
+            self._known = _replace(self._known, trigger=self._trigger)  # hosts without a marker tell none
 
     def _read(self, raw: Sequence[Mapping[str, Any] | Message]) -> list[Message]:
         found = []

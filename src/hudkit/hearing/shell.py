@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
+from itertools import dropwhile
 
 import msgspec
 
@@ -39,6 +40,8 @@ _WRAPPERS: tuple[tuple[str, ...], ...] = (
 _MODULES = frozenset({"pytest", "unittest", "mypy", "ruff", "tox", "nox", "pyright"})
 _LOUDNESS = frozenset({"--verbose", "--quiet", "--silent", "--no-color", "--color=never", "--color=no", "-v", "-q"})
 _LOUD_SHORT = re.compile(r"^-(?:v{2,4}|q{2,3})$")
+_PYTHON_FLAGS = re.compile(r"-[bBdEIOPqsSuv]+")
+"""Options of Python itself, before `-m`."""
 
 
 class Statement(msgspec.Struct, frozen=True):
@@ -154,7 +157,8 @@ def _stripped(words: tuple[str, ...]) -> tuple[str, ...]:
         if rest[: len(wrapper)] == wrapper:
             rest = rest[len(wrapper) :]
     if re.fullmatch(r"(?:\S*/)?python[\d.]*", rest[0] if rest else ""):
-        rest = rest[2:] if rest[1:2] == ("-m",) and rest[2:3] and rest[2] in _MODULES else ("python", *rest[1:])
+        asked = tuple(dropwhile(_PYTHON_FLAGS.fullmatch, rest[1:]))
+        rest = asked[1:] if asked[:1] == ("-m",) and asked[1:2] and asked[1] in _MODULES else ("python", *rest[1:])
     if rest and program(rest) in _MODULES:
         rest = (program(rest), *(word for word in rest[1:] if word not in _LOUDNESS and not _LOUD_SHORT.match(word)))
     return (*env, *rest)

@@ -17,7 +17,7 @@ HOST = "hudkit"
 
 MACHINERY = frozenset(
     {"frame.base", "frame.delta", "context.snapshot", "compact.before", "session.start", "session.link", "redact"}
-    | {"event.restate", "session.offer", "share.sync"}
+    | {"event.restate", "session.offer", "share.sync", "transcript.seen"}
 )
 """Events about calls and sessions, not about work."""
 

@@ -16,6 +16,13 @@ from hudkit.hooks.points import HOOKS, Given, Output
 from hudkit.hooks.threads import AnyHook, Kind, PluginFault, PluginThread
 
 MOST_FAILURES = 200
+
+PATIENCE: Mapping[Kind, int] = {"time-out": 3, "stuck": 20}
+"""Calls without an answer in time after which a plugin is set aside; each costs its limit, or a tenth of a second.
+
+All hooks of a plugin are counted together, and an answer in time clears only what its own hook has cost: a quick hook
+does not excuse one that always hangs, and a hook that is slow now and then is forgiven."""
+
 _ECHO = 200
 
 Out = TypeVar("Out", bound=Output)
@@ -37,6 +44,8 @@ class Hooks:
         self._plugins: list[PluginThread] = []
         self._told = told
         self._seconds = seconds
+        self._late: dict[str, list[tuple[str, Kind]]] = {}
+        self._aside: set[str] = set()
         self.failures: deque[Failure] = deque(maxlen=MOST_FAILURES)
 
     def add(self, name: str, plugin: object) -> tuple[str, ...]:
@@ -58,6 +67,11 @@ class Hooks:
         """The plugins that have this hook, in the order in which they run."""
         return tuple(one.name for one in self._plugins if hook in one.calls)
 
+    @property
+    def aside(self) -> frozenset[str]:
+        """The plugins that answered too late too often: no hook of theirs is run any more."""
+        return frozenset(self._aside)
+
     async def run(self, hook: str, given: Given, output: Out) -> Out:
         """Run a hook; `output` as the plugins left it (the same object, changed). No plugin's fault is raised."""
         spec = HOOKS[hook]
@@ -65,15 +79,16 @@ class Hooks:
             raise TypeError(f"{hook} takes a {spec.given.__name__} and a {spec.output.__name__}")
         for plugin in tuple(self._plugins):
             call = plugin.calls.get(hook)
-            if call is None:
+            if call is None or plugin.name in self._aside:
                 continue
             draft = fitting(output, spec.output)
             try:
                 await plugin.run(call, (fitting(given, type(given)), draft), self._seconds or spec.seconds)
                 taken = fitting(draft, type(output))
             except PluginFault as fault:
-                self._failed(Failure(plugin.name, hook, fault.kind, shorten(visible(fault.said), _ECHO)))
+                self._faulty(plugin.name, hook, fault)
                 continue
+            self._answered(plugin.name, hook)
             for field in output.__struct_fields__:
                 setattr(output, field, getattr(taken, field))
         return output
@@ -81,20 +96,54 @@ class Hooks:
     async def within(self, name: str, call: Callable[..., Any], *given: object, seconds: float) -> Any:
         """What a function of the plugin `name` returns, run where its hooks run: tools of plugins go through here.
 
-        Raises `PluginFault` for whatever the function does wrong.
+        Raises `PluginFault` for whatever the function does wrong, and where the plugin is set aside.
         """
+        if name in self._aside:
+            raise PluginFault("aside", f"the plugin {_echo(name)} is set aside: it was too often too late")
         plugin = next(one for one in self._plugins if one.name == name)
         try:
-            return await plugin.run(call, given, seconds)
+            answer = await plugin.run(call, given, seconds)
         except PluginFault as fault:
-            self._failed(Failure(name, "tool", fault.kind, shorten(visible(fault.said), _ECHO)))
+            self._faulty(name, "tool", fault)
             raise
+        self._answered(name, "tool")
+        return answer
+
+    async def end(self, name: str, call: Callable[[], object], *, seconds: float) -> None:
+        """Call a plugin's last function where its hooks ran, also where it is set aside; a fault is only told."""
+        plugin = next(one for one in self._plugins if one.name == name)
+        try:
+            await plugin.run(call, (), seconds)
+        except PluginFault as fault:
+            self._failed(Failure(name, "close", fault.kind, shorten(visible(fault.said), _ECHO)))
 
     def close(self) -> None:
         """Let go of the plugins' threads; what still runs in them is left alone."""
         for plugin in self._plugins:
             plugin.close()
         self._plugins.clear()
+
+    def _faulty(self, name: str, hook: str, fault: PluginFault) -> None:
+        """Tell a fault, and set the plugin aside where it has cost too much time."""
+        self._failed(Failure(name, hook, fault.kind, shorten(visible(fault.said), _ECHO)))
+        if fault.kind not in PATIENCE:
+            self._answered(name, hook)
+            return
+        if name in self._aside:
+            return
+        late = self._late.setdefault(name, [])
+        late.append((hook, fault.kind))
+        count = sum(kind == fault.kind for _, kind in late)
+        if count >= PATIENCE[fault.kind]:
+            self._aside.add(name)
+            said = f"set aside for the rest of the session after {count} calls without an answer in time"
+            self._failed(
+                Failure(name, hook, "aside", f"{said}: its hooks are skipped, its tools answer with an error")
+            )
+
+    def _answered(self, name: str, hook: str) -> None:
+        if late := self._late.get(name):
+            self._late[name] = [one for one in late if one[0] != hook]
 
     def _failed(self, failure: Failure) -> None:
         self.failures.append(failure)

@@ -10,9 +10,14 @@ from typing import Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
 import msgspec
 
 from hudkit.document.visible import shorten
+from hudkit.hooks.points import Messages
 from hudkit.hooks.threads import PluginFault
 
 MOST_DEPTH = 64
+
+_packed = msgspec.msgpack.Encoder().encode
+QUICKLY: dict[type, Callable[[bytes], Any]] = {kind: msgspec.msgpack.Decoder(kind).decode for kind in (Messages,)}
+"""Types of plain data whose values can be large: packed and unpacked, which copies them deeply and checks them."""
 
 Value = TypeVar("Value")
 Check: TypeAlias = Callable[[Any, int], Any]
@@ -34,6 +39,11 @@ def fitting(value: Value, kind: Any) -> Value:
 
     Raises `PluginFault` (`lied`) that names the first place that is not.
     """
+    if kind in QUICKLY:
+        try:
+            return QUICKLY[kind](_packed(value))  # type: ignore[no-any-return]
+        except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError, AttributeError):
+            pass  # a value that cannot be packed, or a wrong one: found below, with its place
     try:
         copied: Value = _check(kind)(value, 0)
     except _Wrong as wrong:

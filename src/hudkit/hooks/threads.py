@@ -6,9 +6,12 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from typing import Any, Literal, TypeAlias
 
-Kind: TypeAlias = Literal["raised", "time-out", "lied", "stuck"]
+Kind: TypeAlias = Literal["raised", "time-out", "lied", "stuck", "aside"]
+"""How a call went wrong. `stuck`: not made, because an earlier one still blocks; `aside`: the plugin is set aside."""
+
 AnyHook: TypeAlias = Callable[[Any, Any], Awaitable[None] | None]
 
 
@@ -77,12 +80,15 @@ async def _guarded(call: Callable[..., Any], given: tuple[object, ...]) -> tuple
 
 async def _answers(loop: asyncio.AbstractEventLoop) -> bool:
     """Whether a plugin's loop turns."""
+    heard: Future[None] = Future()
 
-    async def pong() -> None:
-        pass
+    def pong() -> None:
+        if heard.set_running_or_notify_cancel():
+            heard.set_result(None)
 
+    loop.call_soon_threadsafe(pong)
     try:
-        await asyncio.wait_for(asyncio.wrap_future(asyncio.run_coroutine_threadsafe(pong(), loop)), 0.1)
+        await asyncio.wait_for(asyncio.wrap_future(heard), 0.1)
     except TimeoutError:
         return False
     return True

@@ -168,7 +168,8 @@ class Session:
             return  # then it is told twice
         for event in events:
             after = apply(before, event)
-            if not isinstance(event.payload, SectionPrepared):  # no answer tells what a section shows
+            counted = getattr(event.payload, "taken", "")  # what is taken up is counted in the answer, not told
+            if not counted and not isinstance(event.payload, SectionPrepared):  # nor what a section shows
                 self._said = (*self._said, with_id(event, before, after))[-MOST_SAID:]
             before = after
 

@@ -186,12 +186,15 @@ class Finished(msgspec.Struct, frozen=True, tag="finished"):
 
     `reason`: `stop`, `length` (the output limit), `tool-calls`, `compact` (the window was full before the answer was
     over), `refusal` (held back for safety) or `other`. `answer` is the message to send back with the next request.
-    `spent` is `None` where the server told nothing.
+    `spent` is `None` where the server told nothing. `model` and `id` are the server's names for who answered and for
+    the answer; empty where it told none.
     """
 
     reason: Reason
     answer: Assistant
     spent: Spent | None = None
+    model: str = ""
+    id: str = ""
 
 
 Piece = TextDelta | ReasoningDelta | ToolCall | Finished

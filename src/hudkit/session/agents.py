@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from hudkit.document import shorten, visible
 from hudkit.errors import ConfigError
 from hudkit.session import found
 from hudkit.session.area import Area
+from hudkit.session.found import Wrong
 from hudkit.session.frontmatter import split
 from hudkit.session.permissions import Rule, rules_from, tightening
 
 FOLDERS = (".hudkit/agents", ".opencode/agent", ".opencode/agents", ".claude/agents")
 """Where a project keeps agents, below its root."""
-
-MOST_AGENTS = 64
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 class Agent(msgspec.Struct, frozen=True):
@@ -63,11 +59,10 @@ BUILTIN: Mapping[str, Agent] = {
 }
 
 
-class Wrong(msgspec.Struct, frozen=True):
-    """A definition that could not be read, and why."""
-
-    path: Path
-    why: str
+def narrowed(agent: Agent, by: Agent) -> Agent:
+    """An agent without the tools that another one may not use."""
+    tools = by.tools if agent.tools is None else agent.tools if by.tools is None else agent.tools & by.tools
+    return replace(agent, tools=tools, without=agent.without | by.without)
 
 
 def discover(area: Area, user: Sequence[Path] = ()) -> tuple[dict[str, Agent], tuple[Wrong, ...]]:
@@ -128,24 +123,14 @@ def parse(name: str, text: str, level: Literal["user", "project"] = "user") -> A
 
 
 def _in(folder: Path, read: Callable[[Path], found.Read | None], level: Any) -> Iterator[Agent | Wrong]:
-    try:
-        names = sorted(os.listdir(folder))[:MOST_AGENTS]  # noqa: PTH208 (names only)
-    except OSError:
-        return
-    for name in names:
-        stem, ending = os.path.splitext(name)  # noqa: PTH122
-        if ending != ".md" or not _NAME.fullmatch(stem):
-            continue
-        file = read(folder / name)
-        if file is None:
-            continue
-        if file.cut:
-            yield Wrong(folder / name, f"it has more than {found.MOST_FILE:,} bytes")
+    for stem, file in found.definitions(folder, read):
+        if isinstance(file, Wrong):
+            yield file
             continue
         try:
             yield parse(stem, file.text, level)
         except ConfigError as error:
-            yield Wrong(folder / name, str(error))
+            yield Wrong(file.path, str(error))
 
 
 def _tools(value: object, not_these: object) -> tuple[frozenset[str] | None, frozenset[str]]:

@@ -133,10 +133,13 @@ class Area:
             raise ToolError(f"{echo(place.shown)} is not an ordinary file")
         return sign_of(found)
 
-    def replace(self, place: Place, raw: bytes, before: Sign | None, stopped: Callable[[], bool]) -> Sign:
+    def replace(
+        self, place: Place, raw: bytes, before: Sign | None, stopped: Callable[[], bool], *, mode: int | None = None
+    ) -> Sign:
         """Put a file in the place of the one whose sign was `before` (`None`: of none), in one step; its sign.
 
-        The mode of the old file is kept. Raises `ToolError`: the file is not the one of before, or cannot be written.
+        The mode of the old file is kept; a new one gets `mode`, or what is usual. Raises `ToolError`: the file is not
+        the one of before, or cannot be written.
         """
         part = f".{secrets.token_hex(8)}.part"
         with spoken(place), self._above(place, make=before is None) as (folder, name):
@@ -149,8 +152,8 @@ class Area:
                     while view:
                         view = view[os.write(fd, view) :]
                     now = _stat(name, folder)
-                    if now is not None:
-                        os.fchmod(fd, stat.S_IMODE(now.st_mode) & 0o777)
+                    if now is not None or mode is not None:
+                        os.fchmod(fd, (stat.S_IMODE(now.st_mode) if now is not None else mode or 0) & 0o777)
                     os.fsync(fd)
                 finally:
                     os.close(fd)
@@ -170,6 +173,15 @@ class Area:
                 raise
             os.fsync(folder)
             return sign_of(os.stat(name, dir_fd=folder, follow_symlinks=False))
+
+    def remove(self, place: Place, before: Sign) -> None:
+        """Delete the file whose sign was `before`. Raises `ToolError`: it is another one now, or cannot be used."""
+        with spoken(place), self._above(place) as (folder, name):
+            now = _stat(name, folder)
+            if now is None or sign_of(now) != before:
+                raise ToolError(f"{echo(place.shown)} has changed meanwhile", hint="Look at it, then delete it")
+            os.unlink(name, dir_fd=folder)
+            os.fsync(folder)
 
     @contextmanager
     def _above(self, place: Place, *, make: bool = False) -> Iterator[tuple[int, str]]:

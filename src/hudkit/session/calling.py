@@ -34,6 +34,7 @@ from hudkit.session.records import Call, FileDiff, Message, Patch
 from hudkit.session.told import CallTold
 from hudkit.session.tools import Need, Result, Tool, carry_out, let_in
 from hudkit.session.turn import unread
+from hudkit.session.undoing import note_left
 
 READERS = frozenset({"read", "glob", "grep", "skill"})
 """Tools that change nothing: neighbours of this kind in a response run side by side."""
@@ -76,14 +77,16 @@ async def _run(course: Course, message: Message, call: Call) -> tuple[str, Resul
             tool, arguments = _read(course, call, given)
             await _permitted(course, call, tool, arguments, given)
             running = _put(course, message, replace(call, status="running", started=course.now()))
-            result = await _within_limits(course, running, tool, arguments)
-            failed = ""
+            result = await _within_limits(course, message, running, tool, arguments)
+            failed, kind = "", ""
         except ToolError as error:
-            result, failed = Result(""), str(error)
+            result, failed, kind = Result(""), str(error), error.code
         except PluginFault as fault:
             result, failed = Result(""), f"{call.tool} failed: {shorten(visible(fault.said), 300)}"
+            kind = "plugin"
         except TimeoutError:
             result, failed = Result(""), f"{call.tool} took longer than it may; what it did is not known"
+            kind = "timeout"
         except (StoreError, SessionError):
             raise
         except Exception as error:  # a fault in a tool is that call's result, and nobody else's
@@ -91,11 +94,12 @@ async def _run(course: Course, message: Message, call: Call) -> tuple[str, Resul
                 Result(""),
                 f"{call.tool} failed: {type(error).__name__} {shorten(visible(str(error)), 300)}",
             )
-        result, failed = await _after(course, running, result, failed)
+            kind = type(error).__name__
+        result, failed = await _after(course, message, running, result, failed)
     except asyncio.CancelledError:
         said = CANCELLED if running.status == "running" else NEVER_RAN
         ended = replace(running, status="error", error=said, ended=course.now(), interrupted=True)
-        _put(course, message, ended)
+        _put(course, message, ended, "cancelled")
         raise
     remark = _remark(course, call, result.text or failed)
     metadata = {**call.metadata, **result.metadata}
@@ -113,7 +117,7 @@ async def _run(course: Course, message: Message, call: Call) -> tuple[str, Resul
             metadata=metadata,
             ended=course.now(),
         )
-    _put(course, message, ended)
+    _put(course, message, ended, kind)
     if call.tool == "todo" and not failed:
         course.setup.telling.event("todo.updated", course.id)
     course.setup.telling.event("tool.finished", course.id, tool=call.tool, call_id=call.call_id, status=ended.status)
@@ -142,6 +146,9 @@ def _read(course: Course, call: Call, given: dict[str, Any]) -> tuple[Tool | Plu
     if tool is None:
         names = ", ".join(spec.name for spec in course.specs)
         raise ToolError(f"there is no tool {shorten(visible(call.tool), 60)!r} here", hint=f"There are: {names}")
+    if isinstance(tool, PluginTool) and tool.plugin in course.setup.hooks.aside:
+        said = f"{call.tool} cannot be called any more: its plugin {visible(tool.plugin)} was too often too late"
+        raise ToolError(f"{said}, and is set aside for this session", hint="Do without it, or tell the user")
     return tool, tool.read(given) if isinstance(tool, Tool) else given
 
 
@@ -167,7 +174,7 @@ async def _permitted(
 
 
 async def _within_limits(
-    course: Course, call: Call, tool: Tool | PluginTool | Literal["task"], arguments: Any
+    course: Course, message: Message, call: Call, tool: Tool | PluginTool | Literal["task"], arguments: Any
 ) -> Result:
     hooks, rules = course.setup.hooks, course.rules
     if isinstance(tool, PluginTool):
@@ -176,8 +183,8 @@ async def _within_limits(
         said = await hooks.within(tool.plugin, tool.definition.run, arguments, before, seconds=seconds)
         return Result(said if isinstance(said, str) else msgspec.json.encode(said, enc_hook=str).decode())
     if not isinstance(tool, Tool):
-        return await _task(course, call, arguments)
-    context = replace(course.context, call_id=call.call_id)
+        return await _task(course, message, call, arguments)
+    context = replace(course.context, message_id=message.id, call_id=call.call_id)
     if call.tool == "bash":
         env = ShellEnv(str(course.setup.area.cwd), course.id, call.call_id)
         context.environment = (await hooks.run("shell_env", env, Env(dict(context.environment)))).env
@@ -185,23 +192,25 @@ async def _within_limits(
         return await carry_out(tool, arguments, context)
 
 
-async def _task(course: Course, call: Call, arguments: TaskArguments) -> Result:
+async def _task(course: Course, message: Message, call: Call, arguments: TaskArguments) -> Result:
     agent = course.setup.agents.get(arguments.agent)
     if agent is None or agent.mode == "primary" or agent.name == "compaction":
         able = ", ".join(one.name for one in course.setup.agents.values() if one.mode != "primary")
         raise ToolError(f"there is no sub-agent {shorten(visible(arguments.agent), 60)!r}", hint=f"There are: {able}")
     assert course.child is not None
-    task = Task(course, arguments.prompt, agent.name, visible(arguments.description), call.call_id)
+    task = Task(course, arguments.prompt, agent.name, visible(arguments.description), call.call_id, message.id)
     child, text = await course.child(task)
     return Result(text, visible(arguments.description), metadata={"session": child})
 
 
-async def _after(course: Course, call: Call, result: Result, failed: str) -> tuple[Result, str]:
+async def _after(course: Course, message: Message, call: Call, result: Result, failed: str) -> tuple[Result, str]:
     """The result after the hook `tool_execute_after`; what failed stays failed."""
     given = ToolExecuteAfter(course.id, call.tool, call.call_id, msgspec.to_builtins(call.arguments))
     metadata = msgspec.to_builtins(result.metadata)
     output = ToolOutput(failed or result.text, result.title, metadata)
     output = await course.setup.hooks.run("tool_execute_after", given, output)
+    if result.files and course.setup.hooks.using("tool_execute_after"):
+        await asyncio.to_thread(note_left, course, message, call)
     if failed:
         return result, output.text or failed
     return replace(result, text=output.text, title=output.title, metadata=output.metadata), ""
@@ -244,9 +253,9 @@ def _bounded(course: Course, text: str) -> str:
     return f"{text[:head]}\n[{len(text) - head - tail:,} characters are left out here]\n{text[-tail:]}"
 
 
-def _put(course: Course, message: Message, call: Call) -> Call:
+def _put(course: Course, message: Message, call: Call, failure: str = "") -> Call:
     course.kept.put_parts(message.id, [call])
-    course.tell(CallTold(course.id, message.id, call))
+    course.tell(CallTold(course.id, message.id, call, failure))
     return call
 
 

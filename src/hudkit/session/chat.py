@@ -51,7 +51,7 @@ def _cleared(call: Call) -> str:
 def _chat_part(part: Part, cleared: Callable[[Call], str]) -> Iterator[ChatPart]:
     match part:
         case Text() if not part.ignored:
-            yield ChatPart("text", part.text, part.id, part.synthetic)
+            yield ChatPart("text", part.text, part.id, part.synthetic, meta=part.meta)
         case Reasoning():
             yield ChatPart("reasoning", part.text, part.id, meta=part.meta)
         case File():

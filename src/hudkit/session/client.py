@@ -8,6 +8,7 @@ from typing import Any
 
 from hudkit.history import Message, SessionRow, Todo
 from hudkit.session.store import SessionStore
+from hudkit.session.told import Figured, Told
 from hudkit.session.transcript import SessionTranscript
 from hudkit.tokens import Window
 from hudkit.tokens.windows import ASSUMED
@@ -22,15 +23,17 @@ class Client:
         self._prompt: Callable[[str, str], Coroutine[Any, Any, object]] | None = None
         self._compact: Callable[[str], None] | None = None
         self._window: Callable[[], Window] = lambda: Window(ASSUMED, None, None, "assumed")
+        self._tell: Callable[[Told], None] = lambda told: None  # noqa: ARG005 (nobody listens yet)
 
     def bind(
         self,
         prompt: Callable[[str, str], Coroutine[Any, Any, object]],
         compact: Callable[[str], None],
         window: Callable[[], Window],
+        tell: Callable[[Told], None],
     ) -> None:
         """For the session: where what plugins ask for is done."""
-        self._window = window
+        self._window, self._tell = window, tell
         self._loop, self._prompt, self._compact = asyncio.get_running_loop(), prompt, compact
 
     def sessions(self) -> tuple[SessionRow, ...]:
@@ -60,3 +63,8 @@ class Client:
         """Have the open session compacted: before its next model call, or at once where it is idle."""
         if self._loop is not None and self._compact is not None:
             self._loop.call_soon_threadsafe(self._compact, session_id)
+
+    def figures(self, session_id: str, **figures: bool | int | float | str | tuple[str, ...]) -> None:
+        """Give figures of the model call that comes next to telemetry: attributes by their names, no content."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._tell, Figured(session_id, figures))

@@ -25,12 +25,6 @@ from hudkit.session.saying import put
 from hudkit.session.turn import respond
 from hudkit.tokens.overflow import usable_of
 
-HEADER = (
-    "You are about to lose the older part of your own conversation. Write down what you need in order to go on with "
-    "the same work. You have no tools here; answer with the text alone."
-)
-"""The system prompt of a compaction, where its agent has none of its own."""
-
 GO_ON = "Go on with the work where it stopped. If it is done, say so."
 BEGUN = "Work on this has begun before the compaction; the summary says how far it has come."
 
@@ -136,7 +130,7 @@ async def _summarised(course: Course, asked: Message, marker: Marker, covered: S
             cut(covered),
             agent=agent,
             model=model,
-            prompt=Prompt(agent.prompt or HEADER),
+            prompt=Prompt(agent.prompt or continuity.HEADER),
             tools=(),
             more=(question,),
             media=False,

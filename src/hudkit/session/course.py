@@ -22,6 +22,7 @@ from hudkit.session.permissions import Asking, Permissions, Rule, nobody
 from hudkit.session.prompt import Prompt
 from hudkit.session.sent import SentLog
 from hudkit.session.store import SessionStore
+from hudkit.session.templates import Command
 from hudkit.session.told import Telling, Told
 from hudkit.session.tools import TOOLS, Context, Limits, Tool
 from hudkit.tokens.overflow import OverflowRule
@@ -36,7 +37,8 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `compact` is the off switch of automatic compaction, `reserved` what is kept free for an answer (`None`: the rule
     of 002), `tail` what a compaction keeps verbatim at most (never more than an eighth of the usable window),
     `compaction_model` writes the summaries (empty: the agent's or the session's). `repeats` identical calls with the
-    same result are answered with a remark, two more are refused, and then the turn ends.
+    same result are answered with a remark, two more are refused, and then the turn ends. `depth` is how deep
+    sub-agents go: with 0 there are none, with 1 they start none themselves.
     """
 
     compact: bool = True
@@ -53,6 +55,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     most_delay: Annotated[float, Meta(ge=0)] = 60.0
     steps: Annotated[int, Meta(ge=1)] = 250
     repeats: Annotated[int, Meta(ge=2)] = 3
+    depth: Annotated[int, Meta(ge=0, le=8)] = 1
     tool_seconds: Annotated[float, Meta(gt=0)] = 900.0
     plugin_tool_seconds: Annotated[float, Meta(gt=0)] = 120.0
     instructions: tuple[str, ...] = ()
@@ -91,7 +94,7 @@ class Setup(msgspec.Struct):
     permissions: tuple[Rule, ...] = ()
     ask: Asking = nobody
     limits: Limits = Limits()
-    commands: Mapping[str, str] = {}
+    commands: Mapping[str, Command] = {}
     sent: SentLog | None = None
     auth: dict[str, dict[str, str]] = {}
     """Headers by the name of a model, as the hook `auth` gave them: in no log, told to no plugin."""
@@ -114,6 +117,8 @@ class Task(msgspec.Struct, frozen=True):
     agent: str
     title: str
     call_id: str
+    message_id: str
+    """The parent's response that has the call."""
 
 
 class Course:
@@ -127,12 +132,15 @@ class Course:
         model: Model,
         *,
         child: Callable[[Task], Awaitable[tuple[str, str]]] | None = None,
+        depth: int = 0,
     ) -> None:
         self.setup = setup
         self.kept = kept
         self.agent = agent
         self.model = model
         self.child = child
+        self.depth = depth
+        """How many sessions are above this one."""
         self.context = Context(
             setup.area,
             kept.session_id,
@@ -171,8 +179,12 @@ class Course:
 
     def permit(self, rules: Sequence[Rule]) -> None:
         """Take rules in the place of those before; what the user answered with `always` is asked again."""
-        self.permissions = Permissions(rules, ask=self.setup.ask, area=self.setup.area)
-        self.context.hidden = self.permissions.hides
+        self.keep(Permissions(rules, ask=self.setup.ask, area=self.setup.area))
+
+    def keep(self, permissions: Permissions) -> None:
+        """Take permissions in the place of those before, with what the user answered."""
+        self.permissions = permissions
+        self.context.hidden = permissions.hides
 
     def act_as(self, agent: Agent) -> None:
         """Go on as another agent, with its rules."""

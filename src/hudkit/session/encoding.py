@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -11,8 +12,8 @@ from hudkit.events.codec import printable
 _MOST_INT = 2**63 - 1
 
 
-def encoded(record: msgspec.Struct) -> bytes:
-    """The JSON of a record of ours."""
+def encoded(record: msgspec.Struct | Mapping[str, Any]) -> bytes:
+    """The JSON of a record of ours, or of plain data."""
     try:
         return msgspec.json.encode(record)
     except (UnicodeEncodeError, OverflowError, TypeError, RecursionError):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -14,6 +16,11 @@ from hudkit.session.text import plain, shown
 
 MOST_FILE = 32 * 1024
 """Bytes of one file that are read."""
+
+MOST_FILES = 64
+"""Files of one folder that are looked at."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 class Read(msgspec.Struct, frozen=True):
@@ -26,6 +33,25 @@ class Read(msgspec.Struct, frozen=True):
     @property
     def cut(self) -> bool:
         return self.size > MOST_FILE
+
+
+class Wrong(msgspec.Struct, frozen=True):
+    """A definition that could not be read, and why."""
+
+    path: Path
+    why: str
+
+
+def definitions(folder: Path, read: Callable[[Path], Read | None]) -> Iterator[tuple[str, Read | Wrong]]:
+    """The markdown files of a folder by their names without the ending, in order; one that is too long is `Wrong`."""
+    try:
+        names = sorted(os.listdir(folder))[:MOST_FILES]  # noqa: PTH208 (names only)
+    except OSError:
+        return
+    for name in names:
+        stem, ending = os.path.splitext(name)  # noqa: PTH122
+        if ending == ".md" and _NAME.fullmatch(stem) and (file := read(folder / name)) is not None:
+            yield stem, Wrong(folder / name, f"it has more than {MOST_FILE:,} bytes") if file.cut else file
 
 
 def inside(area: Area, path: Path) -> Read | None:

@@ -5,32 +5,38 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Self
 
 from hudkit.custom.files import root_of
-from hudkit.errors import ConfigError, SessionError, ToolError
+from hudkit.errors import ConfigError, SessionError
 from hudkit.hooks import (
     ChatPart,
     CommandExecuteBefore,
+    Failure,
     Hooks,
     NewMessage,
-    PluginFault,
 )
 from hudkit.models import Model
 from hudkit.session import agents as definitions
-from hudkit.session import compacting, opening, saying, schema, sent, told, view
+from hudkit.session import compacting, opening, saying, schema, sent, templates, told, view
+from hudkit.session.acting import acting
 from hudkit.session.area import Area, echo
 from hudkit.session.client import Client
-from hudkit.session.course import Course, Outside, Rules, Setup, Task, text_of
+from hudkit.session.course import Course, Outside, Rules, Setup, text_of
 from hudkit.session.kept import Kept, calls_of
-from hudkit.session.permissions import DEFAULTS, Asking, Rule, nobody
+from hudkit.session.permissions import Asking, Rule, nobody
 from hudkit.session.plugins import Found
 from hudkit.session.records import File, Mended, Message, Project, Session, Text
 from hudkit.session.steps import turn
 from hudkit.session.store import SessionStore
+from hudkit.session.subsession import Subsessions
+from hudkit.session.templates import Command
 from hudkit.session.tools import Limits
+from hudkit.session.traced import Traced
+from hudkit.session.undoing import Undone, put_back
+from hudkit.telemetry import Telemetry
 from hudkit.tokens import Window
 
 
@@ -44,9 +50,9 @@ class Loop:
         """What had been cut off, where the session was resumed."""
         self.project = project
         self.wrong: list[tuple[str, str]] = []
-        """Plugins that were not loaded, and why."""
+        """What is left out, and why: plugins that were not loaded or were set aside, commands that cannot be read."""
         self._closers: list[tuple[str, Callable[[], object]]] = []
-        self._children: dict[str, Course] = {}
+        self._children = Subsessions()
         self._course = course
         self._turns = asyncio.Lock()
         self._task: asyncio.Task[told.Ended] | None = None
@@ -75,17 +81,21 @@ class Loop:
         home: Path | None = None,
         user_agents: Sequence[Path] = (),
         user_skills: Sequence[Path] = (),
+        user_commands: Sequence[Path] = (),
         connect: Callable[[str], Model | Awaitable[Model]] | None = None,
         clock: Callable[[], int] | None = None,
         ids: Callable[[], str] | None = None,
         hook_seconds: float | None = None,
+        telemetry: Telemetry | None = None,
     ) -> Self:
         """A new session in a directory, or the stored one with the id `session`.
 
         `data` is hudkit's data directory; `plugins` are objects with hooks by their names, or functions that make one
-        of a `PluginInput`; `found` are those of `plugins.discover`, with `options` by name. `connect` opens models by
-        name (default: `hudkit.models.open_model`). Raises `ConfigError`, a `StoreError`, and `SessionError` where the
-        session is unknown or another process has it. A plugin that cannot be loaded is in `wrong`.
+        of a `PluginInput`; `found` are those of `plugins.discover`, with `options` by name. `commands` are templates
+        by their names, `user_commands` the user's folders of such files. `connect` opens models by name (default:
+        `hudkit.models.open_model`). `telemetry` is told what happens, and is the caller's to close. Raises
+        `ConfigError`, a `StoreError`, and `SessionError` where the session is unknown or another process has it. A
+        plugin that cannot be loaded is in `wrong`.
         """
         folder = Path(data)
         area = Area(root_of(Path(directory)), cwd=Path(directory))
@@ -103,19 +113,31 @@ class Loop:
                 folder / "outputs",
             )
             client = Client(store)
-            hooks = Hooks(told=lambda one: telling.failed(one), seconds=hook_seconds)  # noqa: PLW0108 (made below)
+            wrong: list[tuple[str, str]] = []
+
+            def failed(one: Failure) -> None:
+                telling.failed(one)
+                if one.kind == "aside":
+                    wrong.append((one.plugin, one.message))
+
+            hooks = Hooks(told=failed, seconds=hook_seconds)
             telling = told.Telling(hooks)
+            if telemetry is not None:
+                telling.attach(Traced(telemetry, outside.clock))
             known, _ = definitions.discover(area, outside.agents)
+            asked, unread = templates.discover(area, user_commands, commands)
+            wrong += [(str(one.path), one.why) for one in unread]
             project = store.project(Project(str(area.root), str(area.root), outside.clock()))
             plugged = await opening.plug(
                 hooks, plugins, found, opening.input_of(area, project, client), options or {}
             )
-            rules = await opening.configured(hooks, rules, plugged.wrong)
+            wrong += plugged.wrong
+            rules = await opening.configured(hooks, rules, wrong)
             auth: dict[str, dict[str, str]] = {}
             by_name = opening.opener(hooks, connect, auth)
             setup = Setup(
                 store, area, hooks, telling, by_name, known, outside, rules,
-                tuple(permissions), ask, limits or Limits(), commands or {}, log, auth, plugged.owners,
+                tuple(permissions), ask, limits or Limits(), asked, log, auth, plugged.owners,
             )  # fmt: skip
             stored, mended = await opening.stored(setup, session, project, area)
             name = agent or stored.agent or "build"
@@ -125,10 +147,11 @@ class Loop:
             store.update(stored.id, outside.clock(), agent=name, model=used.name)
             course = Course(setup, Kept(store, stored.id), known[name], used)
             loop = cls(setup, course, client, mended, project)
-            loop.wrong, loop._closers = plugged.wrong, plugged.closers
-            course.child = loop._child
+            loop.wrong, loop._closers = wrong, plugged.closers
+            if rules.depth:
+                course.child = loop._children.run
             telling.session_id = stored.id
-            client.bind(loop._from_plugin, loop._compact_from_plugin, lambda: course.model.window)
+            client.bind(loop._from_plugin, loop._compact_from_plugin, lambda: course.model.window, telling.tell)
             await course.refresh()
         except BaseException:
             store.close()
@@ -165,6 +188,11 @@ class Loop:
         return last.usage.used if last is not None and last.usage is not None else None
 
     @property
+    def commands(self) -> Mapping[str, Command]:
+        """The user's commands by name: those that were given, the user's files, the project's."""
+        return self.setup.commands
+
+    @property
     def busy(self) -> bool:
         return self._task is not None and not self._task.done()
 
@@ -181,22 +209,20 @@ class Loop:
         return await self._take(lambda: saying.said(self._course, text, parts))
 
     async def command(self, name: str, arguments: str = "") -> told.Ended:
-        """Take up a command of the user's: its template with the arguments in the place of `$ARGUMENTS`."""
-        template = self.setup.commands.get(name)
-        if template is None:
-            known = ", ".join(self.setup.commands) or "none"
+        """Take up a command of the user's: its template with the arguments in their places, by the agent and the
+        model that it names. Raises `SessionError` where there is no such command or agent, `ConfigError`."""
+        command = self.commands.get(name)
+        if command is None:
+            known = ", ".join(self.commands) or "none"
             raise SessionError(f"there is no command {echo(name)}", hint=f"There are: {known}")
-        text = template.replace("$ARGUMENTS", arguments)
-        if "$ARGUMENTS" not in template and arguments:
-            text = f"{template}\n\n{arguments}"
         given = CommandExecuteBefore(self.id, name, arguments)
-        output = NewMessage([ChatPart("text", text)])
+        output = NewMessage([ChatPart("text", command.filled(arguments))])
 
         async def said() -> Message:
             left = await self.setup.hooks.run("command_execute_before", given, output)
             return saying.store(self._course, left.parts, {})
 
-        return await self._take(said)
+        return await self._take(said, command)
 
     async def proceed(self) -> told.Ended:
         """Go on with a turn that was cut off or cancelled; done at once where nothing is left to do."""
@@ -234,16 +260,21 @@ class Loop:
             self.setup.store.update(self.id, course.now(), agent=course.agent.name, model=course.model.name)
             await course.refresh()
 
-    async def undo(self) -> str:
-        """Take back the last prompt with all that followed; its text. Files stay as they are, and `diffs` of the
-        store says what was changed. Raises `SessionError` where there is none."""
+    async def undo(self) -> Undone:
+        """Take back the last prompt with all that followed, and put back the files that it changed, sub-agents'
+        included. What somebody else has changed since is left, and named; what commands did stays. Raises
+        `SessionError` where there is no prompt."""
         async with self._turns:
-            asked = view.last_asked(self._course.kept.visible())
+            kept = self._course.kept
+            asked = view.last_asked(kept.visible())
             if asked is None:
                 raise SessionError("there is no prompt to take back")
-            self._course.kept.cut(asked.id, self._course.now())
+            at = next(place for place, one in enumerate(kept.messages) if one.id == asked.id)
+            undone = await asyncio.to_thread(put_back, self._course, kept.messages[at:], text_of(asked.parts))
+            kept.cut(asked.id, self._course.now())
             self._course.context.seen.clear()
-            return text_of(asked.parts)
+            self._course.repeated = ("", 0)
+            return undone
 
     def cancel(self) -> bool:
         """End the turn that is under way; the transcript stays valid. Whether there was one."""
@@ -265,8 +296,7 @@ class Loop:
         await self.setup.telling.close()
         while self._closers:
             name, close = self._closers.pop()
-            with suppress(PluginFault):
-                await self.setup.hooks.within(name, close, seconds=2.0)
+            await self.setup.hooks.end(name, close, seconds=2.0)
         self.setup.hooks.close()
         self.setup.store.close()
         if self.setup.sent is not None:
@@ -281,17 +311,20 @@ class Loop:
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
-    async def _take(self, said: Callable[[], Awaitable[Message | None]]) -> told.Ended:
+    async def _take(
+        self, said: Callable[[], Awaitable[Message | None]], command: Command | None = None
+    ) -> told.Ended:
         self.queued += 1
         try:
             await self._turns.acquire()
         finally:
             self.queued -= 1
         try:
-            message = await said()
-            if message is not None:
-                self._course.tell(told.Begun(self.id, message))
-            return await self._guarded(turn(self._course))
+            async with acting(self._course, command) if command is not None else nullcontext():
+                message = await said()
+                if message is not None:
+                    self._course.tell(told.Begun(self.id, message))
+                return await self._guarded(turn(self._course))
         finally:
             self._turns.release()
 
@@ -313,41 +346,13 @@ class Loop:
         await compacting.compact(self._course, asked)
         return told.Ended(self.id, "done")
 
-    async def _child(self, task: Task) -> tuple[str, str]:
-        """Run a sub-session; its id and its last words. Raises `ToolError` where it came to nothing."""
-        setup, parent = self.setup, task.parent
-        agent = setup.agents[task.agent]
-        model = await setup.open_model(agent.model) if agent.model else parent.model
-        now, id = parent.now(), parent.new_id("ses")
-        session = Session(
-            id, self.project.id, parent.id, str(setup.area.cwd), task.title, agent.name, model.name, now
-        )
-        setup.store.create(session)
-        setup.telling.event("session.created", id, parent=parent.id, agent=agent.name)
-        try:
-            course = Course(setup, Kept(setup.store, id), agent, model)
-            course.permit((*parent.permissions.rules[len(DEFAULTS) :], *agent.rules))
-            self._children[id] = course
-            await course.refresh()
-            saying.put(course, [Text(course.new_id("prt"), task.prompt)])
-            ended = await turn(course)
-        finally:
-            self._children.pop(id, None)
-            setup.store.release(id)
-        if ended.reason not in ("done", "steps", "length"):
-            raise ToolError(
-                f"the sub-agent did not finish: {ended.error or ended.reason}", hint=f"Its session is {id}"
-            )
-        left = "" if ended.reason == "done" else f"\n[{ended.error}]"
-        return id, (ended.text or "[the sub-agent said nothing]") + left
-
     async def _from_plugin(self, session_id: str, text: str) -> None:
         """A plugin's prompt: into the queue, and nobody waits for its answer."""
         if session_id in ("", self.id):
             self._beside(self.prompt(text))
 
     def _compact_from_plugin(self, session_id: str) -> None:
-        course = self._children.get(session_id, self._course if session_id in ("", self.id) else None)
+        course = self._children.get(session_id) or (self._course if session_id in ("", self.id) else None)
         if course is not None and self.busy:
             course.compact_wanted = True
         elif course is not None:

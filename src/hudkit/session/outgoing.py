@@ -1,19 +1,20 @@
 """Messages as hooks left them, as the messages of a request: in an order that every server takes. Pure.
 
-A tool part is a call and its result in one, so no call can be without its result. Marks by which a provider knows its
-own words (`seal`) go back only with the words that they were given for.
+A tool part is a call and its result in one, so no call can be without its result. What UTF-8 cannot carry is written
+out, as it is in the store, so that a request is the same after the session was opened again. Marks by which a
+provider knows its own words (`seal`) go back only with the words that they were given for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-import msgspec
-
+from hudkit.events.codec import printable
 from hudkit.hooks import ChatMessage, ChatPart
 from hudkit.models import Assistant, Media, Reasoning, Text, ToolCall, ToolResult, User
 from hudkit.models import Message as Sent
 from hudkit.session import records
+from hudkit.session.encoding import encoded
 
 GOES_ON = "(The conversation goes on here.)"
 """What stands in front where a request would begin with the model's own words."""
@@ -40,8 +41,8 @@ def lookup_of(messages: Iterable[records.Message]) -> Lookup:
     return known.get
 
 
-def seals_of(parts: Sequence[Reasoning]) -> dict[str, list[list[object]]]:
-    """The `meta` of a stored reasoning that is made of these: the length of each, and its seal."""
+def seals_of(parts: Sequence[Text | Reasoning]) -> dict[str, list[list[object]]]:
+    """The `meta` of a stored text or reasoning that is made of these: the length of each, and its seal."""
     if not any(part.seal for part in parts):
         return {}
     return {"seals": [[len(part.text), part.seal] for part in parts]}
@@ -53,7 +54,7 @@ def _user(message: ChatMessage, parts: Lookup, media: bool) -> list[Sent]:
         if part.kind == "file":
             found.append(_file(part, parts(part.id), media))
         elif part.text:
-            found.append(Text(part.text))
+            found.append(Text(printable(part.text)))
     return [User(tuple(found))] if found else []
 
 
@@ -69,33 +70,34 @@ def _assistant(message: ChatMessage, parts: Lookup, seen: set[str]) -> list[Sent
     results: list[Sent] = []
     for part in message.parts:
         if part.kind == "reasoning":
-            said += _reasoning(part, parts(part.id))
+            said += _sealed(part, parts(part.id), Reasoning)
         elif part.kind != "tool":
-            if part.text:
-                said.append(Text(part.text))
+            said += _sealed(part, parts(part.id), Text)
         elif part.call_id and part.call_id not in seen:
             seen.add(part.call_id)
             failed = part.status not in ("completed", "")
             said.append(_call(part, parts(part.id)))
-            results.append(ToolResult(part.call_id, part.tool, part.text or NO_RESULT, failed))
-    return [Assistant(tuple(said)), *results] if said else []
+            results.append(ToolResult(part.call_id, part.tool, printable(part.text) or NO_RESULT, failed))
+    return [Assistant(tuple(said)), *results] if any(not isinstance(one, Text) or one.text for one in said) else []
 
 
 def _call(part: ChatPart, stored: records.Part | None) -> ToolCall:
-    arguments = msgspec.json.encode(part.arguments).decode()
+    arguments = encoded(part.arguments).decode()
     same = isinstance(stored, records.Call) and (stored.tool, stored.arguments) == (part.tool, part.arguments)
     seal = str(stored.metadata.get("seal", "")) if same and isinstance(stored, records.Call) else ""
     return ToolCall(part.call_id, part.tool, arguments, seal)
 
 
-def _reasoning(part: ChatPart, stored: records.Part | None) -> list[Text | Reasoning | ToolCall]:
-    seals = part.meta.get("seals")
-    same = isinstance(stored, records.Reasoning) and stored.text == part.text
-    if same and isinstance(seals, list) and sum(int(length) for length, _ in seals) == len(part.text):
+def _sealed(
+    part: ChatPart, stored: records.Part | None, kind: type[Text] | type[Reasoning]
+) -> list[Text | Reasoning | ToolCall]:
+    """The pieces that a run of words was made of, each with its seal; one piece where the words are others now."""
+    if isinstance(stored, records.Reasoning | records.Text) and (stored.text, stored.meta) == (part.text, part.meta):
         found: list[Text | Reasoning | ToolCall] = []
         at = 0
-        for length, seal in seals:
-            found.append(Reasoning(part.text[at : at + int(length)], str(seal)))
+        for length, seal in stored.meta.get("seals", ()):
+            found.append(kind(part.text[at : at + int(length)], str(seal)))
             at += int(length)
-        return found
-    return [Reasoning(part.text)] if part.text else []
+        if at == len(part.text) and found:
+            return found
+    return [kind(printable(part.text))] if part.text else []

@@ -35,7 +35,11 @@ MOST_STEPS = 1_000_000
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`tool` is a tool's name or a pattern of names; `pattern` is one of paths, of words or of names."""
+    """`tool` is a tool's name or a pattern of names; `pattern` is one of paths, of words or of names.
+
+    What leads out of the project is allowed only by a rule that names `outside`: a pattern that allows all tools does
+    not mean it.
+    """
 
     tool: str
     pattern: str
@@ -179,7 +183,7 @@ class Permissions:
 
     def _last(self, kind: str, value: str) -> Verdict:
         for rule in reversed(self.rules):
-            if wild(rule.tool, kind) and _matches(kind, rule.pattern, value, exactly=rule.action == "allow"):
+            if _about(rule, kind) and _matches(kind, rule.pattern, value, exactly=rule.action == "allow"):
                 if self._denied_before(rule, kind, value):
                     continue
                 return Verdict(rule.action, _because(rule, value))
@@ -190,7 +194,7 @@ class Permissions:
         if rule not in self._always:
             return False
         for one in reversed(self._rules):
-            if wild(one.tool, kind) and _matches(kind, one.pattern, value):
+            if _about(one, kind) and _matches(kind, one.pattern, value):
                 return one.action == "deny"
         return False
 
@@ -277,6 +281,11 @@ def rules_from(table: object, where: str = "the permissions") -> tuple[Rule, ...
 def _forms(simple: Simple) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The texts by which rules name a command, and those of what else it may be running."""
     return tuple(map(line, texts(simple))), tuple(dict.fromkeys(map(line, rests(simple))))
+
+
+def _about(rule: Rule, kind: str) -> bool:
+    """Whether a rule is about a kind; one that allows must name what leads out of the project."""
+    return wild(rule.tool, kind) and (kind != "outside" or rule.action != "allow" or rule.tool == kind)
 
 
 def _matches(kind: str, pattern: str, value: str, *, exactly: bool = True) -> bool:

@@ -41,6 +41,7 @@ class Session(msgspec.Struct, frozen=True):
     """One conversation. `parent_id` is the session that started it as a sub-task.
 
     `usage` and `cost` (US dollars) are the sums over its responses; the window in use is the last response's usage.
+    `asked_by` is the parent's response (its id) whose call started it.
     """
 
     id: str
@@ -54,15 +55,20 @@ class Session(msgspec.Struct, frozen=True):
     updated: int = 0
     usage: Reported = Reported()
     cost: float = 0.0
+    asked_by: str = ""
 
 
 class Text(msgspec.Struct, frozen=True, tag="text", omit_defaults=True):
-    """Words of the user or the model. A synthetic one was written by the host; an ignored one is not sent."""
+    """Words of the user or the model. A synthetic one was written by the host; an ignored one is not sent.
+
+    `meta` holds what the model's provider wants back with its words (an id, a signature).
+    """
 
     id: str
     text: str
     synthetic: bool = False
     ignored: bool = False
+    meta: dict[str, Any] = {}
 
 
 class Reasoning(msgspec.Struct, frozen=True, tag="reasoning", omit_defaults=True):

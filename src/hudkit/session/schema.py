@@ -73,6 +73,23 @@ MIGRATIONS: Sequence[Step] = (
         )""",
         "CREATE INDEX diffs_of_session ON diffs (session_id, position)",
     ),
+    (
+        "CREATE TABLE contents (digest TEXT PRIMARY KEY, raw BLOB NOT NULL)",
+        """CREATE TABLE changes (
+            position INTEGER PRIMARY KEY AUTOINCREMENT,
+            session_id TEXT NOT NULL,
+            message_id TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
+            call_id TEXT NOT NULL,
+            path TEXT NOT NULL,
+            before TEXT NOT NULL,
+            after TEXT NOT NULL,
+            mode INTEGER NOT NULL
+        )""",
+        "CREATE INDEX changes_of_session ON changes (session_id, position)",
+        "CREATE INDEX changes_of_message ON changes (message_id)",
+        "CREATE INDEX changes_before ON changes (before)",
+        "CREATE INDEX sessions_of_parent ON sessions (parent_id)",
+    ),
 )
 """Step `n` (from 0) brings a file from `PRAGMA user_version` n to n + 1, in one transaction.
 

@@ -11,7 +11,7 @@ from hudkit.models import Finished, ModelError, TooLong
 from hudkit.session import compacting, told, view
 from hudkit.session.asking import request_of
 from hudkit.session.calling import run_calls
-from hudkit.session.course import Course, text_of
+from hudkit.session.course import Course, Task, text_of
 from hudkit.session.pruned import prune
 from hudkit.session.records import Message
 from hudkit.session.turn import respond
@@ -20,8 +20,11 @@ from hudkit.tokens.overflow import is_overflow
 FULL = "the window is full, and another compaction would not help"
 
 
-async def turn(course: Course) -> told.Ended:
-    """Work until the model is done, or something ends the turn. Raises for a cancellation and what the store says."""
+async def turn(course: Course, task: Task | None = None) -> told.Ended:
+    """Work until the model is done, or something ends the turn: for `task`, in a sub-session. Raises for a
+    cancellation and what the store says."""
+    above = (task.parent.id, task.call_id) if task is not None else ()
+    course.tell(told.Working(course.id, course.agent.name, course.model.name, *above))
     steps, followed = 0, ""
     before = _cost(course)
     while True:

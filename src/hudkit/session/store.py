@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from hudkit.errors import SessionError, StoreDamaged, StoreError, StoreReadOnly
 from hudkit.events import Finding
+from hudkit.session.changes import Changes, sweep
 from hudkit.session.claim import Claims
 from hudkit.session.encoding import encoded
 from hudkit.session.records import (
@@ -54,6 +55,7 @@ class SessionStore:
         self._lock = threading.RLock()
         self._claims = Claims(path)
         self._closed = False
+        self.changes = Changes(self._writing, self._reading)
 
     @classmethod
     def open(cls, path: str | PathLike[str], *, read_only: bool = False, busy_timeout: float = 5.0) -> SessionStore:
@@ -169,6 +171,7 @@ class SessionStore:
                 raise _unknown("message", message_id)
             where = (session_id, found[0])
             count = db.execute("DELETE FROM messages WHERE session_id = ? AND position >= ?", where).rowcount
+            sweep(db)
             self._touched(db, session_id, now)
         return count
 

@@ -6,11 +6,12 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
 from hudkit.hooks import Event, Failure, Hooks, Json, Nothing
+from hudkit.models import Request
 from hudkit.session.records import Call, Message
 
 MOST_WAITING = 10_000
@@ -29,12 +30,30 @@ class Begun(Told, frozen=True, tag="begun"):
     message: Message
 
 
+class Working(Told, frozen=True, tag="working"):
+    """A turn begins. A sub-session's has the session and the call (`call_id`) that it works for."""
+
+    agent: str
+    model: str
+    parent_id: str = ""
+    call_id: str = ""
+
+
 class Step(Told, frozen=True, tag="step"):
     """A model call begins; `number` counts those of the turn from 1."""
 
     number: int
     message_id: str
     model: str
+
+
+class Requested(Told, frozen=True, tag="requested"):
+    """A request goes out, in a step or for a summary: one attempt, whose answer becomes `message`. The request is
+    without its headers, which hold keys; `limit` is the model's window in tokens."""
+
+    message: Message
+    request: Request
+    limit: int
 
 
 class TextPiece(Told, frozen=True, tag="text"):
@@ -47,11 +66,29 @@ class ReasoningPiece(Told, frozen=True, tag="reasoning"):
     text: str
 
 
+class Received(Told, frozen=True, tag="received"):
+    """A model's answer is complete and stored; its calls have not run. `model` and `response_id` are its server's
+    words, empty where it said none."""
+
+    message: Message
+    reason: str
+    model: str = ""
+    response_id: str = ""
+
+
+class Failed(Told, frozen=True, tag="failed"):
+    """A request came to nothing for good: the code of the error and its words."""
+
+    code: str
+    error: str
+
+
 class CallTold(Told, frozen=True, tag="call"):
-    """A tool call as it is now: pending, running, completed or error."""
+    """A tool call as it is now: pending, running, completed or error; `failure` is the kind of the error."""
 
     message_id: str
     call: Call
+    failure: str = ""
 
 
 class Answered(Told, frozen=True, tag="answered"):
@@ -61,11 +98,12 @@ class Answered(Told, frozen=True, tag="answered"):
 
 
 class Retrying(Told, frozen=True, tag="retrying"):
-    """A model call failed and is made again after `seconds`."""
+    """A model call failed (`code` says in which way) and is made again after `seconds`."""
 
     attempt: int
     seconds: float
     error: str
+    code: str = ""
 
 
 class Compacting(Told, frozen=True, tag="compacting"):
@@ -86,6 +124,12 @@ class Pruned(Told, frozen=True, tag="pruned"):
     calls: tuple[str, ...]
 
 
+class Figured(Told, frozen=True, tag="figured"):
+    """Figures that a plugin gives of the model call that comes next, for telemetry."""
+
+    figures: dict[str, bool | int | float | str | tuple[str, ...]]
+
+
 class PluginFailed(Told, frozen=True, tag="plugin-failed"):
     failure: Failure
 
@@ -104,6 +148,12 @@ class Ended(Told, frozen=True, tag="ended"):
     message_id: str = ""
     steps: int = 0
     cost: float = 0.0
+
+
+class Hearer(Protocol):
+    """Who is told at once, in the session's own thread; `None` ends it. It must neither raise nor wait."""
+
+    def add(self, told: Told | None) -> None: ...
 
 
 class Listener:
@@ -148,7 +198,7 @@ class Telling:
     def __init__(self, hooks: Hooks) -> None:
         self.session_id = ""
         self._hooks = hooks
-        self._listeners: list[Listener] = []
+        self._listeners: list[Hearer] = []
         self._events: deque[Event] = deque(maxlen=MOST_WAITING)
         self._task: asyncio.Task[None] | None = None
 
@@ -156,6 +206,9 @@ class Telling:
         listener = Listener()
         self._listeners.append(listener)
         return listener
+
+    def attach(self, hearer: Hearer) -> None:
+        self._listeners.append(hearer)
 
     def tell(self, told: Told) -> None:
         for listener in self._listeners:

@@ -17,7 +17,7 @@ from hudkit.models import Finished, Model, ModelError, ReasoningDelta, Request, 
 from hudkit.session.course import Course
 from hudkit.session.outgoing import seals_of
 from hudkit.session.records import Call, Message, Part, Reasoning, Reported, Text
-from hudkit.session.told import CallTold, ReasoningPiece, Retrying, TextPiece
+from hudkit.session.told import CallTold, Failed, ReasoningPiece, Received, Requested, Retrying, TextPiece
 
 FLUSH = 2_000
 """Characters of a text that is still coming, after which it is stored anew."""
@@ -37,9 +37,11 @@ async def respond(
     leaves the response closed, with what had come.
     """
     attempt = 0
+    shown = replace(request, settings=replace(request.settings, headers={}))  # headers hold keys
     while True:
         message = course.kept.put(head())
         _record(course, message, model, request)
+        course.tell(Requested(course.id, message, shown, model.window.limit_tokens))
         course.last_call = course.now()
         try:
             return await _answered(course, message, model, request)
@@ -47,9 +49,10 @@ async def respond(
             course.kept.put(replace(message, parts=(), error=str(error), completed=course.now()))
             attempt += 1
             if not error.retry or attempt > course.rules.retries:
+                course.tell(Failed(course.id, error.code, str(error)))
                 raise
             seconds = delay(attempt, error.after, course.rules.delay, course.rules.most_delay)
-            course.tell(Retrying(course.id, attempt, seconds, str(error)))
+            course.tell(Retrying(course.id, attempt, seconds, str(error), error.code))
             course.setup.telling.event("session.retry", course.id, attempt=attempt, error=str(error))
             await asyncio.sleep(seconds)
         except asyncio.CancelledError:
@@ -89,19 +92,20 @@ async def _answered(course: Course, message: Message, model: Model, request: Req
     finish = "tool-calls" if calls else end.reason
     closing = {} if calls else {"finish": finish, "completed": course.now()}
     stored = course.kept.put(replace(message, usage=usage, cost=cost, parts=(*said, *calls), **closing))
+    course.tell(Received(course.id, stored, end.reason, end.model, end.id))
     for call in calls:
         course.tell(CallTold(course.id, message.id, call))
     return stored, end
 
 
 async def _completed(course: Course, message: Message, parts: list[Part]) -> list[Part]:
-    """The parts after the hook `text_complete`; words that it changed are the ones that are kept."""
+    """The parts after the hook `text_complete`; words that it changed are kept, without the marks of the old ones."""
     found: list[Part] = []
     for part in parts:
         if isinstance(part, Text):
             done = TextDone(course.id, message.id, part.id)
             left = await course.setup.hooks.run("text_complete", done, TextOutput(part.text))
-            found.append(replace(part, text=left.text))
+            found.append(part if left.text == part.text else replace(part, text=left.text, meta={}))
         else:
             found.append(part)
     return found
@@ -169,8 +173,8 @@ class _Coming:
             self._unsaved = 0
 
     def settled(self, answer: models.Assistant) -> list[Part]:
-        """The runs as the whole answer has them, with the seals of reasoning. A run that the answer does not have
-        stays stored, and is not sent."""
+        """The runs as the whole answer has them, with their seals. A run that the answer does not have stays stored,
+        and is not sent."""
         wanted = _runs_of(answer)
         found: list[Part] = []
         if [kind for kind, _ in wanted] == [kind for kind, _, _ in self._runs]:
@@ -181,12 +185,7 @@ class _Coming:
                 found.append(Text(id, "".join(texts), ignored=True) if kind is Text else Reasoning(id, ""))
         for (kind, parts), id in zip(wanted, ids, strict=True):
             text = "".join(part.text for part in parts)
-            if kind is Text:
-                found.append(Text(id, text))
-            else:
-                found.append(
-                    Reasoning(id, text, seals_of([one for one in parts if isinstance(one, models.Reasoning)]))
-                )
+            found.append(kind(id, text, meta=seals_of(parts)))
         return found
 
 
@@ -195,7 +194,7 @@ def _runs_of(
 ) -> list[tuple[type[Text] | type[Reasoning], list[models.Text | models.Reasoning]]]:
     runs: list[tuple[type[Text] | type[Reasoning], list[models.Text | models.Reasoning]]] = []
     for part in answer.parts:
-        if isinstance(part, models.ToolCall) or not (part.text or getattr(part, "seal", "")):
+        if isinstance(part, models.ToolCall) or not (part.text or part.seal):
             continue
         kind: type[Text] | type[Reasoning] = Text if isinstance(part, models.Text) else Reasoning
         if not runs or runs[-1][0] is not kind:

@@ -61,6 +61,7 @@ class Loopback(ThreadingHTTPServer):
 
 
 class _Exchange(BaseHTTPRequestHandler):
+    disable_nagle_algorithm = True  # an answer is several small writes
     protocol_version = "HTTP/1.1"
     server: Loopback
 

@@ -14,6 +14,8 @@ from hudkit.errors import HudkitError, OperationError
 from hudkit.history.own import HOST as OWN
 from hudkit.history.transcript import Message, PatchPart, SessionRow, ToolPart
 from hudkit.hud import Session
+from hudkit.hud.defaults import PROJECT_LOG
+from hudkit.hud.keys import own_name
 from hudkit.tools.lines import called
 from hudkit.tools.operation import Answer, Arguments, Loose, reading
 from hudkit.tools.resume import open_tasks
@@ -79,9 +81,9 @@ def sessions(session: Session, args: Listed) -> Answer:
     wanted = args.project or args.projectPath
     rows = [
         row
-        for row in past_of(session).sessions()
+        for row in _once(past_of(session).sessions(), args.host)
         if (args.all or not row.parent_id)
-        and (row.host == args.host if args.host else row.host != OWN)
+        and (not args.host or row.host == args.host)
         and (not wanted or wanted in row.root or wanted in row.directory)
     ]
     return _listing("Sessions", rows, args.skip, args.limit, args.tokens, session)
@@ -95,6 +97,19 @@ def children(session: Session, args: InSession) -> Answer:
     return _listing(f"Children of {called(parent)}", rows, 0, 200, 4_000, session)
 
 
+def _once(rows: Sequence[SessionRow], host: str) -> Sequence[SessionRow]:
+    """The sessions without those of our log that a host has, too, unless our log is what is asked for; a host whose
+    transcripts nobody can read (those in a process) is in our log alone."""
+    if host == OWN:
+        return rows
+    theirs = {row.id for row in rows if row.host != OWN}
+    return [
+        row
+        for row in rows
+        if row.host != OWN or (own_name(row.id) not in theirs and not row.id.startswith(f"{PROJECT_LOG}@"))
+    ]
+
+
 def _listing(title: str, rows: Sequence[SessionRow], skip: int, limit: int, tokens: int, session: Session) -> Answer:
     page = rows[skip : skip + limit]
     own, tasks = own_id(session), open_tasks(session)
@@ -102,7 +117,7 @@ def _listing(title: str, rows: Sequence[SessionRow], skip: int, limit: int, toke
     head = table(("session", "title", "project", "host", "updated (UTC)"), ())
     shown: list[str] = []
     for row in page:
-        mark = " (this one)" if row.id == own else " (open task)" if tasks(row.id) else ""
+        mark = " (this one)" if own in (row.id, own_name(row.id)) else " (open task)" if tasks(row.id) else ""
         line = table((), [(row.title + mark, row.root or row.directory, row.host, day(row.updated))])[2]
         line = f"| {ident(row.id)} {line}"
         if not room.take(line):

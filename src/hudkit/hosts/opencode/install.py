@@ -7,8 +7,6 @@ our entry is taken out, and nothing else.
 
 from __future__ import annotations
 
-import difflib
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,14 +14,19 @@ import msgspec
 
 from hudkit import __version__
 from hudkit.errors import ConfigError
-from hudkit.hosts.opencode import interpreter, settings
-from hudkit.hosts.opencode.jsonc import Edit
+from hudkit.hosts.opencode import settings
 from hudkit.hosts.opencode.plugin import Baked, generate
-from hudkit.hosts.opencode.writing import contents, digest, remove, write
+from hudkit.installing import interpreter
+from hudkit.installing.changes import Change, Step, Touched, former, make, put, step, text_of, touched
+from hudkit.installing.interpreter import Needs
+from hudkit.installing.writing import contents, remove, write
 
 PLUGIN = Path("plugins", "opencode", "hudkit.js")
 MANIFEST = Path("install", "opencode.json")
 SCHEMA = 1
+
+DAEMON = Needs(("hudkit", "starlette", "uvicorn"), "daemon")
+"""What the plugin starts, and what that imports."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -47,20 +50,6 @@ class Place(msgspec.Struct, frozen=True):
         return self.data / MANIFEST
 
 
-class Touched(msgspec.Struct, frozen=True):
-    """A configuration that was changed: digests (SHA-256) of the bytes before (`None`: there was no file) and after,
-    and the edits that led from one to the other."""
-
-    file: str
-    before: str | None
-    after: str
-    edits: tuple[Edit, ...] = ()
-    key: bool = False
-    """Whether the list is ours too."""
-    made: str = ""
-    """The uppermost directory that was made for it."""
-
-
 class Manifest(msgspec.Struct, frozen=True):
     """What was installed, by which version."""
 
@@ -70,20 +59,12 @@ class Manifest(msgspec.Struct, frozen=True):
     configurations: tuple[Touched, ...] = ()
 
 
-class Step(msgspec.Struct, frozen=True):
-    """What happens to a file: `create`, `change`, `remove` or `keep`, and the difference for a reader."""
-
-    path: str
-    what: str
-    diff: str = ""
-
-
 def install(place: Place, *, dry_run: bool = False) -> tuple[Step, ...]:
     """Write the plugin and list it in OpenCode's configuration; doing it again changes nothing more.
 
     Raises `ConfigError` before anything is written: the environment will not stay, a configuration cannot be read.
     """
-    interpreter.check(place.python, place.prefix, place.env)
+    interpreter.check(place.python, place.prefix, place.env, DAEMON)
     plugin = str(place.plugin)
     known = _manifest(place)
     if known.plugin not in ("", plugin):
@@ -94,8 +75,8 @@ def install(place: Place, *, dry_run: bool = False) -> tuple[Step, ...]:
     listing = (path for path, text in files.items() if text is not None and settings.listed(text, path, plugin))
     config = next(listing, None) or settings.choose(files)
     change = settings.with_plugin(files[config], config, plugin)
-    old = _text(place.plugin)
-    steps = (_step(place.plugin, settings.Change(old, source)), _step(config, change))
+    old = text_of(place.plugin)
+    steps = (step(place.plugin, Change(old, source)), step(config, change))
     if dry_run:
         return steps
     if old != source:
@@ -103,10 +84,9 @@ def install(place: Place, *, dry_run: bool = False) -> tuple[Step, ...]:
     others = tuple(one for one in known.configurations if one.file != str(config))
     if change.before != change.after:
         # The manifest comes first: what a crash leaves behind in the configuration can then still be taken out.
-        _keep(place, Manifest(plugin=plugin, configurations=(*others, _touched(config, change))))
-        if _text(config) != change.before:
-            raise ConfigError(f"{config} was changed by somebody else at this moment", hint="Try again")
-        _put(config, change.after, mode=0o644 if place.project else 0o600)
+        kept = touched(config, change, key=any(f'"{settings.KEY}": [' in edit.new for edit in change.edits))
+        _keep(place, Manifest(plugin=plugin, configurations=(*others, kept)))
+        make(config, change, mode=0o644 if place.project else 0o600)
     elif not known.plugin:
         _keep(place, Manifest(plugin=plugin))
     return steps
@@ -123,7 +103,7 @@ def uninstall(place: Place, *, dry_run: bool = False) -> tuple[Step, ...]:
     recorded = {one.file: one for one in known.configurations}
     files = _read(place)
     changes = {
-        path: settings.Change(text, _without(path, text, plugin, recorded.get(str(path))))
+        path: Change(text, _without(path, text, plugin, recorded.get(str(path))))
         for path, text in files.items()
         if text is not None
     }
@@ -131,12 +111,12 @@ def uninstall(place: Place, *, dry_run: bool = False) -> tuple[Step, ...]:
     here = {str(path) for path in files}
     left = tuple(one for one in known.configurations if one.file not in here and _still_lists(one, plugin))
     gone = [] if left else [one for one in (Path(plugin), place.manifest) if one.exists()]
-    steps = (*(_step(path, change) for path, change in changes.items()), *(Step(str(one), "remove") for one in gone))
+    steps = (*(step(path, change) for path, change in changes.items()), *(Step(str(one), "remove") for one in gone))
     if dry_run:
         return steps
     for path, change in changes.items():
         made = recorded[str(path)].made if str(path) in recorded else ""
-        _put(path, change.after, made=Path(made) if made else None)
+        put(path, change.after, made=Path(made) if made else None)
     if left:
         _keep(place, Manifest(plugin=plugin, configurations=left))
     for one in gone:
@@ -151,15 +131,10 @@ def installed(place: Place) -> Manifest | None:
 
 def _without(path: Path, text: str, plugin: str, recorded: Touched | None) -> str | None:
     """A configuration without our entry: its former bytes where nobody touched it since."""
-    if recorded is not None and digest(text.encode("utf-8")) == recorded.after:
-        if recorded.before is None:
-            return None
-        try:
-            former = settings.undone(text, recorded.edits)
-        except ValueError:
-            former = ""
-        if digest(former.encode("utf-8")) == recorded.before:
-            return former
+    if recorded is not None:
+        untouched, before = former(text, recorded)
+        if untouched:
+            return before
     change = settings.without_plugin(text, path, plugin, key_too=recorded is not None and recorded.key)
     made = recorded is not None and recorded.before is None
     if made and change.after is not None and settings.is_empty(change.after, path):
@@ -169,37 +144,12 @@ def _without(path: Path, text: str, plugin: str, recorded: Touched | None) -> st
 
 def _still_lists(one: Touched, plugin: str) -> bool:
     path = Path(one.file)
-    text = _text(path)
+    text = text_of(path)
     return text is not None and settings.listed(text, path, plugin)
 
 
-def _touched(path: Path, change: settings.Change) -> Touched:
-    before, after = change.before, change.after or ""
-    made = next((each for each in reversed((path, *path.parents)) if not each.exists()), path)
-    return Touched(
-        file=str(path),
-        before=None if before is None else digest(before.encode("utf-8")),
-        after=digest(after.encode("utf-8")),
-        edits=change.edits,
-        key=before is None or any(f'"{settings.KEY}": [' in edit.new for edit in change.edits),
-        made="" if made == path else str(made),
-    )
-
-
-def _put(path: Path, text: str | None, *, mode: int = 0o600, made: Path | None = None) -> None:
-    if text is None:
-        remove(path, upto=made)
-    else:
-        write(path, text.encode("utf-8"), mode=mode)
-
-
 def _read(place: Place) -> dict[Path, str | None]:
-    return {path: _text(path) for path in settings.candidates(place.env, place.project)}
-
-
-def _text(path: Path) -> str | None:
-    body = contents(path)
-    return None if body is None else settings.decoded(body, path)
+    return {path: text_of(path) for path in settings.candidates(place.env, place.project)}
 
 
 def _manifest(place: Place) -> Manifest:
@@ -214,15 +164,3 @@ def _manifest(place: Place) -> Manifest:
 
 def _keep(place: Place, manifest: Manifest) -> None:
     write(place.manifest, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
-
-
-def _step(path: Path, change: settings.Change) -> Step:
-    before, after = change.before, change.after
-    if before == after:
-        return Step(str(path), "keep")
-    what = "create" if before is None else "remove" if after is None else "change"
-    old, new = ((text or "").splitlines(keepends=True) for text in (before, after))
-    names = [str(path) if text is not None else os.devnull for text in (before, after)]
-    found = difflib.unified_diff(old, new, names[0], names[1])
-    diff = (line if line.endswith("\n") else f"{line}\n" for line in found)
-    return Step(str(path), what, "".join(diff))

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from hudkit.errors import ConfigError
-from hudkit.hosts.opencode.jsonc import Edit, Node, added, apply, inverse, member, parse, removed
+from hudkit.installing.changes import Change
+from hudkit.installing.directories import config_home, project_directory
+from hudkit.installing.jsonc import Edit, Node, added, apply, blank, checked, member, object_of, removed, starts
 
 GLOBAL = ("opencode.jsonc", "opencode.json", "config.json")
 PROJECT = ("opencode.jsonc", "opencode.json", ".opencode/opencode.jsonc", ".opencode/opencode.json")
@@ -20,23 +20,9 @@ SCHEMA = "https://opencode.ai/config.json"
 KEY = "plugin"
 
 
-class Change(msgspec.Struct, frozen=True):
-    """A configuration's text before and after (`None`: no file), and the edits that lead from one to the other."""
-
-    before: str | None
-    after: str | None
-    edits: tuple[Edit, ...] = ()
-
-
 def user_directory(env: Mapping[str, str]) -> Path:
     """Where OpenCode keeps the user's configuration."""
-    named = env.get("XDG_CONFIG_HOME")
-    return (Path(named) if named else Path(env.get("HOME") or Path.home()) / ".config") / "opencode"
-
-
-def project_directory(start: Path) -> Path:
-    """The project of a directory: its git root, else itself."""
-    return next((place for place in (start, *start.parents) if (place / ".git").exists()), start)
+    return config_home(env) / "opencode"
 
 
 def candidates(env: Mapping[str, str], project: Path | None) -> tuple[Path, ...]:
@@ -52,13 +38,13 @@ def choose(files: Mapping[Path, str | None]) -> Path:
     Raises `ConfigError` where one of them cannot be read.
     """
     there = {path: text for path, text in files.items() if text is not None}
-    listing = (path for path, text in there.items() if text.strip() and member(_object(text, path), KEY))
+    listing = (path for path, text in there.items() if text.strip() and member(object_of(text, str(path)), KEY))
     return next(listing, next(iter(there), next(iter(files))))
 
 
 def listed(text: str, where: Path, plugin: str) -> bool:
     """Whether a configuration lists the plugin. Raises `ConfigError` where it cannot be read."""
-    found = member(_object(text, where), KEY) if text.strip() else None
+    found = member(object_of(text, str(where)), KEY) if text.strip() else None
     return found is not None and _index(found.node, plugin) is not None
 
 
@@ -70,16 +56,16 @@ def with_plugin(text: str | None, where: Path, plugin: str) -> Change:
     entry = json.dumps(plugin)
     if text is None:
         return Change(None, f'{{\n  "$schema": "{SCHEMA}",\n  "{KEY}": [{entry}]\n}}\n')
-    if not text.strip("\ufeff \t\r\n"):
+    if blank(text):
         edit = Edit(len(text), "", f'{{\n  "{KEY}": [{entry}]\n}}\n')
         return Change(text, apply(text, [edit]), (edit,))
-    root = _object(text, where)
+    root = object_of(text, str(where))
     found = member(root, KEY)
     if found is None:
         edits = added(text, root, f'"{KEY}": [{entry}]')
     elif _index(found.node, plugin) is not None:
         return Change(text, text)
-    elif _starts(text, found.node, "["):
+    elif starts(text, found.node, "["):
         edits = added(text, found.node, entry)
     else:
         raise ConfigError(
@@ -87,7 +73,7 @@ def with_plugin(text: str | None, where: Path, plugin: str) -> Change:
         )
     after = apply(text, edits)
     wanted = {**root.value, KEY: [*root.value.get(KEY, ()), plugin]}
-    _check(after, wanted, where)
+    checked(after, wanted, str(where))
     return Change(text, after, edits)
 
 
@@ -96,7 +82,7 @@ def without_plugin(text: str, where: Path, plugin: str, *, key_too: bool = False
 
     Raises `ConfigError` where it cannot be read.
     """
-    root = _object(text, where) if text.strip("\ufeff \t\r\n") else None
+    root = object_of(text, str(where)) if not blank(text) else None
     found = member(root, KEY) if root else None
     index = _index(found.node, plugin) if found else None
     if root is None or found is None or index is None:
@@ -109,39 +95,13 @@ def without_plugin(text: str, where: Path, plugin: str, *, key_too: bool = False
     else:
         edits = removed(text, found.node, index)
     after = apply(text, edits)
-    _check(after, wanted, where)
+    checked(after, wanted, str(where))
     return Change(text, after, edits)
-
-
-def undone(text: str, edits: tuple[Edit, ...]) -> str:
-    """The text before `edits`. Raises `ValueError` where it is not the text that they made."""
-    return apply(text, inverse(edits))
 
 
 def is_empty(text: str, where: Path) -> bool:
     """Whether a configuration says nothing (but which schema it has)."""
-    return not text.strip("\ufeff \t\r\n") or set(_object(text, where).value) <= {"$schema"}
-
-
-def decoded(body: bytes, where: Path) -> str:
-    """A file's text. Raises `ConfigError` where it is not UTF-8."""
-    try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ConfigError(
-            f"{where} cannot be read: byte {error.start} is not UTF-8", hint="It was left as it is"
-        ) from None
-
-
-def _object(text: str, where: Path) -> Node:
-    root = parse(text, str(where))
-    if not _starts(text, root, "{"):
-        raise ConfigError(f"{where} does not hold an object", hint="It was left as it is")
-    return root
-
-
-def _starts(text: str, node: Node, first: str) -> bool:
-    return text[node.start] == first
+    return blank(text) or set(object_of(text, str(where)).value) <= {"$schema"}
 
 
 def _index(node: Node, plugin: str) -> int | None:
@@ -151,9 +111,3 @@ def _index(node: Node, plugin: str) -> int | None:
         if value == plugin or (isinstance(value, list) and value[:1] == [plugin]):
             return index
     return None
-
-
-def _check(after: str, wanted: dict[str, Any], where: Path) -> None:
-    """What was made says what was meant, and everything else as before."""
-    if parse(after, str(where)).value != wanted:
-        raise ConfigError(f"{where} is written in a way that cannot be edited safely", hint="It was left as it is")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import Any, cast
 
-from pydantic_ai import exceptions
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.models import Model as Connected
 from pydantic_ai.models import infer_model
@@ -23,6 +23,13 @@ from hudkit.tokens import Prices, Window
 
 _JOINING = frozenset({"OpenAIResponsesModel"})
 """Models of pydantic-ai that make one text of all instructions, and trim it."""
+
+EXTRAS: Mapping[str, str] = {"anthropic": "session", "openai": "session", "google": "google", "bedrock": "bedrock"}
+"""The extras of hudkit that bring the client of a provider; others are had from pydantic-ai's extras."""
+
+_GROUP = re.compile(r"pydantic-ai-slim\[([\w-]+)\]")
+_ADVICE = re.compile(r" To try Pydantic AI without|, you can use the ")
+"""Where the words about what is missing begin to be advice for users of pydantic-ai."""
 
 _PLAIN: Any = {"framing_announcement": "never"}
 """Nothing is put before our own system texts."""
@@ -82,12 +89,18 @@ def connect(name: str, seller: str, options: Mapping[str, Any]) -> Connected:
         # Built once more, by its public constructor, with settings that hold for every request.
         again: Any = type(model)
         return cast(Connected, again(model.model_name, provider=model.provider, settings=_PLAIN))
-    except (exceptions.UserError, ValueError, TypeError, ImportError) as error:
+    except Exception as error:  # the clients have errors of their own for what is missing
         secrets = (str(options.get("api_key", "")), *_keys(os.environ))
-        raise ConfigError(
-            f"the model {name!r} cannot be opened: {clean(str(error), secrets)}",
-            hint=f"check the provider {seller!r}, its key and its package",
-        ) from None
+        said = clean(_ADVICE.split(str(error))[0], secrets)
+        raise ConfigError(f"the model {name!r} cannot be opened: {said}", hint=_hint(seller, error)) from None
+
+
+def _hint(seller: str, error: Exception) -> str:
+    """What would be right: the extra to install, or what to look at."""
+    if isinstance(error, ImportError) and (group := _GROUP.search(str(error))):
+        ours = EXTRAS.get(group[1])
+        return f'install "hudkit[{ours}]"' if ours else f'install "pydantic-ai-slim[{group[1]}]"'
+    return f"check the provider {seller!r}{', its region' if seller == 'bedrock' else ''} and its key"
 
 
 def _provider(asked: str, options: Mapping[str, Any]) -> Seller[Any]:

@@ -69,13 +69,14 @@ def ending(response: ModelResponse, who: str, prices: Prices | None) -> Finished
     reason = _reason(response, answer)
     if reason is None:
         raise Unreadable(f"the answer of {who} broke off", hint="try again")
-    return Finished(reason, answer, spent(response.usage, prices))
+    named = response.model_name or "", response.provider_response_id or ""
+    return Finished(reason, answer, spent(response.usage, prices), *named)
 
 
 def _part(part: object) -> Text | Reasoning | ToolCall | None:
     match part:
         case TextPart():
-            return Text(part.content, sealed(part)) if part.content else None
+            return Text(part.content, sealed(part)) if part.content or part.provider_details else None
         case ThinkingPart():
             return Reasoning(part.content, sealed(part))
         case ToolCallPart():

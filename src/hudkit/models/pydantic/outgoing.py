@@ -47,6 +47,9 @@ OWN_FAILURES = frozenset({"anthropic", "bedrock"})
 OWN_MEDIA = frozenset({"anthropic", "bedrock"})
 """Systems whose tool results may hold media; for the others they follow as the user's."""
 
+OWN_PATIENCE = frozenset({"bedrock"})
+"""Systems whose clients take time-outs and retries when they are made, not with a request."""
+
 _BOUNDARIES = ("bedrock_cache_instructions", "openrouter_cache_instructions")
 
 
@@ -81,7 +84,7 @@ def messages(request: Request, system: str, *, breaks: bool, joins: bool = False
     for answers, group in groupby(numbered, key=lambda pair: isinstance(pair[1], Assistant)):
         if answers:
             for place, message in group:
-                out.append(ModelResponse(parts=[_said(part) for part in cast(Assistant, message).parts]))
+                out.append(ModelResponse(parts=_response_parts(cast(Assistant, message), system)))
                 open_mark = place in marks
         else:
             parts = _request_parts(list(group), system, marks)
@@ -90,6 +93,16 @@ def messages(request: Request, system: str, *, breaks: bool, joins: bool = False
             out.append(ModelRequest(parts=[*before, *parts]))
             open_mark = False
     return out
+
+
+def _response_parts(message: Assistant, system: str) -> list[ModelResponsePart]:
+    """The parts of an answer; one without words carries marks, which only its own server takes."""
+    parts = (part for part in message.parts if not isinstance(part, Text) or part.text or _own(part, system))
+    return [_said(part) for part in parts]
+
+
+def _own(part: Text, system: str) -> bool:
+    return _seal(part.seal).provider == system
 
 
 def _said(part: Text | Reasoning | ToolCall) -> ModelResponsePart:
@@ -190,8 +203,7 @@ def settings(request: Request, system: str, *, breaks: bool, joins: bool = False
         {
             **{name: value for name, value in named.items() if value is not None},
             **(_boundaries(request, system, given.pop("extra_body", {})) if breaks else {}),
-            "timeout": wanted.silence,
-            "max_retries": 0,
+            **({"timeout": wanted.silence, "max_retries": 0} if system not in OWN_PATIENCE else {}),
             **({"openai_store": False} if joins else {}),
             **given,
         },

@@ -35,6 +35,13 @@ _KNOWN: tuple[tuple[type[BaseException], type[ModelError]], ...] = (
 )
 
 
+_UNKNOWN_CALLERS = frozenset(
+    {"NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError", "TokenRetrievalError"}
+    | {"DefaultCredentialsError", "RefreshError"}
+)
+"""Errors of the clients of Amazon and Google, by their names: nothing was found to sign a request with."""
+
+
 def model_error(error: Exception, who: str, secrets: Iterable[str], *, begun: bool) -> ModelError:
     """The error of the port for what was raised; `begun` says that the answer had begun to arrive.
 
@@ -44,6 +51,8 @@ def model_error(error: Exception, who: str, secrets: Iterable[str], *, begun: bo
         return error
     signs = signs_of(error)
     known = next((kind for type_, kind in _KNOWN if isinstance(error, type_)), None)
+    if type(error).__name__ in _UNKNOWN_CALLERS:
+        known = Unauthorised
     if known is TooLong and signs.status in (429, 529):
         known = None
     if known is Unreachable and begun:

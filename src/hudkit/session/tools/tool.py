@@ -71,13 +71,15 @@ def nothing(path: str) -> bool:  # noqa: ARG001
 
 
 class Context(msgspec.Struct):
-    """What the tools of one session share. `seen` has the sign of each file as the model last saw it.
+    """What the tools of one session share; `message_id` and `call_id` are those of the call that runs.
 
-    `hidden` says of a path (relative to the project) that a search must pass it over.
+    `seen` has the sign of each file as the model last saw it; `hidden` says of a path (relative to the project) that
+    a search must pass it over.
     """
 
     area: Area
     session_id: str = ""
+    message_id: str = ""
     call_id: str = ""
     limits: Limits = Limits()
     environment: Mapping[str, str] = {}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from typing import Annotated
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, NamedTuple
 
 from msgspec import Meta
 
 from hudkit.errors import ToolError
 from hudkit.session.area import Place, Sign, echo
+from hudkit.session.changes import Change, digest_of
 from hudkit.session.text import Plain, difference, occurrences, plain
 from hudkit.session.tools.reading import names_of
 from hudkit.session.tools.tool import Arguments, Context, Need, Result, Tool, in_thread
@@ -39,11 +42,11 @@ async def _write(arguments: Write, context: Context) -> Result:
     def work(stopped: Callable[[], bool]) -> Result:
         before = context.area.sign(place)
         if before is None:
-            return _put(context, place, None, Plain(""), arguments.content, stopped)
+            return _put(context, place, None, None, arguments.content, stopped)
         _known(context, place, before, needed=True)
         old = _whole(context, place)
         text = arguments.content
-        if old is not None and old.line_end == "\r\n" and "\r" not in text:
+        if old.text is not None and old.text.line_end == "\r\n" and "\r" not in text:
             text = text.replace("\n", "\r\n")
         return _put(context, place, before, old, text, stopped)
 
@@ -59,9 +62,9 @@ async def _edit(arguments: Edit, context: Context) -> Result:
             raise ToolError(f"there is no file {echo(place.shown)}", hint="`write` makes a new file")
         _known(context, place, before, needed=False)
         old = _whole(context, place)
-        if old is None:
+        if old.text is None:
             raise ToolError(f"{echo(place.shown)} is no text file", hint="A program can change it")
-        return _put(context, place, before, old, _replaced(arguments, place, old), stopped)
+        return _put(context, place, before, old, _replaced(arguments, place, old.text), stopped)
 
     return await in_thread(work)
 
@@ -114,30 +117,41 @@ def _known(context: Context, place: Place, now: Sign, *, needed: bool) -> None:
         raise ToolError(f"{echo(place.shown)} has changed since it was read", hint="Read it again")
 
 
-def _whole(context: Context, place: Place) -> Plain | None:
-    """The text of a file, `None` where it is none. Raises `ToolError` where it is too long."""
+class _Old(NamedTuple):
+    """A file as it is before it is changed; `text` is `None` where it is none."""
+
+    raw: bytes
+    mode: int
+    text: Plain | None
+
+
+def _whole(context: Context, place: Place) -> _Old:
+    """All of a file. Raises `ToolError` where it is too long."""
     most = context.limits.edit
     with context.area.opened(place) as fd:
-        size = os.fstat(fd).st_size
+        found = os.fstat(fd)
+        size = found.st_size
         if size > most:
             raise ToolError(f"{echo(place.shown)} has {size:,} bytes; the limit of this tool is {most:,}")
         raw = b""
         while len(raw) <= most and (piece := os.read(fd, most + 1 - len(raw))):
             raw += piece
-    return plain(raw)
+    return _Old(raw, stat.S_IMODE(found.st_mode), plain(raw))
 
 
 def _put(
-    context: Context, place: Place, before: Sign | None, old: Plain | None, text: str, stopped: Callable[[], bool]
+    context: Context, place: Place, before: Sign | None, old: _Old | None, text: str, stopped: Callable[[], bool]
 ) -> Result:
+    known = (old.text if old else None) or Plain("")
     try:
-        raw = (old or Plain("")).raw(text)
+        raw = known.raw(text)
     except UnicodeEncodeError as error:
         raise ToolError(f"character {error.start} of the text cannot be written as {error.encoding}") from None
     if len(raw) > context.limits.edit:
         raise ToolError(f"{len(raw):,} bytes are more than this tool writes ({context.limits.edit:,})")
-    context.seen[str(place.real)] = context.area.replace(place, raw, before, stopped)
-    diff, added, removed = difference(old.text if old else "", text, place.shown)
+    with _noted(context, place, old, raw):
+        context.seen[str(place.real)] = context.area.replace(place, raw, before, stopped)
+    diff, added, removed = difference(known.text, text, place.shown)
     what = "made" if before is None else "written"
     return Result(
         f"{echo(place.shown)} is {what}: {added} lines added, {removed} removed",
@@ -147,6 +161,24 @@ def _put(
         added,
         removed,
     )
+
+
+@contextmanager
+def _noted(context: Context, place: Place, old: _Old | None, raw: bytes) -> Iterator[None]:
+    """Note a change before it is made, so that it can be taken back; forget it where it was not made."""
+    if context.store is None or not context.message_id:
+        yield
+        return
+    before, mode = (digest_of(old.raw), old.mode) if old else ("", 0)
+    ids = (context.session_id, context.message_id, context.call_id)
+    number = context.store.changes.begin(
+        Change(*ids, place.shown, before, digest_of(raw), mode), old.raw if old else None
+    )
+    try:
+        yield
+    except BaseException:
+        context.store.changes.drop(context.session_id, number)
+        raise
 
 
 WRITE = Tool(

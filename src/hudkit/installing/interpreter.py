@@ -1,4 +1,4 @@
-"""Whether a Python environment will still be there tomorrow: what a plugin starts must not be in a cache."""
+"""Whether a Python environment will still be there tomorrow: what another program starts must not be in a cache."""
 
 from __future__ import annotations
 
@@ -8,15 +8,28 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from hudkit.errors import ConfigError
 
-NEEDS = ("hudkit", "starlette", "uvicorn")
-"""What the daemon imports."""
-
-_HINT = "Install hudkit to stay (`uv tool install 'hudkit[daemon]'` or pipx), and run that; or give --anyway"
 _CACHES = frozenset({".cache", "Caches", "cache"})
 _TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/dev/shm", "/run")
 _UV = ("archive-v", "environments-v", "builds-v")
+
+
+class Needs(msgspec.Struct, frozen=True):
+    """What the started program imports, and the extra of hudkit that brings it."""
+
+    packages: tuple[str, ...]
+    extra: str
+
+    @property
+    def hint(self) -> str:
+        """How hudkit gets an environment that stays."""
+        return (
+            f"Install hudkit to stay (`uv tool install 'hudkit[{self.extra}]'` or pipx), and run that; "
+            "or give --anyway"
+        )
 
 
 def ephemeral(prefix: Path, env: Mapping[str, str]) -> str:
@@ -33,31 +46,31 @@ def ephemeral(prefix: Path, env: Mapping[str, str]) -> str:
     return ""
 
 
-def check(python: str, prefix: Path | None, env: Mapping[str, str]) -> None:
-    """Make sure that `python`, of the environment at `prefix`, can be started later to run the daemon; with no
-    `prefix` it is not asked whether the environment will stay.
+def check(python: str, prefix: Path | None, env: Mapping[str, str], needs: Needs) -> None:
+    """Make sure that `python`, of the environment at `prefix`, can be started later and finds what it `needs`; with
+    no `prefix` it is not asked whether the environment will stay.
 
     Raises `ConfigError` with the reason: it is missing, it will not stay, or it lacks a package when it is started
     without the caller's folder and environment.
     """
     if not python or not os.access(python, os.X_OK) or not Path(python).is_file():
-        raise ConfigError(f"there is no interpreter at {python or '(unknown)'}", hint=_HINT)
+        raise ConfigError(f"there is no interpreter at {python or '(unknown)'}", hint=needs.hint)
     why = ephemeral(prefix, env) if prefix is not None else ""
     if why:
-        raise ConfigError(f"this environment will not stay: {why}", hint=_HINT)
-    missing = _missing(python)
+        raise ConfigError(f"this environment will not stay: {why}", hint=needs.hint)
+    missing = _missing(python, needs)
     if missing:
-        hint = "Install what the daemon needs: pip install 'hudkit[daemon]'"
+        hint = f"Install what is missing: pip install 'hudkit[{needs.extra}]'"
         raise ConfigError(f"{python} cannot import {missing}", hint=hint)
 
 
-def _missing(python: str) -> str:
-    """The names of `NEEDS` that are not found by an interpreter started as the plugin starts it."""
-    asked = f"import importlib.util as u; print(*(n for n in {NEEDS!r} if not u.find_spec(n)), sep=', ')"
+def _missing(python: str, needs: Needs) -> str:
+    """The names of the packages that are not found by an interpreter started as the other program starts it."""
+    asked = f"import importlib.util as u; print(*(n for n in {needs.packages!r} if not u.find_spec(n)), sep=', ')"
     try:
         done = subprocess.run(
             [python, "-P", "-E", "-c", asked], cwd="/", capture_output=True, text=True, timeout=60, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise ConfigError(f"{python} cannot be started ({type(error).__name__})", hint=_HINT) from None
+        raise ConfigError(f"{python} cannot be started ({type(error).__name__})", hint=needs.hint) from None
     return done.stdout.strip()

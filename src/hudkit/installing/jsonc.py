@@ -58,6 +58,30 @@ def parse(text: str, where: str) -> Node:
     return node
 
 
+def object_of(text: str, where: str) -> Node:
+    """The document where it is an object. Raises `ConfigError` where it is not, or cannot be read."""
+    root = parse(text, where)
+    if not starts(text, root, "{"):
+        raise ConfigError(f"{where} does not hold an object", hint="It was left as it is")
+    return root
+
+
+def starts(text: str, node: Node, first: str) -> bool:
+    """Whether a value is an object (`{`) or a list (`[`)."""
+    return text[node.start] == first
+
+
+def blank(text: str) -> bool:
+    """Whether there is nothing in a document."""
+    return not text.strip(f"{BOM} \t\r\n")
+
+
+def checked(after: str, wanted: dict[str, Any], where: str) -> None:
+    """Make sure that what was made says what was meant, and everything else as before. Raises `ConfigError`."""
+    if parse(after, where).value != wanted:
+        raise ConfigError(f"{where} is written in a way that cannot be edited safely", hint="It was left as it is")
+
+
 def member(node: Node, name: str) -> Item | None:
     """The member of an object that is in force: the last one of its name."""
     return next((item for item in reversed(node.items) if item.name == name), None)

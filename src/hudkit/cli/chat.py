@@ -1,0 +1,38 @@
+"""`hudkit chat`: a conversation with an agent."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+
+from hudkit.cli.session import session_arguments, sitting_of
+
+EXAMPLE = "hudkit chat --continue"
+
+MORE = """\
+Enter sends, Alt-Enter begins a new line, Ctrl-C cancels, Ctrl-D leaves; `/help` lists commands. Without a terminal
+each line of the standard input is a prompt or a command. See [terminal.md](terminal.md)."""
+
+
+def arguments(one: argparse.ArgumentParser) -> None:
+    session_arguments(one)
+
+
+def run(given: argparse.Namespace) -> int:
+    return asyncio.run(_chat(given))
+
+
+async def _chat(given: argparse.Namespace) -> int:
+    from hudkit.terminal.chat import Chat
+    from hudkit.terminal.line import Edited, Piped
+    from hudkit.terminal.screen import Screen, is_terminal
+
+    sitting = sitting_of(given, "chat")
+    try:
+        edited = is_terminal(sys.stdin) and is_terminal(sys.stdout)
+        chat = Chat(sitting, Edited() if edited else Piped(), Screen(sys.stdout))
+        await sitting.open(sitting.place.pick(sitting.wish))
+        return await chat.run()
+    finally:
+        await sitting.close()

@@ -1,0 +1,86 @@
+"""`hudkit mcp`: the HUD's tools for any MCP client, on standard input and output or on HTTP."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from pathlib import Path
+
+from hudkit.errors import ConfigError
+from hudkit.hosts.mcp import needed, server
+from hudkit.installing.writing import make_directory
+from hudkit.places import data_directory
+
+EXAMPLE = "hudkit mcp --http 8765"
+
+MORE = """\
+Clients start `hudkit mcp` themselves and talk with it on its standard input and output: `hudkit install mcp --client
+NAME` tells them how. Each process is a session of its own; --session or HUDKIT_SESSION names one to go on with.
+
+With --http it serves until it is stopped. Each request needs the token (`Authorization: Bearer ...`): the one in
+HUDKIT_MCP_TOKEN, else that of the token's file, which is made at the first use. Each client has a session of its own,
+or names one in the header `Hudkit-Session` or as `?session=` in the address. Without HOST only this machine is
+served."""
+
+
+def arguments(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--http", metavar="[HOST:]PORT", help="serve on HTTP; port 0 is one that is free")
+    one.add_argument("--session", metavar="ID", help="bind all clients to this session (default: $HUDKIT_SESSION)")
+    one.add_argument(
+        "--project", metavar="DIR", type=Path, help="where clients work (default: their first root, else this one)"
+    )
+    one.add_argument("--token-file", metavar="FILE", type=Path, help="the token of HTTP (default: among the data)")
+    one.add_argument(
+        "--allow-host",
+        metavar="NAME[:PORT]",
+        action="append",
+        default=[],
+        help="a further name that requests on HTTP may be for, as behind a proxy; several times",
+    )
+    one.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
+
+
+def run(given: argparse.Namespace) -> int:
+    needed()
+    from hudkit.hosts.mcp import http, stdio
+
+    if given.project is not None and not given.project.is_dir():
+        raise ConfigError(
+            f"--project {given.project} is no directory", hint="Name the directory that clients work in"
+        )
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
+    session = given.session or os.environ.get("HUDKIT_SESSION", "")
+    made = server(given.db, session=session, project=given.project)
+    if given.http is None:
+        if sys.stdin.isatty():
+            print(
+                "hudkit mcp: waiting for a client; clients start this themselves (--help says how)", file=sys.stderr
+            )
+        stdio.run(made)
+        return 0
+    at = http.address(given.http)
+    if not at.loopback:
+        warning = (
+            "other machines can reach this, and the token travels in clear: put a proxy with TLS before it. "
+            "What they call this machine must be named with --allow-host"
+        )
+        print(f"hudkit mcp: {warning}", file=sys.stderr)
+    http.run(made, at, token(given.token_file), others=given.allow_host)
+    return 0
+
+
+def token(file: Path | None) -> str:
+    """The token of HTTP: from a named file, the environment, or our own file; a file is made where it is missing, and
+    which one it is, is said on the error stream. Raises `StoreUnsafe` where others can read it."""
+    from hudkit.daemon.guard import token_at
+
+    named = os.environ.get("HUDKIT_MCP_TOKEN", "")
+    if file is None and named:
+        return named
+    path = file or data_directory() / "mcp-token"
+    make_directory(path.absolute().parent)
+    found = token_at(path)
+    print(f"hudkit mcp: the token is in {path}", file=sys.stderr)
+    return found

@@ -1,0 +1,64 @@
+"""`hudkit run`: one prompt to an agent, worked on until it is answered."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+
+from hudkit.cli.place import SCHEMA
+from hudkit.cli.session import session_arguments, sitting_of
+from hudkit.errors import ConfigError
+
+EXAMPLE = 'hudkit run --model anthropic:claude-sonnet-4-6 "Make the failing test pass"'
+
+EXIT = "exit codes: 0 the model is done, 1 the turn ended otherwise, 2 it could not be carried out, 130 cancelled"
+
+MORE = """\
+The prompt may come from the standard input: alone (no prompt, or `-`), or with `-` behind the words. Without a
+terminal the last answer goes to the standard output and everything else to the error stream. Exit codes: 0 the model
+is done, 1 the turn ended otherwise, 2 it could not be carried out, 130 cancelled. See [terminal.md](terminal.md)."""
+
+
+def arguments(one: argparse.ArgumentParser) -> None:
+    one.add_argument("prompt", nargs="*", metavar="PROMPT", help="what is to be done; - reads it from standard input")
+    session_arguments(one)
+    one.add_argument("--quiet", action="store_true", help="no progress on the error stream")
+    one.add_argument("--json", action="store_true", help="print what happens as JSON, one object a line")
+
+
+def run(given: argparse.Namespace) -> int:
+    prompt = _prompt(given.prompt)
+    return asyncio.run(_run(given, prompt))
+
+
+async def _run(given: argparse.Namespace, prompt: str) -> int:
+    from hudkit.terminal.attend import Left
+
+    sitting = sitting_of(given, "run", facts=SCHEMA if given.json else 0, quiet=given.quiet)
+    try:
+        await sitting.open(sitting.place.pick(sitting.wish))
+        ended = await sitting.attendant.prompt(prompt)
+    except Left:
+        return 130
+    finally:
+        await sitting.close()
+    return {"done": 0, "cancelled": 130}.get(ended.reason, 1)
+
+
+def _prompt(words: list[str]) -> str:
+    """The words, and what is piped in where they have a `-` or there are none. Raises `ConfigError` for nothing."""
+    said = " ".join(word for word in words if word != "-")
+    there = sys.stdin is not None and (not sys.stdin.isatty() or "-" in words)
+    piped = _piped() if there and ("-" in words or not words) else ""
+    text = "\n\n".join(part for part in (said, piped.strip("\n")) if part.strip())
+    if not text:
+        raise ConfigError("there is no prompt", hint='Try: hudkit run "Make the failing test pass"')
+    return text
+
+
+def _piped() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError("the standard input is not UTF-8", hint="Give the prompt as UTF-8 text") from error

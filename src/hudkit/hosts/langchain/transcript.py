@@ -1,0 +1,161 @@
+"""LangChain's messages as the HUD hears them: one entry a user's message, or a response with its tool results."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+
+from hudkit.hearing.aliases import as_known
+from hudkit.hearing.conversation import Entry
+from hudkit.hearing.sighted import key_of
+from hudkit.history import Message, Part, Reported, TextPart, ToolPart
+
+MARK = "hudkit"
+"""The key in a message's `additional_kwargs` by which what we wrote ourselves is known."""
+SUMMARY, SHORTENED = "summary", "shortened"
+
+MEDIA = 4_000
+"""Characters that an image, a sound or a file is taken for."""
+
+_LEADS = ("Here is a summary of the conversation to date:\n\n",)
+_FINISH = {"end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool-calls", "tool_calls": "tool-calls",
+           "max_tokens": "length"}  # fmt: skip
+
+
+class Read(NamedTuple):
+    """Entries in order, and for each the places of its first and its last message."""
+
+    entries: list[Entry]
+    spans: list[tuple[int, int]]
+
+
+def read(messages: Sequence[BaseMessage], names: Mapping[str, str], *, by_id: bool = True) -> Read:
+    """`names` says what tools of the agent are (`{"load_text": "read"}`). A message is known `by_id` where ids last,
+    else by what it says."""
+    found = Read([], [])
+    results = {one.tool_call_id: one for one in messages if isinstance(one, ToolMessage)}
+    seen: Counter[str] = Counter()
+    for at, one in enumerate(messages):
+        if isinstance(one, ToolMessage) and found.entries and found.entries[-1].message.role == "assistant":
+            before = found.entries[-1]
+            if not before.message.summary:
+                found.entries[-1] = before._replace(role="tool", size=before.size + size_of(one))
+                found.spans[-1] = (found.spans[-1][0], at)
+                continue
+        key = _key(one, seen, by_id=by_id)
+        role = "tool" if isinstance(one, ToolMessage) else "assistant" if isinstance(one, AIMessage) else "user"
+        found.entries.append(Entry(key, _message(one, key, results, names), role, size_of(one)))
+        found.spans.append((at, at))
+    return found
+
+
+def is_summary(message: BaseMessage) -> bool:
+    """Whether the message is what a compaction left: ours, LangChain's or deepagents'."""
+    return message.additional_kwargs.get("lc_source") == "summarization"
+
+
+def size_of(message: BaseMessage) -> int:
+    """Characters of a message as it is sent, about."""
+    content = message.content
+    size = len(content) if isinstance(content, str) else sum(map(_block_size, content))
+    if isinstance(message, AIMessage):
+        size += sum(len(call["name"]) + len(json.dumps(call["args"])) for call in message.tool_calls)
+    return size
+
+
+def used_after(messages: Sequence[BaseMessage]) -> int | None:
+    """Tokens in the window after the last response of these, where it tells."""
+    told = next((one.usage_metadata for one in reversed(messages) if isinstance(one, AIMessage)), None)
+    return _usage(told).used or None if told else None
+
+
+def last_response(messages: Sequence[AnyMessage] | Sequence[BaseMessage]) -> AIMessage | None:
+    """The last message of the model."""
+    return next((one for one in reversed(messages) if isinstance(one, AIMessage)), None)
+
+
+def finish_of(message: AIMessage) -> str:
+    """Why the response ended, in the words that are known here."""
+    told = message.response_metadata
+    why = told.get("finish_reason") or told.get("stop_reason") or ""
+    default = "tool-calls" if message.tool_calls else "stop"
+    return _FINISH.get(str(why), str(why)) or default
+
+
+def _message(one: BaseMessage, key: str, results: Mapping[str, ToolMessage], names: Mapping[str, str]) -> Message:
+    text = str(one.text)
+    if is_summary(one):
+        for lead in _LEADS:
+            text = text.removeprefix(lead)
+        told = one.additional_kwargs.get(MARK)
+        text = str(told[SUMMARY]) if isinstance(told, Mapping) and SUMMARY in told else text
+        return Message(key, "", "assistant", finish="stop", summary=True, parts=(TextPart(key, text),))
+    if isinstance(one, ToolMessage):
+        part = as_known(_result(one.name or "", one.tool_call_id, {}, one), names)
+        return Message(key, "", "assistant", finish="tool-calls", parts=(part,))
+    if not isinstance(one, AIMessage):
+        written = MARK in one.additional_kwargs or not isinstance(one, HumanMessage)
+        return Message(key, "", "user", parts=(TextPart(key, text, synthetic=written),))
+    parts: list[Part] = [TextPart(key, text)] if text else []
+    for call in one.tool_calls:
+        id = call["id"] or ""
+        parts.append(as_known(_result(call["name"], id, call["args"], results.get(id)), names))
+    return Message(
+        key,
+        "",
+        "assistant",
+        agent=one.name or "",
+        model=str(one.response_metadata.get("model_name") or one.response_metadata.get("model") or ""),
+        finish=finish_of(one),
+        usage=_usage(one.usage_metadata) if one.usage_metadata else None,
+        parts=tuple(parts),
+    )
+
+
+def _result(tool: str, id: str, given: Mapping[str, Any], result: ToolMessage | None) -> ToolPart:
+    if result is None:
+        return ToolPart(id, tool, id, "running", dict(given))
+    text = str(result.text)
+    if result.status == "error":
+        return ToolPart(id, tool, id, "error", dict(given), error=text)
+    return ToolPart(id, tool, id, "completed", dict(given), output=text)
+
+
+def _usage(told: Mapping[str, Any]) -> Reported:
+    """LangChain counts what was read from and written to the cache into the input, for every provider."""
+    details = told.get("input_token_details") or {}
+    read_ = int(details.get("cache_read") or 0)
+    lives = sum(int(details.get(name) or 0) for name in ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"))
+    written = int(details.get("cache_creation") or 0) or lives
+    given, output = int(told.get("input_tokens") or 0), int(told.get("output_tokens") or 0)
+    return Reported(
+        total=int(told.get("total_tokens") or 0) or None,
+        input=max(0, given - read_ - written),
+        output=output,
+        reasoning=int((told.get("output_token_details") or {}).get("reasoning") or 0),
+        cache_read=read_,
+        cache_write=written,
+    )
+
+
+def _key(one: BaseMessage, seen: Counter[str], *, by_id: bool) -> str:
+    """A user's message that is edited in place is another one; a response stays one when its calls are edited."""
+    text = str(one.text)
+    if one.id and by_id:
+        return key_of(one.id) if isinstance(one, AIMessage) else key_of(one.id, text)
+    calls = [call["id"] or call["name"] for call in one.tool_calls] if isinstance(one, AIMessage) else []
+    said = "\0".join((one.type, text, *calls))
+    seen[said] += 1
+    return key_of(said, str(seen[said]))
+
+
+def _block_size(block: str | Mapping[str, Any]) -> int:
+    if isinstance(block, str):
+        return len(block)
+    texts = (block.get(name) for name in ("text", "thinking", "reasoning"))
+    size = sum(len(text) for text in texts if isinstance(text, str))
+    return size if size or block.get("type") in ("text", "tool_use", "thinking", "reasoning") else MEDIA

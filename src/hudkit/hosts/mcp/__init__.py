@@ -1,0 +1,47 @@
+"""hudkit as an MCP server: the two routers, the HUD as a resource and as a prompt, over stdio and streamable HTTP."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from hudkit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from mcp.server import Server
+
+    from hudkit.api import Hud
+
+MAJOR = 2
+"""The major version of the `mcp` package that this is written for."""
+
+
+def server(
+    hud: Hud | str | os.PathLike[str] | None = None,
+    *,
+    session: str = "",
+    project: str | os.PathLike[str] | None = None,
+) -> Server[Any]:
+    """An MCP server of the official SDK, to be run on any of its transports.
+
+    `hud` is an open `Hud`, the path of a log, or nothing: the user's own log. `session` binds all clients to one
+    session (not given: each connection has its own); `project` is the directory that they work in (not given: the
+    client's first root that is a directory here, else the current one). Raises `ConfigError` where there is no SDK.
+    """
+    needed()
+    from hudkit.hosts.mcp.binding import Binding
+    from hudkit.hosts.mcp.serving import Serving
+
+    return Serving(Binding(hud, session=session, project=project)).server()
+
+
+def needed() -> None:
+    """Make sure that the SDK is there. Raises `ConfigError` with the extra that brings it."""
+    hint = "pip install 'hudkit[mcp]', or uv tool install 'hudkit[mcp]'"
+    try:
+        found = version("mcp")
+    except PackageNotFoundError:
+        raise ConfigError("the package mcp is not installed", hint=hint) from None
+    if found.partition(".")[0] != str(MAJOR):
+        raise ConfigError(f"the package mcp is of version {found}, not {MAJOR}", hint=hint)

@@ -1,0 +1,208 @@
+"""Which session of the log a client's calls go to, and what is done there: the half that knows nothing of MCP."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from threading import RLock
+from typing import Any, TypeVar
+
+import msgspec
+
+from hudkit.api import Hud, Session
+from hudkit.document import visible
+from hudkit.errors import HudkitError, OperationError
+from hudkit.events.event import Origin
+from hudkit.events.payloads import SessionOffer
+from hudkit.hearing.attached import Attached
+from hudkit.hearing.conversation import Conversation
+from hudkit.hud.defaults import PROJECT_LOG
+from hudkit.hud.keys import own_name, part, project_of
+from hudkit.hud.offering import Offering
+from hudkit.tools import Reply, call
+
+HOST = "mcp"
+TAKES_UP = ("task.resume", "task.set")
+"""Calls after which an earlier task need not be offered."""
+
+_LOG = logging.getLogger("hudkit.hosts.mcp")
+
+T = TypeVar("T")
+
+
+class Where(msgspec.Struct, frozen=True):
+    """The session that a request belongs to, by the name that is its own among those of MCP, the directory that its
+    client works in, and what the client calls itself."""
+
+    session: str
+    project: Path
+    client: str = ""
+
+    @property
+    def key(self) -> tuple[str, Path]:
+        return self.session, self.project
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """The answer of a tool; `key` is the session's in the log where the call changed it, else empty."""
+
+    reply: Reply
+    key: str = ""
+
+
+class Binding:
+    """A server's door to the log. Safe for several threads, which take turns."""
+
+    def __init__(
+        self,
+        hud: Hud | str | os.PathLike[str] | None = None,
+        *,
+        session: str = "",
+        project: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """`hud` as `Attached` takes it; `session` is that of every client, `project` the directory of every one."""
+        self.fixed = session
+        self.own = session or f"mcp_{secrets.token_hex(6)}"
+        """The session of the one client that a process on stdio has."""
+        self.project = Path(project).absolute() if project is not None else None
+        self._hud = hud
+        self._attached: dict[Path, Attached] = {}
+        self._offered: set[tuple[str, Path]] = set()
+        self._started: set[tuple[str, Path]] = set()
+        self._lock = RLock()
+
+    def tool(self, where: Where, router: str, arguments: Mapping[str, object]) -> Answered:
+        """Answer a call of `hud` or `memory`; whatever goes wrong is said in the answer."""
+        try:
+            with self._lock:
+                return self._tool(where, router, arguments)
+        except (HudkitError, OSError) as error:
+            return Answered(Reply(f"not recorded: {visible(str(error))}", False))
+        except Exception as error:
+            _LOG.exception("a call of %s failed", router)
+            return Answered(Reply(f"not recorded: {type(error).__name__}", False))
+
+    def page(self, where: Where, of: str = "") -> str:
+        """The HUD as markdown: of this session, or of the one that `of` names. Nothing is recorded. Raises
+        `OperationError` where it names none or several, a `StoreError`."""
+
+        def shown(one: Conversation, session: Session) -> str:
+            base = session.whole().base
+            offer = self._offer(one.session) if session is one.session else ""
+            return f"{base}\n{offer}\n" if offer else base
+
+        return self._read(where, of, shown)
+
+    def facts(self, where: Where, of: str = "") -> dict[str, Any]:
+        """The same as data: `session`, `seq` (of its last event) and `sections`. Raises as `page` does."""
+        return self._read(
+            where,
+            of,
+            lambda _, session: {"session": session.id, **call(session, "snapshot", origin=Origin.HOST).data},
+        )
+
+    def key(self, where: Where, of: str = "") -> str:
+        """The key in the log of a session as `page` takes it. Raises as that does."""
+        return self._read(where, of, lambda _, session: session.id)
+
+    def resume(self, where: Where, other: str) -> str:
+        """Take up the task of another session, as the user asks for it; what was said of it. Asked for again it says
+        so, and changes nothing. Raises `OperationError` where there is no such session, a `StoreError`."""
+
+        def take(one: Conversation) -> str:
+            links = [link.session_id for link in one.session.state.session.links if link.relation == "resume"]
+            if own_name(other) in links:
+                return f"The task of {visible(own_name(other))} was taken up before."
+            said = one.session.call("task.resume", {"session": other}, origin=Origin.USER).text
+            self._start(where, one)
+            return said
+
+        return self._ask(where, take)
+
+    def sessions(self, where: Where, like: str = "") -> list[str]:
+        """Ids of other sessions with an open task that have `like` in their id, the newest first, those of the
+        project before the others. Raises a `StoreError`."""
+
+        def found(one: Conversation) -> list[str]:
+            keys = [key for key in reversed(one.session.log.sessions()) if not key.startswith(f"{PROJECT_LOG}@")]
+            keys = [key for key in keys if key != one.session.id and like.casefold() in own_name(key).casefold()]
+            keys.sort(key=lambda key: project_of(key) != project_of(one.session.id))
+            return list(dict.fromkeys(own_name(key) for key in keys if one.session.other(key).task))
+
+        return self._ask(where, found)
+
+    def close(self) -> None:
+        """Close the logs that were opened here."""
+        with self._lock:
+            while self._attached:
+                self._attached.popitem()[1].close()
+
+    # -- inside ------------------------------------------------------------------------------------------------
+
+    def _tool(self, where: Where, router: str, arguments: Mapping[str, object]) -> Answered:
+        attached = self._door(where.project)
+        before, offer = attached.ask(where.session, lambda one: (one.session.state.seq, self._first(where, one)))
+        answered = attached.tool(where.session, router, arguments)
+        after = attached.ask(where.session, lambda one: one.session.state.seq)
+        if offer and arguments.get("tool") not in TAKES_UP:
+            answered = msgspec.structs.replace(answered, text=f"{answered.text}\n\n{offer}")
+        if after == before:
+            return Answered(answered)
+        return Answered(answered, attached.ask(where.session, lambda one: self._start(where, one)))
+
+    def _first(self, where: Where, one: Conversation) -> str:
+        """What a session is told with its first answer, once."""
+        if where.key in self._offered:
+            return ""
+        self._offered.add(where.key)
+        return self._offer(one.session)
+
+    def _offer(self, session: Session) -> str:
+        """That an earlier session of the project left its task open, where this one has none yet. What the task is,
+        is not told: the other session may be at work in another window."""
+        here = {name for name, _ in self._offered}
+        for one in Offering(session.id, session.log, session.other)(session.state):
+            if isinstance(one, SessionOffer) and one.session_id not in here:
+                how = f'hud({{"tool": "task.resume", "args": {{"session": "{visible(one.session_id)}"}}}})'
+                return f"An earlier session of this project left a task open; {how} takes it up."
+        return ""
+
+    def _start(self, where: Where, one: Conversation) -> str:
+        """Tell the log once who wrote here; the session's key."""
+        if where.key not in self._started:
+            with suppress(HudkitError):
+                one.session.start(host=HOST, agent=where.client, directory=str(where.project))
+                self._started.add(where.key)
+        return one.session.id
+
+    def _ask(self, where: Where, question: Callable[[Conversation], T]) -> T:
+        with self._lock:
+            return self._door(where.project).ask(where.session, question)
+
+    def _read(self, where: Where, of: str, reading: Callable[[Conversation, Session], T]) -> T:
+        def read(one: Conversation) -> T:
+            if not of:
+                return reading(one, one.session)
+            hud = self._door(where.project).hud
+            return reading(one, hud.session(_named(of, hud.sessions(), project_of(one.session.id))))
+
+        return self._ask(where, read)
+
+    def _door(self, project: Path) -> Attached:
+        if project not in self._attached:
+            self._attached[project] = Attached(self._hud, host=HOST, project=project)
+        return self._attached[project]
+
+
+def _named(of: str, known: tuple[str, ...], project: str) -> str:
+    """The key of the session that is named by its key or its id, best one of the project."""
+    alike = [key for key in known if key == of or key.partition("@")[0].rpartition("/")[2] == part(of)]
+    near = [key for key in alike if project_of(key) == project] if len(alike) > 1 else alike
+    if len(near) == 1:
+        return near[0]
+    what = f"{len(alike)} sessions are" if alike else "no session is"
+    raise OperationError(f"{what} named {visible(of[:80])!r}", hint="Name one as `hudkit show --sessions` lists it")

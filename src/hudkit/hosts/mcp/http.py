@@ -1,0 +1,137 @@
+"""The server on streamable HTTP: an address, a token, and which names of hosts and origins may stand in a request."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import socket
+from collections.abc import Sequence
+
+import msgspec
+from mcp.server import Server
+from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.settings import AuthSettings
+from mcp.server.transport_security import TransportSecuritySettings
+from pydantic import AnyHttpUrl
+from starlette.applications import Starlette
+
+from hudkit.errors import ConfigError
+
+PATH = "/mcp"
+IDLE_SECONDS = 24 * 3600.0
+"""How long a client may say nothing before MCP's session of it ends (what it recorded stays)."""
+
+MOST_SESSIONS = 1000
+LEAST_TOKEN = 32
+"""Characters that a token has at least."""
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+class Address(msgspec.Struct, frozen=True):
+    """Where to listen; port 0 is one that is free."""
+
+    host: str
+    port: int
+
+    @property
+    def loopback(self) -> bool:
+        return ipaddress.ip_address(self.host).is_loopback
+
+    @property
+    def name(self) -> str:
+        """The host as it stands in an address of the web."""
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+
+def address(text: str) -> Address:
+    """The address for `[HOST:]PORT`; without a host it is this machine's own. Raises `ConfigError`."""
+    host, _, port = text.strip().rpartition(":")
+    host = host.strip("[]").lower() or "127.0.0.1"
+    host = "127.0.0.1" if host == "localhost" else host
+    hint = "Give PORT or HOST:PORT, where HOST is an IP address or localhost"
+    try:
+        ipaddress.ip_address(host)
+        number = int(port)
+    except ValueError:
+        raise ConfigError(f"--http {text!r} is no address", hint=hint) from None
+    if not 0 <= number <= 65535:
+        raise ConfigError(f"--http {text!r} has no port from 0 to 65535", hint=hint)
+    return Address(host, number)
+
+
+def listen(at: Address) -> socket.socket:
+    """An open socket at the address. Raises `ConfigError` where it cannot be had."""
+    family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((at.host, at.port))
+        made.listen(128)
+    except OSError as error:
+        made.close()
+        where = f"{at.name}:{at.port}"
+        raise ConfigError(f"{where} cannot be listened on ({error.strerror})", hint="Name another port") from None
+    return made
+
+
+def security(at: Address, others: Sequence[str] = ()) -> TransportSecuritySettings:
+    """The names that may stand in `Host` and `Origin`: this machine's own, the address where it is a particular one,
+    and `others` (`NAME` or `NAME:PORT`, as behind a proxy)."""
+    names = list(LOOPBACK)
+    if not ipaddress.ip_address(at.host).is_unspecified and at.name not in names:
+        names.append(at.name)
+    hosts = [f"{name}:{at.port}" for name in names]
+    for name in others:
+        hosts += [name] if ":" in name.rpartition("]")[2] else [name, f"{name}:{at.port}"]
+    origins = [f"http://{host}" for host in hosts] + [f"https://{name}" for name in others]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=True, allowed_hosts=hosts, allowed_origins=origins
+    )
+
+
+def app(server: Server[object], at: Address, token: str, *, others: Sequence[str] = ()) -> Starlette:
+    """The ASGI application of a server at an address (with its real port).
+
+    A request without the token gets 401, one for another host 421, one from another site 403. Raises `ConfigError`
+    where the token is too short.
+    """
+    if len(token) < LEAST_TOKEN:
+        hint = "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(32))'"
+        raise ConfigError(f"the token has {len(token)} characters, and should have {LEAST_TOKEN} or more", hint=hint)
+    issuer = AnyHttpUrl(f"http://{at.name}:{at.port}")
+    return server.streamable_http_app(
+        streamable_http_path=PATH,
+        session_idle_timeout=IDLE_SECONDS,
+        max_sessions=MOST_SESSIONS,
+        transport_security=security(at, others),
+        host=at.host,
+        auth=AuthSettings(issuer_url=issuer, resource_server_url=None),
+        token_verifier=Token(token),
+    )
+
+
+class Token:
+    """The one token that is taken, compared in constant time."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token.encode()
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        if not hmac.compare_digest(token.encode(), self._token):
+            return None
+        return AccessToken(token=token, client_id="hudkit", scopes=[])
+
+
+def run(server: Server[object], at: Address, token: str, *, others: Sequence[str] = ()) -> None:
+    """Serve until the process is told to end. Raises `ConfigError` where the address cannot be had."""
+    import uvicorn
+
+    with listen(at) as made:
+        config = uvicorn.Config(
+            app(server, Address(at.host, made.getsockname()[1]), token, others=others),
+            log_level="warning",
+            timeout_graceful_shutdown=2,
+        )
+        print(f"hudkit serves MCP at http://{at.name}:{made.getsockname()[1]}{PATH}", flush=True)
+        uvicorn.Server(config).run(sockets=[made])

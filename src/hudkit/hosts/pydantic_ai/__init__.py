@@ -1,0 +1,14 @@
+"""pydantic-ai as a host: `Agent(model, capabilities=[HudCapability()])`."""
+
+from __future__ import annotations
+
+from hudkit.errors import ConfigError
+
+try:
+    from hudkit.hosts.pydantic_ai.capability import HudCapability
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] not in ("pydantic_ai", "pydantic_graph"):
+        raise
+    raise ConfigError("pydantic-ai is not installed", hint="pip install 'hudkit[pydantic-ai]'") from error
+
+__all__ = ["HudCapability"]

@@ -1,0 +1,247 @@
+"""The HUD as a capability of pydantic-ai: every model call of an agent carries it, its history keeps none of it."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import KW_ONLY, dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.messages import CompactionPart, ModelMessage, ModelRequest, ModelResponse
+from pydantic_ai.models import Model, ModelRequestContext
+from pydantic_ai.run import AgentRunResult
+from pydantic_ai.tools import AgentDepsT, RunContext
+
+from hudkit.api import Hud
+from hudkit.errors import HudkitError
+from hudkit.hearing.attached import Attached
+from hudkit.hearing.conversation import Asked, Placing
+from hudkit.hearing.definitions import COMPACTORS, DEFINITIONS
+from hudkit.hosts.pydantic_ai import compacting
+from hudkit.hosts.pydantic_ai.drafts import OURS
+from hudkit.hosts.pydantic_ai.reading import Heard, Reader, dated, system_size, tools_size, usage_of
+from hudkit.hosts.pydantic_ai.toolset import HudToolset
+from hudkit.hosts.pydantic_ai.writing import cache_point, instructions, with_base, with_blocks
+from hudkit.tokens import Window, window_of
+
+HOST = "pydantic-ai"
+
+_LOG = logging.getLogger("hudkit.hosts.pydantic_ai")
+
+_RUNNING: ContextVar[str] = ContextVar("hudkit.hosts.pydantic_ai.running", default="")
+"""The session of the run that this code runs in: of a run that a tool starts, the parent."""
+
+
+@dataclass
+class HudCapability(AbstractCapability[AgentDepsT]):
+    """A heads-up display for every agent that has it: `Agent(model, capabilities=[HudCapability()])`.
+
+    A session is a conversation: its id is the run's `conversation_id`, which goes on with the message history.
+    """
+
+    hud: Hud | str | os.PathLike[str] | None = None
+    """An open `Hud`, the path of a log, or nothing: the user's own log, which all hosts share."""
+    _: KW_ONLY
+    project: str | os.PathLike[str] | None = None
+    """The directory that the agent works in (default: the current one)."""
+    window: int | None = None
+    """The model's window in tokens, where the model's profile is not to be believed."""
+    tools: Mapping[str, str] = field(default_factory=dict)
+    """What tools of yours do, where their names do not say so: `{"load_text": "read"}` (read, write, edit, bash)."""
+    resume: str = ""
+    """A session of any host whose task a new conversation takes up."""
+    compact: bool = True
+    """Whether older messages become a summary when the window is full, or when the agent asks for it."""
+    id: str | None = "hud"
+    attached: Attached = field(init=False, repr=False, compare=False)
+    """The log and the conversations, shared by all runs."""
+    _session: str = field(default="", init=False, repr=False, compare=False)
+    _parent: str = field(default="", init=False, repr=False, compare=False)
+    _reader: Reader = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.attached = Attached(self.hud, host=HOST, project=self.project)
+        self._reader = Reader(dated=False, names=self.tools)
+
+    @classmethod
+    def combine(cls, capabilities: Sequence[AbstractCapability[AgentDepsT]]) -> AbstractCapability[AgentDepsT]:
+        """An agent has one HUD: the last one that was given."""
+        return capabilities[-1]
+
+    def close(self) -> None:
+        """Close the log, where it was opened here; twice is harmless."""
+        self.attached.close()
+
+    # -- the run -----------------------------------------------------------------------------------------------
+
+    async def for_run(self, ctx: RunContext[AgentDepsT]) -> HudCapability[AgentDepsT]:
+        run = copy.copy(self)
+        run._parent = _RUNNING.get()
+        run._session = ctx.conversation_id or ctx.run_id or ""
+        if run._session == run._parent:  # a run within a run of the same conversation has messages of its own
+            run._session = f"{run._session}/{ctx.run_id}"
+        run._reader = Reader(dated=dated(ctx.messages), names=self.tools)
+        return run
+
+    async def before_run(self, ctx: RunContext[AgentDepsT]) -> None:  # noqa: ARG002 (the session is known)
+        _RUNNING.set(self._session)
+
+    async def after_run(self, ctx: RunContext[AgentDepsT], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
+        await self._safely(self._hear, result.all_messages(), ctx.agent.name if ctx.agent is not None else None)
+        return result
+
+    def get_toolset(self) -> HudToolset:
+        kept = DEFINITIONS if self.compact else tuple(one for one in DEFINITIONS if one not in COMPACTORS)
+        return HudToolset(kept, self._answer)
+
+    # -- a model call ------------------------------------------------------------------------------------------
+
+    async def before_model_request(
+        self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Compact where it is due: what is sent, and the history of the run."""
+        last = request_context.messages[-1] if request_context.messages else None
+        if not self.compact or not isinstance(last, ModelRequest):  # a response that goes on is left as it is
+            return request_context
+        try:
+            kept, sent = await self._compacted(ctx, request_context)
+        except Exception:
+            _LOG.exception("a call goes without a compaction")
+            return request_context
+        if not _same(kept, ctx.messages):
+            ctx.messages[:] = kept
+        return request_context if _same(sent, request_context.messages) else replace(request_context, messages=sent)
+
+    async def prepare_model_request(
+        self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """The HUD, for this attempt alone: in the instructions, and behind the messages that it follows."""
+        done = await self._safely(self._written, ctx.agent.name if ctx.agent is not None else None, request_context)
+        return request_context if done is None else done
+
+    async def after_model_request(
+        self,
+        ctx: RunContext[AgentDepsT],  # noqa: ARG002 (the session is known)
+        *,
+        request_context: ModelRequestContext,  # noqa: ARG002
+        response: ModelResponse,
+    ) -> ModelResponse:
+        usage = usage_of(response)
+        if usage is not None:
+            await self._safely(lambda: self.attached.reported(self._session, usage.used, parent=self._parent))
+        return response
+
+    # -- inside ------------------------------------------------------------------------------------------------
+
+    async def _safely(self, do: Callable[..., Any], *given: Any) -> Any:
+        """What `do` gives, off the event loop; `None` where it fails, which is no reason for the agent to."""
+        try:
+            return await asyncio.to_thread(do, *given)
+        except (HudkitError, OSError) as error:
+            _LOG.debug("the log cannot be used: %s", error)  # each call that goes without the HUD warns
+        except Exception:
+            _LOG.exception("a call goes without the HUD")
+        return None
+
+    def _answer(self, name: str, arguments: Mapping[str, object] | str) -> str:
+        try:
+            return self.attached.tool(self._session, name, arguments, parent=self._parent).text
+        except Exception as error:  # it would end the run
+            _LOG.exception("a call of %s is not answered", name)
+            return f"not recorded: {type(error).__name__}"
+
+    def _hear(self, messages: Sequence[ModelMessage], agent: str | None) -> None:
+        entries = [one.entry for one in self._reader.read(messages)]
+        self.attached.ask(self._session, lambda one: one.hear(entries, agent=agent or ""), parent=self._parent)
+
+    def _written(self, agent: str | None, request: ModelRequestContext) -> ModelRequestContext:
+        heard = self._reader.read(request.messages)
+        placing = self._placed(agent, request, heard)
+        return replace(
+            request,
+            messages=with_blocks(request.messages, heard, placing, cache_point(request.model_settings)),
+            model_request_parameters=with_base(request.model_request_parameters, placing.base, request.messages),
+        )
+
+    def _placed(self, agent: str | None, request: ModelRequestContext, heard: Sequence[Heard]) -> Placing:
+        if self.resume and not self._parent:
+            self.resume = self.attached.resume(self._session, self.resume)
+        parameters = request.model_request_parameters
+        told = sum(len(part.content) for part in instructions(parameters, request.messages))
+        asked = Asked(
+            entries=[one.entry for one in heard],
+            window=self._window(request),
+            model=request.model.model_name,
+            system=told + system_size(request.messages),
+            tools=tools_size(parameters),
+            agent=agent or "",
+            prunes=True,
+        )
+        return self.attached.place(self._session, asked, parent=self._parent)
+
+    def _window(self, request: ModelRequestContext) -> Window:
+        most = (request.model_settings or {}).get("max_tokens")
+        model: Model = request.model
+        window = window_of(model.model_name, host=self.window or model.context_window, host_output=most)
+        return msgspec.structs.replace(window, source="user") if self.window else window
+
+    async def _compacted(
+        self, ctx: RunContext[AgentDepsT], request: ModelRequestContext
+    ) -> tuple[list[ModelMessage], list[ModelMessage]]:
+        """The history of the run, and what is sent of it: as they are where nothing is due."""
+        kept, sent = compacting.since_summary(ctx.messages), compacting.since_summary(request.messages)
+        window = self._window(request)
+        plan = await self._safely(self._plan, sent, window)
+        if plan is None:
+            return kept, sent
+        summary = await self._summary(ctx, plan, request)
+        done = compacting.compacted(sent, plan, summary, window)
+        if _same(kept, sent):
+            return done, done
+        return compacting.compacted(kept, plan.of(self._reader.read(kept)), summary, window), done
+
+    def _plan(self, messages: Sequence[ModelMessage], window: Window) -> compacting.Plan | None:
+        assumed = window.source == "assumed"
+        return self.attached.ask(
+            self._session,
+            lambda one: compacting.plan(one, lambda: self._reader.read(messages), window, asked_only=assumed),
+            parent=self._parent,
+        )
+
+    async def _summary(
+        self, ctx: RunContext[AgentDepsT], plan: compacting.Plan, request: ModelRequestContext
+    ) -> ModelRequest:
+        text = finish = ""
+        try:
+            response = await compacting.summary_of(plan, request.model, request.model_settings)
+        except Exception as error:
+            _LOG.warning("a summary is made of the log, the model wrote none: %s", error)
+        else:
+            ctx.usage.incr(response.usage)
+            text, finish = response.text or "", response.finish_reason or ""
+        told = await self._safely(
+            lambda: self.attached.ask(self._session, lambda one: one.summary(text, finish), parent=self._parent)
+        )
+        said, why = told if told is not None else (text, "")
+        now = datetime.now(UTC)
+        noted = {"at": now.isoformat(), "why": why}  # the times of requests change where the host joins two of them
+        return ModelRequest(
+            [CompactionPart(said, metadata={OURS: noted})],
+            timestamp=now,
+            run_id=ctx.run_id,
+            conversation_id=ctx.conversation_id,
+        )
+
+
+def _same(some: Sequence[ModelMessage], others: Sequence[ModelMessage]) -> bool:
+    return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
+
+
+__all__ = ["HudCapability"]

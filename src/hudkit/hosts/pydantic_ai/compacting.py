@@ -1,0 +1,151 @@
+"""A compaction in pydantic-ai: older messages of the run's history become a summary in the host's own form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple, cast
+
+from pydantic_ai.direct import model_request
+from pydantic_ai.messages import (
+    CompactionPart,
+    InstructionPart,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextContent,
+    TextPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
+
+from hudkit import history
+from hudkit.compaction.continuity import HEADER
+from hudkit.hearing.conversation import PER_TOKEN, Conversation
+from hudkit.hosts.pydantic_ai.drafts import OURS
+from hudkit.hosts.pydantic_ai.reading import Heard, standing, texts_of
+from hudkit.tokens import Window
+from hudkit.tokens.overflow import usable_of
+
+BEGUN = "The work on this has begun; the summary above says how far it has come."
+
+MOST = 4
+"""A prompt that is repeated behind a summary has at most this part of the window that can be used."""
+
+_NOT_FOR_A_SUMMARY = ("tool_choice", "parallel_tool_calls", "openai_previous_response_id", "openai_conversation_id")
+"""Settings of the agent's calls that do not fit a call without its tools and its history."""
+
+
+class Plan(NamedTuple):
+    """A compaction to be done: `heard` up to `cut` becomes what a model answers to `prompt`."""
+
+    heard: Sequence[Heard]
+    cut: int
+    prompt: str
+
+    def of(self, heard: Sequence[Heard]) -> Plan:
+        """The same of another form of these messages, as a run keeps them where others change what is sent."""
+        left = self.heard[self.cut :]
+        by_end = max(0, len(heard) - len(left))
+        cut = next((n for n, one in enumerate(heard) if left and one.entry.key == left[0].entry.key), by_end)
+        return self._replace(heard=heard, cut=cut)
+
+
+def plan(
+    conversation: Conversation, read: Callable[[], Sequence[Heard]], window: Window, *, asked_only: bool
+) -> Plan | None:
+    """What is to be compacted before the next call; `None`: nothing. `asked_only`: not because the window is full.
+    Messages are read where it may be due."""
+    if not (conversation.wanted or (not asked_only and conversation.due(window))):
+        return None
+    heard = read()
+    entries = [one.entry for one in heard]
+    conversation.hear(entries)
+    if not conversation.due(window):  # now that it is known what the last one freed
+        return None
+    cut = conversation.kept_from(entries, window)
+    if entries and entries[-1].role == "user":
+        cut = min(cut, len(entries) - 1)  # what is asked for now is not for a summary
+    if cut < 1 or not any(one.message.role == "assistant" and not one.message.summary for one in entries):
+        return None
+    return Plan(heard, cut, conversation.prompt("auto"))
+
+
+async def summary_of(plan: Plan, model: Model, settings: ModelSettings | None) -> ModelResponse:
+    """What the agent's own model writes: without tools, calls and their results told as text, no attachments. Raises
+    what pydantic-ai raises."""
+    told = [*_told(plan.heard[: plan.cut]), ModelRequest([UserPromptPart(plan.prompt)])]
+    kept = {name: value for name, value in (settings or {}).items() if name not in _NOT_FOR_A_SUMMARY}
+    parameters = ModelRequestParameters(instruction_parts=[InstructionPart(content=HEADER)])
+    return await model_request(
+        model, told, model_settings=cast(ModelSettings, kept) or None, model_request_parameters=parameters
+    )
+
+
+def compacted(
+    messages: Sequence[ModelMessage], plan: Plan, summary: ModelRequest, window: Window
+) -> list[ModelMessage]:
+    """The history from now on: the system prompt with the summary, then what was kept. Where no prompt of the user's
+    was kept, the last one is repeated, shortened where it is very long."""
+    kept = plan.heard[plan.cut :]
+    tail: list[ModelMessage] = []
+    if kept:
+        first = kept[0].first
+        tail = [_from(messages[first.message], first.part), *messages[first.message + 1 :]]
+    head = replace(summary, parts=[*standing(messages[0]), *summary.parts])
+    if any(one.entry.role == "user" for one in kept):
+        return [head, *tail]
+    most = max(2_000, (usable_of(window) or 0) * PER_TOKEN // MOST)
+    return [replace(head, parts=[*head.parts, *_again(messages, plan.heard, most)]), *tail]
+
+
+def since_summary(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """The messages from our newest summary on: a history to which a run's new messages were added still has what
+    the summary stands for."""
+    for n in range(len(messages) - 1, 0, -1):
+        if any(isinstance(part, CompactionPart) and OURS in (part.metadata or {}) for part in messages[n].parts):
+            return list(messages[n:])
+    return list(messages)
+
+
+# -- inside ----------------------------------------------------------------------------------------------------
+
+
+def _from(message: ModelMessage, part: int) -> ModelMessage:
+    """A message from one of its parts on: results of calls that are gone stand before it."""
+    return (
+        replace(message, parts=list(message.parts[part:])) if part and isinstance(message, ModelRequest) else message
+    )
+
+
+def _again(messages: Sequence[ModelMessage], heard: Sequence[Heard], most: int) -> list[UserPromptPart]:
+    asked = next((one for one in reversed(heard) if one.entry.role == "user"), None)
+    if asked is None:
+        return []
+    parts = [part for part in messages[asked.first.message].parts if isinstance(part, UserPromptPart)]
+    said = "\n\n".join(text for part in parts for text, ours in texts_of(part) if not ours or text != BEGUN)
+    if len(said) > most:
+        said = f"{said[: most * 2 // 3]}\n[{len(said) - most:,} characters are left out]\n{said[-(most // 3) :]}"
+    return [UserPromptPart([TextContent(text, metadata={OURS: "repeated"}) for text in (said, BEGUN) if text])]
+
+
+def _told(heard: Sequence[Heard]) -> list[ModelMessage]:
+    """Entries as plain text, so that every provider takes them without the tools."""
+    found: list[ModelMessage] = []
+    for one in heard:
+        message = one.entry.message
+        texts = [part.text for part in message.parts if isinstance(part, history.TextPart)]
+        if message.summary:
+            texts = ["What came before, as it was summarised then:", *texts]
+        if message.role == "user" or message.summary:
+            found.append(ModelRequest([UserPromptPart("\n\n".join(texts) or "(an attachment)")]))
+            continue
+        calls = [part for part in message.parts if isinstance(part, history.ToolPart)]
+        said = [*texts, *(f"[called {one.tool} with {json.dumps(one.input, ensure_ascii=False)}]" for one in calls)]
+        found.append(ModelResponse([TextPart("\n\n".join(said) or "(nothing)")]))
+        results = [f"[{one.tool} answered]\n{one.output}" for one in calls if one.done]
+        if results:
+            found.append(ModelRequest([UserPromptPart("\n\n".join(results))]))
+    return found

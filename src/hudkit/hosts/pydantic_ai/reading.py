@@ -1,0 +1,225 @@
+"""The messages of a pydantic-ai run as the HUD hears them: what each says, and where in the request it stands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    SystemPromptPart,
+    TextContent,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import ModelRequestParameters
+
+from hudkit import history
+from hudkit.hearing.aliases import as_known
+from hudkit.hearing.conversation import Entry
+from hudkit.hearing.sighted import key_of
+from hudkit.hosts.pydantic_ai.drafts import OURS, At, Draft, drafts
+
+_NOTED = "__pydantic_ai__"
+"""The key of what pydantic-ai notes there: where one response is several requests, the prompt of the last one."""
+
+_FAILED = ("failed", "retried")
+_UNDONE = ("denied", "interrupted")
+"""Outcomes of calls that did not run, or not to their end: they say nothing of files and commands."""
+
+
+class Heard(NamedTuple):
+    """An entry, where its first part stands, and the part that blocks follow (`None`: nothing of it is ours to
+    extend, as a response without tool results)."""
+
+    entry: Entry
+    first: At
+    last: At | None
+
+
+class Reader:
+    """Reads the messages of one run, again and again as they grow. `dated`: the times in the messages are those of
+    the run that made them, and stay; they do not where a client sends the conversation anew each time."""
+
+    def __init__(self, *, dated: bool, names: Mapping[str, str] = {}) -> None:
+        self._dated = dated
+        self._names = names
+        self._made: dict[tuple[int, ...], tuple[tuple[object, ...], Entry]] = {}
+
+    def read(self, messages: Sequence[ModelMessage]) -> list[Heard]:
+        """The entries, oldest first. What a provider's own compaction has replaced is left out."""
+        found: list[Heard] = []
+        seen: Counter[str] = Counter()
+        taken: set[tuple[str, int]] = set()
+        for draft in drafts(messages):
+            entry = self._entry(draft)
+            seen[entry.key] += 1
+            if seen[entry.key] > 1:
+                entry = entry._replace(key=key_of(entry.key, str(seen[entry.key])))
+            role, created = entry.message.role, entry.message.created
+            while created and (role, created) in taken:
+                created += 1
+                entry = entry._replace(message=msgspec.structs.replace(entry.message, created=created))
+            taken.add((role, created))
+            found.append(Heard(entry, draft.first, draft.last))
+        return found
+
+    def _entry(self, draft: Draft) -> Entry:
+        """The entry of a draft; the same objects make the same entry, which is kept."""
+        things = draft.things
+        name = tuple(map(id, things))
+        if name not in self._made:
+            made = _said(draft, self._names) if draft.response is not None else _asked(draft)
+            at = draft.at if self._dated else None
+            created = int(at.timestamp() * 1000) if at else 0
+            key = key_of(made.role, at.isoformat(), *draft.calls) if at else made.key
+            message = msgspec.structs.replace(made.message, id=key, created=created, completed=created)
+            self._made[name] = things, made._replace(key=key, message=message)
+        return self._made[name][1]
+
+
+def dated(messages: Sequence[ModelMessage]) -> bool:
+    """Whether the times in a history are those of the runs that made it: a client that sends the conversation anew
+    gives no runs, and each time other times."""
+    first = next((one for one in messages if isinstance(one, ModelResponse)), messages[0] if messages else None)
+    return first is None or bool(first.run_id)
+
+
+def system_size(messages: Sequence[ModelMessage]) -> int:
+    """Characters of the system prompt that stands in the first request."""
+    first = messages[0] if messages else None
+    return sum(len(part.content) for part in standing(first))
+
+
+def tools_size(parameters: ModelRequestParameters) -> int:
+    """Characters of the list of tools."""
+    tools = (*parameters.function_tools, *parameters.output_tools)
+    return sum(len(one.name) + len(one.description or "") + len(str(one.parameters_json_schema)) for one in tools)
+
+
+def standing(message: ModelMessage | None) -> list[SystemPromptPart]:
+    """The system prompt that opens a conversation."""
+    if not isinstance(message, ModelRequest):
+        return []
+    return [part for part in message.parts if isinstance(part, SystemPromptPart) and part.scope == "conversation"]
+
+
+def texts_of(part: UserPromptPart) -> Iterator[tuple[str, bool]]:
+    """The texts of a prompt, and whether they are ours."""
+    for item in [part.content] if isinstance(part.content, str) else part.content:
+        if isinstance(item, str):
+            yield item, False
+        elif isinstance(item, TextContent):
+            yield item.content, isinstance(item.metadata, dict) and OURS in item.metadata
+
+
+# -- inside ----------------------------------------------------------------------------------------------------
+
+
+def _said(draft: Draft, names: Mapping[str, str]) -> Entry:
+    """A response with what its calls brought."""
+    response = draft.response
+    assert response is not None
+    parts: list[history.Part] = []
+    words: list[str] = []
+    size = 0
+    for n, part in enumerate(response.parts):
+        match part:
+            case TextPart():
+                parts.append(history.TextPart(f"text {n}", part.content))
+                words.append(part.content)
+                size += len(part.content)
+            case ThinkingPart():
+                parts.append(history.ReasoningPart(f"thought {n}", part.content))
+                size += len(part.content)
+            case ToolCallPart():
+                call = _call(part, draft.results.get(part.tool_call_id), names)
+                parts.append(call)
+                words.append(part.tool_call_id)
+                size += len(part.tool_name) + len(part.args_as_json_str()) + len(call.output)
+    broken = "the response was interrupted" if response.state == "interrupted" else ""
+    finish = {None: "stop", "tool_call": "tool-calls"}.get(response.finish_reason, response.finish_reason) or "stop"
+    if response.state in ("suspended", "incomplete"):
+        finish = ""
+    elif draft.calls and finish == "stop":
+        finish = "tool-calls"
+    message = history.Message(
+        "",
+        response.conversation_id or "",
+        "assistant",
+        model=response.model_name or "",
+        provider=response.provider_name or "",
+        finish=finish,
+        error=broken,
+        aborted=bool(broken),
+        usage=usage_of(response),
+        parts=tuple(parts),
+    )
+    return Entry(key_of("assistant", *words), message, "tool" if draft.results else "assistant", size)
+
+
+def _call(part: ToolCallPart, result: Any, names: Mapping[str, str]) -> history.ToolPart:
+    given = part.args_as_dict()
+    call = history.ToolPart(part.tool_call_id, part.tool_name, part.tool_call_id, "running", given)
+    if result is None:
+        return call
+    end = int(result.timestamp.timestamp() * 1000)
+    output = output_of(result)
+    outcome = getattr(result, "outcome", "retried")
+    if outcome in _FAILED:
+        failed = msgspec.structs.replace(call, status="error", output=output, error=output, end=end)
+        return as_known(failed, names)
+    done = msgspec.structs.replace(call, status="completed", output=output, end=end)
+    return msgspec.structs.replace(done, input={}) if outcome in _UNDONE else as_known(done, names)
+
+
+def output_of(result: Any) -> str:
+    """What a result says to the model, as text."""
+    if isinstance(result, ToolReturnPart):
+        return result.model_response_str(wrap_if_error=False)
+    return str(result.model_response())
+
+
+def usage_of(response: ModelResponse) -> history.Reported | None:
+    """The tokens of a response; `None` where nobody told. The host counts cached ones among the input."""
+    usage = response.usage
+    if not usage.input_tokens and not usage.output_tokens:
+        return None
+    noted = ((response.metadata or {}).get(_NOTED) or {}).get("context_input_tokens")
+    prompt = noted if isinstance(noted, int) else usage.input_tokens
+    return history.Reported(
+        total=prompt + usage.output_tokens,
+        input=max(0, usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens),
+        output=usage.output_tokens,
+        cache_read=usage.cache_read_tokens,
+        cache_write=usage.cache_write_tokens,
+    )
+
+
+def _asked(draft: Draft) -> Entry:
+    """What a request says beside results: a summary of what came before, or a user's message."""
+    id = draft.message.conversation_id or ""
+    if (summary := draft.summary) is not None:
+        text = summary.content or ""
+        told = history.Message(
+            "", id, "assistant", finish="stop", summary=True, parts=(history.TextPart("summary", text),)
+        )
+        return Entry(key_of("summary", text), told, "assistant", len(text))
+    parts: list[history.Part] = []
+    words: list[str] = []
+    for n, part in enumerate(draft.parts):
+        if isinstance(part, UserPromptPart):
+            texts = list(texts_of(part))
+        else:
+            texts = [(str(part.model_response()), True)]
+        parts += [history.TextPart(f"text {n}.{m}", text, synthetic) for m, (text, synthetic) in enumerate(texts)]
+        words += [text for text, _ in texts]
+    message = history.Message("", id, "user", parts=tuple(parts))
+    return Entry(key_of("user", *words), message, "user", sum(map(len, words)))

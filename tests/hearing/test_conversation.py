@@ -1,0 +1,251 @@
+"""The half of an in-process host that is not the host's: dating, hearing, placing, compacting, failing open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hudkit import Hud
+from hudkit.errors import StoreError
+from hudkit.events.payloads import CompactAfter, CompactBefore, SessionStart, TranscriptSeen
+from hudkit.hearing.attached import Attached
+from hudkit.hearing.conversation import NOTHING_KNOWN, Asked, Conversation, Entry
+from hudkit.history import Message, Reported, TextPart, ToolPart
+from hudkit.tokens import Window
+
+WINDOW = Window(32_000, 4_000, None, "host")
+
+
+def user(key: str, text: str) -> Entry:
+    return Entry(key, Message(key, "s", "user", parts=(TextPart(key, text),)), "user", len(text))
+
+
+def answer(key: str, text: str = "", *calls: ToolPart, used: int | None = None, summary: bool = False) -> Entry:
+    usage = Reported(total=used) if used is not None else None
+    parts = (TextPart(key, text), *calls)
+    message = Message(key, "s", "assistant", finish="stop", usage=usage, summary=summary, parts=parts)
+    size = len(text) + sum(len(call.output) for call in calls)
+    return Entry(key, message, "tool" if calls else "assistant", size)
+
+
+def ran(call: str, command: str, output: str, exit: int = 0) -> ToolPart:
+    return ToolPart(call, "bash", call, "completed", {"command": command}, output, metadata={"exit": exit})
+
+
+def asked(*entries: Entry, **more: Any) -> Asked:
+    return Asked(entries=entries, window=WINDOW, **more)
+
+
+@pytest.fixture
+def hud(tmp_path: Path) -> Iterator[Hud]:
+    with Hud.open(tmp_path / "log" / "hud.db") as opened:
+        yield opened
+
+
+def talk(hud: Hud, clock: Sequence[int] = ()) -> Conversation:
+    times = iter(clock)
+    session = hud.session("s", project="/tmp", host="here")
+    return Conversation(session, "s", "/tmp", "here", clock=(lambda: next(times)) if clock else None)
+
+
+def payloads(hud: Hud, kind: type) -> list[Any]:
+    session = hud.session("s", project="/tmp", host="here")
+    return [event.payload for event in session.events() if isinstance(event.payload, kind)]
+
+
+# -- dates -----------------------------------------------------------------------------------------------------
+
+
+def test_messages_without_dates_are_told_once_also_by_another_process_and_after_a_cut(hud: Hud) -> None:
+    first = (user("a", "Fix it"), answer("b", "", ran("c1", "false", "", 1)))
+    talk(hud).place(asked(*first))
+    later = talk(hud)  # knows nothing but the log
+    later.place(asked(*first, user("c", "And then?")))
+    talk(hud).place(asked(user("c", "And then?"), answer("d", "done")))  # the host has cut its history
+    assert [one.request for one in payloads(hud, SessionStart) if one.request] == ["Fix it", "And then?"]
+    assert len(later.session.state.errors.open) == 1
+    assert [one.keys for one in payloads(hud, TranscriptSeen)] == [("a", "b"), ("c",), ("d",)]
+
+
+def test_a_clock_that_goes_back_changes_no_order(hud: Hud) -> None:
+    conversation = talk(hud, clock=(5_000, 1_000, 1_000))
+    conversation.place(asked(user("a", "One")))
+    conversation.place(asked(user("a", "One"), answer("b", "ok")))
+    conversation.place(asked(user("a", "One"), answer("b", "ok"), user("c", "Two")))
+    assert conversation.session.state.session.request == "Two"
+    times = [event.timestamp for event in conversation.session.events() if isinstance(event.payload, TranscriptSeen)]
+    assert times == [5_000, 5_001, 5_002]
+
+
+def test_what_could_not_be_recorded_is_told_with_the_next_call(hud: Hud, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversation = talk(hud)
+    conversation.place(asked(user("a", "One")))
+
+    def refuse(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full", code="full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(hud.log, "append", refuse)
+        placing = conversation.place(asked(user("a", "One"), answer("b", "", ran("c1", "false", "", 1))))
+        assert placing.frame is not None and placing.frame.notice
+    conversation.place(asked(user("a", "One"), answer("b", "", ran("c1", "false", "", 1)), user("c", "Two")))
+    assert len(conversation.session.state.errors.open) == 1
+    assert [key for one in payloads(hud, TranscriptSeen) for key in one.keys] == ["a", "b", "c"]
+
+
+# -- places ----------------------------------------------------------------------------------------------------
+
+
+def test_blocks_stay_where_they_were_and_the_tail_does_not(hud: Hud) -> None:
+    conversation = talk(hud)
+    one = conversation.place(asked(user("a", "Fix it")))
+    assert one.base and one.tail.startswith("Context: ") and not one.behind
+    assert conversation.tool("hud", {"tool": "notes.add", "args": {"content": "x"}}).ok
+    conversation.session.call("notes.add", {"content": "by somebody else"})
+    entries = (user("a", "Fix it"), answer("b", "", ran("c1", "true", "")))
+    two = conversation.place(asked(*entries))
+    assert list(two.behind) == [1] and "by somebody else" in two.behind[1][0]
+    assert two.base == one.base and not two.tail
+    three = talk(hud).place(asked(*entries, answer("c", "done"), user("d", "More")))
+    assert three.behind[1] == two.behind[1] and three.tail
+
+
+def test_an_old_output_becomes_a_stub_where_the_host_can_leave_it_away(hud: Hud) -> None:
+    looks = (answer(f"b{n}", "looking", ran(f"c{n}", f"cat {n}", f"{n} " * 6_000)) for n in range(30))
+    entries = [user("a", "Look around"), *looks]
+    big = Asked(entries=entries, window=Window(200_000, 8_000, None, "host"), used=120_000, prunes=True)
+    placing = talk(hud).place(big)
+    assert placing.stubs and all("memory" in text for text in placing.stubs.values())
+    assert "c29" not in placing.stubs, "the newest stays"
+    with Hud.in_memory() as other:
+        assert not talk(other).place(Asked(entries=entries, window=big.window, used=120_000)).stubs
+
+
+# -- compactions -----------------------------------------------------------------------------------------------
+
+
+def test_a_compaction_is_due_when_the_window_is_full_or_the_agent_asks(hud: Hud) -> None:
+    conversation = talk(hud)
+    conversation.place(asked(user("a", "Fix it"), answer("b", "ok", used=9_000)))
+    assert not conversation.due(WINDOW)
+    may, said = conversation.compact()
+    assert not may and said.startswith("Not compacted: 28 %") and not conversation.due(WINDOW)
+    conversation.reported(20_000)
+    assert conversation.tool("hud_compact", {}).ok and conversation.due(WINDOW)
+    conversation.prompt()
+    assert not conversation.due(WINDOW)
+    conversation.reported(28_100)
+    assert conversation.due(WINDOW)
+
+
+def test_a_compaction_that_freed_nothing_is_not_due_again_until_the_window_has_grown(hud: Hud) -> None:
+    conversation = talk(hud)
+    conversation.place(asked(user("a", "Fix it"), answer("b", "ok", used=28_100)))
+    conversation.prompt("auto")
+    entries = [answer("s", "I was fixing it.", summary=True), user("c", "Go on")]
+    conversation.place(asked(*entries))
+    conversation.place(asked(*entries, answer("d", "ok", used=26_900)))
+    conversation.reported(28_100)
+    assert not conversation.due(WINDOW)
+    conversation.reported(31_800)
+    assert conversation.due(WINDOW)
+
+
+def test_a_compaction_is_recorded_once_and_its_summary_is_told(hud: Hud) -> None:
+    conversation = talk(hud)
+    conversation.session.call("task.set", {"description": "Port the report"})
+    conversation.place(asked(user("a", "Fix it"), answer("b", "ok", used=28_100)))
+    assert "Port the report" in conversation.prompt("auto")
+    text, why = conversation.summary("I was porting the report.")
+    assert (text, why) == ("I was porting the report.", "")
+    placing = conversation.place(asked(answer("s", text, summary=True), user("c", "Go on")))
+    assert "Port the report" in placing.base and conversation.used is None
+    assert len(payloads(hud, CompactBefore)) == len(payloads(hud, CompactAfter)) == 1
+    assert conversation.session.state.compacted.summary == text
+    conversation.place(asked(answer("s", text, summary=True), user("c", "Go on"), answer("d", "done")))
+    assert len(payloads(hud, CompactAfter)) == 1
+
+
+@pytest.mark.parametrize("said", ["", "I'm sorry, I can't help with that."])
+def test_a_summary_that_says_nothing_is_replaced_by_the_logs_own(hud: Hud, said: str) -> None:
+    conversation = talk(hud)
+    conversation.place(asked(user("a", "Port the report")))
+    text, why = conversation.summary(said)
+    assert "Port the report" in text and why
+    with Hud.in_memory() as empty:
+        assert talk(empty).summary(said)[0] == NOTHING_KNOWN
+
+
+def test_the_tail_of_a_compaction_fits_an_eighth_of_the_window_and_is_never_all(hud: Hud) -> None:
+    conversation = talk(hud)
+    entries = [user("a", "x" * 100), *(answer(f"b{n}", "y" * 4_000) for n in range(6))]
+    assert conversation.kept_from(entries, WINDOW) == 5  # 3,500 tokens are 10,500 characters
+    assert conversation.kept_from(entries[:2], WINDOW) == 2, "all would fit: then nothing is kept"
+    assert conversation.kept_from([answer("b", "y" * 50_000)], WINDOW) == 1
+
+
+# -- attached --------------------------------------------------------------------------------------------------
+
+
+def test_a_log_that_cannot_be_opened_stops_nobody_and_is_used_again_once_it_can(tmp_path: Path) -> None:
+    log = tmp_path / "log" / "hud.db"
+    log.parent.mkdir(mode=0o700)
+    log.write_bytes(b"no log at all" * 500)
+    attached = Attached(log, host="here", project=tmp_path)
+    placing = attached.place("s", asked(user("a", "Fix it")))
+    assert not placing.base and "hud.db" in placing.why
+    said = attached.tool("s", "hud", {"tool": "notes.add", "args": {"content": "x"}})
+    assert not said.ok and said.text.startswith("not recorded: ")
+    assert attached.resume("s", "ses_1") == "ses_1"
+    log.unlink()
+    assert attached.place("s", asked(user("a", "Fix it"))).base
+    assert attached.resume("s", "ses_1") == "", "there is no such session: said, and not asked again"
+    attached.close()
+    attached.close()
+
+
+def test_an_error_of_ours_stops_nobody(hud: Hud, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversation = talk(hud)
+    monkeypatch.setattr(conversation.session, "frame", lambda **_: 1 / 0)
+    assert conversation.place(asked(user("a", "Fix it"))).why == "ZeroDivisionError: division by zero"
+
+
+def test_a_hud_that_was_given_stays_open(hud: Hud, tmp_path: Path) -> None:
+    attached = Attached(hud, host="here", project=tmp_path)
+    attached.place("s", asked(user("a", "Fix it")))
+    attached.close()
+    assert hud.sessions()
+
+
+def test_a_session_that_only_the_log_has_is_listed_and_can_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    attached = Attached(tmp_path / "log" / "hud.db", host="here", project=tmp_path)
+    assert attached.tool("first", "hud", {"tool": "task.set", "args": {"description": "Port the report"}}).ok
+    attached.place("second", asked(user("a", "Hello")))
+    listed = attached.tool("second", "memory", {"tool": "sessions"}).text
+    assert "first" in listed and "(open task)" in listed and "second" in listed and "(this one)" in listed
+    assert (
+        "Port the report"
+        in attached.tool("second", "hud", {"tool": "task.resume", "args": {"session": "first"}}).text
+    )
+    attached.close()
+
+
+def test_a_server_with_many_conversations_keeps_only_the_newest_in_memory(
+    hud: Hud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hudkit.hearing.attached.MOST_OPEN", 3)
+    attached = Attached(hud, host="here", project=tmp_path)
+    attached.tool("s0", "hud", {"tool": "notes.add", "args": {"content": "kept in the log"}})
+    first = attached.ask("s0", lambda one: one.session)
+    for n in range(1, 4):
+        attached.place(f"s{n}", asked(user("a", "Hello")))
+    again = attached.ask("s0", lambda one: one.session)
+    assert again is not first, "it was let go of"
+    assert [note.content for note in again.state.notes] == ["kept in the log"]

@@ -1,0 +1,14 @@
+"""The Agents SDK with the HUD passes the suite that every host passes."""
+
+from __future__ import annotations
+
+import pytest
+from openai_agents_host import AgentsHost
+
+from hudkit.testing.hosts import HostConformance
+
+pytestmark = pytest.mark.slow
+
+
+class TestOpenAIAgents(AgentsHost, HostConformance):
+    pass

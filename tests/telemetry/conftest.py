@@ -1,0 +1,16 @@
+"""Coroutines of these tests run on asyncio; what is exported is kept in memory."""
+
+from __future__ import annotations
+
+import pytest
+from watched import Watched
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def watched() -> Watched:
+    return Watched()
