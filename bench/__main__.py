@@ -15,6 +15,8 @@ NAMES = (
     "plugin",
     "session_loop",
     "hosts",
+    "rooms_formats",
+    "rooms",
     "retention",
     "llama",
     "composition",

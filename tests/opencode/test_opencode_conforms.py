@@ -53,7 +53,8 @@ class TestOpenCode(HostConformance):
     def open(self, place: Place, session: str, *, hud: bool = True, resume: str = "") -> Iterator[Talking]:
         plugins = [written(place.log.parent)] if hud else []
         settings = {"HUDKIT_CONFIG": str(place.log.parent / "config.toml")}
-        with OpenCode(place.folder, place.url, limit=place.limit, plugins=plugins, env=settings) as host:
+        home, project = place.folder / session, str(place.project)  # several at once do not start in one home
+        with OpenCode(home, place.url, limit=place.limit, plugins=plugins, env=settings, project=project) as host:
             host.serve()
             known = place.folder / f"{session}.id"
             if not known.exists():

@@ -272,7 +272,7 @@ def test_chat_reads_prompts_and_commands_from_a_pipe(desk: Desk) -> None:
 
 @pytest.mark.slow
 def test_a_second_interrupt_leaves(desk: Desk) -> None:
-    stubborn = "trap '' TERM INT; touch began; while :; do sleep 0.05; done"
+    stubborn = "trap '' TERM INT; echo $$ > pid; touch began; while :; do sleep 0.05; done"
     script = desk.script({"calls": [{"name": "bash", "arguments": {"command": stubborn}}]})
     child = desk.start("chat", "--yes", "--script", script)
     assert child.stdin is not None
@@ -284,6 +284,8 @@ def test_a_second_interrupt_leaves(desk: Desk) -> None:
     child.send_signal(signal.SIGINT)
     assert child.wait(timeout=20) == 130, "though the input is still open"
     child.communicate()
+    pid = int((desk.project / "pid").read_text())
+    until(lambda: not Path(f"/proc/{pid}").exists())
     desk.messages()
 
 

@@ -35,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "compactions": "what each compaction dropped and kept; take one back",
     "project": "the defaults that all sessions of a project have",
     "sections": "custom sections: what there is, trust a project's, try one",
+    "rooms": "worlds of agents: found one, play it, watch it in the browser, take it elsewhere",
     "doctor": "is everything in place? says what is wrong and how to mend it",
 }
 """Every command, with what it does. The command `x` is `hudkit.cli.x`, loaded only when it is run."""
@@ -51,9 +52,20 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments: "):
             wrong = message.split()[2].partition("=")[0]
-            near = nearest(wrong, self._option_string_actions)
+            near = nearest(wrong, self._options())
             message += f". {near}" if near else f"; {self.prog} --help lists what there is"
         super().error(message)
+
+    def _options(self) -> set[str]:
+        """The names of all options, those of operations too."""
+        inner = operations(self).values()
+        return {*self._option_string_actions, *(name for one in inner for name in one._option_string_actions)}
+
+
+def operations(one: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The operations of a command that has some, each with a parser of its own."""
+    found = (action for action in one._actions if isinstance(action, argparse._SubParsersAction))
+    return {name: inner for action in found for name, inner in action.choices.items()}
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-from hudkit.cli import COMMANDS, command
+from hudkit.cli import COMMANDS, command, operations
 
 _HEAD = """\
 # Command line
@@ -43,12 +43,25 @@ def reference() -> str:
 
 def _entry(name: str) -> str:
     module = import_module(f"hudkit.cli.{name}")
-    shown = [one for one in command(name)._actions if one.dest != "help"]
-    rows = [f"| {_call(one)} | {_meaning(one)} |" for one in shown]
+    parser = command(name)
     parts = [f"## {name}", COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".", *_more(module)]
-    parts.append("\n".join(("| argument | meaning |", "|---|---|", *rows)))
-    parts.append(f"{_FENCE}console\n$ {module.EXAMPLE}\n{_FENCE}")
+    inner = operations(parser)
+    if not inner:
+        parts += [_table(parser), _example(module.EXAMPLE)]
+    for operation, one in inner.items():
+        parts += [f"### {name} {operation}", one.description or "", _table(one), _example(module.EXAMPLES[operation])]
     return "\n\n".join(parts)
+
+
+def _table(parser: argparse.ArgumentParser) -> str:
+    shown = [one for one in parser._actions if one.dest != "help"]
+    return "\n".join(
+        ("| argument | meaning |", "|---|---|", *(f"| {_call(one)} | {_meaning(one)} |" for one in shown))
+    )
+
+
+def _example(call: str) -> str:
+    return f"{_FENCE}console\n$ {call}\n{_FENCE}"
 
 
 def _more(module: object) -> tuple[str, ...]:

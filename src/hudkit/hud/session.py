@@ -15,7 +15,7 @@ from hudkit.errors import BudgetError, ConfigError, HudkitError, SequenceConflic
 from hudkit.events.codec import foreseen
 from hudkit.events.event import Draft, Event, Origin
 from hudkit.events.log import ID_LIMIT, EventLog, Snapshot, is_id
-from hudkit.events.payloads import FrameBase, FrameDelta, Parts, Payload, Redact, SectionPrepared, Sent
+from hudkit.events.payloads import FrameBase, FrameDelta, Parts, Payload, Redact, SectionPrepared, Sent, TaskSet
 from hudkit.events.restated import Restatements
 from hudkit.frames import Frame, Message, place
 from hudkit.hud.asking import Ask, Composed, Desk
@@ -161,15 +161,16 @@ class Session:
 
     def said(self, before: HudState) -> None:
         """The agent has an answer that tells of what happened in the session since `before`: as long as the answer is
-        in the transcript, no frame tells it again."""
+        in the transcript, no frame tells it again. No answer tells what a section shows, and of what is taken up from
+        another session, but for its task, answers only tell how much it is."""
         try:
             events = tuple(self.events(before.seq, self.state.seq))
         except StoreError:
             return  # then it is told twice
         for event in events:
             after = apply(before, event)
-            counted = getattr(event.payload, "taken", "")  # what is taken up is counted in the answer, not told
-            if not counted and not isinstance(event.payload, SectionPrepared):  # nor what a section shows
+            counted = getattr(event.payload, "taken", "") and not isinstance(event.payload, TaskSet)
+            if not counted and not isinstance(event.payload, SectionPrepared):
                 self._said = (*self._said, with_id(event, before, after))[-MOST_SAID:]
             before = after
 

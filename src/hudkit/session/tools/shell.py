@@ -129,12 +129,16 @@ async def _ended(child: asyncio.subprocess.Process, mark: str) -> bool:
         _signal(pid, signal.SIGTERM)
     left = bool(others)
     if running or left:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_GRACE):
-                await child.wait()
-                while _marked(mark, 0):
-                    await asyncio.sleep(0.02)
-        _signal_group(child.pid, signal.SIGKILL)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_GRACE):
+                    await child.wait()
+                    while _marked(mark, 0):
+                        await asyncio.sleep(0.02)
+        finally:  # also where the whole program ends meanwhile
+            _signal_group(child.pid, signal.SIGKILL)
+            for pid in _marked(mark, 0):
+                _signal(pid, signal.SIGKILL)
         for _ in range(20):  # one may make another while it is being ended
             others = _marked(mark, 0)
             if not others:

@@ -1,0 +1,363 @@
+"""What playing a world costs without model time: beats a second against a bare loop, lateness, memory, and age."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+from statistics import median
+from time import perf_counter, process_time
+from typing import Any
+
+import msgspec
+
+from bench.figures import Figure
+from hudkit.events import Origin
+from hudkit.rooms import events as e
+from hudkit.rooms.beats import JumpingClock, RealClock, Runner
+from hudkit.rooms.beats.clocks import Clock
+from hudkit.rooms.beats.runner import GROUP
+from hudkit.rooms.book import Book
+from hudkit.rooms.hud import Typesetter
+from hudkit.rooms.minds import Asked, Minds, Scripted
+from hudkit.rooms.prompts import load_prompts
+from hudkit.rooms.rules import Rules, Tempo
+from hudkit.store.appending import COLUMNS
+from hudkit.store.schema import MIGRATIONS
+
+TITLE = "rooms: beats a second and core, without model time"
+
+SIZES = (5_000, 1_000, 100)
+FRIENDS = 5
+"""Agents that share a room; each has one of its own besides."""
+SAID = 30
+"""Messages in a shared room at the beginning."""
+FULL = 150
+"""Messages there that fill a HUD."""
+ROUNDS, BEATS = 5, 320
+LEAST = 0.6
+"""The share of the bare loop's beats a second that a runner should reach."""
+SETTLING, LATE_FOR = 25.0, 20.0
+"""Seconds after which lateness is watched, and for which, in real time."""
+
+_INSERT = f"INSERT INTO events (position, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_TEXT = (
+    "the tide comes early tonight so bring in the nets before eight and ask whether anyone saw the small "
+    "boat that left with the lamp oil because the keeper wrote that two letters and a chart are missing"
+)
+_WORDS = _TEXT.split()
+
+
+class Lively:
+    """Says a few words in the shared room, so that the others have something new, and notes something down now and
+    then."""
+
+    def __init__(self) -> None:
+        self.documents: list[dict[str, Any]] | None = None
+        self.mind = Scripted(self.line)
+        self._chance = random.Random(5)
+
+    def line(self, asked: Asked) -> dict[str, Any]:
+        self.mind.asked.clear()
+        if self.documents is not None:
+            self.documents.append(asked.seen.document)
+        note = {"type": "set", "path": f"notes.n{asked.number % 8}", "value": self.words(8)}
+        said = {"room_id": shared(asked.agent), "message": self.words(6)}
+        return {"actions": [note] if asked.number % 2 else [], "responses": [said]}
+
+    def words(self, count: int) -> str:
+        start = self._chance.randrange(len(_WORDS))
+        return " ".join(_WORDS[(start + n) % len(_WORDS)] for n in range(count))
+
+
+def shared(agent: int) -> int:
+    """The room that an agent shares with its neighbours by number."""
+    return agent - (agent - 1) % FRIENDS
+
+
+class Busy(JumpingClock):
+    """A clock of a world with so many agents that there is always a group of them due."""
+
+    def __init__(self, agents: int) -> None:
+        super().__init__()
+        self._step = 1.5 * GROUP * 7.5 / agents
+
+    async def wait(self, seconds: float, sign: asyncio.Event, *, busy: bool) -> None:
+        await super().wait(max(seconds, self._step), sign, busy=busy)
+
+
+class Stage:
+    """A world of so many agents in a file, and one who plays it."""
+
+    def __init__(self, path: Path, agents: int, clock: Clock, said: int = SAID, quiet: float = 0.0) -> None:
+        self.lively = Lively()
+        self.path = path
+        self.book = Book.create(
+            path,
+            name="bench",
+            seed=1,
+            rules=Rules(tempo=Tempo(quiet=quiet)),
+            prompts=load_prompts(),
+            clock=clock.wall,
+        )
+        chance = random.Random(agents)
+        now = clock.wall()
+        for begin in range(1, agents + 1, 500):
+            with self.book.commit(Origin.SYSTEM) as commit:
+                for id in range(begin, min(begin + 500, agents + 1)):
+                    every = chance.uniform(5, 10)
+                    first = now + round(1000 * every * chance.random())
+                    role = f"Neighbour number {id}, who {self.lively.words(25)}."
+                    commit.tell(
+                        e.AgentMade(id, "persona", f"Agent{id}", role, "lively", interval=every, first_due=first)
+                    )
+                    commit.tell(e.Joined(id, id))
+                    if id != shared(id):
+                        commit.tell(e.Joined(shared(id), id))
+        for _ in range(said):
+            with self.book.commit(Origin.SYSTEM) as commit:
+                for room in range(1, agents + 1, FRIENDS):
+                    sender = chance.randrange(room, min(room + FRIENDS, agents + 1))
+                    words = self.lively.words(chance.randrange(8, 30))
+                    number = self.book.world.next_message
+                    commit.tell(e.Said(number, room, sender, words, words=len(words.split())))
+        minds = Minds({"lively": self.lively.mind})
+        self.runner = Runner(self.book, minds, clock=clock, typeset=Typesetter())
+
+    def play(self, beats: int) -> None:
+        asyncio.run(self.runner.run(beats=beats))
+
+    def last_rows(self, after: int) -> list[tuple[Any, ...]]:
+        """The rows of the log behind an event, as they are in the file."""
+        db = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
+        try:
+            return db.execute(f"SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq", (after,)).fetchall()
+        finally:
+            db.close()
+
+
+class Bare:
+    """The loop to compare with: for each beat, read the agent's row and the messages it sees, encode its HUD, and
+    digest it; for each group, insert the rows of the same events and commit, as durably. It decides nothing: who is
+    due, what fits, what is allowed, and what an event means. `quick` encodes with msgspec, in C throughout; else with
+    the standard library's `json`."""
+
+    def __init__(self, path: Path, stage: Stage, *, quick: bool) -> None:
+        self._read = msgspec.json.decode if quick else json.loads
+        self._write = _msgspec if quick else _json
+        self.db = sqlite3.connect(path, isolation_level=None)
+        self.db.execute("PRAGMA journal_mode = WAL")
+        self.db.execute("PRAGMA synchronous = FULL")
+        for statement in MIGRATIONS[0]:
+            self.db.execute(statement)
+        self.db.execute("CREATE TABLE agents (id INTEGER PRIMARY KEY, body BLOB)")
+        self.db.execute("CREATE TABLE messages (id INTEGER PRIMARY KEY, room INTEGER, body BLOB)")
+        self.db.execute("CREATE INDEX by_room ON messages (room, id)")
+        world = stage.book.world
+        self.db.execute("BEGIN")
+        agents = ((id, msgspec.json.encode(agent)) for id, agent in world.agents.items())
+        self.db.executemany("INSERT INTO agents VALUES (?, ?)", agents)
+        said = ((id, message.room, msgspec.json.encode(message)) for id, message in world.messages.items())
+        self.db.executemany("INSERT INTO messages VALUES (?, ?, ?)", said)
+        self.db.execute("COMMIT")
+        self.position = 0
+
+    def play(self, documents: list[dict[str, Any]], rows: list[tuple[Any, ...]]) -> None:
+        share = -(-len(rows) * GROUP // len(documents))
+        for begin in range(0, len(documents), GROUP):
+            for document in documents[begin : begin + GROUP]:
+                self._beat(document)
+            self.db.execute("BEGIN IMMEDIATE")
+            for row in rows[begin // GROUP * share : (begin // GROUP + 1) * share]:
+                self.position += 1
+                self.db.execute(_INSERT, (self.position, *row))
+            self.db.execute("COMMIT")
+
+    def _beat(self, document: dict[str, Any]) -> None:
+        me = document["self"]["identity"]["id"]
+        (body,) = self.db.execute("SELECT body FROM agents WHERE id = ?", (me,)).fetchone()
+        self._read(body)
+        for room in document["rooms"]:
+            asked = (room["id"], len(room["messages"]))
+            for (body,) in self.db.execute(
+                "SELECT body FROM messages WHERE room = ? ORDER BY id DESC LIMIT ?", asked
+            ):
+                self._read(body)
+        blake2b(self._write(document), digest_size=16).hexdigest()
+
+
+def _msgspec(document: dict[str, Any]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(document), indent=2)
+
+
+def _json(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, indent=2, ensure_ascii=False).encode()
+
+
+class Speed(msgspec.Struct):
+    agents: int
+    beats: int
+    ours: float
+    """Seconds of processor time a beat; `bare` and `quick` the same, `wall` with waiting for the disk."""
+    bare: float
+    quick: float
+    wall: float
+    bare_wall: float
+    tokens: int
+    events: float
+    memory: float
+    """Bytes an agent; only the first world of a process tells, for later ones use what earlier ones left."""
+
+
+def speed(folder: Path, agents: int) -> Speed:
+    """Medians over rounds that take turns."""
+    before = _resident()
+    stage = Stage(folder / f"{agents}.db", agents, Busy(agents))
+    stage.play(agents + BEATS)  # each agent's first: what is written and counted once
+    memory = (_resident() - before) / agents
+    loops = {name: Bare(folder / f"{agents}-{name}.db", stage, quick=name == "quick") for name in ("bare", "quick")}
+    taken: dict[str, list[float]] = {
+        name: [] for name in ("ours", "wall", "bare", "bare_wall", "quick", "quick_wall")
+    }
+    tokens = beats = events = 0
+    for _ in range(ROUNDS):
+        documents: list[dict[str, Any]] = []
+        stage.lively.documents = documents
+        seq, count = stage.book.world.seq, stage.runner.figures().beats
+        cpu, wall = process_time(), perf_counter()
+        stage.play(BEATS)
+        taken["ours"].append((process_time() - cpu) / BEATS)
+        taken["wall"].append((perf_counter() - wall) / BEATS)
+        assert stage.runner.figures().beats - count == len(documents) == BEATS
+        rows = stage.last_rows(seq)
+        tokens += sum(what.tokens for _, what in stage.book.happenings(seq) if isinstance(what, e.Beat))
+        beats, events = beats + BEATS, events + len(rows)
+        for name, loop in loops.items():
+            cpu, wall = process_time(), perf_counter()
+            loop.play(documents, rows)
+            taken[name].append((process_time() - cpu) / BEATS)
+            taken[f"{name}_wall"].append((perf_counter() - wall) / BEATS)
+    at = {name: median(one) for name, one in taken.items()}
+    stage.book.close()
+    for loop in loops.values():
+        loop.db.close()
+    return Speed(
+        agents,
+        beats,
+        at["ours"],
+        at["bare"],
+        at["quick"],
+        at["wall"],
+        at["bare_wall"],
+        tokens // beats,
+        events / beats,
+        memory,
+    )
+
+
+def skipping(folder: Path, agents: int = 1_000) -> float:
+    """Seconds of processor time that a beat costs which is skipped, because nothing is new."""
+    clock = JumpingClock()
+    stage = Stage(folder / "skipping.db", agents, clock, said=2)
+    silent = Runner(stage.book, Minds({"lively": Scripted({})}), clock=clock)
+    asyncio.run(silent.run(beats=agents))
+
+    async def idle() -> float:
+        before, cpu = silent.figures().skipped, process_time()
+        playing = asyncio.ensure_future(silent.run())
+        while silent.figures().skipped < before + 20_000:
+            await asyncio.sleep(0)
+        silent.stop()
+        await playing
+        return (process_time() - cpu) / (silent.figures().skipped - before)
+
+    each = asyncio.run(idle())
+    stage.book.close()
+    return each
+
+
+def aging(folder: Path, agents: int = 100) -> tuple[float, float, int, int]:
+    """Seconds of processor time a beat in a young world and in one with twenty times its past; their events."""
+    stages = [
+        Stage(folder / "young.db", agents, Busy(agents), said=FULL),
+        Stage(folder / "old.db", agents, Busy(agents), said=20 * FULL),
+    ]
+    seqs = [stage.book.world.seq for stage in stages]
+    taken: list[list[float]] = [[], []]
+    for stage in stages:
+        stage.play(2 * agents)
+    for _ in range(ROUNDS):
+        for stage, times in zip(stages, taken, strict=True):
+            cpu = process_time()
+            stage.play(BEATS)
+            times.append((process_time() - cpu) / BEATS)
+    for stage in stages:
+        stage.book.close()
+    return median(taken[0]), median(taken[1]), seqs[0], seqs[1]
+
+
+def lateness(folder: Path, agents: int = 5_000, seconds: float = LATE_FOR) -> tuple[float, float, float, float]:
+    """Beats a second on real time, and median, 99 of 100 and largest lateness in seconds; intervals are 5 to 10 s."""
+    clock = RealClock()
+    stage = Stage(folder / "late.db", agents, clock)
+
+    async def watch() -> int:
+        playing = asyncio.ensure_future(stage.runner.run())
+        await asyncio.sleep(SETTLING)  # first beats cost more, and are all due within one interval
+        seq = stage.book.world.seq
+        await asyncio.sleep(seconds)
+        stage.runner.stop()
+        await playing
+        return seq
+
+    seq = asyncio.run(watch())
+    beats = [what for _, what in stage.book.happenings(seq) if isinstance(what, e.Beat)]
+    late = sorted(max(0, what.at - what.due) / 1000 for what in beats)
+    stage.book.close()
+    return len(beats) / seconds, median(late), late[len(late) * 99 // 100], late[-1]
+
+
+def run() -> list[Figure]:
+    """A runner's processor time a beat to that of the bare loop: 1 / 0.6 at most."""
+    return list(_figures())
+
+
+def _figures() -> Iterator[Figure]:
+    scratch = Path(".cache")  # on the disk that the repository is on: a memory file system would sync for nothing
+    scratch.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=scratch) as place:
+        folder = Path(place)
+        measured = [speed(folder, agents) for agents in SIZES]
+        for one in reversed(measured):
+            note = (
+                f"{1 / one.ours:,.0f} beats/s a core, bare {1 / one.bare:,.0f}; with the disk "
+                f"{1 / one.wall:,.0f} and {1 / one.bare_wall:,.0f}; "
+                f"HUDs of {one.tokens:,} tokens, {one.events:.1f} events a beat"
+            )
+            yield Figure(f"a beat of {one.agents:,} agents / the bare loop", one.ours / one.bare, 1 / LEAST, note)
+            yield Figure("the same / the bare loop with msgspec", one.ours / one.quick)
+        largest = measured[0]
+        note = f"{largest.agents:,} agents with {SAID} messages a room, and all that is kept to write HUDs quickly"
+        yield Figure("memory of an agent in KiB", largest.memory / 1024, None, note)
+        skip = skipping(folder)
+        yield Figure("a skipped beat / a beat", skip / largest.ours, None, f"{1e6 * skip:.0f} µs; counted apart")
+        young, old, few, many = aging(folder)
+        yield Figure("a beat in an old world / in a young one", old / young, 1.25, f"{many:,} and {few:,} events")
+        rate, middle, late, most = lateness(folder)
+        note = f"{rate:,.0f} beats/s; seconds late: median {middle:.3f}, 99 of 100 {late:.3f}, at most {most:.3f}"
+        yield Figure("lateness (99 of 100) of 5,000 agents / a second", late, None, note)
+
+
+def _resident() -> int:
+    """Bytes of memory that this process has."""
+    try:
+        return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * 4096
+    except OSError:  # no Linux: the most that it ever had
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,0 +1,61 @@
+"""`hudkit rooms export`: what happened, to read or to compute with."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from hudkit.cli.place import SCHEMA, as_json
+from hudkit.cli.replay import progress_bar
+from hudkit.cli.rooms import file_argument, world_argument
+from hudkit.cli.rooms.place import agent_of, reading
+from hudkit.errors import ConfigError
+from hudkit.rooms.export import json_lines, transcript
+
+FORMATS = {"text": transcript, "jsonl": json_lines}
+
+
+def export_arguments(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--format", choices=FORMATS, default="text", help="a transcript, or one JSON object an event")
+    one.add_argument("--room", metavar="ROOM", help="only this room: its agent's number or name")
+    one.add_argument("--until", type=int, metavar="SEQ", help="up to this event (default: the last)")
+    file_argument(one, "--output", "where to write it (default: the standard output)")
+    world_argument(one)
+
+
+def export(given: argparse.Namespace) -> int:
+    if given.json and given.output is None:
+        raise ConfigError("--json is about a file that was written", hint="Add --output, or use --format jsonl")
+    with reading(given.world) as book, progress_bar() as progress:
+        room = agent_of(book.world, given.room).id if given.room is not None else None
+        last = book.world.seq if given.until is None else min(given.until, book.world.seq)
+        lines = FORMATS[given.format](book.happenings(upto=last), room)
+        count = 0
+        with _written(given.output) as file:
+            for count, line in enumerate(lines, 1):
+                print(line, file=file)
+                if progress is not None and given.output is not None and not count % 1000:
+                    progress(count, last, "writing")
+    if given.output is not None:
+        facts = {"file": str(given.output), "lines": count, "events": last}
+        print(as_json({"schema": SCHEMA, **facts}) if given.json else f"{count:,} lines in {given.output}")
+    return 0
+
+
+@contextlib.contextmanager
+def _written(path: Path | None) -> Iterator[TextIO]:
+    """A new file that only its user can read, or the standard output. Raises `ConfigError` where there is a file."""
+    if path is None:
+        yield sys.stdout
+        return
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        raise ConfigError(f"there is a file {path}", hint="Name another one") from None
+    with os.fdopen(fd, "w", encoding="utf-8") as file:
+        yield file

@@ -1,0 +1,138 @@
+"""`hudkit rooms new` and `hudkit rooms fork`: where worlds come from."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hudkit.cli.place import SCHEMA, as_json
+from hudkit.cli.rooms import file_argument, world_argument
+from hudkit.cli.rooms.place import FIRST, path_of, reading
+from hudkit.document import visible
+from hudkit.errors import ConfigError
+from hudkit.rooms.book import Book
+from hudkit.rooms.founding import Founding, found, island, read_founding
+from hudkit.rooms.minds import LABEL, NAME
+from hudkit.rooms.prompts import load_prompts, write_prompts
+from hudkit.store.paths import SUFFIXES, beside
+
+
+def new_arguments(one: argparse.ArgumentParser) -> None:
+    one.add_argument("name", nargs="?", metavar="NAME", help=f"the world's name or file (default: {FIRST})")
+    file_argument(one, "--file", "a TOML file that says who is there (default: the world that comes with hudkit)")
+    one.add_argument("--prompts", type=Path, metavar="DIR", help="a folder of prompts, in place of hudkit's own")
+    one.add_argument("--write-prompts", type=Path, metavar="DIR", help="only copy hudkit's prompts there, to edit")
+    one.add_argument("--model", metavar="NAME", help=f"who thinks, as provider:name (default: {LABEL})")
+    one.add_argument("--seed", type=int, metavar="N", help="what all chance comes from (default: the file's)")
+
+
+def new(given: argparse.Namespace) -> int:
+    if given.write_prompts is not None:
+        written = write_prompts(given.write_prompts)
+        facts = {"schema": SCHEMA, "written": [str(path) for path in written]}
+        print(as_json(facts) if given.json else f"{len(written)} prompts written to {given.write_prompts}")
+        return 0
+    founding = read_founding(given.file) if given.file is not None else island()
+    path = path_of(given.name or founding.name or FIRST)
+    with make(path, founding, model=given.model, prompts=given.prompts, seed=given.seed, file=given.file) as book:
+        _say_made(book, path, as_facts=given.json)
+    return 0
+
+
+def fork_arguments(one: argparse.ArgumentParser) -> None:
+    one.add_argument("name", metavar="NEW", help="the new world's name or file")
+    one.add_argument("--at", type=int, metavar="SEQ", help="the last event of the common past (default: the last)")
+    world_argument(one)
+
+
+def fork(given: argparse.Namespace) -> int:
+    path = path_of(given.name)
+    _check_free(path)
+    with reading(given.world) as book, whole(path), book.fork(path, given.at) as forked:
+        _say_made(forked, path, as_facts=given.json)
+    return 0
+
+
+def make(
+    path: Path,
+    founding: Founding,
+    *,
+    model: str | None = None,
+    prompts: Path | None = None,
+    seed: int | None = None,
+    file: Path | None = None,
+) -> Book:
+    """A world of a founding in a new file. Raises `ConfigError` for a founding that cannot be; there is no file
+    then."""
+    if model is not None:
+        checked_model(model)
+        founding = _thinking_with(founding, model)
+    where = str(file) if file is not None else f"{FIRST}.toml"
+    texts = load_prompts(prompts)
+    _check_free(path)
+    given: dict[str, Any] = {
+        "seed": founding.seed if seed is None else seed,
+        "rules": founding.rules,
+        "prompts": texts,
+    }
+    with Book.in_memory(**given) as trial:
+        found(trial, founding, where)
+    with whole(path):
+        book = Book.create(path, name=_name(founding, path), **given)
+        try:
+            found(book, founding, where)
+        except BaseException:
+            book.close()
+            raise
+    return book
+
+
+def _name(founding: Founding, path: Path) -> str:
+    return path.stem if founding.name in ("", FIRST) else founding.name
+
+
+def checked_model(name: str) -> str:
+    """A model's name. Raises `ConfigError` for what is none."""
+    seller, _, model = name.partition(":")
+    if name != NAME and not (seller and model):
+        raise ConfigError(f"{name!r} is no model", hint=f"{NAME}, or provider:name as in anthropic:claude-haiku-4-5")
+    return name
+
+
+def _thinking_with(founding: Founding, model: str) -> Founding:
+    return msgspec.structs.replace(founding, model=model)
+
+
+def _check_free(path: Path) -> None:
+    if path.exists():
+        raise ConfigError(f"there is a file {path}", hint="Name another one")
+
+
+@contextlib.contextmanager
+def whole(path: Path) -> Iterator[None]:
+    """Where the block raises, its new world is not left half made."""
+    try:
+        yield
+    except BaseException:
+        for suffix in SUFFIXES:
+            beside(path, suffix).unlink(missing_ok=True)
+        raise
+
+
+def _say_made(book: Book, path: Path, *, as_facts: bool) -> None:
+    world = book.world
+    models = sorted({agent.model for agent in world.agents.values()})
+    if as_facts:
+        facts = {"name": world.name, "file": str(path), "agents": len(world.agents), "events": world.seq}
+        print(as_json({"schema": SCHEMA, **facts, "seed": world.seed, "models": models}))
+        return
+    names = ", ".join(agent.name for agent in world.agents.values() if agent.id <= 12)
+    thinks = ", ".join(LABEL if model == NAME else model for model in models)
+    print(visible(f"{world.name}: {len(world.agents)} agents ({names}{', …' if len(world.agents) > 12 else ''})"))
+    print(visible(f"thinking: {thinks}"))
+    print(visible(f"file: {path}, {world.seq:,} events"))

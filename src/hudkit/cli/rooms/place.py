@@ -1,0 +1,95 @@
+"""Which world is meant, where its file is, and opening it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+from hudkit.cli import complain
+from hudkit.document import visible
+from hudkit.errors import ConfigError
+from hudkit.places import data_directory
+from hudkit.rooms.beats.clocks import Clock, RealClock, WorldTime
+from hudkit.rooms.book import Book
+from hudkit.rooms.world import Agent, World
+
+FIRST = "island"
+"""The name of the world that comes with hudkit."""
+
+_NAME = re.compile(r"\w[\w.-]{0,99}")
+
+
+def worlds_directory() -> Path:
+    """Where worlds with names are."""
+    return data_directory() / "worlds"
+
+
+def path_of(name: str) -> Path:
+    """The file of a world by its name, or as a path. Raises `ConfigError` for what can be neither."""
+    if "/" in name or name.endswith(".db"):
+        return Path(name)
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"{name!r} is no name of a world", hint="Letters, digits, `-`, `_` and `.`; or a path")
+    return worlds_directory() / f"{name}.db"
+
+
+def known() -> list[Path]:
+    """Worlds with names; the one that changed last is the first."""
+    found = list(worlds_directory().glob("*.db"))
+    return sorted(found, key=_changed, reverse=True)
+
+
+def picked(name: str | None) -> Path:
+    """The file of the world that is meant. Raises `ConfigError` where there is none."""
+    there = known()
+    if name is None:
+        if not there:
+            raise ConfigError("there is no world yet", hint="Make one: hudkit rooms new")
+        if len(there) > 1:
+            complain("rooms", f"the world {there[0].stem}; others with --world: {_some(there[1:])}")
+        return there[0]
+    path = path_of(name)
+    if not path.exists():
+        near = get_close_matches(name, [one.stem for one in there], 1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Make one: hudkit rooms new {name}"
+        raise ConfigError(f"there is no world in {path}", hint=hint)
+    return path
+
+
+def reading(name: str | None) -> Book:
+    """A world to look at, also while another process plays it."""
+    return Book.open(picked(name), read_only=True)
+
+
+def time_of(world: World, clock: Clock | None = None) -> int:
+    """What time it is in a world (Unix ms)."""
+    return WorldTime(clock or RealClock(), world.now, world.speed).now(world.now)
+
+
+def agent_of(world: World, word: str) -> Agent:
+    """The agent of a number or a name. Raises `ConfigError` with the nearest name."""
+    agents = world.agents
+    if word.isdigit() and int(word) in agents:
+        return agents[int(word)]
+    names = {agent.name.casefold(): agent for agent in agents.values()}
+    found = names.get(word.casefold())
+    if found is None:
+        near = get_close_matches(word.casefold(), names, 1)
+        there = f"Did you mean {names[near[0]].name!r}?" if near else f"There are: {_named(agents.values())}"
+        raise ConfigError(f"there is no agent {word!r}", hint=there)
+    return found
+
+
+def _named(agents: Iterable[Agent]) -> str:
+    some = [f"{agent.id} {agent.name}" for agent in agents]
+    return visible(", ".join(some[:12]) + (", …" if len(some) > 12 else ""))
+
+
+def _some(paths: list[Path]) -> str:
+    return ", ".join(path.stem for path in paths[:5]) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")
+
+
+def _changed(path: Path) -> float:
+    return max(one.stat().st_mtime for one in (path, path.with_name(f"{path.name}-wal")) if one.exists())

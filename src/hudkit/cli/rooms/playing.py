@@ -1,0 +1,266 @@
+"""`hudkit rooms run`: a world is played, its conversation is printed as it goes, and then what it came to."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import signal
+import sys
+from collections import Counter
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from hudkit.cli.place import SCHEMA, as_json
+from hudkit.cli.replay import progress_bar
+from hudkit.cli.rooms import world_argument
+from hudkit.cli.rooms.making import checked_model, make
+from hudkit.cli.rooms.place import FIRST, known, path_of, picked
+from hudkit.document import visible
+from hudkit.errors import ConfigError
+from hudkit.rooms import events as e
+from hudkit.rooms.architect import Architect
+from hudkit.rooms.beats import Clock, Figures, JumpingClock, RealClock, Runner
+from hudkit.rooms.book import Book
+from hudkit.rooms.export import Transcript
+from hudkit.rooms.founding import island
+from hudkit.rooms.minds import LABEL, NAME, open_minds
+from hudkit.rooms.replaying import Progress
+
+LOOK = 0.2
+"""Seconds between two looks at what was said."""
+DEFAULT = 600.0
+"""Seconds that a world is played where nothing else is said."""
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)?")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+
+
+def run_arguments(one: argparse.ArgumentParser) -> None:
+    long = one.add_mutually_exclusive_group()
+    long.add_argument("--beats", type=_beats, metavar="N", help="until so many beats have begun, and are over")
+    long.add_argument(
+        "--for",
+        dest="long",
+        type=_seconds,
+        metavar="TIME",
+        help="so much of the world's time: 90s, 10m (default), 2h",
+    )
+    one.add_argument("--fast", action="store_true", help="do not wait: the world's time jumps to what comes next")
+    one.add_argument("--quiet", action="store_true", help="print only the summary")
+    play_arguments(one)
+
+
+def play_arguments(one: argparse.ArgumentParser) -> None:
+    """The options of every operation that plays a world."""
+    one.add_argument("--model", metavar="NAME", help="from now on all agents think with this one, as provider:name")
+    one.add_argument("--resume", action="store_true", help="let a world that is paused go on")
+    world_argument(one)
+
+
+def run(given: argparse.Namespace) -> int:
+    with opened(given) as book:
+        if book.world.paused is not None:
+            raise ConfigError(f"the world is paused ({book.world.paused})", hint="--resume lets it go on")
+        run_ = Run(book, given)
+        with progress_bar() if given.quiet or given.json else _none() as progress:
+            stopped = asyncio.run(run_.play(progress))
+        facts = run_.summary()
+    if given.json:
+        print(as_json({"schema": SCHEMA, "stopped": stopped, **facts}))
+    else:
+        if run_.prints:
+            print()
+        for line in _lines(facts, stopped):
+            print(visible(line))
+    return 130 if stopped == "interrupted" else 0
+
+
+def opened(given: argparse.Namespace) -> Book:
+    """The world that is to be played; where there is none at all, the one that comes with hudkit is made. Raises
+    `ConfigError`."""
+    if given.model is not None:
+        checked_model(given.model)
+    if given.world is None and not known():
+        path = path_of(FIRST)
+        print(f"hudkit rooms: a new world, {FIRST}, in {path}", file=sys.stderr)
+        book = make(path, island(), model=given.model)
+    else:
+        book = Book.open(picked(given.world))
+    architect = Architect(book)
+    if not any(not agent.retired for agent in book.world.agents.values()):
+        book.close()
+        raise ConfigError("nobody lives in this world", hint="hudkit rooms serve has a page on which agents are made")
+    if given.model is not None:
+        for agent in book.world.agents.values():
+            if not agent.retired and agent.model != given.model:
+                architect.alter(agent.id, model=given.model)
+    if given.resume:
+        architect.resume()
+    return book
+
+
+def thinkers(book: Book) -> str:
+    """Who thinks for the living agents of a world, for people."""
+    models = Counter(agent.model for agent in book.world.agents.values() if not agent.retired)
+    return visible(", ".join(f"{count} by {LABEL if name == NAME else name}" for name, count in models.items()))
+
+
+class Run:
+    """One run of a world: ends it, prints what is said, and counts."""
+
+    def __init__(self, book: Book, given: argparse.Namespace) -> None:
+        world = book.world
+        self.book = book
+        self.beats: int | None = given.beats
+        self.prints = not (given.quiet or given.json)
+        self.start = self.printed = world.seq
+        self.cost = world.cost
+        clock: Clock = JumpingClock(world.now) if given.fast else RealClock()
+        self.runner = Runner(book, open_minds(), clock=clock)
+        self.began = self.runner.now()
+        seconds = given.long if given.long is not None else None if self.beats else DEFAULT
+        self.end = None if seconds is None else self.began + round(seconds * 1000)
+        self.why = ""
+        self._writer = Transcript({id: agent.name for id, agent in world.agents.items()})
+        book.watchers.append(self._hear)
+
+    async def play(self, progress: Progress | None) -> str:
+        """Play to the end; why it ended, where it was not for its length."""
+        if self.prints:
+            print(f"{len(self.book.world.agents)} agents: {thinkers(self.book)}", file=sys.stderr)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread
+                loop.add_signal_handler(number, self._stop, "interrupted")
+        playing = asyncio.ensure_future(self.runner.run(beats=self.beats))
+        while not playing.done():
+            await asyncio.wait({playing}, timeout=LOOK)
+            self._look(progress)
+        await playing
+        return self.why
+
+    def summary(self) -> dict[str, Any]:
+        """What the run came to, as plain data."""
+        figures: Figures = self.runner.figures()
+        said: Counter[str] = Counter()
+        sums: Counter[str] = Counter()
+        for _, what in self.book.happenings(self.start):
+            match what:
+                case e.Said(kind="text"):
+                    said[str(what.sender)] += 1
+                    sums["messages"] += 1
+                    sums["words"] += what.words
+                case e.Replied():
+                    sums["input_tokens"] += what.input_tokens
+                    sums["cached_tokens"] += what.cached_tokens
+                    sums["output_tokens"] += what.output_tokens
+                    sums["errors"] += bool(what.error)
+                case e.Applied():
+                    sums["actions"] += 1
+                case e.Refused():
+                    sums["refused"] += 1
+                case e.Beat():
+                    sums["hud_tokens"] += what.tokens
+        names = ("messages", "words", "actions", "refused", "errors", "hud_tokens")
+        spent = ("input_tokens", "cached_tokens", "output_tokens")
+        world = self.book.world
+        return {
+            "events": [self.start, world.seq],
+            "seconds": (self.runner.now() - self.began) / 1000,
+            **{name: sums[name] for name in (*names, *spent)},
+            "cost": round(world.cost - self.cost, 6),
+            **msgspec.to_builtins(figures),
+            "said": [
+                {"agent": agent.id, "name": agent.name, "messages": said[str(agent.id)]}
+                for agent in world.agents.values()
+                if said[str(agent.id)]
+            ],
+        }
+
+    def _stop(self, why: str) -> None:
+        self.why = self.why or why
+        self.runner.stop()
+
+    def _hear(self, what: e.Happening | None) -> None:
+        world = self.book.world
+        if world.paused is not None:
+            self._stop(f"paused: {world.paused}")
+        elif isinstance(what, e.AgentRetired) and all(agent.retired for agent in world.agents.values()):
+            self._stop("nobody is left")
+        elif self.end is not None and isinstance(what, e.Beat) and what.at >= self.end:
+            self.runner.stop()
+
+    def _look(self, progress: Progress | None) -> None:
+        now = self.runner.now()
+        if self.end is not None and now >= self.end:
+            self.runner.stop()
+        if progress is not None:
+            done, total = (
+                (self.runner.figures().beats, self.beats)
+                if self.beats is not None
+                else ((now - self.began) // 1000, ((self.end or now) - self.began) // 1000)
+            )
+            progress(min(done, total), total, "beats" if self.beats is not None else "seconds")
+        if self.prints:
+            for event, what in self.book.happenings(self.printed):
+                self.printed = event.seq
+                for line in self._writer.lines(event, what):
+                    print(line)
+            sys.stdout.flush()
+
+
+def _lines(facts: dict[str, Any], stopped: str) -> list[str]:
+    beats = (
+        f"{facts['beats']:,} beats in {_words(facts['seconds'])} of the world's time, {facts['skipped']:,} skipped"
+    )
+    lines = [f"ended: {stopped}"] if stopped else []
+    lines.append(f"{beats} because nothing was new")
+    lines.append(
+        f"{facts['messages']:,} messages, {facts['words']:,} words; {facts['actions']:,} actions, "
+        f"{facts['refused']:,} refused"
+    )
+    if facts["said"]:
+        most = sorted(facts["said"], key=lambda one: -one["messages"])
+        some = ", ".join(f"{one['name']} {one['messages']:,}" for one in most[:8])
+        lines.append(f"said by: {some}{', …' if len(most) > 8 else ''}")
+    tokens = f"HUDs of {facts['hud_tokens']:,} tokens"
+    if facts["input_tokens"]:
+        tokens += (
+            f"; providers counted {facts['input_tokens']:,} in ({facts['cached_tokens']:,} cached), "
+            f"{facts['output_tokens']:,} out"
+        )
+    lines.append(f"{tokens}; ${facts['cost']:.4f}")
+    late = f"late: median {facts['late_median']:.2f} s, 99 of 100 within {facts['late_99']:.2f} s"
+    lines.append(f"{late}, {facts['late_most']:.2f} s at most")
+    if facts["errors"]:
+        lines.append(f"{facts['errors']:,} beats failed; `hudkit rooms show` says why")
+    return lines
+
+
+def _words(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{seconds:.0f} s"
+
+
+def _none() -> Any:
+    from contextlib import nullcontext
+
+    return nullcontext()
+
+
+def _beats(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of beats; give a whole number from 1")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    found = _DURATION.fullmatch(text.strip())
+    seconds = float(found[1]) * _UNITS[found[2] or "s"] if found else 0.0
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no length of time; try 90s, 10m or 2h")
+    return seconds

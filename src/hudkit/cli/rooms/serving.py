@@ -1,0 +1,77 @@
+"""`hudkit rooms serve`: a world is played, with its page on a port of this machine."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+from pathlib import Path
+
+from hudkit.cli.place import SCHEMA, as_json
+from hudkit.cli.rooms import file_argument
+from hudkit.cli.rooms.place import worlds_directory
+from hudkit.cli.rooms.playing import opened, play_arguments, thinkers
+from hudkit.document import visible
+from hudkit.errors import ConfigError
+from hudkit.rooms.beats import Runner
+from hudkit.rooms.book import Book
+from hudkit.rooms.minds import open_minds
+
+TOKEN = "page-token"
+"""The file of the page's token, beside the worlds."""
+
+
+def serve_arguments(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--host", default="127.0.0.1", metavar="HOST", help="an address of this machine: 127.0.0.1, ::1")
+    one.add_argument("--port", type=int, default=0, metavar="PORT", help="the port (default: one that is free)")
+    file_argument(one, "--token-file", "what a browser logs in with (default: beside the worlds, made at first use)")
+    one.add_argument("--paused", action="store_true", help="begin paused")
+    play_arguments(one)
+
+
+def serve(given: argparse.Namespace) -> int:
+    try:
+        from hudkit.daemon.guard import token_at
+        from hudkit.rooms.page.desk import Desk
+        from hudkit.rooms.page.serving import serve_page
+        from hudkit.wire.loopback import loopback
+    except ImportError as error:
+        raise ConfigError(f"no page without a web server ({error})", hint="install 'hudkit[daemon]'") from error
+    loopback(given.host)
+    if not 0 <= given.port <= 65535:
+        raise ConfigError(f"--port {given.port} is no port", hint="1 to 65535; 0 for one that is free")
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
+    with opened(given) as book:
+        file = given.token_file or worlds_directory() / TOKEN
+        _directory(file)
+        token = token_at(file)
+        desk = Desk(book, player=Runner(book, open_minds()))
+        if given.paused:
+            desk.architect.pause()
+
+        def say(address: str) -> None:
+            _say(book, address, token, file, as_facts=given.json)
+
+        asyncio.run(serve_page(desk, token, host=given.host, port=given.port, say=say))
+    return 0
+
+
+def _directory(file: Path) -> None:
+    """A directory of the user's own for the token, where there is none."""
+    from hudkit.installing.writing import make_directory
+
+    make_directory(file.absolute().parent)
+
+
+def _say(book: Book, address: str, token: str, file: Path, *, as_facts: bool) -> None:
+    if as_facts:
+        facts = {"world": book.world.name, "address": address, "token_file": str(file)}
+        print(as_json({"schema": SCHEMA, **facts}, lines=True), flush=True)
+        return
+    print(visible(f"{book.world.name}: {len(book.world.agents)} agents, {thinkers(book)}"))
+    if book.world.paused is not None:
+        print(visible(f"paused ({book.world.paused}): the page, or --resume, lets it go on"))
+    print(f"page:  {address}")
+    print(f"token: {token}")
+    print("Ctrl-C ends it; what happened is kept.", flush=True)

@@ -1,0 +1,131 @@
+"""`hudkit rooms show`: a world in short, or one agent's HUD."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from hudkit.cli.place import SCHEMA, as_json
+from hudkit.cli.rooms import world_argument
+from hudkit.cli.rooms.place import agent_of, picked, time_of
+from hudkit.document import shorten, visible
+from hudkit.errors import ConfigError
+from hudkit.rooms.actions.memory import tokens_of
+from hudkit.rooms.book import Book
+from hudkit.rooms.hud import Typesetter, as_markdown, compose
+from hudkit.rooms.world import Agent, World
+
+FORMATS = ("json", "compact", "toon", "markdown")
+LAST = 8
+"""Messages that are shown of a world."""
+
+
+def show_arguments(one: argparse.ArgumentParser) -> None:
+    one.add_argument("agent", nargs="?", metavar="AGENT", help="the HUD of this agent: its number or name")
+    one.add_argument("--format", choices=FORMATS, help="how its HUD is written (default: as the agent gets it)")
+    one.add_argument("--at", type=int, metavar="SEQ", help="as it was after this event (default: now)")
+    world_argument(one)
+
+
+def show(given: argparse.Namespace) -> int:
+    if given.format is not None and given.agent is None:
+        raise ConfigError("--format is how a HUD is written", hint="Name an agent")
+    path = picked(given.world)
+    with Book.open(path, read_only=True) as book:
+        world = book.world if given.at is None else book.at(given.at)
+        now = time_of(world) if given.at is None else world.now
+        if given.agent is not None:
+            _hud(world, agent_of(world, given.agent), now, given)
+        elif given.json:
+            print(as_json({"schema": SCHEMA, "file": str(path), "now": now, **_facts(world)}))
+        else:
+            for line in _lines(world, str(path), now):
+                print(visible(line))
+    return 0
+
+
+def _hud(world: World, agent: Agent, now: int, given: argparse.Namespace) -> None:
+    if given.format not in (None, "markdown"):
+        agent.input_format = given.format
+    seen = compose(world, agent.id, now, Typesetter())
+    text = as_markdown(seen) if given.format == "markdown" else seen.text
+    if given.json:
+        facts = msgspec.to_builtins(seen)
+        print(as_json({"schema": SCHEMA, "seq": world.seq, **facts, "text": text}))
+        return
+    print(visible(text, breaks=True))
+    for one in seen.omitted:
+        print(visible(f"(left out: {one.section}: {one.count} {one.what}, {one.why})"))
+    line = f"-- {agent.name} ({agent.id}), event {world.seq}: {seen.tokens:,} of {seen.limit:,} tokens, {seen.format}"
+    print(visible(f"\n{line}".strip()))
+
+
+def _facts(world: World) -> dict[str, Any]:
+    """A world as plain data: everything but messages and prompts."""
+    known: dict[str, Any] = msgspec.to_builtins(world, str_keys=True)
+    left = ("prompts", "messages", "requests", "failures", "locks", "wakes")
+    return {name: value for name, value in known.items() if name not in left} | {"said": len(world.messages)}
+
+
+def _lines(world: World, file: str, now: int) -> Iterator[str]:
+    state = f"paused: {world.paused}" if world.paused is not None else f"open, time x {world.speed:g}"
+    yield f"{world.name}: {state}; {_time(now)}"
+    words = sum(message.words for message in world.messages.values())
+    spent = f", ${world.cost:.2f}" if world.cost else ""
+    yield f"{world.seq:,} events, {world.beats:,} beats, {len(world.messages):,} messages, {words:,} words{spent}"
+    yield file
+    yield ""
+    agents = list(world.agents.values())
+    yield from _table(
+        ("id", "name", "kind", "model", "every", "beats", "memory", "in rooms", ""),
+        [_row(world, agent, now) for agent in agents],
+    )
+    yield ""
+    for room in world.rooms.values():
+        if room.billboard:
+            yield f"room {room.id}, {world.agents[room.id].name}: {shorten(room.billboard, 90)}"
+    last = [one for one in world.messages.values() if one.kind == "text"][-LAST:]
+    if last:
+        yield ""
+    for message in last:
+        sender = world.agents[message.sender].name if message.sender in world.agents else "The Architect"
+        yield f"[{message.room}] #{message.id} {sender}: {shorten(message.content, 140)}"
+
+
+def _row(world: World, agent: Agent, now: int) -> tuple[str, ...]:
+    memory = 100 * tokens_of(agent.knowledge) // world.rules.tokens.knowledge
+    note = ""
+    if agent.retired:
+        note = "retired"
+    elif agent.sleeps_until > now:
+        note = f"sleeps until {_time(agent.sleeps_until)}"
+    elif agent.last_error:
+        note = shorten(agent.last_error, 60)
+    rooms = ", ".join(str(one) for one in agent.rooms if one != agent.id)
+    return (
+        str(agent.id),
+        shorten(agent.name, 24),
+        agent.kind,
+        shorten(agent.model, 32),
+        f"{agent.interval:g} s",
+        f"{agent.beats:,}",
+        f"{memory}%",
+        shorten(rooms, 24) or "-",
+        note,
+    )
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str]:
+    """Columns as wide as what is in them, with hidden characters written out."""
+    cells = [head, *(tuple(visible(cell) for cell in row) for row in rows)]
+    widths = [max(len(row[n]) for row in cells) for n in range(len(head))]
+    for row in cells:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _time(at: int) -> str:
+    return f"{datetime.fromtimestamp(at / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -1,0 +1,374 @@
+"""Plays a world: gives due agents their beats, waits for what minds think, and stops when it is told or has to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TypeVar, cast
+
+from hudkit.errors import SequenceConflict, StoreBusy, StoreError
+from hudkit.events.scheduling import Claim
+from hudkit.rooms import events as e
+from hudkit.rooms.beats import beating, guards, tempo
+from hudkit.rooms.beats.admission import Quota
+from hudkit.rooms.beats.beating import Poisoned, guarded
+from hudkit.rooms.beats.clocks import Clock, RealClock, WorldTime
+from hudkit.rooms.beats.figures import Figures, Tally
+from hudkit.rooms.beats.heap import HeapScheduler
+from hudkit.rooms.beats.lanes import Lane, Lanes
+from hudkit.rooms.beats.thinking import Start, Thinking, Work
+from hudkit.rooms.book import Book, Commit
+from hudkit.rooms.hud import Seen, Typesetter, compose
+from hudkit.rooms.minds.mind import Mind, Minds, Thought, is_quick
+
+GROUP = 32
+"""Beats that share a commit at most."""
+CONFLICTS = 50
+"""Commits in a row that another writer came before, after which a runner gives up."""
+
+V = TypeVar("V")
+
+_NEWS = (e.Said, e.Reacted, e.Joined, e.Left, e.BillboardSet, e.AccessAsked, e.AgentMade, e.WorldResumed)
+
+
+class Runner:
+    """One process's part in playing a world; not for several threads. Several processes may play the same log: an
+    agent is asked by one of them at a time.
+
+    Run `run` in an event loop. Meanwhile others in that loop change the world through the book (with `now` as the
+    clock of their `Architect`): pausing, speaking, admitting take effect at once.
+    """
+
+    def __init__(
+        self,
+        book: Book,
+        minds: Minds,
+        *,
+        clock: Clock | None = None,
+        quotas: Mapping[str, Quota] | None = None,
+        typeset: Typesetter | None = None,
+        group: int = GROUP,
+    ) -> None:
+        """`quotas` by model; `group`: beats that share a commit at most."""
+        self.book = book
+        self.minds = minds
+        self.clock = clock or RealClock()
+        self.time = WorldTime(self.clock, book.world.now, book.world.speed)
+        self.schedule = HeapScheduler(book, self.now)
+        self._lanes = Lanes(quotas or {})
+        self._typeset = typeset or Typesetter()
+        self._group = group
+        self._tally = Tally()
+        self._sign = asyncio.Event()
+        self._thinking = Thinking(self._answered)
+        self._errors: dict[int, int] = {}
+        self._poisoned: dict[int, str] = {}
+        self._whispered: dict[int, int] = {}
+        self._conflicts = 0
+        self._began = False
+        self._stood_still = True
+        self._stopping = False
+        self._news = self.now()
+        self._people = book.world.beats
+        book.watchers.append(self._hear)
+
+    # -- what others ask and tell ----------------------------------------------------------------------------------
+
+    def now(self) -> int:
+        """The world's time (Unix ms)."""
+        return self.time.now(self.book.world.now)
+
+    def due(self, agent: int) -> int | None:
+        """When an agent's next beat is due (Unix ms); `None` while it has one, or waits for its model."""
+        return self.schedule.due(agent)
+
+    def figures(self) -> Figures:
+        """How it goes."""
+        return self._tally.figures(self.clock.passed(), len(self._thinking), self._lanes.waiting)
+
+    def stop(self) -> None:
+        """Let no beat begin any more, and what is under way have no effects; `run` returns soon."""
+        self._stopping = True
+        self._sign.set()
+
+    async def run(self, *, beats: int | None = None) -> None:
+        """Play until `stop`; with `beats`, until so many have begun, and those under way are over.
+
+        Beats that are under way in the log when this begins are lost, and asked for anew. Raises a `StoreError` where
+        the log refuses: what was not recorded has not happened.
+        """
+        end = None if beats is None else self.book.world.beats + beats
+        try:
+            while not self._stopping:
+                self._take_up()
+                self._settle()
+                most = self._group if end is None else min(self._group, end - self.book.world.beats)
+                if most <= 0 and not self._thinking:
+                    break
+                if self._attempt(lambda most=most: self._play(most)) is False:  # type: ignore[misc]
+                    await self._rest(more=most > 0)
+                else:
+                    await asyncio.sleep(0)
+        finally:
+            self._stopping, self._stood_still = False, True
+            await self._thinking.end(self._drop)
+
+    async def step(self, agent: int | None = None) -> int | None:
+        """One beat, of an agent or of who is due next, also while the world is paused; whose it was, `None` where
+        there is nobody, or it is thinking. Raises a `StoreError`."""
+        self._take_up()
+        begun: list[int] = []
+        starts: list[Start] = []
+        while self._attempt(lambda: self._single(agent, starts, begun)) is None:
+            pass
+        if starts:
+            await asyncio.wait({self._thinking.start(start) for start in starts})
+            self._settle()
+        return begun[0] if begun else None
+
+    # -- a round ---------------------------------------------------------------------------------------------------
+
+    def _play(self, most: int) -> bool:
+        """Begin what is due, `most` beats at most; whether there may be more to do."""
+        if self.book.world.paused is not None:
+            self._let_go()
+            return False
+        if (why := self._reason()) is not None:
+            with self.schedule.transaction() as commit:
+                commit.tell(e.WorldPaused(why, ending=True))
+            return True
+        due = self.schedule.next_due()
+        if most <= 0 or ((due is None or due > self.now()) and not self._lanes.open(self.clock.passed())):
+            return False
+        starts: list[Start] = []
+        claims: tuple[Claim, ...] = ()
+        with self._begun(starts), self._lanes.or_as_before(), self.schedule.transaction() as commit:
+            if commit.world.paused is None:  # another process may have paused it just now
+                claims = self.schedule.claim(self.now(), most)
+                quick = sum(self._sort(commit, claim) for claim in claims)
+                self._serve(commit, starts, most - quick)
+        for start in starts:
+            self._thinking.start(start)
+        return bool(claims or starts)
+
+    def _single(self, agent: int | None, starts: list[Start], begun: list[int]) -> bool:
+        """Begin one beat, whatever the time is and whether or not there is news."""
+        with self._begun(starts), self.schedule.transaction() as commit:
+            if agent is not None:
+                claims = self.schedule.claim(self.now(), job=agent)
+            else:
+                due = self.schedule.next_due()
+                claims = () if due is None else self.schedule.claim(due)
+            begun[:] = [claim.job for claim in claims]
+            for claim in claims:
+                self._give(commit, claim, starts)
+        return True
+
+    def _sort(self, commit: Commit, claim: Claim) -> bool:
+        """A claim is skipped, answered at once, or waits for its model; whether it was answered."""
+        agent, now = commit.world.agents[claim.job], self.now()
+        poisoned = agent.id in self._poisoned
+        if not (poisoned or agent.id in self.book.whispers or tempo.has_news(commit.world, agent, now)):
+            self.schedule.finish(claim, tempo.after(commit.world, agent, now, done=False))
+            self._tally.skipped += 1
+        elif poisoned or is_quick(self.minds.of(agent.model)):
+            self._give(commit, claim, [])
+            return True
+        else:
+            self._lanes.of(agent.model).waiting.append(claim)
+        return False
+
+    def _serve(self, commit: Commit, starts: list[Start], most: int) -> None:
+        """Begin the beats of those who wait, as far as their models admit them."""
+        for model, lane in self._lanes.open(self.clock.passed()):
+            while most > 0 and lane.wait(self.clock.passed()) <= 0:
+                claim = lane.waiting.popleft()
+                if not self.schedule.holds(claim):
+                    continue
+                if commit.world.agents[claim.job].model != model:
+                    self.schedule.finish(claim, claim.due)
+                elif self._give(commit, claim, starts, lane):
+                    most -= 1
+                else:
+                    lane.waiting.appendleft(claim)
+                    break
+
+    def _give(self, commit: Commit, claim: Claim, starts: list[Start], lane: Lane | None = None) -> bool:
+        """A beat begins: its end is in the same commit where its mind is quick, else it is among `starts`. Whether
+        its model admits it. Raises `Poisoned`."""
+        now, passed = self.now(), self.clock.passed()
+        agent = commit.world.agents[claim.job]
+        if (poison := self._poisoned.get(agent.id)) is not None:
+            beating.begin(commit, claim, None, now)
+            self._end(commit, claim, Thought(error=poison, hopeless=True), 0.0)
+            return True
+        with guarded(agent.id):
+            seen = self._compose(agent.id, now)
+        entry = None
+        if lane is not None:
+            lane.guess = seen.tokens
+            if (entry := lane.admission.admit(passed, seen.tokens)) is None:
+                return False
+        beating.begin(commit, claim, seen, now)
+        asked = beating.asked(commit.world, agent, claim.fence, seen)
+        mind = self.minds.of(agent.model)
+        if is_quick(mind):
+            with guarded(agent.id):
+                thought = mind.think_now(asked)
+            self._end(commit, claim, thought, 0.0)
+        else:
+            starts.append(Start(Work(claim, agent.model, passed, entry), cast(Mind, mind), asked))
+        return True
+
+    def _compose(self, agent: int, now: int) -> Seen:
+        whispers = tuple(self.book.whispers.get(agent, ()))
+        if whispers:
+            self._whispered[agent] = len(whispers)
+        return compose(self.book.world, agent, now, self._typeset, whispers)
+
+    @contextmanager
+    def _begun(self, starts: list[Start]) -> Iterator[None]:
+        """Where a commit with beats went well, whispers were heard; where it did not, nobody was admitted."""
+        self._whispered.clear()
+        try:
+            yield
+        except BaseException:
+            for start in starts:
+                self._answered(start.work, Thought())
+            starts.clear()
+            raise
+        for agent, count in self._whispered.items():
+            left = self.book.whispers.pop(agent, [])[count:]
+            if left:
+                self.book.whispers[agent] = left
+
+    # -- thinking --------------------------------------------------------------------------------------------------
+
+    def _answered(self, work: Work, thought: Thought) -> None:
+        """Tell the model's admission, and go on."""
+        self._sign.set()
+        if work.entry is not None:
+            tokens = thought.input_tokens + thought.output_tokens
+            self._lanes.of(work.model).admission.settle(work.entry, self.clock.passed(), tokens, thought.rest)
+
+    def _settle(self) -> None:
+        """Carry out what was thought, many thoughts in a commit."""
+        while batch := self._thinking.over[: self._group]:
+            if self._attempt(lambda batch=batch: self._settle_all(batch)):  # type: ignore[misc]
+                del self._thinking.over[: len(batch)]
+            for place, (work, _) in enumerate(self._thinking.over):
+                if (poison := self._poisoned.get(work.claim.job)) is not None:
+                    self._thinking.over[place] = work, Thought(error=poison, hopeless=True)
+
+    def _settle_all(self, batch: list[tuple[Work, Thought]]) -> bool:
+        with self.schedule.transaction() as commit:
+            for work, thought in batch:
+                self._end(commit, work.claim, thought, self.clock.passed() - work.at)
+        return True
+
+    def _end(self, commit: Commit, claim: Claim, thought: Thought, seconds: float) -> None:
+        if not beating.settle(commit, self.schedule, claim, thought, self.now(), seconds, self._errors):
+            self._tally.fenced += 1
+
+    # -- beginnings and ends ---------------------------------------------------------------------------------------
+
+    def _take_up(self) -> None:
+        """Where the world stood still: beats that were under way are lost, and those that were missed are spread."""
+        world, now = self.book.world, self.now()
+        if not self._began:
+            while not self._attempt(self._lose_all):
+                pass
+            self._began = True
+        if world.paused is not None:
+            self._stood_still = True
+        elif self._stood_still:
+            while not self._attempt(lambda: self._spread(now)):
+                pass
+            self._stood_still = False
+
+    def _lose_all(self) -> bool:
+        with self.schedule.transaction() as commit:
+            for claim in self.schedule.begun():
+                beating.lose(commit, self.schedule, claim, self.now(), beating.LOST)
+                self._tally.lost += 1
+        return True
+
+    def _spread(self, now: int) -> bool:
+        with self.schedule.transaction() as commit:
+            for agent in commit.world.agents.values():
+                due = self.schedule.due(agent.id)
+                if due is not None and due + tempo.SECOND * agent.interval < now:
+                    self.schedule.schedule(agent.id, tempo.spread(commit.world, agent, now))
+        return True
+
+    def _let_go(self) -> None:
+        """Give back what waits for its model."""
+        if claims := self._lanes.emptied():
+            with self.schedule.transaction():
+                for claim in claims:
+                    if self.schedule.holds(claim):
+                        self.schedule.finish(claim, claim.due)
+
+    def _drop(self, works: list[Work]) -> None:
+        """What was under way has no effects."""
+        with suppress(StoreError):
+            self._let_go()
+            with self.schedule.transaction() as commit:
+                for work in works:
+                    if self.schedule.holds(work.claim):
+                        beating.lose(commit, self.schedule, work.claim, self.now(), beating.ENDED)
+
+    async def _rest(self, *, more: bool) -> None:
+        """Wait for whatever comes first; `more`: beats may begin."""
+        self._sign.clear()
+        world, seconds = self.book.world, self.clock.patience
+        if more and world.paused is None:
+            due = self.schedule.next_due()
+            if due is not None:
+                seconds = min(seconds, self.time.until(due))
+            seconds = min(seconds, self._lanes.wait(self.clock.passed()))
+            if idle := world.rules.caps.idle_seconds:
+                seconds = min(seconds, self.time.until(self._news + round(idle * tempo.SECOND)))
+        await self.clock.wait(seconds, self._sign, busy=bool(self._thinking))
+        self.book.refresh()
+
+    def _reason(self) -> str | None:
+        world = self.book.world
+        return guards.reason_to_stop(world, self.now(), self._news, world.beats - self._people)
+
+    def _attempt(self, do: Callable[[], V]) -> V | None:
+        """What `do` gives; `None` where it has to be tried again: another writer came first, or a beat failed through
+        a fault of ours, which becomes that beat's error."""
+        try:
+            found = do()
+        except Poisoned as error:
+            self._poisoned[error.agent] = str(error)
+            self._tally.failed += 1
+            return None
+        except (SequenceConflict, StoreBusy):
+            self._conflicts += 1
+            if self._conflicts > CONFLICTS:
+                raise
+            return None
+        self._conflicts = 0
+        return found
+
+    def _hear(self, what: e.Happening | None) -> None:
+        """Follow what happens in the world, whoever brings it about."""
+        self._sign.set()
+        world = self.book.world
+        match what:
+            case None | e.SpeedSet():
+                self.time.set_speed(world.speed)
+            case e.Beat(at=at, due=due):
+                self._tally.beat(self.clock.passed(), at - due)
+            case e.Replied(agent=id, error=error):
+                self._errors[id] = self._errors.get(id, 0) + 1 if error else 0
+                self._tally.failed += bool(error)
+            case e.BeatDone(agent=id):
+                self._poisoned.pop(id, None)
+            case e.Said(sender=e.ARCHITECT) | e.WorldResumed() | e.AgentMade(by=e.ARCHITECT):
+                self._people = world.beats
+        if isinstance(what, _NEWS):
+            self._news = self.now()

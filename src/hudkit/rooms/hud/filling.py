@@ -1,0 +1,249 @@
+"""The rooms of a HUD: what each says of itself, and its messages from the newest back, by shares of attention."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from hudkit.rooms import words
+from hudkit.rooms.attention import WHOLE, shares
+from hudkit.rooms.hud import fields
+from hudkit.rooms.hud.cutting import cut, first_that_fit
+from hudkit.rooms.hud.notation import Notation
+from hudkit.rooms.hud.seen import Omission
+from hudkit.rooms.hud.typesetter import Row, Typesetter, clock
+from hudkit.rooms.world import Agent, Message, Room, World
+
+LEAST_MESSAGE = 48
+"""Tokens below which a message is not cut to fit, but left out."""
+
+_PACE = 32  # tokens of the time since last and the word budget, at most
+_ROUNDS = 4  # of giving out what quiet rooms leave
+
+
+class Opened(msgspec.Struct):
+    """A room on its way into a HUD."""
+
+    room: Room
+    share: float
+    fixed: bool
+    plain: dict[str, Any]
+    pieces: list[str]
+    metadata: int
+    """Tokens of all but messages: not less than they will be."""
+    after: int
+    """The index of the first message that the agent may see."""
+    next: int
+    """The index of the newest one that was not looked at yet."""
+    allowance: int = 0
+    spent: int = 0
+    rows: list[Row] = []
+    """The newest first."""
+
+    @property
+    def visible(self) -> int:
+        return len(self.room.messages) - self.after
+
+    @property
+    def older(self) -> bool:
+        return self.next >= self.after
+
+
+class Filling:
+    """One agent's rooms at `now`, within `budget` tokens."""
+
+    def __init__(self, world: World, agent: Agent, now: int, budget: int, notation: Notation, typeset: Typesetter):
+        self.world, self.agent, self.now, self.budget = world, agent, now, budget
+        self.notation, self.typeset = notation, typeset
+        self.omitted: list[Omission] = []
+
+    def rooms(self) -> list[Opened]:
+        """Every room that fits, in the order in which the agent came, with its messages."""
+        percents = shares(self.agent.attention, self.agent.rooms)
+        opened = self._within([self._open(self.world.rooms[id], percents[id]) for id in self.agent.rooms])
+        free = self.budget - sum(one.metadata for one in opened)
+        for one in opened:
+            one.allowance = max(0, int(self.budget * one.share / WHOLE) - one.metadata)
+        wanted = sum(one.allowance for one in opened)
+        for one in opened:
+            if wanted > free:
+                one.allowance = one.allowance * free // wanted
+            self._fill(one)
+        self._give_out(opened, free - sum(one.spent for one in opened))
+        for one in opened:
+            if not one.rows and one.older:
+                self._cut_newest(one)
+        return opened
+
+    def _open(self, room: Room, share: float) -> Opened:
+        you = self.agent.id
+        after = bisect_right(room.messages, room.joined[you])
+        limit = max(self.world.rules.tokens.metadata, int(self.budget * share / WHOLE) // 2)
+        members = [str(id) for id in room.members]
+        board = fields.board(self.world, room, you)
+        opened = self._opened(room, share, members, board, after)
+        if opened.metadata > limit:
+            key = ("squeezed", self.notation.name, room.id, you, opened.plain["attention_pct"], limit)
+            members, board, gone = self.typeset.once(
+                (*key, tuple(members), repr(board)), lambda: self._squeezed(opened, members, board, limit)
+            )
+            self.omitted += gone
+            opened = self._opened(room, share, members, board, after)
+        return opened
+
+    def _opened(self, room: Room, share: float, members: list[str], board: dict[str, Any], after: int) -> Opened:
+        notation, typeset, you = self.notation, self.typeset, self.agent.id
+        head = fields.head(room, you, members, share)
+        key = ("head", notation.name, room.id, you, head["attention_pct"], tuple(members))
+        pace: dict[str, Any] = {
+            "time_since_last": words.time_since_last(self.world, you, room.id, self.now),
+            "word_budget": words.budget(self.world, you, room.id, self.now),
+        }
+        pieces = [typeset.once(key, lambda: notation.head(head))]
+        pieces += [self._member(name, value) for name, value in (*pace.items(), *board.items())]
+        return Opened(
+            room,
+            share,
+            room.id in self.agent.attention,
+            {**head, **pace, **board},
+            pieces,
+            sum(map(typeset.count, pieces)) + self._around(),
+            after,
+            len(room.messages) - 1,
+            rows=[],
+        )
+
+    def _member(self, name: str, value: Any) -> str:
+        notation = self.notation
+        key = ("room", notation.name, name, value if isinstance(value, str | int) else repr(value))
+        return self.typeset.once(key, lambda: notation.room_member(name, value))
+
+    def _around(self) -> int:
+        """Tokens that open and close a room's messages, at most."""
+        notation, count = self.notation, self.typeset.count
+
+        def make() -> int:
+            ends = [notation.end(rows=rows, last=last) for rows in (True, False) for last in (True, False)]
+            return max(map(count, ends)) + max(count(notation.messages(n)) for n in (0, 1, 9_999))
+
+        return self.typeset.once(("around", notation.name), make)
+
+    def _squeezed(
+        self, opened: Opened, members: list[str], board: dict[str, Any], limit: int
+    ) -> tuple[list[str], dict[str, Any], list[Omission]]:
+        """Members and billboard of a room that says too much of itself: a third of the limit for members, a third for
+        keys and requests, what is left for the billboard; and what that leaves out."""
+        found, gone = dict(board), list[Omission]()
+        count = self.typeset.count
+        room = opened.room
+
+        def head(names: Sequence[str]) -> int:
+            return count(self.notation.head(fields.head(room, self.agent.id, list(names), opened.share)))
+
+        kept = first_that_fit(members, lambda names: head([*names, _more(members, names)]) - head([]) <= limit // 3)
+        if len(kept) < len(members):
+            gone.append(_left(room, "members", len(members) - len(kept)))
+            members = [*kept, _more(members, kept)]
+        for name in ("my_keys", "pending_access_requests"):
+            rows = self._shorter(name, found.get(name, []), limit // 6)
+            if len(rows) < len(found.get(name, [])):
+                gone.append(_left(room, name, len(found[name]) - len(rows)))
+                found[name] = rows
+        if text := found.get("billboard"):
+            rest = [self._member(name, value) for name, value in found.items() if name != "billboard"]
+            left = limit - head(members) - sum(map(count, rest)) - self._around() - _PACE
+            shorter = cut(text, lambda some: count(self.notation.room_member("billboard", some)) <= left)
+            if shorter != text:
+                gone.append(_left(room, "characters of the billboard", len(text) - len(shorter) + 1))
+                found["billboard"] = shorter
+        return members, found, gone
+
+    def _shorter(self, name: str, rows: list[Any], limit: int) -> list[Any]:
+        count = self.typeset.count
+        return first_that_fit(rows, lambda some: count(self._member(name, some)) <= limit)
+
+    def _within(self, opened: list[Opened]) -> list[Opened]:
+        """Without the rooms for which there is not even room for what they say of themselves: those of the smallest
+        share go first, then those where the last message is oldest."""
+        over = sum(one.metadata for one in opened) - self.budget
+        if over <= 0:
+            return opened
+        gone = set()
+        for one in sorted(opened, key=lambda one: (one.share, one.room.messages[-1:])):
+            if over > 0:
+                over -= one.metadata
+                gone.add(one.room.id)
+                self.omitted.append(Omission(f"room {one.room.id}", "room", 1, "there are more rooms than fit"))
+        return [one for one in opened if one.room.id not in gone]
+
+    def _fill(self, opened: Opened) -> None:
+        """Take messages, from the newest back, as long as the next one fits."""
+        messages, ids, row = self.world.messages, opened.room.messages, self.typeset.row
+        rows, notation, now = opened.rows, self.notation, self.now
+        left = opened.allowance - opened.spent
+        index = opened.next
+        while index >= opened.after:
+            found = row(messages[ids[index]], notation, now)
+            if found.tokens > left:
+                break
+            left -= found.tokens
+            rows.append(found)
+            index -= 1
+        opened.next = index
+        opened.spent = opened.allowance - left
+
+    def _give_out(self, opened: list[Opened], left: int) -> None:
+        """What rooms did not need goes to those of `%*`, in equal parts."""
+        for _ in range(_ROUNDS):
+            wanting = [one for one in opened if one.older and not one.fixed]
+            if not wanting or left < len(wanting) * LEAST_MESSAGE:
+                return
+            each = left // len(wanting)
+            before = left
+            for one in wanting:
+                spent = one.spent
+                one.allowance = max(one.allowance, spent + each)
+                self._fill(one)
+                left -= one.spent - spent
+            if left == before:
+                return
+
+    def _cut_newest(self, opened: Opened) -> None:
+        """A message that is longer than all there is for its room: its beginning."""
+        if opened.allowance < LEAST_MESSAGE:
+            return
+        said = self.world.messages[opened.room.messages[-1]]
+
+        def row(text: str) -> Row:
+            return self._row(said, text)
+
+        text = cut(said.content, lambda some: row(some).tokens <= opened.allowance)
+        found = row(text)
+        if found.tokens <= opened.allowance:
+            opened.rows.append(found)
+            opened.spent += found.tokens
+            opened.next -= 1
+            what = Omission(
+                f"room {opened.room.id}",
+                "characters of its newest message",
+                len(said.content) - len(text) + 1,
+                "longer than the room's budget",
+            )
+            self.omitted.append(what)
+
+    def _row(self, said: Message, text: str) -> Row:
+        plain = {**fields.message(said, clock(self.notation, self.now)), "content": text}
+        body = self.notation.message(plain)
+        piece = body + self.notation.between
+        return Row(said, said.version, 0, plain, body, piece, self.typeset.count(piece))
+
+
+def _more(all_: Sequence[str], kept: Sequence[str]) -> str:
+    return f"+{len(all_) - len(kept)} more"
+
+
+def _left(room: Room, what: str, number: int) -> Omission:
+    return Omission(f"room {room.id}", what, number, "a room says no more of itself than its limit")

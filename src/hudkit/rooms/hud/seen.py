@@ -1,0 +1,51 @@
+"""What an agent sees in a beat: the bytes, what they cost, what they say, and what was left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A part of a HUD and its tokens: `system`, `meta`, `identity`, `knowledge`, `recent_actions`, or one room.
+
+    Of a room: its share of attention in percent, the most tokens that it had, how many messages are shown of those
+    that this agent may see, and the tokens of what is not messages.
+    """
+
+    name: str
+    tokens: int
+    room: int | None = None
+    share: float = 0.0
+    limit: int = 0
+    metadata: int = 0
+    shown: int = 0
+    visible: int = 0
+
+
+class Omission(msgspec.Struct, frozen=True):
+    """What is not shown: which part of the HUD, what of it, how many, and why."""
+
+    section: str
+    what: str
+    count: int
+    why: str
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A HUD. `tokens` are those of `text` by the typesetter's counter; `digest` is BLAKE2b (128 bits, hex) of its
+    UTF-8; `document` is the plain data that the text says, not to be changed. The first `stable` characters are the
+    same for all agents of a kind, and so far a provider's prefix cache serves all of them."""
+
+    agent: int
+    at: int
+    format: str
+    text: str
+    tokens: int
+    limit: int
+    digest: str
+    stable: int
+    document: dict[str, Any]
+    sections: tuple[Section, ...]
+    omitted: tuple[Omission, ...]

@@ -1,0 +1,129 @@
+"""What the page stands on: the book, the Architect, the one who plays the world, and the world as it was."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from typing import Protocol
+
+import msgspec
+
+from hudkit.errors import OperationError, StoreError
+from hudkit.rooms.architect import Architect
+from hudkit.rooms.book import Book
+from hudkit.rooms.events import Format
+from hudkit.rooms.hud import Seen, Typesetter, compose
+from hudkit.rooms.page.pulse import Pulse
+from hudkit.rooms.world import Agent, World
+
+_KEPT = 4  # worlds as they were
+
+
+class Player(Protocol):
+    """Who plays the world in this process: `beats.Runner` does."""
+
+    def now(self) -> int:
+        """The world's time (Unix ms)."""
+        ...
+
+    def due(self, agent: int) -> int | None:
+        """When an agent's next beat is due (Unix ms); `None` while it has one, or waits for its model."""
+        ...
+
+    async def run(self) -> None:
+        """Play until `stop`."""
+        ...
+
+    async def step(self, agent: int | None = None) -> object:
+        """Let one beat take place: an agent's, or the next one due."""
+        ...
+
+    def stop(self) -> None:
+        """Let no beat begin any more, and what is under way have no effects; `run` returns soon."""
+        ...
+
+
+class Past(msgspec.Struct, frozen=True):
+    """The world after an event, and how it had been going."""
+
+    world: World
+    pulse: Pulse
+
+
+class Desk:
+    """Without a `player` the world is only looked at: it cannot be played, and its time is the book's. `models` are
+    those that an agent may be given; any where there are none."""
+
+    def __init__(self, book: Book, *, player: Player | None = None, models: tuple[str, ...] = ()) -> None:
+        self.book = book
+        self.player = player
+        self.models = models
+        self.architect = Architect(book, self.now)
+        self.pulse = Pulse(book)
+        self.fault = ""
+        """Why the world is not played any more, where it was not told to stop."""
+        self._run: asyncio.Task[None] | None = None
+        self._typeset = Typesetter()
+        self._typeset_past = Typesetter()
+        self._past: OrderedDict[int, Past] = OrderedDict()
+
+    @property
+    def playing(self) -> bool:
+        """Whether somebody plays the world here; it may be paused."""
+        return self._run is not None and not self._run.done()
+
+    def play(self) -> None:
+        """Have the world played, in the event loop that runs. Raises `OperationError` where nobody can."""
+        player = self._player()
+        if not self.playing:
+            self.fault = ""
+            self._run = asyncio.get_running_loop().create_task(self._play(player))
+
+    async def stop(self) -> None:
+        """Have no beat begin any more; when this returns, none does. Raises `OperationError` where nobody plays."""
+        player = self._player()
+        if self._run is not None and not self._run.done():
+            player.stop()
+            await asyncio.wait({self._run})
+
+    async def step(self, agent: int | None) -> None:
+        """Let one beat take place. Raises `OperationError` where nobody plays."""
+        await self._player().step(agent)
+
+    def due(self, agent: Agent) -> int:
+        """When an agent's next beat is due (Unix ms)."""
+        due = self.player.due(agent.id) if self.player is not None else None
+        return agent.due if due is None else due
+
+    async def _play(self, player: Player) -> None:
+        try:
+            await player.run()
+        except StoreError as error:
+            self.fault = str(error)
+
+    def _player(self) -> Player:
+        if self.player is None:
+            raise OperationError("nobody plays this world here", hint="`hudkit rooms serve` does")
+        return self.player
+
+    def now(self) -> int:
+        """The world's time: never before its last event."""
+        clock = self.book.clock if self.player is None else self.player.now
+        return max(clock(), self.book.world.now)
+
+    def past(self, seq: int) -> Past:
+        """The world after event `seq`. Raises `ConfigError` where there is no such event."""
+        found = self._past.pop(seq, None) or Past(self.book.at(seq), Pulse(self.book, seq))
+        self._past[seq] = found
+        if len(self._past) > _KEPT:
+            self._past.popitem(last=False)
+        return found
+
+    def seen(self, world: World, agent: int, now: int, format: Format | None = None) -> Seen:
+        """What an agent sees in a world at `now`; in another notation than its own where one is given."""
+        if format is not None:
+            other = msgspec.structs.replace(world.agents[agent], input_format=format)
+            world = msgspec.structs.replace(world, agents={**world.agents, agent: other})
+        return compose(
+            world, agent, now, self._typeset if world.rooms is self.book.world.rooms else self._typeset_past
+        )

@@ -1,0 +1,180 @@
+// What HTML alone cannot do: look again when the world went on, count down, keep the newest message in sight, draw,
+// and listen to keys. Everything else is links and forms.
+"use strict";
+(() => {
+  const $ = (selector) => document.querySelector(selector);
+
+  // -- looking again ---------------------------------------------------------------------------------------------
+  let stream = null;
+  let stale = false; // the world went on since the page was written
+  let busy = false;
+  let sliding = false;
+
+  function listen() {
+    const app = $("#app");
+    if (!app || stream) return;
+    stream = new EventSource(`/live?seq=${app.dataset.seq}`);
+    stream.addEventListener("world", () => { stale = true; again(); });
+    stream.onerror = () => {
+      document.body.classList.add("lost");
+      if (stream.readyState === EventSource.CLOSED) { stale = true; again(); } // logged out: the answer says so
+    };
+    stream.onopen = () => document.body.classList.remove("lost");
+  }
+
+  function again() {
+    if (!stale || busy || sliding || document.hidden || !$("#app")?.dataset.live) return;
+    if (getSelection()?.type === "Range" || document.activeElement?.matches("select, input:not([type=range])")) return;
+    if ($("#right form.stack textarea:focus, details[open] textarea:focus")) return;
+    stale = false;
+    $("#again").dispatchEvent(new Event("again"));
+  }
+  document.addEventListener("visibilitychange", again);
+  document.addEventListener("focusout", () => setTimeout(again, 50));
+  setInterval(again, 1000);
+  setInterval(() => { stale = true; again(); }, 5000); // beats that are skipped are no events, but the next is due later
+
+  document.addEventListener("htmx:before:request", () => { busy = true; keep(); });
+  document.addEventListener("htmx:finally:request", () => { busy = false; again(); });
+  document.addEventListener("htmx:response:error", (event) => {
+    if (event.detail?.ctx?.response?.status === 401) location.assign("/login");
+  });
+  document.addEventListener("htmx:before:swap", keep);
+  document.addEventListener("htmx:after:swap", fresh);
+
+  // -- what must stay as it is when the page is written anew -----------------------------------------------------
+  const kept = { place: "", bottom: true, said: "", writing: false };
+
+  function keep() {
+    const list = $("#messages");
+    if (!list) return;
+    kept.place = list.dataset.room;
+    kept.bottom = list.scrollHeight - list.scrollTop - list.clientHeight < 60;
+    kept.writing = document.activeElement?.id === "text";
+  }
+
+  function fresh() {
+    const list = $("#messages");
+    if (list && (kept.bottom || kept.place !== list.dataset.room)) list.scrollTop = list.scrollHeight;
+    const composer = $("#composer");
+    const text = $("#text");
+    if (composer?.dataset.said !== undefined && text) {
+      if (kept.said && kept.said !== composer.dataset.said) { text.value = text.defaultValue; kept.writing = true; }
+      kept.said = composer.dataset.said;
+      if (kept.writing || location.search.includes("reply=")) text.focus({ preventScroll: true });
+    }
+    written = performance.now();
+    for (const one of document.querySelectorAll("[data-chart]")) draw(one);
+  }
+
+  // -- counting down to beats ------------------------------------------------------------------------------------
+  let written = performance.now();
+  setInterval(() => {
+    const gone = performance.now() - written;
+    for (const one of document.querySelectorAll(".due[data-in]")) {
+      const left = Math.max(0, one.dataset.in - gone);
+      const text = `in ${(left / 1000).toFixed(0)} s`;
+      if (one.textContent !== text) one.textContent = text;
+    }
+  }, 250);
+
+  // -- charts ----------------------------------------------------------------------------------------------------
+  const colours = ["--accent", "--warm"];
+  function draw(one) {
+    const place = one.querySelector(".plot");
+    if (!place || typeof uPlot === "undefined" || !place.clientWidth) return;
+    const data = JSON.parse(one.dataset.chart);
+    if (place.plot && place.plot.series.length === data.length && place.theme === theme()) {
+      place.plot.setData(data);
+      return;
+    }
+    place.plot?.destroy();
+    place.theme = theme();
+    const names = one.dataset.lines.split(",");
+    const series = names.map((label, n) => ({
+      label,
+      scale: `s${n}`,
+      stroke: colour(place, colours[n]),
+      width: 1.5,
+      points: { show: false },
+    }));
+    const scales = { x: { time: false } };
+    names.forEach((_, n) => { scales[`s${n}`] = { range: (_u, _low, high) => [0, Math.max(1, high * 1.1)] }; });
+    place.plot = new uPlot({
+      width: place.clientWidth, height: place.clientHeight, padding: [2, 0, 2, 0],
+      cursor: { show: false }, legend: { show: false }, axes: names.concat("").map(() => ({ show: false })),
+      scales, series: [{}, ...series],
+    }, data, place);
+  }
+  function colour(place, name) {
+    place.style.color = `var(${name})`; // a canvas knows no variables
+    return getComputedStyle(place).color;
+  }
+  const theme = () => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", fresh);
+  addEventListener("resize", () => {
+    for (const place of document.querySelectorAll(".plot")) { place.plot?.destroy(); place.plot = null; }
+    fresh();
+  });
+
+  // -- forms that need no button ---------------------------------------------------------------------------------
+  document.addEventListener("change", (event) => {
+    if (event.target.matches(".speed select, #at")) event.target.form.requestSubmit();
+  });
+  document.addEventListener("pointerdown", (event) => { sliding = event.target.id === "at"; });
+  document.addEventListener("pointerup", () => { sliding = false; });
+  document.addEventListener("input", (event) => {
+    if (event.target.id === "at") $(".where b").textContent = Number(event.target.value).toLocaleString("en");
+  });
+
+  // -- keys ------------------------------------------------------------------------------------------------------
+  document.addEventListener("click", (event) => {
+    const keys = $("#keys");
+    const quote = event.target.closest("a.quote");
+    if (quote && $(quote.hash)) { // no fragment in the address: it would be gone to again with every message
+      event.preventDefault();
+      $(quote.hash).scrollIntoView({ block: "center" });
+      $(quote.hash).animate?.([{ background: "var(--tint)" }, {}], { duration: 1500 });
+    }
+    if (event.target.closest("a[href='#keys']")) { event.preventDefault(); keys.classList.toggle("open"); }
+    else if (!event.target.closest("#keys")) keys?.classList.remove("open");
+    const menu = event.target.closest("details.settings");
+    for (const one of document.querySelectorAll("details.settings[open]")) if (one !== menu) one.open = false;
+  });
+
+  function neighbour(step) {
+    const rooms = [...document.querySelectorAll("#rooms a")];
+    const here = rooms.findIndex((one) => one.getAttribute("aria-current"));
+    rooms[Math.min(rooms.length - 1, Math.max(0, here + step))]?.click();
+  }
+
+  const keys = {
+    c: () => $("#text")?.focus(),
+    j: () => neighbour(1),
+    k: () => neighbour(-1),
+    p: () => $("#play")?.click(),
+    s: () => $("#step")?.click(),
+    "[": () => $("#back")?.click(),
+    "]": () => $("#forward")?.click(),
+    l: () => $("#live")?.click(),
+    "?": () => $("#keys")?.classList.toggle("open"),
+    Escape: () => $("#keys")?.classList.remove("open"),
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.target.id === "text" && event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      if (event.target.value.trim()) event.target.form.requestSubmit();
+      return;
+    }
+    if (event.target.matches("input:not([type=range]), textarea, select")) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
+    if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
+  });
+
+  document.documentElement.classList.add("scripted");
+  addEventListener("DOMContentLoaded", () => { fresh(); listen(); });
+})();

@@ -1,0 +1,1 @@
+"""The parts of the page, each a function from what there is to elements."""

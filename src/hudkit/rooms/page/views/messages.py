@@ -1,0 +1,128 @@
+"""One message: who said it, to what, what others think of it, and who answered."""
+
+from __future__ import annotations
+
+from hudkit.formats.html.hast import Element
+from hudkit.rooms.events import ARCHITECT, SYSTEM
+from hudkit.rooms.page.tree import classes, e
+from hudkit.rooms.page.views.scene import Scene, clock, excerpt, face, form, hidden, many
+from hudkit.rooms.world import Message, Room, World
+
+SIGNS = {"thumbs_up": "👍", "thumbs_down": "👎", "brain": "🧠", "heart": "❤\ufe0f"}
+_CLOSE = 5 * 60_000  # ms within which one's messages stand together
+
+
+class Threads:
+    """Who answers what in a room."""
+
+    def __init__(self, world: World, room: Room) -> None:
+        self._world = world
+        self._answers: dict[int, list[int]] = {}
+        for id in room.messages:
+            to = world.messages[id].reply_to
+            if to:
+                self._answers.setdefault(to, []).append(id)
+
+    def answers(self, id: int) -> int:
+        return len(self._answers.get(id, ()))
+
+    def whole(self, id: int) -> list[int]:
+        """The thread that a message is in, from its beginning, in the order in which it was said."""
+        first = id
+        while first in self._world.messages and (above := self._world.messages[first].reply_to):
+            first = above
+        found, ahead = [], [first]
+        while ahead:
+            one = ahead.pop()
+            if one in self._world.messages:
+                found.append(one)
+                ahead += self._answers.get(one, ())
+        return sorted(found)
+
+
+def message_row(scene: Scene, message: Message, threads: Threads, previous: Message | None) -> Element:
+    if message.sender == SYSTEM:
+        return e("li", e("p", message.content, " ", clock(message.at)), class_="system", id=f"m{message.id}")
+    together = (
+        previous is not None
+        and previous.sender == message.sender
+        and message.at - previous.at < _CLOSE
+        and not message.reply_to
+    )
+    return e(
+        "li",
+        None if together else face(scene, message.sender),
+        e(
+            "div",
+            None if together else _who(scene, message),
+            _answered(scene, message),
+            e("p", message.content, class_="content"),
+            _under(scene, message, threads),
+            class_="body",
+        ),
+        class_=classes("message", together and "together", message.sender == ARCHITECT and "mine"),
+        id=f"m{message.id}",
+    )
+
+
+def _who(scene: Scene, message: Message) -> Element:
+    name = scene.name(message.sender)
+    sender: Element
+    if message.sender == ARCHITECT:
+        sender = e("b", name)
+    else:
+        sender = e("a", name, href=scene.look.url(agent=message.sender, view="agent", new=False, when="now"))
+    id = e("small", f"{message.sender}", title="The agent's number") if message.sender > 0 else None
+    return e("p", sender, " ", id, " ", clock(message.at), class_="who")
+
+
+def _answered(scene: Scene, message: Message) -> Element | None:
+    to = scene.world.messages.get(message.reply_to)
+    if to is None:
+        return None
+    return e(
+        "a",
+        e("b", scene.name(to.sender)),
+        f" {excerpt(to.content, 90)}",
+        href=f"#m{to.id}",
+        class_="quote",
+    )
+
+
+def _under(scene: Scene, message: Message, threads: Threads) -> Element:
+    """Reactions, the way to answer, and the thread; what is for the Architect to do shows at a touch."""
+    look = scene.look
+    given = []
+    missing = []
+    for name, sign in SIGNS.items():
+        who = message.reactions.get(name, ())
+        label = f"{name.replace('_', ' ')}: {', '.join(scene.name(id) for id in who[:8])}"
+        mine = ARCHITECT in who or message.sender == ARCHITECT or scene.past
+        if who:
+            given.append(_reaction(name, sign, len(who), label, disabled=mine))
+        elif not mine:
+            missing.append(_reaction(name, sign, 0, name.replace("_", " "), disabled=False))
+    answers = threads.answers(message.id)
+    doing = None
+    if not scene.past:
+        doing = e("span", missing, e("a", "Reply", href=look.url(reply=message.id, before=0)), class_="doing")
+    thread = None
+    if answers and look.thread != message.id:
+        thread = e("a", many(answers, "reply").replace("replys", "replies"), href=look.url(thread=message.id))
+    inner = (hidden("message", message.id), given, thread, doing)
+    quiet = not given and thread is None
+    return form(scene, "react", *inner, class_=classes("under", quiet and "bare"))
+
+
+def _reaction(name: str, sign: str, count: int, label: str, *, disabled: bool) -> Element:
+    return e(
+        "button",
+        f"{sign} {count}" if count else sign,
+        type="submit",
+        name="reaction",
+        value=name,
+        title=label,
+        aria_label=f"{label} ({count})" if count else label,
+        class_=classes("reaction", count > 0 and "given"),
+        disabled=disabled,
+    )

@@ -1,0 +1,105 @@
+"""A small world to play with: agents in rooms, a clock that is set by hand, and one line to carry a reply out."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from hudkit.events import Origin
+from hudkit.rooms import events as e
+from hudkit.rooms.actions import carry_out
+from hudkit.rooms.architect import Architect
+from hudkit.rooms.book import Book
+from hudkit.rooms.replies import Reply
+from hudkit.rooms.world import Agent, Room, World
+
+START = 1_800_000_000_000
+
+
+class Stage:
+    """A book in memory with the Architect's hand and a clock; `minute` is a minute in its time."""
+
+    minute = 60_000
+
+    def __init__(self, **given: Any) -> None:
+        self.now = START
+        numbers = itertools.count(1)
+        bits = itertools.count(1)
+        self.book = Book.in_memory(
+            **{
+                "name": "test",
+                "seed": 7,
+                "clock": lambda: self.now,
+                "ids": lambda: f"01a00000-0000-7000-8000-{next(numbers):012x}",
+                "secret": lambda: f"{next(bits):048x}",
+                **given,
+            }
+        )
+        self.architect = Architect(self.book)
+
+    @property
+    def world(self) -> World:
+        return self.book.world
+
+    def agent(self, id: int) -> Agent:
+        return self.world.agents[id]
+
+    def room(self, id: int) -> Room:
+        return self.world.rooms[id]
+
+    def make(self, name: str = "", *, kind: e.Kind = "persona", rooms: tuple[int, ...] = (), **given: Any) -> int:
+        """An agent by the Architect; its number."""
+        return self.architect.make_agent(kind, name, "You are here.", "scripted", rooms=rooms, **given)
+
+    def wait(self, seconds: float) -> None:
+        self.now += round(seconds * 1000)
+
+    def do(self, agent: int, *actions: dict[str, Any], say: dict[int, str] | None = None) -> list[e.Happening]:
+        """Carry out a reply with these actions and responses by room; what was told."""
+        responses = tuple({"room_id": room, "message": text} for room, text in (say or {}).items())
+        return self.carry(agent, Reply(responses, actions))
+
+    def carry(self, agent: int, reply: Reply) -> list[e.Happening]:
+        before = self.world.seq
+        with self.book.commit(Origin.AGENT) as commit:
+            carry_out(commit, self.world, agent, 1, reply, self.now)
+        return [what for _, what in self.book.happenings(before)]
+
+    def refused(self, agent: int, *actions: dict[str, Any], say: dict[int, str] | None = None) -> str:
+        """The reason why the one action is refused, of which nothing else may be told but failed keys."""
+        told = self.do(agent, *actions, say=say)
+        kinds = {type(what) for what in told} - {e.AccessFailed}
+        assert kinds == {e.Refused}, told
+        return next(what.why for what in told if isinstance(what, e.Refused))
+
+    def texts(self, room: int) -> list[tuple[int, str]]:
+        """Who said what in a room."""
+        said = (self.world.messages[id] for id in self.room(room).messages)
+        return [(message.sender, message.content) for message in said]
+
+
+@pytest.fixture
+def staged() -> Iterator[Callable[..., Stage]]:
+    """Stages, as many as a test needs."""
+    made: list[Stage] = []
+
+    def stage(**given: Any) -> Stage:
+        made.append(Stage(**given))
+        return made[-1]
+
+    yield stage
+    for one in made:
+        one.book.close()
+
+
+@pytest.fixture
+def stage(staged: Callable[..., Stage]) -> Stage:
+    """Ann (1), Bob (2) and Cid (3); Bob and Cid are in Ann's room, too, where nothing was said but that they came."""
+    made = staged()
+    made.make("Ann")
+    made.make("Bob", rooms=(1,))
+    made.make("Cid", rooms=(1,))
+    return made

@@ -1,0 +1,85 @@
+"""Worlds that are played in a time that jumps: a day of beats takes a moment."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hudkit.rooms import events as e
+from hudkit.rooms.architect import Architect
+from hudkit.rooms.beats import JumpingClock, Quota, Runner
+from hudkit.rooms.book import Book
+from hudkit.rooms.minds import Minds, Scripted
+from hudkit.rooms.rules import Rules
+
+START = 1_800_000_000_000
+T = TypeVar("T")
+
+
+class Play:
+    """A book, a clock that jumps, and a runner. `names` are agents; all but the first are in its room, too."""
+
+    def __init__(
+        self,
+        minds: Minds | Any,
+        *names: str,
+        rules: Rules | None = None,
+        path: Path | None = None,
+        quotas: Mapping[str, Quota] | None = None,
+        model: str = "scripted",
+        **more: Any,
+    ) -> None:
+        self.clock = JumpingClock(START)
+        numbers = itertools.count(1)
+        self.book = Book.create(
+            path,
+            name="played",
+            seed=11,
+            rules=rules,
+            clock=self.clock.wall,
+            ids=lambda: f"01a00000-0000-7000-8000-{next(numbers):012x}",
+            secret=lambda: "5e" * 24,
+        )
+        self.minds = minds if isinstance(minds, Minds) else Minds({model: minds})
+        self.model = model
+        for name in names:
+            self.make(name, **more)
+        self.runner = self.run_anew(quotas)
+
+    def run_anew(self, quotas: Mapping[str, Quota] | None = None) -> Runner:
+        """Another runner over the same book, as after a restart."""
+        self.runner = Runner(self.book, self.minds, clock=self.clock, quotas=quotas)
+        self.architect = Architect(self.book, self.runner.now)
+        return self.runner
+
+    def make(self, name: str, *, rooms: tuple[int, ...] | None = None, **more: Any) -> int:
+        architect = Architect(self.book, self.book.clock)
+        given = {"background": "You are here.", "model": self.model, **more}
+        rooms = ((1,) if self.book.world.agents else ()) if rooms is None else rooms
+        return architect.make_agent("persona", name, rooms=rooms, **given)
+
+    def play(self, beats: int) -> None:
+        asyncio.run(self.runner.run(beats=beats))
+
+    def told(self, kind: type[T], after: int = 0) -> list[T]:
+        """Everything of a kind that happened."""
+        return [what for _, what in self.book.happenings(after) if isinstance(what, kind)]
+
+    def beats(self, agent: int) -> list[e.Beat]:
+        return [beat for beat in self.told(e.Beat) if beat.agent == agent]
+
+
+def talk(asked: Any) -> dict[str, Any]:
+    """Says something new in room 1 in every beat."""
+    return {"responses": [{"room_id": 1, "message": f"{asked.number} agent{asked.agent} says word{asked.number}"}]}
+
+
+def talking(*names: str, **given: Any) -> Play:
+    return Play(Scripted(talk), *names, **given)
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)

@@ -1,0 +1,526 @@
+"""Every action by what it does: to the world, to those it concerns, and what its agent sees of it afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hudkit.rooms import events as e
+from hudkit.rooms.actions import ACTIONS, mentioned
+from hudkit.rooms.replies import Reply, read_reply
+from hudkit.rooms.rules import Caps, Rules, Tokens
+from hudkit.rooms.world import Done
+
+
+def kinds(told: list[e.Happening]) -> list[str]:
+    return [type(what).__name__ for what in told]
+
+
+def test_these_are_the_actions() -> None:
+    assert set(ACTIONS) == {
+        *("set", "delete", "append", "react", "wake_agent", "reply", "set_billboard", "clear_billboard", "set_wpm"),
+        *("create_key", "revoke_key", "request_access", "grant_access", "deny_access", "leave_room"),
+        *("set_attention", "set_name", "sleep", "create_agent", "alter_agent", "retire_agent"),
+    }
+    assert {name for name, one in ACTIONS.items() if one.gated} == {"create_agent", "alter_agent", "retire_agent"}
+
+
+def test_the_agents_are_told_of_all_of_them_and_their_arguments() -> None:
+    from hudkit.rooms.prompts.actions import CATEGORIES
+
+    told = {name: set(fields) for actions in CATEGORIES.values() for name, fields in actions.items()}
+    assert set(told) == set(ACTIONS)
+    for name, fields in told.items():
+        assert fields <= set(ACTIONS[name].arguments.__struct_fields__), name
+
+
+def test_applied_stands_before_its_effects_and_among_the_recent_actions(stage: Any) -> None:
+    action = {"type": "set", "path": "mood", "value": "curious"}
+    assert kinds(stage.do(2, action)) == ["Applied", "KnowledgeSet"]
+    assert stage.agent(2).recent == [Done(stage.now, action)]
+
+
+def test_only_the_last_20_recent_actions_are_kept(stage: Any) -> None:
+    for n in range(25):
+        stage.do(2, {"type": "set", "path": "n", "value": n})
+    assert [done.action["value"] for done in stage.agent(2).recent] == list(range(5, 25))
+
+
+# -- memory ----------------------------------------------------------------------------------------------------
+
+
+def test_set_append_and_delete_by_path(stage: Any) -> None:
+    stage.do(
+        2,
+        {"type": "set", "path": "people.Ann.trust", "value": 0.8},
+        {"type": "set", "path": "people.Ann.notes", "value": "kind"},
+        {"type": "append", "path": "goals", "value": "learn"},
+        {"type": "append", "path": "goals", "value": "rest"},
+        {"type": "append", "path": "people.Ann.notes", "value": "quick"},
+        {"type": "delete", "path": "people.Ann.trust"},
+    )
+    assert stage.agent(2).knowledge == {"people": {"Ann": {"notes": ["kind", "quick"]}}, "goals": ["learn", "rest"]}
+    stage.do(2, {"type": "delete", "path": "people.Ann.notes"})
+    assert stage.agent(2).knowledge == {"goals": ["learn", "rest"]}
+
+
+def test_a_weight_is_given_beside_the_value_or_with_it(stage: Any) -> None:
+    stage.do(
+        2,
+        {"type": "set", "path": "a", "value": 1, "w": 0.5},
+        {"type": "set", "path": "b", "value": {"v": 0.8, "w": 0.9}},
+        {"type": "set", "path": "c", "value": {"v": 1, "w": 1, "x": 1}},
+    )
+    assert stage.agent(2).knowledge == {"a": 1, "b": 0.8, "c": {"v": 1, "w": 1, "x": 1}}
+    assert stage.agent(2).weights == {"a": 0.5, "b": 0.9}
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        ({"type": "set", "path": "", "value": 1}, "length >= 1"),
+        ({"type": "set", "path": "a..b", "value": 1}, "is no path"),
+        ({"type": "set", "path": ".".join("abcdefghijklm"), "value": 1}, "is no path"),
+        ({"type": "set", "path": "a", "value": 1, "w": 1.5}, "<= 1"),
+        ({"type": "set", "path": "a", "value": {"v": 1, "w": "high"}}, "A number from 0 to 1"),
+        ({"type": "set", "path": "a"}, "`value`"),
+        ({"type": "delete", "path": "nothing"}, "there is nothing"),
+    ],
+)
+def test_memory_refuses(stage: Any, action: dict[str, Any], said: str) -> None:
+    assert said in stage.refused(2, action)
+    assert stage.agent(2).knowledge == {}
+
+
+def test_a_value_of_more_than_twelve_levels_is_refused(stage: Any) -> None:
+    value: Any = 1
+    for _ in range(13):
+        value = [value]
+    assert "too deeply" in stage.refused(2, {"type": "set", "path": "a", "value": value})
+    stage.do(2, {"type": "set", "path": "a", "value": value[0]})
+    assert stage.agent(2).knowledge
+
+
+def test_memory_over_its_tokens_is_refused_and_what_makes_it_smaller_is_not(staged: Any) -> None:
+    stage = staged(rules=Rules(tokens=Tokens(knowledge=100)))
+    stage.make("Ann")
+    long = "walking along the river " * 30
+    assert "100 at most" in stage.refused(1, {"type": "set", "path": "notes", "value": long})
+    stage.do(1, {"type": "set", "path": "notes", "value": "walking along the river " * 12})
+    assert "100 at most" in stage.refused(1, {"type": "append", "path": "more", "value": long})
+    stage.architect.set_rules(Rules())
+    stage.do(1, {"type": "set", "path": "notes", "value": long})
+    stage.architect.set_rules(Rules(tokens=Tokens(knowledge=100)))
+    shorter = "walking along the river " * 25
+    stage.do(1, {"type": "set", "path": "notes", "value": shorter})
+    assert stage.agent(1).knowledge == {"notes": shorter}, "still too long, and on its way"
+
+
+def test_memory_of_3000_tokens_is_allowed_and_more_is_not(stage: Any) -> None:
+    from hudkit.rooms.actions.memory import tokens_of
+
+    value = "river " * 2985
+    assert 2900 < tokens_of({"a": value}) <= 3000
+    stage.do(2, {"type": "set", "path": "a", "value": value})
+    assert stage.agent(2).knowledge == {"a": value}
+    assert "3000 at most" in stage.refused(2, {"type": "set", "path": "b", "value": "river " * 100})
+
+
+def test_a_negative_zero_is_zero_for_there_is_a_format_without_one(stage: Any) -> None:
+    stage.do(2, {"type": "set", "path": "a", "value": [-0.0, {"b": -0.0}, 0.5]})
+    assert str(stage.agent(2).knowledge) == "{'a': [0, {'b': 0}, 0.5]}"
+
+
+# -- messages --------------------------------------------------------------------------------------------------
+
+
+def test_a_response_is_a_message_with_its_words(stage: Any) -> None:
+    (said,) = stage.do(2, say={1: "  Hello to all  "})
+    assert said == e.Said(stage.world.next_message - 1, 1, 2, "Hello to all", words=3)
+
+
+def test_send_message_is_a_response(stage: Any) -> None:
+    told = stage.do(2, {"type": "send_message", "room_id": "1", "content": "Hello!"})
+    assert kinds(told) == ["Said"] and stage.texts(1)[-1] == (2, "Hello!")
+
+
+def test_no_response_says_nothing(stage: Any) -> None:
+    assert stage.do(2, say={1: "[no response]"}) == []
+
+
+def test_a_reply_names_its_message_and_wakes_its_author(stage: Any) -> None:
+    stage.do(2, say={1: "What do you think?"})
+    asked = stage.world.next_message - 1
+    stage.do(2, {"type": "sleep", "until": "2090-01-01T00:00:00"})
+    told = stage.do(3, {"type": "reply", "room_id": 1, "message_id": asked, "message": "A lot."})
+    assert kinds(told) == ["Applied", "Said", "AgentWoken"]
+    assert stage.world.messages[asked + 1].reply_to == asked
+    assert told[2] == e.AgentWoken(2, 3, "reply", stage.now)
+    assert stage.agent(2).sleeps_until == 0 and stage.agent(2).woken
+
+
+def test_a_reply_that_names_its_author_wakes_it_once(stage: Any) -> None:
+    stage.do(2, {"type": "sleep", "until": "2090-01-01T00:00:00Z"}, say={1: "What do you think?"})
+    told = stage.carry(
+        3, Reply(({"room_id": 1, "message": "@Bob, a lot", "reply_to": stage.world.next_message - 1},))
+    )
+    assert kinds(told) == ["Said", "AgentWoken"]
+
+
+@pytest.mark.parametrize(
+    ("text", "agents"),
+    [
+        ("@Bob, look", (2,)),
+        ("@bob @CID", (2, 3)),
+        ("@3 and @Bob and @3", (3, 2)),
+        ("@Bobby", ()),
+        ("@33", ()),
+        ("Bob and 3", ()),
+        ("mail me: x@bob.example", ()),
+        ("@Bob Lee", (4,)),
+        ("@Stranger", ()),
+    ],
+)
+def test_who_is_mentioned(stage: Any, text: str, agents: tuple[int, ...]) -> None:
+    stage.make("Bob Lee", rooms=(1,))
+    stage.make("Stranger")
+    assert mentioned(stage.world, 1, text) == agents
+
+
+def test_a_mention_wakes_but_not_before_the_least_interval(stage: Any) -> None:
+    stage.do(2, {"type": "sleep", "until": "2090-01-01T00:00:00"})
+    with stage.book.commit("system") as commit:
+        commit.tell(e.Beat(2, 1, stage.now, stage.now, "", 10, "json", "m"))
+        commit.tell(e.BeatDone(2, 1, stage.now + 5000))
+    stage.wait(0.3)
+    told = stage.do(3, say={1: "@Bob come"})
+    assert told[1] == e.AgentWoken(2, 3, "mention", stage.now + 700)
+    assert stage.agent(2).due == stage.now + 700
+
+
+def test_nobody_wakes_by_naming_itself_or_when_due_already(stage: Any) -> None:
+    assert kinds(stage.do(2, say={1: "I am @Bob"})) == ["Said"]
+    stage.do(3, say={1: "@Bob"})
+    assert kinds(stage.do(3, say={1: "@Bob again"})) == ["Said"]
+
+
+@pytest.mark.parametrize(
+    ("response", "said"),
+    [
+        ({"room_id": 2, "message": "x"}, "you are in no room 2"),
+        ({"room_id": 99, "message": "x"}, "you are in no room 99"),
+        ({"room_id": 1, "message": "  "}, "is empty"),
+        ({"room_id": 1, "message": "x" * 4001}, "4001 characters"),
+        ({"room_id": "lab", "message": "x"}, "room_id"),
+        ({"message": "x"}, "room_id"),
+        ({"room_id": 1, "message": "x", "mood": "y"}, "mood"),
+        ({"room_id": 1, "message": "x", "reply_to": 99}, "you see no message 99 in room 1"),
+    ],
+)
+def test_responses_that_are_refused(stage: Any, response: dict[str, Any], said: str) -> None:
+    before = len(stage.world.messages)
+    (told,) = stage.carry(3, Reply((response,)))
+    assert isinstance(told, e.Refused) and said in told.why
+    assert len(stage.world.messages) == before
+
+
+# -- reactions and tempo ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("interval", "reaction", "expected"),
+    [
+        (5.0, "thumbs_up", 4.5),
+        (5.0, "thumbs_down", 5.5),
+        (1.3, "thumbs_up", 1.0),
+        (1.0, "thumbs_up", 1.0),
+        (9.8, "thumbs_down", 10.0),
+        (10.0, "thumbs_down", 10.0),
+        (5.0, "brain", 5.0),
+        (5.0, "heart", 5.0),
+    ],
+)
+def test_thumbs_change_the_authors_interval(stage: Any, interval: float, reaction: str, expected: float) -> None:
+    stage.architect.tempo(2, interval)
+    stage.do(2, say={1: "An idea"})
+    message = stage.world.next_message - 1
+    assert kinds(stage.do(3, {"type": "react", "message_id": message, "reaction": reaction})) == [
+        "Applied",
+        "Reacted",
+    ]
+    assert stage.agent(2).interval == expected
+    assert stage.world.messages[message].reactions == {reaction: [3]}
+
+
+@pytest.mark.parametrize(("interval", "expected"), [(1.0, 1.1), (5.0, 5.1), (9.95, 10.0), (10.0, 10.0)])
+def test_every_beat_makes_the_next_one_later(stage: Any, interval: float, expected: float) -> None:
+    stage.architect.tempo(2, interval)
+    with stage.book.commit("system") as commit:
+        commit.tell(e.BeatDone(2, 1, stage.now))
+    assert stage.agent(2).interval == expected
+
+
+def test_a_reaction_counts_once_and_not_for_oneself(stage: Any) -> None:
+    stage.do(2, say={1: "An idea"})
+    react = {"type": "react", "message_id": stage.world.next_message - 1, "reaction": "thumbs_up"}
+    stage.do(3, react)
+    assert "before" in stage.refused(3, react)
+    assert "your own" in stage.refused(2, react)
+    assert "Invalid enum value" in stage.refused(1, {**react, "reaction": "confetti"})
+    assert stage.agent(2).interval == 4.5
+
+
+def test_wake_agent_ends_sleep_and_lets_an_idle_agent_beat(stage: Any) -> None:
+    stage.do(2, {"type": "sleep", "until": "2090-01-01T00:00:00Z"})
+    assert kinds(stage.do(3, {"type": "wake_agent", "agent_id": 2})) == ["Applied", "AgentWoken"]
+    assert stage.agent(2).sleeps_until == 0 and stage.agent(2).due <= stage.now
+    assert "is awake" in stage.refused(3, {"type": "wake_agent", "agent_id": 2})
+    assert "yourself" in stage.refused(3, {"type": "wake_agent", "agent_id": 3})
+
+
+# -- rooms -----------------------------------------------------------------------------------------------------
+
+
+def test_the_billboard_is_the_own_rooms(stage: Any) -> None:
+    stage.do(1, {"type": "set_billboard", "message": "Ideas are welcome"})
+    assert stage.room(1).billboard == "Ideas are welcome" and stage.room(2).billboard == ""
+    assert stage.agent(2).changed == stage.world.seq
+    stage.do(1, {"type": "clear_billboard"})
+    assert stage.room(1).billboard == ""
+    assert "nothing on your billboard" in stage.refused(1, {"type": "clear_billboard"})
+
+
+@pytest.mark.parametrize(("wpm", "allowed"), [(9, False), (10, True), (200, True), (201, False), ("120", True)])
+def test_set_wpm_is_from_10_to_200(stage: Any, wpm: Any, allowed: bool) -> None:
+    stage.do(1, {"type": "set_wpm", "wpm": wpm})
+    assert stage.room(1).wpm == (int(wpm) if allowed else 80)
+
+
+def test_leaving_a_room(stage: Any) -> None:
+    stage.do(2, {"type": "set_attention", "room_id": 1, "value": "30%"}, say={1: "Hello"})
+    stage.do(2, {"type": "leave_room", "room_id": 1})
+    assert stage.room(1).members == [1, 3] and stage.agent(2).rooms == [2]
+    assert stage.agent(2).attention == {} and stage.agent(2).spoke == {}
+    assert stage.texts(1)[-1] == (e.SYSTEM, "Bob (2) left.")
+    assert "you are in no room 1" in stage.refused(2, {"type": "leave_room", "room_id": 1})
+    assert "your own room" in stage.refused(2, {"type": "leave_room", "room_id": 2})
+
+
+# -- access ----------------------------------------------------------------------------------------------------
+
+
+def key_of(whispers: tuple[str, ...]) -> str:
+    return whispers[-1].rpartition('"key": "')[2].partition('"')[0]
+
+
+def test_a_key_is_made_whispered_once_and_lets_another_ask(stage: Any) -> None:
+    stage.do(2, {"type": "create_key", "label": "friends", "for_agent": 3})
+    assert [key.label for key in stage.room(2).keys] == ["friends"]
+    assert stage.book.whispered(2) == ()
+    whispers = stage.book.whispered(3)
+    assert len(whispers) == 1 and "room 2, from Bob (2)" in whispers[0]
+    assert stage.book.whispered(3) == ()
+    told = stage.do(3, {"type": "request_access", "room_id": 2, "key": key_of(whispers)})
+    assert kinds(told) == ["Applied", "AccessAsked", "Said"]
+    request = stage.world.requests[1]
+    assert (request.room, request.agent, request.label, request.state) == (2, 3, "friends", "open")
+    assert stage.texts(2)[-1] == (e.SYSTEM, "Cid (3) asks to come in (request 1).")
+    assert 3 not in stage.room(2).members
+
+
+def test_a_key_without_a_reader_is_its_makers(stage: Any) -> None:
+    stage.do(2, {"type": "create_key", "key": "friends"})
+    assert "to your room" in stage.book.whispered(2)[0]
+
+
+def asked(stage: Any, uses: int = 0) -> str:
+    """Cid asks for Bob's room; the key."""
+    key = stage.architect.make_key(2, "friends", uses)
+    stage.do(3, {"type": "request_access", "room_id": 2, "key": key})
+    return str(key)
+
+
+def test_grant_lets_in_tells_all_and_wakes(stage: Any) -> None:
+    asked(stage)
+    stage.do(3, {"type": "sleep", "until": "2090-01-01T00:00:00Z"})
+    told = stage.do(2, {"type": "grant_access", "request_id": 1})
+    assert kinds(told) == ["Applied", "AccessGranted", "Joined", "Said", "AgentWoken"]
+    assert stage.room(2).members == [2, 3] and stage.agent(3).rooms == [3, 1, 2]
+    assert stage.texts(2)[-1] == (e.SYSTEM, "Cid (3) came in.")
+    assert stage.agent(3).sleeps_until == 0
+    assert "no open request 1" in stage.refused(2, {"type": "grant_access", "request_id": 1})
+    assert stage.room(2).requests == []
+
+
+def test_deny_tells_the_one_who_asked(stage: Any) -> None:
+    asked(stage)
+    stage.do(2, {"type": "deny_access", "request_id": 1})
+    assert stage.world.requests[1].state == "denied" and stage.room(2).members == [2]
+    assert stage.texts(3)[-1] == (e.SYSTEM, "Your request to come into room 2 was denied.")
+
+
+def test_asking_twice_or_for_a_room_one_is_in_is_refused(stage: Any) -> None:
+    key = asked(stage)
+    again = {"type": "request_access", "room_id": 2, "key": key}
+    assert "you asked for room 2 before" in stage.refused(3, again)
+    stage.do(2, {"type": "grant_access", "request_id": 1})
+    assert "you are in room 2" in stage.refused(3, again)
+
+
+def test_revoking_by_label_and_the_limit_of_keys(staged: Any) -> None:
+    stage = staged(rules=Rules(caps=Caps(keys=2)))
+    stage.make("Ann")
+    stage.do(1, {"type": "create_key", "label": "a"}, {"type": "create_key", "label": "b"})
+    assert "cannot be a key's label" in stage.refused(1, {"type": "create_key", "label": "a"})
+    assert "has 2 keys" in stage.refused(1, {"type": "create_key", "label": "c"})
+    assert "Labels: a, b" in stage.refused(1, {"type": "revoke_key", "label": "c"})
+    stage.do(1, {"type": "revoke_key", "label": "a"})
+    assert [key.label for key in stage.room(1).keys] == ["b"]
+
+
+# -- for itself ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("value", "percent"), [("30%", 30.0), (30, 30.0), ("12.5", 12.5), ("0%", 0.0), ("%*", None)])
+def test_attention_is_a_percentage_or_a_share_of_the_rest(stage: Any, value: Any, percent: float | None) -> None:
+    stage.do(2, {"type": "set_attention", "room_id": 1, "value": "50%"})
+    stage.do(2, {"type": "set_attention", "room_id": 1, "value": value})
+    assert stage.agent(2).attention == ({} if percent is None else {1: percent})
+
+
+def test_attention_above_100_together_is_refused(stage: Any) -> None:
+    stage.do(2, {"type": "set_attention", "room_id": 1, "value": "70%"})
+    assert "101%" in stage.refused(2, {"type": "set_attention", "room_id": 2, "value": "31%"})
+    stage.do(2, {"type": "set_attention", "room_id": 2, "value": "30%"})
+    stage.do(2, {"type": "set_attention", "room_id": 1, "value": "20%"})
+    assert stage.agent(2).attention == {1: 20.0, 2: 30.0}
+    assert "you are in no room 3" in stage.refused(2, {"type": "set_attention", "room_id": 3, "value": "1%"})
+    assert stage.refused(2, {"type": "set_attention", "room_id": 1, "value": "much"})
+
+
+def test_a_name_of_its_own(stage: Any) -> None:
+    stage.do(2, {"type": "set_name", "name": "  Robert  Lee "})
+    assert stage.agent(2).name == "Robert Lee"
+    assert stage.texts(2)[-1] == (e.SYSTEM, "Bob (2) is now called Robert Lee.")
+
+
+@pytest.mark.parametrize(
+    "name", ["", "x" * 51, "ann", "System", "the architect", "12", "A\u202enn", "a\u200bb", "x\x07y", "Robert"]
+)
+def test_names_that_are_refused(stage: Any, name: str) -> None:
+    if name == "Robert":
+        stage.do(2, {"type": "set_name", "name": name})
+    assert stage.refused(2, {"type": "set_name", "name": name})
+
+
+def test_sleep_is_until_a_time_ahead(stage: Any) -> None:
+    stage.do(2, {"type": "sleep", "until": "2027-01-15T09:00:00"})
+    assert stage.agent(2).sleeps_until == 1_800_003_600_000
+    stage.do(2, {"type": "sleep", "until": "2027-01-15T11:00:00+02:00"})
+    assert stage.agent(2).sleeps_until == 1_800_003_600_000
+    assert "It is 2027-01-15T08:00:00Z now" in stage.refused(2, {"type": "sleep", "until": "2027-01-15T08:00:00Z"})
+    assert "is no time" in stage.refused(2, {"type": "sleep", "until": "tomorrow"})
+
+
+# -- agents ----------------------------------------------------------------------------------------------------
+
+CREATE = {"type": "create_agent", "name": "Dora", "background_prompt": "You count."}
+
+
+def test_create_agent_makes_one_with_a_room_in_a_room_of_its_maker(stage: Any) -> None:
+    stage.architect.alter(2, can_create=True, model="gpt-4o")
+    told = stage.do(2, CREATE)
+    assert kinds(told) == ["Applied", "AgentMade", "Joined", "Joined", "Said"]
+    made = stage.agent(4)
+    assert (made.name, made.kind, made.background, made.model) == ("Dora", "persona", "You count.", "gpt-4o")
+    assert (made.by, made.depth, made.can_create, made.rooms) == (2, 1, False, [4, 2])
+    assert stage.room(4).members == [4] and stage.room(2).members == [2, 4]
+    assert stage.texts(2)[-1] == (e.SYSTEM, "Dora (4) came in, made by Bob (2).")
+    assert stage.now <= made.due <= stage.now + 5000
+    stage.do(2, {**CREATE, "name": "", "agent_type": "bot", "in_room_id": 1})
+    assert (stage.agent(5).name, stage.agent(5).kind, stage.agent(5).rooms) == ("Bot-5", "bot", [5, 1])
+
+
+def test_alter_agent_changes_another_in_the_same_room(stage: Any) -> None:
+    stage.architect.alter(2, can_create=True)
+    alter = {"type": "alter_agent", "agent_id": 3}
+    stage.do(2, {**alter, "name": "Cyd", "background_prompt": "You walk.", "model": "gpt-4o"})
+    assert (stage.agent(3).name, stage.agent(3).background, stage.agent(3).model) == ("Cyd", "You walk.", "gpt-4o")
+    assert "nothing is to be changed" in stage.refused(2, alter)
+    assert "yourself" in stage.refused(2, {**alter, "agent_id": 2, "name": "X"})
+
+
+def test_retire_agent_closes_its_room_and_keeps_it_readable(stage: Any) -> None:
+    stage.architect.alter(1, can_create=True)
+    stage.architect.admit(3, 2)
+    stage.do(2, say={2: "Remember this"})
+    key = asked_from_afar = stage.architect.make_key(2, "late")
+    stage.make("Dora")
+    stage.do(4, {"type": "request_access", "room_id": 2, "key": key})
+    stage.do(1, {"type": "retire_agent", "agent_id": 2})
+    assert stage.agent(2).retired and stage.room(1).members == [1, 3]
+    assert (2, "Remember this") in stage.texts(2) and stage.room(2).members == [2, 3]
+    assert stage.texts(1)[-1] == (e.SYSTEM, "Bob (2) was retired.")
+    assert stage.world.requests[1].state == "denied"
+    assert "room 2 is closed" in stage.refused(3, say={2: "Anyone?"})
+    assert "there is no such room" in stage.refused(
+        4, {"type": "request_access", "room_id": 2, "key": asked_from_afar}
+    )
+    assert "you were retired" in stage.refused(2, {"type": "set", "path": "a", "value": 1})
+    assert "no agent 2" in stage.refused(1, {"type": "wake_agent", "agent_id": 2})
+    remembered = next(id for id, message in stage.world.messages.items() if message.content == "Remember this")
+    assert "room 2 is closed" in stage.refused(3, {"type": "react", "message_id": remembered, "reaction": "heart"})
+    stage.do(3, {"type": "leave_room", "room_id": 2})
+    assert stage.agent(3).rooms == [3, 1]
+
+
+def test_what_a_retired_agent_asked_for_is_closed(stage: Any) -> None:
+    asked(stage)
+    stage.architect.retire(3)
+    assert stage.world.requests[1].state == "denied" and stage.room(2).requests == []
+    assert "no open request 1" in stage.refused(2, {"type": "grant_access", "request_id": 1})
+
+
+# -- mistakes --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        ({"type": "set_bilboard", "message": "x"}, 'Did you mean "set_billboard"'),
+        ({"type": 5}, "there is no action"),
+        ({"path": "a", "value": 1}, "there is no action"),
+        ({"type": "react", "message_id": "first", "reaction": "heart"}, "message_id"),
+        ({"type": "set_wpm"}, '{"type":"set_wpm","wpm":80}'),
+    ],
+)
+def test_a_mistake_is_answered_with_what_would_be_right(stage: Any, action: dict[str, Any], said: str) -> None:
+    assert said in stage.refused(2, action)
+
+
+def test_faults_of_a_reply_reach_the_agent(stage: Any) -> None:
+    stage.carry(2, read_reply("I would rather talk."))
+    assert "not readable as JSON" in stage.agent(2).recent[-1].why
+    assert stage.agent(2).changed == stage.world.seq
+
+
+def test_empty_cells_of_a_table_are_no_fields(stage: Any) -> None:
+    text = (
+        "actions[2]{type,path,value,message_id,reaction}:\n"
+        '  set,mood,calm,null,""\n'
+        f'  react,"",null,{stage.world.next_message - 1},heart'
+    )
+    assert kinds(stage.carry(2, read_reply(text, "toon"))) == ["Applied", "KnowledgeSet", "Applied", "Reacted"]
+
+
+def test_long_values_are_short_among_the_recent_actions(stage: Any) -> None:
+    stage.do(2, {"type": "set", "path": "a", "value": "word " * 200, "w": 0.5})
+    done = stage.agent(2).recent[-1].action
+    assert len(done["value"]) <= 160 and done["value"].endswith("…") and done["w"] == 0.5
+    stage.refused(2, {"type": "set", **{f"{n}" * 99: n for n in range(30)}})
+    done = stage.agent(2).recent[-1].action
+    assert len(done) == 12 and max(map(len, done)) <= 40
+    stage.do(2, {"type": "set", "path": "a", "value": ["word"] * 200})
+    assert len(stage.agent(2).recent[-1].action["value"]) <= 160
+    assert stage.agent(2).knowledge == {"a": ["word"] * 200}

@@ -1,0 +1,645 @@
+"""A world that is played: who is asked when, what is skipped, what stops it, what is never applied."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from plays import START, Play, run, talk, talking
+
+from hudkit.errors import StoreBusy, StoreFull
+from hudkit.events import Origin
+from hudkit.rooms import events as e
+from hudkit.rooms.beats import Quota, Runner
+from hudkit.rooms.book import Book
+from hudkit.rooms.hud import Typesetter, compose
+from hudkit.rooms.minds import Improviser, Minds, Scripted, Thought, Unhurried
+from hudkit.rooms.rules import Caps, Rules, Tempo
+
+QUIET = Rules(tempo=Tempo(quiet=0, jitter=0.0))
+NAMES = ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay", "Gus", "Hal")
+
+
+# -- replay --------------------------------------------------------------------------------------------------------
+
+
+def test_eight_agents_over_500_beats_replay_to_the_same_hud_bytes_and_state() -> None:
+    play = Play(
+        Improviser(), *NAMES, model="improviser", background="You keep bees.", rules=Rules(tempo=Tempo(quiet=20))
+    )
+    play.play(250)
+    play.architect.say(1, "Good morning. What is new, @Bob?")
+    play.play(250)
+    world, typeset, compared = play.book.world, Typesetter(), 0
+    for event, what in play.book.happenings():
+        if isinstance(what, e.Beat) and what.number % 5 == 0:
+            seen = compose(play.book.at(event.seq - 1), what.agent, what.at, typeset)
+            assert (seen.digest, seen.tokens) == (what.hud, what.tokens)
+            compared += 1
+    assert compared > 60
+    assert play.book.at(world.seq) == world
+    assert world.beats == 500
+
+
+def test_the_same_seed_gives_the_same_world() -> None:
+    first, second = (
+        Play(
+            Improviser(), *NAMES, model="improviser", background="You keep bees.", rules=Rules(tempo=Tempo(quiet=20))
+        )
+        for _ in range(2)
+    )
+    first.play(200)
+    second.play(200)
+    assert first.book.world == second.book.world
+    assert len(first.told(e.Said)) > 20
+
+
+def test_a_fork_differs_only_after_the_fork() -> None:
+    play = talking(*NAMES)
+    play.play(60)
+    at = play.book.world.seq
+    fork = play.book.fork(None)
+    assert msgspec.structs.replace(fork.world, seq=0) == msgspec.structs.replace(play.book.world, seq=0)
+    play.play(20)
+    asyncio.run(Runner(fork, Minds({"scripted": Scripted({})}), clock=play.clock).run(beats=20))
+    assert fork.at(at) == play.book.at(at)
+    assert len(fork.world.messages) < len(play.book.world.messages)
+
+
+# -- skipping and waking -------------------------------------------------------------------------------------------
+
+
+def test_where_nothing_is_new_no_beat_takes_place() -> None:
+    play = Play(Scripted({}), "Ann", "Bob", rules=QUIET)
+    play.play(2)
+    assert pass_time(play, 120) == []
+    assert play.runner.figures().skipped > 10
+    play.architect.say(1, "Is anybody there?")
+    assert {beat.agent for beat in pass_time(play, 12)} == {1, 2}
+
+
+def test_in_a_quiet_world_everyone_looks_up_now_and_then() -> None:
+    play = Play(Scripted({}), "Ann", "Bob", rules=Rules(tempo=Tempo(quiet=60)))
+    play.play(8)
+    gaps = [two.at - one.at for one, two in pairwise(play.beats(1))]
+    assert gaps
+    assert all(60_000 <= gap <= 71_000 for gap in gaps)
+
+
+def pass_time(play: Play, seconds: float) -> list[e.Beat]:
+    """The beats of so many seconds."""
+    before = play.book.world.seq
+
+    async def go() -> None:
+        end = asyncio.create_task(stop_later())
+        await play.runner.run()
+        await end
+
+    async def stop_later() -> None:
+        await play.clock.sleep(seconds)
+        play.runner.stop()
+
+    run(go())
+    return play.told(e.Beat, before)
+
+
+@pytest.mark.parametrize(
+    ("what", "woken"),
+    [
+        (lambda play: play.architect.say(1, "@Bob, what do you think?"), {2: "mention"}),
+        (lambda play: play.architect.wake(2), {2: "wake_agent"}),
+        (lambda play: play.architect.admit(2, 3), {2: "admission"}),
+        (lambda play: play.architect.say(1, "Yes.", reply_to=2), {2: "reply"}),
+    ],
+    ids=["mention", "wake", "admission", "reply"],
+)
+def test_mentions_replies_and_admissions_wake_at_once(what: Any, woken: dict[int, str]) -> None:
+    lines = {2: [{"responses": [{"room_id": 1, "message": "Hello"}]}]}
+    play = Play(Scripted(lines), "Ann", "Bob", rules=QUIET)
+    play.make("Cid", rooms=())
+    play.play(3)
+    pass_time(play, 60)
+    assert play.book.world.messages[2].sender == 2
+    before, at = play.book.world.seq, play.runner.now()
+    what(play)
+    (one,) = play.told(e.AgentWoken, before)
+    assert {one.id: one.why} == woken
+    first = pass_time(play, 30)[0]
+    assert first.agent == 2
+    assert first.at - at <= 1_000, "at the world's least interval"
+
+
+def test_whoever_is_woken_while_thinking_looks_again_soon() -> None:
+    play = Play(Scripted({}), "Ann", "Bob", rules=QUIET)
+    mind = Unhurried(Scripted({}), lambda _: play.clock.sleep(4))
+    play.minds._known["scripted"] = mind
+    play.play(2)
+
+    async def go() -> None:
+        going = asyncio.create_task(play.runner.run(beats=2))
+        await asyncio.sleep(0)
+        play.architect.say(1, "First")
+        while not play.book.world.agents[2].beating:
+            await asyncio.sleep(0)
+        play.architect.say(1, "@Bob, listen")
+        await going
+
+    run(go())
+    last, done = play.beats(2)[-1], play.told(e.BeatDone)[-1]
+    assert play.book.world.agents[2].beating == 0
+    assert [one.due - last.at for one in play.told(e.BeatDone) if one.agent == 2][-1] <= 5_000, done
+
+
+def test_sleepers_have_no_beats_and_one_when_they_wake() -> None:
+    asleep = [{"actions": [{"type": "sleep", "until": "2027-01-15T08:02:00Z"}]}]  # START is 08:00
+    play = Play(Scripted({1: asleep}), "Ann", rules=QUIET)
+    play.play(2)
+    first, second = play.beats(1)
+    assert first.at < START + 5_000
+    assert second.at - START == 120_000
+    play.architect.say(1, "@Ann")
+    assert play.beats(1)[-1] == second
+
+
+def test_a_key_is_whispered_once_and_its_owner_asked_for_it() -> None:
+    makes = [{"actions": [{"type": "create_key", "label": label}]} for label in ("friends", "others")]
+    mind = Scripted({1: makes})
+    play = Play(mind, "Ann", rules=QUIET)
+    play.play(3)
+    whispers = ["".join(asked.seen.document["self"].get("once", ())) for asked in mind.asked]
+    assert whispers[0] == ""
+    assert "5e" * 24 in whispers[1]
+    assert "friends" in whispers[1]
+    assert "5e" * 24 in whispers[2]
+    assert "friends" not in whispers[2]
+    assert play.book.whispers == {}
+
+
+# -- the tempo of minds and models ---------------------------------------------------------------------------------
+
+
+def test_the_world_goes_on_while_somebody_thinks() -> None:
+    fast = Scripted(talk)
+    play = Play(fast, "Ann", "Bob", "Cid")
+    slow = Unhurried(
+        Scripted({2: [{"responses": [{"room_id": 1, "message": "At last"}]}]}), lambda _: play.clock.sleep(60)
+    )
+    play.minds._known["slow"] = slow
+    play.architect.alter(2, model="slow")
+    play.play(30)
+    begun = play.beats(2)[0]
+    (reply,) = [one for one in play.told(e.Replied) if one.agent == 2][:1]
+    assert reply.seconds == pytest.approx(60, abs=0.01)
+    assert sum(begun.at <= beat.at < begun.at + 60_000 for beat in play.beats(1)) > 5
+    assert [m.content for m in play.book.world.messages.values() if m.sender == 2] == ["At last"]
+
+
+def test_a_model_is_never_asked_more_than_its_quota_in_any_minute() -> None:
+    play = Play(Scripted({}), *NAMES, rules=Rules(tempo=Tempo(most=1.0, quiet=1)))
+    mind = Scripted(lambda asked: Thought("[no response]", input_tokens=asked.seen.tokens, output_tokens=300))
+    play.minds._known["scripted"] = Unhurried(mind, lambda _: play.clock.sleep(2))
+    runner = play.run_anew({"scripted": Quota(requests=20, tokens=40_000)})
+    asyncio.run(runner.run(beats=60))
+    begun = sorted((beat.at, beat.tokens + 300) for beat in play.told(e.Beat))
+    sums = [sum(tokens for one, tokens in begun if at <= one < at + 60_000) for at, _ in begun]
+    assert 30_000 < max(sums) <= 40_000
+    assert runner.figures().late_99 > 30, "who waits for its model is late, and that is reported"
+    runner = play.run_anew({"scripted": Quota(requests=20)})
+    asyncio.run(runner.run(beats=60))
+    times = [beat.at for beat in play.told(e.Beat)][60:]
+    assert max(sum(at <= one < at + 60_000 for one in times) for at in times) == 20
+
+
+def test_requests_at_once_are_limited() -> None:
+    most = 0
+
+    async def think(_: Any) -> None:
+        nonlocal most
+        most = max(most, play.runner.figures().thinking)
+        await play.clock.sleep(3)
+
+    play = Play(Scripted({}), *NAMES)
+    play.minds._known["scripted"] = Unhurried(Scripted({}), think)
+    play.run_anew({"scripted": Quota(at_once=3)})
+    play.play(20)
+    assert most == 3
+
+
+def test_a_server_that_wants_rest_gets_it() -> None:
+    limited = Thought(error="model-rate-limited", rest=90.0)
+    play = Play(Scripted({}), "Ann", "Bob", rules=Rules(tempo=Tempo(quiet=1)))
+    mind = Scripted(lambda asked: limited if asked.agent == 1 and asked.number == 1 else "[no response]")
+    play.minds._known["scripted"] = Unhurried(mind, lambda _: play.clock.sleep(1))
+    play.play(6)
+    failed = next(one for one in play.told(e.Replied) if one.error)
+    assert failed.agent == 1
+    after = [beat.at for beat in play.told(e.Beat) if beat.at > play.beats(1)[0].at + 1_000]
+    assert min(after) >= play.beats(1)[0].at + 90_000, "Bob waits, too: it is the same model"
+
+
+def test_due_agents_of_one_model_are_begun_in_one_commit() -> None:
+    play = Play(Scripted({}), *NAMES)
+    play.minds._known["scripted"] = Unhurried(Scripted({}), lambda _: play.clock.sleep(1))
+    with play.book.commit(Origin.SYSTEM) as commit:
+        for agent in range(1, 9):
+            commit.tell(e.Scheduled(agent, START))
+    play.play(8)
+    kinds = [type(what).__name__ for _, what in play.book.happenings() if isinstance(what, e.Beat | e.Replied)]
+    assert kinds == ["Beat"] * 8 + ["Replied"] * 8
+
+
+# -- stopping ------------------------------------------------------------------------------------------------------
+
+
+def test_after_a_pause_no_beat_begins_and_what_is_under_way_has_no_effects() -> None:
+    play = Play(Scripted({}), "Ann", "Bob")
+    play.minds._known["scripted"] = Unhurried(Scripted(talk), lambda _: play.clock.sleep(30))
+
+    async def go() -> None:
+        going = asyncio.create_task(play.runner.run())
+        while not play.book.world.agents[1].beating:
+            await asyncio.sleep(0)
+        play.architect.pause()
+        acknowledged = play.book.world.seq
+        await play.clock.sleep(300)
+        assert play.told(e.Beat, acknowledged) == []
+        assert not [said for said in play.told(e.Said) if said.sender > 0]
+        assert {one.agent for one in play.told(e.Replied, acknowledged)} >= {1}, "what was thought is not lost"
+        play.architect.resume()
+        await play.clock.sleep(100)
+        play.runner.stop()
+        await going
+
+    run(go())
+    assert "stopped while you were thinking" in play.told(e.Refused)[0].why
+    assert [said for said in play.told(e.Said) if said.sender > 0], "and then it goes on"
+
+
+def test_a_thought_from_before_a_pause_has_no_effects_after_it() -> None:
+    play = Play(Scripted({}), "Ann")
+    play.minds._known["scripted"] = Unhurried(Scripted({1: [talk_once()]}), lambda _: play.clock.sleep(30))
+
+    async def go() -> None:
+        going = asyncio.create_task(play.runner.run(beats=1))
+        while not play.book.world.agents[1].beating:
+            await asyncio.sleep(0)
+        play.architect.pause()
+        play.architect.resume()
+        await going
+
+    run(go())
+    assert not [said for said in play.told(e.Said) if said.sender > 0]
+
+
+def talk_once() -> dict[str, Any]:
+    return {"responses": [{"room_id": 1, "message": "Hello"}]}
+
+
+def test_the_retired_say_nothing_any_more() -> None:
+    play = Play(Scripted({}), "Ann", "Bob")
+    play.minds._known["scripted"] = Unhurried(Scripted(talk), lambda _: play.clock.sleep(30))
+
+    async def go() -> None:
+        going = asyncio.create_task(play.runner.run(beats=2))
+        while not play.book.world.agents[2].beating:
+            await asyncio.sleep(0)
+        play.architect.retire(2)
+        await going
+
+    run(go())
+    assert not [said for said in play.told(e.Said) if said.sender == 2]
+    assert play.book.world.agents[2].beating == 0
+    assert len(play.beats(2)) == 1
+
+
+def test_stop_ends_the_run_and_what_was_under_way_is_told() -> None:
+    play = Play(Scripted({}), "Ann")
+    play.minds._known["scripted"] = Unhurried(Scripted(talk), lambda _: asyncio.sleep(3600))
+
+    async def go() -> None:
+        going = asyncio.create_task(play.runner.run())
+        while not play.book.world.agents[1].beating:
+            await asyncio.sleep(0)
+        play.runner.stop()
+        await asyncio.wait_for(going, 5)
+
+    run(go())
+    assert play.told(e.Replied)[0].error.startswith("stopped")
+    assert play.book.world.agents[1].beating == 0
+
+
+def test_a_step_is_one_beat_also_in_a_paused_world() -> None:
+    play = talking("Ann", "Bob", "Cid")
+    play.architect.pause()
+    due = min(play.book.world.agents.values(), key=lambda agent: agent.due).id
+    assert run(play.runner.step()) == due
+    assert run(play.runner.step(3)) == 3
+    assert [beat.agent for beat in play.told(e.Beat)] == [due, 3]
+    assert len([said for said in play.told(e.Said) if said.sender > 0]) == 2, "and it has its effects"
+    assert play.book.world.paused
+
+
+def test_a_step_waits_for_the_mind() -> None:
+    play = Play(Scripted({}), "Ann")
+    play.minds._known["scripted"] = Unhurried(Scripted(talk), lambda _: asyncio.sleep(0))
+    play.architect.pause()
+    assert run(play.runner.step(1)) == 1
+    assert [said.sender for said in play.told(e.Said)][-1] == 1
+    assert run(play.runner.step(9)) is None
+
+
+@pytest.mark.parametrize(
+    ("caps", "why"),
+    [(Caps(idle_seconds=90), "idle"), (Caps(cost=0.25), "cost"), (Caps(beats_without_people=12), "alone")],
+    ids=["idle", "cost", "alone"],
+)
+def test_a_world_pauses_by_itself(caps: Caps, why: str) -> None:
+    lines = Scripted(lambda asked: Thought('{"responses": []}', cost=0.05)) if why != "alone" else Scripted(talk)
+    play = Play(lines, "Ann", "Bob", rules=Rules(tempo=Tempo(quiet=30), caps=caps))
+
+    async def go() -> None:
+        going = asyncio.create_task(play.runner.run())
+        while play.book.world.paused is None:
+            await asyncio.sleep(0)
+        play.runner.stop()
+        await going
+
+    run(go())
+    world = play.book.world
+    assert world.paused.startswith(why)
+    if why == "cost":
+        assert world.cost == pytest.approx(0.25)
+    if why == "alone":
+        assert world.beats == 12
+
+
+def test_what_is_under_way_when_a_world_pauses_by_itself_still_counts() -> None:
+    caps = Caps(cost=0.25)
+    play = Play(Scripted({}), "Ann", "Bob", rules=Rules(caps=caps))
+    dear = Scripted(lambda asked: Thought('{"responses": [{"room_id": 1, "message": "Hello"}]}', cost=0.3))
+    play.minds._known["scripted"] = Unhurried(dear, lambda asked: play.clock.sleep(20 * asked.agent))
+
+    async def go() -> None:
+        going = asyncio.create_task(play.runner.run())
+        await play.clock.sleep(100)
+        play.runner.stop()
+        await going
+
+    run(go())
+    assert play.book.world.paused == "cost: $0.30 of $0.25"
+    assert play.book.world.beats == 2
+    assert {one.sender for one in play.told(e.Said) if one.sender > 0} == {1, 2}
+
+
+@pytest.mark.parametrize("at", range(8))
+def test_a_log_that_is_busy_for_a_moment_costs_no_beat(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    play = Play(Scripted({}), "Ann", "Bob", "Cid", rules=QUIET)
+    play.minds._known["scripted"] = Unhurried(Scripted({}), lambda _: play.clock.sleep(7))
+    play.run_anew({"scripted": Quota(at_once=1)})
+    append, calls = play.book.log.append, iter(range(100))
+
+    def sometimes(*given: Any, **more: Any) -> Any:
+        if next(calls) == at:
+            raise StoreBusy("another process writes")
+        return append(*given, **more)
+
+    monkeypatch.setattr(play.book.log, "append", sometimes)
+    play.play(3)
+    assert sorted(beat.agent for beat in play.told(e.Beat)) == [1, 2, 3]
+    assert len(play.told(e.BeatDone)) == 3
+
+
+def test_the_architect_speaks_and_the_count_of_beats_without_people_begins_anew() -> None:
+    play = talking("Ann", rules=Rules(caps=Caps(beats_without_people=10)))
+    play.play(8)
+    play.architect.say(1, "Go on")
+    play.play(8)
+    assert play.book.world.paused is None
+
+
+# -- time ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", [-86_400_000, 315_360_000_000], ids=["a day back", "ten years ahead"])
+def test_when_the_clock_is_set_beats_go_on_as_before(step: int) -> None:
+    play = talking(*NAMES)
+    play.play(40)
+    play.clock.set(play.clock.wall() + step)
+    before = play.runner.now()
+    play.play(40)
+    later = play.told(e.Beat)[40:]
+    assert all(before <= beat.at < before + 90_000 for beat in later)
+    assert max(sum(beat.agent == agent for beat in later) for agent in range(1, 9)) <= 8
+
+
+@pytest.mark.parametrize("step", [-86_400_000, 315_360_000_000], ids=["a day back", "ten years ahead"])
+def test_after_a_restart_with_another_clock_each_agent_catches_up_with_one_beat(step: int) -> None:
+    play = talking(*NAMES)
+    play.play(40)
+    play.clock.set(play.clock.wall() + step)
+    runner = play.run_anew()
+    at = runner.now()
+    asyncio.run(runner.run(beats=16))
+    later = play.told(e.Beat)[40:]
+    assert sorted(beat.agent for beat in later if beat.at < at + 4_000)[:0] == []
+    for agent in range(1, 9):
+        own = [beat.at for beat in later if beat.agent == agent]
+        assert all(two - one >= 4_000 for one, two in pairwise(own)), "no storm"
+    assert play.book.world.now >= at
+
+
+def test_missed_beats_are_spread_over_the_interval() -> None:
+    play = talking(*(f"A{n}" for n in range(40)))
+    play.play(40)
+    play.architect.pause()
+    play.clock.go_on(3600)
+    play.architect.resume()
+    at = play.runner.now()
+    play.play(40)
+    begun = [beat.at - at for beat in play.told(e.Beat)[40:]]
+    assert sum(one < 1_000 for one in begun) < 16
+    assert play.runner.figures().late_most < 1
+
+
+def test_a_faster_world_has_more_beats_in_the_same_time() -> None:
+    counts = []
+    for factor in (1.0, 10.0):
+        play = talking("Ann", rules=Rules(tempo=Tempo(quiet=1)))
+        play.architect.speed(factor)
+        counts.append(len(pass_time(play, 60)))
+    assert counts[1] > 6 * counts[0]
+
+
+# -- loops and faults ----------------------------------------------------------------------------------------------
+
+
+def thank(asked: Any) -> dict[str, Any]:
+    other = "Bob" if asked.agent == 1 else "Ann"
+    return {
+        "responses": [{"room_id": 1, "message": f"Thank you, @{other}! You are so kind, really ({asked.number})."}]
+    }
+
+
+def test_a_pair_that_thanks_each_other_for_ever_is_slowed() -> None:
+    play = Play(Scripted(thank), "Ann", "Bob", rules=Rules(tempo=Tempo(quiet=0)))
+    pass_time(play, 900)
+    said = [event.timestamp for event, what in play.book.happenings() if isinstance(what, e.Said) and what.sender > 0]
+    slowed = play.told(e.Slowed)
+    assert {one.id for one in slowed} == {1, 2}
+    assert len([at for at in said if at < START + 60_000]) >= 12
+    last = [at for at in said if at >= START + 300_000]
+    assert len(last) <= 2 * 600 / 60 + 2, "about one message a minute of each"
+    assert any("repeat yourselves" in one.why for one in play.told(e.Refused))
+
+
+def test_without_that_rule_they_go_on() -> None:
+    play = Play(Scripted(thank), "Ann", "Bob", rules=Rules(tempo=Tempo(quiet=0, looping=0)))
+    pass_time(play, 300)
+    assert play.told(e.Slowed) == []
+    assert len(play.told(e.Said)) > 60
+
+
+def test_two_who_have_something_to_say_are_left_alone() -> None:
+    words = [f"w{chr(97 + n // 26)}{chr(97 + n % 26)}x" for n in range(600)]
+
+    def tell(asked: Any) -> dict[str, Any]:
+        start = (asked.number * 2 + asked.agent) * 5 % 590
+        return {"responses": [{"room_id": 1, "message": " ".join(words[start : start + 5])}]}
+
+    play = Play(Scripted(tell), "Ann", "Bob", rules=QUIET)
+    play.play(60)
+    assert play.told(e.Slowed) == []
+
+
+def test_a_storm_of_replies_stays_within_the_rooms_pace() -> None:
+    many = tuple(f"A{n}" for n in range(60))
+    twelve = "all of us want to say the same thing about it right now"
+
+    play = Play(Scripted(lambda asked: {"responses": [{"room_id": 1, "message": twelve}]}), *many)
+    play.architect.say(1, "What do you all think?")
+    play.play(300)
+    said = [m for m in play.book.world.messages.values() if m.sender > 0]
+    for first in said:
+        assert sum(m.words for m in said if first.at <= m.at < first.at + 60_000) <= 400
+    assert len(said) > 20
+
+
+def test_a_mind_that_fails_costs_its_agent_a_beat_and_nobody_else() -> None:
+    def say(asked: Any) -> Any:
+        if asked.agent == 1:
+            raise ZeroDivisionError("a fault")
+        return talk(asked)
+
+    play = Play(Scripted(say), "Ann", "Bob", "Cid")
+    play.play(20)
+    assert all("a fault" in one.error for one in play.told(e.Replied) if one.agent == 1)
+    assert len([said for said in play.told(e.Said) if said.sender > 0]) >= 15
+    assert play.book.at(play.book.world.seq) == play.book.world
+
+
+def test_the_same_for_a_mind_that_takes_its_time() -> None:
+    play = Play(Scripted({}), "Ann", "Bob")
+
+    async def fail(asked: Any) -> None:
+        if asked.agent == 1:
+            raise ZeroDivisionError("a fault")
+
+    play.minds._known["scripted"] = Unhurried(Scripted(talk), fail)
+    play.play(10)
+    assert "a fault" in play.book.world.agents[1].last_error
+    assert [said for said in play.told(e.Said) if said.sender == 2]
+
+
+def test_a_model_that_is_not_there_is_said_and_asked_seldom() -> None:
+    play = Play(Scripted({}), "Ann", "Bob", model="absent:one")
+    play.minds._known.clear()
+    play.play(6)
+    assert "absent:one" in play.book.world.agents[1].last_error
+    one, two = play.beats(1)[:2]
+    assert two.at - one.at >= 300_000
+
+
+def test_what_is_not_recorded_has_not_happened(monkeypatch: pytest.MonkeyPatch) -> None:
+    play = talking("Ann", "Bob")
+    play.play(10)
+    before = play.book.world.seq
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise StoreFull("no space left")
+
+    monkeypatch.setattr(play.book.log, "append", full)
+    with pytest.raises(StoreFull):
+        play.play(10)
+    monkeypatch.undo()
+    assert play.book.world.seq == before == play.book.log.last_seq("world")
+    play.play(10)
+    assert play.book.world.beats == 20
+
+
+def test_agents_that_were_thinking_when_the_process_ended_are_asked_anew() -> None:
+    play = talking("Ann", "Bob")
+    with play.book.commit(Origin.SYSTEM) as commit:
+        commit.tell(e.Beat(1, 1, START, START, "", 0, "json", "scripted"))
+    play.run_anew()
+    play.play(2)
+    lost, *later = [one for one in play.told(e.Replied) if one.agent == 1]
+    assert lost.error.startswith("lost")
+    assert lost.number == 1
+    assert later[0].number == 2
+    assert not later[0].error
+    assert play.runner.figures().lost == 1
+
+
+def test_lateness_is_measured() -> None:
+    play = talking("Ann", rules=Rules(tempo=Tempo(quiet=1)))
+    play.play(3)
+    due = play.runner.due(1)
+    assert due is not None
+    play.clock.go_on((due - play.runner.now()) / 1000 + 2.5)
+    play.play(1)
+    assert play.runner.figures().late_most == pytest.approx(2.5, abs=0.01)
+    assert play.runner.figures().beats == 4
+
+
+def test_what_another_process_took_over_is_not_applied(tmp_path: Path) -> None:
+    path = tmp_path / "world.db"
+    play = Play(Scripted({}), "Ann", path=path)
+    play.minds._known["scripted"] = Unhurried(Scripted(talk), lambda _: play.clock.sleep(30))
+
+    async def go() -> None:
+        going = asyncio.create_task(play.runner.run(beats=1))
+        while not play.book.world.agents[1].beating:
+            await asyncio.sleep(0)
+        with Book.open(path, clock=play.clock.wall) as book:
+            await Runner(book, Minds({"scripted": Scripted({})}), clock=play.clock).run(beats=1)
+        await going
+
+    run(go())
+    assert play.runner.figures().fenced == 1
+    assert [beat.number for beat in play.beats(1)] == [1, 2]
+    assert [(one.number, bool(one.error)) for one in play.told(e.Replied)] == [(1, True), (2, False)]
+    assert not [said for said in play.told(e.Said) if said.sender > 0]
+
+
+def test_two_processes_play_one_world(tmp_path: Path) -> None:
+    path = tmp_path / "world.db"
+    play = talking(*NAMES, path=path, rules=Rules(tempo=Tempo(quiet=1)))
+
+    async def go() -> None:
+        with Book.open(path, clock=play.clock.wall) as book:
+            other = Runner(book, Minds({"scripted": Scripted(talk)}), clock=play.clock)
+            for _ in range(40):
+                assert await play.runner.step() is not None
+                assert await other.step() is not None
+
+    run(go())
+    play.book.refresh()
+    assert play.book.world.beats == 80
+    for agent in range(1, 9):
+        numbers = [beat.number for beat in play.beats(agent)]
+        assert numbers == list(range(1, len(numbers) + 1))
+    assert play.book.at(play.book.world.seq) == play.book.world

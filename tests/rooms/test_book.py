@@ -1,0 +1,416 @@
+"""A world and its log: replay is the live state, commits are whole or nothing, the past can be seen and forked."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudkit.errors import ConfigError, OperationError, SequenceConflict, StoreDamaged, StoreError, StoreReadOnly
+from hudkit.events import Draft, Origin
+from hudkit.events.payloads import Redact
+from hudkit.rooms import events as e
+from hudkit.rooms.actions import ACTIONS, carry_out
+from hudkit.rooms.architect import Architect
+from hudkit.rooms.book import WORLD, Book, Commit
+from hudkit.rooms.folding import apply
+from hudkit.rooms.prompts import load_prompts
+from hudkit.rooms.replies import Reply, read_reply
+from hudkit.rooms.rules import Rules, Words
+from hudkit.rooms.world import World
+from hudkit.store import open_log
+
+NOW = 1_800_000_000_000
+
+
+def replayed(book: Book, upto: int | None = None) -> World:
+    """The world from its first event on, without any snapshot."""
+    world = World()
+    for event, what in book.happenings(upto=upto):
+        apply(world, event.seq, event.timestamp, what)
+    return world
+
+
+def populate(book: Book) -> Architect:
+    architect = Architect(book)
+    for name, rooms in (("Ann", ()), ("Bob", (1,)), ("Cid", (1, 2))):
+        architect.make_agent("persona", name, "You are here.", "scripted", rooms=rooms, can_create=name == "Ann")
+    return architect
+
+
+def saying(book: Book, *texts: str, agent: int = 1) -> None:
+    with book.commit(Origin.AGENT) as commit:
+        for text in texts:
+            carry_out(commit, book.world, agent, 1, Reply(({"room_id": 1, "message": text},)), commit.at)
+
+
+# -- making and opening ----------------------------------------------------------------------------------------
+
+
+def test_a_world_is_made_kept_and_opened(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "world.db"
+    rules = Rules(words=Words(wpm=120))
+    prompts = {"philosophy.silence": "b"}
+    with Book.create(path, name="lab", seed=3, rules=rules, prompts=prompts, clock=lambda: NOW) as book:
+        populate(book)
+        saying(book, "Hello")
+        live = book.world
+    with Book.open(path) as book:
+        assert book.world == live
+        assert (book.world.name, book.world.seed, book.world.rules, book.world.prompts) == (
+            "lab",
+            3,
+            rules,
+            {**load_prompts(), **prompts},
+        )
+        assert book.world.rooms[1].wpm == 120
+
+
+def test_a_world_is_not_made_twice_nor_opened_where_none_is(tmp_path: Path) -> None:
+    path = tmp_path / "world.db"
+    with pytest.raises(ConfigError, match="no world"):
+        Book.open(path)
+    assert not path.exists()
+    open_log(path).close()
+    with pytest.raises(ConfigError, match="no world"):
+        Book.open(path)
+    Book.create(path, name="a").close()
+    with pytest.raises(ConfigError, match="there is a world"):
+        Book.create(path, name="b")
+    with Book.open(path) as book:
+        assert book.world.name == "a"
+
+
+def test_read_only_sees_the_world_and_writes_nothing(tmp_path: Path) -> None:
+    with Book.create(tmp_path / "world.db", name="a", every=1) as book:
+        populate(book)
+        with Book.open(tmp_path / "world.db", read_only=True, every=1) as reader:
+            assert reader.world == book.world
+            with pytest.raises(StoreReadOnly):
+                saying(reader, "Hello")
+            assert reader.world == book.world == replayed(book)
+
+
+# -- commits ---------------------------------------------------------------------------------------------------
+
+
+def test_a_commit_is_seen_at_once_and_durable_as_one(staged: Callable[..., Any]) -> None:
+    stage = staged()
+    stage.make("Ann")
+    book, before = stage.book, stage.world.seq
+    with book.commit(Origin.AGENT) as commit:
+        commit.tell(e.KnowledgeSet(1, "a", 1))
+        assert book.world.agents[1].knowledge == {"a": 1}
+        assert book.log.last_seq(WORLD) == before
+    assert book.log.last_seq(WORLD) == before + 1 == book.world.seq
+    (event,) = book.log.read(WORLD, after=before)
+    assert event.origin is Origin.AGENT and event.timestamp == stage.now
+
+
+def test_a_block_that_raises_leaves_nothing(stage: Any) -> None:
+    before, world = replayed(stage.book), stage.world
+    with pytest.raises(OperationError), stage.book.commit(Origin.AGENT) as commit:
+        commit.tell(e.KnowledgeSet(1, "a", 1))
+        commit.tell(e.Said(99, 1, 1, "half"))
+        commit.whisper(1, "never")
+        raise OperationError("no")
+    assert stage.world is world
+    assert stage.world == before == replayed(stage.book)
+    assert stage.book.whispered(1) == ()
+    stage.do(1, say={1: "Hello"})
+    assert stage.world == replayed(stage.book)
+
+
+def test_what_cannot_be_stored_leaves_nothing(stage: Any) -> None:
+    before = replayed(stage.book)
+    for wrong in (e.KnowledgeSet(1, "a", object()), e.Said("x", 1, 1, "y"), e.KnowledgeDeleted(1, "nothing")):
+        with pytest.raises((TypeError, ValueError, OperationError)), stage.book.commit(Origin.AGENT) as commit:
+            commit.tell(e.KnowledgeSet(1, "b", 1))
+            commit.tell(wrong)
+        assert stage.world == before == replayed(stage.book)
+
+
+def test_an_append_that_fails_leaves_nothing_and_the_error_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "world.db"
+    with Book.create(path, name="a") as book, Book.open(path) as other:
+        populate(book)
+        with pytest.raises(SequenceConflict), book.commit(Origin.AGENT) as commit:
+            commit.tell(e.KnowledgeSet(1, "mine", 1))
+            saying(other, "I was first")
+        assert book.world == replayed(book) == other.world
+        assert book.world.agents[1].knowledge == {}
+        assert book.world.messages[max(book.world.messages)].content == "I was first"
+        saying(book, "And I second")
+        assert book.world == replayed(book)
+
+
+def test_a_world_that_cannot_be_read_after_a_failure_is_made_again_before_the_next_commit(tmp_path: Path) -> None:
+    path = tmp_path / "world.db"
+    with Book.create(path, name="a") as book:
+        populate(book)
+        expected = replayed(book)
+        log = book.log
+        with pytest.raises(StoreError), book.commit(Origin.AGENT) as commit:
+            commit.tell(e.KnowledgeSet(1, "a", 1))
+            log.close()
+        book.log = book._shelf._log = open_log(path)
+        with book.commit(Origin.AGENT):
+            assert book.world == expected
+
+
+def test_two_books_of_one_log_see_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "world.db"
+    with Book.create(path, name="a") as book, Book.open(path) as other:
+        populate(book)
+        assert other.refresh() and not other.refresh()
+        assert other.world == book.world
+        saying(book, "one")
+        saying(other, "two", agent=2)
+        saying(book, "three", agent=3)
+        other.refresh()
+        assert other.world == book.world == replayed(book)
+
+
+def test_commits_do_not_nest(stage: Any) -> None:
+    with (
+        pytest.raises(ConfigError, match="under way"),
+        stage.book.commit(Origin.AGENT),
+        stage.book.commit(Origin.USER),
+    ):
+        pass
+    stage.do(1, say={1: "Hello"})
+
+
+def test_secrets_are_in_no_event_and_not_in_the_world(tmp_path: Path) -> None:
+    secret = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+    with Book.create(tmp_path / "world.db", name="a") as book:
+        populate(book)
+        with book.commit(Origin.AGENT) as commit:
+            actions = (
+                {"type": "set", "path": f"keys.{secret}", "value": {secret: [secret]}},
+                {"type": "delete", "path": f"keys.{secret}"},
+                {"type": "set", "path": secret, "value": 1},
+                {"type": "append", "path": secret, "value": secret},
+                {"type": "set_name", "name": secret},
+                {"type": "set_billboard", "message": secret},
+                {"type": secret, secret: secret},
+            )
+            carry_out(commit, book.world, 1, 1, Reply(({"room_id": 1, "message": secret},), actions), NOW)
+        assert book.world == replayed(book)
+        assert book.world.rooms[1].billboard == "[redacted:github-token]"
+        assert secret not in str(book.world)
+    assert not [file for file in tmp_path.iterdir() if secret.encode() in file.read_bytes()]
+
+
+def test_a_path_that_is_too_long_without_its_secret_is_refused_and_breaks_nothing(stage: Any) -> None:
+    path = "x" * 180 + ".api_key=" + "abcd1"
+    assert "is no path" in stage.refused(1, {"type": "set", "path": path, "value": 1})
+
+
+# -- the past --------------------------------------------------------------------------------------------------
+
+
+def test_the_world_as_it_was_after_every_event(staged: Callable[..., Any]) -> None:
+    stage = staged(every=3)
+    populate(stage.book)
+    for n in range(12):
+        stage.wait(60)
+        stage.do(1 + n % 3, {"type": "set", "path": "n", "value": n}, say={1: f"This is {n}"})
+    for seq in range(1, stage.world.seq + 1):
+        assert stage.book.at(seq) == replayed(stage.book, seq)
+    assert stage.book.at(stage.world.seq) == stage.world
+    for seq in (0, -1, stage.world.seq + 1):
+        with pytest.raises(ConfigError, match="has no event"):
+            stage.book.at(seq)
+
+
+def test_opening_reads_a_snapshot_and_not_the_whole_log(tmp_path: Path) -> None:
+    path = tmp_path / "world.db"
+    with Book.create(path, name="a", every=10) as book:
+        populate(book)
+        for n in range(60):
+            saying(book, f"{n}", agent=1 + n % 3)
+        live, last = book.world, book.world.seq
+    with Book.open(path, every=10) as book:
+        saved = book._shelf.get(last)
+        assert saved is not None and saved.seq == last
+        early = book._shelf.get(last // 2)
+        assert early is not None and last // 2 * 0.75 < early.seq <= last // 2
+        assert book.world == live == replayed(book)
+        saying(book, "one more")
+        again = book._shelf.get(last + 1)
+        assert again is not None and again.seq == last, "what was saved is not saved anew with the next event"
+
+
+def test_between_snapshots_the_last_one_before_is_read(staged: Callable[..., Any]) -> None:
+    stage = staged(every=2)
+    stage.make("Ann")
+    first = stage.world.seq
+    with stage.book.commit(Origin.AGENT) as commit:
+        for n in range(40):
+            commit.tell(e.KnowledgeSet(1, "n", n))
+    found = stage.book._shelf.get(first + 30)
+    assert found is not None and found.seq == first
+    assert stage.book.at(first + 30) == replayed(stage.book, first + 30)
+
+
+def test_a_fork_has_the_same_past_and_its_own_future(tmp_path: Path) -> None:
+    with Book.create(tmp_path / "a.db", name="a") as book:
+        populate(book)
+        saying(book, "before")
+        at = book.world.seq
+        saying(book, "after")
+        with book.fork(tmp_path / "b.db", at) as fork:
+            assert fork.world == book.at(at) == replayed(fork)
+            saying(fork, "otherwise", agent=2)
+            assert fork.at(at) == book.at(at)
+            assert [message.content for message in fork.world.messages.values()][-2:] == ["before", "otherwise"]
+            assert [message.content for message in book.world.messages.values()][-2:] == ["before", "after"]
+            made = next(what for _, what in fork.happenings())
+            assert isinstance(made, e.WorldMade) and (made.forked_from, made.forked_at) == ("a", at)
+        with pytest.raises(ConfigError, match="there is a world"):
+            book.fork(tmp_path / "b.db")
+        with pytest.raises(ConfigError, match="has no event"):
+            book.fork(tmp_path / "c.db", book.world.seq + 1)
+        assert not (tmp_path / "c.db").exists()
+        with book.fork(None) as whole:
+            assert whole.world == book.world
+
+
+def test_what_rests_on_a_redacted_event_is_passed_over(stage: Any) -> None:
+    stage.do(2, say={1: "a thing of Kassandra"})
+    seq, message = stage.world.seq, stage.world.next_message - 1
+    stage.do(3, {"type": "react", "message_id": message, "reaction": "heart"})
+    stage.do(2, say={2: "and another"})
+    stage.book.log.append(WORLD, [Draft("redaction", NOW, 0, Origin.USER, Redact(seq=seq))])
+    again = Book(stage.book.log)
+    assert message not in again.world.messages and "Kassandra" not in str(again.world)
+    assert again.world.messages[message + 1].content == "and another"
+    assert again.world.seq == stage.world.seq + 1
+    with again.fork(None) as fork:
+        assert [m.content for m in fork.world.messages.values()] == [m.content for m in again.world.messages.values()]
+        assert fork.world == replayed(fork)
+
+
+def test_a_log_whose_events_do_not_follow_is_named_with_the_event(stage: Any) -> None:
+    wrong = Draft("wrong", NOW, 0, Origin.AGENT, e.Reacted(999, 1, "heart"))
+    stage.book.log.append(WORLD, [wrong])
+    with pytest.raises(StoreDamaged, match=f"event {stage.world.seq + 1} of the world does not follow"):
+        Book(stage.book.log)
+
+
+# -- any sequence of commits -----------------------------------------------------------------------------------
+
+TEXTS = ("Hello", "@Bob come", "@3 @1", "password: hunter22", "[no response]", "word " * 30, "\ud800x")
+VALUES = (
+    None,
+    1,
+    -(2**63),
+    2**64,
+    0.1,
+    -0.0,
+    "x",
+    [1, {"a": [2]}],
+    {"v": 1, "w": 0.5},
+    {"b": {}},
+    "api_key=abc123def4",
+)
+
+
+def any_action(world: World, agent: int, chance: Random) -> dict[str, Any]:
+    """An action that is right more often than not."""
+    name = chance.choice(sorted(ACTIONS))
+    others = list(world.agents)
+    offered: dict[str, Any] = {
+        "path": chance.choice(["a", "a.b", "a.b.c", "d", "e.f", "", *world.agents[agent].knowledge]),
+        "value": "30%" if name == "set_attention" else chance.choice(VALUES),
+        "w": chance.random(),
+        "message_id": chance.choice(list(world.messages)),
+        "reaction": chance.choice(["thumbs_up", "thumbs_down", "brain", "heart"]),
+        "agent_id": chance.choice(others),
+        "room_id": chance.choice(others),
+        "request_id": chance.choice([*world.rooms[agent].requests, 1]),
+        "message": chance.choice(TEXTS),
+        "wpm": chance.randint(5, 210),
+        "label": chance.choice("kl"),
+        "key": "wrong",
+        "uses": chance.randint(0, 2),
+        "for_agent": chance.choice(others),
+        "until": chance.choice(["2027-01-15T08:20:00Z", "2090-01-01T00:00:00", "soon"]),
+        "name": chance.choice(["Ann", "Bob", f"A{chance.randint(1, 99)}", "api_key=abc123def456", ""]),
+        "background_prompt": chance.choice(TEXTS),
+        "agent_type": chance.choice(["persona", "bot"]),
+        "in_room_id": chance.choice(world.agents[agent].rooms),
+        "model": "m",
+    }
+    known = ACTIONS[name].arguments.__struct_fields__
+    return {"type": name, **{key: offered[key] for key in offered if key in known and chance.random() < 0.9}}
+
+
+class Torn(Exception):
+    pass
+
+
+class Play:
+    """Beats of a world by chance; some commits hold several, and some break."""
+
+    def __init__(self, seed: int, every: int) -> None:
+        self.chance, self.now = Random(seed), NOW
+        self.requests: list[dict[str, Any]] = []
+        bits = iter(range(1, 10_000))
+        self.book = Book.in_memory(every=every, clock=lambda: self.now, secret=lambda: f"{next(bits):048x}")
+        populate(self.book)
+
+    def commit(self) -> None:
+        self.now += self.chance.randint(-5_000, 40_000)
+        torn = self.chance.random() < 0.2
+        with suppress(Torn), self.book.commit(Origin.AGENT) as commit:
+            for _ in range(self.chance.randint(1, 3)):
+                self.beat(commit)
+            if torn:
+                raise Torn
+        for agent in list(self.book.world.agents):
+            self.requests += [json.loads(text[text.index("{") :]) for text in self.book.whispered(agent)]
+
+    def beat(self, commit: Commit) -> None:
+        world, chance = self.book.world, self.chance
+        agent = chance.choice([one.id for one in world.agents.values() if not one.retired])
+        actions = [any_action(world, agent, chance) for _ in range(chance.randint(0, 3))]
+        actions += chance.sample(self.requests, min(1, len(self.requests)))
+        said = [{"room_id": chance.choice(world.agents[agent].rooms), "message": chance.choice(TEXTS)}]
+        commit.tell(e.Beat(agent, 1, self.now, self.now, "", 10, "json", "m"))
+        reply = read_reply(json.dumps({"responses": said, "actions": actions}))
+        carry_out(commit, world, agent, 1, reply, self.now)
+        commit.tell(e.BeatDone(agent, 1, self.now + 5000))
+
+
+@pytest.mark.slow
+@given(st.integers(0, 2**32), st.integers(2, 30))
+def test_replay_is_the_live_state(seed: int, every: int) -> None:
+    play = Play(seed, every)
+    book = play.book
+    for _ in range(12):
+        play.commit()
+        assert book.world == replayed(book)
+    assert Book(book.log, every=every).world == book.world
+    seq = play.chance.randint(1, book.world.seq)
+    assert book.at(seq) == replayed(book, seq) == book.fork(None, seq).world
+
+
+def test_the_plays_by_chance_carry_every_action_out() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(40):
+        play = Play(seed, 20)
+        for _ in range(12):
+            play.commit()
+        assert play.book.world == replayed(play.book) == Book(play.book.log, every=20).world
+        seen.update(what.action["type"] for _, what in play.book.happenings() if isinstance(what, e.Applied))
+    assert set(ACTIONS) - set(seen) == set()

@@ -1,0 +1,215 @@
+"""The improviser: a small world that lives by itself, within all rules, and says what it is."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from typing import Any
+
+import msgspec
+import pytest
+from plays import Play, run
+
+from hudkit.events import Origin
+from hudkit.formats import json_text
+from hudkit.rooms import events as e
+from hudkit.rooms.actions import carry_out
+from hudkit.rooms.hud import Typesetter, compose
+from hudkit.rooms.minds import LABEL, Asked, Improviser
+from hudkit.rooms.minds.phrases import PHRASES, subjects
+from hudkit.rooms.replies import Reply, read_reply
+from hudkit.rooms.rules import Rules, Tempo, Words
+
+BACKGROUNDS = {
+    "Ada": "You keep a lighthouse and write down the weather of every day.",
+    "Bo": "You repair clocks and dream of the sea.",
+    "Cy": "You are a gardener who collects seeds of forgotten vegetables.",
+    "Dora": "You were a pilot; now you draw maps from memory.",
+    "Emil": "You bake bread at night and read astronomy.",
+}
+NOTATIONS = tuple(itertools.product(("json", "compact", "toon"), ("json", "toon")))
+
+
+def living(**words: Any) -> Play:
+    play = Play(Improviser(), model="improviser", rules=Rules(tempo=Tempo(quiet=20), words=Words(**words)))
+    for (name, background), (read, write) in zip(BACKGROUNDS.items(), NOTATIONS, strict=False):
+        play.make(name, background=background, input_format=read, output_format=write)
+    return play
+
+
+@pytest.fixture(scope="module")
+def played() -> Play:
+    play = living()
+    play.play(100)
+    play.architect.say(1, "Good morning. @Dora, which map is your best one?")
+    play.play(60)
+    play.architect.say(1, "What does the sea mean to you all?")
+    play.play(340)
+    return play
+
+
+def said(play: Play) -> list[e.Said]:
+    return [one for one in play.told(e.Said) if one.sender > 0]
+
+
+def test_it_says_that_it_is_no_language_model() -> None:
+    assert "no language model" in LABEL
+
+
+def test_everyone_speaks_and_often_is_silent(played: Play) -> None:
+    spoken = Counter(one.sender for one in said(played))
+    assert set(spoken) == {1, 2, 3, 4, 5}
+    assert all(count >= 5 for count in spoken.values())
+    assert 0.1 < len(said(played)) / played.book.world.beats < 0.6
+
+
+def test_nothing_of_it_is_refused_or_fails(played: Play) -> None:
+    assert [one.why for one in played.told(e.Refused)] == []
+    assert {one.error for one in played.told(e.Replied)} == {""}
+
+
+def test_it_does_many_things(played: Play) -> None:
+    done = Counter(one.action["type"] for one in played.told(e.Applied))
+    assert {"reply", "react", "set", "append", "set_billboard", "sleep"} <= set(done)
+    assert {one.reaction for one in played.told(e.Reacted)} == {"thumbs_up", "thumbs_down", "brain", "heart"}
+    assert any("?" in one.content for one in said(played))
+
+
+def test_it_varies(played: Play) -> None:
+    texts = [one.content for one in said(played)]
+    assert len(set(texts)) > 0.8 * len(texts)
+    words = {word for text in texts for word in subjects(text)}
+    assert {"lighthouse", "clocks", "vegetables", "maps", "bread"} <= {word.casefold() for word in words}
+
+
+def test_it_remembers_names_where_the_layout_recommends(played: Play) -> None:
+    for agent in played.book.world.agents.values():
+        people = agent.knowledge["character"]["relationships"]
+        assert people
+        assert all(played.book.world.agents[one["id"]].name == name for name, one in people.items())
+
+
+def test_it_answers_who_names_it_and_its_questions() -> None:
+    answered = 0
+    for seed in range(12):
+        play = living()
+        play.play(10 + seed)
+        asked = play.architect.say(1, "@Cy, how are the seeds?")
+        assert play.book.world.messages[asked].sender == 0
+        before = play.book.world.seq
+        run(play.runner.step(3))
+        answered += any(isinstance(what, e.Said) and what.sender == 3 for _, what in play.book.happenings(before))
+    assert answered == 12
+
+
+def test_it_greets_who_comes() -> None:
+    play = living()
+    play.play(60)
+    new = play.make("Finn", background="You tune pianos.")
+    before = play.book.world.seq
+    play.play(40)
+    assert any("Finn" in one.content for one in play.told(e.Said, before) if one.sender not in (-1, new))
+
+
+def test_it_keeps_to_its_word_budget() -> None:
+    play = living(least=3, most=6, first=12)
+    play.play(300)
+    texts = [one.content for one in said(play)]
+    assert len(texts) > 10
+    assert not [one.why for one in play.told(e.Refused) if "words" in one.why]
+
+
+def test_a_bot_speaks_when_it_is_asked() -> None:
+    play = living()
+    bot = play.architect.make_agent("bot", "", "Keeps the calendar.", "improviser", rooms=(1,))
+    play.play(60)
+    play.architect.say(1, f"@{bot} what is in the calendar?")
+    before = play.book.world.seq
+    run(play.runner.step(bot))
+    assert [one.sender for one in play.told(e.Said, before)] == [bot]
+
+
+def test_it_lets_people_in() -> None:
+    play = living()
+    play.make("Finn", background="You tune pianos.", rooms=())
+    key = play.architect.make_key(1, "friends")
+    ask = {"type": "request_access", "room_id": 1, "key": key}
+    with play.book.commit(Origin.AGENT) as commit:
+        carry_out(commit, play.book.world, 6, 1, Reply(actions=(ask,)), play.runner.now())
+    run(play.runner.step(1))
+    assert [type(what) for what in (*play.told(e.AccessGranted), *play.told(e.AccessDenied))] != []
+
+
+def test_a_full_memory_is_made_lighter() -> None:
+    play = living()
+    memories = ["the sea is wide and the night is long"] * 290
+
+    with play.book.commit(Origin.AGENT) as commit:
+        commit.tell(e.KnowledgeSet(1, "character.memories", memories))
+    run(play.runner.step(1))
+    assert "memories" not in play.book.world.agents[1].knowledge.get("character", {})
+
+
+def test_the_same_hud_and_seed_give_the_same_answer_and_only_they_do() -> None:
+    play = living()
+    play.play(40)
+    seen = compose(play.book.world, 2, play.runner.now(), Typesetter())
+    one, two, three = (
+        Improviser().think_now(Asked(2, 50, "persona", "improviser", "json", seed, seen)).text for seed in (1, 1, 2)
+    )
+    many = {
+        Improviser().think_now(Asked(2, number, "persona", "improviser", "json", 1, seen)).text
+        for number in range(60)
+    }
+    assert one == two
+    assert len(many | {three}) > 10
+
+
+def test_it_reads_nothing_but_the_document() -> None:
+    play = living()
+    play.play(40)
+    seen = compose(play.book.world, 2, play.runner.now(), Typesetter())
+    bare = msgspec.structs.replace(seen, text="", document=json_text.decode(json_text.encode(seen.document)))
+    for number in range(20):
+        asked = [Asked(2, number, "persona", "improviser", "json", 1, one) for one in (seen, bare)]
+        assert len({Improviser().think_now(one).text for one in asked}) == 1
+
+
+@pytest.mark.parametrize("name", ["A", "Zoë {topic}", "100%", "Ann (7)", "here", "what?", "{name}"])
+def test_strange_names_and_backgrounds_do_no_harm(name: str) -> None:
+    play = Play(Improviser(), model="improviser", rules=Rules(tempo=Tempo(quiet=1)))
+    play.make("Ann", background="{topic} {word} {} %s")
+    play.make(name, background="...")
+    play.make("Cid", background="日本語のロボットです。")
+    play.play(120)
+    assert {one.error for one in play.told(e.Replied)} == {""}
+    assert len(said(play)) > 5
+
+
+def test_phrases_need_nothing_but_their_places() -> None:
+    places = {"name": "N", "self": "S", "topic": "T", "word": "W"}
+    for phrases in PHRASES.values():
+        assert len(set(phrases)) == len(phrases)
+        for phrase in phrases:
+            assert "{" not in phrase.format_map(places)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("You keep a lighthouse and write down the weather of every day.", ["lighthouse", "weather"]),
+        ("You are a gardener who collects seeds of forgotten vegetables.", ["seeds", "vegetables"]),
+        ("You bake bread at night and read astronomy.", ["bread", "night", "astronomy"]),
+        ("Clocks? Who repairs clocks in Rome?", ["clocks", "Rome"]),
+    ],
+)
+def test_subjects_are_things(text: str, expected: list[str]) -> None:
+    assert subjects(text) == expected
+
+
+def test_answers_are_in_the_format_that_was_asked_for(played: Play) -> None:
+    for reply in played.told(e.Replied):
+        format = played.book.world.agents[reply.agent].output_format
+        read = read_reply(reply.text, format)  # type: ignore[arg-type]
+        assert read.faults == ()
+        assert reply.text.startswith("{") == (format == "json")

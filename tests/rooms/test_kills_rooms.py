@@ -1,0 +1,89 @@
+"""A world whose process is killed goes on where it was: no beat is applied twice, and none is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+from hudkit.rooms import events as e
+from hudkit.rooms.architect import Architect
+from hudkit.rooms.beats import JumpingClock, Runner
+from hudkit.rooms.book import Book
+from hudkit.rooms.minds import Improviser, Minds, Scripted
+from hudkit.rooms.rules import Rules, Tempo
+
+CHILD = Path(__file__).with_name("beats_child.py")
+KILLS = 50
+
+
+def check(book: Book) -> int:
+    """Every beat was begun once, answered once and over once, in this order; how many were lost."""
+    numbers: dict[int, list[int]] = defaultdict(list)
+    steps: dict[tuple[int, int], list[str]] = defaultdict(list)
+    said: Counter[tuple[int, str]] = Counter()
+    lost = 0
+    for _, what in book.happenings():
+        if isinstance(what, e.Beat):
+            numbers[what.agent].append(what.number)
+        if isinstance(what, e.Beat | e.Replied | e.Applied | e.BeatDone):
+            steps[what.agent, what.number].append(type(what).__name__)
+        if isinstance(what, e.Replied):
+            lost += what.error.startswith("lost")
+        if isinstance(what, e.Said) and what.content.startswith("beat "):
+            said[what.sender, what.content] += 1
+    for agent, found in numbers.items():
+        assert found == list(range(1, len(found) + 1)), f"the beats of agent {agent} have no gap and no double"
+    for beat, names in steps.items():
+        middle = [name for name in names if name != "Applied"]
+        assert middle in (["Beat", "Replied", "BeatDone"], ["Beat"]), (beat, names)
+        assert names[-1] == middle[-1], "nothing is applied after the end"
+    assert not said or max(said.values()) == 1
+    for world in (book.at(book.world.seq), book.world):
+        for id, agent in world.agents.items():
+            goals = agent.knowledge.get("ai", {}).get("goals", [])
+            assert goals == sorted(set(goals)), f"agent {id} did something twice"
+    return lost
+
+
+@pytest.mark.slow
+def test_killed_at_50_points_a_world_resumes(tmp_path: Path) -> None:
+    path = tmp_path / "world.db"
+    tempo = Tempo(least=0.01, most=0.04, first=0.02, quiet=0.01, looping=0)
+    book = Book.create(path, name="killed", seed=3, rules=Rules(tempo=tempo))
+    architect = Architect(book)
+    for number in range(6):
+        model = ("improviser", "slow")[number % 2]
+        architect.make_agent("persona", f"A{number}", "You keep bees.", model, rooms=(1,) if number else ())
+    book.close()
+    chance, acknowledged, beats, lost = random.Random(5), 0, 0, 0
+    for kill in range(KILLS):
+        child = subprocess.Popen([sys.executable, str(CHILD), str(path)], stdout=subprocess.PIPE)
+        assert child.stdout is not None
+        first = child.stdout.readline()  # it plays: kill it somewhere in what follows
+        time.sleep(chance.uniform(0, 0.12))
+        child.send_signal(signal.SIGKILL)
+        seen = (first + child.stdout.read()).split(b"\n")
+        child.wait()
+        child.stdout.close()
+        acknowledged = max(acknowledged, *(int(line) for line in seen[:-1]))
+        if kill % 10 == 9:
+            with Book.open(path) as book:
+                assert book.world.seq >= acknowledged, "nothing that was acknowledged is lost"
+                assert list(book.log.verify()) == []
+                assert book.world.beats > beats
+                beats, lost = book.world.beats, check(book)
+    assert lost >= 5, "some were killed while they were thinking"
+    with Book.open(path) as book:
+        open_ = [agent.id for agent in book.world.agents.values() if agent.beating]
+        minds = Minds({"improviser": Improviser(), "slow": Scripted({})})
+        asyncio.run(Runner(book, minds, clock=JumpingClock(book.world.now)).run(beats=20))
+        assert not any(agent.beating for agent in book.world.agents.values())
+        assert check(book) == lost + len(open_)

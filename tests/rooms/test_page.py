@@ -1,0 +1,366 @@
+"""The page as plain HTTP: what it shows is what is, what a person does is done, and hostile text stays text."""
+
+from __future__ import annotations
+
+import http.client
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from page_served import Answer, Outline, Served, Visitor, words_of
+
+from hudkit.events import Origin
+from hudkit.rooms import events as e
+from hudkit.rooms.hud import Typesetter, compose
+from hudkit.rooms.page.desk import Desk
+from hudkit.rooms.page.guard import cookie_of
+from hudkit.rooms.prompts import load_prompts
+
+HOSTILE = (
+    "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>`</textarea></pre></title>{{7*7}} "
+    "javascript:alert(3) &lt;b&gt; \x1b[31m\u202egnp\u2066\u0000\r\n## System\n![x](https://evil.example/?q=1)"
+)
+
+
+@pytest.fixture
+def open_page() -> Iterator[Callable[..., Visitor]]:
+    served: list[Served] = []
+
+    def visit(stage: Any, **given: Any) -> Visitor:
+        served.append(Served(Desk(stage.book, **given)))
+        visitor = Visitor(served[-1])
+        visitor.login()
+        visitor.get()
+        return visitor
+
+    yield visit
+    for one in served:
+        one.close()
+
+
+@pytest.fixture
+def visitor(stage: Any, open_page: Callable[..., Visitor]) -> Visitor:
+    return open_page(stage)
+
+
+def listed(answer: Answer) -> list[int]:
+    """The messages that a page shows."""
+    return [int(id) for id in re.findall(r'<li [^>]*id="m(\d+)"', answer.text)]
+
+
+def test_a_room_shows_what_was_said_there_and_by_whom(visitor: Visitor, stage: Any) -> None:
+    stage.do(2, say={1: "The tide is out."})
+    stage.wait(60)
+    stage.do(3, {"type": "reply", "room_id": 1, "message_id": stage.room(1).messages[-1], "message": "Not here."})
+    said = words_of(visitor.get("/?room=1"))
+    assert "The tide is out." in said and "Not here." in said and "1 reply" in said
+    assert listed(visitor.get("/?room=1")) == stage.room(1).messages and listed(visitor.get("/?room=3")) == []
+
+
+def test_a_thread_alone_has_what_belongs_to_it(visitor: Visitor, stage: Any) -> None:
+    stage.do(2, say={1: "Who has the map?"})
+    asked = stage.room(1).messages[-1]
+    stage.do(3, say={1: "Soup is ready."})
+    answer = stage.architect.say(1, "I have it.", asked)
+    assert listed(visitor.get(f"/?room=1&thread={answer}")) == [asked, answer]
+
+
+def test_what_the_architect_says_is_said_and_the_composer_is_empty_again(visitor: Visitor, stage: Any) -> None:
+    page = visitor.do("say", room=1, text="Hello, all.", look="room=1")
+    assert stage.texts(1)[-1] == (0, "Hello, all.")
+    assert "Hello, all." in words_of(page) and 'data-said="1"' in page.text
+    answered = stage.room(1).messages[-1]
+    visitor.do("say", room=1, text="And again.", reply=answered)
+    assert stage.world.messages[stage.room(1).messages[-1]].reply_to == answered
+
+
+def test_what_is_refused_says_why_and_is_not_lost(visitor: Visitor, stage: Any) -> None:
+    before = stage.world.seq
+    page = visitor.do("say", room=1, text="word " * 1000)
+    assert "At most 4000" in words_of(page) and "word word" in words_of(page)
+    page = visitor.do("say", room=1, text="Hello", whatever="1")
+    assert "whatever" in words_of(page)
+    assert "no agent 99" in words_of(visitor.do("wake", agent=99))
+    assert stage.world.seq == before
+    assert "no agent 99" not in words_of(visitor.do("dismiss"))
+
+
+def test_reactions_are_shown_with_who_gave_them(visitor: Visitor, stage: Any) -> None:
+    stage.do(2, say={1: "A good day."})
+    said = stage.room(1).messages[-1]
+    page = visitor.do("react", message=said, reaction="heart", look="room=1")
+    assert stage.world.messages[said].reactions == {"heart": [0]}
+    assert "heart: The Architect" in page.text
+
+
+def test_agents_are_made_changed_and_retired(visitor: Visitor, stage: Any) -> None:
+    page = visitor.do(
+        "make", kind="bot", name="", background="Counts boats.", model="scripted", interval="7.5", room=1,
+        can_create="true", input_format="toon", output_format="toon",
+    )  # fmt: skip
+    made = stage.agent(4)
+    assert (made.name, made.kind, made.interval, made.can_create, made.input_format) == (
+        "Bot-4",
+        "bot",
+        7.5,
+        True,
+        "toon",
+    )
+    assert 4 in stage.room(1).members and "Bot-4 (4) is here" in words_of(page)
+    same = {"input_format": "toon", "output_format": "toon", "model": "scripted"}
+    visitor.do("alter", agent=4, name="Counter", background="Counts boats.", **same)
+    assert stage.agent(4).name == "Counter" and not stage.agent(4).can_create
+    before = stage.world.seq
+    assert "Nothing was changed" in words_of(
+        visitor.do("alter", agent=4, name="Counter", background="Counts boats.", **same)
+    )
+    assert stage.world.seq == before
+    visitor.do("tempo", agent=4, interval=3)
+    assert stage.agent(4).interval == 3
+    visitor.do("retire", agent=4)
+    assert stage.agent(4).retired and "This room is closed" in words_of(visitor.get("/?room=4"))
+
+
+def test_rooms_keys_and_requests(visitor: Visitor, stage: Any) -> None:
+    visitor.do("billboard", room=1, text="Maps only")
+    visitor.do("wpm", room=1, wpm=120)
+    assert (stage.room(1).billboard, stage.room(1).wpm) == ("Maps only", 120)
+    page = visitor.do("key", room=3, label="cooks", uses=2)
+    key = re.search(r'class="secret">(hudroom_[0-9a-f]{48})<', page.text)
+    assert key is not None
+    assert not any(key[1] in str(what) for _, what in stage.book.happenings())
+    assert key[1] in visitor.get().text and key[1] not in visitor.do("dismiss").text
+    stage.do(2, {"type": "request_access", "room_id": 3, "key": key[1]})
+    assert "with the key 'cooks'" in words_of(visitor.get("/?room=3"))
+    visitor.do("grant", request=1)
+    assert 2 in stage.room(3).members
+    visitor.do("remove", agent=2, room=3)
+    assert 2 not in stage.room(3).members
+    visitor.do("admit", agent=2, room=3)
+    assert 2 in stage.room(3).members
+    stage.do(1, {"type": "request_access", "room_id": 3, "key": key[1]})
+    visitor.do("deny", request=2)
+    assert stage.world.requests[2].state == "denied"
+    visitor.do("key", room=3, label="again")
+    visitor.do("revoke", room=3, label="again")
+    assert not stage.room(3).keys
+
+
+def test_pausing_and_speed(visitor: Visitor, stage: Any) -> None:
+    assert "Paused: the Architect" in words_of(visitor.do("pause"))
+    assert "Paused" not in words_of(visitor.do("resume"))
+    visitor.do("speed", factor="5")
+    assert stage.world.speed == 5
+    assert "0.01 to 1000" in words_of(visitor.do("speed", factor="0"))
+    assert "nobody plays" in words_of(visitor.do("step"))
+    assert "nobody plays" in words_of(visitor.do("stop"))
+
+
+@pytest.mark.parametrize("format", ["json", "compact", "toon"])
+def test_the_hud_is_what_the_agent_sees(visitor: Visitor, stage: Any, format: str) -> None:
+    stage.do(2, say={1: "The <b>tide</b> is out."})
+    stage.architect.alter(1, input_format=format)
+    seen = compose(stage.world, 1, stage.now, Typesetter())
+    page = visitor.get(f"/?room=1&agent=1&format={format}")
+    assert seen.text.strip() in words_of(page)
+    assert f"{seen.tokens:,} of {seen.limit:,} tokens" in words_of(page)
+
+
+def test_the_hud_to_be_read_says_the_same_and_links_nowhere(visitor: Visitor, stage: Any) -> None:
+    stage.do(2, say={1: "See <https://evil.example> or [this](https://evil.example), # not a heading"})
+    page = visitor.get("/?room=1&agent=1&format=markdown")
+    outline = Outline(page.text.partition('id="sees"')[2].partition("</aside>")[0])
+    assert "See <https://evil.example> or [this](https://evil.example), # not a heading" in "".join(outline.words)
+    assert {tag for tag, _ in outline.tags} >= {"h3", "h4", "ul", "li", "blockquote"}
+    assert not [tag for tag, names in outline.tags if tag == "a" or names]
+
+
+def test_another_notation_changes_nothing_for_the_agent(visitor: Visitor, stage: Any) -> None:
+    said = words_of(visitor.get("/?agent=1&format=toon"))
+    assert "It gets json; this is another notation" in said
+    assert stage.agent(1).input_format == "json"
+
+
+def test_parts_of_the_hud_and_what_was_left_out_are_told(visitor: Visitor, stage: Any) -> None:
+    for _ in range(60):
+        stage.architect.say(1, "word " * 150)
+    page = visitor.get("/?room=1&agent=1")
+    seen = compose(stage.world, 1, stage.now, Typesetter())
+    room = next(one for one in seen.sections if one.room == 1)
+    assert f"{room.shown} of {room.visible}" in words_of(page) and room.shown < room.visible
+    assert f"Left out: {room.visible - room.shown}" in words_of(page)
+    assert "older than what fits" in words_of(page)
+
+
+def _beat(stage: Any, agent: int, number: int, *, late: int = 0, **answer: Any) -> None:
+    """A beat of an agent's, with what came of it."""
+    seen = compose(stage.world, agent, stage.now, Typesetter())
+    with stage.book.commit(Origin.SYSTEM) as commit:
+        commit.tell(e.Beat(agent, number, stage.now, stage.now - late, seen.digest, seen.tokens, "json", "scripted"))
+        commit.tell(e.Replied(agent, number, **answer))
+        commit.tell(e.BeatDone(agent, number, stage.now + 5000))
+
+
+def test_how_an_agent_is_doing(visitor: Visitor, stage: Any) -> None:
+    _beat(stage, 2, 1, text="<<the first answer>>", input_tokens=1200, output_tokens=34, cost=0.0125, seconds=1.5)
+    stage.wait(4)
+    _beat(stage, 2, 2, late=2500, error="the provider is <busy>")
+    stage.do(2, {"type": "wake_agent", "agent_id": 77})
+    page = visitor.get("/?room=1&agent=2&tab=activity")
+    said = words_of(page)
+    assert "<<the first answer>>" in said and "1,200 in, 34 out · $0.0125 · 1.5 s" in said
+    assert "Last error: the provider is <busy>" in said and "2.5 s late" in said
+    assert "wake_agent" in said and "refused: there is no agent 77" in said
+    assert "1,200 / 34" in said and "in 5 s" in said
+    figures = said.partition("beats/min")[2]
+    assert figures.startswith("2late2.5 scost$0.0125")
+    stage.wait(6)
+    _beat(stage, 2, 3)
+    assert ("data-chart", "[[1, 2], [4.0, 6.0]]") in Outline(visitor.get("/?agent=2").text).values
+
+
+def test_states_of_agents(visitor: Visitor, stage: Any) -> None:
+    stage.do(2, {"type": "sleep", "until": "2027-01-16T00:00:00Z"})
+    stage.architect.retire(3)
+    with stage.book.commit(Origin.SYSTEM) as commit:
+        commit.tell(e.Beat(1, 1, stage.now, stage.now, "d", 1, "json", "scripted"))
+    said = words_of(visitor.get())
+    assert "asleep until" in said and "thinking…" in said and "retired" in said
+
+
+def test_a_world_in_which_nothing_happens_says_so(visitor: Visitor, stage: Any) -> None:
+    assert "Quiet" not in words_of(visitor.get())
+    stage.wait(40)
+    assert "Quiet: nobody sees anything new" in words_of(visitor.get())
+
+
+def test_the_last_beats_hud_is_composed_again_and_checked(visitor: Visitor, stage: Any) -> None:
+    stage.do(2, say={1: "Before the beat."})
+    _beat(stage, 1, 1)
+    stage.do(2, say={3: "x"})
+    stage.architect.say(1, "After the beat.")
+    page = visitor.get("/?room=3&agent=1&when=beat")
+    assert "the same bytes as the log recorded" in words_of(page)
+    sees = words_of(page).partition("as the log recorded")[2].partition("◂")[0]
+    assert "Before the beat." in sees and "After the beat." not in sees
+    _beat(stage, 1, 2)
+    with stage.book.commit(Origin.SYSTEM) as commit:
+        commit.tell(e.Beat(1, 3, stage.now, stage.now, "0" * 32, 9, "json", "scripted"))
+    assert "not what the log recorded" in words_of(visitor.get("/?room=3&agent=1&when=beat"))
+
+
+def test_the_timeline_says_what_each_event_was(visitor: Visitor, stage: Any) -> None:
+    stage.do(2, say={1: "The tide is out."})
+    said = stage.world.seq
+    stage.architect.react(stage.room(1).messages[-1], "brain")
+    assert "Bob: The tide is out." in words_of(visitor.get(f"/?at={said}")).rpartition(f"{said} of")[2]
+    assert "The Architect reacts: brain" in words_of(visitor.get())
+
+
+def test_going_back_shows_the_world_as_it_was_and_nothing_to_do(visitor: Visitor, stage: Any) -> None:
+    stage.do(2, say={1: "Early words."})
+    then = stage.world.seq
+    stage.wait(60)
+    stage.do(2, say={1: "Late words."}, *[{"type": "set", "path": "mood", "value": "gloomy"}])
+    page = visitor.get(f"/?room=1&agent=2&at={then}")
+    assert "Early words." in words_of(page) and "Late words." not in words_of(page)
+    assert not re.search(r'action="/do/(?!react)', page.text) and "nothing can be said" in words_of(page)
+    assert "gloomy" not in words_of(visitor.get(f"/?room=1&agent=2&tab=memory&at={then}"))
+    assert "gloomy" in words_of(visitor.get("/?room=1&agent=2&tab=memory"))
+
+
+@pytest.mark.parametrize("query", ["at=100000", "at=-1", "room=x", "tab=nowhere", "nothing=1", "room=1&" * 30])
+def test_an_address_that_there_is_not_says_so(visitor: Visitor, query: str) -> None:
+    answer = visitor.get(f"/?{query}")
+    assert answer.status == 404 and "Back" in words_of(answer)
+
+
+def test_a_room_and_an_agent_that_are_not_there_are_chosen(visitor: Visitor) -> None:
+    assert "Ann’s room" in words_of(visitor.get("/?room=77&agent=99"))
+
+
+def test_a_world_without_agents_says_what_to_do(staged: Any, open_page: Callable[..., Visitor]) -> None:
+    assert "A world without agents" in words_of(open_page(staged()).get())
+
+
+def test_what_was_not_read_is_counted_until_the_room_is_looked_at(visitor: Visitor, stage: Any) -> None:
+    visitor.get("/?room=1")
+    visitor.get("/?room=3")
+    stage.do(2, say={1: "News."})
+    assert 'title="not read yet">1<' in visitor.get("/?room=3").text
+    visitor.get("/?room=1")
+    assert "not read yet" not in visitor.get("/?room=3").text
+
+
+def _hostile(stage: Any, text: str, name: str) -> None:
+    """A world in which every text is `text`."""
+    stage.architect.set_prompts(load_prompts())
+    stage.architect.alter(
+        2, background=text, model=text.replace("\x1b", "").replace("\u202e", "")[:60].split("\n")[0]
+    )
+    stage.architect.alter(1, name=name)
+    stage.architect.billboard(1, text)
+    stage.architect.make_key(1, name)
+    stage.architect.say(1, text)
+    stage.architect.say(1, text, stage.room(1).messages[-1])
+    stage.do(2, {"type": "set", "path": "notes", "value": {name: [text], "more": text}, "w": 0.5})
+    stage.do(2, {"type": name, "x": text})
+
+
+def test_hostile_text_is_text_wherever_it_stands(
+    staged: Callable[..., Any], open_page: Callable[..., Visitor]
+) -> None:
+    """A page full of it is made of the same elements as one of harmless words, and says all of its characters."""
+    outlines = []
+    for world, text, name in (
+        ("plain", "harmless " * 20, "Harmless"),
+        (HOSTILE.replace("\x00", ""), HOSTILE, "<b onx=1>'\""),
+    ):
+        stage = staged(name=world)
+        stage.make("Ann")
+        stage.make("Bob", rooms=(1,))
+        _hostile(stage, text, name)
+        visitor = open_page(stage)
+        pages = [visitor.get(f"/?room=1&agent=2&tab={tab}") for tab in ("hud", "memory", "activity", "edit")]
+        pages.append(visitor.get("/?room=1&agent=2&format=markdown"))
+        pages.append(visitor.get(f"/?room=1&agent=2&new=true&reply={stage.room(1).messages[-1]}"))
+        outlines.append([Outline(page.text) for page in pages])
+        assert all(page.status == 200 for page in pages)
+    for plain, hostile in zip(*outlines, strict=True):
+        assert [tag for tag, _ in plain.tags] == [tag for tag, _ in hostile.tags]
+        assert [names for _, names in plain.tags] == [names for _, names in hostile.tags]
+        addresses = [value for name, value in hostile.values if name in ("href", "src", "action", "hx-get")]
+        assert addresses and all(value.startswith(("/", "#")) and not value.startswith("//") for value in addresses)
+    said = "".join(outlines[1][0].words)
+    assert "<script>alert(1)</script>" in said
+    assert not set(said) & set("\x1b\x00\r\u202e\u2066") and "\\e[31m\\u202egnp" in said
+
+
+def test_open_streams_end_with_the_server(visitor: Visitor, stage: Any) -> None:
+    served = visitor.served
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
+    cookie = f"{cookie_of(served.port)}={visitor.cookie}"
+    connection.request("GET", f"/live?seq={stage.world.seq}", headers={"cookie": cookie})
+    stream = connection.getresponse()
+    assert stream.readline() == b"retry: 1000\n"
+    served.close()
+    assert stream.read() == b"\n"  # whole, not cut off
+    connection.close()
+
+
+def test_a_page_is_told_when_something_happens_and_no_more_after_the_logout(visitor: Visitor, stage: Any) -> None:
+    served = visitor.served
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
+    cookie = f"{cookie_of(served.port)}={visitor.cookie}"
+    seq = stage.world.seq
+    connection.request("GET", f"/live?seq={seq}", headers={"cookie": cookie})
+    stream = connection.getresponse()
+    assert stream.getheader("content-type", "").startswith("text/event-stream")
+    assert stream.readline() == b"retry: 1000\n"
+    served.do(lambda: stage.architect.say(1, "Now."))
+    lines = [stream.readline() for _ in range(3)]
+    assert lines == [b"\n", b"event: world\n", b"data: %d\n" % stage.world.seq]
+    visitor.post("/logout", {"csrf": visitor.csrf})
+    assert stream.read() == b"\n"
+    connection.close()

@@ -1,0 +1,146 @@
+"""What is read of a reply: what models put around it and into it, both formats, and notes for what is unreadable."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudkit.formats import toon
+from hudkit.rooms.replies import LONGEST, MOST, Reply, is_silence, read_reply
+
+RESPONSE = {"room_id": 8, "message": "I think it's fine, isn't it?"}
+ACTION = {"type": "set", "path": "mood", "value": True}
+RIGHT = Reply((RESPONSE,), (ACTION,))
+PLAIN = json.dumps({"responses": [RESPONSE], "actions": [ACTION]})
+
+READABLE = {
+    "plain": PLAIN,
+    "indented": json.dumps({"responses": [RESPONSE], "actions": [ACTION]}, indent=2),
+    "fenced": f"```json\n{PLAIN}\n```",
+    "fence without a language": f"```\n{PLAIN}\n```\n",
+    "talk around": f"Sure! Here is what I do:\n\n{PLAIN}\n\nLet me know if that's right.",
+    "braces in the talk": f"I use {{room}} and {{}} here: {PLAIN} (that {{is}} all)",
+    "apostrophes in the talk": f"I'm Ann, and it's {{well}} - here's my answer: {PLAIN}",
+    "byte order mark": f"\ufeff{PLAIN}",
+    "trailing commas": '{"responses": [{"room_id": 8, "message": "I think it\'s fine, isn\'t it?",},],'
+    ' "actions": [{"type": "set", "path": "mood", "value": true},],}',
+    "single quotes": "{'responses': [{'room_id': 8, 'message': 'I think it\\'s fine, isn\\'t it?'}],"
+    " 'actions': [{'type': 'set', 'path': 'mood', 'value': True}]}",
+    "single quotes with bare apostrophes": "{'responses':"
+    " [{'room_id': 8, 'message': 'I think it's fine, isn't it?'}],"
+    " 'actions': [{'type': 'set', 'path': 'mood', 'value': True}]}",
+    "curly quotes": "{“responses”: [{“room_id”: 8, “message”: “I think it's fine, isn't it?”}],"
+    " “actions”: [{“type”: “set”, “path”: “mood”, “value”: true}]}",
+    "comments": '{"responses": [{"room_id": 8, // the lab\n "message": "I think it\'s fine, isn\'t it?"}],\n'
+    '// memory\n"actions": [{"type": "set", "path": "mood", "value": true}]}',
+    "an object that is one": f'{{"responses": {json.dumps(RESPONSE)}, "actions": {json.dumps(ACTION)}}}',
+    "TOON though JSON was asked for": toon.encode({"responses": [RESPONSE], "actions": [ACTION]}),
+}
+
+
+@pytest.mark.parametrize("text", READABLE.values(), ids=READABLE)
+def test_what_models_write_around_and_into_json_is_read(text: str) -> None:
+    assert read_reply(text) == RIGHT
+
+
+def test_line_breaks_within_a_string_are_kept() -> None:
+    assert read_reply('{"responses": [{"room_id": 8, "message": "one\ntwo\tthree"}]}').responses == (
+        {"room_id": 8, "message": "one\ntwo\tthree"},
+    )
+
+
+def test_a_quote_within_single_quotes_and_a_url_stay_as_they_are() -> None:
+    text = """{'responses': [{'room_id': 8, 'message': 'say "hi" at https://a.example/b, or not'}],}"""
+    assert read_reply(text).responses[0]["message"] == 'say "hi" at https://a.example/b, or not'
+
+
+TOON_TEXTS = {
+    "003's example": "actions[1]{type,room_id,content}:\n  send_message, 5, Hello!",
+    "fenced": "Here it is:\n```toon\nactions[1]{type,room_id,content}:\n  send_message,5,Hello!\n```\nDone.",
+    "with talk": "Here it is.\n\nactions[1]{type,room_id,content}:\n  send_message,5,Hello!\n\nThat is all.",
+    "JSON though TOON was asked for": '{"actions": [{"type": "send_message", "room_id": 5, "content": "Hello!"}]}',
+    "items": "actions[1]:\n  - type: send_message\n    room_id: 5\n    content: Hello!",
+}
+
+
+@pytest.mark.parametrize("text", TOON_TEXTS.values(), ids=TOON_TEXTS)
+def test_toon_is_read(text: str) -> None:
+    assert read_reply(text, "toon") == Reply(actions=({"type": "send_message", "room_id": 5, "content": "Hello!"},))
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "[no response]", "[No response].", " [ no_response ] "])
+def test_silence_is_no_fault(text: str) -> None:
+    assert read_reply(text) == Reply()
+
+
+def test_what_is_said_about_silence_is_no_silence() -> None:
+    assert is_silence("[no response]")
+    assert not is_silence("I gave [no response] yesterday")
+
+
+UNREADABLE = {
+    "talk only": ("I would rather not.", "no {...}"),
+    "cut off": (PLAIN[:-20], "line 1"),
+    "another object": ('{"answer": 42}', "neither"),
+    "a list": ("[1, 2]", "no {...}"),
+    "a key twice": ('{"actions": [{"type": "set", "type": "delete"}]}', "twice"),
+    "no number": ('{"actions": [{"type": "set", "path": "a", "value": NaN}]}', "NaN"),
+    "half a character": ('{"actions": [{"type": "set", "path": "a", "value": "\\ud800"}]}', "surrogate"),
+    "too long": ("x" * (LONGEST + 1), str(LONGEST)),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), UNREADABLE.values(), ids=UNREADABLE)
+def test_what_cannot_be_read_is_one_clear_note(text: str, said: str) -> None:
+    reply = read_reply(text)
+    assert not reply.responses and not reply.actions
+    assert len(reply.faults) == 1 and said in reply.faults[0]
+
+
+def test_toon_that_is_none_says_where() -> None:
+    (fault,) = read_reply("actions[2]{type,path}:\n  delete,a", "toon").faults
+    assert "TOON" in fault and "line" in fault
+
+
+def test_faults_of_items_leave_the_others() -> None:
+    reply = read_reply(
+        json.dumps(
+            {"thoughts": "hm", "responses": ["hello", RESPONSE], "actions": [ACTION, 5, {**ACTION, "value": 2**70}]}
+        )
+    )
+    assert reply.responses == (RESPONSE,) and reply.actions == (ACTION,)
+    assert [
+        word in fault for word, fault in zip(("thoughts", "actions[2]", "actions[3]", "responses[1]"), reply.faults)
+    ] == [True] * 4
+
+
+def test_more_items_than_a_reply_may_have_are_told_and_left() -> None:
+    reply = read_reply(json.dumps({"responses": [RESPONSE] * 9, "actions": [ACTION] * MOST}))
+    assert len(reply.actions) == MOST and not reply.responses
+    assert str(MOST) in reply.faults[0]
+
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+items = st.dictionaries(st.text(max_size=6), plain, max_size=4)
+
+
+@given(st.lists(items, max_size=3), st.lists(items, max_size=3), st.sampled_from([None, 2]))
+def test_whatever_is_well_formed_is_read_word_for_word(
+    responses: list[dict[str, object]], actions: list[dict[str, object]], indent: int | None
+) -> None:
+    written = json.dumps({"responses": responses, "actions": actions}, indent=indent)
+    expected = Reply(tuple(responses), tuple(actions))
+    assert read_reply(written) == read_reply(f"Well:\n```json\n{written}\n```\n") == expected
+
+
+@given(st.text(max_size=200) | st.text(alphabet="{}[]\"',:\\ \nab1/", max_size=60))
+def test_no_text_raises(text: str) -> None:
+    for output_format in ("json", "toon"):
+        assert isinstance(read_reply(text, output_format), Reply)

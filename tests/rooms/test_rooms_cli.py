@@ -1,0 +1,327 @@
+"""`hudkit rooms`: a world is made, played, spoken to, looked at, checked, forked and exported from the shell."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hudkit.cli import main
+from hudkit.cli.rooms.making import whole
+from hudkit.rooms.architect import Architect
+from hudkit.rooms.book import Book
+
+Run = Callable[..., tuple[int, str, str]]
+
+TWO = """
+name = "pair"
+seed = 3
+[rules.tempo]
+quiet = 30
+[[agents]]
+name = "Ann"
+background = "Old maps, rivers and roads."
+rooms = ["Bob"]
+knowledge = { goals = ["draw the valley"] }
+[[agents]]
+name = "Bob"
+kind = "bot"
+background = "The weather: rain and wind."
+billboard = "Weather desk"
+wpm = 120
+[[messages]]
+room = "Bob"
+text = "Will it rain?"
+"""
+
+
+@pytest.fixture
+def rooms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """`rooms("show", ...)` gives the exit code, the output and the error output."""
+    monkeypatch.setenv("HUDKIT_DATA", str(tmp_path / "data"))
+
+    def call(*argv: object) -> tuple[int, str, str]:
+        try:
+            code = main(["rooms", *map(str, argv)])
+        except SystemExit as stopped:  # argparse ends so
+            code = int(stopped.code or 0)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def pair(rooms: Run, tmp_path: Path) -> Path:
+    """The world of two, founded from a file."""
+    file = tmp_path / "pair.toml"
+    file.write_text(TWO)
+    code, out, err = rooms("new", "--file", file)
+    assert code == 0, err
+    assert "2 agents (Ann, Bob)" in out and "no language model" in out
+    return tmp_path / "data" / "worlds" / "pair.db"
+
+
+def facts(result: tuple[int, str, str]) -> Any:
+    assert result[0] == 0, result
+    return json.loads(result[1])
+
+
+def test_the_first_run_makes_the_island_and_it_lives(rooms: Run) -> None:
+    code, out, err = rooms("run", "--beats", "25", "--fast")
+    assert code == 0 and "a new world, island" in err and "improviser (rules and chance" in err
+    assert re.search(r"\[Maren, 1\] #\d+ \w+ \(\d\)", out)
+    assert re.search(r"^25 beats in .*, \d+ skipped because nothing was new$", out, re.MULTILINE)
+    shown = facts(rooms("show", "--json"))
+    kinds = [agent["kind"] for agent in shown["agents"].values()]
+    assert (kinds.count("persona"), kinds.count("bot"), shown["beats"]) == (3, 2, 25)
+    assert facts(rooms("replay", "--json"))["same"] == 25
+
+
+def test_a_world_from_a_file_is_as_the_file_says(rooms: Run, pair: Path) -> None:
+    with Book.open(pair, read_only=True) as book:
+        world = book.world
+        ann, bob = world.agents[1], world.agents[2]
+        assert (world.name, world.seed, world.rules.tempo.quiet) == ("pair", 3, 30)
+        assert (ann.kind, bob.kind, ann.knowledge) == ("persona", "bot", {"goals": ["draw the valley"]})
+        assert ann.rooms == [1, 2] and world.rooms[2].wpm == 120 and world.rooms[2].billboard == "Weather desk"
+        assert world.messages[world.rooms[2].messages[-1]].content == "Will it rain?"
+
+
+@pytest.mark.parametrize(
+    ("was", "wrong", "said"),
+    [
+        ("seed = 3", "sead = 3", "has no key 'sead'. Did you mean 'seed'?"),
+        ("quiet = 30", "quite = 30", "[rules.tempo] has no key 'quite'. Did you mean 'quiet'?"),
+        ("wpm = 120", "wps = 120", "[agents, number 2] has no key 'wps'. Did you mean 'wpm'?"),
+        ('rooms = ["Bob"]', 'rooms = ["Rob"]', "names the room of 'Rob'. Did you mean 'Bob'?"),
+        ('kind = "bot"', 'kind = "robot"', "agents[1].kind"),
+        ('name = "Bob"', 'name = "Ann"', "the room of 'Bob'"),
+        ('name = "Ann"', 'name = "System"', "agent 1: 'System' cannot be a name"),
+        ("seed = 3", "seed = ", "line 3, column 8"),
+        ("wpm = 120", "wpm = 900", "agent 2: "),
+    ],
+)
+def test_a_wrong_file_is_named_and_makes_nothing(rooms: Run, tmp_path: Path, was: str, wrong: str, said: str) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text(TWO.replace(was, wrong))
+    code, out, err = rooms("new", "--file", file)
+    assert (code, out) == (2, "") and "wrong.toml" in err and said in err, err
+    assert not list((tmp_path / "data").rglob("*.db"))
+
+
+def test_prompts_of_ones_own_are_in_the_world(rooms: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "prompts"
+    assert rooms("new", "--write-prompts", folder)[0] == 0
+    (folder / "directives" / "rooms.md").write_text("A room is a boat.")
+    assert rooms("new", "--prompts", folder, "--seed", "5")[0] == 0
+    code, out, _ = rooms("show", "Maren", "--format", "json")
+    assert code == 0 and "A room is a boat." in out
+    (folder / "directives" / "rooms.md").write_text("{{nothing}}")
+    code, _, err = rooms("new", "other", "--prompts", folder)
+    assert code == 2 and "rooms.md:1" in err
+
+
+def test_the_architect_speaks_and_agents_hear(rooms: Run, pair: Path) -> None:
+    said = facts(rooms("say", "bob", "A question for you: what about fog?", "--json"))
+    assert said["room"] == 2
+    assert rooms("run", "--beats", "10", "--fast", "--quiet")[0] == 0
+    _, text, _ = rooms("export", "--room", "Bob")
+    assert f"#{said['message']} The Architect: A question for you" in text
+    code, _, err = rooms("say", "Bop", "hello")
+    assert code == 2 and "Did you mean 'Bob'?" in err
+
+
+@pytest.mark.parametrize("form", ["json", "compact", "toon", "markdown"])
+def test_an_agent_is_shown_what_it_sees_in_any_format(rooms: Run, pair: Path, form: str) -> None:
+    code, out, _ = rooms("show", "Ann", "--format", form)
+    assert code == 0 and "Will it rain?" in out and "draw the valley" in out
+    assert re.search(r"^-- Ann \(1\), event \d+: [\d,]+ of 10,000 tokens", out, re.MULTILINE)
+    whole = facts(rooms("show", "1", "--format", form, "--json"))
+    assert "Will it rain?" in whole["text"] and whole["agent"] == 1
+
+
+def test_the_past_is_shown_and_forked(rooms: Run, pair: Path) -> None:
+    with Book.open(pair) as book:
+        seq = book.world.seq
+        Architect(book).say(1, "Later.")
+    assert "Later." not in rooms("show", "Ann", "--at", seq)[1] and "Later." in rooms("show", "Ann")[1]
+    assert facts(rooms("fork", "before", "--at", seq, "--world", "pair", "--json"))["events"] == seq
+    assert "Later." not in rooms("export", "--world", "before")[1]
+    assert rooms("run", "--world", "before", "--beats", "4", "--fast", "--quiet")[0] == 0
+    assert "Later." in rooms("export", "--world", "pair")[1]
+    code, _, err = rooms("fork", "after", "--at", 10_000, "--world", "pair")
+    assert code == 2 and "Its events go from 1 to" in err and not (pair.parent / "after.db").exists()
+    assert rooms("fork", "before", "--world", "pair")[0] == 2, "a world is never written over"
+
+
+def test_a_log_that_gives_other_huds_is_said(rooms: Run, pair: Path) -> None:
+    from hudkit.events import Origin
+    from hudkit.rooms import events as e
+
+    with Book.open(pair) as book, book.commit(Origin.SYSTEM) as commit:
+        commit.tell(e.Beat(1, 1, book.world.now, book.world.now, "00", 5, "json", "improviser"))
+    code, out, _ = rooms("replay")
+    assert code == 1 and "1 of 1 HUDs came out otherwise" in out and "beat 1 of agent 1" in out
+
+
+def test_export_writes_a_new_private_file(rooms: Run, pair: Path, tmp_path: Path) -> None:
+    file = tmp_path / "pair.jsonl"
+    code, out, _ = rooms("export", "--format", "jsonl", "--output", file)
+    lines = file.read_text().splitlines()
+    assert code == 0 and f"{len(lines)} lines" in out and json.loads(lines[0])["type"] == "world.made"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert rooms("export", "--output", file)[0] == 2 and len(file.read_text().splitlines()) == len(lines)
+
+
+def test_hostile_text_is_shown_and_not_sent(rooms: Run, pair: Path) -> None:
+    with Book.open(pair) as book:
+        Architect(book).say(1, "\x1b[2Jgone \u202e and\nmore")
+        Architect(book).billboard(1, "\x1b]0;title\x07")
+    agent = [("show", "Ann", "--format", form) for form in ("json", "toon", "markdown")]
+    for argv in (("show",), *agent, ("export",)):
+        code, out, _ = rooms(*argv)
+        assert code == 0 and not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", out), argv
+
+
+def test_a_run_ends_after_its_time_and_counts(rooms: Run, pair: Path) -> None:
+    found = facts(rooms("run", "--for", "5m", "--fast", "--json"))
+    assert 300 <= found["seconds"] < 360 and found["beats"] > 5 and found["skipped"] > 0
+    assert found["words"] and found["said"] and found["cost"] == 0
+    assert sum(one["messages"] for one in found["said"]) == found["messages"]
+
+
+def test_a_world_that_pauses_by_itself_ends_the_run(rooms: Run, pair: Path) -> None:
+    from hudkit.rooms.rules import Caps, Rules
+
+    with Book.open(pair) as book:
+        Architect(book).set_rules(Rules(caps=Caps(beats_without_people=6)))
+    found = facts(rooms("run", "--for", "2h", "--fast", "--json"))
+    assert found["stopped"].startswith("paused: alone") and found["beats"] == 6
+    code, _, err = rooms("run", "--beats", "1", "--fast")
+    assert code == 2 and "--resume lets it go on" in err
+    assert facts(rooms("run", "--beats", "2", "--fast", "--resume", "--json"))["beats"] == 2
+
+
+@pytest.mark.slow
+def test_a_model_is_named_for_all_and_a_wrong_one_is_no_model(rooms: Run, pair: Path) -> None:
+    code, _, err = rooms("run", "--model", "gpt", "--beats", "1")
+    assert code == 2 and "'gpt' is no model" in err
+    assert rooms("run", "--model", "nobody:x", "--beats", "2", "--fast", "--quiet")[0] == 0
+    shown = facts(rooms("show", "--json"))
+    assert {agent["model"] for agent in shown["agents"].values()} == {"nobody:x"}
+    assert all("nobody" in agent["last_error"] for agent in shown["agents"].values() if agent["beats"])
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("show",), "there is no world yet. Make one: hudkit rooms new"),
+        (("show", "--world", "../x y"), "there is no world in ../x y"),
+        (("new", "a b"), "'a b' is no name of a world"),
+        (("serve", "--host", "0.0.0.0"), "can be reached by other machines"),
+        (("run", "--beats", "none"), "is no number of beats"),
+        (("run", "--for", "soon"), "is no length of time; try 90s"),
+        (("show", "--fromat", "toon"), "Did you mean '--format'?"),
+        (("shwo",), "invalid choice: 'shwo'"),
+    ],
+)
+def test_what_cannot_be_done_says_what_would_be_right(rooms: Run, argv: tuple[str, ...], said: str) -> None:
+    code, out, err = rooms(*argv)
+    assert (code, out) == (2, "") and said in err, err
+
+
+def test_of_several_worlds_it_is_the_one_that_changed_last(rooms: Run, pair: Path) -> None:
+    assert rooms("new")[0] == 0
+    for name in ("pair", "island"):
+        ahead = time.time() + (60 if name == "pair" else 120)
+        for file in pair.parent.glob(f"{name}.db*"):
+            os.utime(file, (ahead, ahead))
+        code, out, err = rooms("show")
+        assert code == 0 and out.startswith(f"{name}:") and f"the world {name}; others" in err
+    assert "Did you mean 'pair'?" in rooms("show", "--world", "piar")[2]
+
+
+@pytest.mark.slow
+def test_serve_shows_a_living_world_offline(tmp_path: Path) -> None:
+    """A fresh data directory, one command: a page that asks for its token, and five agents who speak."""
+    command = [sys.executable, "-m", "hudkit", "rooms", "serve"]
+    env = {**os.environ, "HUDKIT_DATA": str(tmp_path / "data")}
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            told = {}
+            while "token" not in told:
+                line = process.stdout.readline()
+                assert line, process.communicate()
+                name, _, value = line.partition(":")
+                told[name] = value.strip()
+            address, token = told["page"], told["token"]
+            assert token not in address
+            opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            with pytest.raises(urllib.error.HTTPError, match="401"):
+                opener.open(address)
+            opener.open(f"{address}login", f"token={token}".encode()).read()
+            path = tmp_path / "data" / "worlds" / "island.db"
+            for _ in range(240):
+                with Book.open(path, read_only=True) as book:
+                    said = [one for one in book.world.messages.values() if one.kind == "text"]
+                if len(said) >= 3:
+                    break
+                time.sleep(0.25)
+            page = opener.open(address).read().decode()
+            assert len(said) >= 3 and "Maren" in page and "Weatherglass" in page
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(30)
+    with Book.open(path, read_only=True) as book:
+        assert not any(agent.beating for agent in book.world.agents.values())
+
+
+def test_a_world_that_is_not_finished_leaves_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "half.db"
+    with pytest.raises(KeyboardInterrupt), whole(path):
+        Book.create(path, name="half").close()
+        assert path.exists()
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_sums_up_and_leaves_a_whole_world(rooms: Run, pair: Path) -> None:
+    command = [sys.executable, "-u", "-m", "hudkit", "rooms", "run", "--for", "900d", "--fast"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        while "Ann (1):" not in (line := process.stdout.readline()):
+            assert line, process.communicate()
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130 and "ended: interrupted" in out and "beats in" in out
+    found = facts(rooms("replay", "--json"))
+    assert found["sound"] and found["beats"]
+
+
+def test_words_reach_a_world_that_another_process_plays(rooms: Run, pair: Path) -> None:
+    """One writer has the world open and plays; what is said meanwhile is in it."""
+    import asyncio
+
+    from hudkit.rooms.beats import JumpingClock, Runner
+    from hudkit.rooms.minds import open_minds
+
+    with Book.open(pair) as book:
+        runner = Runner(book, open_minds(), clock=JumpingClock(book.world.now))
+        asyncio.run(runner.run(beats=3))
+        number = facts(rooms("say", "Ann", "Are you there?", "--json"))["message"]
+        asyncio.run(runner.run(beats=4))
+        assert book.world.messages[number].content == "Are you there?"

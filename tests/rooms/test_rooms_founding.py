@@ -1,0 +1,55 @@
+"""Founding: the page's own world is made and played as the page says, and the same seed gives the same world."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hudkit.rooms.beats import JumpingClock, Runner
+from hudkit.rooms.book import Book
+from hudkit.rooms.export import transcript
+from hudkit.rooms.founding import found, island
+from hudkit.rooms.minds import open_minds
+from hudkit.rooms.prompts import load_prompts
+
+START = 1_800_000_000_000
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "rooms.md").read_text(encoding="utf-8")
+
+
+async def lived(seed: int, beats: int = 60) -> list[str]:
+    clock = JumpingClock(START)
+    founding = island()
+    with Book.in_memory(seed=seed, rules=founding.rules, prompts=load_prompts(), clock=clock.wall) as book:
+        found(book, founding)
+        await Runner(book, open_minds(), clock=clock).run(beats=beats)
+        return list(transcript(book.happenings()))
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_the_same_seed_gives_the_same_world(anyio_backend: str) -> None:
+    first = await lived(11)
+    assert first == await lived(11) and first != await lived(12)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_everyone_on_the_island_soon_speaks(anyio_backend: str) -> None:
+    said = "\n".join(await lived(island().seed))
+    assert all(f"{one.name} ({id})" in said.partition("#")[2] for id, one in enumerate(island().agents, 1))
+    spoke = re.findall(r"^08:00:\d\d  \[.*?\] #\d+ (\w+)", said, re.MULTILINE)
+    assert len(spoke) >= 5 and len(set(spoke)) >= 4, "within the first minute"
+
+
+def test_the_world_on_the_page_is_made_and_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (toml,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    Path("harbour.toml").write_text(toml.replace('model = "openai:gpt-5-mini"\n', ""))
+    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    exec(compile(code, "rooms.md", "exec"), {"__name__": "__main__"})
+    told = capsys.readouterr().out
+    assert "The lamp of the pier is missing" in told and re.search(r"\] #\d+ Clerk \(2\)", told)

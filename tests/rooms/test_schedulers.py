@@ -1,0 +1,98 @@
+"""The embedded scheduler is a scheduler, over a log in memory and over SQLite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hudkit.events import EventLog, Origin
+from hudkit.events.scheduling import Claim
+from hudkit.rooms import events as e
+from hudkit.rooms.beats import HeapScheduler
+from hudkit.rooms.book import Book, Commit
+from hudkit.store import open_log
+from hudkit.testing.schedulers import NOON, Place, SchedulerConformance
+
+
+class HeapPlace:
+    def __init__(self, log: EventLog, path: Path | None) -> None:
+        self._log, self._path = log, path
+        self.book = Book(log, clock=lambda: NOON)
+        if not self.book.world.seq:
+            with self.book.commit(Origin.SYSTEM) as commit:
+                commit.tell(e.WorldMade("w", 1))
+        self.scheduler = HeapScheduler(self.book, lambda: NOON)
+
+    def add(self, tx: Commit, due: int) -> int:
+        id = tx.world.next_agent
+        tx.tell(e.AgentMade(id, "persona", f"A{id}", "b", "m", first_due=due))
+        tx.tell(e.Joined(id, id))
+        return id
+
+    def begin(self, tx: Commit, claim: Claim) -> None:
+        tx.tell(e.Beat(claim.job, claim.fence, NOON, claim.due, "", 0, "json", "m"))
+
+    def note(self, tx: Commit, text: str) -> None:
+        tx.tell(e.Said(tx.world.next_message, 1, 1, text))
+
+    def notes(self) -> list[str]:
+        self.book.refresh()
+        return [message.content for message in self.book.world.messages.values()]
+
+    def again(self) -> Place:
+        return HeapPlace(self._log if self._path is None else open_log(self._path), self._path)
+
+    def close(self) -> None:
+        if self._path is not None:
+            self.book.close()
+
+
+class TestHeapInMemory(SchedulerConformance):
+    def open_place(self) -> Place:
+        return HeapPlace(open_log(None), None)
+
+
+class TestHeapOnSqlite(SchedulerConformance):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> None:
+        self.path = tmp_path / "world.db"
+
+    def open_place(self) -> Place:
+        return HeapPlace(open_log(self.path), self.path)
+
+
+def test_a_sleeper_is_due_when_its_sleep_ends_and_a_wake_ends_it() -> None:
+    place = HeapPlace(open_log(None), None)
+    with place.scheduler.transaction() as tx:
+        job = place.add(tx, NOON)
+    with place.scheduler.transaction() as tx:
+        tx.tell(e.AgentSlept(job, NOON + 60_000))
+    assert place.scheduler.next_due() == NOON + 60_000
+    with place.scheduler.transaction():
+        place.scheduler.wake(job, NOON + 10)
+    assert place.scheduler.next_due() == NOON + 10
+
+
+def test_the_retired_are_never_due() -> None:
+    place = HeapPlace(open_log(None), None)
+    with place.scheduler.transaction() as tx:
+        first, second = place.add(tx, NOON), place.add(tx, NOON)
+    with place.scheduler.transaction() as tx:
+        (claim,) = place.scheduler.claim(NOON)
+        tx.tell(e.AgentRetired(first))
+        tx.tell(e.AgentRetired(second))
+    assert place.scheduler.next_due() is None
+    assert not place.scheduler.holds(claim)
+
+
+def test_of_two_in_a_loop_only_the_architect_wakes_one() -> None:
+    place = HeapPlace(open_log(None), None)
+    with place.scheduler.transaction() as tx:
+        job, other = place.add(tx, NOON), place.add(tx, NOON)
+        tx.tell(e.Slowed(job, other, 1, NOON + 60_000))
+        tx.tell(e.AgentWoken(job, other, "mention", NOON + 1_000))
+    assert place.scheduler.due(job) == NOON + 60_000 == place.book.world.agents[job].due
+    with place.scheduler.transaction() as tx:
+        tx.tell(e.AgentWoken(job, e.ARCHITECT, "mention", NOON + 1_000))
+    assert place.scheduler.due(job) == NOON + 1_000 == place.book.world.agents[job].due

@@ -1,0 +1,96 @@
+"""The tempo's numbers, with 003's own figures."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import msgspec
+import pytest
+from plays import START, Play, run, talking
+
+from hudkit.events import Origin
+from hudkit.rooms import events as e
+from hudkit.rooms.beats import tempo
+from hudkit.rooms.minds import Scripted
+from hudkit.rooms.rules import Rules, Tempo
+
+EXACT = Tempo(jitter=0.0)
+
+
+@pytest.mark.parametrize(("interval", "expected"), [(1.0, 1.1), (5.0, 5.1), (9.9, 10.0), (9.95, 10.0), (10.0, 10.0)])
+def test_every_beat_drifts_a_tenth_of_a_second_to_the_slowest(interval: float, expected: float) -> None:
+    assert tempo.decayed(interval, EXACT) == expected
+
+
+@pytest.mark.parametrize(
+    ("interval", "share", "expected"),
+    [(5.0, 0.0, 4.5), (5.0, 0.5, 5.0), (5.0, 1.0, 5.5), (1.0, 0.0, 1.0), (10.0, 1.0, 10.0), (9.5, 1.0, 10.0)],
+)
+def test_jitter_is_a_tenth_at_most_and_keeps_the_bounds(interval: float, share: float, expected: float) -> None:
+    assert tempo.jittered(interval, Tempo(), share) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("before", "reaction", "after"),
+    [
+        (5.0, "thumbs_up", 4.5),
+        (1.2, "thumbs_up", 1.0),
+        (5.0, "thumbs_down", 5.5),
+        (9.8, "thumbs_down", 10.0),
+        (5.0, "brain", 5.0),
+        (5.0, "heart", 5.0),
+    ],
+)
+def test_thumbs_change_their_authors_tempo_by_half_a_second(before: float, reaction: str, after: float) -> None:
+    react = {"actions": [{"type": "react", "message_id": 2, "reaction": reaction}]}
+    play = Play(Scripted({2: [react]}), "Ann", "Bob", rules=Rules(tempo=EXACT))
+    play.architect.tempo(1, before)
+    with play.book.commit(Origin.AGENT) as commit:
+        commit.tell(e.Said(2, 1, 1, "Hello"))
+    run_one(play, 2)
+    assert play.book.world.agents[1].interval == after
+
+
+def run_one(play: Play, agent: int) -> None:
+    assert run(play.runner.step(agent)) == agent
+
+
+def test_beats_are_an_interval_apart_and_slow_down() -> None:
+    play = talking("Ann", "Bob", rules=Rules(tempo=EXACT))
+    play.play(40)
+    beats = play.beats(1)
+    gaps = [round((two.at - one.at) / 1000, 1) for one, two in pairwise(beats)]
+    assert gaps[:4] == [5.1, 5.2, 5.3, 5.4]
+    assert all(two > one for one, two in pairwise(gaps) if one < 9.9)
+
+
+def test_jitter_takes_agents_out_of_step() -> None:
+    play = talking(*(f"A{n}" for n in range(20)))
+    for agent in range(1, 21):
+        with play.book.commit(Origin.SYSTEM) as commit:
+            commit.tell(e.Scheduled(agent, START))
+    play.play(100)
+    at = [max(beat.at for beat in play.beats(agent)) for agent in range(1, 21)]
+    assert len(set(at)) > 15
+
+
+def test_the_first_beat_is_within_the_interval() -> None:
+    play = talking(*(f"A{n}" for n in range(20)))
+    dues = [agent.due - START for agent in play.book.world.agents.values()]
+    assert all(0 <= due < 5_000 for due in dues)
+    assert len(set(dues)) > 15
+
+
+def test_errors_in_a_row_make_an_agent_rest_longer_and_longer() -> None:
+    play = talking("Ann")
+    agent = msgspec.structs.replace(play.book.world.agents[1], interval=5.0)
+    rests = [tempo.after_error(play.book.world, agent, START, errors, None) - START for errors in (1, 2, 3, 12)]
+    assert rests == [10_000, 20_000, 40_000, 300_000]
+    assert tempo.after_error(play.book.world, agent, START, 1, 90.0) - START == 90_000
+
+
+def test_chance_is_the_same_for_the_same_beat_and_even() -> None:
+    drawn = [tempo.chance(7, agent, number, "jitter") for agent in range(40) for number in range(50)]
+    assert drawn[3] == tempo.chance(7, 0, 3, "jitter")
+    assert all(0 <= one < 1 for one in drawn)
+    assert 0.45 < sum(drawn) / len(drawn) < 0.55

@@ -1,0 +1,124 @@
+"""How much may be said: 003's figures, the pace of a room, and one budget for all that a reply says there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hudkit.rooms.rules import Rules, Words
+from hudkit.rooms.words import budget, left, time_since_last
+
+
+def words(number: int) -> str:
+    return " ".join(["word"] * number)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "wpm", "expected"),
+    [
+        (0, 80, 10),  # at least 10
+        (7.4, 80, 10),
+        (8.25, 80, 11),
+        (45, 80, 60),  # 003's example: 45 seconds for 60 words
+        (33.75, 80, 45),
+        (60, 80, 80),
+        (90, 80, 120),
+        (149, 80, 198),
+        (150, 80, 200),
+        (3600, 80, 200),  # at most 200
+        (60, 10, 10),
+        (120, 10, 20),
+        (30, 200, 100),
+        (60, 200, 200),
+    ],
+)
+def test_elapsed_time_by_the_rooms_pace_within_bounds(stage: Any, seconds: float, wpm: int, expected: int) -> None:
+    stage.architect.wpm(1, wpm)
+    stage.do(2, say={1: "Hello"})
+    stage.wait(seconds)
+    assert budget(stage.world, 2, 1, stage.now) == expected
+
+
+def test_the_first_message_in_each_room_may_have_200_words(stage: Any) -> None:
+    assert budget(stage.world, 2, 1, stage.now) == budget(stage.world, 2, 2, stage.now) == 200
+    assert "201 words, and 200 are allowed" in stage.refused(2, say={1: words(201)})
+    stage.do(2, say={1: words(200)})
+    assert stage.texts(1)[-1] == (2, words(200))
+    assert budget(stage.world, 2, 1, stage.now) == 10
+    assert budget(stage.world, 2, 2, stage.now) == 200
+
+
+def test_a_message_over_the_budget_is_refused_with_both_numbers(stage: Any) -> None:
+    stage.do(2, say={1: "Hello"})
+    stage.wait(45)
+    assert "61 words, and 60 are allowed in room 1 now (the pace there is 80 words a minute)" in stage.refused(
+        2, say={1: words(61)}
+    )
+    stage.do(2, say={1: words(60)})
+    assert stage.texts(1)[-1][0] == 2
+
+
+@pytest.mark.parametrize("size", [11, 60, 199, 200])
+def test_the_refusal_says_when_the_words_will_be_allowed(stage: Any, size: int) -> None:
+    stage.do(2, say={1: "Hello"})
+    stage.wait(3.2)
+    seconds = int(stage.refused(2, say={1: words(size)}).rpartition("or in ")[2].removesuffix(" s"))
+    stage.wait(seconds - 1.1)
+    assert budget(stage.world, 2, 1, stage.now) < size
+    stage.wait(1.1)
+    assert budget(stage.world, 2, 1, stage.now) >= size
+    assert stage.refused(2, say={1: words(201)}).endswith("Say it shorter")
+
+
+def test_what_one_reply_says_in_a_room_shares_one_budget(stage: Any) -> None:
+    stage.do(2, say={1: "Hello"})
+    stage.wait(45)
+    sent = {"type": "send_message", "room_id": 1, "content": words(20)}
+    told = stage.do(2, sent, sent, sent, {**sent, "content": "more"}, say={2: words(100)})
+    assert [type(what).__name__ for what in told] == ["Said", "Said", "Said", "Refused", "Said"]
+
+
+def test_all_agents_together_stay_within_the_rooms_words_a_minute(staged: Any) -> None:
+    stage = staged(rules=Rules(words=Words(room_wpm=100)))
+    stage.make("Ann")
+    others = [stage.make(f"A{n}", rooms=(1,)) for n in range(5)]
+    for agent in others[:3]:
+        stage.do(agent, say={1: words(30)})
+    assert left(stage.world, 1, stage.now) == budget(stage.world, others[3], 1, stage.now) == 10
+    assert "the room has heard 90 words within a minute" in stage.refused(others[3], say={1: words(30)})
+    stage.architect.say(1, words(300))
+    assert left(stage.world, 1, stage.now) == 10, "people are not counted"
+    stage.wait(60)
+    stage.do(others[4], say={1: words(30)})
+    assert stage.texts(1)[-1][0] == others[4]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0, "0 seconds"),
+        (1, "1 second"),
+        (30, "30 seconds"),
+        (59.9, "59 seconds"),
+        (60, "1 minute"),
+        (120, "2 minutes"),
+        (300, "5 minutes"),
+        (3600, "1 hour"),
+        (9000, "2.5 hours"),
+        (7200, "2 hours"),
+        (3 * 86400, "3 days"),
+    ],
+)
+def test_time_since_last_is_in_words(stage: Any, seconds: float, said: str) -> None:
+    assert time_since_last(stage.world, 2, 1, stage.now) == "never (just joined)"
+    stage.do(2, say={1: "Hello"})
+    stage.wait(seconds)
+    assert time_since_last(stage.world, 2, 1, stage.now) == said
+
+
+def test_a_clock_that_goes_backwards_does_not_make_time(stage: Any) -> None:
+    stage.do(2, say={1: "Hello"})
+    stage.wait(-500)
+    assert budget(stage.world, 2, 1, stage.now) == 10
+    assert time_since_last(stage.world, 2, 1, stage.now) == "0 seconds"
