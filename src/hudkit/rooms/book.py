@@ -109,7 +109,7 @@ class Book:
     ) -> Book:
         """Make a world in a new log at `path`; `None`: in memory. `prompts` are laid over hudkit's own, and all of
         them are in the log, so that a world replays alike under a later version. `outside` takes `clock` (Unix ms),
-        `ids` (UUIDv7), `secret` (for keys) and `every`. Raises `ConfigError` where there is a world, a `StoreError`."""
+        `ids` (UUIDv7), `secret` (for keys), `every`. Raises `ConfigError` where a world is there, a `StoreError`."""
         check_prompts(prompts or {})
         book = cls._opened(path, outside)
         if book.world.seq:
