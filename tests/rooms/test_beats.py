@@ -20,6 +20,8 @@ from hudkit.rooms.hud import Typesetter, compose
 from hudkit.rooms.minds import Improviser, Minds, Scripted, Thought, Unhurried
 from hudkit.rooms.rules import Caps, Rules, Tempo
 
+pytestmark = pytest.mark.slow
+
 QUIET = Rules(tempo=Tempo(quiet=0, jitter=0.0))
 NAMES = ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay", "Gus", "Hal")
 

@@ -16,6 +16,8 @@ from hudkit.rooms import events as e
 from hudkit.rooms.hud import Omission, Section, Seen, Typesetter, compose
 from hudkit.rooms.rules import Rules, Tokens
 
+pytestmark = pytest.mark.slow
+
 FORMATS = ("json", "compact", "toon")
 TYPESET = Typesetter()
 WORDS = re.findall(

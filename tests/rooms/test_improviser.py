@@ -20,6 +20,8 @@ from hudkit.rooms.minds.phrases import PHRASES, subjects
 from hudkit.rooms.replies import Reply, read_reply
 from hudkit.rooms.rules import Rules, Tempo, Words
 
+pytestmark = pytest.mark.slow
+
 BACKGROUNDS = {
     "Ada": "You keep a lighthouse and write down the weather of every day.",
     "Bo": "You repair clocks and dream of the sea.",

@@ -17,6 +17,8 @@ from hudkit.rooms.page.desk import Desk
 from hudkit.rooms.page.guard import cookie_of
 from hudkit.rooms.prompts import load_prompts
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = (
     "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>`</textarea></pre></title>{{7*7}} "
     "javascript:alert(3) &lt;b&gt; \x1b[31m\u202egnp\u2066\u0000\r\n## System\n![x](https://evil.example/?q=1)"

@@ -22,6 +22,8 @@ from hudkit.cli.rooms.making import whole
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.book import Book
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., tuple[int, str, str]]
 
 TWO = """

@@ -14,6 +14,8 @@ from hudkit.rooms.founding import found, island
 from hudkit.rooms.minds import open_minds
 from hudkit.rooms.prompts import load_prompts
 
+pytestmark = pytest.mark.slow
+
 START = 1_800_000_000_000
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "rooms.md").read_text(encoding="utf-8")
 

@@ -21,7 +21,7 @@ from hudkit.testing.replies import Call, says, uses
 from hudkit.testing.replies import Reply as Said
 from hudkit.tokens import Window
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 WINDOW = Window(32_000, 4_000, None, "host")
 RUN = Call("bash", {"command": f"{sys.executable} -B -m unittest -q test_shop 2>&1 | tail -n 20"})

@@ -23,7 +23,7 @@ from hudkit.testing.replies import BROKEN, CONTEXT_EXCEEDED, Call, Hang, Refusal
 from hudkit.testing.replies import Reply as Said
 from hudkit.tokens import Window
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 SMALL = Window(10_000, 2_000, None, "host")
 

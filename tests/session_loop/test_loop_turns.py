@@ -21,7 +21,7 @@ from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import BROKEN, Call, Hang, Refusal, says, uses
 from hudkit.testing.replies import Reply as Said
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 def calls(loop: object) -> list[Stored]:

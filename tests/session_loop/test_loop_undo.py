@@ -19,7 +19,7 @@ from hudkit.session.undoing import KeptBack
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import Call, Refusal, says, uses
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 REFUSED = Refusal(401, "authentication_error")
 FREE = (Rule("bash", "*", "allow"), Rule("outside", "**", "allow"))

@@ -21,6 +21,8 @@ from hudkit.telemetry.happenings import Piece, Said
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import Call, Refusal, Reply, says, uses
 
+pytestmark = pytest.mark.slow
+
 MARKER = "zqx7marker"
 KEY = "ghp_" + "a1B2" * 9
 HEADER = "hq5header"

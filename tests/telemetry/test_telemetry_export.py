@@ -23,6 +23,8 @@ from hudkit.telemetry import Telemetry, configured
 from hudkit.telemetry.happenings import AgentBegan, AgentEnded, Happening
 from hudkit.testing.in_process import InProcessModel
 
+pytestmark = pytest.mark.slow
+
 MARKER = "zqx7marker"
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "telemetry.md").read_text(encoding="utf-8")
 

@@ -24,7 +24,7 @@ from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, Hang, Refusal, Reply, says, uses
 from hudkit.tokens import Prices, Window
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "telemetry.md").read_text(encoding="utf-8")
 
 

@@ -16,6 +16,8 @@ from hudkit.session.sent import SentLog
 from hudkit.session.store import SessionStore
 from hudkit.terminal.line import Edited
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "scripts" / "temperatures.toml"
 BASH = {"calls": [{"name": "bash", "arguments": {"command": "echo hello > made.txt"}}]}
 DONE = {"text": "All **done**."}

@@ -29,6 +29,8 @@ from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, Refusal, Reply, says, uses
 from hudkit.testing.seen import base_of, told
 
+pytestmark = pytest.mark.slow
+
 T1: Any = {"configurable": {"thread_id": "t1"}}
 
 

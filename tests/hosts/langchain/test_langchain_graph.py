@@ -22,6 +22,8 @@ from hudkit import Hud
 from hudkit.events.payloads import CompactAfter
 from hudkit.hosts.langchain import HudMiddleware
 
+pytestmark = pytest.mark.slow
+
 Board = HudMiddleware[Any, Any]
 T1: Any = {"configurable": {"thread_id": "t1"}}
 

@@ -19,6 +19,8 @@ from hudkit.hosts.langchain import HudMiddleware, models
 from hudkit.hosts.langchain.placing import placed, with_base
 from hudkit.hosts.langchain.transcript import MEDIA, read
 
+pytestmark = pytest.mark.slow
+
 KEY = SecretStr("sk-test-000000")
 
 

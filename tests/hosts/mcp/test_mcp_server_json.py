@@ -10,8 +10,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from hudkit import __version__
 from hudkit.cli import COMMANDS, command
+
+pytestmark = pytest.mark.slow
 
 FILE = Path(__file__).parents[3] / "server.json"
 

@@ -22,6 +22,8 @@ from hudkit.hosts.mcp import server
 from hudkit.hosts.mcp.binding import Binding, Where
 from hudkit.tools import OPERATIONS
 
+pytestmark = pytest.mark.slow
+
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
 
 

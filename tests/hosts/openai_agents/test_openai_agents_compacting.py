@@ -14,6 +14,8 @@ from scripted import NOTE, agent, calls, notes, orphans, says, state, system, te
 from hudkit.compaction.continuity import HEADER
 from hudkit.hosts.openai_agents import HudRunner
 
+pytestmark = pytest.mark.slow
+
 FULL = 29_500
 HALF = 20_000
 LONG = "words " * 4_000

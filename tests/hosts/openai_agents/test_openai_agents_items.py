@@ -14,6 +14,8 @@ from hudkit.history import ToolPart
 from hudkit.hosts.openai_agents.items import Hearing, spans, summed_up
 from hudkit.hosts.openai_agents.placed import placed
 
+pytestmark = pytest.mark.slow
+
 SAID: dict[str, Any] = {"role": "user", "content": "Begin."}
 ANSWERED: dict[str, Any] = {
     "type": "message", "role": "assistant", "id": "msg_1", "content": [{"type": "output_text", "text": "ok"}],

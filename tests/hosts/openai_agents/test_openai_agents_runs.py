@@ -27,6 +27,8 @@ from scripted import NOTE, agent, calls, notes, says, state, system, text, work
 from hudkit.errors import ConfigError
 from hudkit.hosts.openai_agents import HudRunner
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_run_carries_the_hud_and_keeps_nothing_of_it(hud: HudRunner, tmp_path: Path) -> None:
     coder, model = agent(notes(NOTE, "c1"), says("done"))

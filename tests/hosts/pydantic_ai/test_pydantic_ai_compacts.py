@@ -29,6 +29,8 @@ from hudkit.events.payloads import CompactAfter, SessionStart
 from hudkit.hosts.pydantic_ai import HudCapability
 from hudkit.hosts.pydantic_ai.compacting import BEGUN
 
+pytestmark = pytest.mark.slow
+
 FULL = 31_000
 
 

@@ -25,6 +25,8 @@ from hudkit.events.payloads import ErrorEncountered, SessionStart
 from hudkit.hosts.pydantic_ai import HudCapability
 from hudkit.hosts.pydantic_ai.reading import Reader
 
+pytestmark = pytest.mark.slow
+
 
 def words() -> str:
     return "ten"

@@ -20,6 +20,8 @@ from pydantic_ai_fakes import Scripted, calls, hud, says
 from hudkit import Hud
 from hudkit.hosts.pydantic_ai import HudCapability
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_base_stands_behind_what_stays_and_before_what_changes(capability: HudCapability[None]) -> None:
     script = Scripted(hud("notes.add", content="x"))

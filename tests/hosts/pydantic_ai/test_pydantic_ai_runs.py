@@ -26,6 +26,8 @@ from hudkit import Hud
 from hudkit.events.payloads import ContextSnapshot
 from hudkit.hosts.pydantic_ai import HudCapability
 
+pytestmark = pytest.mark.slow
+
 # -- ways to run ---------------------------------------------------------------------------------------------------
 
 
