@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from tree_strategies import documents
@@ -21,32 +19,26 @@ def normal(tree: Element) -> Element:
     return from_mdast(to_mdast(tree))
 
 
-def _tight(node: Element, within: bool = False) -> bool:
-    """Whether a stretch within another touches a letter or another stretch: some such cannot be written, and lose
-    their markers; their words stay."""
-    mark = node.tag in ("strong", "emphasis", "delete")
-    for one, beside in pairwise(node.children):
-        marked = [
-            isinstance(each, Element) and each.tag in ("strong", "emphasis", "delete") for each in (one, beside)
-        ]
-        if (within or mark) and any(marked):
-            return True
-    return any(_tight(each, within or mark) for each in node.children if isinstance(each, Element))
-
-
-def _words(node: Element) -> str:
-    return "".join(each if isinstance(each, str) else _words(each) for each in node.children)
-
-
 def _check(tree: Element) -> None:
     found = normal(tree)
     assert normal(found) == found
     validate(found)
     for one in (tree, found):
         written = render(one)
-        read = from_mdast(parse(written, gfm=True))
-        assert read == found or (_tight(one) and _words(read) == _words(found)), written
+        assert from_mdast(parse(written, gfm=True)) == found, written
         assert write(parse(written, gfm=True)) == written
+
+
+@pytest.mark.parametrize(
+    "children",
+    [
+        (h.emphasis[h.strong["a"], h.strong["a"]],),
+        (h.strong[h.emphasis["a"], "a"], "a"),
+        ("http://https://a.b",),
+    ],
+)
+def test_a_tree_that_once_came_back_otherwise(children: tuple[Element | str, ...]) -> None:
+    _check(h.document[h.paragraph[children]])
 
 
 @pytest.mark.slow
@@ -57,7 +49,7 @@ def test_every_tree_comes_back_in_normal_form(tree: Element) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=3000, suppress_health_check=_SLOW, derandomize=True)
+@settings(deadline=None, max_examples=3000, suppress_health_check=_SLOW)
 @given(tree=documents)
 def test_thousands_of_trees_come_back_in_normal_form(tree: Element) -> None:
     _check(tree)

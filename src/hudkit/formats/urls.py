@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 _WITHIN = r"[./%?=#:@,+-](?=[A-Za-z0-9])|&(?=[A-Za-z0-9])(?![A-Za-z0-9#]*;)|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])"
 _REST = rf"(?:[A-Za-z0-9]|{_WITHIN})*+/?+"
-_AFTER = r"(?=(?:(?!(?i:www\.)|[A-Za-z]+:/)[A-Za-z0-9?!.,:;'\")\]/=+%#$^-])*(?:[ \t\n]{end}))"
+_AFTER = r"(?!:/)(?=(?:(?!(?i:www\.)|[A-Za-z]+:/)[A-Za-z0-9?!.,:;'\")\]/=+%#$^-])*(?:[ \t\n]{end}))"
 _URL = rf"(?<![A-Za-z0-9])https?://[A-Za-z0-9]{_REST}{_AFTER}"
 _INNER, _LAST = (re.compile(_URL.replace("{end}", end)) for end in ("", r"|\Z"))
 _BEHIND = {last: re.compile(_AFTER.replace("{end}", r"|\Z" if last else "")) for last in (False, True)}

@@ -170,8 +170,6 @@ def _said(world: World, seq: int, at: int, what: e.Said) -> None:
     room.messages.append(what.id)
     if what.sender in world.agents:
         world.agents[what.sender].spoke[what.room] = at
-    elif what.sender == e.ARCHITECT:
-        world.architect_spoke = at
     _notice(world, seq, room.members, but=what.sender)
 
 

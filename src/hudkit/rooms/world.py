@@ -139,6 +139,5 @@ class World(msgspec.Struct):
     locks: dict[int, list[int]] = {}
     """The same by room."""
     wakes: dict[int, list[int]] = {}
-    architect_spoke: int = 0
     holes: bool = False
     """Whether an event was redacted, or of a newer kind: what rests on it is passed over."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Sequence
 from typing import TextIO
 
@@ -96,8 +95,3 @@ def wrapped(text: str, columns: int, *, style: str = "", indent: str = "") -> li
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether somebody is there: a stream that can be read from, or written to, by a person."""
     return stream is not None and not stream.closed and stream.isatty()
-
-
-def somebody() -> bool:
-    """Whether a person can be asked: keys come from a terminal, and the question is seen."""
-    return is_terminal(sys.stdin) and (is_terminal(sys.stdout) or is_terminal(sys.stderr))

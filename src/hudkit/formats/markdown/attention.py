@@ -7,6 +7,7 @@ keeps its text.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from hudkit.formats.markdown.draft import UNCODABLE, Draft, Part
 from hudkit.formats.markdown.flanking import SPACE, classes, may_close, must_close, must_open
@@ -40,14 +41,33 @@ def settle(draft: Draft) -> list[Part]:
                 _encode(stretch, parts)
                 width = _WIDTH[draft.marks[pair]]
                 parts[stretch.opens].value = parts[stretch.closes].value = stretch.marker * width
+            if not _within_their_like(stretches, draft):  # one of those can go, and loses nothing
+                for stretch in stretches.values():  # again: a letter encoded for one may keep another from closing
+                    _encode(stretch, parts)
             dropped = {pair for pair, stretch in stretches.items() if not _holds(stretch, stretches, parts)}
         if not dropped:
             return parts
+        joined = _joined(parts_before, draft)
+        if joined is not None:
+            parts = joined
+            continue
         # one at a time, the innermost last one first: what is left may stand once it is gone; and before all others
         # one within its like, which loses nothing
-        within = {pair for pair, one in stretches.items() if draft.marks[pair] in {draft.marks[n] for n in one.outer}}
-        gone = max(within or dropped)
+        gone = max(_within_their_like(stretches, draft) or dropped)
         parts = [part for part in parts_before if part.kind in ("text", "raw") or part.pair != gone]
+
+
+def _within_their_like(stretches: dict[int, _Stretch], draft: Draft) -> set[int]:
+    return {pair for pair, one in stretches.items() if draft.marks[pair] in {draft.marks[n] for n in one.outer}}
+
+
+def _joined(parts: list[Part], draft: Draft) -> list[Part] | None:
+    """The parts with the first two stretches of a kind that touch as one, which loses nothing; `None`: none touch."""
+    for place, (one, then) in enumerate(pairwise(parts)):
+        if one.kind == "close" and then.kind == "open" and draft.marks[one.pair] == draft.marks[then.pair]:
+            left = [*parts[:place], *parts[place + 2 :]]
+            return [replace(part, pair=one.pair) if part.pair == then.pair else part for part in left]
+    return None
 
 
 def _stretches(parts: list[Part]) -> dict[int, _Stretch]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from hudkit.hearing.aliases import as_known
 from hudkit.hearing.conversation import Entry
@@ -71,11 +71,6 @@ def used_after(messages: Sequence[BaseMessage]) -> int | None:
     """Tokens in the window after the last response of these, where it tells."""
     told = next((one.usage_metadata for one in reversed(messages) if isinstance(one, AIMessage)), None)
     return _usage(told).used or None if told else None
-
-
-def last_response(messages: Sequence[AnyMessage] | Sequence[BaseMessage]) -> AIMessage | None:
-    """The last message of the model."""
-    return next((one for one in reversed(messages) if isinstance(one, AIMessage)), None)
 
 
 def finish_of(message: AIMessage) -> str:
