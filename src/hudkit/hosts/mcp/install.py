@@ -15,11 +15,11 @@ from hudkit import __version__
 from hudkit.errors import ConfigError
 from hudkit.hosts.mcp.clients import CLIENTS, Client, Started
 from hudkit.hosts.mcp.entries import holds_ours, is_empty, with_entry, without_entry
-from hudkit.installing import interpreter
+from hudkit.installing import interpreter, manifest
 from hudkit.installing.changes import Change, Step, Touched, former, make, put, step, text_of, touched
 from hudkit.installing.directories import project_directory
 from hudkit.installing.interpreter import Needs
-from hudkit.installing.writing import contents, remove, write
+from hudkit.installing.writing import remove
 
 MANIFEST = Path("install", "mcp.json")
 SCHEMA = 1
@@ -83,7 +83,7 @@ def install(spot: Spot, client: str, *, dry_run: bool = False) -> tuple[Step, ..
     interpreter.check(spot.python, spot.prefix, spot.env, SERVER)
     kind = _client(client)
     path = _choose(spot, kind)
-    known = _manifest(spot)
+    known = manifest.read(spot.manifest, Manifest)
     text = text_of(path)
     recorded = known.of(client, path) if text is not None else None
     untouched, before = former(text, recorded) if text is not None and recorded is not None else (False, None)
@@ -102,7 +102,7 @@ def install(spot: Spot, client: str, *, dry_run: bool = False) -> tuple[Step, ..
         kept = msgspec.structs.replace(kept, made=recorded.made)
     # The manifest comes first: what a crash leaves behind in the configuration can then still be taken out.
     others = tuple(one for one in known.configurations if (one.client, one.touched.file) != (client, str(path)))
-    _keep(spot, Manifest(configurations=(*others, Installed(client, kept))))
+    manifest.keep(spot.manifest, Manifest(configurations=(*others, Installed(client, kept))))
     make(path, change, mode=0o644 if spot.project else 0o600)
     return steps
 
@@ -113,7 +113,7 @@ def uninstall(spot: Spot, client: str = "", *, dry_run: bool = False) -> tuple[S
 
     Raises `ConfigError` where the client is unknown, or a configuration cannot be read; nothing is changed then.
     """
-    known = _manifest(spot)
+    known = manifest.read(spot.manifest, Manifest)
     if client:
         places = [(client, path) for path in _candidates(spot, _client(client))]
     else:
@@ -137,7 +137,7 @@ def uninstall(spot: Spot, client: str = "", *, dry_run: bool = False) -> tuple[S
         recorded = known.of(name, path)
         put(path, change.after, made=Path(recorded.made) if recorded is not None and recorded.made else None)
     if left:
-        _keep(spot, Manifest(configurations=left))
+        manifest.keep(spot.manifest, Manifest(configurations=left))
     for one in gone:
         remove(one, upto=spot.data)
     return steps
@@ -146,7 +146,7 @@ def uninstall(spot: Spot, client: str = "", *, dry_run: bool = False) -> tuple[S
 def installed(spot: Spot) -> tuple[Installed, ...]:
     """The configurations that still have what was put into them from this data directory."""
     found = []
-    for one in _manifest(spot).configurations:
+    for one in manifest.read(spot.manifest, Manifest).configurations:
         path = Path(one.touched.file)
         text = text_of(path)
         if text is not None and one.client in CLIENTS and holds_ours(text, path, CLIENTS[one.client]):
@@ -187,17 +187,3 @@ def _choose(spot: Spot, client: Client) -> Path:
     there = {path: text for path, text in files.items() if text is not None}
     having = (path for path, text in there.items() if holds_ours(text, path, client))
     return next(having, next(iter(there), next(iter(files))))
-
-
-def _manifest(spot: Spot) -> Manifest:
-    body = contents(spot.manifest)
-    if body is None:
-        return Manifest()
-    try:
-        return msgspec.json.decode(body, type=Manifest)
-    except msgspec.DecodeError as error:
-        raise ConfigError(f"{spot.manifest} cannot be read ({error})", hint="Move it away and try again") from None
-
-
-def _keep(spot: Spot, manifest: Manifest) -> None:
-    write(spot.manifest, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")

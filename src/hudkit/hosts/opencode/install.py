@@ -16,10 +16,10 @@ from hudkit import __version__
 from hudkit.errors import ConfigError
 from hudkit.hosts.opencode import settings
 from hudkit.hosts.opencode.plugin import Baked, generate
-from hudkit.installing import interpreter
+from hudkit.installing import interpreter, manifest
 from hudkit.installing.changes import Change, Step, Touched, former, make, put, step, text_of, touched
 from hudkit.installing.interpreter import Needs
-from hudkit.installing.writing import contents, remove, write
+from hudkit.installing.writing import remove, write
 
 PLUGIN = Path("plugins", "opencode", "hudkit.js")
 MANIFEST = Path("install", "opencode.json")
@@ -66,7 +66,7 @@ def install(place: Place, *, dry_run: bool = False) -> tuple[Step, ...]:
     """
     interpreter.check(place.python, place.prefix, place.env, DAEMON)
     plugin = str(place.plugin)
-    known = _manifest(place)
+    known = manifest.read(place.manifest, Manifest)
     if known.plugin not in ("", plugin):
         raise ConfigError(f"hudkit is installed from {known.plugin}", hint="Uninstall that one first")
     baked = Baked(place.python, str(place.data), str(place.db), str(place.socket), plugin)
@@ -85,10 +85,10 @@ def install(place: Place, *, dry_run: bool = False) -> tuple[Step, ...]:
     if change.before != change.after:
         # The manifest comes first: what a crash leaves behind in the configuration can then still be taken out.
         kept = touched(config, change, key=any(f'"{settings.KEY}": [' in edit.new for edit in change.edits))
-        _keep(place, Manifest(plugin=plugin, configurations=(*others, kept)))
+        manifest.keep(place.manifest, Manifest(plugin=plugin, configurations=(*others, kept)))
         make(config, change, mode=0o644 if place.project else 0o600)
     elif not known.plugin:
-        _keep(place, Manifest(plugin=plugin))
+        manifest.keep(place.manifest, Manifest(plugin=plugin))
     return steps
 
 
@@ -98,7 +98,7 @@ def uninstall(place: Place, *, dry_run: bool = False) -> tuple[Step, ...]:
 
     Raises `ConfigError` where a configuration cannot be read; nothing is changed then.
     """
-    known = _manifest(place)
+    known = manifest.read(place.manifest, Manifest)
     plugin = known.plugin or str(place.plugin)
     recorded = {one.file: one for one in known.configurations}
     files = _read(place)
@@ -118,7 +118,7 @@ def uninstall(place: Place, *, dry_run: bool = False) -> tuple[Step, ...]:
         made = recorded[str(path)].made if str(path) in recorded else ""
         put(path, change.after, made=Path(made) if made else None)
     if left:
-        _keep(place, Manifest(plugin=plugin, configurations=left))
+        manifest.keep(place.manifest, Manifest(plugin=plugin, configurations=left))
     for one in gone:
         remove(one, upto=place.data)
     return steps
@@ -126,7 +126,7 @@ def uninstall(place: Place, *, dry_run: bool = False) -> tuple[Step, ...]:
 
 def installed(place: Place) -> Manifest | None:
     """What is installed from this data directory; `None` where nothing is."""
-    return _manifest(place) if place.manifest.exists() else None
+    return manifest.read(place.manifest, Manifest) if place.manifest.exists() else None
 
 
 def _without(path: Path, text: str, plugin: str, recorded: Touched | None) -> str | None:
@@ -150,17 +150,3 @@ def _still_lists(one: Touched, plugin: str) -> bool:
 
 def _read(place: Place) -> dict[Path, str | None]:
     return {path: text_of(path) for path in settings.candidates(place.env, place.project)}
-
-
-def _manifest(place: Place) -> Manifest:
-    body = contents(place.manifest)
-    if body is None:
-        return Manifest()
-    try:
-        return msgspec.json.decode(body, type=Manifest)
-    except msgspec.DecodeError as error:
-        raise ConfigError(f"{place.manifest} cannot be read ({error})", hint="Move it away and try again") from None
-
-
-def _keep(place: Place, manifest: Manifest) -> None:
-    write(place.manifest, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
