@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from hudkit.frames.fit import flex
 from hudkit.rooms import words
 from hudkit.rooms.attention import WHOLE, shares
 from hudkit.rooms.hud import fields
@@ -65,8 +66,11 @@ class Filling:
         percents = shares(self.agent.attention, self.agent.rooms)
         opened = self._within([self._open(self.world.rooms[id], percents[id]) for id in self.agent.rooms])
         free = self.budget - sum(one.metadata for one in opened)
+        unused = max(0.0, WHOLE - sum(percents.values()))
+        offers = flex.share(self.budget, [flex.Claim(percent) for percent in (*percents.values(), unused)])
+        by_room = dict(zip(percents, offers, strict=False))
         for one in opened:
-            one.allowance = max(0, int(self.budget * one.share / WHOLE) - one.metadata)
+            one.allowance = max(0, by_room[one.room.id] - one.metadata)
         wanted = sum(one.allowance for one in opened)
         for one in opened:
             if wanted > free:
@@ -201,11 +205,10 @@ class Filling:
             wanting = [one for one in opened if one.older and not one.fixed]
             if not wanting or left < len(wanting) * LEAST_MESSAGE:
                 return
-            each = left // len(wanting)
             before = left
-            for one in wanting:
+            for one, offer in zip(wanting, flex.share(left, [flex.Claim()] * len(wanting)), strict=True):
                 spent = one.spent
-                one.allowance = max(one.allowance, spent + each)
+                one.allowance = max(one.allowance, spent + offer)
                 self._fill(one)
                 left -= one.spent - spent
             if left == before:
