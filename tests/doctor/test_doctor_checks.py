@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import sqlite3
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -20,6 +21,7 @@ from hudkit.doctor.check import Look as Row
 from hudkit.doctor.check import good
 from hudkit.doctor.neighbours import Neighbour, clashes
 from hudkit.doctor.opencode import KNOWN_GOOD
+from hudkit.hosts.mcp import install as mcp
 from hudkit.hosts.opencode.install import install
 from hudkit.store.schema import MIGRATIONS
 
@@ -286,3 +288,25 @@ def test_any_bytes_are_an_answer(body: bytes, which: str) -> None:
         found = examine(looks, surroundings(home.project))
         assert worst(found) in Verdict
         assert not any("could not be looked at" in one.words for one in found), found
+
+
+def test_an_mcp_client_that_does_not_start_it_any_more(bare: Home, look: Look) -> None:
+    assert look("mcp clients")["mcp clients"].words == "configured in no client"
+    spot = mcp.Spot(sys.executable, None, bare.data, {"HOME": str(bare.root)}, "linux")
+    for client in ("cursor", "codex"):
+        mcp.install(spot, client)
+    found = look("mcp clients")["mcp clients"]
+    assert (found.verdict, found.words) == (PASS, "configured in Codex, Cursor")
+
+    config = bare.root / ".cursor" / "mcp.json"
+    text = config.read_text()
+    config.write_text("{}")
+    found = look("mcp clients")["mcp clients"]
+    assert found.verdict is WARN and str(config) in found.words and "--client cursor" in found.hint
+    config.write_text("[[")
+    assert look("mcp clients")["mcp clients"].verdict is WARN
+    config.write_text(text.replace(sys.executable, f"{bare.root}/gone/python"))
+    found = look("mcp clients")["mcp clients"]
+    assert found.verdict is FAIL and "cursor cannot start hudkit" in found.words
+    spot.manifest.write_text("[")
+    assert look("mcp clients")["mcp clients"].verdict is FAIL

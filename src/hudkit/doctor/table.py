@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hudkit.doctor import neighbours, opencode, ours
+from hudkit.doctor import mcp, neighbours, opencode, ours
 from hudkit.doctor.check import Look
 
 CHECKS: tuple[Look, ...] = (
@@ -21,4 +21,5 @@ CHECKS: tuple[Look, ...] = (
     Look("plugin file", opencode.unchanged),
     Look("plugin's places", opencode.places, 20.0),
     Look("other plugins", neighbours.conflicts),
+    Look("mcp clients", mcp.clients, 20.0),
 )

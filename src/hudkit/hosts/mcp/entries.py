@@ -44,18 +44,29 @@ def is_empty(text: str, where: Path, client: Client) -> bool:
 
 def holds_ours(text: str, where: Path, client: Client) -> bool:
     """Whether a configuration has our entry. Raises `ConfigError` where it cannot be read."""
+    return program(text, where, client) is not None
+
+
+def program(text: str, where: Path, client: Client) -> str | None:
+    """The interpreter that our entry starts; `None` where there is no entry of ours. Raises `ConfigError` where the
+    configuration cannot be read."""
     values = _parsed(text, where) if client.toml else {} if blank(text) else object_of(text, str(where)).value
     servers = values.get(client.key)
-    return isinstance(servers, dict) and _ours(servers.get(NAME))
+    entry = servers.get(NAME) if isinstance(servers, dict) else None
+    return _words(entry)[0] if _ours(entry) else None
 
 
 def _ours(entry: object) -> bool:
     """Whether an entry starts this server, from whatever environment."""
+    return _words(entry)[-3:] == ["-m", "hudkit", "mcp"]
+
+
+def _words(entry: object) -> list[str]:
     if not isinstance(entry, dict):
-        return False
+        return []
     command, args = entry.get("command"), entry.get("args", [])
     words = [*(command if isinstance(command, list) else [command]), *(args if isinstance(args, list) else [])]
-    return words[-3:] == ["-m", "hudkit", "mcp"]
+    return [str(one) for one in words]
 
 
 def _taken(where: Path) -> ConfigError:

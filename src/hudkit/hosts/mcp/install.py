@@ -143,10 +143,16 @@ def uninstall(spot: Spot, client: str = "", *, dry_run: bool = False) -> tuple[S
     return steps
 
 
+def configurations(data: Path) -> tuple[Installed, ...]:
+    """What was installed from a data directory, whether or not it is still there. Raises `ConfigError` where that
+    cannot be read."""
+    return manifest.read(data / MANIFEST, Manifest).configurations
+
+
 def installed(spot: Spot) -> tuple[Installed, ...]:
     """The configurations that still have what was put into them from this data directory."""
     found = []
-    for one in manifest.read(spot.manifest, Manifest).configurations:
+    for one in configurations(spot.data):
         path = Path(one.touched.file)
         text = text_of(path)
         if text is not None and one.client in CLIENTS and holds_ours(text, path, CLIENTS[one.client]):
