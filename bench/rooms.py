@@ -9,6 +9,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from hashlib import blake2b
+from itertools import cycle
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
@@ -23,11 +24,13 @@ from hudkit.rooms.beats import JumpingClock, RealClock, Runner
 from hudkit.rooms.beats.clocks import Clock
 from hudkit.rooms.beats.runner import GROUP
 from hudkit.rooms.book import Book
-from hudkit.rooms.hud import Typesetter
-from hudkit.rooms.minds import Asked, Minds, Scripted
+from hudkit.rooms.hud import Seen, Typesetter
+from hudkit.rooms.minds import Asked, Minds, Scripted, Thought
 from hudkit.rooms.prompts import load_prompts
 from hudkit.rooms.rules import Rules, Tempo
+from hudkit.rooms.world import World
 from hudkit.store.appending import COLUMNS
+from hudkit.store.connect import connect_writer
 from hudkit.store.schema import MIGRATIONS
 
 TITLE = "rooms: beats a second and core, without model time"
@@ -37,11 +40,15 @@ FRIENDS = 5
 """Agents that share a room; each has one of its own besides."""
 SAID = 30
 """Messages in a shared room at the beginning."""
+PAST = 120_000
+"""Milliseconds since those were said: what was said within a minute would leave nobody a word."""
 FULL = 150
 """Messages there that fill a HUD."""
 ROUNDS, BEATS = 5, 320
 LEAST = 0.6
 """The share of the bare loop's beats a second that a runner should reach."""
+SKIPPED = 20_000
+"""Beats that are skipped while that is measured, roughly."""
 SETTLING, LATE_FOR = 25.0, 20.0
 """Seconds after which lateness is watched, and for which, in real time."""
 
@@ -54,21 +61,23 @@ _WORDS = _TEXT.split()
 
 
 class Lively:
-    """Says a few words in the shared room, so that the others have something new, and notes something down now and
-    then."""
+    """A mind that says a few words in the shared room, so that the others have something new, and notes something
+    down every second time. What it says was made before: a beat is measured without model time."""
 
     def __init__(self) -> None:
-        self.documents: list[dict[str, Any]] | None = None
-        self.mind = Scripted(self.line)
+        self.seen: list[Seen] | None = None
         self._chance = random.Random(5)
+        self._said = cycle([self.words(6) for _ in range(997)])
+        self._noted = cycle([self.words(8) for _ in range(997)])
 
-    def line(self, asked: Asked) -> dict[str, Any]:
-        self.mind.asked.clear()
-        if self.documents is not None:
-            self.documents.append(asked.seen.document)
-        note = {"type": "set", "path": f"notes.n{asked.number % 8}", "value": self.words(8)}
-        said = {"room_id": shared(asked.agent), "message": self.words(6)}
-        return {"actions": [note] if asked.number % 2 else [], "responses": [said]}
+    def think_now(self, asked: Asked) -> Thought:
+        if self.seen is not None:
+            self.seen.append(asked.seen)
+        note = ""
+        if asked.number % 2:
+            note = f'{{"type":"set","path":"notes.n{asked.number % 8}","value":"{next(self._noted)}"}}'
+        said = f'{{"room_id":{shared(asked.agent)},"message":"{next(self._said)}"}}'
+        return Thought(f'{{"actions":[{note}],"responses":[{said}]}}')
 
     def words(self, count: int) -> str:
         start = self._chance.randrange(len(_WORDS))
@@ -91,6 +100,21 @@ class Busy(JumpingClock):
         await super().wait(max(seconds, self._step), sign, busy=busy)
 
 
+class Ending(JumpingClock):
+    """A clock that stops a runner when its time is over."""
+
+    def stop_at(self, passed: float, runner: Runner) -> None:
+        self._end, self._runner = passed, runner
+
+    async def wait(self, seconds: float, sign: asyncio.Event, *, busy: bool) -> None:
+        await super().wait(seconds, sign, busy=busy)
+        if self.passed() >= self._end:
+            self._runner.stop()
+
+    _end = float("inf")
+    _runner: Runner
+
+
 class Stage:
     """A world of so many agents in a file, and one who plays it."""
 
@@ -103,7 +127,7 @@ class Stage:
             seed=1,
             rules=Rules(tempo=Tempo(quiet=quiet)),
             prompts=load_prompts(),
-            clock=clock.wall,
+            clock=lambda: clock.wall() - PAST,
         )
         chance = random.Random(agents)
         now = clock.wall()
@@ -126,7 +150,8 @@ class Stage:
                     words = self.lively.words(chance.randrange(8, 30))
                     number = self.book.world.next_message
                     commit.tell(e.Said(number, room, sender, words, words=len(words.split())))
-        minds = Minds({"lively": self.lively.mind})
+        self.book.clock = clock.wall
+        minds = Minds({"lively": self.lively})
         self.runner = Runner(self.book, minds, clock=clock, typeset=Typesetter())
 
     def play(self, beats: int) -> None:
@@ -143,29 +168,33 @@ class Stage:
 
 class Bare:
     """The loop to compare with: for each beat, read the agent's row and the messages it sees, encode its HUD, and
-    digest it; for each group, insert the rows of the same events and commit, as durably. It decides nothing: who is
-    due, what fits, what is allowed, and what an event means. `quick` encodes with msgspec, in C throughout; else with
-    the standard library's `json`."""
+    digest it; for each group, insert the rows of the same events and commit, with the store's own settings. It
+    decides nothing: who is due, what fits, what is allowed, and what an event means. `quick` encodes with msgspec, in
+    C throughout; else with the standard library's `json`."""
 
     def __init__(self, path: Path, stage: Stage, *, quick: bool) -> None:
         self._read = msgspec.json.decode if quick else json.loads
         self._write = _msgspec if quick else _json
-        self.db = sqlite3.connect(path, isolation_level=None)
-        self.db.execute("PRAGMA journal_mode = WAL")
-        self.db.execute("PRAGMA synchronous = FULL")
+        path.touch()
+        self.db = connect_writer(path, 5.0)
         for statement in MIGRATIONS[0]:
             self.db.execute(statement)
         self.db.execute("CREATE TABLE agents (id INTEGER PRIMARY KEY, body BLOB)")
         self.db.execute("CREATE TABLE messages (id INTEGER PRIMARY KEY, room INTEGER, body BLOB)")
         self.db.execute("CREATE INDEX by_room ON messages (room, id)")
-        world = stage.book.world
-        self.db.execute("BEGIN")
+        self.position = self._known = 0
+        self.learn(stage.book.world)
+
+    def learn(self, world: World) -> None:
+        """Take up agents and messages as they are now."""
         agents = ((id, msgspec.json.encode(agent)) for id, agent in world.agents.items())
-        self.db.executemany("INSERT INTO agents VALUES (?, ?)", agents)
-        said = ((id, message.room, msgspec.json.encode(message)) for id, message in world.messages.items())
+        new = [one for id, one in world.messages.items() if id > self._known]
+        said = ((one.id, one.room, msgspec.json.encode(one)) for one in new)
+        self.db.execute("BEGIN")
+        self.db.executemany("INSERT OR REPLACE INTO agents VALUES (?, ?)", agents)
         self.db.executemany("INSERT INTO messages VALUES (?, ?, ?)", said)
         self.db.execute("COMMIT")
-        self.position = 0
+        self._known = world.next_message - 1
 
     def play(self, documents: list[dict[str, Any]], rows: list[tuple[Any, ...]]) -> None:
         share = -(-len(rows) * GROUP // len(documents))
@@ -188,7 +217,11 @@ class Bare:
                 "SELECT body FROM messages WHERE room = ? ORDER BY id DESC LIMIT ?", asked
             ):
                 self._read(body)
-        blake2b(self._write(document), digest_size=16).hexdigest()
+        blake2b(self.encoded(document), digest_size=16).hexdigest()
+
+    def encoded(self, document: dict[str, Any]) -> bytes:
+        """The bytes of a HUD."""
+        return self._write(document)
 
 
 def _msgspec(document: dict[str, Any]) -> bytes:
@@ -216,6 +249,7 @@ class Speed(msgspec.Struct):
 
 def speed(folder: Path, agents: int) -> Speed:
     """Medians over rounds that take turns."""
+    Typesetter().count("The vocabulary of the tokenizer takes as much for one agent as for a million.")
     before = _resident()
     stage = Stage(folder / f"{agents}.db", agents, Busy(agents))
     stage.play(agents + BEATS)  # each agent's first: what is written and counted once
@@ -226,18 +260,21 @@ def speed(folder: Path, agents: int) -> Speed:
     }
     tokens = beats = events = 0
     for _ in range(ROUNDS):
-        documents: list[dict[str, Any]] = []
-        stage.lively.documents = documents
+        seen = stage.lively.seen = []
         seq, count = stage.book.world.seq, stage.runner.figures().beats
         cpu, wall = process_time(), perf_counter()
         stage.play(BEATS)
         taken["ours"].append((process_time() - cpu) / BEATS)
         taken["wall"].append((perf_counter() - wall) / BEATS)
-        assert stage.runner.figures().beats - count == len(documents) == BEATS
+        assert stage.runner.figures().beats - count == len(seen) == BEATS
+        stage.lively.seen = None
+        documents = [one.document for one in seen]
         rows = stage.last_rows(seq)
         tokens += sum(what.tokens for _, what in stage.book.happenings(seq) if isinstance(what, e.Beat))
         beats, events = beats + BEATS, events + len(rows)
         for name, loop in loops.items():
+            loop.learn(stage.book.world)
+            assert loop.encoded(documents[-1]).decode() == seen[-1].text
             cpu, wall = process_time(), perf_counter()
             loop.play(documents, rows)
             taken[name].append((process_time() - cpu) / BEATS)
@@ -262,21 +299,15 @@ def speed(folder: Path, agents: int) -> Speed:
 
 def skipping(folder: Path, agents: int = 1_000) -> float:
     """Seconds of processor time that a beat costs which is skipped, because nothing is new."""
-    clock = JumpingClock()
+    clock = Ending()
     stage = Stage(folder / "skipping.db", agents, clock, said=2)
     silent = Runner(stage.book, Minds({"lively": Scripted({})}), clock=clock)
     asyncio.run(silent.run(beats=agents))
 
-    async def idle() -> float:
-        before, cpu = silent.figures().skipped, process_time()
-        playing = asyncio.ensure_future(silent.run())
-        while silent.figures().skipped < before + 20_000:
-            await asyncio.sleep(0)
-        silent.stop()
-        await playing
-        return (process_time() - cpu) / (silent.figures().skipped - before)
-
-    each = asyncio.run(idle())
+    clock.stop_at(clock.passed() + 7.5 * SKIPPED / agents, silent)
+    before, cpu = silent.figures().skipped, process_time()
+    asyncio.run(silent.run())
+    each = (process_time() - cpu) / (silent.figures().skipped - before)
     stage.book.close()
     return each
 

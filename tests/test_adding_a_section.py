@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "adding-a-section.md").read_text()
 EVENTS, REDUCER, FIELD, COMPONENT, OPERATIONS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -33,6 +35,7 @@ print("the section works")
 """
 
 
+@pytest.mark.slow
 def test_the_page_adds_a_section(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__", "data"))
     house = tmp_path / "src" / "hudkit"

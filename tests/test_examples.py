@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
+SDK = {"06_langchain", "07_pydantic_ai", "08_openai_agents"}
+"""They import an SDK, which costs a second or more."""
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in SDK else []) for path in EXAMPLES],
+)
 def test_example(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(path), run_name="__main__")
     assert "Task" in capsys.readouterr().out

@@ -63,6 +63,7 @@ def test_the_table_has_every_host_and_column() -> None:
     assert all(list(cells) == list(COLUMNS) for cells in found.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("column", COLUMNS)
 def test_a_cell_rests_on_a_test(host: str, column: str) -> None:

@@ -14,6 +14,7 @@ MOST = 3.0
 """Per cent: the target of the issue."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_after_calibration_an_estimate_is_within_three_per_cent(shape: str, kind: str) -> None:
@@ -26,11 +27,13 @@ def test_after_calibration_an_estimate_is_within_three_per_cent(shape: str, kind
     assert median(errors(day, learning=0)) > MOST / 2, "without calibration it is no such thing"
 
 
+@pytest.mark.slow
 def test_the_recorded_day_is_within_three_per_cent() -> None:
     found = errors(lived())
     assert len(found) > 100 and max(found[5:]) <= MOST < median(errors(lived(), learning=0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_another_session_begins_with_what_was_learned(shape: str) -> None:
     for before, after in pairwise(recorded(f"{shape}_{kind}") for kind in KINDS):

@@ -202,6 +202,7 @@ def test_import_is_light() -> None:
     assert loaded("import hudkit; hudkit.__version__").isdisjoint(LIGHT)
 
 
+@pytest.mark.slow
 def test_the_facade_is_there_when_it_is_asked_for() -> None:
     modules = loaded("from hudkit import Hud, Session")
     assert "hudkit.api" in modules and modules.isdisjoint({"sqlite3", "rich", "tiktoken"})

@@ -35,12 +35,14 @@ def short(request: pytest.FixtureRequest) -> Script:
     return script(request.param, 5, SHORT)
 
 
+@pytest.mark.slow
 def test_a_session_is_the_same_each_time_and_another_with_another_seed(short: Script) -> None:
     scene = next(one for one in SCENES if one.name == short.scene)
     assert script(scene, 5, SHORT) == short
     assert script(scene, 6, SHORT).facts.keys() != short.facts.keys()
 
 
+@pytest.mark.slow
 def test_a_window_without_an_end_holds_all_that_is_live_and_shows_what_is_over_as_over(short: Script) -> None:
     end = played(short, Everything()).end
     assert end.live >= 10 and end.over >= 10
@@ -54,6 +56,7 @@ def test_statements_and_endings_are_told_apart(short: Script) -> None:
         assert (fact.word in stated, fact.word in ended) == (True, False)
 
 
+@pytest.mark.slow
 def test_truncation_loses_and_a_look_sees_it(short: Script) -> None:
     kept = played(short, Tail())
     assert kept.looks and max(one.recall for one in kept.looks) < 0.6
@@ -73,6 +76,7 @@ def _told(one: Script) -> list[str]:
     return [line for turn in one.turns for line in (turn.user, turn.agent, turn.tool.output)]
 
 
+@pytest.mark.slow
 def test_a_summary_keeps_lines_of_facts_only_as_often_as_it_is_to_and_is_bounded() -> None:
     long = script(SCENES[0], 5, 240)
     text = "\n".join(_told(long))

@@ -46,6 +46,7 @@ def common_tokens(one: Request, other: Request) -> int:
     return tokens
 
 
+@pytest.mark.slow
 @POLICIES
 @given(run=requests())
 @settings(deadline=None)
@@ -55,6 +56,7 @@ def test_each_token_is_counted_once(policy, run):
         assert min(call.read, call.written, call.fresh) >= 0
 
 
+@pytest.mark.slow
 @POLICIES
 @given(run=requests())
 @settings(deadline=None)
@@ -63,6 +65,7 @@ def test_no_more_is_reused_than_was_ever_sent(policy, run):
         assert call.read <= max((common_tokens(earlier, run[place]) for earlier in run[:place]), default=0)
 
 
+@pytest.mark.slow
 @POLICIES
 @given(growth=st.lists(st.lists(BLOCK, min_size=1, max_size=19), min_size=2, max_size=8))
 @settings(deadline=None)

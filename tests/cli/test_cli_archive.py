@@ -27,6 +27,7 @@ def at(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_there_and_back(hudkit: Run, at: Path) -> None:
     with Hud.open(at) as hud:
         before = {name: list(hud.log.read(name)) for name in hud.sessions()}
@@ -55,6 +56,7 @@ def test_there_and_back(hudkit: Run, at: Path) -> None:
         assert list(hud.verify()) == []
 
 
+@pytest.mark.slow
 def test_a_secret_in_the_archive_can_be_redacted(hudkit: Run, at: Path, tmp_path: Path) -> None:
     assert hudkit("archive", "--db", at)[0] == 0
     (tmp_path / "secret.txt").write_text("with some words in it, 3\n")

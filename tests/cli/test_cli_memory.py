@@ -35,6 +35,7 @@ def memory(hudkit, home, monkeypatch):
     return lambda *argv: hudkit("memory", *argv, *options, "--db", home / "hudkit.db")
 
 
+@pytest.mark.slow
 def test_every_host_is_searched(memory):
     for words, host in (
         ("frost limit", "opencode"),
@@ -49,6 +50,7 @@ def test_every_host_is_searched(memory):
     assert code == 0 and SESSION in out and "tension = 3" in out
 
 
+@pytest.mark.slow
 def test_lists_transcripts_and_counts(memory):
     code, out, _ = memory("summary", "--json")
     found = json.loads(out)

@@ -71,6 +71,7 @@ def cache_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_session_for_people(hudkit: Run, cache_db: Path) -> None:
     code, out, err = hudkit("show", "told", "--cache", "--db", cache_db)
     assert (code, err) == (0, "")

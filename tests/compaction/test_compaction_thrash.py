@@ -59,6 +59,7 @@ def test_thresholds_are_settings() -> None:
     assert poor(rounds, Compaction(frees=10)) is None and poor(rounds, Compaction(frees=11)) is not None
 
 
+@pytest.mark.slow
 @given(st.integers(0, 100_000), st.integers(0, 100_000))
 def test_a_poor_compaction_is_said_once(before: int, after: int) -> None:
     session = compacted(before, after, calls=2)

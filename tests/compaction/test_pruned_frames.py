@@ -186,6 +186,7 @@ def test_the_output_of_an_open_failure_stays_until_it_is_resolved() -> None:
     assert "c0" in talk.session.state.pruned.calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gpt-5"])
 def test_a_long_session_without_pauses_is_pruned_when_that_pays(model: str) -> None:
     talk = Talk(model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -50,6 +51,7 @@ rounds = st.lists(
 Told = list[tuple[list[Payload], int | None, p.Parts, str, p.Parts, int]]
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(rounds)
 def test_receipts_add_up_and_live_items_survive(told: Told) -> None:
@@ -87,6 +89,7 @@ def test_receipts_add_up_and_live_items_survive(told: Told) -> None:
             assert one.freed == one.before.total - one.after.total and one.estimated
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(payloads, max_size=15), st.lists(st.tuples(texts, texts, texts), min_size=1, max_size=4))
 def test_what_was_superseded_is_not_revived(told: list[Payload], rounds: list[tuple[str, str, str]]) -> None:

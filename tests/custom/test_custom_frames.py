@@ -313,6 +313,7 @@ def test_a_log_that_cannot_be_written_shows_the_last_output(make: Make, tmp_path
 # -- late ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_is_late_comes_with_the_next_frame_and_the_last_good_output_stands(make: Make) -> None:
     hud = make(Settings(custom=Custom(agent=True, wait=0, time=200)))
     bench = hud.bench()
@@ -449,6 +450,7 @@ def test_recorded_frames_come_again_byte_for_byte_without_a_sandbox(tmp_path: Pa
         assert len(list(again.verify())) == 0
 
 
+@pytest.mark.slow
 def test_many_sections_stay_within_the_budget(make: Make) -> None:
     session = make(OPEN).session("s")
     for n in range(16):

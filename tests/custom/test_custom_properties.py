@@ -53,6 +53,7 @@ sources = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(
     st.lists(sources, min_size=1, max_size=3),
     st.lists(payloads, max_size=6),
@@ -77,6 +78,7 @@ def test_a_frame_comes_within_its_budget(hud, texts, told, budget, data) -> None
     assert Hud(hud.log).session(session.id).frame_at(session.state.seq).text == frame.text
 
 
+@pytest.mark.slow
 @given(
     st.builds(
         SectionPrepared, hostile, hostile, hostile, hostile, st.integers(-5, 500), hostile, hostile, hostile, hostile

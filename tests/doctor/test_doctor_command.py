@@ -62,6 +62,7 @@ def dead_socket(path: Path) -> None:
     path.chmod(0o600)
 
 
+@pytest.mark.slow
 def test_exit_codes(home: Home, doctor: Run) -> None:
     code, out, err = doctor()
     assert (code, err) == (0, "") and out.splitlines()[-1].endswith("pass, 0 warn, 0 fail")
@@ -73,6 +74,7 @@ def test_exit_codes(home: Home, doctor: Run) -> None:
     assert code == 2 and "\nFAIL  log " in out and "\nWARN  opencode " in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", [False, True])
 def test_json_is_as_its_schema_says(home: Home, doctor: Run, broken: bool) -> None:
     if broken:

@@ -39,6 +39,7 @@ def read(text: str) -> Element | None:
         return None
 
 
+@pytest.mark.slow
 @calm
 @given(st.one_of(jumble, jumble.map(lambda text: f"<text>{text}</text>"), any_text))
 def test_any_text_is_a_tree_or_a_tree_error(text: str) -> None:

@@ -105,6 +105,7 @@ def _headings(node: mdast.Mdast) -> list[mdast.Heading]:
     return [found for child in getattr(node, "children", ()) for found in _headings(child)]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(texts=st.lists(_text, min_size=1, max_size=5))
 def test_one_item_is_one_line_and_one_item(texts: list[str]) -> None:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections import OrderedDict
 from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import IntEnum
 from typing import Any
+from uuid import UUID
 
 import pytest
 from documents import documents, keys
@@ -14,6 +19,7 @@ from hypothesis import strategies as st
 
 from hudkit.document import visible
 from hudkit.errors import ConfigError, FormatError
+from hudkit.events.payloads import TaskSet
 from hudkit.formats import columns, compact, json_text, toon
 from hudkit.formats.even import even, uneven
 from hudkit.formats.plain import DEEPEST, check, same
@@ -271,6 +277,72 @@ def test_json_shows_what_is_hidden(document: object) -> None:
     text = json_text.encode(document)
     assert visible(text, breaks=True) == text
     assert json.loads(text) == document
+
+
+@pytest.mark.parametrize("indent", [None, 0, 1, 2])
+@given(document=documents, nested=st.integers(0, 40))
+@example(document=[-0.0, 0.1, 1e16, 1e-7, 5e-324, 2**63, 2**64, -(2**63) - 1, 10**40], nested=0)
+@example(document={"": [], "a": {}, "b": [[], {}, [[]], [{}], ()], "c": (1, ("x",))}, nested=0)
+@example(document="".join(map(chr, range(0x180))) + "\u2028\u2029\ufeff\U0001f642\U0010ffff", nested=0)
+@example(document=["x" * 5000, 10**4299, -(10**4299)], nested=0)
+def test_json_is_what_the_standard_library_writes(indent: int | None, document: object, nested: int) -> None:
+    for _ in range(nested):
+        document = [document]
+    separators = (",", ":") if indent is None else None
+    wanted = json.dumps(document, ensure_ascii=False, indent=indent, separators=separators)
+    told = json_text.encode(document, indent=indent)
+    assert json_text._NOT_PLAIN.sub(json_text._escape, wanted) == told
+
+
+class Text(str):
+    """A text that is more than one."""
+
+
+class Level(IntEnum):
+    """A number with a name."""
+
+    HIGH = 3
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ({Text("a"): [Text("b"), Level.HIGH]}, '{"a":["b",3]}'),
+        ([True, False, None, 1], "[true,false,null,1]"),
+        (OrderedDict(b=1, a=(2,)), '{"b":1,"a":[2]}'),
+    ],
+    ids=str,
+)
+def test_json_takes_subtypes_of_plain_data_for_what_they_are(value: object, wanted: str) -> None:
+    assert json_text.encode(value, indent=None) == wanted == json.dumps(value, separators=(",", ":"))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {1: 2},
+        {None: 1},
+        [datetime(2024, 1, 15, tzinfo=UTC)],
+        {"a": UUID(int=1)},
+        [Decimal(1)],
+        bytearray(b"x"),
+        frozenset(("a",)),
+        [{"a": {"b": {2: "c"}}}],
+        TaskSet("x"),
+    ],
+    ids=str,
+)
+def test_json_refuses_what_other_writers_would_turn_into_text(value: object) -> None:
+    with pytest.raises(FormatError):
+        json_text.encode(value)
+    with pytest.raises(FormatError):
+        json_text.encode([value], indent=None)
+
+
+@given(document=documents)
+def test_json_reads_what_the_standard_library_reads(document: object) -> None:
+    for text in (json.dumps(document), json.dumps(document, ensure_ascii=False, indent=2)):
+        assert same(json_text.decode(text), document)
 
 
 @given(documents)

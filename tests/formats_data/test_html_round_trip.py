@@ -78,6 +78,7 @@ blocks = st.recursive(
 trees = st.lists(blocks, max_size=4).map(lambda nodes: h.document[nodes])
 
 
+@pytest.mark.slow
 @given(trees)
 def test_a_tree_survives_in_normal_form(tree: Element) -> None:
     assert_survives(tree)
@@ -176,6 +177,7 @@ def test_what_html_has_no_word_for_is_said() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tag", ["div", "blockquote", "b", "unknown"])
 def test_depth_has_a_limit(tag: str) -> None:
     with pytest.raises(FormatError, match="too deeply"):

@@ -193,6 +193,7 @@ print("the format works")
 """
 
 
+@pytest.mark.slow
 def test_the_page_adds_a_format(tmp_path: Path) -> None:
     (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     (entry,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -210,6 +211,7 @@ def test_the_page_adds_a_format(tmp_path: Path) -> None:
     assert done.stdout == "the format works\n"
 
 
+@pytest.mark.slow
 def test_the_core_does_without_the_libraries() -> None:
     program = """
 import sys

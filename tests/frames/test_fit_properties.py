@@ -307,6 +307,7 @@ def _unmarked(tree: Element) -> Element:
     return tree.with_children(tuple(children))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
 @given(tree=anything, budget=budgets)
 def test_numbers_are_the_items_own(measure: Measure, tree: Element, budget: int) -> None:

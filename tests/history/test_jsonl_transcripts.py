@@ -174,6 +174,7 @@ def test_hostile_lines_are_passed_over_and_named(tmp_path, host):
     assert len(transcript.skipped) == len({(one.table, one.id) for one in transcript.skipped})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_message_of_ten_megabytes_is_bounded(tmp_path, host):
     write, open_ = HOSTS[host]

@@ -236,6 +236,7 @@ def test_a_copy_with_its_log_but_without_shared_memory(made: Callable[..., Path]
     assert [m.id for m in OpenCodeTranscript.open(copied / "opencode.db").messages("s")] == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_a_writer_in_another_process_is_not_disturbed(made: Callable[..., Path]) -> None:
     """OpenCode at work: every read sees a prefix of what is written, and the writer never meets a lock."""
     path = made(wal=True)

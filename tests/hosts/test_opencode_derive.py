@@ -70,6 +70,7 @@ def day(orchard_db: Path) -> list[Fact]:
 # -- the recorded day (figures counted by hand and by SQL in the database) ------------------------------------
 
 
+@pytest.mark.slow
 def test_the_files_of_the_day(day: list[Fact]) -> None:
     edited = {event.path for event in of(day, FileEdit)}
     assert len(edited) == 20
@@ -107,6 +108,7 @@ def test_the_errors_of_the_day(day: list[Fact]) -> None:
     assert len(of(day, ErrorResolved)) == 14
 
 
+@pytest.mark.slow
 def test_the_todos_at_the_end_are_the_table(orchard_db: Path) -> None:
     for session_id in (MAIN, "ses_e0618773effeOpx7BGTBPDhKeV"):
         known, facts = folded(orchard_db, session_id)
@@ -157,6 +159,7 @@ def test_a_subagent_is_linked_and_its_prompt_is_an_agents(orchard_db: Path) -> N
     assert not of(facts, ErrorEncountered)  # a probe whose status a pipe hid
 
 
+@pytest.mark.slow
 def test_the_small_sessions(opencode_db: Path) -> None:
     _, one = folded(opencode_db, "ses_e06790d7cffe0zlLclBUl5fjcH")
     assert [event.trigger for event in of(one, CompactBefore)] == ["manual"]
@@ -169,6 +172,7 @@ def test_the_small_sessions(opencode_db: Path) -> None:
     assert [event.used_tokens for event in of(two, ContextSnapshot)] == [9020, 1220, 20020, 39520, 1220, 5020]
 
 
+@pytest.mark.slow
 def test_a_replay_goes_call_by_call(orchard_db: Path) -> None:
     """What a replay does: the events before each call, its window, what the provider reported."""
     transcript = OpenCodeTranscript.open(orchard_db)
@@ -351,6 +355,7 @@ def test_the_limit_is_passed_on() -> None:
     assert of(facts, ContextSnapshot) == [ContextSnapshot(9, 40_000, model="m", source="reported")]
 
 
+@pytest.mark.slow
 def test_what_is_known_can_be_kept(orchard_db: Path) -> None:
     known, _ = folded(orchard_db, MAIN)
     assert msgspec.json.decode(msgspec.json.encode(known), type=Known) == known

@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,6 +30,7 @@ calls = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.lists(st.one_of(payloads, calls, st.just("reopen")), max_size=16))
 def test_replay(ops: list[Payload | dict[str, Any] | str]) -> None:

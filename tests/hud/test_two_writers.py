@@ -195,6 +195,7 @@ class Pair:
                 assert before.base == after.base and after.deltas[: len(before.deltas)] == before.deltas
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.lists(st.tuples(st.integers(0, 1), st.one_of(payloads, roles)), max_size=20))
 def test_two_huds_on_one_file(ops: list[Op]) -> None:

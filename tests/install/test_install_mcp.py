@@ -102,6 +102,7 @@ def test_every_client_has_its_place() -> None:
     assert CLIENTS["zed"].directory({**mac, "XDG_CONFIG_HOME": "/x"}, "linux") == Path("/x/zed")
 
 
+@pytest.mark.slow
 @each
 def test_a_client_without_a_configuration(home: Path, spot: Spot, client: str) -> None:
     steps = install(spot, client)
@@ -119,6 +120,7 @@ def test_a_client_without_a_configuration(home: Path, spot: Spot, client: str) -
     assert uninstall(spot, client) == ()
 
 
+@pytest.mark.slow
 @each
 def test_a_configuration_comes_back_byte_for_byte(home: Path, spot: Spot, client: str) -> None:
     path = at(spot, home, client)
@@ -136,6 +138,7 @@ def test_a_configuration_comes_back_byte_for_byte(home: Path, spot: Spot, client
     assert tree(home) == {LINUX[client]: written(client)}
 
 
+@pytest.mark.slow
 @each
 def test_what_was_added_meanwhile_stays(home: Path, spot: Spot, client: str) -> None:
     path = at(spot, home, client)
@@ -153,6 +156,7 @@ def test_what_was_added_meanwhile_stays(home: Path, spot: Spot, client: str) -> 
     assert path.read_bytes() == expected
 
 
+@pytest.mark.slow
 @each
 def test_an_older_entry_of_ours_is_replaced_and_goes(home: Path, spot: Spot, client: str) -> None:
     path = at(spot, home, client)
@@ -168,6 +172,7 @@ def test_an_older_entry_of_ours_is_replaced_and_goes(home: Path, spot: Spot, cli
     assert not spot.data.exists()
 
 
+@pytest.mark.slow
 @each
 @pytest.mark.parametrize("there", [True, False])
 def test_what_was_replaced_comes_back_as_it_was_first(home: Path, spot: Spot, client: str, there: bool) -> None:
@@ -192,6 +197,7 @@ def test_a_configuration_that_was_removed_meanwhile(home: Path, spot: Spot) -> N
     assert tree(home) == {}
 
 
+@pytest.mark.slow
 @each
 def test_without_its_manifest_our_entry_still_goes(home: Path, spot: Spot, client: str) -> None:
     path = at(spot, home, client)
@@ -203,6 +209,7 @@ def test_without_its_manifest_our_entry_still_goes(home: Path, spot: Spot, clien
     assert path.read_bytes() == written(client)
 
 
+@pytest.mark.slow
 @each
 def test_another_server_of_our_name_is_left(home: Path, spot: Spot, client: str) -> None:
     path = at(spot, home, client)
@@ -216,6 +223,7 @@ def test_another_server_of_our_name_is_left(home: Path, spot: Spot, client: str)
     assert tree(home) == {LINUX[client]: body}
 
 
+@pytest.mark.slow
 @each
 def test_what_cannot_be_read_is_left_as_it_is(home: Path, spot: Spot, client: str) -> None:
     path = at(spot, home, client)
@@ -261,6 +269,7 @@ def test_projects_and_the_user_are_apart(home: Path, spot: Spot) -> None:
         install(within, "claude-desktop")
 
 
+@pytest.mark.slow
 def test_without_a_client_all_are_taken_out(home: Path, spot: Spot) -> None:
     for client in CLIENTS:
         install(spot, client)
@@ -287,6 +296,7 @@ def test_an_environment_that_will_not_stay_is_refused(home: Path, spot: Spot) ->
     assert tree(home) == {}
 
 
+@pytest.mark.slow
 def test_what_was_written_starts_the_server(home: Path, spot: Spot) -> None:
     """In a directory that has packages of the same names."""
     install(spot, "cursor")
@@ -323,6 +333,7 @@ LINES = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(lines=st.lists(LINES, max_size=8), ends=st.sampled_from(["", "\n", "\n\n"]), crlf=st.booleans())
 @example(lines=["[mcp_servers]"], ends="", crlf=False)

@@ -167,6 +167,7 @@ def test_in_and_out_gives_the_same_bytes(before: str) -> None:
     assert parse(after, "here").value == value
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(),

@@ -71,6 +71,7 @@ def test_what_a_clear_took_comes_back() -> None:
     assert [rule.text for rule in state.constraints] == ["r"]
 
 
+@pytest.mark.slow
 def test_a_session_undoes_across_snapshots_and_keeps_its_past() -> None:
     with Hud.in_memory() as hud:
         s = hud.session("s")

@@ -35,6 +35,7 @@ def test_every_session_and_every_call_of_the_day(orchard_report: Report) -> None
     assert day.events["compact.before"] == day.events["compact.after"] == 2
 
 
+@pytest.mark.slow
 def test_the_small_sessions(opencode_report: Report) -> None:
     seen = [(one.turns, one.compactions) for one in opencode_report.sessions]
     assert seen == [(10, 1), (6, 1), (2, 1), (1, 0)]
@@ -42,6 +43,7 @@ def test_the_small_sessions(opencode_report: Report) -> None:
         assert (one.window_tokens, one.window_source) == (200_000, "assumed")
 
 
+@pytest.mark.slow
 def test_every_live_item_survives_every_compaction(orchard_report: Report, opencode_report: Report) -> None:
     for report in (orchard_report, opencode_report):
         for session in report.sessions:
@@ -165,6 +167,7 @@ def test_what_cannot_be_done(options: Options, session: str | None, error: type[
         replay(OpenCodeTranscript.open(OPENCODE), options, session=session)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     copy = tmp_path / "opencode.db"
     shutil.copy(OPENCODE, copy)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hudkit.events import Origin
 from hudkit.rooms import events as e
 from hudkit.rooms.actions import ACTIONS, mentioned
 from hudkit.rooms.replies import Reply, read_reply
@@ -102,6 +103,22 @@ def test_a_value_of_more_than_twelve_levels_is_refused(stage: Any) -> None:
     assert stage.agent(2).knowledge
 
 
+def test_what_was_not_named_is_not_lost(stage: Any) -> None:
+    kept = {"goals": ["learn", "rest"], "people": {"Ann": {"trust": 1}}}
+    stage.do(2, *({"type": "set", "path": path, "value": value} for path, value in kept.items()))
+    for action, said in (
+        ({"type": "set", "path": "goals.0", "value": "sing"}, "'goals' is a list"),
+        ({"type": "append", "path": "goals.0.why", "value": "sing"}, "'goals' is a list"),
+        ({"type": "append", "path": "people", "value": "Cid"}, "'people' is a branch"),
+        ({"type": "append", "path": "people.Ann", "value": "kind"}, "'people.Ann' is a branch"),
+        ({"type": "delete", "path": "goals.0"}, "there is nothing"),
+    ):
+        assert said in stage.refused(2, action)
+        assert stage.agent(2).knowledge == kept
+    stage.do(2, {"type": "set", "path": "goals", "value": "sing"}, {"type": "set", "path": "goals.main", "value": 1})
+    assert stage.agent(2).knowledge == {**kept, "goals": {"main": 1}}, "a single value gives way to a branch"
+
+
 def test_memory_over_its_tokens_is_refused_and_what_makes_it_smaller_is_not(staged: Any) -> None:
     stage = staged(rules=Rules(tokens=Tokens(knowledge=100)))
     stage.make("Ann")
@@ -147,6 +164,25 @@ def test_send_message_is_a_response(stage: Any) -> None:
 
 def test_no_response_says_nothing(stage: Any) -> None:
     assert stage.do(2, say={1: "[no response]"}) == []
+    assert stage.do(2, {"type": "send_message", "room_id": 1, "content": "[No response]."}) == []
+    stage.do(2, say={1: "Hello"})
+    before = stage.texts(1)
+    answer = {"type": "reply", "room_id": 1, "message_id": stage.world.next_message - 1, "message": "[no response]"}
+    assert kinds(stage.do(3, answer)) == ["Applied"]
+    assert stage.texts(1) == before
+
+
+def test_a_response_may_reply_and_say_its_text_in_either_field(stage: Any) -> None:
+    stage.do(2, say={1: "What do you think?"})
+    asked = stage.world.next_message - 1
+    for n, field in enumerate(("message", "content"), 1):
+        stage.carry(3, Reply(({"room_id": 1, field: f"A lot {n}", "reply_to": asked},)))
+        said = stage.world.messages[stage.world.next_message - 1]
+        assert (said.sender, said.content, said.reply_to) == (3, f"A lot {n}", asked)
+    both = {"type": "send_message", "room_id": 1, "message": "one", "content": "two"}
+    assert "Only one of them" in stage.refused(3, both)
+    stage.do(3, {**both, "content": "one"})
+    assert stage.texts(1)[-1] == (3, "one")
 
 
 def test_a_reply_names_its_message_and_wakes_its_author(stage: Any) -> None:
@@ -271,6 +307,15 @@ def test_a_reaction_counts_once_and_not_for_oneself(stage: Any) -> None:
     assert stage.agent(2).interval == 4.5
 
 
+@pytest.mark.parametrize("reaction", ["👍", "Thumbs_Up", "like", "", None, 1])
+def test_a_reaction_that_is_none_is_answered_with_those_that_are(stage: Any, reaction: Any) -> None:
+    stage.do(2, say={1: "An idea"})
+    why = stage.refused(3, {"type": "react", "message_id": stage.world.next_message - 1, "reaction": reaction})
+    assert "reaction" in why and "thumbs_up" in why
+    if isinstance(reaction, str):
+        assert "one of thumbs_up, thumbs_down, brain, heart" in why
+
+
 def test_wake_agent_ends_sleep_and_lets_an_idle_agent_beat(stage: Any) -> None:
     stage.do(2, {"type": "sleep", "until": "2090-01-01T00:00:00Z"})
     assert kinds(stage.do(3, {"type": "wake_agent", "agent_id": 2})) == ["Applied", "AgentWoken"]
@@ -353,6 +398,27 @@ def test_grant_lets_in_tells_all_and_wakes(stage: Any) -> None:
     assert stage.room(2).requests == []
 
 
+def test_who_came_in_another_way_meanwhile_comes_once_and_sees_all_since(stage: Any) -> None:
+    asked(stage)
+    stage.architect.admit(3, 2)
+    assert stage.world.requests[1].state == "granted" and stage.room(2).requests == []
+    came = stage.room(2).joined[3]
+    stage.do(2, say={2: "Welcome"})
+    assert "no open request 1" in stage.refused(2, {"type": "grant_access", "request_id": 1})
+    assert stage.room(2).joined[3] == came and stage.room(2).members == [2, 3]
+
+
+def test_to_grant_what_has_come_about_ends_the_request_and_nothing_else(stage: Any) -> None:
+    asked(stage)
+    with stage.book.commit(Origin.USER) as commit:
+        commit.tell(e.Joined(2, 3))
+    came = stage.room(2).joined[3]
+    stage.do(2, say={2: "Welcome"})
+    assert "Joined" not in kinds(stage.do(2, {"type": "grant_access", "request_id": 1}))
+    assert stage.world.requests[1].state == "granted"
+    assert stage.room(2).joined[3] == came and stage.room(2).members == [2, 3]
+
+
 def test_deny_tells_the_one_who_asked(stage: Any) -> None:
     asked(stage)
     stage.do(2, {"type": "deny_access", "request_id": 1})
@@ -400,13 +466,20 @@ def test_attention_above_100_together_is_refused(stage: Any) -> None:
 
 
 def test_a_name_of_its_own(stage: Any) -> None:
+    stage.do(2, {"type": "set_name", "name": "x" * 50})
+    assert stage.agent(2).name == "x" * 50
+    stage.do(2, {"type": "set_name", "name": "Bob"})
     stage.do(2, {"type": "set_name", "name": "  Robert  Lee "})
     assert stage.agent(2).name == "Robert Lee"
     assert stage.texts(2)[-1] == (e.SYSTEM, "Bob (2) is now called Robert Lee.")
 
 
 @pytest.mark.parametrize(
-    "name", ["", "x" * 51, "ann", "System", "the architect", "12", "A\u202enn", "a\u200bb", "x\x07y", "Robert"]
+    "name",
+    [
+        *("", "x" * 51, "ann", "System", "the architect", "12", "A\u202enn", "a\u200bb", "x\x07y", "Robert"),
+        *("Ａｎｎ", "Ｓｙｓｔｅｍ", "１２", "\n", None, 5, ["Bo"]),
+    ],
 )
 def test_names_that_are_refused(stage: Any, name: str) -> None:
     if name == "Robert":
@@ -414,11 +487,32 @@ def test_names_that_are_refused(stage: Any, name: str) -> None:
     assert stage.refused(2, {"type": "set_name", "name": name})
 
 
+@pytest.mark.parametrize(
+    "until",
+    [
+        *(
+            "2027-01-15T09:00:00",
+            "2027-01-15T09:00:00Z",
+            "2027-01-15T11:00:00+02:00",
+            "2027-01-15T05:30:00.000-03:30",
+        ),
+        *("2027-01-15 09:00", "20270115T090000Z", " 2027-01-15T09 "),
+    ],
+)
+def test_sleep_is_until_a_time_of_any_zone_and_utc_where_it_names_none(stage: Any, until: str) -> None:
+    stage.do(2, {"type": "sleep", "until": until})
+    assert stage.agent(2).sleeps_until == 1_800_003_600_000
+
+
+@pytest.mark.parametrize(
+    "until", ["", "now", "1800009999", 1_800_009_999, None, "2027-02-30T00:00:00", "0001-01-01T00:00:00+14:00"]
+)
+def test_what_is_no_time_to_sleep_until(stage: Any, until: Any) -> None:
+    assert stage.refused(2, {"type": "sleep", "until": until})
+    assert stage.agent(2).sleeps_until == 0
+
+
 def test_sleep_is_until_a_time_ahead(stage: Any) -> None:
-    stage.do(2, {"type": "sleep", "until": "2027-01-15T09:00:00"})
-    assert stage.agent(2).sleeps_until == 1_800_003_600_000
-    stage.do(2, {"type": "sleep", "until": "2027-01-15T11:00:00+02:00"})
-    assert stage.agent(2).sleeps_until == 1_800_003_600_000
     assert "It is 2027-01-15T08:00:00Z now" in stage.refused(2, {"type": "sleep", "until": "2027-01-15T08:00:00Z"})
     assert "is no time" in stage.refused(2, {"type": "sleep", "until": "tomorrow"})
 
@@ -512,6 +606,25 @@ def test_empty_cells_of_a_table_are_no_fields(stage: Any) -> None:
         f'  react,"",null,{stage.world.next_message - 1},heart'
     )
     assert kinds(stage.carry(2, read_reply(text, "toon"))) == ["Applied", "KnowledgeSet", "Applied", "Reacted"]
+
+
+def test_empty_cells_of_fields_that_need_not_be_given_are_not_given(stage: Any) -> None:
+    stage.architect.alter(2, can_create=True)
+    text = (
+        "actions[4]{type,path,value,w,label,key,uses,for_agent,name,background_prompt,agent_type,in_room_id}:\n"
+        '  set,mood,calm,"","",null,"","","","","",""\n'
+        '  set,rank,"",0.5,"","","","","","","",""\n'
+        '  create_key,"","",null,friends,null,null,null,"","",null,null\n'
+        '  create_agent,"","","","","","","",Dora,You count.,"",""'
+    )
+    told = kinds(stage.carry(2, read_reply(text, "toon")))
+    assert told == ["Applied", "KnowledgeSet"] * 2 + ["Applied", "KeyMade", "Applied", "AgentMade", "Joined"] + [
+        "Joined",
+        "Said",
+    ]
+    assert stage.agent(2).knowledge == {"mood": "calm", "rank": ""} and stage.agent(2).weights == {"rank": 0.5}
+    assert [(key.label, key.uses) for key in stage.room(2).keys] == [("friends", 0)]
+    assert (stage.agent(4).kind, stage.agent(4).rooms) == ("persona", [4, 2])
 
 
 def test_long_values_are_short_among_the_recent_actions(stage: Any) -> None:

@@ -14,11 +14,14 @@ from plays import START, Play, run, talk, talking
 from hudkit.errors import StoreBusy, StoreFull
 from hudkit.events import Origin
 from hudkit.rooms import events as e
-from hudkit.rooms.beats import Quota, Runner
+from hudkit.rooms.beats import JumpingClock, Quota, Runner
 from hudkit.rooms.book import Book
+from hudkit.rooms.following import follow
 from hudkit.rooms.hud import Typesetter, compose
-from hudkit.rooms.minds import Improviser, Minds, Scripted, Thought, Unhurried
-from hudkit.rooms.rules import Caps, Rules, Tempo
+from hudkit.rooms.minds import Asked, Improviser, Minds, Scripted, Thought, Unhurried
+from hudkit.rooms.replaying import replay
+from hudkit.rooms.rules import Caps, Rules, Tempo, Tokens
+from hudkit.rooms.world import World
 
 pytestmark = pytest.mark.slow
 
@@ -29,22 +32,39 @@ NAMES = ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay", "Gus", "Hal")
 # -- replay --------------------------------------------------------------------------------------------------------
 
 
+class Remembering(Improviser):
+    """Keeps what it was shown, so that the log need not be believed."""
+
+    def __init__(self) -> None:
+        self.saw: dict[tuple[int, int], str] = {}
+
+    def think_now(self, asked: Asked) -> Thought:
+        self.saw[asked.agent, asked.number] = asked.seen.text
+        return super().think_now(asked)
+
+
 def test_eight_agents_over_500_beats_replay_to_the_same_hud_bytes_and_state() -> None:
-    play = Play(
-        Improviser(), *NAMES, model="improviser", background="You keep bees.", rules=Rules(tempo=Tempo(quiet=20))
-    )
-    play.play(250)
+    mind = Remembering()
+    play = Play(mind, model="improviser", rules=Rules(tempo=Tempo(quiet=20)))
+    for number, name in enumerate(NAMES):
+        play.make(name, background="You keep bees.", input_format=("json", "compact", "toon")[number % 3])
+    play.play(200)
     play.architect.say(1, "Good morning. What is new, @Bob?")
-    play.play(250)
-    world, typeset, compared = play.book.world, Typesetter(), 0
+    play.play(100)
+    play.architect.set_prompts({"philosophy.memory": "Write it down."})
+    play.architect.set_rules(Rules(tempo=Tempo(quiet=15), tokens=Tokens(actions=5)))
+    play.play(200)
+    world, typeset, compared = World(), Typesetter(), 0
     for event, what in play.book.happenings():
-        if isinstance(what, e.Beat) and what.number % 5 == 0:
-            seen = compose(play.book.at(event.seq - 1), what.agent, what.at, typeset)
+        if isinstance(what, e.Beat):
+            seen = compose(world, what.agent, what.at, typeset)
+            assert seen.text == mind.saw[what.agent, what.number]
             assert (seen.digest, seen.tokens) == (what.hud, what.tokens)
             compared += 1
-    assert compared > 60
-    assert play.book.at(world.seq) == world
-    assert world.beats == 500
+        assert follow(world, event, what, holes=False)
+    assert compared == len(mind.saw) == play.book.world.beats == 500
+    assert world == play.book.world == play.book.at(world.seq)
+    assert replay(play.book).same == 500 and replay(play.book).sound
 
 
 def test_the_same_seed_gives_the_same_world() -> None:
@@ -64,12 +84,17 @@ def test_a_fork_differs_only_after_the_fork() -> None:
     play = talking(*NAMES)
     play.play(60)
     at = play.book.world.seq
-    fork = play.book.fork(None)
-    assert msgspec.structs.replace(fork.world, seq=0) == msgspec.structs.replace(play.book.world, seq=0)
-    play.play(20)
-    asyncio.run(Runner(fork, Minds({"scripted": Scripted({})}), clock=play.clock).run(beats=20))
-    assert fork.at(at) == play.book.at(at)
+    play.play(40)
+    fork = play.book.fork(None, at, name="what if")
+    assert (fork.world.name, fork.world.beats, fork.world.seq) == ("what if", 60, at)
+    asyncio.run(Runner(fork, Minds({"scripted": Scripted({})}), clock=JumpingClock(fork.world.now)).run(beats=40))
+    mine, theirs = (list(book.happenings(1)) for book in (play.book, fork))
+    assert mine[: at - 1] == theirs[: at - 1], "every event of the past, with its id and time"
+    assert mine[at - 1 :] != theirs[at - 1 :]
+    for seq in (2, at // 2, at):
+        assert msgspec.structs.replace(fork.at(seq), name="played") == play.book.at(seq)
     assert len(fork.world.messages) < len(play.book.world.messages)
+    assert replay(fork).same == 100, "the beats before the fork were seen as they were"
 
 
 # -- skipping and waking -------------------------------------------------------------------------------------------
@@ -243,15 +268,23 @@ def test_a_server_that_wants_rest_gets_it() -> None:
     assert min(after) >= play.beats(1)[0].at + 90_000, "Bob waits, too: it is the same model"
 
 
-def test_due_agents_of_one_model_are_begun_in_one_commit() -> None:
+def test_due_agents_of_one_model_are_begun_in_one_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     play = Play(Scripted({}), *NAMES)
     play.minds._known["scripted"] = Unhurried(Scripted({}), lambda _: play.clock.sleep(1))
     with play.book.commit(Origin.SYSTEM) as commit:
         for agent in range(1, 9):
             commit.tell(e.Scheduled(agent, START))
+    append, appended = play.book.log.append, list[list[Any]]()
+
+    def watched(session: str, drafts: Any, **more: Any) -> Any:
+        appended.append([draft for draft in drafts if isinstance(draft.payload, e.Beat)])
+        return append(session, drafts, **more)
+
+    monkeypatch.setattr(play.book.log, "append", watched)
     play.play(8)
     kinds = [type(what).__name__ for _, what in play.book.happenings() if isinstance(what, e.Beat | e.Replied)]
     assert kinds == ["Beat"] * 8 + ["Replied"] * 8
+    assert [len(beats) for beats in appended if beats] == [8]
 
 
 # -- stopping ------------------------------------------------------------------------------------------------------
@@ -365,14 +398,15 @@ def test_a_world_pauses_by_itself(caps: Caps, why: str) -> None:
 
     async def go() -> None:
         going = asyncio.create_task(play.runner.run())
-        while play.book.world.paused is None:
-            await asyncio.sleep(0)
+        async with asyncio.timeout(20):
+            while play.book.world.paused is None:
+                await asyncio.sleep(0)
         play.runner.stop()
         await going
 
     run(go())
     world = play.book.world
-    assert world.paused.startswith(why)
+    assert (world.paused or "").startswith(why)
     if why == "cost":
         assert world.cost == pytest.approx(0.25)
     if why == "alone":
@@ -541,6 +575,9 @@ def test_a_mind_that_fails_costs_its_agent_a_beat_and_nobody_else() -> None:
     assert all("a fault" in one.error for one in play.told(e.Replied) if one.agent == 1)
     assert len([said for said in play.told(e.Said) if said.sender > 0]) >= 15
     assert play.book.at(play.book.world.seq) == play.book.world
+    figures = play.runner.figures()
+    assert figures.beats == play.book.world.beats == 20, "what was begun in a commit that failed is not counted"
+    assert figures.failed == len([one for one in play.told(e.Replied) if one.error])
 
 
 def test_the_same_for_a_mind_that_takes_its_time() -> None:
@@ -625,6 +662,40 @@ def test_what_another_process_took_over_is_not_applied(tmp_path: Path) -> None:
     assert [beat.number for beat in play.beats(1)] == [1, 2]
     assert [(one.number, bool(one.error)) for one in play.told(e.Replied)] == [(1, True), (2, False)]
     assert not [said for said in play.told(e.Said) if said.sender > 0]
+
+
+def test_who_waits_for_its_model_and_is_asked_by_another_process_is_not_asked_twice(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "world.db"
+    play = Play(Scripted({}), "Ann", "Bob", path=path)
+    play.minds._known["scripted"] = Unhurried(Scripted({}), lambda _: play.clock.sleep(60))
+    play.run_anew({"scripted": Quota(at_once=1)})
+
+    async def go() -> None:
+        release = asyncio.Event()
+        going = asyncio.create_task(play.runner.run(beats=3))
+        while not play.runner.figures().waiting:
+            await asyncio.sleep(0)
+        (thinks,) = (agent.id for agent in play.book.world.agents.values() if agent.beating)
+        with Book.open(path, clock=play.clock.wall) as book:
+            other = Runner(book, Minds({"scripted": Unhurried(Scripted(talk), lambda _: release.wait())}))
+            other._began = True  # it was there before: what is under way is not lost
+            step = asyncio.create_task(other.step(3 - thinks))
+            while not book.world.agents[3 - thinks].beating:
+                await asyncio.sleep(0)
+            await asyncio.wait_for(going, 20)
+            release.set()
+            await asyncio.wait_for(step, 20)
+
+    run(go())
+    play.book.refresh()
+    for agent in (1, 2):
+        numbers = [beat.number for beat in play.beats(agent)]
+        assert numbers == list(range(1, len(numbers) + 1)), "no beat begins twice"
+    ends = [(one.agent, one.number) for one in play.told(e.BeatDone)]
+    assert len(ends) == len(set(ends))
+    assert len([said for said in play.told(e.Said) if said.sender > 0]) == 1
 
 
 def test_two_processes_play_one_world(tmp_path: Path) -> None:

@@ -405,6 +405,7 @@ def test_replay_is_the_live_state(seed: int, every: int) -> None:
     assert book.at(seq) == replayed(book, seq) == book.fork(None, seq).world
 
 
+@pytest.mark.slow
 def test_the_plays_by_chance_carry_every_action_out() -> None:
     seen: Counter[str] = Counter()
     for seed in range(40):

@@ -67,6 +67,7 @@ def test_a_world_with_nothing_in_it(format_: str) -> None:
     assert [one["messages"] for one in seen.document["rooms"]] == [[]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", FORMATS)
 @given(
     contents=st.lists(said, min_size=1, max_size=4),

@@ -47,8 +47,8 @@ def check(book: Book) -> int:
         assert names[-1] == middle[-1], "nothing is applied after the end"
     assert not said or max(said.values()) == 1
     for world in (book.at(book.world.seq), book.world):
-        for id, agent in world.agents.items():
-            goals = agent.knowledge.get("ai", {}).get("goals", [])
+        for id, living in world.agents.items():
+            goals = living.knowledge.get("ai", {}).get("goals", [])
             assert goals == sorted(set(goals)), f"agent {id} did something twice"
     return lost
 
@@ -59,7 +59,7 @@ def test_killed_at_50_points_a_world_resumes(tmp_path: Path) -> None:
     tempo = Tempo(least=0.01, most=0.04, first=0.02, quiet=0.01, looping=0)
     book = Book.create(path, name="killed", seed=3, rules=Rules(tempo=tempo))
     architect = Architect(book)
-    for number in range(6):
+    for number in range(8):
         model = ("improviser", "slow")[number % 2]
         architect.make_agent("persona", f"A{number}", "You keep bees.", model, rooms=(1,) if number else ())
     book.close()

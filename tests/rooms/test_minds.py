@@ -99,7 +99,7 @@ def test_settings_go_to_the_model() -> None:
     play = Play(ModelMind(model, Settings(temperature=0.3)), "Ann", model="x:y")
     play.play(1)
     assert model.asked[0].settings.temperature == 0.3
-    assert ModelMind(model)._settings.max_output == 2_000
+    assert ModelMind(model)._settings.max_output == 4_000
 
 
 def test_models_are_connected_once_by_their_names() -> None:
@@ -126,7 +126,7 @@ def test_without_a_way_to_connect_the_known_minds_are_named() -> None:
 
 
 def test_scripts_are_played_beat_by_beat_and_then_there_is_silence() -> None:
-    lines = [{"responses": [{"room_id": 1, "message": "One"}]}, "[no response]", HELLO]
+    lines: list[Any] = [{"responses": [{"room_id": 1, "message": "One"}]}, "[no response]", HELLO]
     play = Play(Scripted({1: lines}), "Ann", output_format="toon")
     for _ in range(5):
         run(play.runner.step(1))

@@ -2,48 +2,26 @@
 
 from __future__ import annotations
 
-import http.client
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from page_served import Answer, Outline, Served, Visitor, words_of
+from page_served import Answer, Outline, Visitor, words_of
 
+from hudkit.document import visible
 from hudkit.events import Origin
 from hudkit.rooms import events as e
 from hudkit.rooms.hud import Typesetter, compose
-from hudkit.rooms.page.desk import Desk
-from hudkit.rooms.page.guard import cookie_of
 from hudkit.rooms.prompts import load_prompts
 
 pytestmark = pytest.mark.slow
+pytest_plugins = ("page_fixtures",)
 
 HOSTILE = (
     "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>`</textarea></pre></title>{{7*7}} "
     "javascript:alert(3) &lt;b&gt; \x1b[31m\u202egnp\u2066\u0000\r\n## System\n![x](https://evil.example/?q=1)"
 )
-
-
-@pytest.fixture
-def open_page() -> Iterator[Callable[..., Visitor]]:
-    served: list[Served] = []
-
-    def visit(stage: Any, **given: Any) -> Visitor:
-        served.append(Served(Desk(stage.book, **given)))
-        visitor = Visitor(served[-1])
-        visitor.login()
-        visitor.get()
-        return visitor
-
-    yield visit
-    for one in served:
-        one.close()
-
-
-@pytest.fixture
-def visitor(stage: Any, open_page: Callable[..., Visitor]) -> Visitor:
-    return open_page(stage)
 
 
 def listed(answer: Answer) -> list[int]:
@@ -135,6 +113,7 @@ def test_rooms_keys_and_requests(visitor: Visitor, stage: Any) -> None:
     assert key[1] in visitor.get().text and key[1] not in visitor.do("dismiss").text
     stage.do(2, {"type": "request_access", "room_id": 3, "key": key[1]})
     assert "with the key 'cooks'" in words_of(visitor.get("/?room=3"))
+    assert "1 request to come in" in visitor.get("/?room=1").text
     visitor.do("grant", request=1)
     assert 2 in stage.room(3).members
     visitor.do("remove", agent=2, room=3)
@@ -147,16 +126,6 @@ def test_rooms_keys_and_requests(visitor: Visitor, stage: Any) -> None:
     visitor.do("key", room=3, label="again")
     visitor.do("revoke", room=3, label="again")
     assert not stage.room(3).keys
-
-
-def test_pausing_and_speed(visitor: Visitor, stage: Any) -> None:
-    assert "Paused: the Architect" in words_of(visitor.do("pause"))
-    assert "Paused" not in words_of(visitor.do("resume"))
-    visitor.do("speed", factor="5")
-    assert stage.world.speed == 5
-    assert "0.01 to 1000" in words_of(visitor.do("speed", factor="0"))
-    assert "nobody plays" in words_of(visitor.do("step"))
-    assert "nobody plays" in words_of(visitor.do("stop"))
 
 
 @pytest.mark.parametrize("format", ["json", "compact", "toon"])
@@ -252,24 +221,17 @@ def test_the_last_beats_hud_is_composed_again_and_checked(visitor: Visitor, stag
     assert "not what the log recorded" in words_of(visitor.get("/?room=3&agent=1&when=beat"))
 
 
-def test_the_timeline_says_what_each_event_was(visitor: Visitor, stage: Any) -> None:
-    stage.do(2, say={1: "The tide is out."})
-    said = stage.world.seq
-    stage.architect.react(stage.room(1).messages[-1], "brain")
-    assert "Bob: The tide is out." in words_of(visitor.get(f"/?at={said}")).rpartition(f"{said} of")[2]
-    assert "The Architect reacts: brain" in words_of(visitor.get())
-
-
-def test_going_back_shows_the_world_as_it_was_and_nothing_to_do(visitor: Visitor, stage: Any) -> None:
-    stage.do(2, say={1: "Early words."})
-    then = stage.world.seq
-    stage.wait(60)
-    stage.do(2, say={1: "Late words."}, *[{"type": "set", "path": "mood", "value": "gloomy"}])
-    page = visitor.get(f"/?room=1&agent=2&at={then}")
-    assert "Early words." in words_of(page) and "Late words." not in words_of(page)
-    assert not re.search(r'action="/do/(?!react)', page.text) and "nothing can be said" in words_of(page)
-    assert "gloomy" not in words_of(visitor.get(f"/?room=1&agent=2&tab=memory&at={then}"))
-    assert "gloomy" in words_of(visitor.get("/?room=1&agent=2&tab=memory"))
+def test_the_first_message_that_is_shown_stays_while_others_come(visitor: Visitor, stage: Any) -> None:
+    """Otherwise every message would push away what somebody reads."""
+    firsts = []
+    for number in range(90):
+        stage.architect.say(3, f"Line {number}")
+        if number >= 85:
+            firsts.append(listed(visitor.get("/?room=3"))[0])
+    assert len(set(firsts)) == 1
+    shown = listed(visitor.get("/?room=3"))
+    older = listed(visitor.get(f"/?room=3&before={shown[0]}"))
+    assert older + shown == stage.room(3).messages and len(shown) >= 80
 
 
 @pytest.mark.parametrize("query", ["at=100000", "at=-1", "room=x", "tab=nowhere", "nothing=1", "room=1&" * 30])
@@ -297,7 +259,8 @@ def test_what_was_not_read_is_counted_until_the_room_is_looked_at(visitor: Visit
 
 def _hostile(stage: Any, text: str, name: str) -> None:
     """A world in which every text is `text`."""
-    stage.architect.set_prompts(load_prompts())
+    harmless = visible(text.replace("{{7*7}}", ""), breaks=False)
+    stage.architect.set_prompts({**load_prompts(), "directives.rooms": harmless, "philosophy.identity": harmless})
     stage.architect.alter(
         2, background=text, model=text.replace("\x1b", "").replace("\u202e", "")[:60].split("\n")[0]
     )
@@ -308,6 +271,9 @@ def _hostile(stage: Any, text: str, name: str) -> None:
     stage.architect.say(1, text, stage.room(1).messages[-1])
     stage.do(2, {"type": "set", "path": "notes", "value": {name: [text], "more": text}, "w": 0.5})
     stage.do(2, {"type": name, "x": text})
+    _beat(stage, 2, 1, error=text)
+    _beat(stage, 2, 2, text=text)
+    _beat(stage, 2, 3, error=text)
 
 
 def test_hostile_text_is_text_wherever_it_stands(
@@ -337,32 +303,3 @@ def test_hostile_text_is_text_wherever_it_stands(
     said = "".join(outlines[1][0].words)
     assert "<script>alert(1)</script>" in said
     assert not set(said) & set("\x1b\x00\r\u202e\u2066") and "\\e[31m\\u202egnp" in said
-
-
-def test_open_streams_end_with_the_server(visitor: Visitor, stage: Any) -> None:
-    served = visitor.served
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
-    cookie = f"{cookie_of(served.port)}={visitor.cookie}"
-    connection.request("GET", f"/live?seq={stage.world.seq}", headers={"cookie": cookie})
-    stream = connection.getresponse()
-    assert stream.readline() == b"retry: 1000\n"
-    served.close()
-    assert stream.read() == b"\n"  # whole, not cut off
-    connection.close()
-
-
-def test_a_page_is_told_when_something_happens_and_no_more_after_the_logout(visitor: Visitor, stage: Any) -> None:
-    served = visitor.served
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
-    cookie = f"{cookie_of(served.port)}={visitor.cookie}"
-    seq = stage.world.seq
-    connection.request("GET", f"/live?seq={seq}", headers={"cookie": cookie})
-    stream = connection.getresponse()
-    assert stream.getheader("content-type", "").startswith("text/event-stream")
-    assert stream.readline() == b"retry: 1000\n"
-    served.do(lambda: stage.architect.say(1, "Now."))
-    lines = [stream.readline() for _ in range(3)]
-    assert lines == [b"\n", b"event: world\n", b"data: %d\n" % stage.world.seq]
-    visitor.post("/logout", {"csrf": visitor.csrf})
-    assert stream.read() == b"\n"
-    connection.close()

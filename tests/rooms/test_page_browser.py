@@ -2,117 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from page_served import TOKEN, Served
 
-from hudkit.rooms.architect import Architect
-from hudkit.rooms.beats import Runner
-from hudkit.rooms.book import Book
-from hudkit.rooms.minds import open_minds
-from hudkit.rooms.page.desk import Desk
-from hudkit.rooms.prompts import load_prompts
+if TYPE_CHECKING:
+    from page_browsed import Town
 
 pytestmark = pytest.mark.slow
-
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-
-
-def _missing(what: str) -> None:
-    if os.environ.get("CI"):
-        pytest.fail(f"CI needs {what}")
-    pytest.skip(f"{what} is not here")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    chromium = next(filter(None, map(shutil.which, NAMES)), None)
-    if chromium is None:
-        _missing("Chromium")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        _missing("playwright")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield opened
-        opened.close()
-
-
-class Town:
-    """A served world of three improvisers, paused until a test plays it."""
-
-    def __init__(self) -> None:
-        self.book = Book.in_memory(name="Town", seed=7, prompts=load_prompts())
-        self.runner = Runner(self.book, open_minds())
-        self.architect = Architect(self.book, self.runner.now)
-        for name, rooms in (("Ada", ()), ("Bruno", (1,)), ("Cleo", (1,))):
-            self.architect.make_agent("persona", name, "Collects old maps.", "improviser", rooms=rooms)
-        self.architect.pause()
-        self.served = Served(Desk(self.book, player=self.runner, models=("improviser",)))
-
-    def say(self, room: int, text: str) -> int:
-        return self.served.do(lambda: self.architect.say(room, text))
-
-    def until(self, holds: Callable[[], bool]) -> None:
-        end = time.monotonic() + 20
-        while not holds():
-            assert time.monotonic() < end, "it did not come about"
-            time.sleep(0.05)
-
-
-@pytest.fixture
-def town() -> Iterator[Town]:
-    made = Town()
-    yield made
-    made.served.close()
-    made.book.close()
-
-
-@pytest.fixture
-def visit(browser: Any, town: Town) -> Iterator[Callable[..., Any]]:
-    """A page, logged in. What the browser complains of, and what it asks of others, fails the test."""
-    contexts: list[Any] = []
-    faults: list[str] = []
-
-    def heard(message: Any) -> None:
-        if message.type == "error" and "401" not in message.text:  # the login's own answer
-            faults.append(message.text)
-
-    def open_page(path: str = "/?room=1&agent=1", **given: Any) -> Any:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **given})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", heard)
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("dialog", lambda dialog: (faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda asked: asked.url.startswith(town.served.url) or faults.append(asked.url))
-        page.goto(f"{town.served.url}login")
-        page.fill("[name=token]", TOKEN)
-        page.click("button")
-        page.wait_for_selector("#app")
-        page.goto(town.served.url + path[1:])
-        page.wait_for_selector("#app")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert faults == []
+pytest_plugins = ("page_browsed",)
 
 
 def test_a_message_appears_by_itself_and_nothing_moves(visit: Callable[..., Any], town: Town) -> None:

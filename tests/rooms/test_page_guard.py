@@ -111,6 +111,17 @@ def test_another_host_is_refused(visitor: Visitor, host: str) -> None:
     assert visitor.get("/", host=host.format(port=visitor.served.port)).status in (400, 421)
 
 
+def test_a_socket_is_opened_for_nobody(visitor: Visitor) -> None:
+    asked = {
+        "connection": "Upgrade",
+        "upgrade": "websocket",
+        "sec_websocket_version": "13",
+        "sec_websocket_key": "x" * 24,
+    }
+    assert visitor.get("/live", origin="https://evil.example", **asked).status == 403
+    assert visitor.get("/", **asked).status == 200, "no 101: it is a page, and no socket"
+
+
 def test_what_a_browser_says_of_a_foreign_page_is_heard(visitor: Visitor) -> None:
     for said in ("cross-site", "same-site"):
         assert visitor.get("/", sec_fetch_site=said).status == 403

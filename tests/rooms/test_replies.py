@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -71,6 +72,101 @@ def test_toon_is_read(text: str) -> None:
     assert read_reply(text, "toon") == Reply(actions=({"type": "send_message", "room_id": 5, "content": "Hello!"},))
 
 
+SAYS = {"responses": [RESPONSE]}
+DOES = {"actions": [ACTION]}
+OTHER = {"responses": [{"room_id": 8, "message": "No."}]}
+
+
+def texts_of(*values: object, between: str = "\n\n") -> str:
+    return between.join(json.dumps(value) for value in values)
+
+
+SEVERAL = {
+    "its two parts apart": (texts_of(SAYS, DOES), RIGHT, 0),
+    "two parts in fences": (f"```json\n{texts_of(SAYS)}\n```\nand\n```json\n{texts_of(DOES)}\n```", RIGHT, 0),
+    "the same twice": (texts_of(SAYS, SAYS), Reply((RESPONSE,)), 0),
+    "an empty one first": (texts_of({"responses": [], "actions": []}, SAYS), Reply((RESPONSE,)), 0),
+    "a thought first": (f"<think>Perhaps {texts_of(OTHER)}?</think>\n{texts_of(SAYS)}", Reply((RESPONSE,)), 0),
+    "two answers": (texts_of(SAYS, OTHER, between=" or "), Reply((RESPONSE,)), 1),
+    "an answer and another object": (texts_of(SAYS, ACTION), Reply((RESPONSE,)), 1),
+    "an answer and half of one": (texts_of(SAYS, DOES)[:-20], Reply((RESPONSE,)), 1),
+    "three answers": (texts_of(SAYS, OTHER, {**OTHER, **DOES}), Reply((RESPONSE,)), 2),
+}
+
+
+@pytest.mark.parametrize(("text", "expected", "others"), SEVERAL.values(), ids=SEVERAL)
+def test_of_several_objects_none_is_lost_without_a_word(text: str, expected: Reply, others: int) -> None:
+    reply = read_reply(text)
+    assert (reply.responses, reply.actions) == (expected.responses, expected.actions)
+    said = {0: (), 1: ("another one was passed over",), 2: ("2 others were passed over",)}[others]
+    assert len(reply.faults) == len(said)
+    assert all(word in fault for word, fault in zip(said, reply.faults))
+
+
+def test_what_stands_within_an_object_that_was_cut_off_is_no_answer() -> None:
+    for text in (
+        '{"plan": {"actions": [{"type": "delete", "path": "all"}]}, "responses": [{"room_id',
+        'Well: {"plan": {"actions": [{"type": "delete", "path": "all"}]}, "responses": [{"room_id',
+    ):
+        reply = read_reply(text)
+        assert not reply.actions and "not readable as JSON" in reply.faults[0]
+
+
+def test_a_lone_brace_in_the_talk_hides_no_answer() -> None:
+    assert read_reply(f"I open a {{ and never close it. {PLAIN}") == RIGHT
+
+
+def test_parts_in_toon_may_have_talk_between_them_and_any_character_in_them() -> None:
+    said = 'responses[1]{room_id,message}:\n  8,"one\u2028two\x0bthree\x85"'
+    done = "actions[1]{type,path}:\r\n  delete,a\r"
+    expected = Reply(({"room_id": 8, "message": "one\u2028two\x0bthree\x85"},), ({"type": "delete", "path": "a"},))
+    for text in (
+        f"I say:\n{said}\n\nAnd I do:\n{done}\n\nThat is all.",
+        f"```toon\n{said}\n```\nand\n~~~\n{done}\n~~~",
+    ):
+        assert read_reply(text, "toon") == expected
+
+
+COUNTS = {
+    "fewer rows": "actions[3]{type,path}:\n  delete,a\n  delete,b",
+    "more rows": "actions[1]{type,path}:\n  delete,a\n  delete,b",
+    "fewer cells": "actions[1]{type,path}:\n  delete",
+    "more cells": "actions[1]{type,path}:\n  delete,a,b",
+    "fewer items": "actions[2]:\n  - type: delete\n    path: a",
+    "a part twice": "actions[1]{type,path}:\n  delete,a\nactions[1]{type,path}:\n  delete,b",
+}
+
+
+@pytest.mark.parametrize("text", COUNTS.values(), ids=COUNTS)
+def test_toon_that_miscounts_is_refused_whole(text: str) -> None:
+    (fault,) = read_reply(text, "toon").faults
+    assert "not readable as TOON" in fault and "Nothing of it was done" in fault
+
+
+BIG = LONGEST - 100
+HEAVY = {
+    "fences that never close": "```a\n" * (BIG // 5),
+    "fences": "```\n" * (BIG // 4),
+    "braces": "{" * BIG,
+    "pairs of braces": "{}" * (BIG // 2),
+    "objects": '{"a":' * (BIG // 5),
+    "lists": '{"actions": ' + "[" * BIG,
+    "strings": "{'" * (BIG // 2),
+    "commas": '{"actions": [' + "1, " * (BIG // 3) + "]}",
+    "heads": "actions[1]:\n" * (BIG // 12),
+    "digits": '{"actions": [' + "9" * BIG + "]}",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", HEAVY.values(), ids=HEAVY)
+def test_no_text_takes_long(text: str) -> None:
+    began = time.process_time()
+    for output_format in ("json", "toon"):
+        assert not read_reply(text, output_format).actions
+    assert time.process_time() - began < 4
+
+
 @pytest.mark.parametrize("text", ["", "  \n", "[no response]", "[No response].", " [ no_response ] "])
 def test_silence_is_no_fault(text: str) -> None:
     assert read_reply(text) == Reply()
@@ -131,6 +227,7 @@ plain = st.recursive(
 items = st.dictionaries(st.text(max_size=6), plain, max_size=4)
 
 
+@pytest.mark.slow
 @given(st.lists(items, max_size=3), st.lists(items, max_size=3), st.sampled_from([None, 2]))
 def test_whatever_is_well_formed_is_read_word_for_word(
     responses: list[dict[str, object]], actions: list[dict[str, object]], indent: int | None

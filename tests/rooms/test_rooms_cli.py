@@ -84,7 +84,7 @@ def test_the_first_run_makes_the_island_and_it_lives(rooms: Run) -> None:
     code, out, err = rooms("run", "--beats", "25", "--fast")
     assert code == 0 and "a new world, island" in err and "improviser (rules and chance" in err
     assert re.search(r"\[Maren, 1\] #\d+ \w+ \(\d\)", out)
-    assert re.search(r"^25 beats in .*, \d+ skipped because nothing was new$", out, re.MULTILINE)
+    assert re.search(r"^25 beats in .*; \d+ skipped because nothing was new$", out, re.MULTILINE)
     shown = facts(rooms("show", "--json"))
     kinds = [agent["kind"] for agent in shown["agents"].values()]
     assert (kinds.count("persona"), kinds.count("bot"), shown["beats"]) == (3, 2, 25)
@@ -135,6 +135,41 @@ def test_prompts_of_ones_own_are_in_the_world(rooms: Run, tmp_path: Path) -> Non
     assert code == 2 and "rooms.md:1" in err
 
 
+def test_prompts_of_a_world_are_shown_written_and_changed_while_it_goes_on(rooms: Run, tmp_path: Path) -> None:
+    assert rooms("run", "--beats", "10", "--fast", "--quiet")[0] == 0
+    folder = tmp_path / "told"
+    assert "21 prompts written" in rooms("prompts", "--write", folder)[1]
+    code, out, _ = rooms("prompts", "--read", folder)
+    assert code == 0 and "nothing to change" in out
+    (folder / "directives" / "rooms.md").write_text("A room is a boat.")
+    before = facts(rooms("show", "--json"))["seq"]
+    changed = facts(rooms("prompts", "--read", folder, "--json"))
+    assert changed["changed"] == ["directives.rooms"] and changed["seq"] == before + 1
+    listed = {one["name"]: one for one in facts(rooms("prompts", "--json"))["prompts"]}
+    assert len(listed) == 21 and not listed["directives.rooms"]["hudkits"]
+    assert (listed["directives.rooms"]["seq"], listed["memory.full"]["seq"]) == (before + 1, 1)
+    assert "your own, since event" in rooms("prompts")[1]
+    assert rooms("run", "--beats", "10", "--fast", "--quiet")[0] == 0
+    found = facts(rooms("replay", "--json"))
+    assert found["sound"] and found["same"] == 20, "old beats with old prompts, new ones with new ones"
+    assert "A room is a boat." in rooms("show", "Maren")[1]
+    assert "A room is a boat." not in rooms("show", "Maren", "--at", before)[1]
+
+
+def test_prompts_that_cannot_be_change_nothing(rooms: Run, tmp_path: Path) -> None:
+    assert rooms("new")[0] == 0
+    folder = tmp_path / "told" / "directives"
+    folder.mkdir(parents=True)
+    for text, said in (("{{nothing}}", ".md:1: there is no place"), ("row your boat " * 560, "HUD need")):
+        for name in ("rooms", "collaboration", "communication"):
+            (folder / f"{name}.md").write_text(text)
+        for argv in (("prompts", "--read", folder.parent), ("new", "other", "--prompts", folder.parent)):
+            code, out, err = rooms(*argv)
+            assert (code, out) == (2, "") and said in err, err
+    assert facts(rooms("show", "--json"))["seq"] == 31 and "is no folder" in rooms("prompts", "--read", "/nope")[2]
+    assert not (tmp_path / "data" / "worlds" / "other.db").exists()
+
+
 def test_the_architect_speaks_and_agents_hear(rooms: Run, pair: Path) -> None:
     said = facts(rooms("say", "bob", "A question for you: what about fog?", "--json"))
     assert said["room"] == 2
@@ -161,6 +196,9 @@ def test_the_past_is_shown_and_forked(rooms: Run, pair: Path) -> None:
     assert "Later." not in rooms("show", "Ann", "--at", seq)[1] and "Later." in rooms("show", "Ann")[1]
     assert facts(rooms("fork", "before", "--at", seq, "--world", "pair", "--json"))["events"] == seq
     assert "Later." not in rooms("export", "--world", "before")[1]
+    code, out, _ = rooms("fork", "hence", "--at", seq, "--world", "pair")
+    assert code == 0 and out.startswith("hence: 2 agents") and f"a fork of pair at event {seq}" in out
+    assert "hudkit rooms serve --world hence" in out and rooms("show", "--world", "hence")[1].startswith("hence:")
     assert rooms("run", "--world", "before", "--beats", "4", "--fast", "--quiet")[0] == 0
     assert "Later." in rooms("export", "--world", "pair")[1]
     code, _, err = rooms("fork", "after", "--at", 10_000, "--world", "pair")
@@ -185,6 +223,25 @@ def test_export_writes_a_new_private_file(rooms: Run, pair: Path, tmp_path: Path
     assert code == 0 and f"{len(lines)} lines" in out and json.loads(lines[0])["type"] == "world.made"
     assert file.stat().st_mode & 0o777 == 0o600
     assert rooms("export", "--output", file)[0] == 2 and len(file.read_text().splitlines()) == len(lines)
+
+
+def test_an_export_that_cannot_be_says_why(rooms: Run, pair: Path, tmp_path: Path) -> None:
+    last = facts(rooms("show", "--json"))["seq"]
+    for seq in (0, last + 1):
+        code, out, err = rooms("export", "--until", seq)
+        assert (code, out) == (2, "") and f"Its events go from 1 to {last}" in err
+    code, _, err = rooms("export", "--output", tmp_path / "nowhere" / "x")
+    assert code == 2 and "cannot be written: No such file or directory" in err
+    assert rooms("export", "--until", last)[0] == 0
+
+
+def test_one_of_something_is_not_several(rooms: Run, pair: Path) -> None:
+    assert rooms("say", "Ann", "Hello")[0] == 0
+    assert ", 2 messages, 4 words\n" in rooms("show")[1], "what the system said is no message of anybody's"
+    assert facts(rooms("fork", "lone", "--at", 1, "--json"))["events"] == 1
+    assert "1 event\n" in rooms("fork", "lonely", "--at", 1, "--world", "pair")[1]
+    _, out, _ = rooms("run", "--beats", "1", "--fast", "--world", "pair")
+    assert re.search("^1 beat in ", out, re.MULTILINE)
 
 
 def test_hostile_text_is_shown_and_not_sent(rooms: Run, pair: Path) -> None:
@@ -235,6 +292,10 @@ def test_a_model_is_named_for_all_and_a_wrong_one_is_no_model(rooms: Run, pair: 
         (("serve", "--host", "0.0.0.0"), "can be reached by other machines"),
         (("run", "--beats", "none"), "is no number of beats"),
         (("run", "--for", "soon"), "is no length of time; try 90s"),
+        (("run", "--requests-a-minute", "0"), "'0' is no limit; give a whole number from 1"),
+        (("new", "--seed", "-4"), "'-4' is no seed; give a whole number from 0"),
+        (("show", "--at", "-1"), "'-1' is no number; give a whole one"),
+        (("prompts", "--read", "a", "--write", "b"), "not allowed with"),
         (("show", "--fromat", "toon"), "Did you mean '--format'?"),
         (("shwo",), "invalid choice: 'shwo'"),
     ],
@@ -242,6 +303,25 @@ def test_a_model_is_named_for_all_and_a_wrong_one_is_no_model(rooms: Run, pair: 
 def test_what_cannot_be_done_says_what_would_be_right(rooms: Run, argv: tuple[str, ...], said: str) -> None:
     code, out, err = rooms(*argv)
     assert (code, out) == (2, "") and said in err, err
+
+
+def test_a_model_is_asked_no_more_in_a_minute_than_was_said(
+    rooms: Run, pair: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hudkit.rooms import events as e
+    from hudkit.testing.model import ScriptedModel
+    from hudkit.testing.replies import says
+
+    with ScriptedModel(otherwise=says('{"responses": [{"room_id": 1, "message": "And then?"}]}')) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-the-test")
+        given = ("--model", "openai-chat:gpt-4o", "--beats", "9", "--fast", "--json")
+        found = facts(rooms("run", *given, "--requests-a-minute", 3))
+        assert len(server.requests) == 9
+    assert found["late_most"] > 20 and found["messages"] and found["cost"] > 0
+    with Book.open(pair, read_only=True) as book:
+        times = [what.at for _, what in book.happenings() if isinstance(what, e.Beat)]
+    assert max(sum(at <= one < at + 60_000 for one in times) for at in times) == 3
 
 
 def test_of_several_worlds_it_is_the_one_that_changed_last(rooms: Run, pair: Path) -> None:

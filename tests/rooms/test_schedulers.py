@@ -30,6 +30,9 @@ class HeapPlace:
         tx.tell(e.Joined(id, id))
         return id
 
+    def remove(self, tx: Commit, job: int) -> None:
+        tx.tell(e.AgentRetired(job))
+
     def begin(self, tx: Commit, claim: Claim) -> None:
         tx.tell(e.Beat(claim.job, claim.fence, NOON, claim.due, "", 0, "json", "m"))
 

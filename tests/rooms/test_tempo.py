@@ -10,7 +10,8 @@ from plays import START, Play, run, talking
 
 from hudkit.events import Origin
 from hudkit.rooms import events as e
-from hudkit.rooms.beats import tempo
+from hudkit.rooms.beats import JumpingClock, tempo
+from hudkit.rooms.beats.clocks import WorldTime
 from hudkit.rooms.minds import Scripted
 from hudkit.rooms.rules import Rules, Tempo
 
@@ -64,6 +65,7 @@ def test_beats_are_an_interval_apart_and_slow_down() -> None:
     assert all(two > one for one, two in pairwise(gaps) if one < 9.9)
 
 
+@pytest.mark.slow
 def test_jitter_takes_agents_out_of_step() -> None:
     play = talking(*(f"A{n}" for n in range(20)))
     for agent in range(1, 21):
@@ -89,8 +91,27 @@ def test_errors_in_a_row_make_an_agent_rest_longer_and_longer() -> None:
     assert tempo.after_error(play.book.world, agent, START, 1, 90.0) - START == 90_000
 
 
+def test_who_sleeps_or_was_found_in_a_loop_is_not_due_before_that_is_over() -> None:
+    play = talking("Ann")
+    agent = msgspec.structs.replace(play.book.world.agents[1], slowed_until=START + 60_000)
+    assert tempo.after(play.book.world, agent, START) == START + 60_000
+    agent = msgspec.structs.replace(agent, sleeps_until=START + 90_000)
+    assert tempo.after(play.book.world, agent, START) == START + 90_000
+    assert tempo.after(play.book.world, agent, START + 100_000) > START + 100_000
+
+
 def test_chance_is_the_same_for_the_same_beat_and_even() -> None:
     drawn = [tempo.chance(7, agent, number, "jitter") for agent in range(40) for number in range(50)]
     assert drawn[3] == tempo.chance(7, 0, 3, "jitter")
     assert all(0 <= one < 1 for one in drawn)
     assert 0.45 < sum(drawn) / len(drawn) < 0.55
+
+
+def test_the_world_s_time_goes_on_from_what_another_process_wrote_and_never_back() -> None:
+    clock = JumpingClock(START)
+    time = WorldTime(clock, START - 5_000, 1.0)
+    assert time.now() == START
+    assert time.now(START + 60_000) == START + 60_000, "its clock is a minute ahead"
+    clock.set(START - 86_400_000)
+    clock.go_on(2)
+    assert time.now() == START + 62_000

@@ -38,6 +38,7 @@ def share(questions, find):
     return sum(any(id in one.gold for id in find(one.text)) for one in questions) / len(questions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("held_out", [False, True])
 def test_more_questions_are_answered_than_by_plain_porter(talks, reader, plain, held_out):
     questions = talks.questions()[int(held_out) :: 2]
@@ -84,6 +85,7 @@ FILTERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILTERS)
 def test_filters(reader, name):
     filters, fits = FILTERS[name]

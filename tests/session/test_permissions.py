@@ -189,6 +189,7 @@ def test_reading_never_fails(command: str) -> None:
     assert verdict(ALL_BUT_RM, command) in ("allow", "ask", "deny")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

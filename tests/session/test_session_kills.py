@@ -72,6 +72,7 @@ def test_one_kill(tmp_path: Path) -> None:
     check(path, witness, play(path, witness, 0.02))
 
 
+@pytest.mark.slow
 def test_a_session_that_another_process_writes_is_not_resumed(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
     command = [sys.executable, str(CHILD), str(path), "ses", str(tmp_path / "witness")]

@@ -233,6 +233,7 @@ NASTY = st.text(max_size=20) | st.sampled_from(["\ud800", "\x00", "a\u2028b", "'
 ARGUMENTS = st.dictionaries(NASTY, NASTY | st.integers() | st.floats() | st.lists(NASTY, max_size=3), max_size=4)
 
 
+@pytest.mark.slow
 @given(texts=st.lists(NASTY, max_size=4), arguments=ARGUMENTS)
 def test_any_text_and_arguments_can_be_stored_and_read(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], arguments: dict[str, object]

@@ -290,6 +290,7 @@ def test_a_diff_applies(tmp_path_factory: pytest.TempPathFactory, before: list[s
         assert ((folder / "f").read_text() if (folder / "f").exists() else "") == new
 
 
+@pytest.mark.slow
 def test_glob_and_grep_leave_out_what_git_ignores(context: Context, project: Path) -> None:
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     (project / ".gitignore").write_text("built/\n")
@@ -329,6 +330,7 @@ def test_e3_an_expression_that_runs_away_is_ended(context: Context, project: Pat
         use(context, "grep", pattern="(")
 
 
+@pytest.mark.slow
 def test_e3_no_pattern_for_paths_or_words_runs_away() -> None:
     started = time.process_time()
     assert not wild("*a" * 200 + "b", "a" * 2_000)
@@ -341,6 +343,7 @@ def test_e3_no_pattern_for_paths_or_words_runs_away() -> None:
 GLOBS = st.text(alphabet="ab*?", max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(one=GLOBS, two=GLOBS, text=st.text(alphabet="ab", max_size=6))
 def test_patterns_that_match_one_text_meet(one: str, two: str, text: str) -> None:
@@ -448,6 +451,7 @@ def test_no_secret_of_the_environment_reaches_a_command(context: Context, monkey
     assert scrubbed(hidden, keep=["MY_TOKEN"])["MY_TOKEN"] == "x2"
 
 
+@pytest.mark.slow
 def test_a_cancelled_write_leaves_the_old_file_or_the_new(context: Context, project: Path) -> None:
     path = project / "big.txt"
     old, new = "old\n" * 500_000, "new\n" * 500_000

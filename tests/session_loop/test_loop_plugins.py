@@ -339,6 +339,7 @@ def test_what_is_no_plugin_s_file_is_said(tmp_path: Path) -> None:
         trust(here.user / "missing.py", here)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["", "def plugin(given): raise OSError('x')", "def plugin(given): pass", "plugin = 3", "import nothing_at_all"],

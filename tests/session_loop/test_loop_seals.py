@@ -20,7 +20,7 @@ from hudkit.session.records import Text
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import says
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 ANSWER = ModelResponse(
     parts=[
@@ -95,7 +95,6 @@ async def test_words_that_a_plugin_changed_lose_the_marks_of_the_old_ones(tmp_pa
         assert [(part.content, part.id, part.provider_details) for part in texts] == [("HELLO there", None, None)]
 
 
-@pytest.mark.slow
 async def test_google_s_signature_at_the_end_of_a_text_comes_back_over_the_wire(tmp_path: Path) -> None:
     """Over Google's own client and a server that speaks its stream."""
     bodies: list[dict[str, Any]] = []

@@ -30,6 +30,7 @@ def raw(path: Path, sql: str, *args: object) -> list[tuple[object, ...]]:
         db.close()
 
 
+@pytest.mark.slow
 def test_state_frames_and_verify_are_as_before(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     with Hud.open(path) as hud:

@@ -104,6 +104,7 @@ schema.migrate(db, path, (*schema.MIGRATIONS, tuple(step)))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", range(4))
 def test_a_crash_within_a_step_leaves_the_version_before(path: Path, where: int) -> None:
     done = subprocess.run([sys.executable, "-c", CRASH, str(path), str(where)], check=False, timeout=60)

@@ -54,6 +54,7 @@ def test_files_that_others_could_read_are_closed_to_them(tmp_path: Path) -> None
     assert {mode(tmp_path / name) for name in ("log.db", "log.db.mark")} == {0o600}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["", "-wal", "-shm", "-journal", ".mark"])
 @pytest.mark.parametrize("dangling", [False, True])
 @pytest.mark.parametrize("read_only", [False, True])
@@ -195,6 +196,7 @@ print(acknowledged, refused)
 """
 
 
+@pytest.mark.slow
 def test_a_limit_on_file_sizes_is_a_full_medium(tmp_path: Path) -> None:
     done = run_child(FILL, tmp_path / "log.db", "limit")
     assert done.returncode == 0, done.stderr
@@ -228,6 +230,7 @@ def in_namespace(shell: str, code: str, *arguments: object) -> subprocess.Comple
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
 
 
+@pytest.mark.slow
 def test_a_full_disk(tmp_path: Path) -> None:
     folder = tmp_path / "disk"
     folder.mkdir(mode=0o700)

@@ -46,6 +46,7 @@ def test_without_automatic_compaction_only_the_window_counts():
     assert (found.usable, found.band) == (None, Band.GREEN)
 
 
+@pytest.mark.slow
 @given(
     limit=st.integers(1, 2_000_000),
     output=st.none() | st.integers(1, 200_000),

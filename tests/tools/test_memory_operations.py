@@ -74,6 +74,7 @@ def cells(text):
     return rows
 
 
+@pytest.mark.slow
 def test_from_a_list_to_one_message_by_the_ids_that_answers_tell(session, past):
     listed = said(session, "sessions", limit=2)
     head, *rows = cells(listed.text)
@@ -114,6 +115,7 @@ ROOM_OF_HEADS = 170
 """Tokens of an answer's head, and of the call with which it ends."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokens", [100, 400, 2_000])
 def test_answers_are_bounded(session, main, tokens):
     for name, args in (

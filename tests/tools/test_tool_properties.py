@@ -153,6 +153,7 @@ def call_quietly(session, name, args):
         assert "is empty" in str(error) or "there is no" in str(error)
 
 
+@pytest.mark.slow
 def test_thousands_of_notes_do_not_flood_an_answer():
     s = fresh()
     s.append(SectionReplace("notes", tuple(f"note {n}" for n in range(3000))))

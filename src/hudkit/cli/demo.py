@@ -10,7 +10,8 @@ from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
 
-from hudkit.cli.replay import as_json, found_wrong, ink, progress_bar, speak
+from hudkit.cli.progress import progress_bar
+from hudkit.cli.replay import as_json, found_wrong, ink, speak
 from hudkit.history import OpenCodeTranscript
 from hudkit.replay import Options, replay
 from hudkit.replay.recorded import WINDOW, orchard

@@ -7,15 +7,13 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
-from hudkit.document import visible
+from hudkit.cli.progress import progress_bar
 from hudkit.history import OpenCodeTranscript
 from hudkit.replay import Options, Report, replay
-from hudkit.replay.session import Progress
 from hudkit.replay.words import Ink, frame_lines, report_lines
 
 EXAMPLE = "hudkit replay ~/.local/share/opencode/opencode.db --window 200000"
@@ -59,25 +57,6 @@ def ink() -> Ink:
     """Bold headings on a terminal, unless NO_COLOR (no-color.org) or a dumb terminal says otherwise."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return Ink(sys.stdout.isatty() and not plain)
-
-
-@contextmanager
-def progress_bar() -> Iterator[Progress | None]:
-    """A bar on the error stream where that is a terminal; it is gone when the work is done."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
-
-        def show(done: int, total: int, title: str) -> None:
-            bar.update(task, completed=done, total=total, description=visible(title[:40]))
-
-        yield show
 
 
 def _lines(report: Report, pen: Ink) -> Iterator[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from hashlib import blake2b
 from typing import Any, Union
 
 import msgspec
 
-from hudkit.events.event import Draft, Event
+from hudkit.events.event import Draft, Event, Origin
 from hudkit.events.payloads import PAYLOADS, Payload, Unknown, type_of
 from hudkit.events.redact import redact
 from hudkit.events.upcasts import UPCASTS, Upcast, upcast
@@ -21,12 +22,18 @@ GENESIS = bytes(32)
 """The link before a session's first event."""
 
 
-class Sealed(msgspec.Struct, frozen=True):
+class Sealed(msgspec.Struct, frozen=True, gc=False):
     """A payload as it is stored: without secrets, encoded, with the digest that the chain covers."""
 
     payload: Payload
     body: bytes
     digest: bytes
+
+
+class SealedDraft(Draft, frozen=True):
+    """A draft whose payload is that of `sealed`: logs store it as it is, and do not seal it again."""
+
+    sealed: Sealed
 
 
 def printable(text: str) -> str:
@@ -47,8 +54,15 @@ def seal(payload: Payload) -> Sealed:
     body = redact(body)
     kind = type(payload)
     known = PAYLOADS.get(type_of(payload)) is kind
-    clean: Payload = _decode(body) if known else msgspec.json.decode(body, type=kind)
+    clean: Payload = _decode(body) if known else _decoder(kind)(body)
     return Sealed(clean, body, digest(body))
+
+
+def seal_draft(id: str, timestamp: int, turn: int, origin: Origin, payload: Payload) -> SealedDraft:
+    """A draft that is sealed now, for who looks at what a log will hold before it is appended. Raises what `seal`
+    raises."""
+    sealed = seal(payload)
+    return SealedDraft(id, timestamp, turn, origin, sealed.payload, sealed)
 
 
 def foreseen(session_id: str, seq: int, drafts: Sequence[Draft]) -> tuple[Event, ...]:
@@ -59,6 +73,11 @@ def foreseen(session_id: str, seq: int, drafts: Sequence[Draft]) -> tuple[Event,
         )
         for n, (it, sealed) in enumerate(((it, seal(it.payload)) for it in drafts), seq + 1)
     )
+
+
+@cache
+def _decoder(kind: type[Payload]) -> Callable[[bytes], Payload]:
+    return msgspec.json.Decoder(kind).decode
 
 
 def digest(body: bytes) -> bytes:

@@ -19,7 +19,7 @@ class Origin(StrEnum):
     SYSTEM = "system"
 
 
-class Draft(msgspec.Struct, frozen=True):
+class Draft(msgspec.Struct, frozen=True, gc=False):
     """An event before it has a place in the log.
 
     `id` is a UUIDv7 as text, `timestamp` Unix milliseconds, `turn` the number of the agent's turn.
@@ -32,7 +32,7 @@ class Draft(msgspec.Struct, frozen=True):
     payload: Payload
 
 
-class Event(msgspec.Struct, frozen=True):
+class Event(msgspec.Struct, frozen=True, gc=False):
     """An immutable fact: `seq` counts from 1 without a gap within `session_id`; order is by `seq` alone.
 
     `payload` is `None` where it was redacted.

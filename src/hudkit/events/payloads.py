@@ -8,6 +8,7 @@ Source of the first nineteen types: 001; the others: design.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import ClassVar, Literal
 
 import msgspec
@@ -350,6 +351,7 @@ class Unknown(msgspec.Struct, frozen=True):
     body: bytes
 
 
+@cache
 def _tag(kind: type[Payload]) -> str:
     tag = kind.__struct_config__.tag
     assert isinstance(tag, str)

@@ -11,7 +11,8 @@ from hudkit.errors import HudkitError
 
 
 class Fenced(HudkitError):
-    """Somebody else finished this claim, or its job is gone: nothing of the transaction has happened."""
+    """Somebody else finished this claim, or began it first, or its job went before it was begun: nothing of the
+    transaction has happened."""
 
     code = "fenced"
 
@@ -32,7 +33,8 @@ class Scheduler(Protocol[Tx_co]):
 
     Every verb belongs into a transaction, and takes effect with the events that are appended in it, or not at all.
     A claim that is begun (by an event that its owner appends in the same transaction) outlives the process; one that
-    is not, is given up with the process. A job is claimed once at a time, by whoever asks, in whatever process.
+    is not, is given up with the process. A job is claimed once at a time, by whoever asks, in whatever process. Where
+    others do not know of a claim before it is begun, only the first that begins it holds it.
     """
 
     def transaction(self) -> AbstractContextManager[Tx_co]:

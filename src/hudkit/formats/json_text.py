@@ -8,11 +8,18 @@ import re
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+import msgspec
+
 from hudkit.document import visible
 from hudkit.errors import FormatError
 from hudkit.formats.plain import DEEPEST, LONGEST, Plain, check
 
 NAME = "json"
+
+_SHALLOW = 16
+_LEAVES = frozenset((str, int, bool, type(None)))
+_KEYS = frozenset((str,))
+_write = msgspec.json.Encoder().encode
 
 _NOT_PLAIN = re.compile(r"[^\x20-\x7e\n]")
 _TOKEN = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")(?P<key>\s*:)?|(?P<word>-?\w[\w.+-]*)|[{}\[\]]', re.DOTALL)
@@ -24,9 +31,11 @@ def encode(value: object, *, indent: int | None = 2, name: str = NAME) -> str:
     Characters that hide or end a line (`document.visible`) are written as `\\uXXXX`, all others as they are. Raises
     `FormatError` for what is no plain data, under `name`.
     """
-    check(value, name)
-    separators = (",", ":") if indent is None else None
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators)
+    text = _quickly(value, indent)
+    if text is None:
+        check(value, name)
+        separators = (",", ":") if indent is None else None
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators)
     return text if text.isascii() and "\x7f" not in text else _NOT_PLAIN.sub(_escape, text)
 
 
@@ -37,14 +46,15 @@ def decode(text: str, *, name: str = NAME) -> Plain:
     is not finite, or is nested too deeply; with the path where a string has a lone surrogate.
     """
     try:
-        value: Plain = json.loads(
-            text, object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_float, parse_int=_int
-        )
+        if text.startswith("\ufeff"):
+            raise json.JSONDecodeError("Unexpected UTF-8 BOM", text, 0)
+        value: Plain = _read(text)
     except json.JSONDecodeError as error:
         raise unreadable(name, text, error.pos, error.msg) from None
     except (_Refused, RecursionError):
         raise unreadable(name, text, *_offence(text)) from None
-    check(value, name)
+    if "\\u" in text or not text.isascii() or text.count("{") + text.count("[") > DEEPEST:
+        check(value, name)  # there may be a lone surrogate, or too many levels
     return value
 
 
@@ -54,6 +64,33 @@ def unreadable(name: str, text: str, offset: int, what: str, hint: str = "") -> 
     column = offset - (text.rfind("\n", 0, offset) + 1) + 1
     message = f"{name}: line {line}, column {column}: {what}"
     return FormatError(message, hint=hint, format=name, line=line, column=column)
+
+
+def _quickly(value: object, indent: int | None) -> str | None:
+    """The text as msgspec writes it, in C, where that is sure to be what `json.dumps` would write; else `None`."""
+    if not _usual(value, _SHALLOW) or (indent is not None and indent < 1):
+        return None
+    try:
+        body = _write(value)
+    except (UnicodeEncodeError, ValueError):  # a lone surrogate, too many digits
+        return None
+    if len(body) > LONGEST:  # there may be a number of too many digits in it
+        return None
+    return (body if indent is None else msgspec.json.format(body, indent=indent)).decode()
+
+
+def _usual(value: object, levels: int) -> bool:
+    """Whether a value is texts, integers, lists and objects only, not deep: floats have digits of their own."""
+    kind = type(value)
+    if kind is dict:
+        inner = value.values()  # type: ignore[attr-defined]
+        if not _KEYS.issuperset(map(type, value)):  # type: ignore[call-overload]
+            return False
+    elif kind is list or kind is tuple:
+        inner = value
+    else:
+        return kind in _LEAVES
+    return _LEAVES.issuperset(map(type, inner)) or (levels > 0 and all(_usual(one, levels - 1) for one in inner))
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -90,6 +127,11 @@ def _int(digits: str) -> int:
     if len(digits) > LONGEST:
         raise _Refused
     return int(digits)
+
+
+_read = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_float, parse_int=_int
+).decode
 
 
 def _offence(text: str) -> tuple[int, str]:

@@ -116,7 +116,8 @@ class Settings(msgspec.Struct, frozen=True):
     """How to answer. What is `None` or empty is left to the model's server.
 
     `max_output` are tokens; `silence` are the seconds without a byte after which a server counts as gone; `cache`
-    asks for cache breakpoints where a server wants them named; `headers` go with the HTTP request; `options` are
+    asks for cache breakpoints where a server wants them named, `cache_messages` for those in messages too (a request
+    whose messages no later one repeats would pay for nothing); `headers` go with the HTTP request; `options` are
     settings of one provider under the names that pydantic-ai gives them, and win over the others.
     """
 
@@ -126,6 +127,7 @@ class Settings(msgspec.Struct, frozen=True):
     effort: Effort = ""
     silence: float = 300.0
     cache: bool = True
+    cache_messages: bool = True
     headers: Mapping[str, str] = {}
     options: Mapping[str, Any] = {}
 

@@ -118,6 +118,9 @@ class Architect:
                 agent_of(turn.world, agent)
             if agent in open_room(turn.world, room).members:
                 raise OperationError(f"agent {agent} is in room {room}")
+            for one in turn.world.rooms[room].requests:
+                if turn.world.requests[one].agent == agent:
+                    turn.effects.append(e.AccessGranted(one, e.ARCHITECT))
             access.enter(turn, room, agent)
             turn.wake(agent, "admission")
 

@@ -16,7 +16,7 @@ import uuid_utils
 
 from hudkit.errors import ConfigError, StoreError
 from hudkit.events import Draft, Event, EventLog, Origin
-from hudkit.events.codec import seal
+from hudkit.events.codec import seal_draft
 from hudkit.rooms.events import Happening, WorldMade, happening
 from hudkit.rooms.folding import apply
 from hudkit.rooms.following import follow, inherited
@@ -48,10 +48,11 @@ class Commit:
         """Fold in what happened, without the secrets in it; `at` (Unix ms) and `origin` are the commit's where they
         are not given. Raises `TypeError` or `ValueError` where a field is not what its type says: the block should
         let it through."""
-        clean = seal(what).payload
-        assert isinstance(clean, Happening)
         when = self.at if at is None else at
-        self._drafts.append(Draft(self._book.ids(), when, 0, origin or self.origin, clean))
+        draft = seal_draft(self._book.ids(), when, 0, origin or self.origin, what)
+        clean = draft.payload
+        assert isinstance(clean, Happening)
+        self._drafts.append(draft)
         apply(self.world, self.world.seq + 1, when, clean)
         self._book._watched(clean)
 
@@ -178,9 +179,12 @@ class Book:
             self.whispers.setdefault(agent, []).append(text)
         self._shelf.offer(self.world)
 
-    def whispered(self, agent: int) -> tuple[str, ...]:
-        """What was whispered to an agent since the last call; it is forgotten here."""
-        return tuple(self.whispers.pop(agent, ()))
+    def whispered(self, agent: int, count: int | None = None) -> tuple[str, ...]:
+        """Forget the first `count` things that were whispered to an agent, or all; these are given."""
+        told = self.whispers.pop(agent, [])
+        if left := [] if count is None else told[count:]:
+            self.whispers[agent] = left
+        return tuple(told[: len(told) - len(left)])
 
     def refresh(self) -> bool:
         """Fold in what other writers appended; whether there was anything."""
@@ -196,10 +200,16 @@ class Book:
 
     def at(self, seq: int) -> World:
         """The world as it was after event `seq`, in an object of its own. Raises `ConfigError` outside of the log."""
-        self._check(seq)
         world = World()
-        self._load(world, seq)
+        self._load(world, self.checked(seq))
         return world
+
+    def checked(self, seq: int) -> int:
+        """The number of an event of the log. Raises `ConfigError` outside of it."""
+        last = self.log.last_seq(WORLD)
+        if not 1 <= seq <= last:
+            raise ConfigError(f"the world has no event {seq}", hint=f"Its events go from 1 to {last}")
+        return seq
 
     def happenings(self, after: int = 0, upto: int | None = None) -> Iterator[tuple[Event, Happening]]:
         """What happened in events `after < seq <= upto`; redacted events and those of newer versions are left out."""
@@ -207,16 +217,18 @@ class Book:
             if (what := happening(event)) is not None:
                 yield event, what
 
-    def fork(self, path: str | PathLike[str] | None, at: int | None = None, **outside: Any) -> Book:
+    def fork(
+        self, path: str | PathLike[str] | None, at: int | None = None, *, name: str = "", **outside: Any
+    ) -> Book:
         """A world in a new log at `path` that has the same past up to event `at` (the last one where it is not
-        given). Events that were redacted, or rest on such a one, are left out. Raises what `create` and `at` do."""
-        end = self.world.seq if at is None else at
-        self._check(end)
+        given), and the same name where no other is. Events that were redacted, or rest on such a one, are left out.
+        Raises what `create` and `at` do."""
+        end = self.checked(self.world.seq if at is None else at)
         copy = open_log(path)
         try:
             if copy.last_seq(WORLD):
                 raise ConfigError(f"there is a world in {path}", hint="Fork into another file")
-            for drafts in inherited(self.happenings(upto=end), self.world.name, end):
+            for drafts in inherited(self.happenings(upto=end), self.world.name, end, name):
                 copy.append(WORLD, drafts)
             return type(self)(copy, **{"clock": self.clock, "ids": self.ids, "secret": self.secret, **outside})
         except BaseException:
@@ -246,11 +258,6 @@ class Book:
     def _watched(self, what: Happening | None) -> None:
         for watch in self.watchers:
             watch(what)
-
-    def _check(self, seq: int) -> None:
-        last = self.log.last_seq(WORLD)
-        if not 1 <= seq <= last:
-            raise ConfigError(f"the world has no event {seq}", hint=f"Its events go from 1 to {last}")
 
     def _load(self, world: World, upto: int | None = None) -> None:
         """Make a world again, from the newest snapshot that fits and the events since."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -138,8 +138,8 @@ def _elsewhere(world: World, seq: int, at: int, what: e.Happening) -> None:
             world.rooms[request.room].requests.remove(id)
             _notice(world, seq, (request.agent,))
         case e.AccessFailed(room=room, agent=agent):
-            world.failures[agent] = [*_recently(world.failures.get(agent, ()), at), at]
-            world.locks[room] = [*_recently(world.locks.get(room, ()), at), at]
+            world.failures = _once_more(world.failures, agent, at)
+            world.locks = _once_more(world.locks, room, at)
         case e.WorldMade(name=name, seed=seed, rules=rules, prompts=prompts):
             world.name, world.seed = name, seed
             world.rules, world.prompts = msgspec.convert(rules, Rules), dict(prompts)
@@ -229,6 +229,12 @@ def _spend(room: Room, label: str) -> None:
             if not key.uses:
                 room.keys.remove(key)
             return
+
+
+def _once_more(times: Mapping[int, list[int]], id: int, at: int) -> dict[int, list[int]]:
+    """The times of the last minute by number, with one more; else those of no room would stay for ever."""
+    lately = {one: found for one, all_ in times.items() if (found := _recently(all_, at))}
+    return {**lately, id: [*lately.get(id, ()), at]}
 
 
 def _recently(times: Iterable[int], at: int) -> list[int]:

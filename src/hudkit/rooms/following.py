@@ -35,13 +35,13 @@ def follow(world: World, event: Event, what: Happening, *, holes: bool, seq: int
         ) from error
 
 
-def inherited(past: Iterable[tuple[Event, Happening]], name: str, end: int) -> Iterator[list[Draft]]:
+def inherited(past: Iterable[tuple[Event, Happening]], name: str, end: int, new: str = "") -> Iterator[list[Draft]]:
     """The past of a fork, in pages: what happened up to event `end` of the world of that name, without what rests on
-    events that are gone."""
+    events that are gone. `new`: the fork's own name."""
     world, page = World(), list[Draft]()
     for event, what in past:
         if isinstance(what, WorldMade):
-            what = msgspec.structs.replace(what, forked_from=name, forked_at=end)
+            what = msgspec.structs.replace(what, name=new or what.name, forked_from=name, forked_at=end)
         if follow(world, event, what, holes=True, seq=world.seq + 1):
             page.append(Draft(event.id, event.timestamp, event.turn, event.origin, what))
         if len(page) == PAGE:

@@ -21,6 +21,8 @@ from hudkit.rooms.rules import Rules
 
 LONGEST = 4 * 1024 * 1024
 """Bytes of a founding file."""
+MOST_SEED = 2**53
+"""Larger seeds would not survive JSON."""
 
 
 class Founder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,7 +55,7 @@ class Founding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     agents: tuple[Founder, ...] = ()
     name: str = ""
-    seed: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    seed: Annotated[int, Meta(ge=0, le=MOST_SEED)] = 0
     model: Annotated[str, Meta(min_length=1, max_length=200)] = NAME
     rules: Rules = Rules()
     messages: tuple[Opening, ...] = ()

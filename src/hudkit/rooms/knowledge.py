@@ -62,6 +62,21 @@ def at(tree: Mapping[str, Any], path: str) -> Any:
     return here
 
 
+def check_way(tree: Mapping[str, Any], path: str, *, appending: bool = False) -> None:
+    """Raise `OperationError` where writing at `path` would lose what was not named: a list on the way there, or, when
+    a value is to be appended, a branch that is there."""
+    names = steps(path)
+    here: Any = tree
+    for number, name in enumerate(names, 1):
+        if not isinstance(here, Mapping) or name not in here:
+            return
+        here, so_far = here[name], ".".join(names[:number])
+        if isinstance(here, list | tuple) and number < len(names):
+            raise OperationError(f"{so_far!r} is a list", hint="Append to it, or set all of it")
+    if appending and isinstance(here, Mapping):
+        raise OperationError(f"{path!r} is a branch, no list", hint=f"Set {path}.(name), or append to a list in it")
+
+
 def text_of(tree: Mapping[str, Any]) -> str:
     """The JSON of a memory: its tokens are what `memory_used` counts."""
     return msgspec.json.encode(tree).decode()

@@ -7,8 +7,8 @@ _CONTROL = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _OPENS = {"{": "}", "[": "]"}
 
 
-def extent(text: str, start: int) -> int:
-    """Where the object that opens at `start` ends (behind its brace); the text's end where it never does."""
+def extent(text: str, start: int) -> int | None:
+    """Where the object that opens at `start` ends (behind its brace); `None` where it never does."""
     depth, at, before = 0, start, ""
     while at < len(text):
         char = text[at]
@@ -24,7 +24,7 @@ def extent(text: str, start: int) -> int:
         if not char.isspace():
             before = char
         at += 1
-    return len(text)
+    return None
 
 
 def mended(text: str) -> str:

@@ -7,7 +7,8 @@ breaks); what stands there then is taken word for word, and nothing of it is gue
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -25,7 +26,9 @@ MOST = 50
 _ATTEMPTS = 12
 _KEYS = ("responses", "actions")
 _BLOCK = re.compile(r"^(?:responses|actions)\b.*:", re.MULTILINE)
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(.*?)^[ \t]*(?:```|~~~)[ \t]*$", re.MULTILINE | re.DOTALL)
+_HEAD = re.compile(r"(?:responses|actions)(?:\[[^\]]*\])?(?:\{[^}]*\})?:")
+_FENCES = ("```", "~~~")
+_THOUGHT = "<think>", "</think>"
 _SILENCE = re.compile(r"\s*\[\s*no[ _]response\s*\][\s.]*", re.IGNORECASE)
 
 OutputFormat: TypeAlias = Literal["json", "toon"]
@@ -45,10 +48,15 @@ def read_reply(text: str, output_format: OutputFormat = "json") -> Reply:
         return Reply()
     if len(text) > LONGEST:
         return Reply(faults=(f"The reply has {len(text)} characters, {LONGEST} at most are read. Say less.",))
-    found, fault = _first(text.strip(), output_format)
-    if found is None:
-        return Reply(faults=(fault,))
-    return _sorted(found)
+    text = _thoughtless(text.strip())
+    readers = (_json, _toon) if output_format == "json" else (_toon, _json)
+    faults: list[str] = []
+    for reader in readers:
+        found, others, fault = reader(text)
+        if found:
+            return _sorted(*_joined(found, others))
+        faults.append(fault)
+    return Reply(faults=(faults[0],))
 
 
 def is_silence(text: str) -> bool:
@@ -56,32 +64,46 @@ def is_silence(text: str) -> bool:
     return _SILENCE.fullmatch(text) is not None
 
 
-def _first(text: str, output_format: OutputFormat) -> tuple[dict[str, Any] | None, str]:
-    """The object of a reply, or the fault of the format that was asked for."""
-    readers = (_json, _toon) if output_format == "json" else (_toon, _json)
-    faults: list[str] = []
-    for reader in readers:
-        found, fault = reader(text)
-        if found is not None:
-            return found, ""
-        faults.append(fault)
-    return None, faults[0]
+def _thoughtless(text: str) -> str:
+    """Without what a model thought aloud before its answer."""
+    start, end = _THOUGHT
+    return text.partition(end)[2].strip() if text.startswith(start) and end in text else text
 
 
-def _json(text: str) -> tuple[dict[str, Any] | None, str]:
-    fault = ""
+_Found: TypeAlias = tuple[list[dict[str, Any]], int, str]
+"""Answers that stand in a text, how many objects beside them are none, and the fault where there is no answer."""
+
+
+def _joined(found: list[dict[str, Any]], others: int) -> tuple[dict[str, Any], list[str]]:
+    """One answer of all: those of different parts are read together, of others the first is; and notes about that."""
+    full = [one for one in found if any(one.get(key) for key in _KEYS)] or found[:1]
+    different = [one for n, one in enumerate(full) if one not in full[:n]]
+    apart = not any(one.keys() & other.keys() for one, other in combinations(different, 2))
+    answer = {key: value for one in different for key, value in one.items()} if apart else different[0]
+    others += 0 if apart else len(different) - 1
+    more = "another one was" if others == 1 else f"{others} others were"
+    return answer, [f"A reply is one answer: {more} passed over."] if others else []
+
+
+def _json(text: str) -> _Found:
+    found, others, fault = list[dict[str, Any]](), 0, ""
     for candidate in _objects(text):
         try:
             value = _decoded(candidate)
         except FormatError as error:
             fault = fault or str(error)
+            others += candidate is not text and _is_begun(candidate, 0)
             continue
         if isinstance(value, dict) and any(key in value for key in _KEYS):
-            return value, ""
-        fault = fault or 'the object has neither "responses" nor "actions"'
+            found.append(value)
+            if candidate is text:
+                break
+        else:
+            fault = fault or 'the object has neither "responses" nor "actions"'
+            others += bool(value)
     fault = fault or "there is no {...} in it"
     form = 'Write {"responses": [...], "actions": [...]} and nothing else.'
-    return None, f"The reply is not readable as JSON: {fault}. Nothing of it was done. {form}"
+    return found, others, f"The reply is not readable as JSON: {fault}. Nothing of it was done. {form}"
 
 
 def _decoded(text: str) -> Any:
@@ -98,7 +120,8 @@ def _decoded(text: str) -> Any:
 
 
 def _objects(text: str) -> Iterator[str]:
-    """Where an object may stand in a text: all of it, then from each brace on to where that closes."""
+    """Where an object may stand in a text: all of it, then from each brace on to where that closes. A brace that
+    never closes is talk, or an object that was cut off: what is within that is no answer."""
     if text.startswith("{"):
         yield text
     place = text.find("{")
@@ -106,41 +129,74 @@ def _objects(text: str) -> Iterator[str]:
         if place < 0:
             return
         end = extent(text, place)
-        if (place, end) != (0, len(text)):
-            yield text[place:end]
-        place = text.find("{", place + 1 if end >= len(text) else max(place + 1, end))
+        if end is not None:
+            if (place, end) != (0, len(text)):
+                yield text[place:end]
+            place = text.find("{", end)
+        elif _is_begun(text, place):
+            if place:
+                yield text[place:]
+            return
+        else:
+            place = text.find("{", place + 1)
 
 
-def _toon(text: str) -> tuple[dict[str, Any] | None, str]:
-    fault = ""
-    for candidate in (*_FENCE.findall(text), text):
-        if (start := _BLOCK.search(candidate)) is None:
+def _is_begun(text: str, place: int) -> bool:
+    """Whether a brace is followed by a quote, as in an object."""
+    return text[place + 1 : place + 80].lstrip()[:1] in ('"', "'", "“")
+
+
+def _toon(text: str) -> _Found:
+    found, others, fault = list[dict[str, Any]](), 0, ""
+    for candidate in (*_fenced(text), text):
+        if (candidate is text and found) or (start := _BLOCK.search(candidate)) is None:
             continue
         try:
             value = toon.decode(_block(candidate[start.start() :]))
         except FormatError as error:
             fault = fault or str(error)
+            others += candidate is not text
             continue
         if isinstance(value, dict):
-            return value, ""
+            found.append(value)
     fault = fault or "no line begins with responses or actions"
     form = "Begin with responses[N]{room_id,message}: or actions[N]: and write nothing else."
-    return None, f"The reply is not readable as TOON: {fault}. Nothing of it was done. {form}"
+    return found, others, f"The reply is not readable as TOON: {fault}. Nothing of it was done. {form}"
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """What stands between fences."""
+    inside: list[str] | None = None
+    for line in text.split("\n"):
+        mark = line.strip()
+        if not mark.startswith(_FENCES):
+            if inside is not None:
+                inside.append(line)
+        elif inside is None:
+            inside = []
+        elif mark in _FENCES:
+            yield "\n".join(inside)
+            inside = None
+        else:
+            inside.append(line)
 
 
 def _block(text: str) -> str:
-    """The lines up to the first that is neither indented nor a key of a reply."""
-    lines = []
-    for line in text.splitlines():
-        if line.strip() and not line[0].isspace() and not _BLOCK.match(line):
-            break
-        if line.strip():
+    """The lines of a text that begins with a key of a reply, without the talk between and behind its parts."""
+    lines, talk = list[str](), False
+    for n, line in enumerate(text.split("\n")):
+        if not line.strip():
+            continue
+        if not line[0].isspace():
+            talk = bool(n) and _HEAD.match(line) is None
+        if not talk:
             lines.append(line.rstrip())
     return "\n".join(lines)
 
 
-def _sorted(found: dict[str, Any]) -> Reply:
-    faults = [
+def _sorted(found: dict[str, Any], notes: Iterable[str]) -> Reply:
+    faults = [*notes]
+    faults += [
         f"{key!r} is no part of a reply and was passed over: only responses and actions are read."
         for key in found
         if key not in _KEYS

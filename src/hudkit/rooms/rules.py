@@ -64,7 +64,8 @@ class Caps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Living agents that one agent may have made."""
     keys: int = 20
     guesses: int = 5
-    """Wrong keys a minute, of one agent and for one room, before it is locked for a minute."""
+    """Wrong keys a minute: of one agent, before it may try no more for a minute; and for one room, before one wrong
+    key is enough for that."""
     wakes: int = 6
     """Agents that one agent may wake in a minute."""
     beats_without_people: int = 0

@@ -35,14 +35,17 @@ def wait(world: World, agent: int, room: int, words: int, now: int) -> int:
 
 def left(world: World, room: int, now: int) -> int:
     """Words that all agents together may still say in a room within this minute."""
-    said = 0
+    messages, since, said = world.messages, now - MINUTE, 0
+    most = world.rules.words.room_wpm
     for id in reversed(world.rooms[room].messages):
-        message = world.messages[id]
-        if message.at <= now - MINUTE:
+        message = messages[id]
+        if message.at <= since:
             break
         if message.sender > 0:
             said += message.words
-    return max(0, world.rules.words.room_wpm - said)
+            if said >= most:
+                return 0
+    return most - said
 
 
 def budget(world: World, agent: int, room: int, now: int) -> int:

@@ -14,7 +14,7 @@ from hudkit.rooms import events as e
 from hudkit.rooms.rules import Rules
 
 
-class Done(msgspec.Struct):
+class Done(msgspec.Struct, gc=False):
     """An action of an agent's, as it sees it afterwards; `why` where it was refused."""
 
     at: int
@@ -87,7 +87,7 @@ class Room(msgspec.Struct):
     """Those that are open."""
 
 
-class Message(msgspec.Struct):
+class Message(msgspec.Struct, gc=False):
     id: int
     room: int
     sender: int

@@ -9,7 +9,7 @@ import msgspec
 
 from hudkit.errors import SequenceConflict, StoreDamaged, StoreError
 from hudkit.events import Batch, Draft, Event, Finding, Origin, Payload, Unknown, type_of
-from hudkit.events.codec import digest, link, open_payload, seal
+from hudkit.events.codec import SealedDraft, digest, link, open_payload, seal
 from hudkit.events.log import ID_LIMIT, is_id
 from hudkit.events.payloads import Redact
 
@@ -163,7 +163,7 @@ def _row(session_id: str, seq: int, draft: Draft, previous: bytes) -> tuple[Row,
     if not isinstance(draft.payload, Payload):
         raise StoreError(f"draft {draft.id}: {type(draft.payload).__name__} is no payload", hint="See PAYLOADS")
     try:
-        sealed = seal(draft.payload)
+        sealed = draft.sealed if isinstance(draft, SealedDraft) else seal(draft.payload)
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise StoreError(
             f"draft {draft.id}: the payload of {type_of(draft.payload)} cannot be stored: {type(error).__name__}",

@@ -78,12 +78,16 @@ def _calls(said: Said) -> list[dict[str, object]]:
     ]
 
 
+_ENDS = {"length": "MAX_TOKENS", "compact": "MAX_TOKENS", "refusal": "SAFETY"}
+"""Google's words for ends other than stop; tool calls stop, too."""
+
+
 def _chunk(said: Said, parts: list[dict[str, object]], *, last: bool = False) -> dict[str, object]:
     candidate: dict[str, object] = {"index": 0, "content": {"role": "model", "parts": parts}}
     if not last:
         return {"candidates": [candidate]}
     return {
-        "candidates": [{**candidate, "finishReason": "STOP"}],
+        "candidates": [{**candidate, "finishReason": _ENDS.get(said.finish, "STOP")}],
         "usageMetadata": usage(said.cost),
         "responseId": said.name,
     }

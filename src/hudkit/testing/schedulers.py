@@ -24,6 +24,9 @@ class Place(Protocol):
     def add(self, tx: Any, due: int) -> int:
         """A new job; its number."""
 
+    def remove(self, tx: Any, job: int) -> None:
+        """Append the event that ends a job for good."""
+
     def begin(self, tx: Any, claim: Claim) -> None:
         """Append the event that makes a claim outlive the process."""
 
@@ -148,6 +151,42 @@ class SchedulerConformance:
         other.close()
         place.close()
 
+    def test_what_is_in_somebody_s_hands_is_given_out_to_nobody_however_due_it_is_made(self) -> None:
+        place = self.open_place()
+        (job,) = _jobs(place, NOON)
+        (claim,) = _begin(place, NOON)
+        other = place.again()
+        for one in (place, other):
+            for verb in (one.scheduler.schedule, one.scheduler.wake):
+                with one.scheduler.transaction():
+                    verb(job, NOON - 5)
+                assert _claim(place, NOON + 100) == _claim(other, NOON + 100) == ()
+        with place.scheduler.transaction():
+            assert place.scheduler.claim(NOON, job=job) == ()
+        _finish(place, claim, NOON + 60, "done")
+        assert place.scheduler.due(job) == NOON + 60, "whoever finishes says when it is due again"
+        other.close()
+        place.close()
+
+    def test_a_job_that_is_gone_is_never_due_again_and_what_was_begun_of_it_ends(self) -> None:
+        place = self.open_place()
+        first, second, third = _jobs(place, NOON, NOON + 10, NOON + 20)
+        (begun,) = _begin(place, NOON)
+        (waiting,) = _claim(place, NOON + 10)
+        other = place.again()
+        with other.scheduler.transaction() as tx:
+            for job in (first, second, third):
+                other.remove(tx, job)
+        raises(Fenced, lambda: _finish(place, waiting, NOON + 100, "too late"))
+        _finish(place, begun, NOON + 100, "the end")
+        for one in (place, other):
+            with one.scheduler.transaction():
+                assert one.scheduler.claim(NOON + 1_000, 9) == one.scheduler.claim(NOON, job=third) == ()
+            assert one.scheduler.next_due() is None and one.scheduler.due(first) is None
+            assert one.scheduler.begun() == () and one.notes() == ["the end"]
+        other.close()
+        place.close()
+
     # -- all or nothing ----------------------------------------------------------------------------------------
 
     def test_a_transaction_that_fails_leaves_nothing(self) -> None:
@@ -215,6 +254,51 @@ class SchedulerConformance:
         _finish(place, mine, NOON + 3, "mine")
         _finish(other, theirs, NOON + 4, "theirs")
         assert sorted(place.notes()) == ["mine", "theirs"]
+        other.close()
+        place.close()
+
+    def test_what_another_process_schedules_and_wakes_is_known_in_the_next_transaction(self) -> None:
+        place = self.open_place()
+        first, second = _jobs(place, NOON + 50, NOON + 60)
+        other = place.again()
+        with place.scheduler.transaction():
+            place.scheduler.schedule(first, NOON + 90)
+            place.scheduler.wake(second, NOON + 10)
+        assert [claim.job for claim in _claim(other, NOON + 50, 9)] == [second]
+        other.close()
+        place.close()
+
+    def test_of_two_who_claimed_one_job_one_begins_it_and_the_other_s_claim_does_not_hold(self) -> None:
+        """A claim that is not begun yet is known to nobody else: it may wait for whatever it needs."""
+        place = self.open_place()
+        _jobs(place, NOON)
+        (waiting,) = _claim(place, NOON)
+        other = place.again()
+        for claim in _begin(other, NOON):  # a store that tells others of claims gives none
+            with place.scheduler.transaction():
+                assert not place.scheduler.holds(waiting), "another process began it"
+            raises(Fenced, lambda: _finish(place, waiting, NOON + 100, "mine"))
+            assert other.scheduler.holds(claim)
+            _finish(other, claim, NOON + 5, "theirs")
+            assert place.notes() == ["theirs"]
+            with place.scheduler.transaction():
+                assert not place.scheduler.holds(waiting)
+                (again,) = place.scheduler.claim(NOON + 5)
+                assert place.scheduler.holds(again) and again.fence > claim.fence
+        other.close()
+        place.close()
+
+    def test_who_takes_over_may_finish_what_it_did_not_begin(self) -> None:
+        place = self.open_place()
+        (job,) = _jobs(place, NOON)
+        (waiting,) = _claim(place, NOON)
+        other = place.again()
+        if _begin(other, NOON):
+            with place.scheduler.transaction():
+                (begun,) = place.scheduler.begun()
+                assert not place.scheduler.holds(waiting) and place.scheduler.holds(begun)
+                place.scheduler.finish(begun, NOON + 9)
+            assert place.scheduler.due(job) == NOON + 9
         other.close()
         place.close()
 

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from hudkit.errors import SequenceConflict, StoreError
 from hudkit.events import Batch, Draft, Event, EventLog, Origin, Payload, Snapshot, Unknown
+from hudkit.events.codec import seal_draft
 from hudkit.events.payloads import ContextSnapshot, NoteAdd, Redact, StepReorder, TaskSet, TodoItem, TodoSync
 
 E = TypeVar("E", bound=Exception)
@@ -268,6 +269,17 @@ class StoreConformance:
         (event,) = log.append("s", [draft(NoteAdd(f"token is {SECRET}"))])
         assert event.payload == NoteAdd("token is [redacted:github-token]")
         assert list(log.read("s")) == [event]
+        log.close()
+
+    def test_what_was_sealed_before_is_stored_as_it_is(self) -> None:
+        log = self.open_store()
+        plain = draft(NoteAdd(f"token is {SECRET}"))
+        sealed = seal_draft(plain.id, plain.timestamp, plain.turn, plain.origin, plain.payload)
+        assert sealed.payload == NoteAdd("token is [redacted:github-token]")
+        (event,), (same,) = log.append("s", [sealed]), log.append("t", [plain])
+        assert event.payload == same.payload == sealed.payload
+        assert list(log.read("s")) == [event]
+        assert list(log.verify()) == []
         log.close()
 
     def test_half_surrogates_become_visible(self) -> None:

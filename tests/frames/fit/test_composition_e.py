@@ -6,6 +6,7 @@ import json
 import re
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -185,6 +186,7 @@ def test_the_page_holds_all_of_it_and_loads_nothing() -> None:
     assert all(len(one["s"]) == len(data["nodes"]) for one in data["states"])
 
 
+@pytest.mark.slow
 def test_the_page_of_a_tree_with_many_budgets_is_bounded() -> None:
     many = h.document[[h.text(truncate="end", priority=n)["w " * 300] for n in range(4)]]
     told = trace(many, 100, words)

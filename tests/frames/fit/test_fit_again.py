@@ -100,6 +100,7 @@ def test_work_grows_with_the_size_and_not_faster(size: int) -> None:
     assert found == fit(h.document[parts], 200, words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [256, 1024, 4096])
 def test_work_where_the_whole_costs_more_or_less_than_its_parts(size: int) -> None:
     """Whole trees are measured a number of times that grows with the logarithm."""

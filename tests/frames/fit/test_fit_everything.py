@@ -92,6 +92,7 @@ def containers(inner: st.SearchStrategy[Element]) -> st.SearchStrategy[Element]:
 trees = st.lists(st.recursive(small, containers, max_leaves=8), max_size=5).map(lambda ones: h.document[ones])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
 @given(tree=trees, budget=st.integers(0, 40), exact=st.sampled_from([0, 64]), backfill=st.booleans())
 def test_never_over(measure: Callable[[Node], int], tree: Element, budget: int, exact: int, backfill: bool) -> None:

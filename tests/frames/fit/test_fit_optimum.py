@@ -271,6 +271,7 @@ def test_the_fit_is_the_optimum_where_the_whole_costs_more(tree: Element, budget
     assert fitted(tree, budget, spaced) == optimum(tree, budget, spaced)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", EVERY.values(), ids=EVERY)
 @given(tree=trees(), budget=st.integers(0, 25), exact=st.sampled_from([0, 64]))
 def test_never_over_a_budget_or_a_limit(

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TextIO
 
 from hudkit.cli.place import SCHEMA, as_json
-from hudkit.cli.replay import progress_bar
+from hudkit.cli.progress import progress_bar
 from hudkit.cli.rooms import file_argument, world_argument
-from hudkit.cli.rooms.place import agent_of, reading
+from hudkit.cli.rooms.place import agent_of, many, reading, whole_number
 from hudkit.errors import ConfigError
 from hudkit.rooms.export import json_lines, transcript
 
@@ -23,7 +23,7 @@ FORMATS = {"text": transcript, "jsonl": json_lines}
 def export_arguments(one: argparse.ArgumentParser) -> None:
     one.add_argument("--format", choices=FORMATS, default="text", help="a transcript, or one JSON object an event")
     one.add_argument("--room", metavar="ROOM", help="only this room: its agent's number or name")
-    one.add_argument("--until", type=int, metavar="SEQ", help="up to this event (default: the last)")
+    one.add_argument("--until", type=whole_number, metavar="SEQ", help="up to this event (default: the last)")
     file_argument(one, "--output", "where to write it (default: the standard output)")
     world_argument(one)
 
@@ -33,7 +33,7 @@ def export(given: argparse.Namespace) -> int:
         raise ConfigError("--json is about a file that was written", hint="Add --output, or use --format jsonl")
     with reading(given.world) as book, progress_bar() as progress:
         room = agent_of(book.world, given.room).id if given.room is not None else None
-        last = book.world.seq if given.until is None else min(given.until, book.world.seq)
+        last = book.world.seq if given.until is None else book.checked(given.until)
         lines = FORMATS[given.format](book.happenings(upto=last), room)
         count = 0
         with _written(given.output) as file:
@@ -43,7 +43,7 @@ def export(given: argparse.Namespace) -> int:
                     progress(count, last, "writing")
     if given.output is not None:
         facts = {"file": str(given.output), "lines": count, "events": last}
-        print(as_json({"schema": SCHEMA, **facts}) if given.json else f"{count:,} lines in {given.output}")
+        print(as_json({"schema": SCHEMA, **facts}) if given.json else f"{many(count, 'line')} in {given.output}")
     return 0
 
 
@@ -57,5 +57,7 @@ def _written(path: Path | None) -> Iterator[TextIO]:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except FileExistsError:
         raise ConfigError(f"there is a file {path}", hint="Name another one") from None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}", hint="Name a file in a folder") from None
     with os.fdopen(fd, "w", encoding="utf-8") as file:
         yield file

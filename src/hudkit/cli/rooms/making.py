@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ import msgspec
 
 from hudkit.cli.place import SCHEMA, as_json
 from hudkit.cli.rooms import file_argument, world_argument
-from hudkit.cli.rooms.place import FIRST, path_of, reading
+from hudkit.cli.rooms.place import FIRST, many, path_of, reading, whole_number, worlds_directory
+from hudkit.cli.rooms.prompting import check_room
 from hudkit.document import visible
 from hudkit.errors import ConfigError
 from hudkit.rooms.book import Book
-from hudkit.rooms.founding import Founding, found, island, read_founding
+from hudkit.rooms.founding import MOST_SEED, Founding, found, island, read_founding
 from hudkit.rooms.minds import LABEL, NAME
 from hudkit.rooms.prompts import load_prompts, write_prompts
 from hudkit.store.paths import SUFFIXES, beside
@@ -28,7 +30,7 @@ def new_arguments(one: argparse.ArgumentParser) -> None:
     one.add_argument("--prompts", type=Path, metavar="DIR", help="a folder of prompts, in place of hudkit's own")
     one.add_argument("--write-prompts", type=Path, metavar="DIR", help="only copy hudkit's prompts there, to edit")
     one.add_argument("--model", metavar="NAME", help=f"who thinks, as provider:name (default: {LABEL})")
-    one.add_argument("--seed", type=int, metavar="N", help="what all chance comes from (default: the file's)")
+    one.add_argument("--seed", type=_seed, metavar="N", help="what all chance comes from (default: the file's)")
 
 
 def new(given: argparse.Namespace) -> int:
@@ -46,15 +48,18 @@ def new(given: argparse.Namespace) -> int:
 
 def fork_arguments(one: argparse.ArgumentParser) -> None:
     one.add_argument("name", metavar="NEW", help="the new world's name or file")
-    one.add_argument("--at", type=int, metavar="SEQ", help="the last event of the common past (default: the last)")
+    one.add_argument(
+        "--at", type=whole_number, metavar="SEQ", help="the last event of the common past (default: the last)"
+    )
     world_argument(one)
 
 
 def fork(given: argparse.Namespace) -> int:
     path = path_of(given.name)
     _check_free(path)
-    with reading(given.world) as book, whole(path), book.fork(path, given.at) as forked:
-        _say_made(forked, path, as_facts=given.json)
+    with reading(given.world) as book, whole(path), book.fork(path, given.at, name=path.stem) as forked:
+        past = {"forked_from": book.world.name, "forked_at": forked.world.seq if given.at is None else given.at}
+        _say_made(forked, path, as_facts=given.json, past=past)
     return 0
 
 
@@ -82,6 +87,7 @@ def make(
     }
     with Book.in_memory(**given) as trial:
         found(trial, founding, where)
+        check_room(trial.world)
     with whole(path):
         book = Book.create(path, name=_name(founding, path), **given)
         try:
@@ -124,15 +130,26 @@ def whole(path: Path) -> Iterator[None]:
         raise
 
 
-def _say_made(book: Book, path: Path, *, as_facts: bool) -> None:
+def _seed(text: str) -> int:
+    if not text.isdecimal() or int(text) > MOST_SEED:
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed; give a whole number from 0 to {MOST_SEED}")
+    return int(text)
+
+
+def _say_made(book: Book, path: Path, *, as_facts: bool, past: Mapping[str, Any] | None = None) -> None:
     world = book.world
     models = sorted({agent.model for agent in world.agents.values()})
     if as_facts:
         facts = {"name": world.name, "file": str(path), "agents": len(world.agents), "events": world.seq}
-        print(as_json({"schema": SCHEMA, **facts, "seed": world.seed, "models": models}))
+        print(as_json({"schema": SCHEMA, **facts, **(past or {}), "seed": world.seed, "models": models}))
         return
     names = ", ".join(agent.name for agent in world.agents.values() if agent.id <= 12)
     thinks = ", ".join(LABEL if model == NAME else model for model in models)
-    print(visible(f"{world.name}: {len(world.agents)} agents ({names}{', …' if len(world.agents) > 12 else ''})"))
+    there = f"{names}{', …' if len(world.agents) > 12 else ''}"
+    print(visible(f"{world.name}: {many(len(world.agents), 'agent')} ({there})"))
+    if past:
+        print(visible(f"a fork of {past['forked_from']} at event {past['forked_at']:,}"))
     print(visible(f"thinking: {thinks}"))
-    print(visible(f"file: {path}, {world.seq:,} events"))
+    print(visible(f"file: {path}, {many(world.seq, 'event')}"))
+    meant = path.stem if path.parent == worlds_directory() else str(path)
+    print(visible(f"play it: hudkit rooms serve --world {shlex.quote(meant)}"))

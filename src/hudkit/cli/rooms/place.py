@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TypeVar
 
 from hudkit.cli import complain
 from hudkit.document import visible
-from hudkit.errors import ConfigError
+from hudkit.errors import ConfigError, SequenceConflict
 from hudkit.places import data_directory
 from hudkit.rooms.beats.clocks import Clock, RealClock, WorldTime
 from hudkit.rooms.book import Book
@@ -17,6 +20,11 @@ from hudkit.rooms.world import Agent, World
 
 FIRST = "island"
 """The name of the world that comes with hudkit."""
+
+TRIES = 20
+"""How often to try again where another process wrote first."""
+
+V = TypeVar("V")
 
 _NAME = re.compile(r"\w[\w.-]{0,99}")
 
@@ -80,6 +88,26 @@ def agent_of(world: World, word: str) -> Agent:
         there = f"Did you mean {names[near[0]].name!r}?" if near else f"There are: {_named(agents.values())}"
         raise ConfigError(f"there is no agent {word!r}", hint=there)
     return found
+
+
+def many(number: int, noun: str) -> str:
+    """So many of something."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def whole_number(text: str) -> int:
+    """A number that an option takes."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number; give a whole one, from 0")
+    return int(text)
+
+
+def with_patience(do: Callable[[], V]) -> V:
+    """What `do` gives, tried again where the process that plays the world wrote first. Raises `SequenceConflict`."""
+    for _ in range(TRIES):
+        with suppress(SequenceConflict):
+            return do()
+    return do()
 
 
 def _named(agents: Iterable[Agent]) -> str:

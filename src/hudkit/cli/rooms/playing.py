@@ -14,15 +14,15 @@ from typing import Any
 import msgspec
 
 from hudkit.cli.place import SCHEMA, as_json
-from hudkit.cli.replay import progress_bar
+from hudkit.cli.progress import progress_bar
 from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.making import checked_model, make
-from hudkit.cli.rooms.place import FIRST, known, path_of, picked
+from hudkit.cli.rooms.place import FIRST, known, many, path_of, picked
 from hudkit.document import visible
 from hudkit.errors import ConfigError
 from hudkit.rooms import events as e
 from hudkit.rooms.architect import Architect
-from hudkit.rooms.beats import Clock, Figures, JumpingClock, RealClock, Runner
+from hudkit.rooms.beats import ANY, Clock, Figures, JumpingClock, Quota, RealClock, Runner
 from hudkit.rooms.book import Book
 from hudkit.rooms.export import Transcript
 from hudkit.rooms.founding import island
@@ -56,6 +56,9 @@ def run_arguments(one: argparse.ArgumentParser) -> None:
 def play_arguments(one: argparse.ArgumentParser) -> None:
     """The options of every operation that plays a world."""
     one.add_argument("--model", metavar="NAME", help="from now on all agents think with this one, as provider:name")
+    for name, what in (("requests", "requests"), ("tokens", "tokens, of requests and answers,")):
+        words = f"how many {what} each model may take in a minute (default: any number)"
+        one.add_argument(f"--{name}-a-minute", type=_at_least_one, default=0, metavar="N", help=words)
     one.add_argument("--resume", action="store_true", help="let a world that is paused go on")
     world_argument(one)
 
@@ -102,6 +105,11 @@ def opened(given: argparse.Namespace) -> Book:
     return book
 
 
+def quotas(given: argparse.Namespace) -> dict[str, Quota]:
+    """What every model may be asked for. The improviser is no model: it never waits."""
+    return {ANY: Quota(given.requests_a_minute, given.tokens_a_minute)}
+
+
 def thinkers(book: Book) -> str:
     """Who thinks for the living agents of a world, for people."""
     models = Counter(agent.model for agent in book.world.agents.values() if not agent.retired)
@@ -119,7 +127,7 @@ class Run:
         self.start = self.printed = world.seq
         self.cost = world.cost
         clock: Clock = JumpingClock(world.now) if given.fast else RealClock()
-        self.runner = Runner(book, open_minds(), clock=clock)
+        self.runner = Runner(book, open_minds(), clock=clock, quotas=quotas(given))
         self.began = self.runner.now()
         seconds = given.long if given.long is not None else None if self.beats else DEFAULT
         self.end = None if seconds is None else self.began + round(seconds * 1000)
@@ -130,7 +138,7 @@ class Run:
     async def play(self, progress: Progress | None) -> str:
         """Play to the end; why it ended, where it was not for its length."""
         if self.prints:
-            print(f"{len(self.book.world.agents)} agents: {thinkers(self.book)}", file=sys.stderr)
+            print(f"{many(len(self.book.world.agents), 'agent')}: {thinkers(self.book)}", file=sys.stderr)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread
@@ -213,15 +221,14 @@ class Run:
 
 
 def _lines(facts: dict[str, Any], stopped: str) -> list[str]:
-    beats = (
-        f"{facts['beats']:,} beats in {_words(facts['seconds'])} of the world's time, {facts['skipped']:,} skipped"
-    )
     lines = [f"ended: {stopped}"] if stopped else []
-    lines.append(f"{beats} because nothing was new")
     lines.append(
-        f"{facts['messages']:,} messages, {facts['words']:,} words; {facts['actions']:,} actions, "
-        f"{facts['refused']:,} refused"
+        f"{many(facts['beats'], 'beat')} in {_words(facts['seconds'])} of the world's time; "
+        f"{facts['skipped']:,} skipped because nothing was new"
     )
+    did = ("message", "word"), ("action",)
+    said, done = (", ".join(many(facts[f"{word}s"], word) for word in words) for words in did)
+    lines.append(f"{said}; {done}, {facts['refused']:,} refused")
     if facts["said"]:
         most = sorted(facts["said"], key=lambda one: -one["messages"])
         some = ", ".join(f"{one['name']} {one['messages']:,}" for one in most[:8])
@@ -233,10 +240,11 @@ def _lines(facts: dict[str, Any], stopped: str) -> list[str]:
             f"{facts['output_tokens']:,} out"
         )
     lines.append(f"{tokens}; ${facts['cost']:.4f}")
-    late = f"late: median {facts['late_median']:.2f} s, 99 of 100 within {facts['late_99']:.2f} s"
-    lines.append(f"{late}, {facts['late_most']:.2f} s at most")
+    if facts["late_most"]:
+        late = f"late: median {facts['late_median']:.2f} s, 99 of 100 within {facts['late_99']:.2f} s"
+        lines.append(f"{late}, {facts['late_most']:.2f} s at most")
     if facts["errors"]:
-        lines.append(f"{facts['errors']:,} beats failed; `hudkit rooms show` says why")
+        lines.append(f"{many(facts['errors'], 'beat')} failed; `hudkit rooms show` says why")
     return lines
 
 
@@ -250,6 +258,12 @@ def _none() -> Any:
     from contextlib import nullcontext
 
     return nullcontext()
+
+
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no limit; give a whole number from 1")
+    return int(text)
 
 
 def _beats(text: str) -> int:

@@ -7,9 +7,9 @@ import argparse
 import msgspec
 
 from hudkit.cli.place import SCHEMA, as_json
-from hudkit.cli.replay import progress_bar
+from hudkit.cli.progress import progress_bar
 from hudkit.cli.rooms import world_argument
-from hudkit.cli.rooms.place import reading
+from hudkit.cli.rooms.place import many, reading
 from hudkit.document import visible
 from hudkit.rooms.replaying import Replayed
 from hudkit.rooms.replaying import replay as play_again
@@ -34,13 +34,13 @@ def replay(given: argparse.Namespace) -> int:
 
 
 def _lines(found: Replayed) -> list[str]:
-    lines = [f"{found.events:,} events, {found.beats:,} beats"]
+    lines = [f"{many(found.events, 'event')}, {many(found.beats, 'beat')}"]
     if found.gone:
-        lines.append(f"{found.gone:,} events are gone (redacted), or of a newer version: they were passed over")
+        lines.append(f"passed over, as redacted or of a newer version: {many(found.gone, 'event')}")
     if found.unseen:
-        lines.append(f"{found.unseen:,} beats had no HUD, through an error")
+        lines.append(f"without a HUD, through an error: {many(found.unseen, 'beat')}")
     if not found.differ:
-        lines.append(f"{found.same:,} HUDs composed again, each with the same bytes as its agent saw")
+        lines.append(f"{many(found.same, 'HUD')} composed again, each with the same bytes as its agent saw")
     else:
         lines.append(f"{len(found.differ):,} of {found.same + len(found.differ):,} HUDs came out otherwise:")
         lines += [

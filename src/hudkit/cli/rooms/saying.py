@@ -6,20 +6,16 @@ import argparse
 
 from hudkit.cli.place import SCHEMA, as_json
 from hudkit.cli.rooms import world_argument
-from hudkit.cli.rooms.place import agent_of, picked, time_of
+from hudkit.cli.rooms.place import agent_of, picked, time_of, whole_number, with_patience
 from hudkit.document import visible
-from hudkit.errors import SequenceConflict
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.book import Book
-
-TRIES = 20
-"""How often to try again where the one who plays the world wrote first."""
 
 
 def say_arguments(one: argparse.ArgumentParser) -> None:
     one.add_argument("room", metavar="ROOM", help="whose room: the agent's number or name")
     one.add_argument("text", metavar="TEXT", help="what to say")
-    one.add_argument("--reply-to", type=int, metavar="ID", help="the number of the message that it answers")
+    one.add_argument("--reply-to", type=whole_number, metavar="ID", help="the number of the message that it answers")
     world_argument(one)
 
 
@@ -27,20 +23,10 @@ def say(given: argparse.Namespace) -> int:
     with Book.open(picked(given.world)) as book:
         room = agent_of(book.world, given.room)
         architect = Architect(book, lambda: time_of(book.world))
-        number = _said(architect, room.id, given)
+        number = with_patience(lambda: architect.say(room.id, given.text, given.reply_to))
         facts = {"message": number, "room": room.id, "seq": book.world.seq}
     if given.json:
         print(as_json({"schema": SCHEMA, **facts}))
     else:
         print(visible(f"#{number} in the room of {room.name} ({room.id})"))
     return 0
-
-
-def _said(architect: Architect, room: int, given: argparse.Namespace) -> int:
-    for left in range(TRIES, -1, -1):
-        try:
-            return architect.say(room, given.text, given.reply_to)
-        except SequenceConflict:
-            if not left:
-                raise
-    raise AssertionError

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from hudkit.cli.place import SCHEMA, as_json
 from hudkit.cli.rooms import file_argument
-from hudkit.cli.rooms.place import worlds_directory
-from hudkit.cli.rooms.playing import opened, play_arguments, thinkers
+from hudkit.cli.rooms.place import many, worlds_directory
+from hudkit.cli.rooms.playing import opened, play_arguments, quotas, thinkers
 from hudkit.document import visible
 from hudkit.errors import ConfigError
 from hudkit.rooms.beats import Runner
@@ -46,7 +46,7 @@ def serve(given: argparse.Namespace) -> int:
         file = given.token_file or worlds_directory() / TOKEN
         _directory(file)
         token = token_at(file)
-        desk = Desk(book, player=Runner(book, open_minds()))
+        desk = Desk(book, player=Runner(book, open_minds(), quotas=quotas(given)))
         if given.paused:
             desk.architect.pause()
 
@@ -69,7 +69,7 @@ def _say(book: Book, address: str, token: str, file: Path, *, as_facts: bool) ->
         facts = {"world": book.world.name, "address": address, "token_file": str(file)}
         print(as_json({"schema": SCHEMA, **facts}, lines=True), flush=True)
         return
-    print(visible(f"{book.world.name}: {len(book.world.agents)} agents, {thinkers(book)}"))
+    print(visible(f"{book.world.name}: {many(len(book.world.agents), 'agent')}, {thinkers(book)}"))
     if book.world.paused is not None:
         print(visible(f"paused ({book.world.paused}): the page, or --resume, lets it go on"))
     print(f"page:  {address}")

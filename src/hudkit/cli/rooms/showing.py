@@ -11,7 +11,7 @@ import msgspec
 
 from hudkit.cli.place import SCHEMA, as_json
 from hudkit.cli.rooms import world_argument
-from hudkit.cli.rooms.place import agent_of, picked, time_of
+from hudkit.cli.rooms.place import agent_of, many, picked, time_of, whole_number
 from hudkit.document import shorten, visible
 from hudkit.errors import ConfigError
 from hudkit.rooms.actions.memory import tokens_of
@@ -27,7 +27,7 @@ LAST = 8
 def show_arguments(one: argparse.ArgumentParser) -> None:
     one.add_argument("agent", nargs="?", metavar="AGENT", help="the HUD of this agent: its number or name")
     one.add_argument("--format", choices=FORMATS, help="how its HUD is written (default: as the agent gets it)")
-    one.add_argument("--at", type=int, metavar="SEQ", help="as it was after this event (default: now)")
+    one.add_argument("--at", type=whole_number, metavar="SEQ", help="as it was after this event (default: now)")
     world_argument(one)
 
 
@@ -65,7 +65,8 @@ def _hud(world: World, agent: Agent, now: int, given: argparse.Namespace) -> Non
 
 
 def _facts(world: World) -> dict[str, Any]:
-    """A world as plain data: everything but messages and prompts."""
+    """A world as plain data: everything but messages and prompts; `said` is how many messages there are, with those
+    of the system."""
     known: dict[str, Any] = msgspec.to_builtins(world, str_keys=True)
     left = ("prompts", "messages", "requests", "failures", "locks", "wakes")
     return {name: value for name, value in known.items() if name not in left} | {"said": len(world.messages)}
@@ -74,9 +75,11 @@ def _facts(world: World) -> dict[str, Any]:
 def _lines(world: World, file: str, now: int) -> Iterator[str]:
     state = f"paused: {world.paused}" if world.paused is not None else f"open, time x {world.speed:g}"
     yield f"{world.name}: {state}; {_time(now)}"
-    words = sum(message.words for message in world.messages.values())
+    said = [one for one in world.messages.values() if one.kind == "text"]
+    words = sum(one.words for one in said)
     spent = f", ${world.cost:.2f}" if world.cost else ""
-    yield f"{world.seq:,} events, {world.beats:,} beats, {len(world.messages):,} messages, {words:,} words{spent}"
+    counts = ((world.seq, "event"), (world.beats, "beat"), (len(said), "message"), (words, "word"))
+    yield ", ".join(many(*one) for one in counts) + spent
     yield file
     yield ""
     agents = list(world.agents.values())
@@ -88,10 +91,9 @@ def _lines(world: World, file: str, now: int) -> Iterator[str]:
     for room in world.rooms.values():
         if room.billboard:
             yield f"room {room.id}, {world.agents[room.id].name}: {shorten(room.billboard, 90)}"
-    last = [one for one in world.messages.values() if one.kind == "text"][-LAST:]
-    if last:
+    if said:
         yield ""
-    for message in last:
+    for message in said[-LAST:]:
         sender = world.agents[message.sender].name if message.sender in world.agents else "The Architect"
         yield f"[{message.room}] #{message.id} {sender}: {shorten(message.content, 140)}"
 

@@ -52,7 +52,8 @@ class PydanticModel:
     async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
         """As the port says."""
         breaks = request.settings.cache and breakpoints.wanted(self._model.system, self._model.model_name)
-        said = outgoing.messages(request, self._model.system, breaks=breaks, joins=self._joins)
+        within = breaks and request.settings.cache_messages
+        said = outgoing.messages(request, self._model.system, breaks=within, joins=self._joins)
         settings = outgoing.settings(request, self._model.system, breaks=breaks, joins=self._joins)
         parameters = outgoing.parameters(request, joins=self._joins)
         begun = False

@@ -18,6 +18,8 @@ Label = Annotated[str, Meta(max_length=50)]
 REFUSED = "there is no such room, or the key does not fit"
 """One answer for both, and for a room that is closed."""
 
+LOCKED = "too many wrong keys within a minute"
+
 _NOBODY = (Key("", digest("", "0"), "0"),)
 
 
@@ -88,15 +90,19 @@ def request_access(turn: Turn, args: RequestAccess) -> None:
         raise OperationError(f"you are in room {id}")
     if room is not None and any(world.requests[one].agent == turn.by for one in room.requests):
         raise OperationError(f"you asked for room {id} before; wait for the answer")
+    # A room that is locked stays open to who holds its key and did not guess: or anybody could shut it for ever.
+    # Nothing is to be learnt by that: whoever guesses wrong there is locked out at once, before another key is
+    # looked at, the answer is the same for a room that is not there, and all keys are compared, whole, each time.
     guesses = world.rules.caps.guesses
-    tried = max(_recent(turn, world.failures.get(turn.by, ())), _recent(turn, world.locks.get(id, ())))
-    if tried >= guesses:
-        raise OperationError("too many wrong keys within a minute", hint="Wait a minute")
+    own, all_ = (_recent(turn, times) for times in (world.failures.get(turn.by, ()), world.locks.get(id, ())))
+    locked = all_ >= guesses
+    if own >= (1 if locked else guesses):
+        raise OperationError(LOCKED, hint="Wait a minute")
     shut = room is None or world.agents[id].retired
     label = fitting(_NOBODY if room is None else room.keys or _NOBODY, args.key.strip())
     if shut or not label or room is None:
-        turn.anyway.append(e.AccessFailed(id, turn.by, locked=tried + 1 >= guesses))
-        raise OperationError(REFUSED)
+        turn.anyway.append(e.AccessFailed(id, turn.by, locked=max(own, all_) + 1 >= guesses))
+        raise OperationError(LOCKED, hint="Wait a minute") if locked else OperationError(REFUSED)
     turn.effects.append(e.AccessAsked(world.next_request, id, turn.by, label))
     turn.say(id, f"{called(world, turn.by)} asks to come in (request {world.next_request}).")
 
@@ -106,7 +112,8 @@ def grant_access(turn: Turn, args: Decide) -> None:
     """Let one who asked into your room."""
     request = _open(turn, args.request_id)
     turn.effects.append(e.AccessGranted(request.id, turn.by))
-    enter(turn, request.room, request.agent)
+    if request.agent not in turn.world.rooms[request.room].members:  # else it came in another way meanwhile
+        enter(turn, request.room, request.agent)
     turn.wake(request.agent, "admission")
 
 

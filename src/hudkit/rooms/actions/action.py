@@ -7,8 +7,10 @@ each action is whole or nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, TypeVar
+from unicodedata import normalize
 
 import msgspec
 from msgspec import Meta
@@ -173,11 +175,20 @@ def near(turn: Turn, id: int) -> Agent:
     return target
 
 
+_PLAIN = re.compile(r"[\w' -]+")
+
+
 def called(world: World, id: int) -> str:
     """An agent as system messages name it: `Ann (5)`."""
     if id == e.ARCHITECT:
         return "The Architect"
-    return f"{world.agents[id].name} ({id})"
+    return f"{as_said(world.agents[id].name)} ({id})"
+
+
+def as_said(name: str) -> str:
+    """A name within a system message: in quotes where it has more than letters, digits and blanks, so that no name
+    goes on as a sentence of the system's."""
+    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', "'") + '"'
 
 
 def checked_text(world: World, text: str, what: str) -> str:
@@ -194,6 +205,11 @@ def checked_text(world: World, text: str, what: str) -> str:
 _RESERVED = frozenset(("system", "the architect", "architect", "you"))
 
 
+def _folded(name: str) -> str:
+    """A name without its case and without other forms of the same letters, such as wide ones."""
+    return normalize("NFKC", name).casefold()
+
+
 def checked_name(world: World, name: str, id: int) -> str:
     """A name for agent `id`. Raises `OperationError` for an empty, a long or a taken one, one of the system's, one of
     digits only, and one with hidden characters."""
@@ -201,12 +217,11 @@ def checked_name(world: World, name: str, id: int) -> str:
     most = world.rules.caps.name
     if not name or len(name) > most:
         raise OperationError(f"a name of {len(name)} characters", hint=f"1 to {most}")
-    if visible(name) != name or name.isdigit() or name.casefold() in _RESERVED:
+    if visible(name) != name or _folded(name).isdigit() or _folded(name) in _RESERVED:
         raise OperationError(
             f"{visible(name)!r} cannot be a name", hint="Letters that can be seen, and nobody else's"
         )
-    folded = name.casefold()
     for agent in world.agents.values():
-        if agent.id != id and not agent.retired and agent.name.casefold() == folded:
+        if agent.id != id and not agent.retired and _folded(agent.name) == _folded(name):
             raise OperationError(f"{name!r} is agent {agent.id}'s name", hint="Choose another one")
     return name

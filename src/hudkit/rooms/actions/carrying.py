@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import cache
 from itertools import islice
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import msgspec
+from msgspec.structs import fields
 
 from hudkit.document import shorten
 from hudkit.errors import OperationError
@@ -73,6 +75,8 @@ def judge(turn: Turn, raw: Mapping[str, Any]) -> None:
 
 
 def _respond(turn: Turn, args: Response) -> None:
+    if args.message and args.content and args.message != args.content:
+        raise OperationError("it has a message and another content", hint="Only one of them")
     content = args.message or args.content
     if is_silence(content):
         return
@@ -80,14 +84,27 @@ def _respond(turn: Turn, args: Response) -> None:
 
 
 def _arguments(kind: type[msgspec.Struct], raw: Mapping[str, Any], what: str, example: Mapping[str, Any]) -> Any:
-    """The arguments of an action. Fields that it does not have are refused, but for empty ones: cells of a table."""
-    known = kind.__struct_fields__
-    given = {key: raw[key] for key in raw if key in known or (key != "type" and raw[key] not in (None, ""))}
+    """The arguments of an action. Fields that it does not have are refused, but for empty ones: cells of a table. An
+    empty one that need not be given is not."""
+    needed = _needed(kind)
+    given = {key: raw[key] for key in raw if key in needed or (key != "type" and raw[key] not in (None, ""))}
     try:
         return msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
         right = msgspec.json.encode(example).decode()
-        raise OperationError(f"{what}: {error}", hint=f"Such as {right}") from None
+        raise OperationError(f"{what}: {error}{_choice(kind, str(error))}", hint=f"Such as {right}") from None
+
+
+@cache
+def _needed(kind: type[msgspec.Struct]) -> frozenset[str]:
+    return frozenset(field.name for field in fields(kind) if field.required)
+
+
+def _choice(kind: type[msgspec.Struct], error: str) -> str:
+    """What there is to choose from, where a value is none of it."""
+    field = error.rpartition("`$.")[2].rstrip("`")
+    choice = get_args(get_type_hints(kind).get(field)) if error.startswith("Invalid enum value") else ()
+    return f", which is one of {', '.join(choice)}" if choice else ""
 
 
 def _carry(commit: Commit, turn: Turn, number: int, raw: Mapping[str, Any]) -> None:

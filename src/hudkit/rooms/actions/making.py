@@ -16,6 +16,7 @@ from hudkit.rooms.actions.action import (
     Id,
     Turn,
     action,
+    as_said,
     called,
     checked_name,
     checked_text,
@@ -157,7 +158,7 @@ def _permit(turn: Turn) -> None:
 def named(turn: Turn, id: int) -> str:
     """An agent that this turn makes, as system messages name it."""
     made = next(one for one in turn.effects if isinstance(one, e.AgentMade))
-    return f"{made.name} ({id})"
+    return f"{as_said(made.name)} ({id})"
 
 
 def _share(world: World, id: int) -> float:

@@ -10,7 +10,7 @@ from msgspec import Meta
 from hudkit.errors import OperationError
 from hudkit.rooms import events as e
 from hudkit.rooms.actions.action import Arguments, Turn, action
-from hudkit.rooms.knowledge import MOST_DEPTH, appended, removed, stored, text_of
+from hudkit.rooms.knowledge import MOST_DEPTH, appended, check_way, removed, stored, text_of
 from hudkit.tokens import count
 
 Path = Annotated[str, Meta(min_length=1)]
@@ -39,6 +39,7 @@ def set_value(turn: Turn, args: Set) -> None:
     if isinstance(value, Mapping) and value.keys() == {"v", "w"}:
         value, weight = value["v"], _weight(value["w"])
     value = _plain(value)
+    check_way(turn.me.knowledge, args.path)
     _check(turn, stored(turn.me.knowledge, args.path, value))
     turn.effects.append(e.KnowledgeSet(turn.place, args.path, value, weight))
 
@@ -54,6 +55,7 @@ def delete(turn: Turn, args: Delete) -> None:
 def append(turn: Turn, args: Append) -> None:
     """Add a value to the end of a list in your memory."""
     value = _plain(args.value)
+    check_way(turn.me.knowledge, args.path, appending=True)
     _check(turn, appended(turn.me.knowledge, args.path, value))
     turn.effects.append(e.KnowledgeAppended(turn.place, args.path, value))
 

@@ -10,6 +10,7 @@ from hudkit.errors import OperationError
 from hudkit.rooms import events as e
 from hudkit.rooms.actions.action import Arguments, Id, Turn, action, agent_of, checked_text, near, open_room, room_of
 from hudkit.rooms.actions.mentions import mentioned
+from hudkit.rooms.replies import is_silence
 from hudkit.rooms.words import budget, left, wait, words_of
 from hudkit.rooms.world import Message
 
@@ -35,7 +36,9 @@ class Wake(Arguments, frozen=True):
 def reply(turn: Turn, args: Answer) -> None:
     """Say something in a room as the reply to a message there."""
     room_of(turn, args.room_id)
-    speak(turn, args.room_id, args.message, seen(turn, args.message_id, args.room_id))
+    answered = seen(turn, args.message_id, args.room_id)
+    if not is_silence(args.message):
+        speak(turn, args.room_id, args.message, answered)
 
 
 @action("react", React, {"message_id": 123, "reaction": "thumbs_up"})

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from hudkit.errors import OperationError
 from hudkit.rooms import events as e
-from hudkit.rooms.actions.action import Arguments, Id, Turn, action, called, checked_name
+from hudkit.rooms.actions.action import Arguments, Id, Turn, action, as_said, called, checked_name
 from hudkit.rooms.attention import check_share, parse_share
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -47,7 +47,7 @@ def set_name(turn: Turn, args: Name) -> None:
         raise OperationError(f"your name is {name!r}")
     before = called(turn.world, me.id)
     turn.effects.append(e.AgentAltered(me.id, turn.by, name=name))
-    turn.say(me.id, f"{before} is now called {name}.")
+    turn.say(me.id, f"{before} is now called {as_said(name)}.")
 
 
 @action("sleep", Sleep, {"until": "2026-01-15T14:30:00Z"})

@@ -4,6 +4,7 @@ from hudkit.rooms.beats.admission import UNLIMITED, Quota
 from hudkit.rooms.beats.clocks import Clock, JumpingClock, RealClock
 from hudkit.rooms.beats.figures import Figures
 from hudkit.rooms.beats.heap import HeapScheduler
+from hudkit.rooms.beats.lanes import ANY
 from hudkit.rooms.beats.runner import Runner
 
-__all__ = ["UNLIMITED", "Clock", "Figures", "HeapScheduler", "JumpingClock", "Quota", "RealClock", "Runner"]
+__all__ = ["ANY", "UNLIMITED", "Clock", "Figures", "HeapScheduler", "JumpingClock", "Quota", "RealClock", "Runner"]

@@ -85,6 +85,9 @@ def settle(
     if agent.seen < world.halted:
         commit.tell(e.Refused(id, number, {}, STOPPED), at=now)
     elif thought.error:
+        if thought.text.strip():
+            why = f"Nothing of your answer was done: {shorten(thought.error, LONGEST_ERROR)}."
+            commit.tell(e.Refused(id, number, {}, why), at=now)
         schedule.finish(
             claim, after_error(world, agent, now, 12 if thought.hopeless else errors.get(id, 1), thought.rest)
         )

@@ -42,6 +42,17 @@ class Tally:
         self._times.append(passed)
         self._recent(passed)
 
+    def mark(self) -> tuple[int, ...]:
+        """Where it stands; see `back_to`."""
+        return self.beats, self.skipped, self.failed, self.fenced, self.lost
+
+    def back_to(self, mark: tuple[int, ...]) -> None:
+        """Forget what was counted since: the commit of it failed."""
+        for _ in range(min(self.beats - mark[0], len(self._late), len(self._times))):
+            self._late.pop()
+            self._times.pop()
+        self.beats, self.skipped, self.failed, self.fenced, self.lost = mark
+
     def figures(self, passed: float, thinking: int, waiting: int) -> Figures:
         late = sorted(self._late) or [0]
         return Figures(

@@ -19,7 +19,10 @@ _NUMBERS = re.compile(r"\d+")
 
 def looping(world: World, room: int) -> tuple[int, int] | None:
     """The two agents who alone speak in a room, in turns, and repeat themselves; `None` where nobody does."""
-    last = [world.messages[id] for id in world.rooms[room].messages[-WINDOW:]]
+    ids = world.rooms[room].messages
+    if len(ids) < WINDOW or world.messages[ids[-1]].sender != world.messages[ids[-3]].sender:
+        return None
+    last = [world.messages[id] for id in ids[-WINDOW:]]
     said = [message for message in last if message.kind == "text"]
     if len(said) < WINDOW:
         return None

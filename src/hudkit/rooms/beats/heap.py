@@ -10,13 +10,15 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import NoneType
 
 from hudkit.events import Origin
 from hudkit.events.scheduling import Claim, Fenced
 from hudkit.rooms import events as e
 from hudkit.rooms.book import Book, Commit
 
-_MOVES = (e.AgentMade, e.AgentSlept, e.AgentWoken, e.Scheduled, e.Slowed)
+_MOVES = (e.AgentMade, e.AgentSlept, e.Scheduled, e.Slowed)
+_FOLLOWED = frozenset((NoneType, *_MOVES, e.AgentWoken, e.Beat, e.BeatDone, e.AgentRetired))
 
 
 class HeapScheduler:
@@ -28,6 +30,8 @@ class HeapScheduler:
         self._heap: list[tuple[int, int]] = []
         self._due: dict[int, int] = {}
         self._taken: dict[int, Claim] = {}
+        self._overtaken: dict[int, Claim] = {}
+        """Claims of ours that were not begun when another process began the same beat: they look the same."""
         self._commit: Commit | None = None
         book.watchers.append(self._hear)
         self._load()
@@ -80,7 +84,7 @@ class HeapScheduler:
         if agent is None:
             return False
         if agent.beating:
-            return agent.beating == claim.fence
+            return agent.beating == claim.fence and self._overtaken.get(claim.job) is not claim
         return self._taken.get(claim.job) == claim and agent.beats < claim.fence and not agent.retired
 
     def begun(self) -> tuple[Claim, ...]:
@@ -104,6 +108,7 @@ class HeapScheduler:
     def _take(self, job: int) -> Claim:
         claim = Claim(job, self._book.world.agents[job].beats + 1, self._due.pop(job))
         self._taken[job] = claim
+        self._overtaken.pop(job, None)
         return claim
 
     def _told(self, what: e.Happening) -> None:
@@ -119,6 +124,8 @@ class HeapScheduler:
 
     def _hear(self, what: e.Happening | None) -> None:
         """Follow what was folded in."""
+        if type(what) not in _FOLLOWED:
+            return
         if what is None:
             self._load()
         elif isinstance(what, e.AgentWoken):
@@ -141,6 +148,7 @@ class HeapScheduler:
     def _load(self) -> None:
         """Begin anew from the world; what was put off because there was nothing new to see is due at once."""
         agents = self._book.world.agents
+        self._overtaken |= {job: claim for job, claim in self._taken.items() if agents[job].beating}
         self._taken = {job: claim for job, claim in self._taken.items() if self.holds(claim)}
         self._heap, self._due = [], {}
         for agent in agents.values():

@@ -9,6 +9,9 @@ from contextlib import contextmanager
 from hudkit.events.scheduling import Claim
 from hudkit.rooms.beats.admission import UNLIMITED, Admission, Quota
 
+ANY = "*"
+"""Stands for every model that has no quota of its own."""
+
 GUESS = 5_000
 """Tokens of a HUD before one was composed."""
 
@@ -27,7 +30,8 @@ class Lane:
 
 
 class Lanes:
-    """All of them; `quotas` by model, without one a model is only asked so much at once."""
+    """All of them; `quotas` by model, `ANY` for those that are not named. Without one, a model is only asked so much
+    at once."""
 
     def __init__(self, quotas: Mapping[str, Quota]) -> None:
         self._quotas = quotas
@@ -37,7 +41,7 @@ class Lanes:
         """The lane of a model."""
         found = self._lanes.get(model)
         if found is None:
-            found = self._lanes[model] = Lane(self._quotas.get(model, UNLIMITED))
+            found = self._lanes[model] = Lane(self._quotas.get(model, self._quotas.get(ANY, UNLIMITED)))
         return found
 
     def open(self, passed: float) -> list[tuple[str, Lane]]:

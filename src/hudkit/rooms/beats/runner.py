@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from types import NoneType
 from typing import TypeVar, cast
 
 from hudkit.errors import SequenceConflict, StoreBusy, StoreError
@@ -29,7 +30,8 @@ CONFLICTS = 50
 
 V = TypeVar("V")
 
-_NEWS = (e.Said, e.Reacted, e.Joined, e.Left, e.BillboardSet, e.AccessAsked, e.AgentMade, e.WorldResumed)
+_NEWS = frozenset((e.Said, e.Reacted, e.Joined, e.Left, e.BillboardSet, e.AccessAsked, e.AgentMade, e.WorldResumed))
+_HEARD = _NEWS | {NoneType, e.SpeedSet, e.Beat, e.Replied, e.BeatDone}
 
 
 class Runner:
@@ -50,7 +52,7 @@ class Runner:
         typeset: Typesetter | None = None,
         group: int = GROUP,
     ) -> None:
-        """`quotas` by model; `group`: beats that share a commit at most."""
+        """`quotas` by model, `*` for all others; `group`: beats that share a commit at most."""
         self.book = book
         self.minds = minds
         self.clock = clock or RealClock()
@@ -63,6 +65,7 @@ class Runner:
         self._sign = asyncio.Event()
         self._thinking = Thinking(self._answered)
         self._errors: dict[int, int] = {}
+        self._errors_before: dict[int, int] = {}
         self._poisoned: dict[int, str] = {}
         self._whispered: dict[int, int] = {}
         self._conflicts = 0
@@ -239,9 +242,7 @@ class Runner:
             starts.clear()
             raise
         for agent, count in self._whispered.items():
-            left = self.book.whispers.pop(agent, [])[count:]
-            if left:
-                self.book.whispers[agent] = left
+            self.book.whispered(agent, count)
 
     # -- thinking --------------------------------------------------------------------------------------------------
 
@@ -340,13 +341,16 @@ class Runner:
     def _attempt(self, do: Callable[[], V]) -> V | None:
         """What `do` gives; `None` where it has to be tried again: another writer came first, or a beat failed through
         a fault of ours, which becomes that beat's error."""
+        mark = self._tally.mark()
+        self._errors_before.clear()
         try:
             found = do()
         except Poisoned as error:
+            self._take_back(mark)
             self._poisoned[error.agent] = str(error)
-            self._tally.failed += 1
             return None
         except (SequenceConflict, StoreBusy):
+            self._take_back(mark)
             self._conflicts += 1
             if self._conflicts > CONFLICTS:
                 raise
@@ -354,9 +358,16 @@ class Runner:
         self._conflicts = 0
         return found
 
+    def _take_back(self, mark: tuple[int, ...]) -> None:
+        """What was counted since `mark` has not happened."""
+        self._tally.back_to(mark)
+        self._errors.update(self._errors_before)
+
     def _hear(self, what: e.Happening | None) -> None:
         """Follow what happens in the world, whoever brings it about."""
         self._sign.set()
+        if (kind := type(what)) not in _HEARD:
+            return
         world = self.book.world
         match what:
             case None | e.SpeedSet():
@@ -364,11 +375,12 @@ class Runner:
             case e.Beat(at=at, due=due):
                 self._tally.beat(self.clock.passed(), at - due)
             case e.Replied(agent=id, error=error):
+                self._errors_before.setdefault(id, self._errors.get(id, 0))
                 self._errors[id] = self._errors.get(id, 0) + 1 if error else 0
                 self._tally.failed += bool(error)
             case e.BeatDone(agent=id):
                 self._poisoned.pop(id, None)
             case e.Said(sender=e.ARCHITECT) | e.WorldResumed() | e.AgentMade(by=e.ARCHITECT):
                 self._people = world.beats
-        if isinstance(what, _NEWS):
+        if kind in _NEWS:
             self._news = self.now()

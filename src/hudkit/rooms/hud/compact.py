@@ -68,6 +68,9 @@ class Compact:
     def now(self, value: str) -> str:
         return _member("now", value) + '},"'
 
+    def tail(self, body: str) -> str | None:  # noqa: ARG002
+        return None
+
     def rooms(self, number: int) -> str:
         return 'rooms":[{"' if number else 'rooms":[]}'
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
-from typing import Any
 
 from hudkit.errors import BudgetError, OperationError
 from hudkit.rooms.hud.filling import Filling, Opened
 from hudkit.rooms.hud.notation import Notation
 from hudkit.rooms.hud.notations import NOTATIONS
-from hudkit.rooms.hud.own import Own, own_part
+from hudkit.rooms.hud.own import own_part
 from hudkit.rooms.hud.seen import Omission, Section, Seen
 from hudkit.rooms.hud.typesetter import Typesetter
 from hudkit.rooms.world import World
@@ -35,7 +33,8 @@ def compose(world: World, agent_id: int, now: int, typeset: Typesetter, whispers
     rooms = filling.rooms()
     while True:
         pieces, sections = _rooms(rooms, notation, typeset)
-        text = "".join(own.pieces) + "".join(pieces)
+        rest = "".join([*own.pieces, *pieces])
+        text = own.prefix.text + rest
         tokens = typeset.total(own.tokens + sum([one.tokens for one in sections]), text)
         if tokens <= limit:
             break
@@ -47,16 +46,12 @@ def compose(world: World, agent_id: int, now: int, typeset: Typesetter, whispers
         text,
         tokens,
         limit,
-        compose(world, agent_id, now, typeset).digest if whispers else _digest(text),
-        own.stable,
-        _document(own, rooms),
+        compose(world, agent_id, now, typeset).digest if whispers else own.prefix.digest_with(rest),
+        len(own.prefix.text),
+        {**own.prefix.plain, "self": own.plain, "rooms": [one.plain for one in rooms]},
         (*own.sections, *sections),
         (*own.omitted, *filling.omitted, *_unseen(rooms)),
     )
-
-
-def _digest(text: str) -> str:
-    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _rooms(rooms: list[Opened], notation: Notation, typeset: Typesetter) -> tuple[list[str], list[Section]]:
@@ -68,25 +63,26 @@ def _rooms(rooms: list[Opened], notation: Notation, typeset: Typesetter) -> tupl
     for number, one in enumerate(rooms, 1):
         end = notation.end(rows=bool(one.rows), last=number == len(rooms))
         messages = notation.messages(len(one.rows))
+        pieces += [part.piece for part in one.parts]
         if one.rows:
-            newest, *older = one.rows
-            tail = [messages, *[row.piece for row in reversed(older)], newest.body + end]
-            tokens = count(messages) + sum([row.tokens for row in older]) + count(tail[-1])
+            newest = one.rows[0]
+            last, tokens = typeset.ended(newest.piece, newest.tokens, notation, end)
+            tokens += count(messages) + one.spent - newest.tokens
+            pieces.append(messages)
+            pieces += [row.piece for row in one.rows[:0:-1]]
+            pieces.append(last)
         else:
-            tail = [messages + end]
-            tokens = count(tail[0])
-        metadata = sum(map(count, one.pieces))
-        pieces += one.pieces
-        pieces += tail
+            pieces.append(messages + end)
+            tokens = count(pieces[-1])
         limit = one.metadata + one.allowance
         sections.append(
             Section(
                 f"room {one.room.id}",
-                metadata + tokens,
+                one.cost + tokens,
                 one.room.id,
                 one.share,
                 limit,
-                metadata,
+                one.cost,
                 len(one.rows),
                 one.visible,
             )
@@ -101,12 +97,7 @@ def _shrink(rooms: list[Opened], tokens: int, limit: int) -> None:
         raise BudgetError(
             f"the HUD needs {tokens} tokens of {limit}", hint="Raise tokens.total", need=tokens, limit=limit
         )
-    fullest.rows.pop()
-
-
-def _document(own: Own, rooms: list[Opened]) -> dict[str, Any]:
-    shown = [{**one.plain, "messages": [row.plain for row in reversed(one.rows)]} for one in rooms]
-    return {**own.document, "rooms": shown}
+    fullest.spent -= fullest.rows.pop().tokens
 
 
 def _unseen(rooms: list[Opened]) -> list[Omission]:

@@ -15,7 +15,7 @@ from hudkit.rooms.hud import fields
 from hudkit.rooms.hud.cutting import cut, first_that_fit
 from hudkit.rooms.hud.notation import Notation
 from hudkit.rooms.hud.seen import Omission
-from hudkit.rooms.hud.typesetter import Row, Typesetter, clock
+from hudkit.rooms.hud.typesetter import Column, Part, Row, Typesetter, clock
 from hudkit.rooms.world import Agent, Message, Room, World
 
 LEAST_MESSAGE = 48
@@ -31,18 +31,29 @@ class Opened(msgspec.Struct):
     room: Room
     share: float
     fixed: bool
-    plain: dict[str, Any]
-    pieces: list[str]
+    parts: list[Part]
+    """All but messages."""
+    cost: int
+    """Tokens of the parts."""
     metadata: int
-    """Tokens of all but messages: not less than they will be."""
+    """The same with what opens and closes messages: not less than it will be."""
     after: int
     """The index of the first message that the agent may see."""
     next: int
     """The index of the newest one that was not looked at yet."""
+    column: Column
     allowance: int = 0
     spent: int = 0
     rows: list[Row] = []
-    """The newest first."""
+    """The newest first; `spent` is what they cost."""
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The room as data."""
+        found: dict[str, Any] = {}
+        for part in self.parts:
+            found |= part.plain
+        return {**found, "messages": [row.plain for row in reversed(self.rows)]}
 
     @property
     def visible(self) -> int:
@@ -86,44 +97,51 @@ class Filling:
         you = self.agent.id
         after = bisect_right(room.messages, room.joined[you])
         limit = max(self.world.rules.tokens.metadata, int(self.budget * share / WHOLE) // 2)
-        members = [str(id) for id in room.members]
         board = fields.board(self.world, room, you)
-        opened = self._opened(room, share, members, board, after)
+        opened = self._opened(room, share, room.members, board, after)
         if opened.metadata > limit:
-            key = ("squeezed", self.notation.name, room.id, you, opened.plain["attention_pct"], limit)
+            names = [str(id) for id in room.members]
+            key = ("squeezed", self.notation.name, room.id, you, round(share, 1), limit, *room.members)
             members, board, gone = self.typeset.once(
-                (*key, tuple(members), repr(board)), lambda: self._squeezed(opened, members, board, limit)
+                (*key, repr(board)), lambda: self._squeezed(opened, names, board, limit)
             )
             self.omitted += gone
             opened = self._opened(room, share, members, board, after)
         return opened
 
-    def _opened(self, room: Room, share: float, members: list[str], board: dict[str, Any], after: int) -> Opened:
+    def _opened(
+        self, room: Room, share: float, members: Sequence[int | str], board: dict[str, Any], after: int
+    ) -> Opened:
         notation, typeset, you = self.notation, self.typeset, self.agent.id
-        head = fields.head(room, you, members, share)
-        key = ("head", notation.name, room.id, you, head["attention_pct"], tuple(members))
-        pace: dict[str, Any] = {
-            "time_since_last": words.time_since_last(self.world, you, room.id, self.now),
-            "word_budget": words.budget(self.world, you, room.id, self.now),
-        }
-        pieces = [typeset.once(key, lambda: notation.head(head))]
-        pieces += [self._member(name, value) for name, value in (*pace.items(), *board.items())]
+
+        def head() -> tuple[dict[str, Any], str]:
+            plain = fields.head(room, you, [str(one) for one in members], share)
+            return plain, notation.head(plain)
+
+        parts = [
+            typeset.part(("head", notation.name, room.id, you, round(share, 1), *members), head),
+            self._member("time_since_last", words.time_since_last(self.world, you, room.id, self.now)),
+            self._member("word_budget", words.budget(self.world, you, room.id, self.now)),
+            *[self._member(name, value) for name, value in board.items()],
+        ]
+        cost = sum([part.tokens for part in parts])
         return Opened(
             room,
             share,
             room.id in self.agent.attention,
-            {**head, **pace, **board},
-            pieces,
-            sum(map(typeset.count, pieces)) + self._around(),
+            parts,
+            cost,
+            cost + self._around(),
             after,
             len(room.messages) - 1,
+            typeset.column(self.world, room, notation, self.now),
             rows=[],
         )
 
-    def _member(self, name: str, value: Any) -> str:
+    def _member(self, name: str, value: Any) -> Part:
         notation = self.notation
         key = ("room", notation.name, name, value if isinstance(value, str | int) else repr(value))
-        return self.typeset.once(key, lambda: notation.room_member(name, value))
+        return self.typeset.part(key, lambda: ({name: value}, notation.room_member(name, value)))
 
     def _around(self) -> int:
         """Tokens that open and close a room's messages, at most."""
@@ -158,7 +176,7 @@ class Filling:
                 found[name] = rows
         if text := found.get("billboard"):
             rest = [self._member(name, value) for name, value in found.items() if name != "billboard"]
-            left = limit - head(members) - sum(map(count, rest)) - self._around() - _PACE
+            left = limit - head(members) - sum(part.tokens for part in rest) - self._around() - _PACE
             shorter = cut(text, lambda some: count(self.notation.room_member("billboard", some)) <= left)
             if shorter != text:
                 gone.append(_left(room, "characters of the billboard", len(text) - len(shorter) + 1))
@@ -166,8 +184,7 @@ class Filling:
         return members, found, gone
 
     def _shorter(self, name: str, rows: list[Any], limit: int) -> list[Any]:
-        count = self.typeset.count
-        return first_that_fit(rows, lambda some: count(self._member(name, some)) <= limit)
+        return first_that_fit(rows, lambda some: self._member(name, some).tokens <= limit)
 
     def _within(self, opened: list[Opened]) -> list[Opened]:
         """Without the rooms for which there is not even room for what they say of themselves: those of the smallest
@@ -185,12 +202,13 @@ class Filling:
 
     def _fill(self, opened: Opened) -> None:
         """Take messages, from the newest back, as long as the next one fits."""
-        messages, ids, row = self.world.messages, opened.room.messages, self.typeset.row
-        rows, notation, now = opened.rows, self.notation, self.now
+        rows, written = opened.rows, opened.column.rows
         left = opened.allowance - opened.spent
         index = opened.next
         while index >= opened.after:
-            found = row(messages[ids[index]], notation, now)
+            found = written[index]
+            if found is None or found.version != found.said.version:
+                found = self.typeset.row(opened.column, index, self.notation, self.now)
             if found.tokens > left:
                 break
             left -= found.tokens
@@ -239,9 +257,8 @@ class Filling:
 
     def _row(self, said: Message, text: str) -> Row:
         plain = {**fields.message(said, clock(self.notation, self.now)), "content": text}
-        body = self.notation.message(plain)
-        piece = body + self.notation.between
-        return Row(said, said.version, 0, plain, body, piece, self.typeset.count(piece))
+        piece = self.notation.message(plain) + self.notation.between
+        return Row(said, said.version, plain, piece, self.typeset.count(piece))
 
 
 def _more(all_: Sequence[str], kept: Sequence[str]) -> str:

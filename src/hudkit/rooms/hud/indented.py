@@ -42,6 +42,9 @@ class Indented:
     def now(self, value: str) -> str:
         return f'    "now": {json_text.encode(value)}\n  }},\n'
 
+    def tail(self, body: str) -> str | None:
+        return body[body.rindex("\n") + 1 :]
+
     def rooms(self, number: int) -> str:
         return '  "rooms": [\n' if number else '  "rooms": []\n}'
 

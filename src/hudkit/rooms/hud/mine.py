@@ -46,8 +46,7 @@ class Writer:
 
     def whole(self, *, background: str | None = None, tight: bool = False) -> Mine:
         """With all knowledge; `tight`, on one line."""
-        shown, used, written = self._knowledge(tight)
-        return self._mine(self.agent.background if background is None else background, shown, used, written)
+        return self._mine(self.agent.background if background is None else background, *self._knowledge(tight))
 
     def cut(self, room: int) -> tuple[Mine, list[Omission]]:
         """Within `room` tokens, or as few as they can be, and what is left out then."""
@@ -64,45 +63,47 @@ class Writer:
             background = shorten(background, length)
         if mine.tokens <= room:
             return mine, omitted
-        shown, used, _ = self._knowledge(True)
+        shown, used, *_ = self._knowledge(True)
         leaves = sorted(enumerate(_leaves(shown)), key=lambda one: (-one[1][2], one[0]))
 
         def with_leaves(number: int) -> Mine:
             kept = _tree({path: value for _, (path, value, _) in sorted(leaves[:number], key=lambda one: one[0])})
-            return self._mine(background, kept, used, self.notation.knowledge(kept, tight=True))
+            written = self.notation.knowledge(kept, tight=True)
+            return self._mine(background, kept, used, written, self.typeset.count(written))
 
         number = most_that_fits(0, len(leaves), lambda n: with_leaves(n).tokens <= room)
         omitted.append(Omission("knowledge", "entries", len(leaves) - number, STATIC_CAP))
         return with_leaves(number), omitted
 
-    def _mine(self, background: str, shown: dict[str, Any], used: int, written: str) -> Mine:
+    def _mine(self, background: str, shown: dict[str, Any], used: int, written: str, tokens: int) -> Mine:
         agent, notation, count = self.agent, self.notation, self.typeset.count
         plain: dict[str, Any] = {"identity": fields.identity(agent, background)}
         key = ("identity", notation.name, agent.kind, agent.id, agent.name, agent.model, background)
         identity = self.typeset.once(key, lambda: notation.identity(plain["identity"]))
         plain["knowledge"], plain["memory_used"] = shown, f"{used}%"
-        memory = [written, self._member("memory_used", plain["memory_used"])]
+        more = [self._member("memory_used", plain["memory_used"])]
         if used >= FULL:
             plain["advice"] = static.advice(self.world.prompts, self.world.rules)
-            memory.append(self._member("advice", plain["advice"]))
+            more.append(self._member("advice", plain["advice"]))
         if self.whispers:
             plain["once"] = list(self.whispers)
-            memory.append(notation.member("once", plain["once"]))
-        return Mine(identity, memory, plain, count(identity) + sum(map(count, memory)))
+            more.append(notation.member("once", plain["once"]))
+        return Mine(identity, [written, *more], plain, count(identity) + tokens + sum(map(count, more)))
 
-    def _knowledge(self, tight: bool) -> tuple[dict[str, Any], int, str]:
-        """Knowledge as it is shown, percent of its limit (rounded down), and as it is written."""
+    def _knowledge(self, tight: bool) -> tuple[dict[str, Any], int, str, int]:
+        """Knowledge as it is shown, percent of its limit (rounded down), as it is written, and the tokens of that."""
         agent, notation = self.agent, self.notation
 
-        def make() -> tuple[dict[str, Any], int, str]:
+        def make() -> tuple[dict[str, Any], int, str, int]:
             shown = fields.weighted(agent.knowledge, agent.weights)
-            return shown, self._used(), notation.knowledge(shown, tight=tight)
+            written = notation.knowledge(shown, tight=tight)
+            return shown, self._used(), written, self.typeset.sum(written)
 
         key = ("knowledge", notation.name, agent.id, tight, self.world.rules.tokens.knowledge)
         return self.typeset.while_same(key, agent.knowledge, make)
 
     def _used(self) -> int:
-        tokens = self.typeset.counter.count(text_of(self.agent.knowledge)) if self.agent.knowledge else 0
+        tokens = self.typeset.sum(text_of(self.agent.knowledge)) if self.agent.knowledge else 0
         return tokens * 100 // self.world.rules.tokens.knowledge
 
     def _member(self, name: str, value: str) -> str:

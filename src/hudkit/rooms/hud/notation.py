@@ -49,6 +49,11 @@ class Notation(Protocol):
         """Closes `self`."""
         ...
 
+    def tail(self, body: str) -> str | None:
+        """The end of a message or an action, behind a place where a tokenizer always cuts, if one is known: what is
+        before it costs the same, whatever follows."""
+        ...
+
     def rooms(self, number: int) -> str:
         """Opens the rooms; without any, the document ends here."""
         ...

@@ -7,38 +7,49 @@ instructions, then the end of a long background, then knowledge of the least wei
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
 
 from hudkit.errors import BudgetError
-from hudkit.rooms.hud import fields, static
-from hudkit.rooms.hud.mine import STATIC_CAP, Mine, Writer
+from hudkit.rooms.hud import static
+from hudkit.rooms.hud.mine import STATIC_CAP, Writer
 from hudkit.rooms.hud.notation import Notation
 from hudkit.rooms.hud.seen import Omission, Section
-from hudkit.rooms.hud.times import DAY, iso
-from hudkit.rooms.hud.typesetter import Typesetter, clock
+from hudkit.rooms.hud.times import iso
+from hudkit.rooms.hud.typesetter import Line, Typesetter
 from hudkit.rooms.world import Agent, World
 
 
-class Own(msgspec.Struct):
-    """The part before the rooms, as it is written: `stable` characters of it are those of every agent of a kind."""
+class Prefix(msgspec.Struct):
+    """`system` and `meta`: the same for every agent of a kind."""
 
-    pieces: list[str]
-    tokens: int
-    stable: int
-    document: dict[str, Any]
-    sections: list[Section]
-    omitted: list[Omission]
-
-
-class _Prefix(msgspec.Struct):
-    """`system` and `meta`."""
-
-    system: str
-    meta: str
+    text: str
     plain: dict[str, Any]
     tokens: int
+    sections: tuple[Section, Section]
+    hashed: Any
+    """The state of the digest behind it."""
+
+    def digest_with(self, rest: str) -> str:
+        """The digest of a HUD that begins with this, and goes on so."""
+        hashed = self.hashed.copy()
+        hashed.update(rest.encode())
+        digest: str = hashed.hexdigest()
+        return digest
+
+
+class Own(msgspec.Struct):
+    """What is before the rooms; `pieces` are those of `self`, as it is written."""
+
+    prefix: Prefix
+    pieces: list[str]
+    tokens: int
+    plain: dict[str, Any]
+    """`self` as data."""
+    sections: list[Section]
+    omitted: list[Omission]
 
 
 def own_part(
@@ -47,9 +58,11 @@ def own_part(
     """`system`, `meta` and `self` of an agent's HUD. Raises `BudgetError` where what must be there does not fit."""
     budget = world.rules.tokens
     cap = min(budget.static, budget.total - budget.messages)
-    rows = _action_rows(agent, now, notation, typeset)
-    around = sum(map(typeset.count, _around_actions(notation, len(rows), now)))
-    history = sum(typeset.count(body + notation.between) for _, body in rows)
+    lines = typeset.lines(agent, notation, now)
+    time = iso(now)
+    told = notation.now(time)
+    around = sum(map(typeset.count, (notation.actions(len(lines)), told, notation.end_actions)))
+    history = sum([line.tokens for line in lines])
     self_ = Writer(world, agent, notation, typeset, tuple(whispers))
     prefix, mine = _prefix(world, agent, notation, typeset, True), self_.whole()
     omitted: list[Omission] = []
@@ -72,82 +85,57 @@ def own_part(
             limit=cap,
             path="self",
         )
-    kept = _newest(rows, left, typeset, notation)
-    if len(kept) < len(rows):
-        omitted.append(Omission("recent_actions", "actions", len(rows) - len(kept), STATIC_CAP))
-    return _put_together(prefix, mine, kept, now, notation, typeset, omitted)
+    kept = lines if history <= left else _newest(lines, left)
+    if len(kept) < len(lines):
+        omitted.append(Omission("recent_actions", "actions", len(lines) - len(kept), STATIC_CAP))
+    actions, cost = _actions(kept, told, notation, typeset)
+    identity = typeset.count(mine.identity)
+    return Own(
+        prefix,
+        [mine.identity, *mine.memory, *actions],
+        prefix.tokens + mine.tokens + cost,
+        {**mine.plain, "recent_actions": [line.plain for line in kept], "now": time},
+        [
+            *prefix.sections,
+            Section("identity", identity),
+            Section("knowledge", mine.tokens - identity),
+            Section("recent_actions", cost, shown=len(kept)),
+        ],
+        omitted,
+    )
 
 
-def _prefix(world: World, agent: Agent, notation: Notation, typeset: Typesetter, examples: bool) -> _Prefix:
-    kind = (notation.name, agent.kind, agent.can_create, agent.output_format, examples)
-
-    def make() -> _Prefix:
+def _prefix(world: World, agent: Agent, notation: Notation, typeset: Typesetter, examples: bool) -> Prefix:
+    def make() -> Prefix:
         prompts = static.texts(world.prompts, world.rules)
         plain = {"system": static.system(prompts), "meta": static.meta(prompts, agent, examples)}
         system, meta = notation.system(plain["system"]), notation.meta(plain["meta"])
-        return _Prefix(system, meta, plain, typeset.count(system) + typeset.count(meta))
+        sections = Section("system", typeset.count(system)), Section("meta", typeset.count(meta))
+        text = system + meta
+        hashed = blake2b(text.encode(), digest_size=16)
+        return Prefix(text, plain, sum(one.tokens for one in sections), sections, hashed)
 
-    return typeset.once(("prefix", kind, world.rules, tuple(world.prompts.items())), make)
-
-
-def _action_rows(agent: Agent, now: int, notation: Notation, typeset: Typesetter) -> list[tuple[dict[str, Any], str]]:
-    """Recent actions, the oldest first: as data, and as they are written."""
-    told = clock(notation, now)
-    day = now // DAY if notation.short_times else 0
-
-    def row(done: Any) -> tuple[dict[str, Any], str]:
-        plain = fields.action(done, told)
-        return plain, notation.action(plain)
-
-    return [
-        typeset.while_same(("action", notation.name, id(done), day), done, lambda done=done: row(done))  # type: ignore[misc]
-        for done in agent.recent
-    ]
+    key = ("prefix", notation.name, agent.kind, agent.can_create, agent.output_format, examples)
+    return typeset.while_same(key, world.prompts, make, world.rules)
 
 
-def _around_actions(notation: Notation, number: int, now: int) -> list[str]:
-    return [notation.actions(number), notation.now(iso(now)), notation.end_actions]
-
-
-def _newest(
-    rows: list[tuple[dict[str, Any], str]], left: int, typeset: Typesetter, notation: Notation
-) -> list[tuple[dict[str, Any], str]]:
+def _newest(lines: list[Line], left: int) -> list[Line]:
     """As many of the newest as cost no more than is left."""
-    for number, (_, body) in enumerate(reversed(rows)):
-        left -= typeset.count(body + notation.between)
+    for number, line in enumerate(reversed(lines)):
+        left -= line.tokens
         if left < 0:
-            return rows[len(rows) - number :]
-    return rows
+            return lines[len(lines) - number :]
+    return lines
 
 
-def _put_together(
-    prefix: _Prefix,
-    mine: Mine,
-    rows: list[tuple[dict[str, Any], str]],
-    now: int,
-    notation: Notation,
-    typeset: Typesetter,
-    omitted: list[Omission],
-) -> Own:
-    bodies = [body for _, body in rows]
-    actions = [notation.actions(len(rows)), *(body + notation.between for body in bodies[:-1])]
-    if bodies:
-        actions.append(bodies[-1] + notation.end_actions)
-    actions.append(notation.now(iso(now)))
-    self_plain = {**mine.plain, "recent_actions": [plain for plain, _ in rows], "now": iso(now)}
-    count = typeset.count
-    sections = [
-        Section("system", count(prefix.system)),
-        Section("meta", count(prefix.meta)),
-        Section("identity", count(mine.identity)),
-        Section("knowledge", sum(map(count, mine.memory))),
-        Section("recent_actions", sum(map(count, actions)), shown=len(rows)),
-    ]
-    return Own(
-        [prefix.system, prefix.meta, mine.identity, *mine.memory, *actions],
-        sum(one.tokens for one in sections),
-        len(prefix.system) + len(prefix.meta),
-        {**prefix.plain, "self": self_plain},
-        sections,
-        omitted,
-    )
+def _actions(lines: list[Line], now: str, notation: Notation, typeset: Typesetter) -> tuple[list[str], int]:
+    """The pieces of recent actions, with what is around them and `now` behind them, and what they cost."""
+    opening = notation.actions(len(lines))
+    tokens = typeset.count(opening) + typeset.count(now)
+    if not lines:
+        return [opening, now], tokens
+    newest = lines[-1]
+    last, cost = typeset.ended(newest.piece, newest.tokens, notation, notation.end_actions)
+    before = lines[:-1]
+    pieces = [opening, *[line.piece for line in before], last, now]
+    return pieces, tokens + sum([line.tokens for line in before]) + cost

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 
-class Section(msgspec.Struct, frozen=True):
+class Section(msgspec.Struct, frozen=True, gc=False):
     """A part of a HUD and its tokens: `system`, `meta`, `identity`, `knowledge`, `recent_actions`, or one room.
 
     Of a room: its share of attention in percent, the most tokens that it had, how many messages are shown of those

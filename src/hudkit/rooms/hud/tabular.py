@@ -46,6 +46,9 @@ class Tabular:
     def now(self, value: str) -> str:
         return self.member("now", value)
 
+    def tail(self, body: str) -> str | None:  # noqa: ARG002
+        return None
+
     def rooms(self, number: int) -> str:
         return f"rooms[{number}]:\n" if number else "rooms: []"
 

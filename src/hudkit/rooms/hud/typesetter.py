@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable
 from typing import Any, Protocol, TypeVar
 
@@ -10,12 +11,14 @@ import msgspec
 from hudkit.rooms.hud import fields
 from hudkit.rooms.hud.notation import Notation
 from hudkit.rooms.hud.times import DAY, iso, short
-from hudkit.rooms.world import Message
+from hudkit.rooms.world import Agent, Done, Message, Room, World
 from hudkit.tokens import counting
 from hudkit.tokens.vocabularies import ENCODINGS
 
 MOST = 200_000
 """Entries of each memory; beyond, it starts anew."""
+
+_BEGINS = {"\n": re.compile(r" +[^\s/]").match, '","': re.compile("[A-Za-z]").match}
 
 V = TypeVar("V")
 
@@ -26,20 +29,48 @@ class Counter(Protocol):
     def count(self, text: str) -> int: ...
 
 
-class Row(msgspec.Struct):
-    """A message as it is written: `body`, the same with what is behind it if another one follows, its tokens."""
+class Row(msgspec.Struct, gc=False):
+    """A message as it is written with what is behind it if another one follows, and the tokens of that."""
 
     said: Message
     version: int
-    day: int
     plain: dict[str, Any]
-    body: str
     piece: str
     tokens: int
 
 
+class Line(msgspec.Struct, gc=False):
+    """A recent action, likewise."""
+
+    done: Done
+    plain: dict[str, Any]
+    piece: str
+    tokens: int
+
+
+class Part(msgspec.Struct, gc=False):
+    """Members of an object: as data, as they are written, and the tokens of that."""
+
+    plain: dict[str, Any]
+    piece: str
+    tokens: int
+
+
+class Column(msgspec.Struct):
+    """A room's messages as one notation writes them, by their index; `None` where nobody looked yet.
+
+    A world that was made again has other objects, and gets another column.
+    """
+
+    messages: dict[int, Message]
+    ids: list[int]
+    day: int
+    rows: list[Row | None]
+
+
 class Typesetter:
-    """Pieces and their tokens, by content and by message; use one for all beats of a world. Not for several threads.
+    """Pieces and their tokens, by content, by message and by action; use one for all beats of a world. Not for
+    several threads.
 
     `counter` counts tokens (default: hudkit's). Tokens of pieces add up exactly with the encodings that hudkit knows,
     and with an estimate by bytes; with any other counter, the whole text is counted.
@@ -50,8 +81,10 @@ class Typesetter:
         self._adds_up = self.counter.name in (*ENCODINGS, counting.APPROXIMATE)
         self._counts: dict[str, int] = {}
         self._made: dict[Hashable, Any] = {}
-        self._held: dict[Hashable, tuple[object, Any]] = {}
-        self._rows: dict[tuple[str, int], Row] = {}
+        self._held: dict[Hashable, tuple[object, object, Any]] = {}
+        self._columns: dict[tuple[str, int], Column] = {}
+        self._lines: dict[tuple[str, int], tuple[int, list[Line]]] = {}
+        self._rows = 0
 
     def count(self, piece: str) -> int:
         """Tokens of a piece."""
@@ -59,6 +92,17 @@ class Typesetter:
         if found is None:
             found = _room_for(self._counts)[piece] = self.counter.count(piece)
         return found
+
+    def sum(self, text: str) -> int:
+        """Tokens of a text that is much like others: its parts are counted, equal ones once."""
+        return sum(map(self.count, parted(text))) if self._adds_up else self.count(text)
+
+    def ended(self, piece: str, tokens: int, notation: Notation, end: str) -> tuple[str, int]:
+        """The piece of a message or an action with `end` behind it, instead of another one, and its tokens."""
+        body = piece.removesuffix(notation.between)
+        if self._adds_up and (tail := notation.tail(body)) is not None:
+            return body + end, tokens - self.count(tail + notation.between) + self.count(tail + end)
+        return body + end, self.count(body + end)
 
     def total(self, tokens: int, text: str) -> int:
         """Tokens of a text whose pieces have so many together."""
@@ -71,31 +115,91 @@ class Typesetter:
             found = _room_for(self._made)[key] = make()
         return found
 
-    def while_same(self, key: Hashable, of: object, make: Callable[[], V]) -> V:
-        """What `make` gives, made anew when `of` is another object; for what is replaced when it changes."""
+    def part(self, key: Hashable, make: Callable[[], tuple[dict[str, Any], str]]) -> Part:
+        """Members of an object, made and counted once for equal keys."""
+        found: Part | None = self._made.get(key)
+        if found is None:
+            plain, piece = make()
+            found = _room_for(self._made)[key] = Part(plain, piece, self.count(piece))
+        return found
+
+    def while_same(self, key: Hashable, of: object, make: Callable[[], V], other: object = None) -> V:
+        """What `make` gives, made anew when `of` or `other` is another object; for what is replaced when it
+        changes."""
         found = self._held.get(key)
-        if found is None or found[0] is not of:
-            found = _room_for(self._held)[key] = (of, make())
-        made: V = found[1]
+        if found is None or found[0] is not of or found[1] is not other:
+            found = _room_for(self._held)[key] = (of, other, make())
+        made: V = found[2]
         return made
 
-    def row(self, said: Message, notation: Notation, now: int) -> Row:
-        """A message as it is written at `now`."""
+    def column(self, world: World, room: Room, notation: Notation, now: int) -> Column:
+        """A room's messages as they are written at `now`; `row` has each."""
         day = now // DAY if notation.short_times else 0
-        key = (notation.name, said.id)
-        found = self._rows.get(key)
-        if found is None or found.said is not said or found.version != said.version or found.day != day:
-            plain = fields.message(said, clock(notation, now))
-            body = notation.message(plain)
-            piece = body + notation.between
-            found = Row(said, said.version, day, plain, body, piece, self.counter.count(piece))
-            _room_for(self._rows)[key] = found
+        key = (notation.name, room.id)
+        found = self._columns.get(key)
+        if found is None or found.ids is not room.messages or found.day != day:
+            found = self._columns[key] = Column(world.messages, room.messages, day, [])
+        if missing := len(room.messages) - len(found.rows):
+            found.rows += [None] * missing
         return found
+
+    def row(self, column: Column, index: int, notation: Notation, now: int) -> Row:
+        """The message with an index in its room, as it is written at `now`."""
+        found = column.rows[index]
+        if found is None or found.version != found.said.version:
+            if found is None:
+                self._rows += 1
+            if self._rows > MOST:
+                self._rows = 0
+                self._columns.clear()
+            found = column.rows[index] = self._row(column.messages[column.ids[index]], notation, now)
+        return found
+
+    def _row(self, said: Message, notation: Notation, now: int) -> Row:
+        plain = fields.message(said, clock(notation, now))
+        piece = notation.message(plain) + notation.between
+        return Row(said, said.version, plain, piece, self.sum(piece))
+
+    def lines(self, agent: Agent, notation: Notation, now: int) -> list[Line]:
+        """An agent's recent actions as they are written at `now`, the oldest first; not to be changed."""
+        day = now // DAY if notation.short_times else 0
+        key = (notation.name, agent.id)
+        before, held = self._lines.get(key, (day, []))
+        recent = agent.recent
+        if before != day:
+            held = []
+        elif held and len(held) == len(recent) and held[0].done is recent[0] and held[-1].done is recent[-1]:
+            return held
+        known = {id(line.done): line for line in held}
+        lines = [known.get(id(done)) or self._line(done, notation, now) for done in recent]
+        _room_for(self._lines)[key] = (day, lines)
+        return lines
+
+    def _line(self, done: Done, notation: Notation, now: int) -> Line:
+        plain = fields.action(done, clock(notation, now))
+        piece = notation.action(plain) + notation.between
+        return Line(done, plain, piece, self.sum(piece))
 
 
 def clock(notation: Notation, now: int) -> fields.Clock:
     """How a notation tells a time at `now`."""
     return (lambda at: short(at, now)) if notation.short_times else iso
+
+
+def parted(text: str) -> list[str]:
+    """A text in parts that end where a tokenizer always cuts: behind line breaks, or in one line between `","` and a
+    letter."""
+    mark = "\n" if "\n" in text else '","'
+    begins = _BEGINS[mark]
+    first, *others = text.split(mark)
+    found = [first]
+    for part in others:
+        found[-1] += mark
+        if begins(part):
+            found.append(part)
+        else:
+            found[-1] += part
+    return found
 
 
 def _room_for(memory: dict[Any, Any]) -> dict[Any, Any]:

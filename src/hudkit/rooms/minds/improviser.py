@@ -13,9 +13,10 @@ from random import Random
 from typing import Any
 
 from hudkit.rooms.minds.mind import Asked, Thought
-from hudkit.rooms.minds.phrases import MOODS, OWN, PHRASES, core, subjects
+from hudkit.rooms.minds.phrases import MOODS, OWN, PHRASES, core
 from hudkit.rooms.minds.scripted import written
 from hudkit.rooms.minds.sight import ARCHITECT, SYSTEM, Message, Room, Sight, read
+from hudkit.rooms.minds.subjects import subjects
 
 NAME = "improviser"
 """The name of its model."""
@@ -24,7 +25,8 @@ LABEL = "improviser (rules and chance, no language model)"
 
 FULL = 80
 """Percent of memory from which on it forgets old things."""
-
+LATELY = 3
+"""Phrases of a kind, those that were said the longest ago, from which one is taken where none is new."""
 
 _OPEN = re.compile(r"\b(?:what|who|which|where|when|how|why)\b", re.IGNORECASE)
 
@@ -50,7 +52,7 @@ class Scene:
         self.chance = chance
         self.responses: list[dict[str, Any]] = []
         self.actions: list[dict[str, Any]] = []
-        self.topics = [word for word in subjects(sight.background) if word not in sight.name] or ["the weather"]
+        self.topics = [one for one in subjects(sight.background) if one not in sight.name] or ["the weather"]
 
     def play(self) -> dict[str, Any]:
         """The reply."""
@@ -72,17 +74,17 @@ class Scene:
     def _speak(self, room: Room) -> bool:
         """Say something in a room, or react to something; whether it was said."""
         if not room.others and not any(message.sender == ARCHITECT for message in room.since):
-            return self._maybe(0.03) and self._say(room, self._line("open"))
+            return self._maybe(0.03) and self._say(room, self._opening())
         heard = [message for message in room.since if message.sender != SYSTEM]
         for message in reversed(heard):
             if self._is_for_me(message) and message.id not in self.sight.answered:
                 sure = message.sender == ARCHITECT or self._maybe(0.9)
                 return sure and self._answer(room, message, heard)
-        if (comer := self._comer(room)) is not None and self._maybe(0.9 / max(1, len(room.others) - 1)):
+        if (comer := self._comer(room)) is not None and self._maybe(min(0.9, 2 / len(room.others or (0,)))):
             return self._say(room, self._line("greet", "invite", name=self._called(str(comer))))
         if not heard:
             return self._maybe(0.0 if self.bot else 0.25 / (1 + room.mine)) and self._say(
-                room, self._line("open", "turn")
+                room, f"{self._opening()} {self._line('turn')}"
             )
         last = heard[-1]
         self._react(last)
@@ -115,7 +117,9 @@ class Scene:
             text = self._line(self.chance.choice(kinds), "because", name=name, word=word)
         else:
             text = self._line(self.chance.choice(("remark", "remark", "because")), name=name, word=word)
-        if not self.bot and self._maybe(0.45):
+        if not self.bot and not message.question and self._maybe(0.15):
+            text = f"{text} {self._opening()}"
+        elif not self.bot and self._maybe(0.45):
             text = f"{text} {self._line('ask', name=name, word=word)}"
         if self._maybe(0.25) and not self.bot and name != "Architect":
             self._trust(message)
@@ -137,18 +141,34 @@ class Scene:
             self.actions.append({"type": "reply", "room_id": room.id, "message_id": to.id, "message": text})
         return True
 
-    def _line(self, *kinds: str, name: str = "", word: str = "") -> str:
+    def _opening(self) -> str:
+        """How it begins of its own: with what it wants, with what it wrote down, or with a topic."""
+        goals, memories = (self._notes(branch) for branch in ("goals", "memories"))
+        if goals and self._maybe(0.3):
+            return self._line("goal", goal=self.chance.choice(goals))
+        if memories and self._maybe(0.3):
+            return self._line("recall", memory=self.chance.choice(memories[-5:]))
+        return self._line("open")
+
+    def _notes(self, branch: str) -> list[str]:
+        """What it wrote down there, as far as it can be said."""
+        noted = _branch(self.sight.knowledge, "character").get(branch)
+        several = noted if isinstance(noted, list | tuple) else ()
+        return [one for one in several if isinstance(one, str) and 0 < len(one) <= 120]
+
+    def _line(self, *kinds: str, name: str = "", word: str = "", goal: str = "", memory: str = "") -> str:
         """A phrase of each kind, one after the other."""
         topic = self.chance.choice([one for one in self.topics if one != word] or ["the rest"])
         given = {"name": name, "self": self.sight.name, "topic": topic, "word": word or topic}
+        given |= {"goal": goal, "memory": memory}
         phrases = [self._fresh(kind).format_map(given) for kind in kinds]
         return " ".join(phrase[0].upper() + phrase[1:] for phrase in phrases)
 
     def _fresh(self, kind: str) -> str:
-        """A phrase that nobody has just used, where there is one."""
-        phrases = PHRASES[kind]
-        fresh = [phrase for phrase in phrases if core(phrase) not in self.sight.heard]
-        return self.chance.choice(fresh or phrases)
+        """A phrase that nobody has used, as far as can be seen; else one that was used long ago."""
+        last = {phrase: self.sight.heard.rfind(core(phrase)) for phrase in PHRASES[kind]}
+        fresh = [phrase for phrase, place in last.items() if place < 0]
+        return self.chance.choice(fresh or sorted(last, key=lambda phrase: last[phrase])[:LATELY])
 
     def _react(self, message: Message) -> None:
         if message.id in self.sight.reacted or not self._maybe(0.18):
@@ -246,9 +266,7 @@ class Scene:
     def _words(self, message: Message) -> list[str]:
         """What a message is about."""
         names = " ".join((self.sight.name, *self.sight.met.values(), *self._names().values())).casefold().split()
-        return [
-            word for word in subjects(message.text) if word.casefold() not in OWN and word.casefold() not in names
-        ]
+        return [one for one in subjects(message.text, OWN) if not set(one.casefold().split()) & set(names)]
 
     def _heard(self) -> Message | None:
         return next((m for room in self.sight.rooms for m in reversed(room.since) if m.sender != SYSTEM), None)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from hudkit.models import Finished, Model, ModelError, Request, Settings, Text, User, finished
 from hudkit.rooms.minds.mind import Asked, Thought
 
-MAX_OUTPUT = 2_000
-"""Tokens of an answer."""
+MAX_OUTPUT = 4_000
+"""Tokens of an answer, with those that a model thinks before it."""
+SILENCE = 120.0
+"""Seconds without a byte after which a model's server counts as gone."""
 
 
 class ModelMind:
     """A model that answers HUDs. The part that is the same for all agents of a kind goes as the system prompt, so
-    that a provider's prefix cache serves them all; the rest is the user's message. Together they are the HUD."""
+    that a provider's prefix cache serves them all; the rest is the user's message, which no later beat repeats and no
+    cache should keep. Together they are the HUD."""
 
     def __init__(self, model: Model, settings: Settings | None = None) -> None:
-        """`settings` take 2,000 tokens of output at most where they are not given."""
+        """Without `settings`, an answer has 4,000 tokens at most, and a server 120 seconds."""
         self._model = model
-        self._settings = settings or Settings(max_output=MAX_OUTPUT)
+        given = settings or Settings(max_output=MAX_OUTPUT, silence=SILENCE)
+        self._settings = msgspec.structs.replace(given, cache_messages=False)
 
     async def think(self, asked: Asked) -> Thought:
         """One call; see `Mind.think`."""

@@ -1,12 +1,15 @@
-"""What the improviser says: turns of phrase by occasion, and the words that are no subject of a conversation.
+"""What the improviser says: turns of phrase by occasion.
 
-`{name}` is who is spoken to, `{self}` the speaker, `{topic}` something from its background, `{word}` was heard.
+`{name}` is who is spoken to, `{self}` the speaker, `{topic}` something from its background, `{word}` was heard;
+`{goal}` and `{memory}` are what it wrote down.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+
+from hudkit.rooms.minds.subjects import words
 
 PHRASES: Mapping[str, tuple[str, ...]] = {
     "greet": (
@@ -55,7 +58,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "I would have to sleep on that.",
         "Nobody here knows, I suspect.",
         "Good question. I have only half an answer.",
-        "Let me put it this way.",
+        "I have gone back and forth on that, {name}.",
         "I am the wrong one to ask, but I will try.",
         "It depends on whom you ask.",
         "I keep changing my mind about it.",
@@ -73,6 +76,11 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Every mistake I made with {topic} began with {word}.",
         "I would rather lose an argument about {word} than win one.",
         "People forget {word} first and {topic} last.",
+        "Where I come from, one thinks more of {topic} than of {word}.",
+        "Without {topic} nobody would speak of {word}.",
+        "Give {word} some time; {topic} needed longer.",
+        "Half of what is said of {word} is not so.",
+        "There is a trick to {word}, and {topic} is where I learned it.",
     ),
     "remark": (
         "What you say about {word} stays with me, {name}.",
@@ -85,6 +93,12 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "You may be right about {word}, {name}.",
         "I see {word} differently, but go on.",
         "Funny that you mention {word}.",
+        "I had almost forgotten {word}.",
+        "That is how it goes with {word}, {name}.",
+        "If only {topic} were as simple as {word}.",
+        "My neighbours say the same of {word}.",
+        "I will sleep better for having spoken of {word}.",
+        "Then {word} and {topic} are not so far apart.",
     ),
     "ask": (
         "What would you do without {word}, {name}?",
@@ -97,11 +111,15 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Have you tried it with {topic}?",
         "When were you last surprised by {word}?",
         "And if {word} were gone tomorrow?",
+        "What is the worst part of {word}?",
+        "Who else here knows about {word}?",
+        "Where should one begin with {word}, {name}?",
+        "How far is it from {word} to {topic}?",
     ),
     "open": (
         "I have been thinking about {topic} all morning.",
         "Something else: {topic}.",
-        "May I change the subject? I cannot get {topic} out of my head.",
+        "To change the subject: I cannot get {topic} out of my head.",
         "It is quiet in here. Let us speak of {topic}.",
         "Here is what I found out about {topic}: one is never done.",
         "Nobody has asked, but {topic} went well today.",
@@ -109,6 +127,20 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "There was a moment today when {topic} made sense.",
         "I am looking for somebody who knows {topic}.",
         "An odd thing happened with {topic}.",
+        "I dreamt of {topic} last night.",
+        "Somebody should have told me earlier about {topic}.",
+        "Before I forget it: {topic}.",
+    ),
+    "goal": (
+        "I still mean to {goal}.",
+        "Sooner or later I will {goal}.",
+        "What I am after: to {goal}.",
+        "Nobody could help me yet to {goal}.",
+    ),
+    "recall": (
+        "I wrote down that {memory}.",
+        "It is in my notes: {memory}.",
+        "I keep coming back to this: {memory}.",
     ),
     "turn": (
         "Does anyone else see it that way?",
@@ -129,6 +161,10 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "For {topic}, I can say: all in order.",
         "I can help with {topic}. What exactly is needed?",
         "{word}: put on my list.",
+        "As to {word}: no change since I last looked.",
+        "{topic} first, then {word}.",
+        "I have a note on {topic}, none yet on {word}.",
+        "Nothing unusual about {word} so far.",
     ),
     "billboard": (
         "The room of {self}. Today: {topic}.",
@@ -140,59 +176,11 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
 
 MOODS = ("curious", "at ease", "restless", "thoughtful", "amused", "a little tired", "hopeful", "wide awake", "calm")
 
-WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
-
-COMMON = frozenset(
-    WORD.findall("""
-    a all and any are but can day did for get got had has her him his how i if in is it its let may me my new
-    not now of off old on one or our out own say see she so the them to too two up use was way we who why yes
-    yet you about above across after again against almost alone along already also although always among another
-    anybody anyone anything around asked because become been before began begin behind being believe below
-    beside best better between both bring brought came cannot care comes could days dear different does doing
-    done down during each early either else enough even ever every everybody everyone everything fact feel felt
-    few find first follow from gave give given goes going gone good great half hand hardly have hear heard hello
-    help here hers himself however into itself just keep keeps kept kind knew know known large last later least
-    leave left less like liked likes little live lived lives long look looking lost lots love loved loves made
-    make makes making many matter maybe mean mind mine more most mostly much must myself name near nearly need
-    never next nice nobody none nothing notice often once only other others otherwise ours over people perhaps
-    person place please point quiet quite rather ready really right room rooms said same saying says seem seems
-    seen several shall should show side since small some somebody someone something sometimes soon speak still
-    such sure take taken talk tell than thank thanks that their themselves then there these they thing things
-    think this those though thought three through time today together told tomorrow tonight took toward tried
-    true trying turn under until upon used usually very want wanted wants were what whatever when where whether
-    which while whole whom whose will wish with within without word words work works would write yesterday your
-    yours yourself youre answer answers collect collects agent agents persona character working worked years bot
-    """)
-)
-"""Words that are no subject."""
-
-_ACTING = frozenset(("you", "who", "to", "and", "now", "we", "they", "i", "he", "she", "it", "not"))
-_BEING = frozenset(("are", "were", "am", "was", "is", "be", "being"))
-
-
-def subjects(text: str) -> list[str]:
-    """The words of a text that a conversation may be about, each once, in their order: as far as rules can tell,
-    things, and neither what is done nor what somebody is."""
-    found: dict[str, None] = {}
-    for sentence in re.split(r"[.!?:;,]+", text):
-        words = WORD.findall(sentence)
-        for place, word in enumerate(words):
-            if len(word) < 3 or word.casefold() in COMMON:
-                continue
-            before = [one.casefold() for one in words[max(0, place - 2) : place]]
-            after = words[place + 1].casefold() if place + 1 < len(words) else ""
-            does = bool(after) and before[-1:] != [] and before[-1] in _ACTING
-            is_ = before[-1:] in (["a"], ["an"]) and before[0] in _BEING
-            if not does and not is_ and not (word.endswith(("ed", "en")) and after and after not in COMMON):
-                found[word if place else word.lower()] = None
-    return list(found)
-
-
 OWN = frozenset(
     word.casefold()
     for phrases in PHRASES.values()
     for phrase in phrases
-    for word in WORD.findall(re.sub(r"\{\w+\}", "", phrase))
+    for word in words(re.sub(r"\{\w+\}", " ", phrase))
 )
 """Words of the phrases themselves: heard from another improviser, they say nothing."""
 

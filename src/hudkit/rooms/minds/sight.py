@@ -50,7 +50,7 @@ class Sight(msgspec.Struct, frozen=True):
     met: Mapping[int, str]
     """Names by id, as system messages tell them, or agents of themselves."""
     heard: str
-    """All that is shown of what was said."""
+    """All that is shown of what was said, the newest last."""
 
 
 def read(document: Mapping[str, Any]) -> Sight:
@@ -83,8 +83,13 @@ def read(document: Mapping[str, Any]) -> Sight:
         _done(recent, "reply"),
         tuple(_room(room, me) for room in rooms),
         met,
-        "\n".join(message["content"] for room in rooms for message in room["messages"]),
+        "\n".join(_in_time(rooms)),
     )
+
+
+def _in_time(rooms: list[Mapping[str, Any]]) -> list[str]:
+    shown = {message["id"]: message["content"] for room in rooms for message in room["messages"]}
+    return [shown[id] for id in sorted(shown)]
 
 
 def _done(recent: list[dict[str, Any]], kind: Literal["react", "reply"]) -> frozenset[int]:

@@ -59,14 +59,19 @@ async def carry_out(desk: Desk, session: Session, name: str, given: Mapping[str,
         outcome = known.run(desk, form)
         result = (await outcome if isawaitable(outcome) else outcome) or Result()
     except (OperationError, msgspec.ValidationError) as error:
-        session.notice = Notice(str(error), "refused")
+        _tell(session, Notice(str(error), "refused"))
         session.draft = given.get("text", "") if name == "say" else ""
         return look
-    session.notice = result.notice
+    _tell(session, result.notice)
     if result.said:
         session.said += 1
         session.draft = ""
     return look.but(**result.look)
+
+
+def _tell(session: Session, notice: Notice | None) -> None:
+    session.notice = notice
+    session.told += notice is not None
 
 
 @deed(forms.Say)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Meta
@@ -43,12 +43,12 @@ class Look(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def url(self, **changes: object) -> str:
         """The address, with changes."""
         look = self.but(**changes) if changes else self
-        given = {
-            name: "true" if value is True else value
+        given = [  # numbers and words of the fields above: nothing that an address would spell otherwise
+            f"{name}={'true' if value is True else value}"
             for name, value in msgspec.structs.asdict(look).items()
             if value != _PLAIN[name]
-        }
-        return f"/?{urlencode(given)}" if given else "/"
+        ]
+        return f"/?{'&'.join(given)}" if given else "/"
 
 
 _PLAIN = msgspec.structs.asdict(Look())

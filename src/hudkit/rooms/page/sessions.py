@@ -24,6 +24,8 @@ class Session(msgspec.Struct):
     id: str
     csrf: str
     notice: Notice | None = None
+    told: int = 0
+    """How many notices there were."""
     said: int = 0
     """How often something was said: the composer is emptied when this changes."""
     draft: str = ""

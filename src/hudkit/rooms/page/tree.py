@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TypeAlias, Union
 
 from hudkit.document import visible
@@ -21,14 +22,14 @@ _TAGS = _VOID | frozenset(
     """
     a article aside b blockquote body br button code dd del details div dl dt em fieldset footer form h1 h2 h3 h4 h5
     head header hr html kbd label li main nav ol option p pre script section select small span strong summary svg
-    rect table tbody td textarea th time title tr ul
+    rect path table tbody td textarea th time title tr ul
     """.split()  # noqa: SIM905
 )
 _NAMES = frozenset(
     """
     action aria-current aria-hidden aria-label aria-live autocomplete autofocus charset checked class content datetime
-    defer disabled height href id lang max maxlength method min name placeholder preserveAspectRatio rel required
-    role rows scope selected src step tabindex title type value viewBox width x y
+    d defer disabled height hidden href id lang max maxlength method min name placeholder preserveAspectRatio rel
+    required role rows scope selected src step tabindex title type value viewBox width x y
     hx-boost:inherited hx-get hx-morph-skip hx-select hx-swap hx-target hx-trigger
     """.split()  # noqa: SIM905
 )
@@ -76,12 +77,7 @@ def _write(node: Element | Text, parts: list[str]) -> None:
     if node.tag not in _TAGS:
         raise TreeError(f"a page has no <{node.tag}>", hint="Tags are listed in rooms/page/tree.py")
     parts.append(f"<{node.tag}")
-    for name, value in node.attributes:
-        if name not in _NAMES and not name.startswith("data-"):
-            raise TreeError(f"<{node.tag}> has no attribute {name!r}", hint="They are listed in rooms/page/tree.py")
-        if name in _ADDRESSES and not _OWN.fullmatch(value):
-            raise TreeError(f"{name} of <{node.tag}> leaves this server", hint="Addresses begin with one / or with #")
-        parts.append(f' {name}="{_escaped(shown(value))}"' if value else f" {name}")
+    parts += [_attribute(node.tag, name, value) for name, value in node.attributes]
     parts.append(">")
     if node.tag in _VOID:
         return
@@ -90,6 +86,15 @@ def _write(node: Element | Text, parts: list[str]) -> None:
     for child in node.children:
         _write(child, parts)
     parts.append(f"</{node.tag}>")
+
+
+@lru_cache(16_384)  # pages differ little from those a moment ago
+def _attribute(tag: str, name: str, value: str) -> str:
+    if name not in _NAMES and not name.startswith("data-"):
+        raise TreeError(f"<{tag}> has no attribute {name!r}", hint="They are listed in rooms/page/tree.py")
+    if name in _ADDRESSES and not _OWN.fullmatch(value):
+        raise TreeError(f"{name} of <{tag}> leaves this server", hint="Addresses begin with one / or with #")
+    return f' {name}="{_escaped(shown(value))}"' if value else f" {name}"
 
 
 def _flat(children: Iterable[Child]) -> Iterable[Element | Text]:
@@ -102,6 +107,7 @@ def _flat(children: Iterable[Child]) -> Iterable[Element | Text]:
             yield from _flat(child)
 
 
+@lru_cache(1024)
 def _named(name: str) -> str:
     if name == "hx_boost":
         return "hx-boost:inherited"
@@ -109,4 +115,8 @@ def _named(name: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _SPECIAL.sub(lambda found: _SPELLED[found.group()], text)
+    return _SPECIAL.sub(_spelled, text) if _SPECIAL.search(text) else text
+
+
+def _spelled(found: re.Match[str]) -> str:
+    return _SPELLED[found.group()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -20,18 +21,28 @@ def load_prompts(folder: str | Path | None = None) -> dict[str, str]:
     with a dot are passed over. Raises `ConfigError` that names the file, the line, and what would be right.
     """
     own = _own()
-    return dict(own) if folder is None else {**own, **_read(Path(folder))}
+    return dict(own) if folder is None else {**own, **read_prompts(folder)}
 
 
-def write_prompts(folder: str | Path) -> list[Path]:
-    """Copy hudkit's own prompts into a folder, to be edited; those already there stay. Gives what was written."""
+def read_prompts(folder: str | Path) -> dict[str, str]:
+    """The prompts that a folder has, by name. Raises what `load_prompts` does."""
+    return _read(Path(folder))
+
+
+def write_prompts(folder: str | Path, prompts: Mapping[str, str] | None = None) -> list[Path]:
+    """Copy prompts, hudkit's own where none are given, into a folder, to be edited; those already there stay. Gives
+    what was written. Raises `ConfigError` where that cannot be done."""
+    texts = _own() if prompts is None else prompts
     written = []
-    for file, name in _FILES.items():
-        path = Path(folder) / file
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(f"{_own()[name]}\n", encoding="utf-8")
-            written.append(path)
+    try:
+        for file, name in _FILES.items():
+            path = Path(folder) / file
+            if name in texts and not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(f"{texts[name]}\n", encoding="utf-8")
+                written.append(path)
+    except OSError as error:
+        raise ConfigError(f"{folder}: {error.strerror}", hint="Name a folder that can be written to") from None
     return written
 
 

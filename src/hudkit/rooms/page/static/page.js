@@ -17,15 +17,18 @@
     stream.addEventListener("world", () => { stale = true; again(); });
     stream.onerror = () => {
       document.body.classList.add("lost");
+      tell("The server does not answer. What is shown is from before; this page goes on when it is back.");
       if (stream.readyState === EventSource.CLOSED) { stale = true; again(); } // logged out: the answer says so
     };
-    stream.onopen = () => document.body.classList.remove("lost");
+    stream.onopen = () => {
+      if (document.body.classList.contains("lost")) tell("");
+      document.body.classList.remove("lost");
+    };
   }
 
   function again() {
     if (!stale || busy || sliding || document.hidden || !$("#app")?.dataset.live) return;
-    if (getSelection()?.type === "Range" || document.activeElement?.matches("select, input:not([type=range])")) return;
-    if ($("#right form.stack textarea:focus, details[open] textarea:focus")) return;
+    if (getSelection()?.type === "Range" || choosing()) return;
     stale = false;
     $("#again").dispatchEvent(new Event("again"));
   }
@@ -34,16 +37,34 @@
   setInterval(again, 1000);
   setInterval(() => { stale = true; again(); }, 5000); // beats that are skipped are no events, but the next is due later
 
+  // A list that is folded out would fold up; one that only has the focus is no reason to wait.
+  let chosen = -Infinity;
+  const choosing = () => document.activeElement?.matches("select") && performance.now() - chosen < 8000;
+  for (const kind of ["pointerdown", "keydown"]) {
+    document.addEventListener(kind, (event) => { if (event.target.matches?.("select")) chosen = performance.now(); });
+  }
+
   document.addEventListener("htmx:before:request", () => { busy = true; keep(); });
   document.addEventListener("htmx:finally:request", () => { busy = false; again(); });
-  document.addEventListener("htmx:response:error", (event) => {
-    if (event.detail?.ctx?.response?.status === 401) location.assign("/login");
+  document.addEventListener("htmx:response:error", ({ detail: { ctx } }) => {
+    ctx.swap = "none"; // what is there stays
+    if (ctx.response.status === 401) location.assign("/login");
+    else tell(new DOMParser().parseFromString(ctx.text, "text/html").querySelector("main p")?.textContent || "It failed.");
   });
+  document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => { if (ctx.response?.status < 400) tell(""); });
+  function tell(what) {
+    $("#fault").textContent = what;
+    $("#fault").hidden = !what;
+  }
   document.addEventListener("htmx:before:swap", keep);
-  document.addEventListener("htmx:after:swap", fresh);
+  document.addEventListener("htmx:after:swap", (event) => {
+    const form = event.detail?.ctx?.sourceElement;
+    if (form?.isConnected && form.matches("form[method=post]") && !$(".notice.refused")) done(form);
+    fresh();
+  });
 
   // -- what must stay as it is when the page is written anew -----------------------------------------------------
-  const kept = { place: "", bottom: true, said: "", writing: false };
+  const kept = { place: "", bottom: true, said: "", writing: false, first: "", above: 0 };
 
   function keep() {
     const list = $("#messages");
@@ -51,11 +72,19 @@
     kept.place = list.dataset.room;
     kept.bottom = list.scrollHeight - list.scrollTop - list.clientHeight < 60;
     kept.writing = document.activeElement?.id === "text";
+    const top = list.getBoundingClientRect().top;
+    const first = [...list.querySelectorAll("#list > li")].find((one) => one.getBoundingClientRect().bottom > top);
+    kept.first = first?.id ?? "";
+    kept.above = first ? first.getBoundingClientRect().top : 0;
   }
 
   function fresh() {
     const list = $("#messages");
     if (list && (kept.bottom || kept.place !== list.dataset.room)) list.scrollTop = list.scrollHeight;
+    else if (list && kept.first && document.getElementById(kept.first)) {
+      list.scrollTop += document.getElementById(kept.first).getBoundingClientRect().top - kept.above;
+    }
+    below();
     const composer = $("#composer");
     const text = $("#text");
     if (composer?.dataset.said !== undefined && text) {
@@ -65,6 +94,25 @@
     }
     written = performance.now();
     for (const one of document.querySelectorAll("[data-chart]")) draw(one);
+  }
+
+  function below() {
+    const list = $("#messages");
+    const away = list && list.scrollHeight - list.scrollTop - list.clientHeight >= 60;
+    $("#talk")?.classList.toggle("away", Boolean(away));
+  }
+  document.addEventListener("scroll", (event) => { if (event.target.id === "messages") below(); }, true);
+
+  // What was written into a form and not sent stays, whatever the world does meanwhile.
+  const unsent = new WeakSet();
+  document.addEventListener("input", (event) => { if (!event.target.matches("#at, #text")) unsent.add(event.target); });
+  htmx.registerExtension("unsent", {
+    htmx_before_morph_node: (one) => !(one.tagName === "TEXTAREA" && unsent.has(one)),
+    htmx_before_morph_attr: (one, { attrName }) => !(attrName === "value" && unsent.has(one)),
+  });
+  function done(form) {
+    for (const one of form.elements) unsent.delete(one);
+    if (form.id !== "composer") form.reset();
   }
 
   // -- counting down to beats ------------------------------------------------------------------------------------
@@ -130,6 +178,10 @@
   // -- keys ------------------------------------------------------------------------------------------------------
   document.addEventListener("click", (event) => {
     const keys = $("#keys");
+    if (event.target.id === "newest") {
+      $("#messages").scrollTop = $("#messages").scrollHeight;
+      $("#messages").focus({ preventScroll: true });
+    }
     const quote = event.target.closest("a.quote");
     if (quote && $(quote.hash)) { // no fragment in the address: it would be gone to again with every message
       event.preventDefault();
@@ -158,7 +210,11 @@
     "]": () => $("#forward")?.click(),
     l: () => $("#live")?.click(),
     "?": () => $("#keys")?.classList.toggle("open"),
-    Escape: () => $("#keys")?.classList.remove("open"),
+    Escape: () => {
+      $("#keys")?.classList.remove("open");
+      const menu = $("details.settings[open]");
+      if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
+    },
   };
 
   document.addEventListener("keydown", (event) => {

@@ -33,7 +33,7 @@ def agent_column(scene: Scene) -> Element:
         inner = e("p", "Choose an agent, and see what it sees.", class_="empty")
     else:
         inner = (_card(scene, agent), _tabs(scene), _part(scene, agent))
-    return e("aside", inner, class_="column right", id="right", aria_label="Agent")
+    return e("aside", inner, class_="column right", id="right", tabindex="-1", aria_label="Agent")
 
 
 def _card(scene: Scene, agent: Agent) -> Element:

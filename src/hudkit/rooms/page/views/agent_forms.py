@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hudkit.formats.html.hast import Element
 from hudkit.rooms.page.tree import e
-from hudkit.rooms.page.views.scene import Scene, button, choice, field, form, hidden
+from hudkit.rooms.page.views.scene import Scene, button, choice, field, form, hidden, one_of
 from hudkit.rooms.world import Agent
 
 _KINDS = (("persona", "Persona: someone, with a character"), ("bot", "Bot: something, with a task"))
@@ -32,7 +32,7 @@ def new_agent(scene: Scene) -> Element:
             ),
             _background(scene, "", "Who it is, or what it is for"),
             _model(scene, _usual(scene)),
-            field("Also in", choice("room", rooms, str(scene.look.room))),
+            field("Also in", one_of("room", rooms, str(scene.look.room))),
             field(
                 "Seconds between beats",
                 e(
@@ -100,6 +100,7 @@ def edit_agent(scene: Scene, agent: Agent) -> Element:
             ),
             button("Set"),
             class_="line foot",
+            id=f"tempo-of-{agent.id}",
         ),
         e(
             "details",

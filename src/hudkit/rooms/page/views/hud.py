@@ -13,6 +13,7 @@ from hudkit.rooms.world import Agent, World
 
 _FORMATS = (("json", "JSON"), ("compact", "Compact"), ("toon", "TOON"), ("markdown", "Readable"))
 _WIDTH = 1000
+_NOW = ("What it would see at this moment.", "What it would have seen at that moment.")
 _READABLE = {"h1": "h3", "h2": "h4", "h3": "h5", "h4": "h5"}
 """Headings of a HUD below those of the page."""
 
@@ -66,7 +67,7 @@ def _seen(scene: Scene, agent: Agent) -> tuple[Seen, Child]:
     format = None if look.format in ("", "markdown", agent.input_format) else look.format
     own = "" if format is None else f" It gets {agent.input_format}; this is another notation."
     if look.when == "now":
-        return _composed(scene, world, agent, scene.now, format), f"What it would see at this moment.{own}"
+        return _composed(scene, world, agent, scene.now, format), f"{_NOW[scene.past]}{own}"
     last = next((one for one in reversed(scene.pulse.of(agent.id))), None)
     if last is None or last.seq < 2:
         return _composed(scene, world, agent, scene.now, format), f"It had no beat that is still at hand.{own}"

@@ -8,7 +8,16 @@ from hudkit.rooms.page.tree import classes, e
 from hudkit.rooms.page.views.scene import Scene, clock, excerpt, face, form, hidden, many
 from hudkit.rooms.world import Message, Room, World
 
-SIGNS = {"thumbs_up": "👍", "thumbs_down": "👎", "brain": "🧠", "heart": "❤\ufe0f"}
+SIGNS = {
+    "thumbs_up": "M2 7h2.5v7H2z"
+    "M6 7l2.5-5c1.2 0 1.8.8 1.6 2L9.8 6H13c.9 0 1.5.8 1.3 1.6l-1.2 5.2c-.2.7-.7 1.2-1.4 1.2H6z",
+    "thumbs_down": "M2 9h2.5V2H2z"
+    "M6 9l2.5 5c1.2 0 1.8-.8 1.6-2L9.8 10H13c.9 0 1.5-.8 1.3-1.6l-1.2-5.2c-.2-.7-.7-1.2-1.4-1.2H6z",
+    "brain": "M7.4 2.6C6 1.4 4 2.2 3.9 4 2.4 4.4 1.9 6 2.6 7.2 1.4 8.3 1.8 10.4 3.4 11 3.6 13 6 13.9 7.4 12.6z"
+    "M8.6 2.6C10 1.4 12 2.2 12.1 4c1.5.4 2 2 1.3 3.2 1.2 1.1.8 3.2-.8 3.8-.2 2-2.6 2.9-4 1.6z",
+    "heart": "M8 14 2.5 8.5C.9 6.9 1 4.5 2.5 3.3 4.2 2 6.5 2.4 8 4.4c1.5-2 3.8-2.4 5.5-1.1 1.5 1.2 1.6 3.6 0 5.2z",
+}
+"""The reactions, each as the outline of its sign: few machines have a font with all four."""
 _CLOSE = 5 * 60_000  # ms within which one's messages stand together
 
 
@@ -108,21 +117,20 @@ def _under(scene: Scene, message: Message, threads: Threads) -> Element:
         doing = e("span", missing, e("a", "Reply", href=look.url(reply=message.id, before=0)), class_="doing")
     thread = None
     if answers and look.thread != message.id:
-        thread = e("a", many(answers, "reply").replace("replys", "replies"), href=look.url(thread=message.id))
-    inner = (hidden("message", message.id), given, thread, doing)
-    quiet = not given and thread is None
-    return form(scene, "react", *inner, class_=classes("under", quiet and "bare"))
+        thread = e("a", many(answers, "reply", "replies"), href=look.url(thread=message.id))
+    return form(scene, "react", hidden("message", message.id), given, thread, doing, class_="under")
 
 
 def _reaction(name: str, sign: str, count: int, label: str, *, disabled: bool) -> Element:
     return e(
         "button",
-        f"{sign} {count}" if count else sign,
+        e("svg", e("path", d=sign), viewBox="0 0 16 16", class_="sign", aria_hidden="true"),
+        str(count) if count else None,
         type="submit",
         name="reaction",
         value=name,
         title=label,
         aria_label=f"{label} ({count})" if count else label,
-        class_=classes("reaction", count > 0 and "given"),
+        class_=classes("reaction", name, count > 0 and "given"),
         disabled=disabled,
     )

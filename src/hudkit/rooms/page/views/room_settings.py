@@ -5,7 +5,7 @@ from __future__ import annotations
 from hudkit.formats.html.hast import Element
 from hudkit.rooms.events import ARCHITECT
 from hudkit.rooms.page.tree import e
-from hudkit.rooms.page.views.scene import Scene, button, choice, clock, face, field, form, hidden, many
+from hudkit.rooms.page.views.scene import Scene, button, clock, face, field, form, hidden, many, one_of
 from hudkit.rooms.world import Key, Request, Room
 
 
@@ -16,7 +16,7 @@ def room_settings(scene: Scene, room: Room) -> Element:
         e(
             "summary",
             e("span", [face(scene, id, small=True) for id in room.members[:5]], class_="faces"),
-            e("span", "Members, keys", e("b", f" · {len(room.requests)}") if open_ else None),
+            e("span", "Members, keys", e("b", f" · {many(len(room.requests), 'request')}") if open_ else None),
             class_="button quiet",
         ),
         e(
@@ -68,7 +68,7 @@ def _members(scene: Scene, room: Room) -> Element:
             scene,
             "admit",
             hidden("room", room.id),
-            e("label", e("span", "Let in", class_="label hide"), choice("agent", others, others[0][0])),
+            e("label", e("span", "Let in", class_="label hide"), one_of("agent", others, others[0][0])),
             button("Let in"),
             class_="line",
         )
@@ -80,8 +80,14 @@ def _keys(scene: Scene, room: Room) -> Element:
         uses = many(key.uses, "use") + " left" if key.uses else "any number of uses"
         away = None
         if not scene.past:
-            revoke = button("Revoke", class_="quiet", aria_label=f"Revoke {key.label}")
-            away = form(scene, "revoke", hidden("room", room.id), hidden("label", key.label), revoke)
+            revoke = button("Revoke it for good", class_="danger", aria_label=f"Revoke {key.label} for good")
+            away = e(
+                "details",
+                e("summary", "Revoke", class_="button quiet", aria_label=f"Revoke {key.label}"),
+                form(scene, "revoke", hidden("room", room.id), hidden("label", key.label), revoke),
+                id=f"revoke-{room.id}-{key.label}",
+                class_="sure",
+            )
         return e("li", e("span", e("code", key.label), e("small", f" {uses}"), class_="grow"), away)
 
     making = None
@@ -90,17 +96,10 @@ def _keys(scene: Scene, room: Room) -> Element:
             scene,
             "key",
             hidden("room", room.id),
-            e(
-                "input",
-                name="label",
-                required=True,
-                maxlength=50,
-                placeholder="label of a new key",
-                aria_label="Label",
-            ),
-            e("input", type="number", name="uses", min=0, max=1000, value="0", aria_label="Uses; 0: any number"),
+            field("A new key’s label", e("input", name="label", required=True, maxlength=50, autocomplete="off")),
+            field("Uses (0: any)", e("input", type="number", name="uses", min=0, max=1000, value="0")),
             button("Make a key"),
-            class_="line",
+            class_="making",
         )
     return e("section", e("h3", "Keys"), e("ul", [one(key) for key in room.keys]) if room.keys else None, making)
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from hudkit.formats.html.hast import Element
 from hudkit.rooms.page.tree import classes, e
-from hudkit.rooms.page.views.scene import Scene, clock, excerpt, face, state_of
+from hudkit.rooms.page.views.scene import MOST, Scene, clock, excerpt, face, many, state_of
 from hudkit.rooms.world import Agent, Room
-
-MOST = 150
-"""Rooms and agents that are listed; those that are looked at are always."""
 
 
 def rooms_column(scene: Scene) -> Element:
+    """The most lively of both; those that are looked at always."""
     world, look = scene.world, scene.look
     rooms = sorted(world.rooms.values(), key=lambda room: (room.id != look.room, -_last(room)))[:MOST]
     rooms.sort(key=lambda room: room.id)
@@ -56,15 +54,28 @@ def _room(scene: Scene, room: Room) -> Element:
             e(
                 "span",
                 clock(last.at) if last is not None else None,
-                e("span", "closed", class_="badge") if closed else None,
-                e("span", "99+" if unread > 99 else str(unread), class_="unread", title="not read yet")
-                if unread
-                else None,
+                e(
+                    "span",
+                    e("span", "closed", class_="badge") if closed else None,
+                    e(
+                        "span",
+                        "asked",
+                        class_="badge asked",
+                        title=f"{many(len(room.requests), 'request')} to come in",
+                    )
+                    if room.requests and not closed
+                    else None,
+                    e("span", "99+" if unread > 99 else str(unread), class_="unread", title="not read yet")
+                    if unread
+                    else None,
+                    class_="marks",
+                ),
                 class_="side",
             ),
             href=look.url(room=room.id, thread=0, reply=0, before=0, view="talk", new=False),
             aria_current="page" if here else None,
             class_=classes("row", closed and "closed"),
+            title=f"{scene.name(room.id)}’s room",
         ),
         id=f"room-{room.id}",
     )

@@ -18,6 +18,8 @@ from hudkit.rooms.page.tree import Child, classes, e
 from hudkit.rooms.world import Agent, World
 
 HUES = 12
+MOST = 150
+"""Rooms or agents that are listed."""
 
 
 class Scene(msgspec.Struct, frozen=True):
@@ -83,6 +85,13 @@ def choice(name: str, options: Iterable[tuple[str, str]], chosen: str) -> Elemen
     )
 
 
+def one_of(name: str, options: list[tuple[str, str]], chosen: str) -> Element:
+    """A list of agents or rooms to choose from; of very many, a field for the number."""
+    if len(options) <= MOST:
+        return choice(name, options, chosen)
+    return e("input", type="number", name=name, min=0, value=chosen, title="Its number", required=True)
+
+
 def face(scene: Scene, id: int, *, small: bool = False) -> Element:
     """A round sign for who says something."""
     if id <= 0:
@@ -97,6 +106,11 @@ def clock(at: int, *, seconds: bool = False) -> Element:
     moment = datetime.fromtimestamp(at / 1000).astimezone()
     text = moment.strftime("%H:%M:%S" if seconds else "%H:%M")
     return e("time", text, datetime=moment.isoformat(timespec="milliseconds"), title=moment.strftime("%c"))
+
+
+def clock_time(at: int) -> str:
+    """The same as words."""
+    return datetime.fromtimestamp(at / 1000).astimezone().strftime("%H:%M")
 
 
 def seconds(ms: float) -> str:
@@ -115,8 +129,9 @@ def dollars(cost: float) -> str:
     return f"${cost:.4f}" if 0 < cost < 1 else f"${cost:,.2f}"
 
 
-def many(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def many(number: int, noun: str, more: str = "") -> str:
+    """A number of things; `more` are several where that is not the noun with an s."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {more or noun + 's'}"
 
 
 def state_of(scene: Scene, agent: Agent) -> tuple[str, Element]:
@@ -128,7 +143,9 @@ def state_of(scene: Scene, agent: Agent) -> tuple[str, Element]:
     if agent.sleeps_until > scene.now:
         return "asleep", e("span", "asleep until ", clock(agent.sleeps_until))
     if scene.world.paused is not None:
-        return "waiting", e("span", "paused")
+        return "held", e("span", "paused")
+    if not scene.past and scene.desk.player is not None and not scene.desk.playing:
+        return "held", e("span", "stopped")
     due = agent.due if scene.past else scene.desk.due(agent)
     left = max(0, due - scene.now) / (scene.world.speed or 1.0)
     counting = None if scene.past else str(round(left))

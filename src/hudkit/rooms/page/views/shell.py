@@ -35,7 +35,7 @@ def whole_page(desk: Desk, session: Session, look: Look) -> str:
     scene = _scene(desk, session, look)
     if not scene.past and (room := scene.world.rooms.get(scene.look.room)) and room.messages:
         session.read[room.id] = room.messages[-1]
-    return write(e("html", _head(scene), e("body", _app(scene), _help()), lang="en"))
+    return write(e("html", _head(scene), e("body", _app(scene), _fault(), _help()), lang="en"))
 
 
 def _scene(desk: Desk, session: Session, look: Look) -> Scene:
@@ -76,6 +76,8 @@ def _app(scene: Scene) -> Element:
     return e(
         "div",
         e("a", "To the messages", href="#messages", class_="skip"),
+        e("a", "To the message box", href="#text", class_="skip") if not scene.past else None,
+        e("a", "To the agent", href="#right", class_="skip"),
         top_bar(scene),
         _notice(scene, scene.session.notice) if scene.session.notice else None,
         e("div", rooms_column(scene), talk_column(scene), agent_column(scene), class_="columns"),
@@ -106,7 +108,7 @@ def _notice(scene: Scene, notice: Notice) -> Element:
         form(scene, "dismiss", button("Close", class_="quiet")),
         class_=f"notice {notice.kind}",
         role="alert" if notice.kind == "refused" else "status",
-        id="notice",
+        id=f"notice-{scene.session.told}",
     )
 
 
@@ -122,6 +124,11 @@ def _narrow(look: Look) -> Element:
         class_="narrow",
         aria_label="Parts of the page",
     )
+
+
+def _fault() -> Element:
+    """Where the script says that an answer failed, or that there is none."""
+    return e("p", id="fault", class_="fault toast", role="alert", hidden=True, hx_morph_skip=True)
 
 
 def _help() -> Element:

@@ -10,7 +10,8 @@ from hudkit.rooms.page.views.scene import Scene, button, excerpt, form, hidden, 
 from hudkit.rooms.world import Room
 
 SHOWN = 80
-"""Messages at a time."""
+"""Messages at a time, at least. The newest are up to twice as many: the first stays the same while they come, so that
+nothing moves under the eyes of who reads."""
 
 
 def talk_column(scene: Scene) -> Element:
@@ -26,7 +27,7 @@ def talk_column(scene: Scene) -> Element:
             )
         ]
     else:
-        inner = [_header(scene, room), _messages(scene, room), _composer(scene, room)]
+        inner = [_header(scene, room), _messages(scene, room), _newest(), _composer(scene, room)]
     return e("main", inner, class_="column talk", id="talk")
 
 
@@ -61,7 +62,8 @@ def _messages(scene: Scene, room: Room) -> Element:
         ids = threads.whole(look.thread)
     if look.before:
         ids = [id for id in ids if id < look.before]
-    shown = ids[-SHOWN:]
+    last = SHOWN if look.before else SHOWN + len(ids) % SHOWN
+    shown = ids[-last:]
     rows = []
     previous = None
     for id in shown:
@@ -90,6 +92,11 @@ def _messages(scene: Scene, room: Room) -> Element:
         tabindex="0",
         data_room=f"{room.id}.{look.thread}.{look.before}",
     )
+
+
+def _newest() -> Element:
+    """Leads down from older messages; the script shows it where there are newer ones below."""
+    return e("p", e("button", "Newer messages ↓", type="button", class_="button", id="newest"), class_="newest")
 
 
 def _composer(scene: Scene, room: Room) -> Element:

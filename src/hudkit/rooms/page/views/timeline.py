@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hudkit.formats.html.hast import Element
-from hudkit.rooms import events as ev
 from hudkit.rooms.page.tree import e
-from hudkit.rooms.page.views.scene import Scene, clock, excerpt
+from hudkit.rooms.page.views.scene import Scene, clock
+from hudkit.rooms.page.views.told import told
 
 
 def timeline(scene: Scene) -> Element:
@@ -68,24 +68,4 @@ def _pairs(query: str) -> list[tuple[str, str]]:
 def _event(scene: Scene, seq: int) -> str:
     """What an event was, in a few words."""
     found = next((what for _, what in scene.desk.book.happenings(seq - 1, seq)), None)
-    match found:
-        case None:
-            return "what it was is gone"
-        case ev.Said(sender=sender, content=content):
-            return f"{scene.name(sender)}: {excerpt(content, 50)}"
-        case ev.Beat(agent=agent, number=number):
-            return f"{scene.name(agent)} sees its HUD (beat {number})"
-        case ev.Replied(agent=agent, error=error):
-            return f"{scene.name(agent)} " + (f"failed: {excerpt(error, 50)}" if error else "answers")
-        case ev.Applied(agent=agent, action=action):
-            return f"{scene.name(agent)} does {action.get('type', 'something')!s:.30}"
-        case ev.Refused(agent=agent, why=why):
-            return f"{scene.name(agent)} is refused: {excerpt(why, 50)}"
-        case ev.Reacted(agent=agent, reaction=reaction):
-            return f"{scene.name(agent)} reacts: {reaction.replace('_', ' ')}"
-        case ev.BeatDone(agent=agent, number=number):
-            return f"beat {number} of {scene.name(agent)} is over"
-        case ev.KnowledgeSet(agent=agent, path=path) | ev.KnowledgeAppended(agent=agent, path=path):
-            return f"{scene.name(agent)} notes {excerpt(path, 40)}"
-        case _:
-            return str(found.__struct_config__.tag)
+    return told(scene, found)

@@ -1,0 +1,100 @@
+"""`hudkit rooms prompts`: what the agents of a world are told, shown, written to files, and changed from files."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from hudkit.cli.place import SCHEMA, as_json
+from hudkit.cli.rooms import world_argument
+from hudkit.cli.rooms.place import many, picked, reading, time_of, with_patience
+from hudkit.document import visible
+from hudkit.errors import ConfigError
+from hudkit.rooms import events as e
+from hudkit.rooms.architect import Architect
+from hudkit.rooms.book import Book
+from hudkit.rooms.hud import Typesetter, compose
+from hudkit.rooms.prompts import PROMPTS, load_prompts, read_prompts, write_prompts
+from hudkit.rooms.world import World
+
+
+def prompts_arguments(one: argparse.ArgumentParser) -> None:
+    does = one.add_mutually_exclusive_group()
+    does.add_argument(
+        "--write", type=Path, metavar="DIR", help="copy them into files there; those that are there stay"
+    )
+    does.add_argument(
+        "--read", type=Path, metavar="DIR", help="from now on, agents are told what the files there say"
+    )
+    world_argument(one)
+
+
+def prompts(given: argparse.Namespace) -> int:
+    if given.read is not None:
+        _read(given.read, given)
+        return 0
+    with reading(given.world) as book:
+        told = book.world.prompts
+        if given.write is not None:
+            written = write_prompts(given.write, {name: told[name] for name in PROMPTS if name in told})
+            facts = {"schema": SCHEMA, "written": [str(path) for path in written]}
+            line = f"{many(len(written), 'prompt')} written to {given.write}"
+            print(as_json(facts) if given.json else visible(line))
+        else:
+            _show(book, as_facts=given.json)
+    return 0
+
+
+def check_room(world: World) -> None:
+    """Raise `BudgetError` where the HUD of an agent has no room for what the world's agents are told. It may be
+    called on a world that is there for nothing else."""
+    typeset, seen = Typesetter(), set()
+    for agent in world.agents.values():
+        kind = agent.kind, agent.input_format, agent.output_format, agent.can_create
+        if not agent.retired and kind not in seen:
+            seen.add(kind)
+            compose(world, agent.id, world.now, typeset)
+
+
+def _read(folder: Path, given: argparse.Namespace) -> None:
+    found = read_prompts(folder)
+    if not found:
+        raise ConfigError(f"there are no prompts in {folder}", hint="hudkit rooms prompts --write DIR makes some")
+    with Book.open(picked(given.world)) as book:
+        new = {name: text for name, text in found.items() if book.world.prompts.get(name) != text}
+        if new:
+            trial = book.at(book.world.seq)
+            trial.prompts = {**trial.prompts, **new}
+            check_room(trial)
+            architect = Architect(book, lambda: time_of(book.world))
+            with_patience(lambda: architect.set_prompts(new))
+        if given.json:
+            print(as_json({"schema": SCHEMA, "changed": list(new), "seq": book.world.seq}))
+        elif new:
+            print(visible(f"{many(len(new), 'prompt')} changed from event {book.world.seq:,} on: {', '.join(new)}"))
+        else:
+            print("nothing to change: the world's agents are told just that")
+
+
+def _show(book: Book, *, as_facts: bool) -> None:
+    told, own = book.world.prompts, load_prompts()
+    since = _changes(book)
+    rows = [(name, len(told[name]), told[name] == own[name], since.get(name, 1)) for name in PROMPTS if name in told]
+    if as_facts:
+        names = ("name", "characters", "hudkits", "seq")
+        print(as_json({"schema": SCHEMA, "prompts": [dict(zip(names, row, strict=True)) for row in rows]}))
+        return
+    width = max(len(row[0]) for row in rows)
+    for name, size, hudkits, seq in rows:
+        whose = "hudkit's" if hudkits else "your own"
+        print(visible(f"{name:<{width}}  {size:>6,} characters  {whose}, since event {seq:,}: {PROMPTS[name]}"))
+
+
+def _changes(book: Book) -> Mapping[str, int]:
+    """The event that last changed each prompt."""
+    found: dict[str, int] = {}
+    for event, what in book.happenings():
+        changed: Iterable[str] = what.prompts if isinstance(what, e.PromptsChanged) else ()
+        found.update(dict.fromkeys(changed, event.seq))
+    return found

@@ -1,0 +1,129 @@
+"""A real browser before a served world: what the tests of the page in Chromium start from."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from page_served import TOKEN, Served
+
+from hudkit.events import Origin
+from hudkit.rooms import events as e
+from hudkit.rooms.architect import Architect
+from hudkit.rooms.beats import Runner
+from hudkit.rooms.book import Book
+from hudkit.rooms.minds import open_minds
+from hudkit.rooms.page.desk import Desk
+from hudkit.rooms.prompts import load_prompts
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+def _missing(what: str) -> None:
+    if os.environ.get("CI"):
+        pytest.fail(f"CI needs {what}")
+    pytest.skip(f"{what} is not here")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    chromium = next(filter(None, map(shutil.which, NAMES)), None)
+    if chromium is None:
+        _missing("Chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        _missing("playwright")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+class Town:
+    """A served world of three improvisers, paused until a test plays it."""
+
+    def __init__(self) -> None:
+        self.book = Book.in_memory(name="Town", seed=7, prompts=load_prompts())
+        self.runner = Runner(self.book, open_minds())
+        self.architect = Architect(self.book, self.runner.now)
+        for name, rooms in (("Ada", ()), ("Bruno", (1,)), ("Cleo", (1,))):
+            self.architect.make_agent("persona", name, "Collects old maps.", "improviser", rooms=rooms)
+        self.architect.pause()
+        self.served = Served(Desk(self.book, player=self.runner, models=("improviser",)))
+
+    def say(self, room: int, text: str) -> int:
+        return self.served.do(lambda: self.architect.say(room, text))
+
+    def react(self, agent: int, message: int) -> None:
+        """Let an agent think that a message is clever."""
+
+        def act() -> None:
+            with self.book.commit(Origin.AGENT) as commit:
+                commit.tell(e.Reacted(message, agent, "brain"))
+
+        self.served.do(act)
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        end = time.monotonic() + 20
+        while not holds():
+            assert time.monotonic() < end, "it did not come about"
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def town() -> Iterator[Town]:
+    made = Town()
+    yield made
+    made.served.close()
+    made.book.close()
+
+
+@pytest.fixture
+def visit(browser: Any, town: Town) -> Iterator[Callable[..., Any]]:
+    """A page, logged in. What the browser complains of, and what it asks of others, fails the test."""
+    contexts: list[Any] = []
+    faults: list[str] = []
+
+    awaited = ["401"]  # the login's own answer
+
+    def heard(message: Any) -> None:
+        if message.type == "error" and not any(one in message.text for one in awaited):
+            faults.append(message.text)
+
+    def open_page(path: str = "/?room=1&agent=1", *, refused: int | None = None, **given: Any) -> Any:
+        """`refused`: the status of answers that the test asks for, 0: none at all."""
+        if refused is not None:
+            awaited.append(str(refused) if refused else "ERR_")
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **given})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", heard)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("dialog", lambda dialog: (faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda asked: asked.url.startswith(town.served.url) or faults.append(asked.url))
+        page.goto(f"{town.served.url}login")
+        page.fill("[name=token]", TOKEN)
+        page.click("button")
+        page.wait_for_selector("#app")
+        page.goto(town.served.url + path[1:])
+        page.wait_for_selector("#app")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert faults == []

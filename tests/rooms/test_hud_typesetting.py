@@ -1,0 +1,157 @@
+"""Writing with a memory: what is kept, and what is counted in parts, is what writing and counting anew would give."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from small_worlds import NOON, Story, greenhouse
+
+from hudkit.errors import FormatError
+from hudkit.rooms import events as e
+from hudkit.rooms.hud import Typesetter, compose
+from hudkit.rooms.hud.notations import NOTATIONS
+from hudkit.rooms.hud.times import DAY, iso, short
+from hudkit.rooms.hud.typesetter import parted
+from hudkit.rooms.knowledge import text_of
+from hudkit.rooms.rules import Rules, Tempo
+from hudkit.rooms.world import World
+from hudkit.tokens import counter
+
+pytestmark = pytest.mark.slow
+
+every_notation = pytest.mark.parametrize("name", NOTATIONS)
+every_encoding = pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
+
+texts = st.one_of(
+    st.sampled_from(
+        ["", "n1", " n", "/", "\n", "\n\n", '","', '",,"x', "'s", "it's", "日本", "🙂", "a\\", "12345", "  "]
+    ),
+    st.text(max_size=12),
+)
+plain = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), texts),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=4)),
+    max_leaves=12,
+)
+trees = st.dictionaries(texts, plain, max_size=5)
+
+
+@every_encoding
+@given(pieces=st.lists(texts, max_size=12), mark=st.sampled_from(["\n", "\n  ", '","', '{"', ',"', "\n\t", "\r\n "]))
+@example(pieces=["a", "/b", "  c"], mark="\n  ")
+@example(pieces=["x", "", "  ", "y"], mark="\n")
+def test_tokens_of_parts_add_up(encoding: str, pieces: list[str], mark: str) -> None:
+    text, count = mark.join(pieces), counter(encoding).count
+    parts = parted(text)
+    assert "".join(parts) == text
+    assert sum(map(count, parts)) == count(text)
+
+
+@every_encoding
+@given(tree=trees)
+def test_tokens_of_a_memory_add_up(encoding: str, tree: dict[str, Any]) -> None:
+    count = counter(encoding).count
+    for text in (
+        text_of(tree),
+        *(one.knowledge(tree, tight=False) for one in NOTATIONS.values() if _writes(one, tree)),
+    ):
+        assert sum(map(count, parted(text))) == count(text), text
+
+
+def _writes(notation: Any, tree: dict[str, Any]) -> bool:
+    """Whether a notation can say a tree: TOON knows no negative zero, which `fields` takes out."""
+    try:
+        notation.knowledge(tree, tight=False)
+    except FormatError:
+        return False
+    return True
+
+
+def test_a_memory_of_many_entries_is_counted_in_parts() -> None:
+    tree = {f"n{n}": "some words" for n in range(9)}
+    assert len(parted(text_of(tree))) == 9
+    assert len(parted(NOTATIONS["json"].knowledge(tree, tight=False))) == 11
+
+
+@every_encoding
+@every_notation
+@given(value=trees)
+def test_the_last_one_costs_what_it_does_alone(name: str, encoding: str, value: dict[str, Any]) -> None:
+    notation, typeset = NOTATIONS[name], Typesetter(counter(encoding))
+    body = notation.action({"type": "set", "timestamp": "2024-01-15T10:30:00", "value": f"{value}"})
+    piece = body + notation.between
+    for end in (notation.end_actions, notation.end(rows=True, last=True), notation.end(rows=True, last=False)):
+        text, tokens = typeset.ended(piece, typeset.count(piece), notation, end)
+        assert text == body + end
+        assert tokens == counter(encoding).count(text)
+
+
+@given(at=st.integers(-(10**11), 4 * 10**12), later=st.integers(0, 400 * DAY))
+def test_times_are_those_of_the_calendar(at: int, later: int) -> None:
+    when, now = datetime.fromtimestamp(at // 1000, UTC), datetime.fromtimestamp((at + later) // 1000, UTC)
+    assert iso(at) == when.replace(tzinfo=None).isoformat()
+    same = "%H:%M" if when.date() == now.date() else "%m-%d %H:%M" if when.year == now.year else "%Y-%m-%d %H:%M"
+    assert short(at, at + later) == when.strftime(same)
+
+
+def assert_as_new(story: Story, typeset: Typesetter, now: int) -> None:
+    """What is seen with a memory of what was is what is seen without one."""
+    for agent in story.world.agents.values():
+        assert compose(story.world, agent.id, now, typeset) == compose(story.world, agent.id, now, Typesetter())
+
+
+@every_notation
+def test_nothing_that_changes_is_shown_as_it_was(name: Any) -> None:
+    story, typeset, now = greenhouse(), Typesetter(), NOON
+    for agent in story.world.agents:
+        story.tell(e.AgentAltered(agent, input_format=name))
+    assert_as_new(story, typeset, now)
+    newest = story.world.next_message - 1
+    room, agent = story.world.messages[newest].room, next(iter(story.world.agents))
+    more: list[e.Happening] = [
+        e.Reacted(newest, agent, "brain"),
+        e.Reacted(newest, agent, "heart"),
+        e.Said(newest + 1, room, agent, "One more.", words=2),
+        e.Refused(agent, 1, {"type": "set", "path": "a"}, "no"),
+        e.KnowledgeSet(agent, "a.b", ["c", 0.5], 0.9),
+        e.KnowledgeSet(agent, "a.d", "c"),
+        e.BillboardSet(agent, "Closed on Mondays."),
+        e.AttentionSet(agent, room, 12.5),
+        e.AgentAltered(agent, name="Zoë", background="Another one."),
+        e.RulesChanged(msgspec.to_builtins(Rules(tempo=Tempo(least=3.0, most=17.0, first=5.0)))),
+        e.PromptsChanged({"memory.full": "Forget.", "philosophy.time": "Time flies."}),
+    ]
+    for what in more:
+        story.tell(what)
+        now += 1000
+        assert_as_new(story, typeset, now)
+    for _ in range(25):  # more than are shown
+        story.tell(e.Applied(agent, 1, {"type": "sleep", "until": "5m"}))
+    assert_as_new(story, typeset, now)
+    assert_as_new(story, typeset, now + DAY)
+
+
+@every_notation
+def test_a_world_that_was_made_again_is_written_again(name: Any) -> None:
+    """As after a commit that failed: the same numbers, other messages, other actions."""
+    typeset = Typesetter()
+    stories = []
+    for text in ("one", "two"):
+        story = Story()
+        story.tell(e.AgentMade(1, "bot", "Ann", "A bot.", "m", input_format=name))
+        story.tell(e.Joined(1, 1))
+        for n in range(3):
+            story.say(1, 1, f"{text} {n}")
+            story.tell(e.Applied(1, n, {"type": "set", "path": text}))
+        stories.append(story)
+    one, two = stories
+    assert "one 2" in compose(one.world, 1, NOON, typeset).text
+    for field in World.__struct_fields__:
+        setattr(one.world, field, getattr(two.world, field))
+    assert_as_new(one, typeset, NOON)
+    assert "one" not in str(compose(one.world, 1, NOON, typeset).document["rooms"])

@@ -1,0 +1,144 @@
+"""Beats through the real clients of three providers, with their servers' shapes on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from plays import Play
+
+from hudkit.models import Settings, open_model
+from hudkit.rooms import events as e
+from hudkit.rooms.hud import Typesetter, compose
+from hudkit.rooms.minds import Minds, ModelMind, open_minds
+from hudkit.testing.model import ScriptedModel
+from hudkit.testing.replies import Answer, Hang, Refusal, Reply, says
+
+pytestmark = pytest.mark.slow
+
+KEY = "a-key-of-the-test"
+MODELS = {
+    "openai": ("openai-chat:gpt-4o", "/v1"),
+    "anthropic": ("anthropic:claude-haiku-4-5", ""),
+    "google": ("google:gemini-2.5-flash", ""),
+}
+HELLO = '{"responses": [{"room_id": 1, "message": "Hello over the wire"}]}'
+every = pytest.mark.parametrize("provider", MODELS)
+
+
+@contextmanager
+def world(
+    provider: str, *answers: Answer, names: tuple[str, ...] = ("Ann", "Bob"), settings: Settings | None = None
+) -> Iterator[tuple[Play, ScriptedModel]]:
+    """A world whose agents all have one model, opened by its name as `hudkit rooms` does it."""
+    name, below = MODELS[provider]
+    with ScriptedModel(answers, otherwise=says("[no response]")) as server:
+        minds = open_minds(lambda asked: open_model(asked, key=KEY, base_url=server.url + below))
+        if settings is not None:
+            model = open_model(name, key=KEY, base_url=server.url + below)
+            minds = Minds({name: ModelMind(model, settings)})
+        yield Play(minds, *names, model=name), server
+
+
+def spoken(play: Play) -> list[str]:
+    return [message.content for message in play.book.world.messages.values() if message.sender > 0]
+
+
+@every
+def test_a_beat_is_one_call_with_the_hud_and_its_answer_is_carried_out(provider: str) -> None:
+    with world(provider, says(HELLO)) as (play, server):
+        play.play(1)
+        (beat,) = play.told(e.Beat)
+        (request,) = server.requests
+        seq = next(event.seq for event, what in play.book.happenings() if isinstance(what, e.Beat))
+        seen = compose(play.book.at(seq - 1), beat.agent, beat.at, Typesetter())
+        assert "".join((*request.system, *(text for _, text in request.messages))) == seen.text
+        assert seen.digest == beat.hud
+        assert spoken(play) == ["Hello over the wire"]
+        (reply,) = play.told(e.Replied)
+        assert reply.text == HELLO and not reply.error
+        assert reply.input_tokens > 1_000 and reply.output_tokens > 5 and reply.cost > 0
+        assert play.book.world.cost == reply.cost == play.book.world.agents[beat.agent].cost
+
+
+@every
+def test_what_one_agent_paid_for_the_others_read_from_the_cache(provider: str) -> None:
+    with world(provider, names=("Ann", "Bob", "Cid")) as (play, server):
+        play.play(3)
+        first, *later = play.told(e.Replied)
+        assert first.cached_tokens == 0
+        for reply in later:
+            assert reply.cached_tokens > 1_000
+            assert reply.cost < 0.9 * first.cost
+        assert len({request.system for request in server.requests}) == 1
+
+
+def test_the_only_breakpoint_is_where_the_hud_begins_to_differ() -> None:
+    with world("anthropic") as (play, server):
+        play.play(3)
+        beats = [(event.seq, what) for event, what in play.book.happenings() if isinstance(what, e.Beat)]
+        for (seq, beat), request in zip(beats, server.requests, strict=True):
+            seen = compose(play.book.at(seq - 1), beat.agent, beat.at, Typesetter())
+            marked = [piece.text for piece in request.pieces if piece.breakpoint]
+            assert marked == [seen.text[: seen.stable]], "what no later request repeats is not written to a cache"
+
+
+def _all_wait(times: list[int]) -> bool:
+    return times[1] >= times[0] + 40_000
+
+
+def _one_rests(times: list[int]) -> bool:
+    return times[1] < times[0] + 10_000
+
+
+@every
+@pytest.mark.parametrize(
+    ("answer", "says_so", "rest", "others"),
+    [
+        (Refusal(429, headers={"retry-after": "40"}), "model-rate-limited", 40, _all_wait),
+        (Refusal(500), "model-unreachable", 9, _one_rests),
+        (Hang(), "model-unreachable", 9, _one_rests),
+        (Reply("", finish="refusal"), "", 9, _one_rests),
+        (Reply(HELLO[:30], finish="length"), "cut off", 9, _one_rests),
+        (Refusal(401, kind="authentication_error"), "model-unauthorised", 300, _one_rests),
+    ],
+    ids=["rate", "server", "silence", "refused", "length", "key"],
+)
+def test_an_error_is_said_and_the_agent_asked_again(
+    provider: str, answer: Answer, says_so: str, rest: int, others: Callable[[list[int]], bool]
+) -> None:
+    settings = Settings(silence=0.5) if isinstance(answer, Hang) else None
+    with world(provider, answer, settings=settings) as (play, server):
+        play.play(4)
+        seq, failed = next((event.seq, what) for event, what in play.book.happenings() if isinstance(what, e.Replied))
+        shown = play.book.at(seq).agents[failed.agent].last_error
+        assert shown and says_so in shown and KEY not in shown
+        assert play.runner.figures().failed == 1 and not spoken(play)
+        assert len(server.requests) == 4, "the client does not try again by itself"
+        first, second = play.beats(failed.agent)[:2]
+        assert rest * 900 <= second.at - first.at <= rest * 1_200 + 2_000
+        assert play.book.world.agents[failed.agent].last_error == "", "it went well this time"
+        assert others(sorted(beat.at for beat in play.told(e.Beat))), "whether the model's others wait, too"
+
+
+@every
+def test_an_answer_of_nothing_is_silence(provider: str) -> None:
+    with world(provider, Reply(""), names=("Ann",)) as (play, _):
+        play.play(2)
+        first, second = play.told(e.Replied)
+        assert not second.error and not spoken(play)
+        assert first.error or play.told(e.Refused) or first.text == ""
+
+
+def test_admission_counts_what_the_provider_counted() -> None:
+    names = tuple(f"A{number}" for number in range(8))
+    answers: list[Any] = [Reply(HELLO, delay=0.05)] * 8
+    with world("anthropic", *answers, names=names) as (play, server):
+        play.play(8)
+        assert len(server.requests) == 8 and len(spoken(play)) == 8
+        tokens = play.told(e.Replied)
+        assert play.runner._lanes.of(MODELS["anthropic"][0]).admission._tokens == pytest.approx(
+            sum(one.input_tokens + one.output_tokens for one in tokens)
+        ), "admission counts what the provider counted, not what was expected"

@@ -1,0 +1,152 @@
+"""Time on the page: pausing and stopping, the timeline, the world as it was, and being told when it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import re
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import pytest
+from page_served import Visitor, words_of
+
+from hudkit.rooms import events as e
+from hudkit.rooms.beats import Runner
+from hudkit.rooms.minds import Asked, Minds, Thought
+from hudkit.rooms.page.guard import cookie_of
+from hudkit.rooms.page.look import Look
+from hudkit.rooms.page.sessions import Session
+from hudkit.rooms.page.views.scene import Scene
+from hudkit.rooms.page.views.told import told
+
+pytestmark = pytest.mark.slow
+pytest_plugins = ("page_fixtures",)
+
+
+def test_pausing_and_speed(visitor: Visitor, stage: Any) -> None:
+    assert "Paused: the Architect" in words_of(visitor.do("pause"))
+    assert "Paused" not in words_of(visitor.do("resume"))
+    visitor.do("speed", factor="5")
+    assert stage.world.speed == 5
+    assert "0.01 to 1000" in words_of(visitor.do("speed", factor="0"))
+    assert "nobody plays" in words_of(visitor.do("step"))
+    assert "nobody plays" in words_of(visitor.do("stop"))
+
+
+class Slow:
+    """Says something in room 1, once it is let to."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.may = threading.Event()
+
+    async def think(self, asked: Asked) -> Thought:
+        self.asked += 1
+        while not self.may.is_set():
+            await asyncio.sleep(0.01)
+        return Thought(f'{{"responses": [{{"room_id": 1, "message": "Said in beat {asked.number}."}}]}}')
+
+
+@pytest.mark.parametrize("deed", ["pause", "stop"])
+def test_when_a_pause_is_answered_no_beat_begins_and_none_has_effects(
+    staged: Callable[..., Any], open_page: Callable[..., Visitor], deed: str
+) -> None:
+    stage = staged(clock=lambda: time.time_ns() // 1_000_000)
+    stage.make("Ann", interval=1.0)
+    stage.make("Bob", rooms=(1,), interval=1.0)
+    slow = Slow()
+    visitor = open_page(stage, player=Runner(stage.book, Minds({"scripted": slow})))
+    _until(lambda: all(agent.beating for agent in stage.world.agents.values()))
+    page = visitor.do(deed)
+    answered, asked = stage.world.seq, slow.asked
+    assert ("Paused: the Architect" if deed == "pause" else "Stopped") in words_of(page)
+    slow.may.set()
+    time.sleep(2.5)  # more than two intervals
+    told = [what for _, what in stage.book.happenings(answered)]
+    assert slow.asked == asked == 2
+    assert not [what for what in told if isinstance(what, e.Beat | e.Said | e.Applied)]
+    assert not any(sender > 0 for sender, _ in stage.texts(1))
+    said = words_of(visitor.get())
+    assert ("paused" if deed == "pause" else "stopped") in said.partition("Agents")[2] and "in 0 s" not in said
+    visitor.do("resume")
+    _until(lambda: any(sender > 0 for sender, _ in stage.texts(1)))
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.02)
+
+
+def test_every_kind_of_event_has_words_of_its_own(visitor: Visitor, stage: Any) -> None:
+    desk = visitor.served.desk
+    scene = Scene(desk, Session("", ""), Look(), stage.world, desk.pulse, stage.now)
+    for tag, kind in e.KINDS.items():
+        given = {field.name: _some(field.type) for field in msgspec.structs.fields(kind) if field.required}
+        said = told(scene, kind(**given))
+        assert said and tag not in said, tag
+    assert told(scene, None) == "what it was is gone"
+
+
+def _some(kind: Any) -> Any:
+    """A value of a type."""
+    for value in (1, "x", {}, "persona", "json", "heart", None):
+        with suppress(msgspec.ValidationError):
+            return msgspec.convert(value, kind)
+    raise AssertionError(kind)
+
+
+def test_the_timeline_says_what_each_event_was(visitor: Visitor, stage: Any) -> None:
+    stage.do(2, say={1: "The tide is out."})
+    said = stage.world.seq
+    stage.architect.react(stage.room(1).messages[-1], "brain")
+    assert "Bob: The tide is out." in words_of(visitor.get(f"/?at={said}")).rpartition(f"{said} of")[2]
+    assert "The Architect reacts: brain" in words_of(visitor.get())
+
+
+def test_going_back_shows_the_world_as_it_was_and_nothing_to_do(visitor: Visitor, stage: Any) -> None:
+    stage.do(2, say={1: "Early words."})
+    then = stage.world.seq
+    stage.wait(60)
+    stage.do(2, say={1: "Late words."}, *[{"type": "set", "path": "mood", "value": "gloomy"}])
+    page = visitor.get(f"/?room=1&agent=2&at={then}")
+    assert "Early words." in words_of(page) and "Late words." not in words_of(page)
+    assert not re.search(r'action="/do/(?!react)', page.text) and "nothing can be said" in words_of(page)
+    assert "What it would have seen at that moment" in words_of(page)
+    assert "gloomy" not in words_of(visitor.get(f"/?room=1&agent=2&tab=memory&at={then}"))
+    assert "gloomy" in words_of(visitor.get("/?room=1&agent=2&tab=memory"))
+
+
+def test_open_streams_end_with_the_server(visitor: Visitor, stage: Any) -> None:
+    served = visitor.served
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
+    cookie = f"{cookie_of(served.port)}={visitor.cookie}"
+    connection.request("GET", f"/live?seq={stage.world.seq}", headers={"cookie": cookie})
+    stream = connection.getresponse()
+    assert stream.readline() == b"retry: 1000\n"
+    served.close()
+    assert stream.read() == b"\n"  # whole, not cut off
+    connection.close()
+
+
+def test_a_page_is_told_when_something_happens_and_no_more_after_the_logout(visitor: Visitor, stage: Any) -> None:
+    served = visitor.served
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
+    cookie = f"{cookie_of(served.port)}={visitor.cookie}"
+    seq = stage.world.seq
+    connection.request("GET", f"/live?seq={seq}", headers={"cookie": cookie})
+    stream = connection.getresponse()
+    assert stream.getheader("content-type", "").startswith("text/event-stream")
+    assert stream.readline() == b"retry: 1000\n"
+    served.do(lambda: stage.architect.say(1, "Now."))
+    lines = [stream.readline() for _ in range(3)]
+    assert lines == [b"\n", b"event: world\n", b"data: %d\n" % stage.world.seq]
+    visitor.post("/logout", {"csrf": visitor.csrf})
+    assert stream.read() == b"\n"
+    connection.close()

@@ -1,0 +1,114 @@
+"""A newcomer's first minute: one command in an empty home, no network, and a browser that shows a living world."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hudkit.rooms.book import Book
+
+pytestmark = pytest.mark.slow
+
+MINUTE = 60.0
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+OFFLINE = """\
+import sys
+
+def watch(event, given):
+    if event == "socket.connect" and isinstance(given[1], tuple) and given[1][0] not in ("127.0.0.1", "::1"):
+        raise OSError(f"this test has no network: {given[1]}")
+    if event == "socket.getaddrinfo" and given[0] not in (None, "127.0.0.1", "::1", "localhost"):
+        raise OSError(f"this test has no network: {given[0]}")
+
+sys.addaudithook(watch)
+"""
+
+
+def _missing(what: str) -> None:
+    if os.environ.get("CI"):
+        pytest.fail(f"CI needs {what}")
+    pytest.skip(f"{what} is not here")
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    """A browser that finds nobody but this machine."""
+    chromium = next(filter(None, map(shutil.which, NAMES)), None)
+    if chromium is None:
+        _missing("Chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        _missing("playwright")
+    nowhere = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=chromium, args=("--no-sandbox", "--disable-gpu", nowhere))
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[float, str, str]]:
+    """`hudkit rooms serve` in an empty home: when it began, the page's address, the token."""
+    (tmp_path / "offline").mkdir()
+    (tmp_path / "offline" / "sitecustomize.py").write_text(OFFLINE)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HUDKIT", "XDG_"))}
+    env = {**kept, "HOME": str(tmp_path / "home"), "PYTHONPATH": str(tmp_path / "offline")}
+    (tmp_path / "home").mkdir()
+    began = time.monotonic()
+    command = [sys.executable, "-m", "hudkit", "rooms", "serve"]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            told: dict[str, str] = {}
+            while "token" not in told:
+                line = process.stdout.readline()
+                assert line, process.communicate()
+                name, _, value = line.partition(":")
+                told[name] = value.strip()
+            yield began, told["page"], told["token"]
+        finally:
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130, "stopped from the keyboard"
+    assert "Traceback" not in errors and "no network" not in errors, errors
+
+
+def test_within_a_minute_five_agents_live_in_a_browser(
+    served: tuple[float, str, str], browser: Any, tmp_path: Path
+) -> None:
+    began, address, token = served
+    asked: list[str] = []
+    page = browser.new_page()
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(address)
+    page.fill("[name=token]", token)
+    page.click("button")
+    page.wait_for_selector("#app")
+    page.goto(f"{address}?room=1")
+    page.wait_for_selector("#list")
+    shown = page.inner_text("#app")
+    for name in ("Maren", "Tobiah", "Yun", "Ferrymaster", "Weatherglass"):
+        assert name in shown
+    assert "improviser" in page.content() and "no language model" in page.content(), "it is named for what it is"
+    spoken = "#list li:not(.system)"
+    before = page.locator(spoken).count()
+    while page.locator(spoken).count() < max(2, before + 1):  # of itself: nobody reloads the page
+        assert time.monotonic() - began < MINUTE, page.inner_text("#app")
+        time.sleep(0.1)
+    assert time.monotonic() - began < MINUTE
+    assert all(url.startswith(address) for url in asked)
+    (path,) = (tmp_path / "home").rglob("island.db")
+    with Book.open(path, read_only=True) as book:
+        speakers = {one.sender for one in book.world.messages.values() if one.kind == "text"}
+        assert len(book.world.agents) == 5 and len(speakers) >= 2
+        assert {agent.model for agent in book.world.agents.values()} == {"improviser"}
