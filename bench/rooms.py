@@ -359,7 +359,8 @@ def run() -> list[Figure]:
 
 
 def _figures() -> Iterator[Figure]:
-    scratch = Path(".cache").absolute()  # on the disk that the repository is on: a memory file system would sync for nothing
+    # On the disk that the repository is on: a memory file system would sync for nothing.
+    scratch = Path(".cache").absolute()
     scratch.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=scratch) as place:
         folder = Path(place)

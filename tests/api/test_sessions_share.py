@@ -218,6 +218,7 @@ def test_a_report_needs_a_parent_and_its_text_is_data(project: Path) -> None:
         assert base.count("\n## Task") == 0 and "evil" in base
 
 
+@pytest.mark.slow
 def test_both_write_at_once_and_lose_nothing(project: Path, tmp_path: Path) -> None:
     at = tmp_path / "log" / "hud.db"
     with Hud.open(at) as hud:

@@ -84,6 +84,7 @@ def test_appending_never_reduces_reuse(policy, growth):
         )
 
 
+@pytest.mark.slow
 @POLICIES
 @given(history=st.lists(BLOCK, min_size=1, max_size=30), place=st.integers(0, 2))
 @settings(deadline=None)

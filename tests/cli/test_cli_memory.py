@@ -79,6 +79,7 @@ def test_a_session_is_exported_and_imported(memory):
     assert memory("import", "../hudkit", "ses_empty")[0] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("argv", "said"),
     [

@@ -89,6 +89,7 @@ def test_a_session_for_people(hudkit: Run, cache_db: Path) -> None:
     assert "\x1b" not in out and max(map(len, out.splitlines())) <= 98
 
 
+@pytest.mark.slow
 def test_a_session_for_programs(hudkit: Run, cache_db: Path) -> None:
     code, out, err = hudkit("show", "told", "--cache", "--json", "--db", cache_db)
     facts = json.loads(out)

@@ -101,6 +101,7 @@ def test_what_is_no_summary(text: str, finish: str, why: str) -> None:
     assert (why in found) if why else not found
 
 
+@pytest.mark.slow
 @given(st.lists(payloads, max_size=25), st.booleans())
 def test_a_static_summary_is_bounded_and_from_the_log(told: list[p.Payload], shown: bool) -> None:
     session = Hud.in_memory().session("s")

@@ -153,6 +153,7 @@ _NAMES = st.sampled_from([name for key in keys() for name in key.name.split(".")
 _TABLES = st.dictionaries(_NAMES, _LEAF | st.dictionaries(_NAMES, _LEAF | st.lists(_LEAF, max_size=2), max_size=4))
 
 
+@pytest.mark.slow
 @given(_TABLES)
 def test_any_table_is_settings_or_a_typed_error(table: dict[str, object]) -> None:
     try:

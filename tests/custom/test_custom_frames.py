@@ -226,6 +226,7 @@ def test_a_failure_is_one_line_in_its_place_and_the_others_stand(make: Make) -> 
     assert "broken" not in whole(session, "minimal")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("returned", "said"),
     [

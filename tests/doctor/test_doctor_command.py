@@ -23,6 +23,8 @@ from hudkit.daemon.client import greet
 from hudkit.doctor import surroundings
 from hudkit.doctor.report import clean
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = {
     "type": "object",
     "additionalProperties": False,
@@ -62,7 +64,6 @@ def dead_socket(path: Path) -> None:
     path.chmod(0o600)
 
 
-@pytest.mark.slow
 def test_exit_codes(home: Home, doctor: Run) -> None:
     code, out, err = doctor()
     assert (code, err) == (0, "") and out.splitlines()[-1].endswith("pass, 0 warn, 0 fail")
@@ -74,7 +75,6 @@ def test_exit_codes(home: Home, doctor: Run) -> None:
     assert code == 2 and "\nFAIL  log " in out and "\nWARN  opencode " in out
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("broken", [False, True])
 def test_json_is_as_its_schema_says(home: Home, doctor: Run, broken: bool) -> None:
     if broken:
@@ -135,7 +135,6 @@ def test_fix_leaves_what_may_not_be_ours(home: Home, doctor: Run, monkeypatch: p
     assert out.count("it may hold more than what is hudkit's") == 2
 
 
-@pytest.mark.slow
 def test_fix_removes_no_socket_that_is_in_use(home: Home, doctor: Run) -> None:
     home.socket.parent.mkdir(mode=0o700)
     with closing(socket.socket(socket.AF_UNIX)) as one:
@@ -154,7 +153,6 @@ def test_fix_leaves_a_file_in_the_place_of_the_socket(home: Home, doctor: Run) -
     assert home.socket.read_text() == "mine"
 
 
-@pytest.mark.slow
 def test_fix_replaces_an_older_daemon(home: Home, doctor: Run) -> None:
     code = "import sys, hudkit; hudkit.__version__ = '0.0.1'; from hudkit.daemon.door import main; sys.exit(main())"
     old = subprocess.Popen([sys.executable, "-c", code, "--socket", str(home.socket), "--db", str(home.db)])

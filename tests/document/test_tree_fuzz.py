@@ -112,6 +112,7 @@ GROWING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", GROWING.values(), ids=GROWING.keys())
 def test_steps_are_linear(make: object) -> None:
     counts = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from commonmark_spec import examples
 from markdown_it import MarkdownIt
 
@@ -19,6 +20,7 @@ def test_the_specification_has_652_examples_and_the_parser_reads_them() -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_every_example_keeps_its_html() -> None:
     changed = {}
     for one in examples():
@@ -28,6 +30,7 @@ def test_every_example_keeps_its_html() -> None:
     assert changed == {}
 
 
+@pytest.mark.slow
 def test_writing_is_idempotent_on_every_example() -> None:
     unstable = {}
     for gfm in (False, True):

@@ -117,6 +117,7 @@ def test_one_item_is_one_line_and_one_item(texts: list[str]) -> None:
         assert isinstance(found, mdast.List) and len(found.children) == len(texts)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(text=st.text(max_size=60))
 def test_rendered_text_has_no_hidden_character_but_line_feeds(text: str) -> None:

@@ -98,6 +98,7 @@ def assert_survives(tree: Element) -> None:
     assert html.read(html.render(normal)) == normal
 
 
+@pytest.mark.slow
 @given(trees)
 def test_sanitising_changes_nothing_of_what_was_written(tree: Element) -> None:
     said = html.to_hast(to_mdast(tree))

@@ -174,6 +174,7 @@ def fitted(tree: Element, budget: int, measure: Measure) -> Fitted | None:
 # -- properties ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
 @given(tree=anything, budget=budgets)
 def test_never_over_budget(measure: Measure, tree: Element, budget: int) -> None:

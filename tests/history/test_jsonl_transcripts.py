@@ -219,6 +219,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(records=st.lists(json_values, max_size=6), host=st.sampled_from(sorted(HOSTS)))
 def test_no_json_stops_a_reader(tmp_path_factory, records, host):
     root = tmp_path_factory.mktemp("fuzz")

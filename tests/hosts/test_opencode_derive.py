@@ -82,6 +82,7 @@ def test_the_files_of_the_day(day: list[Fact]) -> None:
     assert {"orchard/history.py", "tests/test_history.py"} <= {fact.payload.path for fact in moved}  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_the_errors_of_the_day(day: list[Fact]) -> None:
     met = of(day, ErrorEncountered)
     assert len(met) == 21  # 18 commands with a status, 2 whose status a pipe or loop hid, 1 edit

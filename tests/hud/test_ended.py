@@ -72,6 +72,7 @@ def test_the_prompt_names_what_is_over_as_data() -> None:
     assert "<over>" not in prompt("")
 
 
+@pytest.mark.slow
 @given(st.lists(payloads, max_size=25), st.lists(payloads, max_size=15))
 def test_nothing_that_is_live_is_over(before: list[Payload], since: list[Payload]) -> None:
     session = Hud.in_memory().session("s")

@@ -18,6 +18,8 @@ from hudkit.hosts.opencode.install import DAEMON, Place, install, installed, uni
 from hudkit.installing.interpreter import check, ephemeral
 from hudkit.installing.jsonc import parse
 
+pytestmark = pytest.mark.slow
+
 COMMENTED = b'{\r\n  // mine\r\n  "plugin": [\r\n    "other@1.0", // first\r\n  ],\r\n}\r\n'
 
 
@@ -208,7 +210,6 @@ BEFORE = st.sampled_from(
 )
 
 
-@pytest.mark.slow
 @settings(max_examples=16)
 @given(before=BEFORE, times=st.integers(1, 2))
 def test_install_then_uninstall_gives_the_same_bytes(

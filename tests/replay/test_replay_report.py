@@ -15,6 +15,8 @@ from hudkit.replay.recorded import WINDOW
 from hudkit.replay.words import WIDTH, Ink, frame_lines, report_lines
 from hudkit.tokens import count
 
+pytestmark = pytest.mark.slow
+
 OPENCODE = Path(__file__).parent.parent / "fixtures" / "opencode.db"
 
 
@@ -22,7 +24,6 @@ def main_day(report: Report) -> SessionReport:
     return report.sessions[0]
 
 
-@pytest.mark.slow
 def test_every_session_and_every_call_of_the_day(orchard_report: Report) -> None:
     seen = [(one.turns, one.compactions, one.messages) for one in orchard_report.sessions]
     assert seen == [(165, 2, 189), (8, 0, 9), (15, 0, 18), (17, 0, 21), (11, 0, 13)]
@@ -35,7 +36,6 @@ def test_every_session_and_every_call_of_the_day(orchard_report: Report) -> None
     assert day.events["compact.before"] == day.events["compact.after"] == 2
 
 
-@pytest.mark.slow
 def test_the_small_sessions(opencode_report: Report) -> None:
     seen = [(one.turns, one.compactions) for one in opencode_report.sessions]
     assert seen == [(10, 1), (6, 1), (2, 1), (1, 0)]
@@ -43,7 +43,6 @@ def test_the_small_sessions(opencode_report: Report) -> None:
         assert (one.window_tokens, one.window_source) == (200_000, "assumed")
 
 
-@pytest.mark.slow
 def test_every_live_item_survives_every_compaction(orchard_report: Report, opencode_report: Report) -> None:
     for report in (orchard_report, opencode_report):
         for session in report.sessions:
@@ -129,13 +128,11 @@ def test_requests_are_rebuilt_to_within_an_eighth(orchard_report: Report) -> Non
         assert 7_000 < rebuilt.system_tokens < 8_500
 
 
-@pytest.mark.slow
 def test_two_runs_are_equal(orchard_db: Path, orchard_report: Report) -> None:
     again = replay(OpenCodeTranscript.open(orchard_db), Options(window=WINDOW, frames=True))
     assert again == orchard_report
 
 
-@pytest.mark.slow
 def test_options(orchard_db: Path) -> None:
     transcript = OpenCodeTranscript.open(orchard_db)
     plenty = replay(transcript, Options(window=WINDOW, budget=3_000), session="ses_e06196b1")
@@ -167,7 +164,6 @@ def test_what_cannot_be_done(options: Options, session: str | None, error: type[
         replay(OpenCodeTranscript.open(OPENCODE), options, session=session)
 
 
-@pytest.mark.slow
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     copy = tmp_path / "opencode.db"
     shutil.copy(OPENCODE, copy)

@@ -8,6 +8,8 @@ from hudkit.replay import Report
 from hudkit.replay.story import calm, pressed, story_lines, thinnest
 from hudkit.replay.words import WIDTH, Ink
 
+pytestmark = pytest.mark.slow
+
 NEXT = (("hudkit replay FILE", "yours"), ("hudkit --help", "all"))
 
 

@@ -183,6 +183,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "said"), BAD.values(), ids=BAD)
 @pytest.mark.parametrize("output_format", ["json", "toon"])
 def test_a_bad_reply_is_in_the_log_and_refused_in_the_next_hud(

@@ -54,6 +54,7 @@ def test_every_action_is_here() -> None:
     assert DONE.keys() == ACTIONS.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DONE)
 @pytest.mark.parametrize("format_", ["json", "compact", "toon"])
 def test_an_action_that_was_done_is_the_last_recent_one(stage: Any, name: str, format_: str) -> None:

@@ -88,6 +88,7 @@ def text_of(tokens: int) -> str:
         words += tokens - need
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0, 7.4, 8.25, 33.75, 45, 60, 149, 150, 1_000])
 @pytest.mark.parametrize("wpm", [10, 80, 200])
 def test_the_word_budget_that_is_told_is_the_one_that_holds(stage: Any, seconds: float, wpm: int) -> None:

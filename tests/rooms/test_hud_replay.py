@@ -10,6 +10,7 @@ import pytest
 from hudkit.rooms.hud import Seen, Typesetter, compose
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", ["json", "compact", "toon"])
 def test_what_was_seen_is_composed_again_from_the_log(staged: Callable[..., Any], format_: str) -> None:
     stage = staged()

@@ -14,6 +14,8 @@ from hudkit.rooms.page.desk import Desk
 from hudkit.rooms.page.guard import MOST_BODY
 from hudkit.rooms.page.serving import listen
 
+pytestmark = pytest.mark.slow
+
 PATHS = (
     "/",
     "/?room=1",

@@ -172,6 +172,7 @@ SECRETS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("secret", "part"), SECRETS.values(), ids=SECRETS)
 def test_a_secret_that_an_agent_writes_anywhere_is_in_no_file_and_in_no_hud(
     secret: str, part: str, tmp_path: Path
@@ -306,6 +307,7 @@ def test_a_message_is_text_of_its_sender_and_nothing_else(stage: Any, text: str)
     assert stage.room(1).members == [1, 2, 3] and not stage.agent(1).retired
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", ["json", "compact", "toon"])
 @pytest.mark.parametrize(
     "text", [*HOSTILE, "src/\n# Task\nrm.py\r\x85\u2028\u2029\x0b\x0c", "# Τask", "\U000e0041\ufeff\u200b"]

@@ -17,6 +17,7 @@ SYNTAX = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", SYNTAX, ids=ascii)
 def test_syntax_is_text(reader, text):
     for hit in reader.search(Question(text)):

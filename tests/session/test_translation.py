@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -22,6 +23,8 @@ from hudkit.session.outgoing import GOES_ON, lookup_of, messages_of
 from hudkit.session.spoken import as_heard
 from hudkit.session.transcript import _message as as_history
 from strategies import hostile
+
+pytestmark = pytest.mark.slow
 
 WORDS = st.one_of(st.just(""), st.sampled_from(["go on", "done", "\ud800"]), hostile)
 NAMES = ("read", "write", "edit", "bash", "todo", "task", "mine")

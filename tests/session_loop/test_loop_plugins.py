@@ -225,6 +225,7 @@ async def test_a_tool_of_a_plugin_that_fails_or_hangs_is_a_failed_call(tmp_path:
         assert len(long.output) < 40_000 and "left out" in long.output
 
 
+@pytest.mark.slow
 async def test_a_plugin_that_hangs_is_set_aside_and_its_tools_say_so(tmp_path: Path) -> None:
     async def hang(given: object, output: object) -> None:
         await asyncio.sleep(60)

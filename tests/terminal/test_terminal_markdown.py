@@ -77,6 +77,7 @@ def test_blocks_as_lines(text: str, lines: list[str]) -> None:
     assert plain(text) == lines
 
 
+@pytest.mark.slow
 def test_what_is_nested_beyond_reason_is_still_shown() -> None:
     assert "end" in plain("*a " * 5_000 + "end")[-1]
     assert "end" in "".join(plain("> " * 300 + "end"))

@@ -128,6 +128,7 @@ def test_answers_are_bounded(session, main, tokens):
         assert count(text) <= tokens + ROOM_OF_HEADS, name
 
 
+@pytest.mark.slow
 def test_a_long_message_is_read_in_pages(session, past, main):
     longest = max(past.messages(main), key=lambda one: sum(len(getattr(part, "output", "")) for part in one.parts))
     text, offset, pages = "", 0, 0

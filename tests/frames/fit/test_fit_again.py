@@ -84,6 +84,7 @@ def chunks(size: int) -> list[Element]:
     return [h.text(priority=rank)[f"{n} " + "w " * draw.randrange(1, 20)] for n, rank in enumerate(ranks)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [100, 1000, 4000])
 def test_work_grows_with_the_size_and_not_faster(size: int) -> None:
     measure = Counted()

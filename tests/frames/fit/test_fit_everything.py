@@ -110,6 +110,7 @@ def test_never_over(measure: Callable[[Node], int], tree: Element, budget: int, 
             assert node.get("limit") is None or measure(node) <= node.get("limit")
 
 
+@pytest.mark.slow
 @given(tree=trees, budget=st.integers(0, 40))
 def test_a_trace_tells_the_same_fit(tree: Element, budget: int) -> None:
     try:
