@@ -11,12 +11,16 @@ from bench.pruning.sessions import SHAPES
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def found() -> list[Cell]:
-    return cells()
+def test_the_price_of_pruning() -> None:
+    """One test, so that the sessions are simulated once, however the tests are shared out."""
+    found = cells()
+    ours_is_the_cheapest_or_near_it_in_every_cell_but_two(found)
+    it_is_cheaper_than_no_pruning_on_the_whole_and_never_dearer_by_more_than_a_hundredth(found)
+    it_breaks_prefixes_seldom(found)
+    ours_is_the_cheapest_on_every_shape(found)
 
 
-def test_ours_is_the_cheapest_or_near_it_in_every_cell_but_two(found: list[Cell]) -> None:
+def ours_is_the_cheapest_or_near_it_in_every_cell_but_two(found: list[Cell]) -> None:
     far = [
         (cell.cache.name, cell.window, cell.shape, round(cell.ratio, 3)) for cell in found if cell.ratio > cell.most
     ]
@@ -26,7 +30,7 @@ def test_ours_is_the_cheapest_or_near_it_in_every_cell_but_two(found: list[Cell]
     assert beyond <= KNOWN_WORSE.keys()
 
 
-def test_it_is_cheaper_than_no_pruning_on_the_whole_and_never_dearer_by_more_than_a_hundredth(
+def it_is_cheaper_than_no_pruning_on_the_whole_and_never_dearer_by_more_than_a_hundredth(
     found: list[Cell],
 ) -> None:
     to_none = [cell.outcomes[OURS].price / cell.outcomes["none"].price for cell in found]
@@ -34,13 +38,13 @@ def test_it_is_cheaper_than_no_pruning_on_the_whole_and_never_dearer_by_more_tha
     assert sum(to_none) / len(to_none) < 0.9
 
 
-def test_it_breaks_prefixes_seldom(found: list[Cell]) -> None:
+def it_breaks_prefixes_seldom(found: list[Cell]) -> None:
     for cell in found:
         ours = cell.outcomes[OURS]
         assert ours.breaks <= ours.calls / 4
 
 
-def test_ours_is_the_cheapest_on_every_shape(found: list[Cell]) -> None:
+def ours_is_the_cheapest_on_every_shape(found: list[Cell]) -> None:
     """All windows and both caches together."""
     for shape in {cell.shape for cell in found}:
         prices: dict[str, float] = defaultdict(float)
