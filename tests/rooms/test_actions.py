@@ -369,7 +369,7 @@ def test_a_key_is_made_whispered_once_and_lets_another_ask(stage: Any) -> None:
     told = stage.do(3, {"type": "request_access", "room_id": 2, "key": key_of(whispers)})
     assert kinds(told) == ["Applied", "AccessAsked", "Said"]
     request = stage.world.requests[1]
-    assert (request.room, request.agent, request.label, request.state) == (2, 3, "friends", "open")
+    assert (request.room, request.agent, request.label) == (2, 3, "friends")
     assert stage.texts(2)[-1] == (e.SYSTEM, "Cid (3) asks to come in (request 1).")
     assert 3 not in stage.room(2).members
 
@@ -401,7 +401,7 @@ def test_grant_lets_in_tells_all_and_wakes(stage: Any) -> None:
 def test_who_came_in_another_way_meanwhile_comes_once_and_sees_all_since(stage: Any) -> None:
     asked(stage)
     stage.architect.admit(3, 2)
-    assert stage.world.requests[1].state == "granted" and stage.room(2).requests == []
+    assert stage.world.requests == {} and stage.room(2).requests == []
     came = stage.room(2).joined[3]
     stage.do(2, say={2: "Welcome"})
     assert "no open request 1" in stage.refused(2, {"type": "grant_access", "request_id": 1})
@@ -415,14 +415,14 @@ def test_to_grant_what_has_come_about_ends_the_request_and_nothing_else(stage: A
     came = stage.room(2).joined[3]
     stage.do(2, say={2: "Welcome"})
     assert "Joined" not in kinds(stage.do(2, {"type": "grant_access", "request_id": 1}))
-    assert stage.world.requests[1].state == "granted"
+    assert stage.world.requests == {}
     assert stage.room(2).joined[3] == came and stage.room(2).members == [2, 3]
 
 
 def test_deny_tells_the_one_who_asked(stage: Any) -> None:
     asked(stage)
     stage.do(2, {"type": "deny_access", "request_id": 1})
-    assert stage.world.requests[1].state == "denied" and stage.room(2).members == [2]
+    assert stage.world.requests == {} and stage.room(2).members == [2]
     assert stage.texts(3)[-1] == (e.SYSTEM, "Your request to come into room 2 was denied.")
 
 
@@ -438,7 +438,8 @@ def test_revoking_by_label_and_the_limit_of_keys(staged: Any) -> None:
     stage = staged(rules=Rules(caps=Caps(keys=2)))
     stage.make("Ann")
     stage.do(1, {"type": "create_key", "label": "a"}, {"type": "create_key", "label": "b"})
-    assert "cannot be a key's label" in stage.refused(1, {"type": "create_key", "label": "a"})
+    assert "has a key 'a'. Choose another" in stage.refused(1, {"type": "create_key", "label": "a"})
+    assert "Letters that can be seen" in stage.refused(1, {"type": "create_key", "label": "a\u202e"})
     assert "has 2 keys" in stage.refused(1, {"type": "create_key", "label": "c"})
     assert "Labels: a, b" in stage.refused(1, {"type": "revoke_key", "label": "c"})
     stage.do(1, {"type": "revoke_key", "label": "a"})
@@ -536,6 +537,21 @@ def test_create_agent_makes_one_with_a_room_in_a_room_of_its_maker(stage: Any) -
     assert (stage.agent(5).name, stage.agent(5).kind, stage.agent(5).rooms) == ("Bot-5", "bot", [5, 1])
 
 
+def test_a_name_that_another_gives_is_told_in_the_room_of_who_is_called_so(stage: Any) -> None:
+    stage.architect.alter(1, can_create=True)
+    stage.do(1, {"type": "alter_agent", "agent_id": 3, "name": "Cecil"})
+    assert stage.texts(3)[-1] == (e.SYSTEM, "Cid (3) is now called Cecil.")
+    stage.architect.alter(3, name="Cecil", background="You sail.")
+    assert len(stage.texts(3)) == 1, "the same name is no news"
+
+
+def test_nobody_sleeps_past_the_last_year_that_can_be_written(stage: Any) -> None:
+    late = {"type": "sleep", "until": "9999-12-31T23:59:59-12:00"}
+    assert "too late" in stage.refused(1, late)
+    stage.do(1, {"type": "sleep", "until": "9999-12-30T00:00:00Z"})
+    assert stage.agent(1).sleeps_until > stage.now
+
+
 def test_alter_agent_changes_another_in_the_same_room(stage: Any) -> None:
     stage.architect.alter(2, can_create=True)
     alter = {"type": "alter_agent", "agent_id": 3}
@@ -556,7 +572,7 @@ def test_retire_agent_closes_its_room_and_keeps_it_readable(stage: Any) -> None:
     assert stage.agent(2).retired and stage.room(1).members == [1, 3]
     assert (2, "Remember this") in stage.texts(2) and stage.room(2).members == [2, 3]
     assert stage.texts(1)[-1] == (e.SYSTEM, "Bob (2) was retired.")
-    assert stage.world.requests[1].state == "denied"
+    assert stage.world.requests == {}
     assert "room 2 is closed" in stage.refused(3, say={2: "Anyone?"})
     assert "there is no such room" in stage.refused(
         4, {"type": "request_access", "room_id": 2, "key": asked_from_afar}
@@ -572,7 +588,7 @@ def test_retire_agent_closes_its_room_and_keeps_it_readable(stage: Any) -> None:
 def test_what_a_retired_agent_asked_for_is_closed(stage: Any) -> None:
     asked(stage)
     stage.architect.retire(3)
-    assert stage.world.requests[1].state == "denied" and stage.room(2).requests == []
+    assert stage.world.requests == {} and stage.room(2).requests == []
     assert "no open request 1" in stage.refused(2, {"type": "grant_access", "request_id": 1})
 
 

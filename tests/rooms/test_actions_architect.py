@@ -10,6 +10,7 @@ import pytest
 from hudkit.errors import ConfigError, OperationError
 from hudkit.events import Origin
 from hudkit.rooms import events as e
+from hudkit.rooms.beats.tempo import has_news
 from hudkit.rooms.prompts import load_prompts
 from hudkit.rooms.rules import Rules, Tempo, Words
 
@@ -137,6 +138,21 @@ def test_rules_and_prompts_change_from_then_on(stage: Any) -> None:
     assert stage.book.at(stage.world.seq) == stage.world
 
 
+def test_a_model_has_a_name(stage: Any) -> None:
+    for wrong in ("", "a\u202eb"):
+        with pytest.raises(OperationError, match="no model's name"):
+            stage.architect.alter(1, model=wrong)
+        with pytest.raises(OperationError, match="no model's name"):
+            stage.architect.make_agent("persona", "Dora", "You are here.", wrong)
+
+
+def test_a_memory_holds_no_number_that_cannot_be_kept(stage: Any) -> None:
+    with pytest.raises(OperationError, match="too large"):
+        stage.architect.teach(1, "stars", {"count": [10**30]})
+    stage.architect.teach(1, "stars", 2**64 - 1)
+    assert stage.agent(1).knowledge == {"stars": 2**64 - 1}
+
+
 def test_what_cannot_be_leaves_nothing(stage: Any) -> None:
     before = stage.world.seq
     for wrong in (
@@ -161,3 +177,49 @@ def test_what_cannot_be_leaves_nothing(stage: Any) -> None:
             wrong()
     assert stage.world.seq == before == stage.book.log.last_seq("world")
     assert stage.book.whispers == {}
+
+
+@pytest.mark.parametrize(
+    "do",
+    [
+        lambda one: one.teach(1, "goals", "rest"),
+        lambda one: one.make_key(1, "new"),
+        lambda one: one.revoke_key(1, "old"),
+        lambda one: one.billboard(1, "Closed today"),
+        lambda one: one.billboard(1, ""),
+        lambda one: one.alter(1, name="Anna"),
+        lambda one: one.deny(1),
+    ],
+    ids=["teach", "key", "revoke", "billboard", "taken down", "rename", "deny"],
+)
+def test_what_the_architect_changes_of_an_agent_is_news_to_it(stage: Any, do: Any) -> None:
+    key = stage.architect.make_key(1, "old")
+    stage.architect.billboard(1, "Open")
+    stage.make("Dan")
+    stage.do(4, {"type": "request_access", "room_id": 1, "key": key})
+    with stage.book.commit(Origin.SYSTEM) as commit:
+        commit.tell(e.Beat(1, 1, stage.now, stage.now, "", 0, "json", "m"))
+        commit.tell(e.BeatDone(1, 1, stage.now + 5_000))
+    assert not has_news(stage.world, stage.agent(1), stage.now + 5_000)
+    do(stage.architect)
+    assert has_news(stage.world, stage.agent(1), stage.now + 5_000)
+    assert stage.book.at(stage.world.seq) == stage.world
+
+
+def test_what_an_agent_does_itself_is_no_news_to_it(stage: Any) -> None:
+    with stage.book.commit(Origin.SYSTEM) as commit:
+        commit.tell(e.Beat(1, 1, stage.now, stage.now, "", 0, "json", "m"))
+    own = ({"type": "set", "path": "a", "value": 1}, {"type": "create_key", "label": "k"})
+    stage.do(1, *own, {"type": "revoke_key", "label": "k"}, {"type": "set_billboard", "message": "x"})
+    assert not has_news(stage.world, stage.agent(1), stage.now)
+
+
+def test_requests_that_are_closed_are_kept_by_the_log_alone(stage: Any) -> None:
+    key = stage.architect.make_key(1, "old")
+    for name in ("Dan", "Eve"):
+        stage.do(stage.make(name), {"type": "request_access", "room_id": 1, "key": key})
+    stage.architect.grant(1)
+    stage.architect.deny(2)
+    assert stage.world.requests == {} and stage.world.next_request == 3
+    with pytest.raises(OperationError, match="no open request 1"):
+        stage.architect.grant(1)

@@ -602,6 +602,18 @@ def test_a_model_that_is_not_there_is_said_and_asked_seldom() -> None:
     assert two.at - one.at >= 300_000
 
 
+def test_with_another_model_an_agent_that_failed_beats_at_once() -> None:
+    play = Play(Scripted({}), "Ann", model="absent:one")
+    play.minds._known.clear()
+    play.play(1)
+    play.minds._known["scripted"] = Scripted(talk)
+    at = play.runner.now()
+    play.architect.alter(1, model="scripted")
+    play.play(1)
+    assert play.beats(1)[-1].at - at <= 1_000, "and does not rest for five minutes first"
+    assert play.book.world.agents[1].last_error == ""
+
+
 def test_what_is_not_recorded_has_not_happened(monkeypatch: pytest.MonkeyPatch) -> None:
     play = talking("Ann", "Bob")
     play.play(10)
@@ -698,6 +710,26 @@ def test_who_waits_for_its_model_and_is_asked_by_another_process_is_not_asked_tw
     assert len([said for said in play.told(e.Said) if said.sender > 0]) == 1
 
 
+def test_in_a_time_that_jumps_a_runner_sees_when_another_process_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "world.db"
+    play = talking("Ann", path=path)
+    slow = Unhurried(Scripted(talk), lambda _: asyncio.sleep(0.2))
+
+    async def go() -> None:
+        with Book.open(path, clock=play.clock.wall) as book:
+            other = asyncio.create_task(
+                Runner(book, Minds({"scripted": slow}), clock=JumpingClock(START)).run(beats=1)
+            )
+            while not book.world.agents[1].beating:
+                await asyncio.sleep(0)
+            play.runner._began = True  # it was there before: what is under way is not lost
+            await asyncio.wait_for(play.runner.run(beats=3), 20)
+            await other
+
+    run(go())
+    assert [beat.number for beat in play.beats(1)] == [1, 2, 3]
+
+
 def test_two_processes_play_one_world(tmp_path: Path) -> None:
     path = tmp_path / "world.db"
     play = talking(*NAMES, path=path, rules=Rules(tempo=Tempo(quiet=1)))
@@ -716,3 +748,70 @@ def test_two_processes_play_one_world(tmp_path: Path) -> None:
         numbers = [beat.number for beat in play.beats(agent)]
         assert numbers == list(range(1, len(numbers) + 1))
     assert play.book.at(play.book.world.seq) == play.book.world
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_a_log_that_is_busy_when_a_run_ends_leaves_nobody_behind(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    play = Play(Scripted({}), "Ann", "Bob")
+    play.minds._known["scripted"] = Unhurried(Scripted(talk), lambda _: play.clock.sleep(50))
+    play.run_anew({"scripted": Quota(at_once=1)})
+    last_seq, calls = play.book.log.last_seq, iter(range(100))
+
+    def sometimes(session: str) -> int:
+        if next(calls) == at:
+            raise StoreBusy("another process writes")
+        return last_seq(session)
+
+    async def go() -> None:
+        going = asyncio.create_task(play.runner.run())
+        while not play.runner.figures().waiting:
+            await asyncio.sleep(0)
+        monkeypatch.setattr(play.book.log, "last_seq", sometimes)
+        play.runner.stop()
+        await going
+        monkeypatch.undo()
+        play.minds._known["scripted"] = Scripted(talk)
+        await asyncio.wait_for(play.runner.run(beats=6), 20)
+
+    run(go())
+    assert all(agent.beats >= 2 and not agent.beating for agent in play.book.world.agents.values())
+
+
+def test_who_waits_for_a_model_and_gets_another_waits_no_more() -> None:
+    limited = Scripted(lambda _: Thought(error="limited", rest=3600.0))
+    play = Play(Scripted({}), "Ann", "Bob")
+    play.minds._known["scripted"] = Unhurried(limited, lambda _: play.clock.sleep(1))
+    play.minds._known["other"] = Scripted(talk)
+    waited: list[int] = []
+
+    async def go() -> None:
+        going = asyncio.create_task(play.runner.run())
+        while not play.runner.figures().waiting:
+            await asyncio.sleep(0)
+        waited.extend(id for id in (1, 2) if play.runner.due(id) is None)
+        for id in waited:
+            play.architect.alter(id, model="other")
+        await play.clock.sleep(20)
+        play.runner.stop()
+        await going
+
+    run(go())
+    assert waited
+    assert all([beat.model for beat in play.beats(id)][-1:] == ["other"] for id in waited)
+
+
+def test_a_stop_gives_back_the_places_of_those_who_were_thinking() -> None:
+    play = Play(Scripted({}), "Ann")
+    play.minds._known["scripted"] = Unhurried(Scripted(talk), lambda _: play.clock.sleep(5))
+    play.run_anew({"scripted": Quota(at_once=1)})
+
+    async def go() -> None:
+        going = asyncio.create_task(play.runner.run())
+        while not play.book.world.agents[1].beating:
+            await asyncio.sleep(0)
+        play.runner.stop()
+        await going
+        await asyncio.wait_for(play.runner.run(beats=2), 20)
+
+    run(go())
+    assert play.book.world.beats == 3

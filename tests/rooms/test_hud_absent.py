@@ -96,9 +96,10 @@ class Witness:
             stage.do(agent, {"type": "request_access", "room_id": room, "key": key})
         elif kind == "grant":
             for request in list(stage.world.rooms[agent].requests):
+                asked = stage.world.requests[request].agent
                 stage.do(agent, {"type": "grant_access", "request_id": request})
                 if agent not in self.retired:
-                    self.heard[stage.world.requests[request].agent].setdefault(agent, [])
+                    self.heard[asked].setdefault(agent, [])
         elif kind == "leave" and there and agent != room and agent not in self.retired:
             stage.do(agent, {"type": "leave_room", "room_id": room})
             del self.heard[agent][room]

@@ -289,3 +289,10 @@ def test_an_agent_of_which_nothing_is_known_has_a_page() -> None:
     page = as_markdown(seen(story, id))
     assert page.startswith("# Zoe (1)\n")
     assert "## Room 1 (its own)" in page
+
+
+def test_memory_is_never_used_by_more_than_all_of_it() -> None:
+    story = Story(Rules(tokens=Tokens(knowledge=100)))
+    story.agent("Ada")
+    story.tell(e.KnowledgeSet(1, "notes", "word " * 400))
+    assert compose(story.world, 1, NOON, Typesetter()).document["self"]["memory_used"] == "100%"

@@ -16,7 +16,7 @@ from hudkit.rooms import events as e
 from hudkit.rooms.hud import Typesetter, compose
 from hudkit.rooms.hud.notations import NOTATIONS
 from hudkit.rooms.hud.times import DAY, iso, short
-from hudkit.rooms.hud.typesetter import parted
+from hudkit.rooms.hud.typesetter import AT_ONCE, parted
 from hudkit.rooms.knowledge import text_of
 from hudkit.rooms.rules import Rules, Tempo
 from hudkit.rooms.world import World
@@ -134,6 +134,52 @@ def test_nothing_that_changes_is_shown_as_it_was(name: Any) -> None:
         story.tell(e.Applied(agent, 1, {"type": "sleep", "until": "5m"}))
     assert_as_new(story, typeset, now)
     assert_as_new(story, typeset, now + DAY)
+
+
+@every_notation
+def test_a_long_room_is_written_as_far_back_as_somebody_sees(name: Any) -> None:
+    story, typeset = Story(), Typesetter()
+    ann, bo = (story.agent(one, input_format=name) for one in ("Ann", "Bo"))
+    story.tell(e.Joined(ann, bo), e.AttentionSet(ann, ann, 4.0))  # Ann sees little of it, Bo much more
+    for n in range(5 * AT_ONCE):
+        story.say(ann, (ann, bo)[n % 2], f"Number {n} of many that are said here.")
+    few, many = (len(compose(story.world, one, NOON, typeset).document["rooms"][-1]["messages"]) for one in (ann, bo))
+    assert few < AT_ONCE < 2 * AT_ONCE < many
+    assert_as_new(story, typeset, NOON)
+    last = story.world.next_message - 1
+    for message in (last, last - 2 * AT_ONCE, 1):
+        story.tell(e.Reacted(message, bo, "heart"))
+        assert_as_new(story, typeset, NOON)
+    cy = story.agent("Cy", input_format=name)
+    story.tell(e.Joined(ann, cy))
+    for count in (1, 2, 2 * AT_ONCE, 1):  # one by one, and more than are written at once
+        for n in range(count):
+            story.say(ann, ann, f"And {n} more.")
+        assert_as_new(story, typeset, NOON)
+
+
+class Counting:
+    """hudkit's counter, and how many texts it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked, self._counter = 0, counter()
+        self.name = self._counter.name
+
+    def count(self, text: str) -> int:
+        self.asked += 1
+        return self._counter.count(text)
+
+
+def test_what_nobody_sees_any_more_is_not_written() -> None:
+    story, counting = Story(), Counting()
+    ann = story.agent("Ann")
+    typeset = Typesetter(counting)
+    for _ in range(2):
+        before = counting.asked
+        for n in range(3_000):
+            story.say(ann, ann, f"Number {n} of {story.seq} that are said while nobody looks.")
+        shown = compose(story.world, ann, NOON, typeset).document["rooms"][0]["messages"]
+        assert counting.asked - before < 3_000 < 30 * len(shown)
 
 
 @every_notation

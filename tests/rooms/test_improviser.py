@@ -16,6 +16,7 @@ from hudkit.formats import json_text
 from hudkit.rooms import events as e
 from hudkit.rooms.actions import carry_out
 from hudkit.rooms.hud import Typesetter, compose
+from hudkit.rooms.hud.seen import Later
 from hudkit.rooms.minds import LABEL, Asked, Improviser, sight
 from hudkit.rooms.minds.improviser import LATELY, Scene
 from hudkit.rooms.minds.phrases import PHRASES
@@ -198,7 +199,8 @@ def test_it_reads_nothing_but_the_document() -> None:
     play = living()
     play.play(40)
     seen = compose(play.book.world, 2, play.runner.now(), Typesetter())
-    bare = msgspec.structs.replace(seen, text="", document=json_text.decode(json_text.encode(seen.document)))
+    document: Any = json_text.decode(json_text.encode(seen.document))
+    bare = msgspec.structs.replace(seen, text="", tell=Later(lambda: document))
     for number in range(20):
         asked = [Asked(2, number, "persona", "improviser", "json", 1, one) for one in (seen, bare)]
         assert len({Improviser().think_now(one).text for one in asked}) == 1

@@ -93,6 +93,37 @@ def test_the_hud_of_the_last_beat_is_the_one_that_was_recorded(visit: Callable[.
     assert "Said after the beat." not in page.inner_text("#sees")
 
 
+def test_an_answer_that_comes_too_late_does_not_lead_back(visit: Callable[..., Any], town: Town) -> None:
+    page = visit("/?room=1&agent=2")
+    page.click("#right button:has-text('Step')")
+    town.until(lambda: town.book.world.agents[2].beats == 1)
+    page.wait_for_selector("text=What it would see at this moment")
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        if held or "live" in route.request.url:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/*", hold)
+    page.evaluate("document.querySelector('#again').dispatchEvent(new Event('again'))")
+    town.until(lambda: page.wait_for_timeout(20) or bool(held))
+    page.click("text=Last beat")
+    page.wait_for_selector("text=the same bytes as the log recorded")
+    page.evaluate(
+        """() => {
+            const told = () => document.querySelector("#right .hint").innerText;
+            const led = () => { window.ledBack ||= told().includes("at this moment"); };
+            new MutationObserver(led).observe(document.body, { subtree: true, childList: true });
+        }"""
+    )
+    held[0].continue_()
+    page.wait_for_timeout(1000)
+    assert not page.evaluate("window.ledBack")
+    assert page.is_visible("text=the same bytes as the log recorded")
+
+
 def test_the_slider_goes_back_and_live_comes_back(visit: Callable[..., Any], town: Town) -> None:
     town.say(1, "Early.")
     then = town.book.world.seq

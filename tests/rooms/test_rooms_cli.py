@@ -19,6 +19,9 @@ import pytest
 
 from hudkit.cli import main
 from hudkit.cli.rooms.making import whole
+from hudkit.cli.rooms.place import agent_of
+from hudkit.errors import ConfigError
+from hudkit.rooms import events as e
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.book import Book
 
@@ -369,6 +372,52 @@ def test_serve_shows_a_living_world_offline(tmp_path: Path) -> None:
             process.wait(30)
     with Book.open(path, read_only=True) as book:
         assert not any(agent.beating for agent in book.world.agents.values())
+
+
+def test_a_world_in_which_nobody_lives_is_served_so_that_somebody_can_be_made(tmp_path: Path) -> None:
+    path = tmp_path / "empty.db"
+    Book.create(path, name="empty").close()
+    command = [sys.executable, "-m", "hudkit", "rooms"]
+    environment = {**os.environ, "HUDKIT_DATA": str(tmp_path / "data"), "PYTHONUNBUFFERED": "1"}
+    refused = subprocess.run(
+        [*command, "run", "--world", str(path)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert refused.returncode == 2 and "nobody lives in this world. hudkit rooms serve" in refused.stderr
+    served = subprocess.Popen([*command, "serve", "--world", str(path)], env=environment, stdout=subprocess.PIPE)
+    try:
+        assert served.stdout is not None
+        said = [served.stdout.readline().decode() for _ in range(2)]
+    finally:
+        served.terminate()
+        served.communicate()
+    assert said[0] == "empty: 0 agents, nobody lives there\n" and said[1].startswith("page:  http://")
+
+
+def test_of_namesakes_the_one_that_lives_is_meant(tmp_path: Path) -> None:
+    with Book.create(tmp_path / "w.db", name="w") as book:
+        architect = Architect(book)
+        for name in ("Ann", "Bob"):
+            architect.make_agent("persona", name, "You are here.", "improviser")
+        architect.retire(2)
+        assert agent_of(book.world, "bob").id == 2
+        architect.alter(1, name="Bob")
+        assert agent_of(book.world, "bob").id == 1
+        with pytest.raises(ConfigError, match="no agent '²'"):
+            agent_of(book.world, "²")
+
+
+def test_to_resume_a_fast_world_leaves_its_time_where_it_stood(rooms: Run, pair: Path, tmp_path: Path) -> None:
+    rooms("new", "--file", pair)
+    with Book.open(tmp_path / "data" / "worlds" / "pair.db") as book:
+        architect = Architect(book, lambda: book.world.now)
+        architect.speed(10)
+        architect.pause()
+        before = book.world.now
+    time.sleep(0.2)
+    assert rooms("run", "--world", "pair", "--resume", "--beats", 1, "--fast", "--quiet")[0] == 0
+    with Book.open(tmp_path / "data" / "worlds" / "pair.db") as book:
+        resumed = [event.timestamp for event, what in book.happenings() if isinstance(what, e.WorldResumed)]
+    assert resumed[0] - before < 150
 
 
 def test_a_world_that_is_not_finished_leaves_no_file(tmp_path: Path) -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from hudkit.config import parse
+from hudkit.errors import ConfigError
 from hudkit.rooms.beats import JumpingClock, Runner
 from hudkit.rooms.book import Book
 from hudkit.rooms.export import transcript
-from hudkit.rooms.founding import found, island
+from hudkit.rooms.founding import found, founding_from, island
 from hudkit.rooms.minds import open_minds
 from hudkit.rooms.prompts import load_prompts
 
@@ -27,6 +29,23 @@ async def lived(seed: int, beats: int = 60) -> list[str]:
         found(book, founding)
         await Runner(book, open_minds(), clock=clock).run(beats=beats)
         return list(transcript(book.happenings()))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("tempo = { most = inf }", "tempo.most"),
+        ("tempo = { least = 20.0 }", "least is 20, and most is 10"),
+        ("words = { least_wpm = 500 }", "least_wpm is 500, and most_wpm is 200"),
+        ("tokens = { total = 4000 }", "messages is 5000, and total is 4000"),
+        ("caps = { cost = nan }", "caps.cost"),
+        ("caps = { keys = -1 }", "caps.keys"),
+    ],
+)
+def test_rules_by_which_no_world_can_live_are_named(wrong: str, said: str) -> None:
+    toml = f"[rules]\n{wrong}\n[[agents]]\nname = 'A'\nbackground = 'b'"
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        founding_from(parse(toml, "x.toml"), "x.toml")
 
 
 @pytest.mark.anyio

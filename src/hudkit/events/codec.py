@@ -18,6 +18,8 @@ _encode = msgspec.json.Encoder().encode
 _union: Any = Union[tuple(PAYLOADS.values())]  # noqa: UP007 (built at run time)
 _decode: Any = msgspec.json.Decoder(_union).decode
 
+_KINDS = frozenset(PAYLOADS.values())
+
 GENESIS = bytes(32)
 """The link before a session's first event."""
 
@@ -52,10 +54,7 @@ def seal(payload: Payload) -> Sealed:
     except UnicodeEncodeError:
         body = _encode(_mend(msgspec.to_builtins(payload)))
     body = redact(body)
-    kind = type(payload)
-    known = PAYLOADS.get(type_of(payload)) is kind
-    clean: Payload = _decode(body) if known else _decoder(kind)(body)
-    return Sealed(clean, body, digest(body))
+    return Sealed(_decoder(type(payload))(body), body, digest(body))
 
 
 def seal_draft(id: str, timestamp: int, turn: int, origin: Origin, payload: Payload) -> SealedDraft:
@@ -77,7 +76,8 @@ def foreseen(session_id: str, seq: int, drafts: Sequence[Draft]) -> tuple[Event,
 
 @cache
 def _decoder(kind: type[Payload]) -> Callable[[bytes], Payload]:
-    return msgspec.json.Decoder(kind).decode
+    decode: Callable[[bytes], Payload] = _decode if kind in _KINDS else msgspec.json.Decoder(kind).decode
+    return decode
 
 
 def digest(body: bytes) -> bytes:

@@ -70,7 +70,7 @@ class Architect:
         input_format: e.Format | None = None,
         output_format: Literal["json", "toon"] | None = None,
     ) -> None:
-        """Change an agent."""
+        """Change an agent. One whose last beat failed beats at once with another model."""
         with self._turn() as turn:
             rest = any(value is not None for value in (can_create, input_format, output_format))
             if not rest or name is not None or background is not None or model is not None:
@@ -82,6 +82,8 @@ class Architect:
                         agent, can_create=can_create, input_format=input_format, output_format=output_format
                     )
                 )
+            if model is not None and model != turn.world.agents[agent].model and turn.world.agents[agent].last_error:
+                turn.wake(agent, "another model")
 
     def teach(self, agent: int, path: str, value: Any) -> None:
         """Write plain data at a path of an agent's memory."""

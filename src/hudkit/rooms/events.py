@@ -117,7 +117,8 @@ class AgentSlept(Happening, frozen=True, tag="agent.slept"):
 
 
 class AgentWoken(Happening, frozen=True, tag="agent.woken"):
-    """Its next beat is due at once (at the world's least interval). `why`: wake_agent, mention, reply, admission."""
+    """Its next beat is due at once (at the world's least interval). `why`: wake_agent, mention, reply, admission,
+    another model."""
 
     id: int
     by: int
@@ -181,10 +182,11 @@ class Reacted(Happening, frozen=True, tag="message.reacted"):
 
 
 class BillboardSet(Happening, frozen=True, tag="room.billboard"):
-    """Empty: taken down."""
+    """Empty: taken down. `by`: who else than the room's agent did it; the same below."""
 
     room: int
     text: str
+    by: int | None = None
 
 
 class WpmSet(Happening, frozen=True, tag="room.wpm"):
@@ -203,11 +205,13 @@ class KeyMade(Happening, frozen=True, tag="key.made"):
     digest: str
     salt: str
     uses: int = 0
+    by: int | None = None
 
 
 class KeyRevoked(Happening, frozen=True, tag="key.revoked"):
     room: int
     label: str
+    by: int | None = None
 
 
 class AccessAsked(Happening, frozen=True, tag="access.asked"):
@@ -245,6 +249,7 @@ class KnowledgeSet(Happening, frozen=True, tag="knowledge.set"):
     path: str
     value: Any
     weight: float | None = None
+    by: int | None = None
 
 
 class KnowledgeDeleted(Happening, frozen=True, tag="knowledge.deleted"):

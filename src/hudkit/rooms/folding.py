@@ -55,6 +55,8 @@ def apply(world: World, seq: int, at: int, what: e.Happening) -> None:
             agent.weights = {name: one for name, one in agent.weights.items() if not _below(name, path)}
             if weight is not None:
                 agent.weights[path] = weight
+            if what.by is not None:
+                agent.changed = seq
         case e.KnowledgeAppended(agent=id, path=path, value=value):
             agent = world.agents[id]
             agent.knowledge = appended(agent.knowledge, path, value)
@@ -119,24 +121,25 @@ def _elsewhere(world: World, seq: int, at: int, what: e.Happening) -> None:
             _notice(world, seq, room.members)
         case e.BillboardSet(room=id, text=text):
             world.rooms[id].billboard = text
-            _notice(world, seq, world.rooms[id].members, but=id)
+            _notice(world, seq, world.rooms[id].members, but=id if what.by is None else None)
         case e.WpmSet(room=id, wpm=wpm):
             world.rooms[id].wpm = wpm
         case e.KeyMade(room=id):
             world.rooms[id].keys.append(Key(what.label, what.digest, what.salt, what.uses))
+            _notice(world, seq, () if what.by is None else (id,))
         case e.KeyRevoked(room=id, label=label):
             world.rooms[id].keys = [key for key in world.rooms[id].keys if key.label != label]
+            _notice(world, seq, () if what.by is None else (id,))
         case e.AccessAsked(id=id, room=room, agent=agent, label=label):
             world.requests[id] = Request(id, room, agent, label, at)
             world.next_request = id + 1
             world.rooms[room].requests.append(id)
             _spend(world.rooms[room], label)
             _notice(world, seq, (room,))
-        case e.AccessGranted(id=id) | e.AccessDenied(id=id):
-            request = world.requests[id]
-            request.state = "granted" if isinstance(what, e.AccessGranted) else "denied"
+        case e.AccessGranted(id=id, by=by) | e.AccessDenied(id=id, by=by):
+            request = world.requests.pop(id)
             world.rooms[request.room].requests.remove(id)
-            _notice(world, seq, (request.agent,))
+            _notice(world, seq, (request.agent, request.room), but=by)
         case e.AccessFailed(room=room, agent=agent):
             world.failures = _once_more(world.failures, agent, at)
             world.locks = _once_more(world.locks, room, at)
@@ -177,6 +180,7 @@ def _reacted(world: World, seq: int, what: e.Reacted) -> None:
     message = world.messages[what.message]
     message.reactions.setdefault(what.reaction, []).append(what.agent)
     message.version += 1
+    world.rooms[message.room].reactions += 1
     author = world.agents.get(message.sender)
     if author is None or author.id == what.agent:
         return

@@ -76,6 +76,8 @@ _Found: TypeAlias = tuple[list[dict[str, Any]], int, str]
 
 def _joined(found: list[dict[str, Any]], others: int) -> tuple[dict[str, Any], list[str]]:
     """One answer of all: those of different parts are read together, of others the first is; and notes about that."""
+    if len(found) == 1 and not others:
+        return found[0], []
     full = [one for one in found if any(one.get(key) for key in _KEYS)] or found[:1]
     different = [one for n, one in enumerate(full) if one not in full[:n]]
     apart = not any(one.keys() & other.keys() for one, other in combinations(different, 2))

@@ -8,22 +8,36 @@ import msgspec
 from msgspec import Meta
 
 Share = Annotated[float, Meta(ge=0, le=1)]
+Amount = Annotated[float, Meta(ge=0, le=1e9)]  # no infinity: JSON has none
+Positive = Annotated[float, Meta(gt=0, le=1e9)]
+Count = Annotated[int, Meta(ge=0, le=10**9)]
+Least = Annotated[int, Meta(ge=1, le=10**9)]
+
+
+def _in_order(table: str, **bounds: float) -> None:
+    """Raise `ValueError` where a lower bound is above the upper one."""
+    (low, least), (high, most) = bounds.items()
+    if least > most:
+        raise ValueError(f"{table}: {low} is {least:g}, and {high} is {most:g}")
 
 
 class Tempo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds between beats: the bounds, the step of a thumb, and how much every beat drifts to the slowest."""
 
-    least: Annotated[float, Meta(gt=0)] = 1.0
-    most: Annotated[float, Meta(gt=0)] = 10.0
-    step: Annotated[float, Meta(ge=0)] = 0.5
-    decay: Annotated[float, Meta(ge=0)] = 0.1
-    first: Annotated[float, Meta(gt=0)] = 5.0
+    least: Positive = 1.0
+    most: Positive = 10.0
+    step: Amount = 0.5
+    decay: Amount = 0.1
+    first: Positive = 5.0
     jitter: Share = 0.1
     """The largest part of an interval by which a beat is early or late, so that agents do not beat in step."""
-    quiet: Annotated[float, Meta(ge=0)] = 300.0
+    quiet: Amount = 300.0
     """Seconds after which an agent beats although its HUD has nothing new; 0: never."""
-    looping: Annotated[float, Meta(ge=0)] = 60.0
+    looping: Amount = 60.0
     """Seconds for which two agents that repeat themselves to each other are held up; 0: not at all."""
+
+    def __post_init__(self) -> None:
+        _in_order("tempo", least=self.least, most=self.most)
 
 
 class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,6 +52,10 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     room_wpm: Annotated[int, Meta(ge=1)] = 400
     """Words a minute that all agents together may say in one room: a storm of replies stays within it."""
 
+    def __post_init__(self) -> None:
+        _in_order("words", least=self.least, most=self.most)
+        _in_order("words", least_wpm=self.least_wpm, most_wpm=self.most_wpm)
+
 
 class Tokens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The budget of a HUD in tokens (003)."""
@@ -51,28 +69,31 @@ class Tokens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     actions: Annotated[int, Meta(ge=0)] = 20
     """Recent actions that an agent sees."""
 
+    def __post_init__(self) -> None:
+        _in_order("tokens", messages=self.messages, total=self.total)
+
 
 class Caps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What nobody may exceed."""
 
-    name: int = 50
-    message: int = 4_000
+    name: Least = 50
+    message: Least = 4_000
     """Characters of a message, a billboard or a background."""
-    depth: int = 1
+    depth: Count = 1
     """How far from the Architect an agent may be that makes agents: 1, those whom the Architect let."""
-    agents_of: int = 8
+    agents_of: Count = 8
     """Living agents that one agent may have made."""
-    keys: int = 20
-    guesses: int = 5
+    keys: Count = 20
+    guesses: Least = 5
     """Wrong keys a minute: of one agent, before it may try no more for a minute; and for one room, before one wrong
     key is enough for that."""
-    wakes: int = 6
+    wakes: Count = 6
     """Agents that one agent may wake in a minute."""
-    beats_without_people: int = 0
+    beats_without_people: Count = 0
     """Beats after which a world in which the Architect says nothing pauses by itself; 0: never."""
-    cost: float = 0.0
+    cost: Amount = 0.0
     """Dollars after which a world pauses by itself; 0: never."""
-    idle_seconds: float = 0.0
+    idle_seconds: Amount = 0.0
     """Seconds without anything new after which it does; 0: never."""
 
 

@@ -12,7 +12,7 @@ from hudkit.errors import StoreError
 from hudkit.events import EventLog, Snapshot
 from hudkit.rooms.world import World
 
-FOLDING = 1
+FOLDING = 2
 """Counts the changes of `folding.apply`: what was saved by another one is passed over."""
 
 GROWTH = 1.25

@@ -35,10 +35,9 @@ def wait(world: World, agent: int, room: int, words: int, now: int) -> int:
 
 def left(world: World, room: int, now: int) -> int:
     """Words that all agents together may still say in a room within this minute."""
-    messages, since, said = world.messages, now - MINUTE, 0
+    since, said = now - MINUTE, 0
     most = world.rules.words.room_wpm
-    for id in reversed(world.rooms[room].messages):
-        message = messages[id]
+    for message in map(world.messages.__getitem__, reversed(world.rooms[room].messages)):
         if message.at <= since:
             break
         if message.sender > 0:

@@ -83,6 +83,8 @@ class Room(msgspec.Struct):
     """The last message's number when a member came: earlier ones it does not see."""
     keys: list[Key] = []
     messages: list[int] = []
+    reactions: int = 0
+    """Those to its messages: what was counted of them holds as long as there are no more."""
     requests: list[int] = []
     """Those that are open."""
 
@@ -103,13 +105,13 @@ class Message(msgspec.Struct, gc=False):
 
 
 class Request(msgspec.Struct):
+    """One that is open."""
+
     id: int
     room: int
     agent: int
     label: str
     at: int
-    state: str = "open"
-    """open, granted or denied"""
 
 
 class World(msgspec.Struct):

@@ -15,6 +15,7 @@ from hudkit.events.payloads import Redact
 
 _REDACT = type_of(Redact(seq=1))
 _ORIGINS = {origin.value: origin for origin in Origin}
+_NAMES: dict[str, str] = {name: name for name in _ORIGINS}
 _INT64 = 2**63
 
 
@@ -153,25 +154,26 @@ def damaged(finding: Finding) -> StoreDamaged:
 
 
 def _row(session_id: str, seq: int, draft: Draft, previous: bytes) -> tuple[Row, Payload]:
-    check_id(draft.id, "an event's id")
-    for name, value in (("turn", draft.turn), ("timestamp", draft.timestamp)):
-        if type(value) is not int or not -_INT64 <= value < _INT64:
-            raise StoreError(f"draft {draft.id}: {name} is {value!r}", hint="It is a whole number of up to 63 bits")
-    origin = _ORIGINS.get(draft.origin)
+    id_, turn, at, payload = draft.id, draft.turn, draft.timestamp, draft.payload
+    check_id(id_, "an event's id")
+    if not (type(turn) is int and type(at) is int and -_INT64 <= turn < _INT64 and -_INT64 <= at < _INT64):
+        name, value = ("timestamp", at) if type(turn) is int and -_INT64 <= turn < _INT64 else ("turn", turn)
+        raise StoreError(f"draft {id_}: {name} is {value!r}", hint="It is a whole number of up to 63 bits")
+    origin = _NAMES.get(draft.origin)
     if origin is None:
-        raise StoreError(f"draft {draft.id}: origin is {draft.origin!r}", hint=f"It is one of {', '.join(_ORIGINS)}")
-    if not isinstance(draft.payload, Payload):
-        raise StoreError(f"draft {draft.id}: {type(draft.payload).__name__} is no payload", hint="See PAYLOADS")
+        raise StoreError(f"draft {id_}: origin is {draft.origin!r}", hint=f"It is one of {', '.join(_ORIGINS)}")
+    if not isinstance(payload, Payload):
+        raise StoreError(f"draft {id_}: {type(payload).__name__} is no payload", hint="See PAYLOADS")
+    type_, v = type_of(payload), payload.V
     try:
-        sealed = draft.sealed if isinstance(draft, SealedDraft) else seal(draft.payload)
+        sealed = draft.sealed if isinstance(draft, SealedDraft) else seal(payload)
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise StoreError(
-            f"draft {draft.id}: the payload of {type_of(draft.payload)} cannot be stored: {type(error).__name__}",
+            f"draft {id_}: the payload of {type_} cannot be stored: {type(error).__name__}",
             hint="Every field has the type that its class declares",
         ) from error
-    type_, v, id_, turn, at = type_of(draft.payload), draft.payload.V, draft.id, draft.turn, draft.timestamp
     next_ = link(previous, sealed.digest, session_id, seq, id_, turn, at, type_, v, origin)
-    row = Row(session_id, seq, id_, turn, at, type_, v, origin.value, sealed.body, sealed.digest, next_)
+    row = Row(session_id, seq, id_, turn, at, type_, v, origin, sealed.body, sealed.digest, next_)
     return row, sealed.payload
 
 

@@ -146,10 +146,11 @@ def _say_made(book: Book, path: Path, *, as_facts: bool, past: Mapping[str, Any]
     names = ", ".join(agent.name for agent in world.agents.values() if agent.id <= 12)
     thinks = ", ".join(LABEL if model == NAME else model for model in models)
     there = f"{names}{', …' if len(world.agents) > 12 else ''}"
-    print(visible(f"{world.name}: {many(len(world.agents), 'agent')} ({there})"))
+    print(visible(f"{world.name}: {many(len(world.agents), 'agent')}{f' ({there})' if there else ''}"))
     if past:
         print(visible(f"a fork of {past['forked_from']} at event {past['forked_at']:,}"))
-    print(visible(f"thinking: {thinks}"))
+    if thinks:
+        print(visible(f"thinking: {thinks}"))
     print(visible(f"file: {path}, {many(world.seq, 'event')}"))
     meant = path.stem if path.parent == worlds_directory() else str(path)
     print(visible(f"play it: hudkit rooms serve --world {shlex.quote(meant)}"))

@@ -77,15 +77,18 @@ def time_of(world: World, clock: Clock | None = None) -> int:
 
 
 def agent_of(world: World, word: str) -> Agent:
-    """The agent of a number or a name. Raises `ConfigError` with the nearest name."""
+    """The agent of a number or a name; of namesakes, who lives. Raises `ConfigError` with the nearest name."""
     agents = world.agents
-    if word.isdigit() and int(word) in agents:
+    if word.isdecimal() and int(word) in agents:
         return agents[int(word)]
-    names = {agent.name.casefold(): agent for agent in agents.values()}
+    by_age = sorted(agents.values(), key=lambda agent: not agent.retired)
+    names = {agent.name.casefold(): agent for agent in by_age}
     found = names.get(word.casefold())
     if found is None:
         near = get_close_matches(word.casefold(), names, 1)
-        there = f"Did you mean {names[near[0]].name!r}?" if near else f"There are: {_named(agents.values())}"
+        there = (
+            f"Did you mean {names[near[0]].name!r}?" if near else f"There are: {_named(agents.values()) or 'none'}"
+        )
         raise ConfigError(f"there is no agent {word!r}", hint=there)
     return found
 

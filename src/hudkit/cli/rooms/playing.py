@@ -17,7 +17,7 @@ from hudkit.cli.place import SCHEMA, as_json
 from hudkit.cli.progress import progress_bar
 from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.making import checked_model, make
-from hudkit.cli.rooms.place import FIRST, known, many, path_of, picked
+from hudkit.cli.rooms.place import FIRST, known, many, path_of, picked, time_of
 from hudkit.document import visible
 from hudkit.errors import ConfigError
 from hudkit.rooms import events as e
@@ -65,6 +65,8 @@ def play_arguments(one: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     with opened(given) as book:
+        if all(agent.retired for agent in book.world.agents.values()):
+            raise ConfigError("nobody lives in this world", hint="hudkit rooms serve: agents are made on its page")
         if book.world.paused is not None:
             raise ConfigError(f"the world is paused ({book.world.paused})", hint="--resume lets it go on")
         run_ = Run(book, given)
@@ -92,10 +94,7 @@ def opened(given: argparse.Namespace) -> Book:
         book = make(path, island(), model=given.model)
     else:
         book = Book.open(picked(given.world))
-    architect = Architect(book)
-    if not any(not agent.retired for agent in book.world.agents.values()):
-        book.close()
-        raise ConfigError("nobody lives in this world", hint="hudkit rooms serve has a page on which agents are made")
+    architect = Architect(book, lambda: time_of(book.world))
     if given.model is not None:
         for agent in book.world.agents.values():
             if not agent.retired and agent.model != given.model:
@@ -113,7 +112,8 @@ def quotas(given: argparse.Namespace) -> dict[str, Quota]:
 def thinkers(book: Book) -> str:
     """Who thinks for the living agents of a world, for people."""
     models = Counter(agent.model for agent in book.world.agents.values() if not agent.retired)
-    return visible(", ".join(f"{count} by {LABEL if name == NAME else name}" for name, count in models.items()))
+    who = ", ".join(f"{count} by {LABEL if name == NAME else name}" for name, count in models.items())
+    return visible(who or "nobody lives there")
 
 
 class Run:

@@ -20,6 +20,8 @@ from hudkit.rooms.hud import Typesetter, as_markdown, compose
 from hudkit.rooms.world import Agent, World
 
 FORMATS = ("json", "compact", "toon", "markdown")
+FACTS = ("agent", "at", "format", "tokens", "limit", "digest", "stable", "document", "sections", "omitted")
+"""What is said of a HUD besides its text."""
 LAST = 8
 """Messages that are shown of a world."""
 
@@ -54,7 +56,7 @@ def _hud(world: World, agent: Agent, now: int, given: argparse.Namespace) -> Non
     seen = compose(world, agent.id, now, Typesetter())
     text = as_markdown(seen) if given.format == "markdown" else seen.text
     if given.json:
-        facts = msgspec.to_builtins(seen)
+        facts = msgspec.to_builtins({name: getattr(seen, name) for name in FACTS})
         print(as_json({"schema": SCHEMA, "seq": world.seq, **facts, "text": text}))
         return
     print(visible(text, breaks=True))
@@ -99,7 +101,7 @@ def _lines(world: World, file: str, now: int) -> Iterator[str]:
 
 
 def _row(world: World, agent: Agent, now: int) -> tuple[str, ...]:
-    memory = 100 * tokens_of(agent.knowledge) // world.rules.tokens.knowledge
+    memory = min(100, 100 * tokens_of(agent.knowledge) // world.rules.tokens.knowledge)
     note = ""
     if agent.retired:
         note = "retired"

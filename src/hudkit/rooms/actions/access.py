@@ -58,13 +58,15 @@ def make_key(turn: Turn, label: str, uses: int = 0, for_agent: int | None = None
     """Make a key for the actor's room and whisper it to an agent (to the actor, where none is named); the key."""
     room, most = turn.own, turn.world.rules.caps.keys
     label = label.strip()
-    if visible(label) != label or not label or any(key.label == label for key in room.keys):
-        raise OperationError(f"{visible(label)!r} cannot be a key's label", hint="A new one, of visible letters")
+    if not label or visible(label) != label:
+        raise OperationError(f"{visible(label)!r} cannot be a key's label", hint="Letters that can be seen")
+    if any(key.label == label for key in room.keys):
+        raise OperationError(f"your room has a key {label!r}", hint="Choose another label, or revoke that key first")
     if len(room.keys) >= most:
         raise OperationError(f"your room has {most} keys", hint="Revoke one first")
     reader = near(turn, for_agent).id if for_agent is not None and for_agent != turn.place else turn.place
     key, salt = new_key(turn.secret()), turn.secret()
-    turn.effects.append(e.KeyMade(room.id, label, digest(key, salt), salt, uses))
+    turn.effects.append(e.KeyMade(room.id, label, digest(key, salt), salt, uses, turn.other))
     use = f'{{"type": "request_access", "room_id": {room.id}, "key": "{key}"}}'
     whose = "your room" if reader == turn.place else f"room {room.id}, from {called(turn.world, turn.place)}"
     turn.whispers.append((reader, f"A key ({label}) to {whose}, shown only now and kept nowhere: {use}"))
@@ -78,7 +80,7 @@ def revoke_key(turn: Turn, args: RevokeKey) -> None:
     if all(key.label != label for key in room.keys):
         labels = ", ".join(key.label for key in room.keys) or "none"
         raise OperationError("your room has no key of that label", hint=f"Labels: {labels}")
-    turn.effects.append(e.KeyRevoked(room.id, label))
+    turn.effects.append(e.KeyRevoked(room.id, label, turn.other))
 
 
 @action("request_access", RequestAccess, {"room_id": 8, "key": "(the key that you were given)"})
@@ -157,7 +159,7 @@ def deny(turn: Turn, request: Request) -> None:
 def _open(turn: Turn, id: int) -> Request:
     """An open request for the actor's room. Raises `OperationError` in the same words for another room's."""
     request = turn.world.requests.get(id)
-    if request is None or request.state != "open" or (not turn.free and request.room != turn.by):
+    if request is None or (not turn.free and request.room != turn.by):
         raise OperationError(f"your room has no open request {id}")
     return request
 

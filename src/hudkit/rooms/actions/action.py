@@ -57,6 +57,11 @@ class Turn:
         return self.by == e.ARCHITECT
 
     @property
+    def other(self) -> int | None:
+        """Who acts, where it is not the agent in whose place it is."""
+        return None if self.by == self.place else self.by
+
+    @property
     def me(self) -> Agent:
         """The agent that acts, or in whose place the Architect does."""
         return agent_of(self.world, self.place)

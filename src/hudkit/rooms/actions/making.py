@@ -78,9 +78,11 @@ def alter_agent(turn: Turn, args: Alter) -> None:
     )
     if name is None and background is None and args.model is None:
         raise OperationError("nothing is to be changed", hint="Give a name, a background_prompt or a model")
-    if args.model is not None and visible(args.model) != args.model:
-        raise OperationError("the model's name has hidden characters")
-    turn.effects.append(e.AgentAltered(target.id, turn.by, name=name, background=background, model=args.model))
+    before = called(turn.world, target.id)
+    model = None if args.model is None else _checked_model(args.model)
+    turn.effects.append(e.AgentAltered(target.id, turn.by, name=name, background=background, model=model))
+    if name not in (None, target.name):
+        turn.say(target.id, f"{before} is now called {as_said(name or '')}.")
 
 
 @action("retire_agent", Retire, {"agent_id": 12}, gated=True)
@@ -117,7 +119,7 @@ def born(
             kind=kind,
             name=checked_name(world, name, id),
             background=checked_text(world, background, "the background"),
-            model=model,
+            model=_checked_model(model),
             by=turn.by,
             depth=depth,
             can_create=can_create,
@@ -148,6 +150,12 @@ def retire(turn: Turn, id: int) -> None:
             turn.say(other, f"{called(world, id)} was retired.")
     turn.say(id, f"{called(world, id)} was retired. This room is closed.")
     turn.effects.append(e.AgentRetired(id, turn.by))
+
+
+def _checked_model(name: str) -> str:
+    if not name or visible(name) != name:
+        raise OperationError(f"{visible(name)!r} is no model's name", hint="Letters that can be seen")
+    return name
 
 
 def _permit(turn: Turn) -> None:

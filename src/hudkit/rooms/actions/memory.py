@@ -41,7 +41,7 @@ def set_value(turn: Turn, args: Set) -> None:
     value = _plain(value)
     check_way(turn.me.knowledge, args.path)
     _check(turn, stored(turn.me.knowledge, args.path, value))
-    turn.effects.append(e.KnowledgeSet(turn.place, args.path, value, weight))
+    turn.effects.append(e.KnowledgeSet(turn.place, args.path, value, weight, turn.other))
 
 
 @action("delete", Delete, {"path": "people.Bob.trust"})
@@ -91,4 +91,6 @@ def _plain(value: Any, levels: int = MOST_DEPTH) -> Any:
         return {key: _plain(one, levels - 1) for key, one in value.items()}
     if isinstance(value, list):
         return [_plain(one, levels - 1) for one in value]
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise OperationError(f"{value:.3e} is too large a number", hint="Write it as a text")
     return 0 if isinstance(value, float) and value == 0 else value  # TOON has no negative zero

@@ -23,7 +23,7 @@ class Wpm(Arguments, frozen=True):
 def set_billboard(turn: Turn, args: Billboard) -> None:
     """Write on the billboard of your room, which all its members see."""
     room = turn.own
-    turn.effects.append(e.BillboardSet(room.id, checked_text(turn.world, args.message, "the billboard")))
+    turn.effects.append(e.BillboardSet(room.id, checked_text(turn.world, args.message, "the billboard"), turn.other))
 
 
 @action("clear_billboard", Nothing)
@@ -32,7 +32,7 @@ def clear_billboard(turn: Turn, _: Nothing) -> None:
     room = turn.own
     if not room.billboard:
         raise OperationError("there is nothing on your billboard")
-    turn.effects.append(e.BillboardSet(room.id, ""))
+    turn.effects.append(e.BillboardSet(room.id, "", turn.other))
 
 
 @action("set_wpm", Wpm, {"wpm": 80})

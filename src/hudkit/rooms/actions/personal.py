@@ -10,6 +10,7 @@ from hudkit.rooms.actions.action import Arguments, Id, Turn, action, as_said, ca
 from hudkit.rooms.attention import check_share, parse_share
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST = int((datetime(9999, 12, 31, tzinfo=UTC) - _EPOCH).total_seconds() * 1000)
 
 
 class Attend(Arguments, frozen=True):
@@ -54,6 +55,8 @@ def set_name(turn: Turn, args: Name) -> None:
 def sleep(turn: Turn, args: Sleep) -> None:
     """Have no beats until a time (UTC where it names no zone); being named, answered or woken ends it."""
     until = _moment(args.until)
+    if until > _LAST:
+        raise OperationError(f"{args.until!r:.40} is too late a time", hint="Until the year 9999")
     if until <= turn.now:
         now = datetime.fromtimestamp(turn.now / 1000, UTC)
         raise OperationError(f"{args.until!r:.40} is not ahead", hint=f"It is {now:%Y-%m-%dT%H:%M:%SZ} now")

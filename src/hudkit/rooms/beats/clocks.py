@@ -9,6 +9,9 @@ import time
 from contextlib import suppress
 from typing import Protocol
 
+LOOK = 0.5
+"""Seconds after which a world that rests looks whether another process wrote to its log."""
+
 
 class Clock(Protocol):
     """Time from outside."""
@@ -32,7 +35,7 @@ class Clock(Protocol):
 class RealClock:
     """The computer's clocks."""
 
-    patience = 0.5
+    patience = LOOK
 
     def wall(self) -> int:
         return time.time_ns() // 1_000_000
@@ -41,9 +44,7 @@ class RealClock:
         return time.monotonic()
 
     async def wait(self, seconds: float, sign: asyncio.Event, *, busy: bool) -> None:  # noqa: ARG002
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await sign.wait()
+        await _awaited(sign, seconds)
 
 
 class JumpingClock:
@@ -94,7 +95,13 @@ class JumpingClock:
             await sign.wait()
         elif end < float("inf"):
             self._passed = end
-        else:
+        else:  # nothing is awaited here: only another process can go on
+            await _awaited(sign, LOOK)
+
+
+async def _awaited(sign: asyncio.Event, seconds: float) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
             await sign.wait()
 
 

@@ -64,6 +64,13 @@ class Lanes:
             lane.waiting.clear()
         return found
 
+    def without(self, agent: int) -> list[Claim]:
+        """The claims of an agent, which wait no more."""
+        found = [claim for lane in self._lanes.values() for claim in lane.waiting if claim.job == agent]
+        for lane in self._lanes.values() if found else ():
+            lane.waiting = deque(claim for claim in lane.waiting if claim.job != agent)
+        return found
+
     @contextmanager
     def or_as_before(self) -> Iterator[None]:
         """Who waits is as it was where the block raises."""

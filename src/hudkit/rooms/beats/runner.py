@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from types import NoneType
 from typing import TypeVar, cast
 
@@ -31,7 +31,7 @@ CONFLICTS = 50
 V = TypeVar("V")
 
 _NEWS = frozenset((e.Said, e.Reacted, e.Joined, e.Left, e.BillboardSet, e.AccessAsked, e.AgentMade, e.WorldResumed))
-_HEARD = _NEWS | {NoneType, e.SpeedSet, e.Beat, e.Replied, e.BeatDone}
+_HEARD = _NEWS | {NoneType, e.SpeedSet, e.Beat, e.Replied, e.BeatDone, e.AgentAltered}
 
 
 class Runner:
@@ -249,9 +249,10 @@ class Runner:
     def _answered(self, work: Work, thought: Thought) -> None:
         """Tell the model's admission, and go on."""
         self._sign.set()
-        if work.entry is not None:
+        entry, work.entry = work.entry, None
+        if entry is not None:
             tokens = thought.input_tokens + thought.output_tokens
-            self._lanes.of(work.model).admission.settle(work.entry, self.clock.passed(), tokens, thought.rest)
+            self._lanes.of(work.model).admission.settle(entry, self.clock.passed(), tokens, thought.rest)
 
     def _settle(self) -> None:
         """Carry out what was thought, many thoughts in a commit."""
@@ -305,20 +306,28 @@ class Runner:
 
     def _let_go(self) -> None:
         """Give back what waits for its model."""
-        if claims := self._lanes.emptied():
-            with self.schedule.transaction():
-                for claim in claims:
-                    if self.schedule.holds(claim):
-                        self.schedule.finish(claim, claim.due)
+        with self._lanes.or_as_before():
+            if claims := self._lanes.emptied():
+                with self.schedule.transaction():
+                    self._give_back(claims)
+
+    def _give_back(self, claims: list[Claim]) -> None:
+        for claim in claims:
+            if self.schedule.holds(claim):
+                self.schedule.finish(claim, claim.due)
 
     def _drop(self, works: list[Work]) -> None:
         """What was under way has no effects."""
-        with suppress(StoreError):
+        for work in works:
+            self._answered(work, Thought())
+        try:
             self._let_go()
             with self.schedule.transaction() as commit:
                 for work in works:
                     if self.schedule.holds(work.claim):
                         beating.lose(commit, self.schedule, work.claim, self.now(), beating.ENDED)
+        except StoreError:
+            self._began = False  # it is told as lost when this runs again
 
     async def _rest(self, *, more: bool) -> None:
         """Wait for whatever comes first; `more`: beats may begin."""
@@ -380,6 +389,8 @@ class Runner:
                 self._tally.failed += bool(error)
             case e.BeatDone(agent=id):
                 self._poisoned.pop(id, None)
+            case e.AgentAltered(id=id, model=str()):
+                self._give_back(self._lanes.without(id))  # it waits for the model that it had
             case e.Said(sender=e.ARCHITECT) | e.WorldResumed() | e.AgentMade(by=e.ARCHITECT):
                 self._people = world.beats
         if kind in _NEWS:

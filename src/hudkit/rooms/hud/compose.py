@@ -9,7 +9,7 @@ from hudkit.rooms.hud.filling import Filling, Opened
 from hudkit.rooms.hud.notation import Notation
 from hudkit.rooms.hud.notations import NOTATIONS
 from hudkit.rooms.hud.own import own_part
-from hudkit.rooms.hud.seen import Omission, Section, Seen
+from hudkit.rooms.hud.seen import Later, Omission, Section, Seen
 from hudkit.rooms.hud.typesetter import Typesetter
 from hudkit.rooms.world import World
 
@@ -48,9 +48,9 @@ def compose(world: World, agent_id: int, now: int, typeset: Typesetter, whispers
         limit,
         compose(world, agent_id, now, typeset).digest if whispers else own.prefix.digest_with(rest),
         len(own.prefix.text),
-        {**own.prefix.plain, "self": own.plain, "rooms": [one.plain for one in rooms]},
         (*own.sections, *sections),
         (*own.omitted, *filling.omitted, *_unseen(rooms)),
+        Later(lambda: {**own.prefix.plain, "self": own.plain, "rooms": [one.plain for one in rooms]}),
     )
 
 
@@ -65,11 +65,11 @@ def _rooms(rooms: list[Opened], notation: Notation, typeset: Typesetter) -> tupl
         messages = notation.messages(len(one.rows))
         pieces += [part.piece for part in one.parts]
         if one.rows:
-            newest = one.rows[0]
+            *older, newest = one.rows
             last, tokens = typeset.ended(newest.piece, newest.tokens, notation, end)
             tokens += count(messages) + one.spent - newest.tokens
             pieces.append(messages)
-            pieces += [row.piece for row in one.rows[:0:-1]]
+            pieces += [row.piece for row in older]
             pieces.append(last)
         else:
             pieces.append(messages + end)
@@ -97,7 +97,7 @@ def _shrink(rooms: list[Opened], tokens: int, limit: int) -> None:
         raise BudgetError(
             f"the HUD needs {tokens} tokens of {limit}", hint="Raise tokens.total", need=tokens, limit=limit
         )
-    fullest.spent -= fullest.rows.pop().tokens
+    fullest.spent -= fullest.rows.pop(0).tokens
 
 
 def _unseen(rooms: list[Opened]) -> list[Omission]:

@@ -22,6 +22,7 @@ LEAST_MESSAGE = 48
 """Tokens below which a message is not cut to fit, but left out."""
 
 _PACE = 32  # tokens of the time since last and the word budget, at most
+_HASHABLE = frozenset((str, int, bool))
 _ROUNDS = 4  # of giving out what quiet rooms leave
 
 
@@ -45,7 +46,7 @@ class Opened(msgspec.Struct):
     allowance: int = 0
     spent: int = 0
     rows: list[Row] = []
-    """The newest first; `spent` is what they cost."""
+    """The oldest first; `spent` is what they cost."""
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -53,7 +54,7 @@ class Opened(msgspec.Struct):
         found: dict[str, Any] = {}
         for part in self.parts:
             found |= part.plain
-        return {**found, "messages": [row.plain for row in reversed(self.rows)]}
+        return {**found, "messages": [row.plain for row in self.rows]}
 
     @property
     def visible(self) -> int:
@@ -140,7 +141,7 @@ class Filling:
 
     def _member(self, name: str, value: Any) -> Part:
         notation = self.notation
-        key = ("room", notation.name, name, value if isinstance(value, str | int) else repr(value))
+        key = ("room", notation.name, name, value if type(value) in _HASHABLE else repr(value))
         return self.typeset.part(key, lambda: ({name: value}, notation.room_member(name, value)))
 
     def _around(self) -> int:
@@ -202,20 +203,12 @@ class Filling:
 
     def _fill(self, opened: Opened) -> None:
         """Take messages, from the newest back, as long as the next one fits."""
-        rows, written = opened.rows, opened.column.rows
+        column, stop = opened.column, opened.next + 1
         left = opened.allowance - opened.spent
-        index = opened.next
-        while index >= opened.after:
-            found = written[index]
-            if found is None or found.version != found.said.version:
-                found = self.typeset.row(opened.column, index, self.notation, self.now)
-            if found.tokens > left:
-                break
-            left -= found.tokens
-            rows.append(found)
-            index -= 1
-        opened.next = index
-        opened.spent = opened.allowance - left
+        start = self.typeset.oldest(column, opened.after, stop, left, self.notation, self.now)
+        opened.rows = column.rows[start - column.first : stop - column.first] + opened.rows
+        opened.spent += column.tokens(start, stop)
+        opened.next = start - 1
 
     def _give_out(self, opened: list[Opened], left: int) -> None:
         """What rooms did not need goes to those of `%*`, in equal parts."""

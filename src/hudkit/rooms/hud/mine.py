@@ -104,7 +104,7 @@ class Writer:
 
     def _used(self) -> int:
         tokens = self.typeset.sum(text_of(self.agent.knowledge)) if self.agent.knowledge else 0
-        return tokens * 100 // self.world.rules.tokens.knowledge
+        return min(100, tokens * 100 // self.world.rules.tokens.knowledge)
 
     def _member(self, name: str, value: str) -> str:
         return self.typeset.once(("self", self.notation.name, name, value), lambda: self.notation.member(name, value))

@@ -14,7 +14,7 @@ import msgspec
 
 from hudkit.errors import BudgetError
 from hudkit.rooms.hud import static
-from hudkit.rooms.hud.mine import STATIC_CAP, Writer
+from hudkit.rooms.hud.mine import STATIC_CAP, Mine, Writer
 from hudkit.rooms.hud.notation import Notation
 from hudkit.rooms.hud.seen import Omission, Section
 from hudkit.rooms.hud.times import iso
@@ -46,10 +46,16 @@ class Own(msgspec.Struct):
     prefix: Prefix
     pieces: list[str]
     tokens: int
-    plain: dict[str, Any]
-    """`self` as data."""
+    mine: Mine
+    actions: list[Line]
+    now: str
     sections: list[Section]
     omitted: list[Omission]
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """`self` as data."""
+        return {**self.mine.plain, "recent_actions": [line.plain for line in self.actions], "now": self.now}
 
 
 def own_part(
@@ -88,13 +94,16 @@ def own_part(
     kept = lines if history <= left else _newest(lines, left)
     if len(kept) < len(lines):
         omitted.append(Omission("recent_actions", "actions", len(lines) - len(kept), STATIC_CAP))
-    actions, cost = _actions(kept, told, notation, typeset)
+        history = sum([line.tokens for line in kept])
+    actions, cost = _actions(kept, history, told, notation, typeset)
     identity = typeset.count(mine.identity)
     return Own(
         prefix,
         [mine.identity, *mine.memory, *actions],
         prefix.tokens + mine.tokens + cost,
-        {**mine.plain, "recent_actions": [line.plain for line in kept], "now": time},
+        mine,
+        kept,
+        time,
         [
             *prefix.sections,
             Section("identity", identity),
@@ -128,14 +137,16 @@ def _newest(lines: list[Line], left: int) -> list[Line]:
     return lines
 
 
-def _actions(lines: list[Line], now: str, notation: Notation, typeset: Typesetter) -> tuple[list[str], int]:
-    """The pieces of recent actions, with what is around them and `now` behind them, and what they cost."""
+def _actions(
+    lines: list[Line], history: int, now: str, notation: Notation, typeset: Typesetter
+) -> tuple[list[str], int]:
+    """The pieces of recent actions (of `history` tokens), with what is around them and `now` behind them, and what
+    they cost."""
     opening = notation.actions(len(lines))
     tokens = typeset.count(opening) + typeset.count(now)
     if not lines:
         return [opening, now], tokens
-    newest = lines[-1]
+    *before, newest = lines
     last, cost = typeset.ended(newest.piece, newest.tokens, notation, notation.end_actions)
-    before = lines[:-1]
     pieces = [opening, *[line.piece for line in before], last, now]
-    return pieces, tokens + sum([line.tokens for line in before]) + cost
+    return pieces, tokens + history - newest.tokens + cost

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -33,10 +34,26 @@ class Omission(msgspec.Struct, frozen=True):
     why: str
 
 
+class Later:
+    """Plain data that is put together when it is asked for; equal to what would be equal then."""
+
+    __slots__ = ("_make",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, make: Callable[[], dict[str, Any]]) -> None:
+        self._make = make
+
+    def __call__(self) -> dict[str, Any]:
+        return self._make()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Later) and self() == other()
+
+
 class Seen(msgspec.Struct, frozen=True):
     """A HUD. `tokens` are those of `text` by the typesetter's counter; `digest` is BLAKE2b (128 bits, hex) of its
-    UTF-8; `document` is the plain data that the text says, not to be changed. The first `stable` characters are the
-    same for all agents of a kind, and so far a provider's prefix cache serves all of them."""
+    UTF-8; `tell` gives `document`. The first `stable` characters are the same for all agents of a kind, and so far a
+    provider's prefix cache serves all of them."""
 
     agent: int
     at: int
@@ -46,6 +63,12 @@ class Seen(msgspec.Struct, frozen=True):
     limit: int
     digest: str
     stable: int
-    document: dict[str, Any]
     sections: tuple[Section, ...]
     omitted: tuple[Omission, ...]
+    tell: Later
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The plain data that the text says, not to be changed. Put together when it is asked for: most minds read
+        the text."""
+        return self.tell()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Hashable
+from itertools import accumulate
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -18,7 +20,11 @@ from hudkit.tokens.vocabularies import ENCODINGS
 MOST = 200_000
 """Entries of each memory; beyond, it starts anew."""
 
-_BEGINS = {"\n": re.compile(r" +[^\s/]").match, '","': re.compile("[A-Za-z]").match}
+AT_ONCE = 32
+"""Messages that are written at least where older ones are asked for."""
+
+_LINES = re.compile(r"\n(?= +[^\s/])").split
+_BEGINS = re.compile("[A-Za-z]").match
 
 V = TypeVar("V")
 
@@ -57,7 +63,7 @@ class Part(msgspec.Struct, gc=False):
 
 
 class Column(msgspec.Struct):
-    """A room's messages as one notation writes them, by their index; `None` where nobody looked yet.
+    """A room's messages as one notation writes them, from the `first` (by index) on that somebody looked at.
 
     A world that was made again has other objects, and gets another column.
     """
@@ -65,7 +71,16 @@ class Column(msgspec.Struct):
     messages: dict[int, Message]
     ids: list[int]
     day: int
-    rows: list[Row | None]
+    reactions: int
+    """Those in the room when all rows were right."""
+    first: int
+    rows: list[Row]
+    sums: list[int]
+    """Tokens of the rows before each, and of all."""
+
+    def tokens(self, start: int, stop: int) -> int:
+        """Tokens of messages by index."""
+        return self.sums[stop - self.first] - self.sums[start - self.first]
 
 
 class Typesetter:
@@ -95,7 +110,11 @@ class Typesetter:
 
     def sum(self, text: str) -> int:
         """Tokens of a text that is much like others: its parts are counted, equal ones once."""
-        return sum(map(self.count, parted(text))) if self._adds_up else self.count(text)
+        if not self._adds_up:
+            return self.count(text)
+        parts = parted(text)
+        counts = list(map(self._counts.get, parts))
+        return sum(map(self.count, parts)) if None in counts else sum(counts)  # type: ignore[arg-type]
 
     def ended(self, piece: str, tokens: int, notation: Notation, end: str) -> tuple[str, int]:
         """The piece of a message or an action with `end` behind it, instead of another one, and its tokens."""
@@ -133,27 +152,48 @@ class Typesetter:
         return made
 
     def column(self, world: World, room: Room, notation: Notation, now: int) -> Column:
-        """A room's messages as they are written at `now`; `row` has each."""
+        """A room's messages as they are written at `now`; `oldest` writes those from before."""
         day = now // DAY if notation.short_times else 0
         key = (notation.name, room.id)
+        ids = room.messages
         found = self._columns.get(key)
-        if found is None or found.ids is not room.messages or found.day != day:
-            found = self._columns[key] = Column(world.messages, room.messages, day, [])
-        if missing := len(room.messages) - len(found.rows):
-            found.rows += [None] * missing
-        return found
-
-    def row(self, column: Column, index: int, notation: Notation, now: int) -> Row:
-        """The message with an index in its room, as it is written at `now`."""
-        found = column.rows[index]
-        if found is None or found.version != found.said.version:
-            if found is None:
-                self._rows += 1
+        if (
+            found is None
+            or found.ids is not ids
+            or found.day != day
+            or len(ids) - found.first - len(found.rows) > AT_ONCE
+        ):
             if self._rows > MOST:
                 self._rows = 0
                 self._columns.clear()
-            found = column.rows[index] = self._row(column.messages[column.ids[index]], notation, now)
+            found = self._columns[key] = Column(world.messages, ids, day, room.reactions, len(ids), [], [0])
+        elif found.reactions != room.reactions:
+            found.reactions = room.reactions
+            rows = found.rows
+            changed = [row if row.version == row.said.version else self._row(row.said, notation, now) for row in rows]
+            self._set_rows(found, changed)
+        for id in ids[found.first + len(found.rows) :]:
+            row = self._row(world.messages[id], notation, now)
+            found.rows.append(row)
+            found.sums.append(found.sums[-1] + row.tokens)
+            self._rows += 1
         return found
+
+    def oldest(self, column: Column, after: int, stop: int, most: int, notation: Notation, now: int) -> int:
+        """The least index of `after` and more from which on the messages before `stop` have `most` tokens at most."""
+        while True:
+            first, sums = column.first, column.sums
+            start = first + bisect_left(sums, sums[stop - first] - most, max(0, after - first), stop - first)
+            if start > first or first <= after:
+                return start
+            column.first = max(after, first - max(AT_ONCE, len(column.rows)))
+            older = [self._row(column.messages[id], notation, now) for id in column.ids[column.first : first]]
+            self._rows += len(older)
+            self._set_rows(column, older + column.rows)
+
+    def _set_rows(self, column: Column, rows: list[Row]) -> None:
+        column.rows = rows
+        column.sums = list(accumulate([row.tokens for row in rows], initial=0))
 
     def _row(self, said: Message, notation: Notation, now: int) -> Row:
         plain = fields.message(said, clock(notation, now))
@@ -170,8 +210,9 @@ class Typesetter:
             held = []
         elif held and len(held) == len(recent) and held[0].done is recent[0] and held[-1].done is recent[-1]:
             return held
-        known = {id(line.done): line for line in held}
-        lines = [known.get(id(done)) or self._line(done, notation, now) for done in recent]
+        kept = _upto(recent, held[-1].done) if held else 0  # the oldest ones go, new ones come at the end
+        kept = kept if kept <= len(held) else 0
+        lines = held[len(held) - kept :] + [self._line(done, notation, now) for done in recent[kept:]]
         _room_for(self._lines)[key] = (day, lines)
         return lines
 
@@ -189,17 +230,26 @@ def clock(notation: Notation, now: int) -> fields.Clock:
 def parted(text: str) -> list[str]:
     """A text in parts that end where a tokenizer always cuts: behind line breaks, or in one line between `","` and a
     letter."""
-    mark = "\n" if "\n" in text else '","'
-    begins = _BEGINS[mark]
-    first, *others = text.split(mark)
+    if "\n" in text:
+        *lines, last = _LINES(text)
+        return [*[line + "\n" for line in lines], last]
+    first, *others = text.split('","')
     found = [first]
     for part in others:
-        found[-1] += mark
-        if begins(part):
+        found[-1] += '","'
+        if _BEGINS(part):
             found.append(part)
         else:
             found[-1] += part
     return found
+
+
+def _upto(recent: list[Done], last: Done) -> int:
+    """How many actions there are up to and with one, which is among the newest; 0 where it is none of them."""
+    for behind, done in enumerate(reversed(recent)):
+        if done is last:
+            return len(recent) - behind
+    return 0
 
 
 def _room_for(memory: dict[Any, Any]) -> dict[Any, Any]:

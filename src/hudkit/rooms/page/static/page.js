@@ -7,7 +7,7 @@
   // -- looking again ---------------------------------------------------------------------------------------------
   let stream = null;
   let stale = false; // the world went on since the page was written
-  let busy = false;
+  const busy = new Set(); // requests under way: htmx would keep another one for later, with an address of before
   let sliding = false;
 
   function listen() {
@@ -27,7 +27,7 @@
   }
 
   function again() {
-    if (!stale || busy || sliding || document.hidden || !$("#app")?.dataset.live) return;
+    if (!stale || busy.size || sliding || document.hidden || !$("#app")?.dataset.live) return;
     if (getSelection()?.type === "Range" || choosing()) return;
     stale = false;
     $("#again").dispatchEvent(new Event("again"));
@@ -44,8 +44,16 @@
     document.addEventListener(kind, (event) => { if (event.target.matches?.("select")) chosen = performance.now(); });
   }
 
-  document.addEventListener("htmx:before:request", () => { busy = true; keep(); });
-  document.addEventListener("htmx:finally:request", () => { busy = false; again(); });
+  let asked = 0; // how often a person asked for something: an answer to what was asked before that comes too late
+  document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
+    busy.add(ctx);
+    ctx.asked = ctx.sourceElement.id === "again" ? asked : ++asked;
+    keep();
+  });
+  document.addEventListener("htmx:before:swap", (event) => {
+    if (event.detail.ctx?.asked < asked) event.preventDefault();
+  });
+  document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => { busy.delete(ctx); again(); });
   document.addEventListener("htmx:response:error", ({ detail: { ctx } }) => {
     ctx.swap = "none"; // what is there stays
     if (ctx.response.status === 401) location.assign("/login");
