@@ -3,51 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import random
-import sqlite3
 import tempfile
 from collections.abc import Iterator
-from hashlib import blake2b
-from itertools import cycle
 from operator import truediv
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
-from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
 from bench.figures import Figure
-from hudkit.events import Origin
+from bench.rooms_stage import BODY, SAID, Bare, Busy, Ending, Stage
 from hudkit.rooms import events as e
-from hudkit.rooms.beats import JumpingClock, RealClock, Runner
-from hudkit.rooms.beats.clocks import Clock
-from hudkit.rooms.beats.runner import GROUP
-from hudkit.rooms.book import Book
-from hudkit.rooms.hud import Seen, Typesetter
-from hudkit.rooms.minds import Asked, Minds, Scripted, Thought
-from hudkit.rooms.prompts import load_prompts
-from hudkit.rooms.rules import Rules, Tempo
-from hudkit.rooms.world import World
-from hudkit.store.appending import COLUMNS
-from hudkit.store.connect import connect_writer
-from hudkit.store.rows import Row
-from hudkit.store.schema import MIGRATIONS
-
-V = TypeVar("V")
-Stored: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
-"""A row of the log, and its payload as data."""
+from hudkit.rooms.beats import RealClock, Runner
+from hudkit.rooms.hud import Typesetter
+from hudkit.rooms.minds import Minds, Scripted
 
 TITLE = "rooms: beats a second and core, without model time"
 
 SIZES = (5_000, 1_000, 100)
-FRIENDS = 5
-"""Agents that share a room; each has one of its own besides."""
-SAID = 30
-"""Messages in a shared room at the beginning."""
-PAST = 120_000
-"""Milliseconds since those were said: what was said within a minute would leave nobody a word."""
 FULL = 150
 """Messages there that fill a HUD."""
 ROUNDS, BEATS = 9, 320
@@ -57,226 +31,6 @@ SKIPPED = 20_000
 """Beats that are skipped while that is measured, roughly."""
 SETTLING, LATE_FOR = 25.0, 20.0
 """Seconds after which lateness is watched, and for which, in real time."""
-
-_BODY = Row._fields.index("body")
-_INSERT = f"INSERT INTO events (position, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_TEXT = (
-    "the tide comes early tonight so bring in the nets before eight and ask whether anyone saw the small "
-    "boat that left with the lamp oil because the keeper wrote that two letters and a chart are missing"
-)
-_WORDS = _TEXT.split()
-
-
-class Lively:
-    """A mind that says a few words in the shared room, so that the others have something new, and notes something
-    down every second time. What it says was made before: a beat is measured without model time."""
-
-    def __init__(self) -> None:
-        self.seen: list[Seen] | None = None
-        self._chance = random.Random(5)
-        self._said = cycle([self.words(6) for _ in range(997)])
-        self._noted = cycle([self.words(8) for _ in range(997)])
-
-    def think_now(self, asked: Asked) -> Thought:
-        if self.seen is not None:
-            self.seen.append(asked.seen)
-        note = ""
-        if asked.number % 2:
-            note = f'{{"type":"set","path":"notes.n{asked.number % 8}","value":"{next(self._noted)}"}}'
-        said = f'{{"room_id":{shared(asked.agent)},"message":"{next(self._said)}"}}'
-        return Thought(f'{{"actions":[{note}],"responses":[{said}]}}')
-
-    def words(self, count: int) -> str:
-        start = self._chance.randrange(len(_WORDS))
-        return " ".join(_WORDS[(start + n) % len(_WORDS)] for n in range(count))
-
-
-def shared(agent: int) -> int:
-    """The room that an agent shares with its neighbours by number."""
-    return agent - (agent - 1) % FRIENDS
-
-
-class Busy(JumpingClock):
-    """A clock of a world with so many agents that there is always a group of them due."""
-
-    def __init__(self, agents: int) -> None:
-        super().__init__()
-        self._step = 1.5 * GROUP * 7.5 / agents
-
-    async def wait(self, seconds: float, sign: asyncio.Event, *, busy: bool) -> None:
-        await super().wait(max(seconds, self._step), sign, busy=busy)
-
-
-class Ending(JumpingClock):
-    """A clock that stops a runner when its time is over."""
-
-    def stop_at(self, passed: float, runner: Runner) -> None:
-        self._end, self._runner = passed, runner
-
-    async def wait(self, seconds: float, sign: asyncio.Event, *, busy: bool) -> None:
-        await super().wait(seconds, sign, busy=busy)
-        if self.passed() >= self._end:
-            self._runner.stop()
-
-    _end = float("inf")
-    _runner: Runner
-
-
-class Stage:
-    """A world of so many agents in a file, and one who plays it."""
-
-    def __init__(self, path: Path, agents: int, clock: Clock, said: int = SAID, quiet: float = 0.0) -> None:
-        self.lively = Lively()
-        self.path = path
-        self.commits = 0
-        self.book = Book.create(
-            path,
-            name="bench",
-            seed=1,
-            rules=Rules(tempo=Tempo(quiet=quiet)),
-            prompts=load_prompts(),
-            clock=lambda: clock.wall() - PAST,
-        )
-        chance = random.Random(agents)
-        now = clock.wall()
-        for begin in range(1, agents + 1, 500):
-            with self.book.commit(Origin.SYSTEM) as commit:
-                for id in range(begin, min(begin + 500, agents + 1)):
-                    every = chance.uniform(5, 10)
-                    first = now + round(1000 * every * chance.random())
-                    role = f"Neighbour number {id}, who {self.lively.words(25)}."
-                    commit.tell(
-                        e.AgentMade(id, "persona", f"Agent{id}", role, "lively", interval=every, first_due=first)
-                    )
-                    commit.tell(e.Joined(id, id))
-                    if id != shared(id):
-                        commit.tell(e.Joined(shared(id), id))
-        for _ in range(said):
-            with self.book.commit(Origin.SYSTEM) as commit:
-                for room in range(1, agents + 1, FRIENDS):
-                    sender = chance.randrange(room, min(room + FRIENDS, agents + 1))
-                    words = self.lively.words(chance.randrange(8, 30))
-                    number = self.book.world.next_message
-                    commit.tell(e.Said(number, room, sender, words, words=len(words.split())))
-        self.book.clock = clock.wall
-        self._count_commits()
-        minds = Minds({"lively": self.lively})
-        self.runner = Runner(self.book, minds, clock=clock, typeset=Typesetter())
-
-    def play(self, beats: int) -> None:
-        asyncio.run(self.runner.run(beats=beats))
-
-    def _count_commits(self) -> None:
-        log: Any = self.book.log
-        append = log.append
-
-        def counted(*args: Any, **named: Any) -> Any:
-            self.commits += 1
-            return append(*args, **named)
-
-        log.append = counted
-
-    def last_rows(self, after: int) -> list[tuple[Any, ...]]:
-        """The rows of the log behind an event, as they are in the file."""
-        db = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
-        try:
-            return db.execute(f"SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq", (after,)).fetchall()
-        finally:
-            db.close()
-
-
-class Bare:
-    """The loop to compare with: for each beat, read the agent's row, those of its rooms and the messages it sees,
-    encode its HUD, and digest it; for each group, encode the same events, insert their rows and commit, with the
-    store's own settings and as many commits as the runner made. It decides nothing: who is due, what fits, what is
-    allowed, and what an event means. `quick` encodes with msgspec, in C throughout; else with the standard library's
-    `json`.
-
-    What is given to it ready-made, and costs a runner something: HUDs as data, events as data, and the ids, digests
-    and links of rows (a log that proves nothing has none). Words said within the last minute are in the messages that
-    it reads anyway.
-    """
-
-    def __init__(self, path: Path, stage: Stage, *, quick: bool) -> None:
-        self._read = msgspec.json.decode if quick else json.loads
-        self._write = _msgspec if quick else _json
-        self._write_event = msgspec.json.encode if quick else _json_event
-        path.touch()
-        self.db = connect_writer(path, 5.0)
-        for statement in MIGRATIONS[0]:
-            self.db.execute(statement)
-        for table in ("agents", "rooms"):
-            self.db.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, body BLOB)")
-        self.db.execute("CREATE TABLE messages (id INTEGER PRIMARY KEY, room INTEGER, body BLOB)")
-        self.db.execute("CREATE INDEX by_room ON messages (room, id)")
-        self.position = self._known = 0
-        self.learn(stage.book.world)
-
-    def learn(self, world: World) -> None:
-        """Take up agents, rooms and messages as they are now."""
-        agents = ((id, msgspec.json.encode(agent)) for id, agent in world.agents.items())
-        rooms = (
-            (id, msgspec.json.encode(msgspec.structs.replace(room, messages=[]))) for id, room in world.rooms.items()
-        )
-        new = [one for id, one in world.messages.items() if id > self._known]
-        said = ((one.id, one.room, msgspec.json.encode(one)) for one in new)
-        self.db.execute("BEGIN")
-        self.db.executemany("INSERT OR REPLACE INTO agents VALUES (?, ?)", agents)
-        self.db.executemany("INSERT OR REPLACE INTO rooms VALUES (?, ?)", rooms)
-        self.db.executemany("INSERT INTO messages VALUES (?, ?, ?)", said)
-        self.db.execute("COMMIT")
-        self._known = world.next_message - 1
-
-    def play(self, documents: list[dict[str, Any]], events: list[Stored], commits: int) -> None:
-        """Play beats with these HUDs and the events of all of them, in so many commits."""
-        for n in range(commits):
-            for document in _slice(documents, n, commits):
-                self._beat(document)
-            rows = []
-            for row, payload in _slice(events, n, commits):
-                self.position += 1
-                rows.append((self.position, *row[:_BODY], self._write_event(payload), *row[_BODY + 1 :]))
-            self.db.execute("BEGIN IMMEDIATE")
-            self.db.executemany(_INSERT, rows)
-            self.db.execute("COMMIT")
-
-    def _beat(self, document: dict[str, Any]) -> None:
-        me = document["self"]["identity"]["id"]
-        (body,) = self.db.execute("SELECT body FROM agents WHERE id = ?", (me,)).fetchone()
-        self._read(body)
-        for room in document["rooms"]:
-            (body,) = self.db.execute("SELECT body FROM rooms WHERE id = ?", (room["id"],)).fetchone()
-            self._read(body)
-            asked = (room["id"], len(room["messages"]))
-            for (body,) in self.db.execute(
-                "SELECT body FROM messages WHERE room = ? ORDER BY id DESC LIMIT ?", asked
-            ):
-                self._read(body)
-        blake2b(self.encoded(document), digest_size=16).hexdigest()
-
-    def encoded(self, document: dict[str, Any]) -> bytes:
-        """The bytes of a HUD."""
-        return self._write(document)
-
-    def event(self, payload: dict[str, Any]) -> bytes:
-        """The bytes of an event."""
-        return self._write_event(payload)
-
-
-def _slice(all_: list[V], n: int, parts: int) -> list[V]:
-    return all_[len(all_) * n // parts : len(all_) * (n + 1) // parts]
-
-
-def _msgspec(document: dict[str, Any]) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(document), indent=2)
-
-
-def _json(document: dict[str, Any]) -> bytes:
-    return json.dumps(document, indent=2, ensure_ascii=False).encode()
-
-
-def _json_event(payload: dict[str, Any]) -> bytes:
-    return json.dumps(payload, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 class Speed(msgspec.Struct):
@@ -318,14 +72,14 @@ def speed(folder: Path, agents: int) -> Speed:
         assert stage.runner.figures().beats - count == len(seen) == BEATS
         stage.lively.seen = None
         documents = [one.document for one in seen]
-        stored = [(row, msgspec.json.decode(row[_BODY])) for row in stage.last_rows(seq)]
+        stored = [(row, msgspec.json.decode(row[BODY])) for row in stage.last_rows(seq)]
         commits = stage.commits - commits
         tokens += sum(what.tokens for _, what in stage.book.happenings(seq) if isinstance(what, e.Beat))
         beats, events = beats + BEATS, events + len(stored)
         for name, loop in loops.items():
             loop.learn(stage.book.world)
             assert loop.encoded(documents[-1]).decode() == seen[-1].text
-            assert all(loop.event(payload) == row[_BODY] for row, payload in stored)
+            assert all(loop.event(payload) == row[BODY] for row, payload in stored)
             cpu, wall = process_time(), perf_counter()
             loop.play(documents, stored, commits)
             taken[name].append((process_time() - cpu) / BEATS)

@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -38,19 +39,26 @@ def _missing(what: str) -> None:
     pytest.skip(f"{what} is not here")
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    chromium = next(filter(None, map(shutil.which, NAMES)), None)
-    if chromium is None:
+@contextmanager
+def chromium(*flags: str) -> Iterator[Any]:
+    """Debian's Chromium, started with these flags; without it a test is skipped, and fails in CI."""
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
         _missing("Chromium")
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
         _missing("playwright")
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        opened = playwright.chromium.launch(executable_path=program, args=flags)
         yield opened
         opened.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium(*FLAGS) as opened:
+        yield opened
 
 
 class Town:

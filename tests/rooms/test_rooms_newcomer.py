@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from page_browsed import chromium
 
 from hudkit.rooms.book import Book
 
 pytestmark = pytest.mark.slow
 
 MINUTE = 60.0
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 OFFLINE = """\
 import sys
 
@@ -33,27 +32,13 @@ sys.addaudithook(watch)
 """
 
 
-def _missing(what: str) -> None:
-    if os.environ.get("CI"):
-        pytest.fail(f"CI needs {what}")
-    pytest.skip(f"{what} is not here")
-
-
 @pytest.fixture
 def browser() -> Iterator[Any]:
     """A browser that finds nobody but this machine."""
-    chromium = next(filter(None, map(shutil.which, NAMES)), None)
-    if chromium is None:
-        _missing("Chromium")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        _missing("playwright")
-    nowhere = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium, args=("--no-sandbox", "--disable-gpu", nowhere))
+    with chromium(
+        "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+    ) as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture

@@ -6,12 +6,11 @@ Subclass `SchedulerConformance`, give `open_place`, and let pytest collect the s
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from hudkit.errors import HudkitError
 from hudkit.events.scheduling import Claim, Fenced, Scheduler
-
-E = TypeVar("E", bound=BaseException)
+from hudkit.testing.raising import raises
 
 NOON = 1_800_000_000_000
 
@@ -344,15 +343,6 @@ class SchedulerConformance:
         assert other.scheduler.next_due() == NOON + 1
         other.close()
         place.close()
-
-
-def raises(kind: type[E], call: Callable[[], object]) -> E:
-    """The error of this kind that `call` raises; an `AssertionError` where it raises none."""
-    try:
-        call()
-    except kind as error:
-        return error
-    raise AssertionError(f"{kind.__name__} was not raised")
 
 
 def _jobs(place: Place, *dues: int) -> list[int]:

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from threading import Thread
-from typing import TypeVar
 
 from hudkit.errors import SequenceConflict, StoreError
 from hudkit.events import Batch, Draft, Event, EventLog, Origin, Payload, Snapshot, Unknown
 from hudkit.events.codec import seal_draft
 from hudkit.events.payloads import ContextSnapshot, NoteAdd, Redact, StepReorder, TaskSet, TodoItem, TodoSync
-
-E = TypeVar("E", bound=Exception)
+from hudkit.testing.raising import raises
 
 
 class Future(Payload, frozen=True, tag="future.thing"):
@@ -44,15 +42,6 @@ def draft(payload: Payload, number: int = 1, *, origin: Origin = Origin.AGENT) -
 def notes(count: int, start: int = 1) -> list[Draft]:
     """`count` drafts of notes, numbered from `start`."""
     return [draft(NoteAdd(f"note {number}"), number) for number in range(start, start + count)]
-
-
-def raises(kind: type[E], call: Callable[[], object]) -> E:
-    """The error of this kind that `call` raises; an `AssertionError` where it raises none."""
-    try:
-        call()
-    except kind as error:
-        return error
-    raise AssertionError(f"{kind.__name__} was not raised")
 
 
 class StoreConformance:
