@@ -14,10 +14,10 @@ from time import perf_counter
 
 from bench.figures import Figure
 from hudkit.api import Hud, Session
-from hudkit.events import payloads as p
-from hudkit.frames import place
+from hudkit.hud.anchors import place
 from hudkit.hud.asking import Ask
 from hudkit.hud.compose import compose
+from hudkit.log import payloads as p
 from hudkit.tokens.vocabularies import load
 
 TITLE = "composing a frame of 60 items"

@@ -22,9 +22,8 @@ from typing import Any
 import msgspec
 
 from bench.figures import Figure, Skipped
-from hudkit.document import Element, Node, h
-from hudkit.frames import fit
-from hudkit.frames.fit import Fitter
+from hudkit.compose import Element, Node, h
+from hudkit.compose.fit import Fitter, fit
 from hudkit.tokens.vocabularies import load
 
 TITLE = "fitting trees beside vscode-prompt-tsx and priompt"

@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.figures import Figure
 from hudkit.daemon.client import ensure_running, stop
-from hudkit.wire import PROTOCOL, PROTOCOL_HEADER
+from hudkit.hosts.wire import PROTOCOL, PROTOCOL_HEADER
 
 TITLE = "the daemon: asking for a frame ÷ an empty round trip (GET /health) over the same socket"
 ROUNDS = 1000

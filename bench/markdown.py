@@ -10,10 +10,10 @@ from time import perf_counter
 from typing import Any
 
 from bench.figures import Figure
-from hudkit.document import Element, h
-from hudkit.formats.markdown import parse, render, write
-from hudkit.formats.mdast import Paragraph, Text
-from hudkit.formats.tree import to_mdast
+from hudkit.compose import Element, h
+from hudkit.compose.formats.markdown import parse, render, write
+from hudkit.compose.formats.mdast import Paragraph, Text
+from hudkit.compose.formats.tree import to_mdast
 
 TITLE = "writing Markdown, and what its escapes cost"
 _TEXTS = Path(__file__).parents[1] / "tests" / "formats" / "hud_texts.txt"

@@ -13,7 +13,11 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from hudkit.events import Origin
+from hudkit.log import Origin
+from hudkit.log.stores.appending import COLUMNS
+from hudkit.log.stores.connect import connect_writer
+from hudkit.log.stores.rows import Row
+from hudkit.log.stores.schema import MIGRATIONS
 from hudkit.rooms import events as e
 from hudkit.rooms.beats import JumpingClock, Runner
 from hudkit.rooms.beats.clocks import Clock
@@ -24,10 +28,6 @@ from hudkit.rooms.minds import Asked, Minds, Thought
 from hudkit.rooms.prompts import load_prompts
 from hudkit.rooms.rules import Rules, Tempo
 from hudkit.rooms.world import World
-from hudkit.store.appending import COLUMNS
-from hudkit.store.connect import connect_writer
-from hudkit.store.rows import Row
-from hudkit.store.schema import MIGRATIONS
 
 V = TypeVar("V")
 Stored: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]

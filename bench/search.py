@@ -14,10 +14,10 @@ from itertools import accumulate
 from pathlib import Path
 
 from bench.figures import Figure
-from hudkit.history.transcript import Message, SessionRow, Skipped, TextPart, Todo, ToolPart
-from hudkit.search.index import Index, Progress
-from hudkit.search.question import Filters, Question
-from hudkit.search.reader import Reader
+from hudkit.transcripts.search.index import Index, Progress
+from hudkit.transcripts.search.question import Filters, Question
+from hudkit.transcripts.search.reader import Reader
+from hudkit.transcripts.transcript import Message, SessionRow, Skipped, TextPart, Todo, ToolPart
 
 TITLE = "search over a million messages (a ranked question, all its words; LIKE of its longest word, newest first)"
 

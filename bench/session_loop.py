@@ -11,15 +11,15 @@ from statistics import median
 from time import perf_counter
 
 from bench.figures import Figure
+from hudkit.agent.course import Rules
+from hudkit.agent.hud_plugin import hud_plugin
+from hudkit.agent.loop import Loop
+from hudkit.agent.permissions import Rule
 from hudkit.api import Hud
-from hudkit.events import payloads as p
-from hudkit.frames import place
+from hudkit.hud.anchors import place
 from hudkit.hud.asking import Ask
 from hudkit.hud.compose import compose
-from hudkit.session.course import Rules
-from hudkit.session.hud_plugin import hud_plugin
-from hudkit.session.loop import Loop
-from hudkit.session.permissions import Rule
+from hudkit.log import payloads as p
 from hudkit.testing.captured import Captured
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import Call, Reply

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from hudkit.events import Payload
-from hudkit.events import payloads as p
-from hudkit.hearing import Known, derive
-from hudkit.history import Message, SessionRow, TextPart, ToolPart
+from hudkit.ingest import Known, derive
+from hudkit.log import Payload
+from hudkit.log import payloads as p
+from hudkit.transcripts import Message, SessionRow, TextPart, ToolPart
 
 PLACE = Path(__file__).parent / "recorder"
 DIRECTORY = "/home/u/project"

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.figures import Figure
-from hudkit.events import Batch, Draft, EventLog, Origin
-from hudkit.events.payloads import NoteAdd
-from hudkit.store import MemoryLog, SqliteLog
-from hudkit.store.appending import COLUMNS
-from hudkit.store.schema import MIGRATIONS
+from hudkit.log import Batch, Draft, EventLog, Origin
+from hudkit.log.payloads import NoteAdd
+from hudkit.log.stores import MemoryLog, SqliteLog
+from hudkit.log.stores.appending import COLUMNS
+from hudkit.log.stores.schema import MIGRATIONS
 
 _ROUNDS, _PER_ROUND = 120, 16
 _TEXT = (

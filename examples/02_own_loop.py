@@ -1,7 +1,7 @@
 """Where the layers of a frame go in a request of your own: the prefix stays the same from call to call."""
 
 from hudkit import Hud
-from hudkit.frames import Frame
+from hudkit.hud.frame import Frame
 
 Messages = list[dict[str, str]]
 

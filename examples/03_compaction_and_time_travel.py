@@ -1,8 +1,8 @@
 """Nothing is lost in a compaction, and every past frame can be seen again."""
 
 from hudkit import Hud
-from hudkit.events import Origin
-from hudkit.events.payloads import CompactAfter
+from hudkit.log import Origin
+from hudkit.log.payloads import CompactAfter
 
 with Hud.in_memory() as hud:
     s = hud.session("ses_1")

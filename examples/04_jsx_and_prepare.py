@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from hudkit.document import Context, ContextKey, Element, Node, component, h, prepare, read_jsx, render
-from hudkit.formats.markdown import render as markdown
+from hudkit.compose import Context, ContextKey, Element, Node, component, h, prepare, read_jsx, render
+from hudkit.compose.formats.markdown import render as markdown
 
 DETAIL = ContextKey("Detail", "long")
 

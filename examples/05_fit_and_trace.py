@@ -1,8 +1,8 @@
 """A prompt that fits its budget: what is in, what is not and why, and what would bring it back."""
 
-from hudkit.document import Element, h
-from hudkit.formats.markdown import render
-from hudkit.frames import source_map, trace
+from hudkit.compose import Element, h
+from hudkit.compose.fit import source_map, trace
+from hudkit.compose.formats.markdown import render
 
 
 def words(element: Element) -> int:

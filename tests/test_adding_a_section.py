@@ -45,8 +45,8 @@ def test_the_page_adds_a_section(tmp_path: Path) -> None:
     state.write_text(
         state.read_text()
         .replace(
-            "from hudkit.projections.notes import",
-            "from hudkit.projections.links import Links\nfrom hudkit.projections.notes import",
+            "from hudkit.sections.notes import",
+            "from hudkit.sections.links import Links\nfrom hudkit.sections.notes import",
         )
         .replace("    files: Files", f"{FIELD.rstrip()}\n    files: Files")
     )

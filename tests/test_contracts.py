@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from hudkit.api import Hud, Session
-from hudkit.components import SECTIONS
 from hudkit.errors import BudgetError
-from hudkit.events import Origin, Payload
-from hudkit.events import payloads as p
-from hudkit.frames import Frame
+from hudkit.hud.frame import Frame
+from hudkit.log import Origin, Payload
+from hudkit.log import payloads as p
+from hudkit.sections.views import SECTIONS
 from hudkit.tokens import count
 from strategies import HOSTILE, payloads, texts
 

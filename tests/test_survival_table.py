@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hudkit.api import Hud, Session
-from hudkit.events import Origin
-from hudkit.events import payloads as p
+from hudkit.log import Origin
+from hudkit.log import payloads as p
 
 README = Path(__file__).parents[1] / "README.md"
 

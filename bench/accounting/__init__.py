@@ -18,13 +18,13 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from bench.figures import Figure
-from hudkit.events.event import Event, Origin
-from hudkit.events.payloads import Brought, Call, CompactAfter, ContextSnapshot, Parts, Payload, Sent, Spent, type_of
-from hudkit.history import OpenCodeTranscript, blocks, calls
-from hudkit.projections.calibrated import Calibrated, amounts_of, reduce
-from hudkit.projections.calibration import Calibration, estimate, inherited
-from hudkit.replay.recorded import orchard
+from hudkit.cli.replays.recorded import orchard
+from hudkit.log.event import Event, Origin
+from hudkit.log.payloads import Brought, Call, CompactAfter, ContextSnapshot, Parts, Payload, Sent, Spent, type_of
+from hudkit.sections.calibrated import Calibrated, amounts_of, reduce
+from hudkit.sections.calibration import Calibration, estimate, inherited
 from hudkit.tokens import requested
+from hudkit.transcripts import OpenCodeTranscript, blocks, calls
 
 TITLE = "Accounting: estimates of a request against what is reported of it (median error in per cent)"
 MOST = 3.0

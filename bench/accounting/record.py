@@ -19,9 +19,9 @@ from bench.accounting import counts
 from bench.accounting.work import SUMMARY, day, files
 from bench.opencode import tests_module
 from hudkit.api import Hud
-from hudkit.caching import CallCost
+from hudkit.context.caching import CallCost
 from hudkit.daemon import client
-from hudkit.events.payloads import CompactAfter, ContextSnapshot
+from hudkit.log.payloads import CompactAfter, ContextSnapshot
 from hudkit.testing.captured import Captured
 from hudkit.testing.loopback import SHAPES
 from hudkit.testing.model import ScriptedModel

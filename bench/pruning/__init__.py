@@ -11,7 +11,7 @@ from bench.figures import Figure
 from bench.pruning.policies import POLICIES
 from bench.pruning.ride import Outcome, ride
 from bench.pruning.sessions import SHAPES
-from hudkit.caching import ANTHROPIC, OPENAI, CachePolicy
+from hudkit.context.caching import ANTHROPIC, OPENAI, CachePolicy
 
 TITLE = "Pruning: price of a session with our rule, to the cheapest of the other policies (ours ≤ 1.02)"
 WINDOWS = (44_000, 128_000, 200_000)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bench.pruning.ride import Item, Make, Ride
-from hudkit.compaction.carried import Output
-from hudkit.compaction.pruning import bounds_of, candidates, choose
-from hudkit.compaction.worth import Standing
+from hudkit.context.compaction.carried import Output
+from hudkit.context.compaction.pruning import bounds_of, candidates, choose
+from hudkit.context.compaction.worth import Standing
 
 
 def outputs(ride: Ride) -> list[Item]:

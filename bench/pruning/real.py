@@ -21,7 +21,7 @@ import msgspec
 
 from bench.figures import Skipped
 from bench.opencode import executable, tests_module
-from hudkit.caching import ANTHROPIC, OPENAI, CachePolicy, Request, cost, rates, simulate
+from hudkit.context.caching import ANTHROPIC, OPENAI, CachePolicy, Request, cost, rates, simulate
 from hudkit.testing.captured import Captured, by_bytes
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, Reply

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from bench.pruning.sessions import Step
-from hudkit.caching import Block, CachePolicy, CacheTree, CallCost, Request
+from hudkit.context.caching import Block, CachePolicy, CacheTree, CallCost, Request
 
 TOOLS, SYSTEM = 6_000, 3_000
 STUBBED = 24

@@ -19,16 +19,16 @@ from bench.retention.measure import KEEP, TRIGGER, WINDOW, System
 from bench.retention.sessions import DIRECTORY, Change, Fact
 from bench.retention.spoken import SYSTEM, Message, cut, sizes
 from hudkit.api import Hud
-from hudkit.compaction.continuity import prompt
 from hudkit.config import Budget, Settings
-from hudkit.events import Origin
-from hudkit.events.payloads import CompactAfter, CompactBefore
-from hudkit.frames import Frame
-from hudkit.hearing import Known, derive
-from hudkit.history import Message as Told
-from hudkit.history import SessionRow, Skipped, TextPart, Todo, ToolPart
-from hudkit.search import Past
+from hudkit.context.compaction.continuity import prompt
+from hudkit.hud.frame import Frame
+from hudkit.ingest import Known, derive
+from hudkit.log import Origin
+from hudkit.log.payloads import CompactAfter, CompactBefore
 from hudkit.tools import DEFINITIONS
+from hudkit.transcripts import Message as Told
+from hudkit.transcripts import SessionRow, Skipped, TextPart, Todo, ToolPart
+from hudkit.transcripts.search import Past
 
 SESSION = "ses_1"
 SECTIONS = {

@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 
 from bench.figures import Figure
 from bench.shapes import WORDS, Gold, Outcome, judge, shapes, told
-from hudkit.hearing import Known, derive
-from hudkit.history import OpenCodeTranscript
-from hudkit.replay.recorded import orchard
+from hudkit.cli.replays.recorded import orchard
+from hudkit.ingest import Known, derive
+from hudkit.transcripts import OpenCodeTranscript
 
 TITLE = "Recorder recall: planted facts that the rules find without the agent (misses and false alarms)"
 MISSED = 0.2

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hudkit.events.redact import redact
-from hudkit.hooks import (
+from hudkit.agent.hooks import (
     PermissionAsk,
     PermissionStatus,
     ToolArguments,
@@ -18,7 +17,8 @@ from hudkit.hooks import (
     ToolExecuteBefore,
     ToolOutput,
 )
-from hudkit.session.plugins import PluginInput
+from hudkit.agent.plugins import PluginInput
+from hudkit.log.redact import redact
 
 FILES = (".env", "id_rsa", "id_ed25519", ".pem", ".p12", "credentials.json")
 

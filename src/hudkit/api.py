@@ -11,22 +11,22 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from hudkit.config import Settings
-from hudkit.custom import Allowed, Bench, Places, Preparation, ProjectFile, Shelf
-from hudkit.events.event import Origin
-from hudkit.events.log import EventLog, Finding
-from hudkit.events.payloads import Payload, SessionStart
 from hudkit.hud import Counter, Outside
 from hudkit.hud import Session as Recorded
 from hudkit.hud.defaults import PROJECT_LOG, Defaults
 from hudkit.hud.keys import found, own_name, part
 from hudkit.hud.offering import Offering
 from hudkit.hud.sharing import Sharing
-from hudkit.projections.state import HudState
+from hudkit.log.event import Origin
+from hudkit.log.log import EventLog, Finding
+from hudkit.log.payloads import Payload, SessionStart
+from hudkit.sections.sandboxed import Allowed, Bench, Places, Preparation, ProjectFile, Shelf
+from hudkit.sections.state import HudState
 from hudkit.tools import Answer, call, route
 from hudkit.tools.record import peek
 
 if TYPE_CHECKING:
-    from hudkit.search import Past
+    from hudkit.transcripts.search import Past
 
 Step = Callable[[HudState], Sequence[Payload]]
 
@@ -83,14 +83,14 @@ class Hud:
         `settings`, `sections`, the places of custom sections (not given: files are not looked for), and `past`, what
         was said in all sessions (not given: operations that read history say so; closing it stays the giver's).
         Raises a `StoreError` that names the path and what is wrong with it."""
-        from hudkit.store import open_log
+        from hudkit.log.stores import open_log
 
         return cls(open_log(path), **outside)
 
     @classmethod
     def in_memory(cls, **outside: Any) -> Hud:
         """A log that ends with the process."""
-        from hudkit.store.memory import MemoryLog
+        from hudkit.log.stores.memory import MemoryLog
 
         return cls(MemoryLog(), **outside)
 

@@ -8,7 +8,7 @@ from statistics import median
 import pytest
 from bench.accounting import KINDS, SHAPES, errors, lived, recorded
 
-from hudkit.events.payloads import CompactAfter, ContextSnapshot
+from hudkit.log.payloads import CompactAfter, ContextSnapshot
 
 MOST = 3.0
 """Per cent: the target of the issue."""

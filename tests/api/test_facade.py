@@ -14,8 +14,8 @@ import hudkit
 from hudkit.api import Hud, Session
 from hudkit.config import Budget, Limits, Settings
 from hudkit.errors import ConfigError, OperationError, StoreError
-from hudkit.events import Origin
-from hudkit.events.payloads import NoteAdd, TaskSet
+from hudkit.log import Origin
+from hudkit.log.payloads import NoteAdd, TaskSet
 
 if TYPE_CHECKING:
     from conftest import Ticking  # several folders have a conftest
@@ -187,7 +187,17 @@ def test_a_router_that_there_is_not_is_the_programs_mistake(hud: Hud) -> None:
         hud.session("s").tool("hood", {})
 
 
-LIGHT = ("sqlite3", "rich", "markdown_it", "msgspec", "typer", "asyncio", "hudkit.api", "hudkit.store", "tiktoken")
+LIGHT = (
+    "sqlite3",
+    "rich",
+    "markdown_it",
+    "msgspec",
+    "typer",
+    "asyncio",
+    "hudkit.api",
+    "hudkit.log.stores",
+    "tiktoken",
+)
 
 
 def loaded(code: str) -> set[str]:

@@ -8,10 +8,10 @@ from threading import Thread
 import pytest
 
 from hudkit.api import Hud
-from hudkit.custom import Places, project_table, trust_project
 from hudkit.errors import ConfigError
-from hudkit.events import Origin
-from hudkit.projections.state import fold
+from hudkit.log import Origin
+from hudkit.sections.sandboxed import Places, project_table, trust_project
+from hudkit.sections.state import fold
 
 FILE = """\
 [limits]

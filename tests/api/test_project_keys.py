@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hudkit.api import Hud, project_key
-from hudkit.events.payloads import TaskSet
+from hudkit.log.payloads import TaskSet
 
 
 def made(path: Path, *, git: bool = False) -> Path:

@@ -9,9 +9,9 @@ import pytest
 
 from hudkit.api import Hud, Session
 from hudkit.errors import OperationError
-from hudkit.events import Origin
-from hudkit.events import payloads as p
-from hudkit.projections.state import fold
+from hudkit.log import Origin
+from hudkit.log import payloads as p
+from hudkit.sections.state import fold
 
 
 @pytest.fixture

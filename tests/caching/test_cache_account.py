@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from hudkit.caching import ANTHROPIC, OPENAI, Account, Layers, Piece, Share, account, compare, rates, shares
-from hudkit.events import Event, Origin, Payload
-from hudkit.events.payloads import (
+from hudkit.context.caching import ANTHROPIC, OPENAI, Account, Layers, Piece, Share, account, compare, rates, shares
+from hudkit.log import Event, Origin, Payload
+from hudkit.log.payloads import (
     Call,
     ContextSnapshot,
     FrameBase,

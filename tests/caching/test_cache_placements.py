@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hudkit.caching import ANTHROPIC, OPENAI, Block, Request, cost, rates, simulate, totals
+from hudkit.context.caching import ANTHROPIC, OPENAI, Block, Request, cost, rates, simulate, totals
 
 CALLS = 120
 WINDOW = 200_000

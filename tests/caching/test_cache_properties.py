@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudkit.caching import ANTHROPIC, ANTHROPIC_HOUR, OPENAI, Block, Request, simulate
+from hudkit.context.caching import ANTHROPIC, ANTHROPIC_HOUR, OPENAI, Block, Request, simulate
 
 POLICIES = pytest.mark.parametrize("policy", [ANTHROPIC, ANTHROPIC_HOUR, OPENAI], ids=lambda policy: policy.name)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from hudkit.caching import ANTHROPIC, OPENAI, Block, CallCost, Rates, Request, cost, rates, simulate, totals
-from hudkit.caching.policies import MINUTE
+from hudkit.context.caching import ANTHROPIC, OPENAI, Block, CallCost, Rates, Request, cost, rates, simulate, totals
+from hudkit.context.caching.policies import MINUTE
 from hudkit.errors import ConfigError
 
 

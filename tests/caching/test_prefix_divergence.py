@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudkit.caching import OPENAI, Block, Request, breaks, diverge, simulate
+from hudkit.context.caching import OPENAI, Block, Request, breaks, diverge, simulate
 
 SYSTEM = Block("system", 1_280, "system")
 HUD = Block("hud1", 256, "system")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.caching import Piece, compare
-from hudkit.events.payloads import Departure, Sent
+from hudkit.context.caching import Piece, compare
+from hudkit.log.payloads import Departure, Sent
 
 ASK = Piece("user:1:", "user", 100)
 READ = Piece("assistant:2:c1", "tool", 5_000)

@@ -10,7 +10,7 @@ import pytest
 
 from hudkit.api import Hud
 from hudkit.cli import main
-from hudkit.events import payloads as p
+from hudkit.log import payloads as p
 
 Run = Callable[..., tuple[int, str, str]]
 

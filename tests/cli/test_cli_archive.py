@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hudkit.api import Hud
-from hudkit.events import payloads as p
+from hudkit.log import payloads as p
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from hudkit import Hud
-from hudkit.replay.recorded import orchard
+from hudkit.cli.replays.recorded import orchard
 from jsonl_samples import SESSION, write_claude, write_codex
 
 

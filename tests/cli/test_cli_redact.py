@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudkit.api import Hud
-from hudkit.events import Origin
-from hudkit.events import payloads as p
-from hudkit.events.masking import holds, masked, needles
-from hudkit.history import OwnTranscript
-from hudkit.projections.state import VERSION, dump, fold
-from hudkit.search import Past, open_past
-from hudkit.store import open_log
+from hudkit.log import Origin
+from hudkit.log import payloads as p
+from hudkit.log.masking import holds, masked, needles
+from hudkit.log.stores import open_log
+from hudkit.sections.state import VERSION, dump, fold
+from hudkit.transcripts import OwnTranscript
+from hudkit.transcripts.search import Past, open_past
 
 pytestmark = pytest.mark.slow
 

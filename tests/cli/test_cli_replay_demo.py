@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.replay.report import SCHEMA
+from hudkit.cli.replays.report import SCHEMA
 
 pytestmark = pytest.mark.slow
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from hudkit.api import Hud, Session
-from hudkit.caching import Piece, compare
 from hudkit.cli.place import SCHEMA
-from hudkit.events import Origin
-from hudkit.events import payloads as p
+from hudkit.context.caching import Piece, compare
+from hudkit.log import Origin
+from hudkit.log import payloads as p
 
 Run = Callable[..., tuple[int, str, str]]
 

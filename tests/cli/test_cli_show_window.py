@@ -9,8 +9,8 @@ import pytest
 
 from hudkit.api import Hud
 from hudkit.cli import main
-from hudkit.events import Origin
-from hudkit.events.payloads import Brought, ContextSnapshot, Parts, Spent
+from hudkit.log import Origin
+from hudkit.log.payloads import Brought, ContextSnapshot, Parts, Spent
 
 ESCAPE = "re\x1b[31mad|x"
 

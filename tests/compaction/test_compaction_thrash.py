@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.api import Hud, Session
-from hudkit.compaction.fallback import MOST, static_summary, unusable
-from hudkit.compaction.forecast import announced, forecast
-from hudkit.compaction.thrash import advice, poor, refusal
 from hudkit.config import Compaction
-from hudkit.events import Origin
-from hudkit.events import payloads as p
+from hudkit.context.compaction.fallback import MOST, static_summary, unusable
+from hudkit.context.compaction.forecast import announced, forecast
+from hudkit.context.compaction.thrash import advice, poor, refusal
+from hudkit.log import Origin
+from hudkit.log import payloads as p
 from strategies import payloads
 
 RULES = Compaction()

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudkit.api import Hud, Session
-from hudkit.caching import Piece, compare
-from hudkit.compaction.carried import Output
 from hudkit.config import Pruning, Settings
-from hudkit.events import Origin
-from hudkit.events.payloads import (
+from hudkit.context.caching import Piece, compare
+from hudkit.context.compaction.carried import Output
+from hudkit.hud.frame import Frame
+from hudkit.log import Origin
+from hudkit.log.payloads import (
     Brought,
     CompactAfter,
     ContextSnapshot,
@@ -24,7 +25,6 @@ from hudkit.events.payloads import (
     Parts,
     Sent,
 )
-from hudkit.frames import Frame
 
 MINUTE = 60_000
 WORDS = 1_200  # characters of an answer and its calls

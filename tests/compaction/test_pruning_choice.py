@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.caching import ANTHROPIC, OPENAI, CachePolicy
-from hudkit.compaction.carried import Output
-from hudkit.compaction.pruning import PROTECTED, Bounds, bounds_of, candidates, choose, is_protected, stub
-from hudkit.compaction.worth import Change, Standing, ahead, invested, pays
+from hudkit.context.caching import ANTHROPIC, OPENAI, CachePolicy
+from hudkit.context.compaction.carried import Output
+from hudkit.context.compaction.pruning import PROTECTED, Bounds, bounds_of, candidates, choose, is_protected, stub
+from hudkit.context.compaction.worth import Change, Standing, ahead, invested, pays
 
 BOUNDS = Bounds(8_000, 6_000)
 POLICIES = pytest.mark.parametrize("policy", [ANTHROPIC, OPENAI], ids=lambda policy: policy.name)

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudkit.api import Hud, Session
-from hudkit.compaction.live import live
-from hudkit.compaction.passage import passage
-from hudkit.compaction.receipts import Receipt, receipts
-from hudkit.components.joined import plain, unrepeated
-from hudkit.events import Origin, Payload
-from hudkit.events import payloads as p
-from hudkit.history.transcript import CompactionPart, Message, TextPart
-from hudkit.history.window import window
+from hudkit.context.compaction.live import live
+from hudkit.context.compaction.passage import passage
+from hudkit.context.compaction.receipts import Receipt, receipts
+from hudkit.log import Origin, Payload
+from hudkit.log import payloads as p
+from hudkit.sections.views.joined import plain, unrepeated
+from hudkit.transcripts.transcript import CompactionPart, Message, TextPart
+from hudkit.transcripts.window import window
 from strategies import payloads, texts
 
 sizes = st.integers(0, 100_000)

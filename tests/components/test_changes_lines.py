@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from hudkit.api import Hud
-from hudkit.components import block, changes
-from hudkit.components.changes import LONGEST, MOST
-from hudkit.events import Origin, Payload
-from hudkit.events import payloads as p
-from hudkit.events.payloads import TodoItem, TodoSync
-from hudkit.formats.markdown import render
-from hudkit.projections.state import HudState
+from hudkit.compose.formats.markdown import render
+from hudkit.log import Origin, Payload
+from hudkit.log import payloads as p
+from hudkit.log.payloads import TodoItem, TodoSync
+from hudkit.sections.state import HudState
+from hudkit.sections.views import block, changes
+from hudkit.sections.views.changes import LONGEST, MOST
 
 Told = list[Payload]
 LONG = "word " * 40

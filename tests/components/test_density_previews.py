@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from hudkit.api import Hud, Session
-from hudkit.components.board import SECTIONS, Board
-from hudkit.components.section import LENGTHS, PREVIEWS, PRIORITIES, Line, View, in_view, label, listed
+from hudkit.compose import Density, validate
+from hudkit.compose.formats.markdown import render
 from hudkit.config import Limits
-from hudkit.document import Density, validate
-from hudkit.events import Origin, Payload
-from hudkit.events import payloads as p
-from hudkit.formats.markdown import render
+from hudkit.log import Origin, Payload
+from hudkit.log import payloads as p
+from hudkit.sections.views.board import SECTIONS, Board
+from hudkit.sections.views.section import LENGTHS, PREVIEWS, PRIORITIES, Line, View, in_view, label, listed
 from hudkit.tokens import count
 
 FULL, COMPACT, MINIMAL = Density

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hudkit.components import gauge, reading, warning
-from hudkit.components.gauge import ADVICE, amount
-from hudkit.document import Band
-from hudkit.formats.markdown import render
+from hudkit.compose import Band
+from hudkit.compose.formats.markdown import render
+from hudkit.sections.views import gauge, reading, warning
+from hudkit.sections.views.gauge import ADVICE, amount
 
 K = 1000
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.custom import Allowed, Sandbox, SandboxError
+from hudkit.sections.sandboxed import Allowed, Sandbox, SandboxError
 
 pytestmark = pytest.mark.slow
 

@@ -12,14 +12,14 @@ import pytest
 from markdown_it import MarkdownIt
 
 from hudkit.api import Hud, Session
+from hudkit.compose import Density
 from hudkit.config import Custom, Settings
-from hudkit.custom import Definition, Places, trust
-from hudkit.document import Density
 from hudkit.errors import ConfigError, OperationError
-from hudkit.events import Origin, type_of
-from hudkit.events.payloads import FileOpen, NoteAdd
-from hudkit.frames import Frame
-from hudkit.projections.custom import CustomSection
+from hudkit.hud.frame import Frame
+from hudkit.log import Origin, type_of
+from hudkit.log.payloads import FileOpen, NoteAdd
+from hudkit.sections.custom import CustomSection
+from hudkit.sections.sandboxed import Definition, Places, trust
 from hudkit.tokens import count
 from strategies import HOSTILE
 
@@ -288,7 +288,7 @@ def test_what_a_busy_machine_may_have_stopped_is_tried_again_on_the_same_state(m
 def test_without_the_sandbox_a_line_says_what_is_missing(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    from hudkit.custom.sandbox import kind
+    from hudkit.sections.sandboxed.sandbox import kind
 
     hud = make(OPEN)
     with monkeypatch.context() as gone:
@@ -301,7 +301,7 @@ def test_without_the_sandbox_a_line_says_what_is_missing(make: Make, monkeypatch
 
 
 def test_a_log_that_cannot_be_written_shows_the_last_output(make: Make, tmp_path: Path) -> None:
-    from hudkit.store import open_log
+    from hudkit.log.stores import open_log
 
     with Hud.open(tmp_path / "hud.db", settings=OPEN) as hud:
         define(hud.session("s"), "tally", "def section(notes): return [f'{len(notes)} notes']", reads=["notes"])

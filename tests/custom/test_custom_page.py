@@ -10,8 +10,8 @@ import pytest
 
 from hudkit.api import Hud
 from hudkit.config import Custom, Settings
-from hudkit.custom import FIELDS, given
-from hudkit.projections.state import HudState
+from hudkit.sections.sandboxed import FIELDS, given
+from hudkit.sections.state import HudState
 
 pytest.importorskip("pydantic_monty")
 PAGE = (Path(__file__).parents[2] / "docs" / "custom-sections.md").read_text(encoding="utf-8")

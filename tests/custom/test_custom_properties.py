@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from hudkit.api import Hud
 from hudkit.config import Custom, Settings
-from hudkit.custom import FIELDS
-from hudkit.events import Origin
-from hudkit.events.payloads import SectionDefine, SectionPrepared
-from hudkit.projections.state import SECTIONS
+from hudkit.log import Origin
+from hudkit.log.payloads import SectionDefine, SectionPrepared
+from hudkit.sections.sandboxed import FIELDS
+from hudkit.sections.state import SECTIONS
 from hudkit.tokens import count
 from strategies import hostile, payloads
 

@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 import hudkit
-from hudkit import places
+from hudkit import paths
 from hudkit.api import Hud
 from hudkit.cli import serve as serve_command
 from hudkit.cli import stop as stop_command
 from hudkit.daemon import place
 from hudkit.daemon.client import Connection, ensure_running, greet, stop
 from hudkit.errors import ConfigError, StoreUnsafe
-from hudkit.wire import PROTOCOL, PROTOCOL_HEADER
+from hudkit.hosts.wire import PROTOCOL, PROTOCOL_HEADER
 
 pytestmark = pytest.mark.slow
 
@@ -222,7 +222,7 @@ def test_where_the_socket_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert place.socket_path() != runtime / "hudkit" / "daemon.sock"
     monkeypatch.setenv("HUDKIT_DATA", "/x/y")
     assert place.socket_path() == Path("/x/y/run/daemon.sock")
-    assert places.log_path() == Path("/x/y/hudkit.db")
+    assert paths.log_path() == Path("/x/y/hudkit.db")
     monkeypatch.setenv("HUDKIT_DATA", "/x/" + "y" * 100)
     short = place.socket_path()
     assert short.parent.name == f"hudkit-{os.geteuid()}" and len(str(short)) < 100

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from hudkit.errors import ConfigError
-from hudkit.wire import PROTOCOL
-from hudkit.wire.loopback import loopback
+from hudkit.hosts.wire import PROTOCOL
+from hudkit.web.loopback import loopback
 
 pytestmark = pytest.mark.slow
 

@@ -13,9 +13,9 @@ from opencode_messages import anchored, bash, read, response, tool, user
 
 from hudkit.api import Hud
 from hudkit.daemon.client import Connection
-from hudkit.events.payloads import ContextSnapshot, FrameBase, FrameDelta, type_of
-from hudkit.frames.frame import join
-from hudkit.wire import PROTOCOL
+from hudkit.hosts.wire import PROTOCOL
+from hudkit.hud.frame import join
+from hudkit.log.payloads import ContextSnapshot, FrameBase, FrameDelta, type_of
 
 pytestmark = pytest.mark.slow
 

@@ -9,9 +9,9 @@ import pytest
 
 from hudkit.daemon.indexing import Indexing
 from hudkit.errors import StoreBusy
-from hudkit.history import Message, SessionRow, TextPart
-from hudkit.places import index_path
-from hudkit.search import Past, Question
+from hudkit.paths import index_path
+from hudkit.transcripts import Message, SessionRow, TextPart
+from hudkit.transcripts.search import Past, Question
 
 HEARD = b'{"host": "opencode", "session": "ses_1", "directory": "/work", "messages": [{"a": 1}]}'
 

@@ -6,8 +6,8 @@ from in_process import frame, post
 
 from hudkit.api import Hud
 from hudkit.daemon.answering import Answering
-from hudkit.events import Origin
-from hudkit.events.payloads import ContextSnapshot, Spent
+from hudkit.log import Origin
+from hudkit.log.payloads import ContextSnapshot, Spent
 
 MODEL = {"id": "m", "limit": 200_000, "output": 8_000}
 FIXED = {"system": 8_000, "tools": 20_000}

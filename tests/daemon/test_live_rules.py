@@ -7,8 +7,8 @@ from typing import Any
 from opencode_messages import HERE, bash, response, tool, user
 
 from hudkit.api import Hud
-from hudkit.events import Origin
-from hudkit.hearing.live import Live, Upload
+from hudkit.ingest.ingester import Live, Upload
+from hudkit.log import Origin
 
 
 def said(n: int, text: str) -> dict[str, Any]:

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from opencode_messages import response, tool, user
 
 from hudkit.api import Hud
+from hudkit.cli.replays.recorded import orchard
 from hudkit.errors import StoreFull
-from hudkit.events.payloads import SessionStart
-from hudkit.hearing import Known, derive
-from hudkit.hearing.keys import event_id, told_at
-from hudkit.hearing.live import Live, Upload, message_from
-from hudkit.history import OpenCodeTranscript
-from hudkit.replay.recorded import orchard
+from hudkit.ingest import Known, derive
+from hudkit.ingest.ingester import Live, Upload, message_from
+from hudkit.ingest.keys import event_id, told_at
+from hudkit.log.payloads import SessionStart
+from hudkit.transcripts import OpenCodeTranscript
 
 pytestmark = pytest.mark.slow
 
@@ -83,7 +83,7 @@ def test_one_upload_tells_what_a_replay_tells(recorded: Path, hud: Hud) -> None:
 
 
 def sealed(payload: Any) -> Any:
-    from hudkit.events.codec import seal
+    from hudkit.log.codec import seal
 
     return seal(payload).payload
 

@@ -9,8 +9,8 @@ from in_process import frame, post
 
 from hudkit.api import Hud
 from hudkit.daemon.answering import Answering
-from hudkit.events import Origin
-from hudkit.events.payloads import BlockerAdd, FrameUnsent
+from hudkit.log import Origin
+from hudkit.log.payloads import BlockerAdd, FrameUnsent
 
 FIRST = {"anchor": "user:1:", "role": "user"}
 CALLED = {"anchor": "assistant:2:c1", "role": "tool"}

@@ -7,7 +7,7 @@ from opencode_messages import response, user
 
 from hudkit.api import Hud
 from hudkit.daemon.answering import Answering
-from hudkit.events.payloads import ContextSnapshot, Departure, Sent, Spent
+from hudkit.log.payloads import ContextSnapshot, Departure, Sent, Spent
 
 ASK = {"anchor": "user:1:", "role": "user", "size": 40}
 READ = {"anchor": "assistant:2:c1", "role": "tool", "size": 5_000}

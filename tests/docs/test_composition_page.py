@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.document import Element
-from hudkit.document.vocabulary import EVERY
-from hudkit.frames import Trace
-from hudkit.frames.fit.traits import STRUCTURAL
+from hudkit.compose import Element
+from hudkit.compose.fit import Trace
+from hudkit.compose.fit.traits import STRUCTURAL
+from hudkit.compose.vocabulary import EVERY
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "composition.md"
 TEXT = PAGE.read_text(encoding="utf-8")

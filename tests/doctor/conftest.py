@@ -10,11 +10,11 @@ from doctor_home import Home, Look, Run, made_home
 
 from hudkit.api import Hud
 from hudkit.cli import main
-from hudkit.doctor import CHECKS, Check, examine, surroundings
-from hudkit.doctor.opencode import KNOWN_GOOD
-from hudkit.events import payloads as p
+from hudkit.cli.checks import CHECKS, Check, examine, surroundings
+from hudkit.cli.checks.opencode import KNOWN_GOOD
 from hudkit.hosts.opencode.install import install
-from hudkit.places import project_config
+from hudkit.log import payloads as p
+from hudkit.paths import project_config
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.doctor import Check
+from hudkit.cli.checks import Check
 
 Run = Callable[..., tuple[int, str, str]]
 Look = Callable[..., dict[str, Check]]

@@ -16,14 +16,14 @@ from doctor_home import Home, Look, made_home
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudkit.doctor import CHECKS, Check, Verdict, examine, surroundings, worst
-from hudkit.doctor.check import Look as Row
-from hudkit.doctor.check import good
-from hudkit.doctor.neighbours import Neighbour, clashes
-from hudkit.doctor.opencode import KNOWN_GOOD
+from hudkit.cli.checks import CHECKS, Check, Verdict, examine, surroundings, worst
+from hudkit.cli.checks.check import Look as Row
+from hudkit.cli.checks.check import good
+from hudkit.cli.checks.neighbours import Neighbour, clashes
+from hudkit.cli.checks.opencode import KNOWN_GOOD
 from hudkit.hosts.mcp import install as mcp
 from hudkit.hosts.opencode.install import install
-from hudkit.store.schema import MIGRATIONS
+from hudkit.log.stores.schema import MIGRATIONS
 
 pytestmark = pytest.mark.slow
 

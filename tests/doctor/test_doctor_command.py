@@ -19,9 +19,9 @@ import pytest
 from doctor_home import Home, Run
 
 import hudkit
+from hudkit.cli.checks import surroundings
+from hudkit.cli.checks.report import clean
 from hudkit.daemon.client import greet
-from hudkit.doctor import surroundings
-from hudkit.doctor.report import clean
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec.inspect as inspect
 from hypothesis import strategies as st
 
-from hudkit.document import TAGS, Element, Node, freeze
-from hudkit.document.props import rule_of
-from hudkit.document.vocabulary import EVERY, fits
+from hudkit.compose import TAGS, Element, Node, freeze
+from hudkit.compose.props import rule_of
+from hudkit.compose.vocabulary import EVERY, fits
 from strategies import hostile
 
 any_text = st.one_of(

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.document import TAGS, jsx, read_jsx
-from hudkit.document.props import PROPS
-from hudkit.document.reference import reference
-from hudkit.document.vocabulary import EVERY
+from hudkit.compose import TAGS, jsx, read_jsx
+from hudkit.compose.props import PROPS
+from hudkit.compose.reference import reference
+from hudkit.compose.vocabulary import EVERY
 from hudkit.errors import TreeError
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "components.md"
 
 
 def test_the_page_is_current() -> None:
-    assert PAGE.read_text(encoding="utf-8") == reference(), "python -m hudkit.document.reference > docs/components.md"
+    assert PAGE.read_text(encoding="utf-8") == reference(), "python -m hudkit.compose.reference > docs/components.md"
 
 
 def test_its_code_runs_in_order() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from hudkit.document import (
+from hudkit.compose import (
     Context,
     ContextKey,
     Element,
@@ -215,7 +215,7 @@ def test_an_event_loop_is_not_loaded_by_the_tree() -> None:
     import subprocess
 
     code = (
-        "import sys; from hudkit.document import component, h, render\n"
+        "import sys; from hudkit.compose import component, h, render\n"
         "@component\ndef A():\n    return h.rule\n"
         "render(h.document[A.use()]); print(sorted({'anyio', 'asyncio'} & set(sys.modules)))"
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hudkit.document import (
+from hudkit.compose import (
     Context,
     ContextKey,
     Element,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hudkit.document import ContextKey, Density, Element, Limits, Node, component, h, jsx, read_jsx
+from hudkit.compose import ContextKey, Density, Element, Limits, Node, component, h, jsx, read_jsx
 from hudkit.errors import ConfigError, TreeError
 
 GOLDENS = Path(__file__).parent / "jsx_errors.md"

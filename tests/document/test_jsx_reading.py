@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from hudkit.document import ContextKey, Density, Element, Node, component, fragment, h, jsx, read_jsx
+from hudkit.compose import ContextKey, Density, Element, Node, component, fragment, h, jsx, read_jsx
 from hudkit.errors import TreeError
 
 WHITE_SPACE = {

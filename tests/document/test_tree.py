@@ -7,7 +7,7 @@ import pickle
 import pytest
 from hypothesis import given
 
-from hudkit.document import (
+from hudkit.compose import (
     Density,
     Element,
     band_of,
@@ -20,7 +20,7 @@ from hudkit.document import (
     text_of,
     validate,
 )
-from hudkit.document import visible as shown
+from hudkit.compose import visible as shown
 from hudkit.errors import TreeError
 from strategies import hostile
 

@@ -9,9 +9,9 @@ from core_trees import any_text, elements
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hudkit.document import Element, Limits, component, h, read_json, read_jsx, validate, write_json, write_jsx
-from hudkit.document.syntax.grammar import parse
-from hudkit.document.syntax.scan import Scanner
+from hudkit.compose import Element, Limits, component, h, read_json, read_jsx, validate, write_json, write_jsx
+from hudkit.compose.jsx.grammar import parse
+from hudkit.compose.jsx.scan import Scanner
 from hudkit.errors import TreeError
 
 calm = settings(deadline=None, max_examples=300, suppress_health_check=list(HealthCheck))

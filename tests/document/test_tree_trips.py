@@ -10,8 +10,8 @@ from core_trees import VALUES, elements
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hudkit.document import TAGS, Element, Limits, h, read_json, read_jsx, tree_schema, write_json, write_jsx
-from hudkit.document.vocabulary import EVERY
+from hudkit.compose import TAGS, Element, Limits, h, read_json, read_jsx, tree_schema, write_json, write_jsx
+from hudkit.compose.vocabulary import EVERY
 from hudkit.errors import TreeError
 
 pytestmark = pytest.mark.slow

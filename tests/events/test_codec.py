@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudkit.events import PAYLOADS, Payload, Unknown, type_of
-from hudkit.events.codec import GENESIS, digest, link, open_payload, printable, seal
-from hudkit.events.payloads import ContextSnapshot, NoteAdd, TaskSet
-from hudkit.events.upcasts import UPCASTS, upcast
+from hudkit.log import PAYLOADS, Payload, Unknown, type_of
+from hudkit.log.codec import GENESIS, digest, link, open_payload, printable, seal
+from hudkit.log.payloads import ContextSnapshot, NoteAdd, TaskSet
+from hudkit.log.upcasts import UPCASTS, upcast
 
 ENVELOPE: dict[str, Any] = {
     "previous": GENESIS,

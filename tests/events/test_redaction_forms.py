@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudkit.events.codec import seal
-from hudkit.events.payloads import ErrorEncountered, FileOpen, NoteAdd, StepReorder, TodoItem, TodoSync
-from hudkit.events.redact import redact
+from hudkit.log.codec import seal
+from hudkit.log.payloads import ErrorEncountered, FileOpen, NoteAdd, StepReorder, TodoItem, TodoSync
+from hudkit.log.redact import redact
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 
-from hudkit.formats.mdast import (
+from hudkit.compose.formats.mdast import (
     Cell,
     CodeBlock,
     Delete,

@@ -7,7 +7,7 @@ from typing import Any
 from hostile import PIECES
 from hypothesis import strategies as st
 
-from hudkit.formats import mdast
+from hudkit.compose.formats import mdast
 
 _text = st.one_of(
     st.sampled_from(["a", "b c", "(x)", ": y"]), st.lists(st.sampled_from(PIECES), max_size=3).map("".join)

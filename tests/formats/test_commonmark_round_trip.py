@@ -6,7 +6,7 @@ import pytest
 from commonmark_spec import examples
 from markdown_it import MarkdownIt
 
-from hudkit.formats.markdown import parse, write
+from hudkit.compose.formats.markdown import parse, write
 
 _READER = MarkdownIt("commonmark")
 

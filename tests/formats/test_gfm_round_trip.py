@@ -6,7 +6,7 @@ import pytest
 from gfm_oracle import examples, html, reading
 from hostile import LITERALS, PLACES, hostile, trimmed
 
-from hudkit.formats.markdown import parse, write
+from hudkit.compose.formats.markdown import parse, write
 
 pytestmark = pytest.mark.slow
 

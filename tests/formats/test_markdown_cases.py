@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hostile import LITERALS, PLACES, shape, texts
 
-from hudkit.formats.markdown import parse, write
-from hudkit.formats.mdast import (
+from hudkit.compose.formats.markdown import parse, write
+from hudkit.compose.formats.mdast import (
     Break,
     CodeBlock,
     Emphasis,

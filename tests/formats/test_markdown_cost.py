@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hostile import PLACES, texts
 
-from hudkit.formats.markdown import parse, write
+from hudkit.compose.formats.markdown import parse, write
 
 TEXTS = (Path(__file__).parent / "hud_texts.txt").read_text().splitlines()
 MOST = 0.032

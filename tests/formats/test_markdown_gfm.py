@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hostile import PLACES
 
-from hudkit.formats.markdown import parse, write
-from hudkit.formats.mdast import (
+from hudkit.compose.formats.markdown import parse, write
+from hudkit.compose.formats.mdast import (
     BareUrl,
     Break,
     CodeBlock,

@@ -9,8 +9,8 @@ from hostile import GFM_ONLY, LITERALS, PLACES, hostile, shape, texts, trimmed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudkit.formats.markdown import parse, write
-from hudkit.formats.mdast import CodeBlock, Image, InlineCode, List, Quote, Root, text_of
+from hudkit.compose.formats.markdown import parse, write
+from hudkit.compose.formats.mdast import CodeBlock, Image, InlineCode, List, Quote, Root, text_of
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from mdast_strategies import roots
 
-from hudkit.formats.markdown import parse, write
-from hudkit.formats.mdast import Root
+from hudkit.compose.formats.markdown import parse, write
+from hudkit.compose.formats.mdast import Root
 
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from tree_strategies import documents
 
-from hudkit.document import Element, h, validate
-from hudkit.formats.elements import from_mdast
-from hudkit.formats.markdown import parse, render, write
-from hudkit.formats.tree import to_mdast
+from hudkit.compose import Element, h, validate
+from hudkit.compose.formats.elements import from_mdast
+from hudkit.compose.formats.markdown import parse, render, write
+from hudkit.compose.formats.tree import to_mdast
 
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 

@@ -7,7 +7,7 @@ from typing import Any
 from hostile import PIECES
 from hypothesis import strategies as st
 
-from hudkit.document import TAGS, Element, Node, freeze
+from hudkit.compose import TAGS, Element, Node, freeze
 
 text = st.one_of(
     st.sampled_from(["a", "x y", "see https://a.b/c?d=e.", "www.a.b", "a@b.cd", "+3 older", "[x] a", "f(*args)"]),

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from hudkit.formats.compact import SHORT
+from hudkit.compose.formats.compact import SHORT
 
 AWKWARD = (
     "", "-", "- x", "1", "05", "1e5", "-0", "true", "null", "a,b", "a|b", "a:b", "a: 1", "[2]", "[2]:", "{x}",

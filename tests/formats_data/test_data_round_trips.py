@@ -17,12 +17,12 @@ from documents import documents, keys
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hudkit.document import visible
+from hudkit.compose import visible
+from hudkit.compose.formats import columns, compact, json_text, toon
+from hudkit.compose.formats.even import even, uneven
+from hudkit.compose.formats.plain import DEEPEST, check, same
 from hudkit.errors import ConfigError, FormatError
-from hudkit.events.payloads import TaskSet
-from hudkit.formats import columns, compact, json_text, toon
-from hudkit.formats.even import even, uneven
-from hudkit.formats.plain import DEEPEST, check, same
+from hudkit.log.payloads import TaskSet
 from hudkit.tokens import counter
 
 pytestmark = pytest.mark.slow

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from justhtml import JustHTML
 
-from hudkit.formats import html
-from hudkit.formats.html import hast
-from hudkit.formats.html.schema import ALLOWED, SCHEMES, safe_url
+from hudkit.compose.formats import html
+from hudkit.compose.formats.html import hast
+from hudkit.compose.formats.html.schema import ALLOWED, SCHEMES, safe_url
 
 pytestmark = pytest.mark.slow
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudkit.document import Element, h
+from hudkit.compose import Element, h
+from hudkit.compose.formats import html, mdast
+from hudkit.compose.formats.elements import from_mdast
+from hudkit.compose.formats.tree import to_mdast
 from hudkit.errors import FormatError
-from hudkit.formats import html, mdast
-from hudkit.formats.elements import from_mdast
-from hudkit.formats.tree import to_mdast
 from strategies import hostile
 
 words = st.one_of(hostile, st.sampled_from(["a", " a ", "b  c", "", " ", "x\ny", "&lt;", "https://a.b/c?d=1 e"]))

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.document import Element, h, visible
+from hudkit.compose import Element, h, visible
+from hudkit.compose.formats import graph, registry
+from hudkit.compose.formats.elements import from_mdast
+from hudkit.compose.formats.graph import OUTLINE, Line
+from hudkit.compose.formats.transform import Rule, Shape, Transform, hinted
+from hudkit.compose.formats.tree import to_mdast
 from hudkit.errors import ConfigError, FormatError
-from hudkit.formats import graph, registry
-from hudkit.formats.elements import from_mdast
-from hudkit.formats.graph import OUTLINE, Line
-from hudkit.formats.transform import Rule, Shape, Transform, hinted
-from hudkit.formats.tree import to_mdast
 from strategies import hostile
 
 ROOT = Path(__file__).parents[2]
@@ -169,9 +169,9 @@ def test_what_is_no_flowchart_is_refused_with_its_line(text: str, line: int) -> 
 
 METADATA = "Metadata-Version: 2.1\nName: hudkit-dot\nVersion: 1\n"
 USE = """
-from hudkit.document import h
+from hudkit.compose import h
 from hudkit.errors import ConfigError
-from hudkit.formats import registry
+from hudkit.compose.formats import registry
 
 tree = h.document[h.section(title='A "b"')[h.paragraph["x"], h.list[h.item["y"]]]]
 assert registry.names()[-3:] == ("broken", "dot", "wrong"), registry.names()
@@ -216,9 +216,9 @@ def test_the_core_does_without_the_libraries() -> None:
     program = """
 import sys
 sys.modules["toon_format"] = sys.modules["justhtml"] = None
-from hudkit.document import h
+from hudkit.compose import h
 from hudkit.errors import ConfigError
-from hudkit.formats import html, registry, toon
+from hudkit.compose.formats import html, registry, toon
 assert html.render(h.text["a"]) == "<p>a</p>\\n"
 for call in (lambda: html.read("x"), lambda: toon.encode(1), lambda: toon.decode("1")):
     try:

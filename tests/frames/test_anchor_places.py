@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hudkit.errors import ConfigError
-from hudkit.frames import Message, Place, place, shown
+from hudkit.hud.anchors import Message, Place, place, shown
 
 SEEN = frozenset
 PLACES: dict[str, tuple[object, Place]] = {

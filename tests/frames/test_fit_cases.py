@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from hudkit.document import Element, Node, h, text_of
+from hudkit.compose import Element, Node, h, text_of
+from hudkit.compose.fit import fit
 from hudkit.errors import BudgetError
-from hudkit.frames import fit
 
 
 def words(node: Node) -> int:

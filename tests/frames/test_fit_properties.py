@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.document import Element, Node, h, text_of
+from hudkit.compose import Element, Node, h, text_of
+from hudkit.compose.fit import Fitted, fit
 from hudkit.errors import BudgetError
-from hudkit.frames import Fitted, fit
 from hudkit.hud.typeset import Typeset
 from hudkit.tokens import counter
 

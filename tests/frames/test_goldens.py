@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from hudkit.api import Hud, Session
-from hudkit.events import PAYLOADS, Origin
+from hudkit.log import PAYLOADS, Origin
 from hudkit.tokens import count
 
 GOLDENS = sorted((Path(__file__).parent / "goldens").glob("*.md"))

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hudkit.hearing.aliases import as_known
-from hudkit.history import ToolPart
+from hudkit.ingest.aliases import as_known
+from hudkit.transcripts import ToolPart
 
 
 def call(tool: str, output: str = "", **given: Any) -> ToolPart:

@@ -10,11 +10,11 @@ import pytest
 
 from hudkit import Hud
 from hudkit.errors import StoreError
-from hudkit.events.payloads import CompactAfter, CompactBefore, SessionStart, TranscriptSeen
-from hudkit.hearing.attached import Attached
-from hudkit.hearing.conversation import NOTHING_KNOWN, Asked, Conversation, Entry
-from hudkit.history import Message, Reported, TextPart, ToolPart
+from hudkit.hosts.host_session import NOTHING_KNOWN, Asked, Conversation, Entry
+from hudkit.hosts.in_process import Attached
+from hudkit.log.payloads import CompactAfter, CompactBefore, SessionStart, TranscriptSeen
 from hudkit.tokens import Window
+from hudkit.transcripts import Message, Reported, TextPart, ToolPart
 
 WINDOW = Window(32_000, 4_000, None, "host")
 
@@ -240,7 +240,7 @@ def test_a_session_that_only_the_log_has_is_listed_and_can_be_resumed(
 def test_a_server_with_many_conversations_keeps_only_the_newest_in_memory(
     hud: Hud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hudkit.hearing.attached.MOST_OPEN", 3)
+    monkeypatch.setattr("hudkit.hosts.in_process.MOST_OPEN", 3)
     attached = Attached(hud, host="here", project=tmp_path)
     attached.tool("s0", "hud", {"tool": "notes.add", "args": {"content": "kept in the log"}})
     first = attached.ask("s0", lambda one: one.session)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hudkit.replay.recorded import orchard
+from hudkit.cli.replays.recorded import orchard
 
 SCHEMA = """
 CREATE TABLE project (id text PRIMARY KEY, worktree text NOT NULL);

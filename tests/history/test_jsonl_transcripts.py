@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.errors import TranscriptError
-from hudkit.history import (
+from hudkit.transcripts import (
     CompactionPart,
     ReasoningPart,
     TextPart,
@@ -21,7 +21,7 @@ from hudkit.history import (
     open_claude,
     open_codex,
 )
-from hudkit.history.fields import MAX_TEXT
+from hudkit.transcripts.fields import MAX_TEXT
 from jsonl_samples import SESSION, claude_records, codex_records, lines, write_claude, write_codex
 
 HOSTS = {"claude": (write_claude, open_claude), "codex": (write_codex, open_codex)}

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from hudkit.errors import TranscriptError
-from hudkit.history import OpenCodeTranscript, OtherPart, TextPart, Todo, ToolPart, Transcript
-from hudkit.history.fields import MAX_TEXT
+from hudkit.transcripts import OpenCodeTranscript, OtherPart, TextPart, Todo, ToolPart, Transcript
+from hudkit.transcripts.fields import MAX_TEXT
 
 USER = {"role": "user", "time": {"created": 5}}
 SAID = {"type": "text", "text": "hello"}

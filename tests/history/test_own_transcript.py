@@ -9,11 +9,11 @@ import pytest
 
 from hudkit import Hud
 from hudkit.errors import TranscriptError
-from hudkit.events import Origin
-from hudkit.events import payloads as p
-from hudkit.history import OwnTranscript, Transcript
-from hudkit.history.exports import read_export, write_export
-from hudkit.history.plans import MOST_BYTES, plans, read_plan
+from hudkit.log import Origin
+from hudkit.log import payloads as p
+from hudkit.transcripts import OwnTranscript, Transcript
+from hudkit.transcripts.exports import read_export, write_export
+from hudkit.transcripts.plans import MOST_BYTES, plans, read_plan
 
 
 def test_the_log_is_a_transcript():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from hudkit.replay.recorded import orchard
+from hudkit.cli.replays.recorded import orchard
 
 
 def test_it_is_unpacked_for_its_owner_only(tmp_path: Path) -> None:

@@ -10,17 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.errors import TranscriptError
-from hudkit.history import (
-    CompactionPart,
-    Message,
-    OpenCodeTranscript,
-    TextPart,
-    ToolPart,
-    blocks,
-    calls,
-    window,
-)
-from hudkit.history.window import CLEARED_TEXT, INTERRUPTED_TEXT, MARKER_TEXT
+from hudkit.transcripts import CompactionPart, Message, OpenCodeTranscript, TextPart, ToolPart, blocks, calls, window
+from hudkit.transcripts.window import CLEARED_TEXT, INTERRUPTED_TEXT, MARKER_TEXT
 
 MAIN = "ses_e06196b14ffeMiDLXs7ZvRM6p9"
 

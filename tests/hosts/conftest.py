@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.replay.recorded import orchard
+from hudkit.cli.replays.recorded import orchard
 
 
 @pytest.fixture(scope="session")

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.events import Origin, Payload
-from hudkit.events.codec import seal
-from hudkit.events.payloads import (
+from hudkit.ingest import Fact, Known, derive, derive_session, derive_todos
+from hudkit.log import Origin, Payload
+from hudkit.log.codec import seal
+from hudkit.log.payloads import (
     CompactAfter,
     CompactBefore,
     ContextSnapshot,
@@ -28,8 +29,7 @@ from hudkit.events.payloads import (
     TodoItem,
     TodoSync,
 )
-from hudkit.hearing import Fact, Known, derive, derive_session, derive_todos
-from hudkit.history import (
+from hudkit.transcripts import (
     CompactionPart,
     FilePart,
     Message,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.hearing.outcomes import covers, outcomes
-from hudkit.hearing.shell import Statement, statements
+from hudkit.ingest.outcomes import covers, outcomes
+from hudkit.ingest.shell import Statement, statements
 
 CWD = "/home/dev/orchard"
 FAILED = "test_x ... FAIL\n-----\nRan 2 tests in 0.1s\n\nFAILED (failures=1)\n"

@@ -6,8 +6,9 @@ import pytest
 
 from hudkit.api import Hud, Session
 from hudkit.config import Bands, Settings
-from hudkit.events import Origin
-from hudkit.events.payloads import (
+from hudkit.hud.frame import Frame
+from hudkit.log import Origin
+from hudkit.log.payloads import (
     BlockerAdd,
     CompactAfter,
     ErrorEncountered,
@@ -22,7 +23,6 @@ from hudkit.events.payloads import (
     TodoItem,
     TodoSync,
 )
-from hudkit.frames import Frame
 
 USER, TOOL = "user", "tool"
 LIMIT = 200_000

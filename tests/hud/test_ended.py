@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.api import Hud, Session
-from hudkit.compaction.continuity import prompt
-from hudkit.events import Origin, Payload
-from hudkit.events import payloads as p
+from hudkit.context.compaction.continuity import prompt
+from hudkit.log import Origin, Payload
+from hudkit.log import payloads as p
 from strategies import payloads
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hudkit.api import Hud, Session
-from hudkit.events import Origin
-from hudkit.events.payloads import CompactAfter, ContextSnapshot, FrameBase, FrameDelta, NoteAdd, NoteRemove, TaskSet
+from hudkit.log import Origin
+from hudkit.log.payloads import CompactAfter, ContextSnapshot, FrameBase, FrameDelta, NoteAdd, NoteRemove, TaskSet
 
 if TYPE_CHECKING:
     from conftest import Ticking  # several folders have a conftest

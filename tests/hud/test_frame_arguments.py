@@ -6,8 +6,8 @@ import pytest
 
 from hudkit.api import Hud
 from hudkit.errors import BudgetError, ConfigError, SequenceConflict
-from hudkit.events import Origin
-from hudkit.events.payloads import NoteAdd, TaskSet
+from hudkit.log import Origin
+from hudkit.log.payloads import NoteAdd, TaskSet
 
 BAD: list[tuple[str, object, str]] = [
     ("used_tokens", -1, "from 0"),

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from hudkit.api import Hud
-from hudkit.components.board import Board
-from hudkit.components.section import View
-from hudkit.document import Density, h, text_of
+from hudkit.compose import Density, h, text_of
+from hudkit.compose.fit import fit
+from hudkit.compose.formats.markdown import render
 from hudkit.errors import ConfigError
-from hudkit.events import payloads as p
-from hudkit.formats.markdown import render
-from hudkit.frames import fit
+from hudkit.log import payloads as p
+from hudkit.sections.views.board import Board
+from hudkit.sections.views.section import View
 
 
 def words(n):
@@ -134,7 +134,7 @@ def test_done_todos_leave_the_view_before_open_ones(hud: Hud) -> None:
 
 # F8 todos duplicates
 def test_two_todos_with_one_text(hud: Hud) -> None:
-    from hudkit.components import changes
+    from hudkit.sections.views import changes
 
     s = hud.session("s")
     s.append(p.TodoSync((p.TodoItem("fix"), p.TodoItem("fix"))))
@@ -144,7 +144,7 @@ def test_two_todos_with_one_text(hud: Hud) -> None:
 
 
 def test_project_rows_same_text(hud):
-    from hudkit.components import changes
+    from hudkit.sections.views import changes
 
     s = hud.session("s")
     s.append(p.ProjectSet("p", ("x",), (), ("x",)))

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from hudkit.api import Hud
 from hudkit.errors import BudgetError
-from hudkit.events import Origin, Payload
-from hudkit.frames import Frame
-from hudkit.projections.state import HudState
+from hudkit.hud.frame import Frame
+from hudkit.log import Origin, Payload
+from hudkit.sections.state import HudState
 from hudkit.tokens import count
 from strategies import payloads
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from hudkit.api import Hud, Session
-from hudkit.events import Event, EventLog, Origin, Snapshot
-from hudkit.events.payloads import DecisionRecord, FileEdit, NoteAdd, NoteRemove, NoteUpdate, Redact, TaskSet
 from hudkit.hud.session import SNAPSHOT_EVERY
-from hudkit.projections.state import VERSION, dump, fold
-from hudkit.store import open_log
+from hudkit.log import Event, EventLog, Origin, Snapshot
+from hudkit.log.payloads import DecisionRecord, FileEdit, NoteAdd, NoteRemove, NoteUpdate, Redact, TaskSet
+from hudkit.log.stores import open_log
+from hudkit.sections.state import VERSION, dump, fold
 
 
 class Counted:

@@ -10,8 +10,8 @@ import pytest
 
 from hudkit.api import Hud
 from hudkit.errors import ConfigError, StoreError, StoreReadOnly
-from hudkit.events.payloads import NoteAdd, TaskSet
-from hudkit.store import open_log
+from hudkit.log.payloads import NoteAdd, TaskSet
+from hudkit.log.stores import open_log
 
 if TYPE_CHECKING:
     from conftest import Ticking  # several folders have a conftest

@@ -6,9 +6,9 @@ import pytest
 
 from hudkit.api import Hud, Session
 from hudkit.errors import BudgetError
-from hudkit.events import Draft, Origin
-from hudkit.events.payloads import DecisionRecord, FrameDelta, FrameUnsent, NoteAdd, TaskSet
-from hudkit.frames import Frame
+from hudkit.hud.frame import Frame
+from hudkit.log import Draft, Origin
+from hudkit.log.payloads import DecisionRecord, FrameDelta, FrameUnsent, NoteAdd, TaskSet
 
 LIMIT = 200_000
 

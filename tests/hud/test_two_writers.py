@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from hudkit.api import Hud, Session
 from hudkit.errors import BudgetError, SequenceConflict
-from hudkit.events import Draft, Event, EventLog, Origin
-from hudkit.events.payloads import FrameBase, NoteAdd, Payload, StepAdd, TaskSet
-from hudkit.frames import Frame
+from hudkit.hud.frame import Frame
 from hudkit.hud.session import ATTEMPTS
-from hudkit.projections.state import HudState, fold
-from hudkit.store.memory import MemoryLog
+from hudkit.log import Draft, Event, EventLog, Origin
+from hudkit.log.payloads import FrameBase, NoteAdd, Payload, StepAdd, TaskSet
+from hudkit.log.stores.memory import MemoryLog
+from hudkit.sections.state import HudState, fold
 from hudkit.tokens import count
 from strategies import payloads
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from hudkit.api import Hud, Session
-from hudkit.events import Origin
-from hudkit.events.payloads import Brought, CompactAfter, ContextSnapshot, Learned, Parts, Sent, Spent, TaskSet
-from hudkit.frames import Frame
 from hudkit.hud.filling import Filling, filling
-from hudkit.projections.calibration import SIZE
+from hudkit.hud.frame import Frame
+from hudkit.log import Origin
+from hudkit.log.payloads import Brought, CompactAfter, ContextSnapshot, Learned, Parts, Sent, Spent, TaskSet
+from hudkit.sections.calibration import SIZE
 from hudkit.tools import call
 
 LIMIT = 200_000

@@ -16,10 +16,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hudkit.errors import ConfigError
+from hudkit.hosts.installing.jsonc import parse
 from hudkit.hosts.mcp.clients import CLIENTS
 from hudkit.hosts.mcp.entries import with_entry, without_entry
 from hudkit.hosts.mcp.install import Spot, install, installed, uninstall
-from hudkit.installing.jsonc import parse
 
 ARGS = ["-P", "-E", "-m", "hudkit", "mcp"]
 

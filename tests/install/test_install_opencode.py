@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudkit.errors import ConfigError
+from hudkit.hosts.installing.interpreter import check, ephemeral
+from hudkit.hosts.installing.jsonc import parse
 from hudkit.hosts.opencode.install import DAEMON, Place, install, installed, uninstall
-from hudkit.installing.interpreter import check, ephemeral
-from hudkit.installing.jsonc import parse
 
 pytestmark = pytest.mark.slow
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.errors import ConfigError
+from hudkit.hosts.installing.changes import Change, undone
+from hudkit.hosts.installing.jsonc import apply, inverse, parse
 from hudkit.hosts.opencode.settings import with_plugin, without_plugin
-from hudkit.installing.changes import Change, undone
-from hudkit.installing.jsonc import apply, inverse, parse
 
 WHERE = Path("opencode.json")
 OURS = "/data/plugins/opencode/hudkit.js"

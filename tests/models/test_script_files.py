@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from hudkit.caching import CallCost
+from hudkit.context.caching import CallCost
 from hudkit.errors import ConfigError
 from hudkit.models import Finished, RateLimited, Spent, finished
 from hudkit.testing.models import asks, error_of

@@ -8,8 +8,8 @@ from pathlib import Path
 from opencode_host import OpenCode
 
 from hudkit.api import Hud
-from hudkit.events import Origin, Payload
-from hudkit.events.payloads import ContextSnapshot, FrameBase, FrameDelta
+from hudkit.log import Origin, Payload
+from hudkit.log.payloads import ContextSnapshot, FrameBase, FrameDelta
 from hudkit.testing.captured import Captured
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, Reply, says, uses

@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from hudkit import wire
 from hudkit.daemon.client import Connection
+from hudkit.hosts import wire
 
 
 class Between:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hudkit.api import Hud
-from hudkit.events import Origin, Payload
+from hudkit.log import Origin, Payload
 from hudkit.testing.captured import Captured
 from hudkit.testing.replies import Answer
 

@@ -12,8 +12,8 @@ from hud_plugin import written
 from hud_seen import hud
 from opencode_host import Hosts, OpenCode
 
-from hudkit.caching import diverge
 from hudkit.cli import main
+from hudkit.context.caching import diverge
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
 from hudkit.testing.captured import Captured, by_bytes
 from hudkit.testing.model import ScriptedModel

@@ -9,8 +9,8 @@ from hud_seen import asked, bash, hud, typed
 from opencode_host import Hosts, OpenCode
 from outside import meanwhile, tell
 
-from hudkit.events.payloads import BlockerAdd, NoteAdd, SessionLink
-from hudkit.store import open_log
+from hudkit.log.payloads import BlockerAdd, NoteAdd, SessionLink
+from hudkit.log.stores import open_log
 from hudkit.testing.captured import departs
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, says, uses

@@ -9,7 +9,7 @@ import pytest
 from coding_day import FILES, LIMIT, STEPS, in_system, lived
 from opencode_host import Hosts
 
-from hudkit.caching import ANTHROPIC, OPENAI, Request, cost, simulate, totals
+from hudkit.context.caching import ANTHROPIC, OPENAI, Request, cost, simulate, totals
 from hudkit.testing.captured import Captured, Piece
 from hudkit.testing.model import ScriptedModel
 from hudkit.tokens import count, prices_of

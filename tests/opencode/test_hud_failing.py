@@ -37,14 +37,14 @@ from opencode_host import Hosts, OpenCode
 
 from hudkit import __version__
 from hudkit.daemon import client
-from hudkit.events.payloads import NoteAdd
 from hudkit.hosts.opencode.plugin import Baked, generate
-from hudkit.store import open_log, verify_file
+from hudkit.hosts.wire import PROTOCOL, Errors, FrameAnswer, Layer, Wrong
+from hudkit.log.payloads import NoteAdd
+from hudkit.log.stores import open_log, verify_file
 from hudkit.testing.captured import Captured
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, Reply, says, uses
 from hudkit.testing.seen import breaks
-from hudkit.wire import PROTOCOL, Errors, FrameAnswer, Layer, Wrong
 
 pytestmark = pytest.mark.slow
 
@@ -381,8 +381,8 @@ def test_a_frame_of_another_session_is_gone_with_the_next_answer(stage: Stage) -
 
 def test_an_older_daemon_gives_way_to_ours(opencode: Hosts, model: ScriptedModel, place: Path) -> None:
     socket, db = place / "run" / "d.sock", place / "hudkit.db"
-    code = f"import sys, hudkit, hudkit.wire; hudkit.__version__ = '0.0.9'; hudkit.wire.PROTOCOL = {PROTOCOL - 1}; "
-    code += "from hudkit.daemon.door import main; sys.exit(main())"
+    code = "import sys, hudkit; from hudkit.hosts import wire; "
+    code += f"hudkit.__version__, wire.PROTOCOL = '0.0.9', {PROTOCOL - 1}; from hudkit.daemon.door import main; sys.exit(main())"
     older = subprocess.Popen([sys.executable, "-c", code, "--socket", str(socket), "--db", str(db)])
     host = opencode(plugins=[written(place)])
     try:

@@ -17,8 +17,8 @@ from outside import meanwhile, tell
 
 from hudkit.api import Hud
 from hudkit.daemon import client
-from hudkit.events.payloads import BlockerAdd, FrameDelta, FrameUnsent
 from hudkit.hosts.opencode.plugin import Baked, generate
+from hudkit.log.payloads import BlockerAdd, FrameDelta, FrameUnsent
 from hudkit.testing.captured import Captured, departs
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import says, uses

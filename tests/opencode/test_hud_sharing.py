@@ -15,8 +15,8 @@ from hud_seen import bash, hud
 from opencode_host import Hosts, OpenCode
 
 from hudkit.daemon import client
-from hudkit.projections.state import fold
-from hudkit.store import open_log, verify_file
+from hudkit.log.stores import open_log, verify_file
+from hudkit.sections.state import fold
 from hudkit.testing.captured import Captured, departs
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Answer, Call, says, uses

@@ -10,8 +10,8 @@ import pytest
 from hud_seen import hud
 from opencode_host import Hosts, OpenCode
 
-from hudkit.caching import CallCost
-from hudkit.compaction.continuity import PARTS, prompt
+from hudkit.context.caching import CallCost
+from hudkit.context.compaction.continuity import PARTS, prompt
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
 from hudkit.testing.captured import Captured
 from hudkit.testing.model import ScriptedModel

@@ -14,7 +14,7 @@ from opencode_host import Hosts
 from outside import meanwhile, tell
 
 from hudkit.daemon import client
-from hudkit.events.payloads import BlockerAdd, NoteAdd
+from hudkit.log.payloads import BlockerAdd, NoteAdd
 from hudkit.testing.captured import Captured, departs
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Answer, Call, says, uses

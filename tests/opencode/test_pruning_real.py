@@ -10,7 +10,7 @@ import pytest
 from opencode_host import Hosts, OpenCode
 
 from hudkit.api import Hud
-from hudkit.events.payloads import OutputsPrune
+from hudkit.log.payloads import OutputsPrune
 from hudkit.testing.captured import Captured, departs
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, Reply, says, uses

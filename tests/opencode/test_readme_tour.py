@@ -15,7 +15,7 @@ import pytest
 from opencode_host import Hosts
 from readme_tour import FILES, LIMIT, ROOT, SUMMARY, Step, commands, walked
 
-from hudkit.installing.interpreter import ephemeral
+from hudkit.hosts.installing.interpreter import ephemeral
 from hudkit.testing.model import ScriptedModel
 
 pytestmark = pytest.mark.slow

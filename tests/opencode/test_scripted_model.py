@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.caching import CallCost
+from hudkit.context.caching import CallCost
 from hudkit.testing.captured import Captured, Piece, by_bytes, departs
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import CONTEXT_EXCEEDED, Call, Hang, Refusal, Reply, says, uses

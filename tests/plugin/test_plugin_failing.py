@@ -12,7 +12,7 @@ from plugin_conversation import SESSION, assistant, compacting, sent, system, te
 from plugin_driver import Drive
 from wire_server import Answer, WireServer, frame
 
-from hudkit.wire import PROTOCOL, Hello, Layer, Wrong
+from hudkit.hosts.wire import PROTOCOL, Hello, Layer, Wrong
 
 pytestmark = pytest.mark.slow  # each starts a JavaScript process
 

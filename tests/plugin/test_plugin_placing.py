@@ -23,7 +23,7 @@ from plugin_driver import Drive
 from wire_server import WireServer, frame
 
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
-from hudkit.wire import Layer, Stub
+from hudkit.hosts.wire import Layer, Stub
 
 pytestmark = pytest.mark.slow  # each starts a JavaScript process
 

@@ -15,10 +15,10 @@ from wire_server import Answer, WireServer, frame
 from hudkit import __version__
 from hudkit.api import Hud
 from hudkit.daemon.answering import Answering
-from hudkit.events import Origin
-from hudkit.events.payloads import BlockerAdd
+from hudkit.hosts.wire import PROTOCOL, Said, Taken, Wrong
+from hudkit.log import Origin
+from hudkit.log.payloads import BlockerAdd
 from hudkit.tools import DEFINITIONS
-from hudkit.wire import PROTOCOL, Said, Taken, Wrong
 
 pytestmark = pytest.mark.slow  # each starts a JavaScript process
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import msgspec
 
-from hudkit import wire
+from hudkit.hosts import wire
 
 ASKED: dict[str, type[Any]] = {
     "/v1/hello": wire.Nothing,
@@ -49,7 +49,7 @@ Answering = Callable[[str, bytes], Answer]
 
 class WireServer:
     """Answers until it is closed. `answers` says what to; a test may change it. `requests` has what came, each body
-    as the struct of `hudkit.wire` that it fits; one that fits none ends up in `wrong`."""
+    as the struct of `hudkit.hosts.wire` that it fits; one that fits none ends up in `wrong`."""
 
     def __init__(self, socket: Path, answers: dict[str, Answer] | Answering | None = None) -> None:
         self.answers = answers or {}

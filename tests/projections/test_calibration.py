@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudkit.projections.calibration import PARTS, SIZE, Calibration, estimate, inherited, learn, sound
+from hudkit.sections.calibration import PARTS, SIZE, Calibration, estimate, inherited, learn, sound
 from hudkit.tokens.breakdown import breakdown
 
 TRUE = (1.3, 0.8, 1.0, 1.2, 1.4, 1.0, 1.1)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from hudkit.api import Hud
-from hudkit.components.staleness import stale
 from hudkit.config import Staleness
-from hudkit.events import Origin
-from hudkit.events.payloads import (
+from hudkit.log import Origin
+from hudkit.log.payloads import (
     BlockerAdd,
     CommitMade,
     ConstraintAdd,
@@ -18,6 +17,7 @@ from hudkit.events.payloads import (
     TaskSet,
     TestsRan,
 )
+from hudkit.sections.views.staleness import stale
 
 
 def frame(session) -> str:

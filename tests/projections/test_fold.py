@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.errors import StoreDamaged
-from hudkit.events import PAYLOADS, Event, Origin, type_of
-from hudkit.events.codec import seal
-from hudkit.events.payloads import EventUndo, NoteAdd, Payload
-from hudkit.projections import SECTIONS, HudState, apply, dump, fold, load
-from hudkit.projections.state import _TABLE
-from hudkit.projections.undone import reaches
+from hudkit.log import PAYLOADS, Event, Origin, type_of
+from hudkit.log.codec import seal
+from hudkit.log.payloads import EventUndo, NoteAdd, Payload
+from hudkit.sections import SECTIONS, HudState, apply, dump, fold, load
+from hudkit.sections.state import _TABLE
+from hudkit.sections.undone import reaches
 from strategies import payloads
 
 
@@ -72,7 +72,7 @@ def test_every_concern_has_a_reducer_and_every_state_type_is_folded() -> None:
 
 
 def test_an_unknown_type_is_passed_over_and_counted() -> None:
-    from hudkit.events import Unknown
+    from hudkit.log import Unknown
 
     known = events_of([NoteAdd("a")])[0]
     strange = Event("id2", 2, "s", 0, 1, "moon.phase", 7, Origin.HOST, Unknown("moon.phase", 7, b'{"x":1}'))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from test_fold import events_of
 
-from hudkit.events.payloads import (
+from hudkit.log.payloads import (
     BlockerAdd,
     BlockerRemove,
     CompactAfter,
@@ -42,7 +42,7 @@ from hudkit.events.payloads import (
     TodoItem,
     TodoSync,
 )
-from hudkit.projections import HudState, fold
+from hudkit.sections import HudState, fold
 
 Told = list[Payload]
 D = DecisionRecord

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from hudkit.api import Hud
 from hudkit.errors import OperationError
-from hudkit.events import Event, Origin, type_of
-from hudkit.events.codec import seal
-from hudkit.events.payloads import (
+from hudkit.log import Event, Origin, type_of
+from hudkit.log.codec import seal
+from hudkit.log.payloads import (
     CompactAfter,
     ConstraintAdd,
     DecisionRecord,
@@ -23,9 +23,9 @@ from hudkit.events.payloads import (
     TodoItem,
     TodoSync,
 )
-from hudkit.projections import SECTIONS, HudState, fold
-from hudkit.projections.items import Items
-from hudkit.projections.undone import FIXED
+from hudkit.sections import SECTIONS, HudState, fold
+from hudkit.sections.items import Items
+from hudkit.sections.undone import FIXED
 from strategies import payloads
 
 doable = payloads.filter(lambda payload: type_of(payload) not in FIXED and not isinstance(payload, EventUndo))

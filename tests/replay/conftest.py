@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.history import OpenCodeTranscript
-from hudkit.replay import Options, Report, replay
-from hudkit.replay.recorded import WINDOW, orchard
+from hudkit.cli.replays import Options, Report, replay
+from hudkit.cli.replays.recorded import WINDOW, orchard
+from hudkit.transcripts import OpenCodeTranscript
 
 OPENCODE = Path(__file__).parent.parent / "fixtures" / "opencode.db"
 

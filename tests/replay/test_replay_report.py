@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from hudkit.cli.replays import Options, Report, SessionReport, replay
+from hudkit.cli.replays.recorded import WINDOW
+from hudkit.cli.replays.words import WIDTH, Ink, frame_lines, report_lines
 from hudkit.errors import BudgetError, ConfigError
-from hudkit.history import OpenCodeTranscript
-from hudkit.replay import Options, Report, SessionReport, replay
-from hudkit.replay.recorded import WINDOW
-from hudkit.replay.words import WIDTH, Ink, frame_lines, report_lines
 from hudkit.tokens import count
+from hudkit.transcripts import OpenCodeTranscript
 
 pytestmark = pytest.mark.slow
 

@@ -10,15 +10,15 @@ from uuid import UUID
 import pytest
 
 from hudkit.api import Hud
-from hudkit.caching import Request
-from hudkit.events import payloads as p
-from hudkit.history import Message, OpenCodeTranscript, TextPart, ToolPart
-from hudkit.replay.clockwork import Clockwork
-from hudkit.replay.player import Compacted, Player, Turn, anchor, role
-from hudkit.replay.recorded import WINDOW
-from hudkit.replay.requests import ANCHORED, IN_SYSTEM, NO_HUD, Scribe
-from hudkit.replay.survival import report as compaction_report
+from hudkit.cli.replays.clockwork import Clockwork
+from hudkit.cli.replays.player import Compacted, Player, Turn, anchor, role
+from hudkit.cli.replays.recorded import WINDOW
+from hudkit.cli.replays.requests import ANCHORED, IN_SYSTEM, NO_HUD, Scribe
+from hudkit.cli.replays.survival import report as compaction_report
+from hudkit.context.caching import Request
+from hudkit.log import payloads as p
 from hudkit.tokens import count, counter
+from hudkit.transcripts import Message, OpenCodeTranscript, TextPart, ToolPart
 
 pytestmark = pytest.mark.slow
 

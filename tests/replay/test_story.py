@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hudkit.replay import Report
-from hudkit.replay.story import calm, pressed, story_lines, thinnest
-from hudkit.replay.words import WIDTH, Ink
+from hudkit.cli.replays import Report
+from hudkit.cli.replays.story import calm, pressed, story_lines, thinnest
+from hudkit.cli.replays.words import WIDTH, Ink
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hudkit.events import Origin
+from hudkit.log import Origin
 from hudkit.rooms import events as e
 from hudkit.rooms.actions import carry_out
 from hudkit.rooms.architect import Architect

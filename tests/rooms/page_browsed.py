@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from page_served import TOKEN, Served
 
-from hudkit.events import Origin
+from hudkit.log import Origin
 from hudkit.rooms import events as e
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.beats import Runner

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hudkit.events import Origin
+from hudkit.log import Origin
 from hudkit.rooms import events as e
 from hudkit.rooms.actions import ACTIONS, mentioned
 from hudkit.rooms.replies import Reply, read_reply

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plays import Play, run
 
+from hudkit.compose.formats import toon
 from hudkit.errors import FormatError
-from hudkit.events import Origin
-from hudkit.formats import toon
+from hudkit.log import Origin
 from hudkit.rooms import events as e
 from hudkit.rooms.actions import ACTIONS, carry_out
 from hudkit.rooms.architect import Architect

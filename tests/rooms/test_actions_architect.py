@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hudkit.errors import ConfigError, OperationError
-from hudkit.events import Origin
+from hudkit.log import Origin
 from hudkit.rooms import events as e
 from hudkit.rooms.beats.tempo import has_news
 from hudkit.rooms.prompts import load_prompts

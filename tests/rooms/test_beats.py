@@ -12,7 +12,7 @@ import pytest
 from plays import START, Play, run, talk, talking
 
 from hudkit.errors import StoreBusy, StoreFull
-from hudkit.events import Origin
+from hudkit.log import Origin
 from hudkit.rooms import events as e
 from hudkit.rooms.beats import JumpingClock, Quota, Runner
 from hudkit.rooms.book import Book

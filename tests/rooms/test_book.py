@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.errors import ConfigError, OperationError, SequenceConflict, StoreDamaged, StoreError, StoreReadOnly
-from hudkit.events import Draft, Origin
-from hudkit.events.payloads import Redact
+from hudkit.log import Draft, Origin
+from hudkit.log.payloads import Redact
+from hudkit.log.stores import open_log
 from hudkit.rooms import events as e
 from hudkit.rooms.actions import ACTIONS, carry_out
 from hudkit.rooms.architect import Architect
@@ -26,7 +27,6 @@ from hudkit.rooms.prompts import load_prompts
 from hudkit.rooms.replies import Reply, read_reply
 from hudkit.rooms.rules import Rules, Words
 from hudkit.rooms.world import World
-from hudkit.store import open_log
 
 NOW = 1_800_000_000_000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hudkit.events import Origin
+from hudkit.log import Origin
 from hudkit.rooms import events as e
 from hudkit.rooms.export import Transcript, json_lines, transcript
 from hudkit.rooms.hud import Typesetter, compose

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hudkit.events import Origin
+from hudkit.log import Origin
 from hudkit.rooms.actions import carry_out
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.book import Book

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_worlds import NOON, Story, greenhouse
 
-from hudkit.formats import compact, json_text, toon
-from hudkit.formats.markdown import parse
+from hudkit.compose.formats import compact, json_text, toon
+from hudkit.compose.formats.markdown import parse
 from hudkit.rooms import events as e
 from hudkit.rooms.hud import Seen, Typesetter, as_markdown, compose
 from hudkit.rooms.hud.compact import SHORT

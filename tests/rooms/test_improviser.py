@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from plays import Play, run
 
-from hudkit.events import Origin
-from hudkit.formats import json_text
+from hudkit.compose.formats import json_text
+from hudkit.log import Origin
 from hudkit.rooms import events as e
 from hudkit.rooms.actions import carry_out
 from hudkit.rooms.hud import Typesetter, compose

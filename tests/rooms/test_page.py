@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from page_served import Answer, Outline, Visitor, words_of
 
-from hudkit.document import visible
-from hudkit.events import Origin
+from hudkit.compose import visible
+from hudkit.log import Origin
 from hudkit.rooms import events as e
 from hudkit.rooms.hud import Typesetter, compose
 from hudkit.rooms.prompts import load_prompts

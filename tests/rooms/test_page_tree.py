@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import ConfigError, TreeError
 from hudkit.rooms.page.look import Look, read
-from hudkit.rooms.page.tree import e, write
+from hudkit.web.elements import e, write
 
 
 class _Read(HTMLParser):

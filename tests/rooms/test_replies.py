@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.formats import toon
+from hudkit.compose.formats import toon
 from hudkit.rooms.replies import LONGEST, MOST, Reply, is_silence, read_reply
 
 RESPONSE = {"room_id": 8, "message": "I think it's fine, isn't it?"}

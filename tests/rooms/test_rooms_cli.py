@@ -210,7 +210,7 @@ def test_the_past_is_shown_and_forked(rooms: Run, pair: Path) -> None:
 
 
 def test_a_log_that_gives_other_huds_is_said(rooms: Run, pair: Path) -> None:
-    from hudkit.events import Origin
+    from hudkit.log import Origin
     from hudkit.rooms import events as e
 
     with Book.open(pair) as book, book.commit(Origin.SYSTEM) as commit:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.events import EventLog, Origin
-from hudkit.events.scheduling import Claim
+from hudkit.log import EventLog, Origin
+from hudkit.log.stores import open_log
 from hudkit.rooms import events as e
 from hudkit.rooms.beats import HeapScheduler
 from hudkit.rooms.book import Book, Commit
-from hudkit.store import open_log
+from hudkit.rooms.scheduling import Claim
 from hudkit.testing.schedulers import NOON, Place, SchedulerConformance
 
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from plays import START, Play, run, talking
 
-from hudkit.events import Origin
+from hudkit.log import Origin
 from hudkit.rooms import events as e
 from hudkit.rooms.beats import JumpingClock, tempo
 from hudkit.rooms.beats.clocks import WorldTime

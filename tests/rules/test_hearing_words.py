@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.rules import Held, hear
+from hudkit.ingest.extraction import Held, hear
 from strategies import hostile
 
 STATED = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bench.shapes import judge, read, shapes
 
-from hudkit.rules import Commit, PlanPoint, commits, counts, is_plan, points, ticked
+from hudkit.ingest.extraction import Commit, PlanPoint, commits, counts, is_plan, points, ticked
 
 OUTPUTS = {
     ("pytest -q", "1 failed, 2 passed in 6.11s"): (2, 1, 0),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from talks_fixture import Talks
 
-from hudkit.search import Index, Reader
+from hudkit.transcripts.search import Index, Reader
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from hudkit.history import Message, SessionRow, Skipped, TextPart, Todo, ToolPart
+from hudkit.transcripts import Message, SessionRow, Skipped, TextPart, Todo, ToolPart
 
 _HERE = Path(__file__).parent
 _LABEL = re.compile(r"#([a-z0-9-]+) ")

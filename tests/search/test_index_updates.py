@@ -14,8 +14,8 @@ import pytest
 from talks_fixture import Talks
 
 from hudkit.errors import StoreDamaged, StoreError, StoreTooNew, StoreUnsafe, TranscriptError
-from hudkit.history import Message, TextPart, ToolPart
-from hudkit.search import Index, Past, Question, Reader
+from hudkit.transcripts import Message, TextPart, ToolPart
+from hudkit.transcripts.search import Index, Past, Question, Reader
 
 pytestmark = pytest.mark.slow
 
@@ -119,7 +119,7 @@ KILLED = """
 import sys, os
 sys.path.insert(0, sys.argv[1])
 from talks_fixture import Talks
-from hudkit.search import Index
+from hudkit.transcripts.search import Index
 talks = Talks()
 with Index.open(sys.argv[2]) as index:
     index.update([talks], stop=lambda: os.kill(os.getpid(), 9))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.errors import OperationError
-from hudkit.search import Filters, Question
+from hudkit.transcripts.search import Filters, Question
 
 SYNTAX = [
     '"', '""', '"unclosed', "NEAR(", "a AND", "OR", "NOT x", "text : ferry", "parts:x", "session:*", "*", "%",

@@ -10,8 +10,8 @@ import sqlite3
 
 import pytest
 
-from hudkit.search import Filters, Question
-from hudkit.search.passages import passages
+from hudkit.transcripts.search import Filters, Question
+from hudkit.transcripts.search.passages import passages
 
 HITS = 10
 

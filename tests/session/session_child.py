@@ -11,8 +11,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from hudkit.session.records import Call, Message, Reported, Session, Text
-from hudkit.session.store import SessionStore
+from hudkit.agent.records import Call, Message, Reported, Session, Text
+from hudkit.agent.store import SessionStore
 
 
 def main() -> None:

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit import hooks as h
+from hudkit.agent import hooks as h
+from hudkit.agent.hooks import Chat, Hooks, System
 from hudkit.errors import ConfigError
-from hudkit.hooks import Chat, Hooks, System
 
 CHAT = Chat("ses", "build", "test:model")
 
@@ -424,7 +424,7 @@ PLAIN = st.recursive(
     lie=st.sampled_from([object(), {1: 2}, b"x", {1}]),
 )
 def test_plain_data_goes_through_and_nothing_else(settings_: dict[str, Any], lie: object) -> None:
-    from hudkit.hooks.fitting import fitting
+    from hudkit.agent.hooks.fitting import fitting
 
     output = h.Settings(settings_)
     copied = fitting(output, h.Settings)

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hudkit.agent.area import Area
+from hudkit.agent.commands import read
+from hudkit.agent.permissions import Ask, Permissions, Reply, Rule, Verdict, rules_from, tightening
+from hudkit.agent.tools import TOOLS, Context, Need, carry_out, let_in
 from hudkit.errors import ConfigError, Refused
-from hudkit.session.area import Area
-from hudkit.session.commands import read
-from hudkit.session.permissions import Ask, Permissions, Reply, Rule, Verdict, rules_from, tightening
-from hudkit.session.tools import TOOLS, Context, Need, carry_out, let_in
 
 ALL_BUT_RM = (Rule("bash", "*", "allow"), Rule("bash", "rm *", "deny"), Rule("bash", "git push *", "deny"))
 A_FEW = (

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudkit.agent import agents, instructions
+from hudkit.agent.agents import BUILTIN, Agent
+from hudkit.agent.area import Area
+from hudkit.agent.frontmatter import split
+from hudkit.agent.permissions import Rule
+from hudkit.agent.prompt import assemble, environment_of, header_of, rejoined, reminded
+from hudkit.agent.records import Message, Text
+from hudkit.agent.skills import Skill
 from hudkit.errors import ConfigError
-from hudkit.session import agents, instructions
-from hudkit.session.agents import BUILTIN, Agent
-from hudkit.session.area import Area
-from hudkit.session.frontmatter import split
-from hudkit.session.permissions import Rule
-from hudkit.session.prompt import assemble, environment_of, header_of, rejoined, reminded
-from hudkit.session.records import Message, Text
-from hudkit.session.skills import Skill
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from hudkit.agent.records import Call, faults
+from hudkit.agent.store import SessionStore
 from hudkit.errors import SessionError
-from hudkit.session.records import Call, faults
-from hudkit.session.store import SessionStore
 
 CHILD = Path(__file__).with_name("session_child.py")
 

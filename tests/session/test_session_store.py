@@ -13,14 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hudkit.api import Hud
-from hudkit.errors import SessionError, StoreDamaged, StoreReadOnly, StoreTooNew, TranscriptError
-from hudkit.history import Transcript, window
-from hudkit.hooks import Messages
-from hudkit.hooks.fitting import fitting
-from hudkit.search.past import Past
-from hudkit.session.chat import chat_of, parts_of
-from hudkit.session.records import (
+from hudkit.agent.chat import chat_of, parts_of
+from hudkit.agent.hooks import Messages
+from hudkit.agent.hooks.fitting import fitting
+from hudkit.agent.records import (
     Call,
     File,
     FileDiff,
@@ -36,8 +32,12 @@ from hudkit.session.records import (
     Todo,
     faults,
 )
-from hudkit.session.store import SessionStore
-from hudkit.session.transcript import SessionTranscript, open_sessions
+from hudkit.agent.store import SessionStore
+from hudkit.agent.transcript import SessionTranscript, open_sessions
+from hudkit.api import Hud
+from hudkit.errors import SessionError, StoreDamaged, StoreReadOnly, StoreTooNew, TranscriptError
+from hudkit.transcripts import Transcript, window
+from hudkit.transcripts.search.past import Past
 
 
 @pytest.fixture

@@ -18,15 +18,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hudkit.agent.area import Area
+from hudkit.agent.patterns import meet, path_matches, wild
+from hudkit.agent.records import Session
+from hudkit.agent.skills import discover
+from hudkit.agent.store import SessionStore
+from hudkit.agent.text import difference, occurrences, plain
+from hudkit.agent.tools import TOOLS, Context, Limits, Result, carry_out, let_in
+from hudkit.agent.tools.environment import scrubbed
 from hudkit.errors import Refused, ToolError
-from hudkit.session.area import Area
-from hudkit.session.patterns import meet, path_matches, wild
-from hudkit.session.records import Session
-from hudkit.session.skills import discover
-from hudkit.session.store import SessionStore
-from hudkit.session.text import difference, occurrences, plain
-from hudkit.session.tools import TOOLS, Context, Limits, Result, carry_out, let_in
-from hudkit.session.tools.environment import scrubbed
 
 
 @pytest.fixture

@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hudkit.events.codec import printable
-from hudkit.hooks import ChatMessage, ChatPart
+from hudkit.agent import records as r
+from hudkit.agent import view
+from hudkit.agent.chat import MARKER, chat_of, result_of
+from hudkit.agent.hooks import ChatMessage, ChatPart
+from hudkit.agent.outgoing import GOES_ON, lookup_of, messages_of
+from hudkit.agent.spoken import as_heard
+from hudkit.agent.transcript import _message as as_history
+from hudkit.log.codec import printable
 from hudkit.models import Assistant, Media, Reasoning, Request, Text, ToolCall, ToolResult, User
 from hudkit.models.order import fault
-from hudkit.session import records as r
-from hudkit.session import view
-from hudkit.session.chat import MARKER, chat_of, result_of
-from hudkit.session.outgoing import GOES_ON, lookup_of, messages_of
-from hudkit.session.spoken import as_heard
-from hudkit.session.transcript import _message as as_history
 from strategies import hostile
 
 pytestmark = pytest.mark.slow

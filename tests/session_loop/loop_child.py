@@ -12,10 +12,10 @@ import os
 import sys
 from pathlib import Path
 
-from hudkit.caching import CallCost
-from hudkit.session.course import Rules
-from hudkit.session.loop import Loop
-from hudkit.session.permissions import Rule
+from hudkit.agent.course import Rules
+from hudkit.agent.loop import Loop
+from hudkit.agent.permissions import Rule
+from hudkit.context.caching import CallCost
 from hudkit.testing.captured import Captured
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import Call, Reply

@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from hudkit.agent.course import Rules
+from hudkit.agent.loop import Loop
+from hudkit.agent.permissions import Rule
+from hudkit.agent.records import Message, faults
 from hudkit.models.order import fault
-from hudkit.session.course import Rules
-from hudkit.session.loop import Loop
-from hudkit.session.permissions import Rule
-from hudkit.session.records import Message, faults
 from hudkit.testing.in_process import InProcessModel
 
 FREE = (Rule("bash", "*", "allow"),)

@@ -12,10 +12,10 @@ from loops import opened
 from msgspec.structs import replace
 
 from hudkit import Hud
-from hudkit.caching import CallCost
-from hudkit.session.hud_plugin import hud_plugin
-from hudkit.session.sent import SentLog
-from hudkit.session.view import is_summary
+from hudkit.agent.hud_plugin import hud_plugin
+from hudkit.agent.sent import SentLog
+from hudkit.agent.view import is_summary
+from hudkit.context.caching import CallCost
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import Call, says, uses
 from hudkit.testing.replies import Reply as Said

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from loops import opened, texts
 
+from hudkit.agent.area import Area
+from hudkit.agent.permissions import Rule
+from hudkit.agent.templates import Command, discover, parse
 from hudkit.errors import ConfigError, SessionError
-from hudkit.session.area import Area
-from hudkit.session.permissions import Rule
-from hudkit.session.templates import Command, discover, parse
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import Call, says, uses
 

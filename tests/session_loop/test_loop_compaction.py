@@ -10,13 +10,13 @@ import pytest
 from loops import QUICK, opened, texts
 from msgspec.structs import replace
 
-from hudkit.caching import CallCost
-from hudkit.hooks import Autocontinue, Chat, Compacting, CompactionPrompt, Messages
+from hudkit.agent import told
+from hudkit.agent.hooks import Autocontinue, Chat, Compacting, CompactionPrompt, Messages
+from hudkit.agent.records import Call as Stored
+from hudkit.agent.records import File
+from hudkit.agent.view import marker_of, visible
+from hudkit.context.caching import CallCost
 from hudkit.models import Media, Text, User
-from hudkit.session import told
-from hudkit.session.records import Call as Stored
-from hudkit.session.records import File
-from hudkit.session.view import marker_of, visible
 from hudkit.testing.captured import Captured
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import BROKEN, CONTEXT_EXCEEDED, Call, Hang, Refusal, says, uses
@@ -246,7 +246,7 @@ async def test_a_plugin_may_replace_the_prompt_and_stop_the_work(tmp_path: Path)
 
 
 async def test_a_compaction_that_was_killed_between_its_steps_is_taken_up(tmp_path: Path) -> None:
-    from hudkit.session import compacting
+    from hudkit.agent import compacting
 
     async with opened(tmp_path, small(full(says("one")))) as loop:
         await loop.prompt("go")

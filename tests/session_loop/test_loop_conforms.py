@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from hudkit.agent.course import Rules
+from hudkit.agent.hud_plugin import hud_plugin
+from hudkit.agent.loop import Loop
+from hudkit.agent.permissions import Rule
 from hudkit.models import open_model
-from hudkit.session.course import Rules
-from hudkit.session.hud_plugin import hud_plugin
-from hudkit.session.loop import Loop
-from hudkit.session.permissions import Rule
 from hudkit.testing.host_script import Place
 from hudkit.testing.hosts import HostConformance
 from hudkit.testing.replies import Call

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from hudkit.agent.chat import chat_of
+from hudkit.agent.outgoing import lookup_of, messages_of
+from hudkit.agent.records import Call, faults
+from hudkit.agent.sent import SentLog
+from hudkit.agent.store import SessionStore
+from hudkit.agent.view import is_summary, visible
 from hudkit.errors import SessionError
 from hudkit.models import Message, Request
 from hudkit.models.order import fault
-from hudkit.session.chat import chat_of
-from hudkit.session.outgoing import lookup_of, messages_of
-from hudkit.session.records import Call, faults
-from hudkit.session.sent import SentLog
-from hudkit.session.store import SessionStore
-from hudkit.session.view import is_summary, visible
 
 CHILD = Path(__file__).with_name("loop_child.py")
 

@@ -13,13 +13,12 @@ import pytest
 from loops import QUICK, opened
 from msgspec.structs import replace
 
-from hudkit import hooks
-from hudkit.custom.files import Places
+from hudkit.agent import hooks, plugins, told
+from hudkit.agent.hooks import HOOKS
+from hudkit.agent.plugins import PluginInput, discover, trust
+from hudkit.agent.records import Call as Stored
 from hudkit.errors import ConfigError
-from hudkit.hooks import HOOKS
-from hudkit.session import plugins, told
-from hudkit.session.plugins import PluginInput, discover, trust
-from hudkit.session.records import Call as Stored
+from hudkit.sections.sandboxed.files import Places
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import Call, says, uses
 
@@ -108,7 +107,7 @@ class Everything:
 
 
 async def test_each_hook_does_something_real(tmp_path: Path) -> None:
-    from hudkit.caching import CallCost
+    from hudkit.context.caching import CallCost
     from hudkit.tokens import Window
 
     assert {name for name in HOOKS if hasattr(Everything, name)} == set(HOOKS), "every hook is tried"

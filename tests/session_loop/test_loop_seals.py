@@ -13,10 +13,10 @@ from loops import opened
 from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart
 from pydantic_ai.usage import RequestUsage
 
-from hudkit import hooks
+from hudkit.agent import hooks
+from hudkit.agent.records import Text
 from hudkit.models import Piece, Request, TextDelta, open_model
 from hudkit.models.pydantic import incoming, outgoing
-from hudkit.session.records import Text
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import says
 

@@ -9,13 +9,13 @@ import pytest
 from loops import QUICK, opened, texts
 from msgspec.structs import replace
 
+from hudkit.agent import told
+from hudkit.agent.permissions import Ask, Reply, Rule
+from hudkit.agent.records import Call as Stored
+from hudkit.agent.records import File
+from hudkit.agent.sent import SentLog
 from hudkit.errors import SessionError
 from hudkit.models import Media, Text, ToolResult
-from hudkit.session import told
-from hudkit.session.permissions import Ask, Reply, Rule
-from hudkit.session.records import Call as Stored
-from hudkit.session.records import File
-from hudkit.session.sent import SentLog
 from hudkit.testing.captured import Captured
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import BROKEN, Call, Hang, Refusal, says, uses

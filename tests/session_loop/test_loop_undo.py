@@ -9,13 +9,12 @@ import pytest
 from loops import QUICK, opened
 from msgspec.structs import replace
 
-from hudkit import hooks
+from hudkit.agent import changes, hooks
+from hudkit.agent.permissions import Rule
+from hudkit.agent.schema import MIGRATIONS, open_writer
+from hudkit.agent.store import SessionStore
+from hudkit.agent.undoing import KeptBack
 from hudkit.errors import SessionError
-from hudkit.session import changes
-from hudkit.session.permissions import Rule
-from hudkit.session.schema import MIGRATIONS, open_writer
-from hudkit.session.store import SessionStore
-from hudkit.session.undoing import KeptBack
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import Call, Refusal, says, uses
 

@@ -8,7 +8,7 @@ import pytest
 from loops import QUICK, opened
 from msgspec.structs import replace
 
-from hudkit.caching import CallCost
+from hudkit.context.caching import CallCost
 from hudkit.models import open_model
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, says, uses

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from hudkit.api import Hud
 from hudkit.errors import StoreDamaged
-from hudkit.events import payloads as p
-from hudkit.projections.state import VERSION
-from hudkit.store import SqliteLog
+from hudkit.log import payloads as p
+from hudkit.log.stores import SqliteLog
+from hudkit.sections.state import VERSION
 from hudkit.testing.stores import draft, notes
 
 
@@ -165,7 +165,7 @@ def test_others_read_and_write_meanwhile(tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from hudkit.store import SqliteLog, sqlite
+from hudkit.log.stores import SqliteLog, sqlite
 log = SqliteLog.open(sys.argv[1])
 real, left = sqlite.pack, [int(sys.argv[2])]
 def pack(*given):

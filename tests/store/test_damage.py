@@ -14,9 +14,9 @@ from threading import Event, Thread
 import pytest
 
 from hudkit.errors import StoreDamaged, StoreError
-from hudkit.events import Finding, Snapshot
-from hudkit.events.payloads import NoteAdd, Redact
-from hudkit.store import SqliteLog, verify_file
+from hudkit.log import Finding, Snapshot
+from hudkit.log.payloads import NoteAdd, Redact
+from hudkit.log.stores import SqliteLog, verify_file
 from hudkit.testing.stores import draft, notes
 
 pytestmark = pytest.mark.slow

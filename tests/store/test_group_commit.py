@@ -10,8 +10,8 @@ from threading import Thread
 import pytest
 
 from hudkit.errors import SequenceConflict, StoreError, StoreReadOnly
-from hudkit.events import Batch, Event
-from hudkit.store import GroupCommit, MemoryLog, SqliteLog
+from hudkit.log import Batch, Event
+from hudkit.log.stores import GroupCommit, MemoryLog, SqliteLog
 from hudkit.testing.stores import notes
 
 

@@ -13,9 +13,9 @@ from threading import Thread
 import pytest
 
 from hudkit.errors import SequenceConflict
-from hudkit.events.payloads import NoteAdd
-from hudkit.store import SqliteLog
-from hudkit.store import mark as marks
+from hudkit.log.payloads import NoteAdd
+from hudkit.log.stores import SqliteLog
+from hudkit.log.stores import mark as marks
 from hudkit.testing.stores import draft, notes
 
 CHILD = Path(__file__).with_name("writer_child.py")

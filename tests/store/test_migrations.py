@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hudkit.errors import StoreReadOnly, StoreTooNew
-from hudkit.store import SqliteLog, schema
+from hudkit.log.stores import SqliteLog, schema
 from hudkit.testing.stores import notes
 
 NOW = len(schema.MIGRATIONS)
@@ -92,7 +92,7 @@ def test_a_step_that_fails_leaves_the_version_before(path: Path) -> None:
 CRASH = f"""
 import os, signal, sqlite3, sys
 from pathlib import Path
-from hudkit.store import schema
+from hudkit.log.stores import schema
 path, where = Path(sys.argv[1]), sys.argv[2]
 db = sqlite3.connect(path, isolation_level=None)
 db.execute("PRAGMA cache_size = 2")  # dirty pages reach the write-ahead log before the commit

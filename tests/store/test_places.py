@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from hudkit.errors import HudkitError, StoreBusy, StoreError, StoreFull, StoreReadOnly, StoreUnsafe
-from hudkit.events.payloads import NoteAdd, Redact
-from hudkit.store import SqliteLog
+from hudkit.log.payloads import NoteAdd, Redact
+from hudkit.log.stores import SqliteLog
 from hudkit.testing.stores import draft, notes
 
 ROOT = os.geteuid() == 0
@@ -163,9 +163,9 @@ def run_child(code: str, *arguments: object) -> subprocess.CompletedProcess[str]
 FILL = """
 import resource, sys
 from hudkit.errors import StoreFull
-from hudkit.events import Batch
-from hudkit.events.payloads import NoteAdd
-from hudkit.store import SqliteLog
+from hudkit.log import Batch
+from hudkit.log.payloads import NoteAdd
+from hudkit.log.stores import SqliteLog
 from hudkit.testing.stores import draft
 log = SqliteLog.open(sys.argv[1])
 if sys.argv[2] == "limit":
@@ -243,7 +243,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 READ_ONLY = """
 import sys
 from hudkit.errors import StoreReadOnly
-from hudkit.store import SqliteLog
+from hudkit.log.stores import SqliteLog
 from hudkit.testing.stores import notes
 for path in sys.argv[1:]:
     try:
@@ -286,7 +286,7 @@ def test_a_directory_without_write_permission(tmp_path: Path) -> None:
             log.append("s", notes(3))
         code = READ_ONLY
         if ROOT:
-            code = "import hudkit.store, hudkit.testing.stores, encodings.idna\n" + AS_NOBODY + READ_ONLY
+            code = "import hudkit.log.stores, hudkit.testing.stores, encodings.idna\n" + AS_NOBODY + READ_ONLY
             for file in (folder, *folder.iterdir()):
                 os.chown(file, NOBODY, NOBODY)
         folder.chmod(0o500)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hudkit.errors import StoreError, StoreReadOnly
-from hudkit.events import EventLog, Snapshot
-from hudkit.store import GroupCommit, MemoryLog, SqliteLog, open_log
+from hudkit.log import EventLog, Snapshot
+from hudkit.log.stores import GroupCommit, MemoryLog, SqliteLog, open_log
 from hudkit.testing.stores import StoreConformance, notes
 
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from hudkit.errors import StoreError
-from hudkit.events import Batch, Draft, EventLog, Origin, Payload, Snapshot
-from hudkit.events.payloads import DecisionRecord, NoteAdd, Redact, StepReorder
-from hudkit.store import MemoryLog, SqliteLog
+from hudkit.log import Batch, Draft, EventLog, Origin, Payload, Snapshot
+from hudkit.log.payloads import DecisionRecord, NoteAdd, Redact, StepReorder
+from hudkit.log.stores import MemoryLog, SqliteLog
 from hudkit.testing.stores import Future
 
 SESSIONS = st.sampled_from(["a", "b", "ß", "", "x" * 401, "\ud800"])

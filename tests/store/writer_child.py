@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import sys
 
-from hudkit.events import Batch, Draft, Origin
-from hudkit.events.payloads import NoteAdd
-from hudkit.store.sqlite import SqliteLog
+from hudkit.log import Batch, Draft, Origin
+from hudkit.log.payloads import NoteAdd
+from hudkit.log.stores.sqlite import SqliteLog
 
 
 def draft(session: str, number: int) -> Draft:

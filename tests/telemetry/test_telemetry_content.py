@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from opentelemetry.trace import StatusCode
 from watched import Watched, of, session
 
-from hudkit.hooks import ToolDefinition
-from hudkit.session.hud_plugin import hud_plugin
-from hudkit.session.permissions import Rule
-from hudkit.session.records import File
-from hudkit.telemetry import content
-from hudkit.telemetry.happenings import Piece, Said
+from hudkit.agent.hooks import ToolDefinition
+from hudkit.agent.hud_plugin import hud_plugin
+from hudkit.agent.permissions import Rule
+from hudkit.agent.records import File
+from hudkit.agent.telemetry import content
+from hudkit.agent.telemetry.happenings import Piece, Said
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import Call, Refusal, Reply, says, uses
 

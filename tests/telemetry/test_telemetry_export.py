@@ -17,10 +17,10 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from watched import DAY, NAME, Watched, of, session
 
+from hudkit.agent.telemetry import Telemetry, configured
+from hudkit.agent.telemetry.happenings import AgentBegan, AgentEnded, Happening
 from hudkit.config import load, parse, settings_from
 from hudkit.errors import ConfigError
-from hudkit.telemetry import Telemetry, configured
-from hudkit.telemetry.happenings import AgentBegan, AgentEnded, Happening
 from hudkit.testing.in_process import InProcessModel
 
 pytestmark = pytest.mark.slow
@@ -154,7 +154,7 @@ async def test_a_fault_in_telemetry_stays_there(
     faulty = Faulty(tracer_provider=watched.tracers, meter_provider=watched.meters)
     async with session(tmp_path, InProcessModel(), faulty) as loop:
         assert (await loop.prompt("go")).reason == "done"
-    assert [one.name for one in caplog.records if one.name.startswith("hudkit")] == ["hudkit.telemetry"]
+    assert [one.name for one in caplog.records if one.name.startswith("hudkit")] == ["hudkit.agent.telemetry"]
 
     telemetry = watched.telemetry()
     telemetry.tell(AgentBegan("s", 1, "build"))
@@ -200,9 +200,9 @@ OFF = """
 import asyncio, sys
 from pathlib import Path
 from hudkit.config import load
-from hudkit.session.hud_plugin import hud_plugin
-from hudkit.session.loop import Loop
-from hudkit.telemetry import configured
+from hudkit.agent.hud_plugin import hud_plugin
+from hudkit.agent.loop import Loop
+from hudkit.agent.telemetry import configured
 from hudkit.testing.in_process import InProcessModel
 
 async def work(place):
@@ -220,8 +220,8 @@ DEAD = """
 import asyncio, sys
 from pathlib import Path
 from hudkit.config import parse, settings_from
-from hudkit.session.loop import Loop
-from hudkit.telemetry import configured
+from hudkit.agent.loop import Loop
+from hudkit.agent.telemetry import configured
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import says
 
@@ -241,7 +241,7 @@ import sys
 sys.modules["opentelemetry" if sys.argv[1] == "all" else "opentelemetry.exporter"] = None
 from hudkit.config import parse, settings_from
 from hudkit.errors import ConfigError
-from hudkit.telemetry import Telemetry, configured
+from hudkit.agent.telemetry import Telemetry, configured
 
 try:
     if sys.argv[1] == "given":

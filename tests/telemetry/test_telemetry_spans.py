@@ -11,14 +11,14 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanKind, StatusCode
 from watched import DAY, NAME, NOW, Watched, began, of, session
 
-from hudkit.caching import CallCost
+from hudkit.agent.course import Rules
+from hudkit.agent.hooks import ToolDefinition
+from hudkit.agent.hud_plugin import hud_plugin
+from hudkit.agent.permissions import Rule
+from hudkit.agent.telemetry import names
+from hudkit.context.caching import CallCost
 from hudkit.errors import StoreError
-from hudkit.hooks import ToolDefinition
 from hudkit.models import open_model
-from hudkit.session.course import Rules
-from hudkit.session.hud_plugin import hud_plugin
-from hudkit.session.permissions import Rule
-from hudkit.telemetry import names
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, Hang, Refusal, Reply, says, uses

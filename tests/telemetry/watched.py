@@ -15,10 +15,10 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from hudkit.caching import CallCost
-from hudkit.session.course import Rules
-from hudkit.session.loop import Loop
-from hudkit.telemetry import Telemetry
+from hudkit.agent.course import Rules
+from hudkit.agent.loop import Loop
+from hudkit.agent.telemetry import Telemetry
+from hudkit.context.caching import CallCost
 from hudkit.testing.replies import Call, Refusal, says, uses
 
 QUICK = Rules(delay=0.001, most_delay=0.01)

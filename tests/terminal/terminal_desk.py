@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from hudkit.session.records import Message, faults
-from hudkit.session.store import SessionStore
+from hudkit.agent.records import Message, faults
+from hudkit.agent.store import SessionStore
 
 Run = Callable[..., tuple[int, str, str]]
 

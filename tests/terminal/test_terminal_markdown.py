@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hudkit.document import visible
-from hudkit.terminal.markdown import blocks, lines_of
-from hudkit.terminal.safe import clipped, shown
+from hudkit.agent.terminal.markdown import blocks, lines_of
+from hudkit.agent.terminal.safe import clipped, shown
+from hudkit.compose import visible
 
 LINES = st.sampled_from([
     "# Head", "words and *more* `words`", "- item", "  - inner", "1. one", "> quoted", "```py", "    x = 1", "```",

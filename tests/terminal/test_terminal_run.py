@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from terminal_desk import Desk, Run, facts
 
+from hudkit.agent.sent import SentLog
+from hudkit.agent.store import SessionStore
+from hudkit.agent.terminal.line import Edited
 from hudkit.errors import ConfigError
-from hudkit.session.sent import SentLog
-from hudkit.session.store import SessionStore
-from hudkit.terminal.line import Edited
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from hudkit.caching import CallCost, cost
+from hudkit.context.caching import CallCost, cost
 from hudkit.errors import ConfigError
 from hudkit.tokens import catalogue, prices_of
 from hudkit.tokens.prices import BUNDLED

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudkit.document.density import FLOORS, Band, band_of
+from hudkit.compose.density import FLOORS, Band, band_of
 from hudkit.tokens import OverflowRule, Window, is_overflow, settle, usage_of
 
 OFF = OverflowRule(automatic=False)

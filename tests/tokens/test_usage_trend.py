@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hudkit.document import Band
-from hudkit.document.density import FLOORS
+from hudkit.compose import Band
+from hudkit.compose.density import FLOORS
 from hudkit.tokens.trend import trend_of
 from hudkit.tokens.usage import usage_of
 from hudkit.tokens.windows import Window

@@ -13,13 +13,13 @@ from markdown_it import MarkdownIt
 from toolbox import OF_THE_PAST
 
 from hudkit import Hud
+from hudkit.cli.replays.recorded import orchard
 from hudkit.errors import OperationError
-from hudkit.events import payloads as p
-from hudkit.history import Message, SessionRow, TextPart, ToolPart
-from hudkit.replay.recorded import orchard
-from hudkit.search import Past, open_past
+from hudkit.log import payloads as p
 from hudkit.tokens import count
 from hudkit.tools import OPERATIONS, reply
+from hudkit.transcripts import Message, SessionRow, TextPart, ToolPart
+from hudkit.transcripts.search import Past, open_past
 from strategies import hostile
 
 PARSER = MarkdownIt("commonmark").enable("table")

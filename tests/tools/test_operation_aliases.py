@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from toolbox import did, fresh
 
-from hudkit.projections import dump
+from hudkit.sections import dump
 from hudkit.tools import ALIASES, OPERATIONS, route
 
 PAIRS = {

@@ -6,8 +6,8 @@ import pytest
 from toolbox import OF_THE_PAST, did, fresh, types
 
 from hudkit.errors import OperationError
-from hudkit.events import Origin
-from hudkit.events.payloads import (
+from hudkit.log import Origin
+from hudkit.log.payloads import (
     CompactAfter,
     ConstraintAdd,
     ContextSnapshot,
@@ -17,7 +17,7 @@ from hudkit.events.payloads import (
     TodoItem,
     TodoSync,
 )
-from hudkit.store.memory import MemoryLog
+from hudkit.log.stores.memory import MemoryLog
 from hudkit.tools import OPERATIONS
 
 

@@ -12,8 +12,8 @@ from markdown_it import MarkdownIt
 from toolbox import OF_THE_PAST, fresh
 
 from hudkit.errors import OperationError
-from hudkit.events import Origin
-from hudkit.events.payloads import CompactAfter, SectionReplace, TodoItem, TodoSync
+from hudkit.log import Origin
+from hudkit.log.payloads import CompactAfter, SectionReplace, TodoItem, TodoSync
 from hudkit.tools import ALIASES, OPERATIONS, call, reply, route
 from strategies import hostile, payloads
 

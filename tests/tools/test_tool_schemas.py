@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from toolbox import fresh
 
 from hudkit.errors import OperationError
-from hudkit.projections.state import SECTIONS
+from hudkit.sections.state import SECTIONS
 from hudkit.tools import ALIASES, DEFINITIONS, OPERATIONS, route, schema
 from hudkit.tools.arguments import convert
 from hudkit.tools.operation import SHOWN

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from hudkit.events import Origin
 from hudkit.hud import Outside, Session
-from hudkit.store.memory import MemoryLog
+from hudkit.log import Origin
+from hudkit.log.stores.memory import MemoryLog
 from hudkit.tools import Answer, call
 
 OF_THE_PAST = frozenset(

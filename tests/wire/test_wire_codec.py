@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.errors import HudkitError
-from hudkit.wire import CompactAsk, EventsAsk, FrameAsk, Nothing, Refused, ToolAsk, decode, encode, newer
+from hudkit.hosts.wire import CompactAsk, EventsAsk, FrameAsk, Nothing, Refused, ToolAsk, decode, encode, newer
 
 WHO = b'"host":"opencode","session":"s","directory":"/w"'
 

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import NoReturn, TextIO
 
 from hudkit import __version__
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import HudkitError
 
 COMMANDS: dict[str, str] = {

@@ -8,11 +8,11 @@ from typing import Any
 
 from hudkit.cli import complain
 from hudkit.cli.place import SCHEMA, as_json, pick, there
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import ConfigError
-from hudkit.events.log import EventLog
-from hudkit.store import SqliteLog
-from hudkit.store.paths import beside
+from hudkit.log.log import EventLog
+from hudkit.log.stores import SqliteLog
+from hudkit.log.stores.paths import beside
 
 EXAMPLE = "hudkit archive --dry-run"
 

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from hudkit.caching import Account, PrefixBreak, Share, account, shares
 from hudkit.cli.place import sound
-from hudkit.document import shorten, visible
+from hudkit.cli.replays.words import CACHES, REASONS, wrapped
+from hudkit.compose import shorten, visible
+from hudkit.context.caching import Account, PrefixBreak, Share, account, shares
 from hudkit.errors import ConfigError, StoreDamaged
-from hudkit.events import Event
-from hudkit.events.log import EventLog
-from hudkit.replay.words import CACHES, REASONS, wrapped
+from hudkit.log import Event
+from hudkit.log.log import EventLog
 from hudkit.tokens import Prices, prices_of
 
 LAYERS = {

@@ -24,9 +24,9 @@ def run(given: argparse.Namespace) -> int:
 
 
 async def _chat(given: argparse.Namespace) -> int:
-    from hudkit.terminal.chat import Chat
-    from hudkit.terminal.line import Edited, Piped
-    from hudkit.terminal.screen import Screen, is_terminal
+    from hudkit.agent.terminal.chat import Chat
+    from hudkit.agent.terminal.line import Edited, Piped
+    from hudkit.agent.terminal.screen import Screen, is_terminal
 
     sitting = sitting_of(given, "chat")
     try:

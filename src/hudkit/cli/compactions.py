@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from hudkit.cli import complain
 from hudkit.cli.place import SCHEMA, as_json, log_arguments, open_read_only, pick, there
-from hudkit.compaction.passage import Passage, passage
-from hudkit.compaction.receipts import Receipt, receipts
+from hudkit.context.compaction.passage import Passage, passage
+from hudkit.context.compaction.receipts import Receipt, receipts
 from hudkit.errors import ConfigError, HostError, HudkitError
 from hudkit.hosts.opencode.reverting import DEFAULT_SERVER
-from hudkit.places import index_path
+from hudkit.paths import index_path
 from hudkit.tools.telling import own_id
 
 if TYPE_CHECKING:
     from hudkit.api import Session
-    from hudkit.history import Message
+    from hudkit.transcripts import Message
 
 EXAMPLE = "hudkit compactions show 2 --session ses_1"
 
@@ -83,7 +83,7 @@ def _chosen(found: tuple[Receipt, ...], number: int | None) -> Receipt:
 
 def _messages(session: Session, given: argparse.Namespace) -> tuple[Message, ...]:
     """The host's messages of a session; none where they cannot be read, which is said."""
-    from hudkit.search import open_past
+    from hudkit.transcripts.search import open_past
 
     if given.opencode is not None and not given.opencode.exists():
         raise ConfigError(f"there is nothing at {given.opencode}", hint="Name OpenCode's database, or leave it out")
@@ -136,7 +136,7 @@ def _undo(
 
 def _turn(receipt: Receipt, messages: tuple[Message, ...]) -> str:
     """The user's message that began the turn in which the compaction came. Raises `ConfigError`."""
-    from hudkit.history import TextPart
+    from hudkit.transcripts import TextPart
 
     place = next((n for n, one in enumerate(messages) if one.id == receipt.marker), 0)
     for one in reversed(messages[:place]):

@@ -12,10 +12,10 @@ from tempfile import TemporaryDirectory
 
 from hudkit.cli.progress import progress_bar
 from hudkit.cli.replay import as_json, found_wrong, ink, speak
-from hudkit.history import OpenCodeTranscript
-from hudkit.replay import Options, replay
-from hudkit.replay.recorded import WINDOW, orchard
-from hudkit.replay.story import story_lines
+from hudkit.cli.replays import Options, replay
+from hudkit.cli.replays.recorded import WINDOW, orchard
+from hudkit.cli.replays.story import story_lines
+from hudkit.transcripts import OpenCodeTranscript
 
 EXAMPLE = "hudkit demo"
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 
 import hudkit
+from hudkit.cli.checks import CHECKS, Check, Verdict, examine, mend, report, surroundings, worst
 from hudkit.cli.place import SCHEMA, as_json
-from hudkit.doctor import CHECKS, Check, Verdict, examine, mend, report, surroundings, worst
-from hudkit.document import visible
-from hudkit.places import project_config
+from hudkit.compose import visible
+from hudkit.paths import project_config
 
 EXAMPLE = "hudkit doctor --fix"
 

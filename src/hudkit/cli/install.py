@@ -10,15 +10,15 @@ from pathlib import Path
 
 import msgspec
 
-from hudkit import places
+from hudkit import paths
 from hudkit.cli.place import SCHEMA
 from hudkit.daemon import client, place
 from hudkit.errors import ConfigError
+from hudkit.hosts.installing.changes import Step
 from hudkit.hosts.mcp import install as mcp
 from hudkit.hosts.mcp.clients import CLIENTS
 from hudkit.hosts.opencode import install as opencode
 from hudkit.hosts.opencode.install import Place
-from hudkit.installing.changes import Step
 
 EXAMPLE = "hudkit install opencode --dry-run"
 
@@ -66,8 +66,8 @@ def chosen(given: argparse.Namespace) -> Place:
     return Place(
         python=sys.executable,
         prefix=None if getattr(given, "anyway", False) else Path(sys.prefix),
-        data=places.data_directory(),
-        db=places.log_path(),
+        data=paths.data_directory(),
+        db=paths.log_path(),
         socket=place.socket_path(),
         env=dict(os.environ),
         project=Path.cwd() if given.project else None,

@@ -10,9 +10,9 @@ import msgspec
 
 from hudkit.cli import complain
 from hudkit.cli.place import SCHEMA, as_json, log_arguments, open_read_only, pick, sound
-from hudkit.document import shorten, visible
+from hudkit.compose import shorten, visible
 from hudkit.errors import StoreDamaged
-from hudkit.events import Event, Unknown
+from hudkit.log import Event, Unknown
 
 EXAMPLE = "hudkit log ses_1 --after 100 --type decision"
 

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from hudkit.errors import ConfigError
+from hudkit.hosts.installing.writing import make_directory
 from hudkit.hosts.mcp import needed, server
-from hudkit.installing.writing import make_directory
-from hudkit.places import data_directory
+from hudkit.paths import data_directory
 
 EXAMPLE = "hudkit mcp --http 8765"
 
@@ -74,7 +74,7 @@ def run(given: argparse.Namespace) -> int:
 def token(file: Path | None) -> str:
     """The token of HTTP: from a named file, the environment, or our own file; a file is made where it is missing, and
     which one it is, is said on the error stream. Raises `StoreUnsafe` where others can read it."""
-    from hudkit.daemon.guard import token_at
+    from hudkit.web.guard import token_at
 
     named = os.environ.get("HUDKIT_MCP_TOKEN", "")
     if file is None and named:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from hudkit.cli import complain
 from hudkit.cli.place import SCHEMA, as_json, pick, user_settings
 from hudkit.errors import ConfigError, HudkitError, StoreError
-from hudkit.places import index_path, log_path
+from hudkit.paths import index_path, log_path
 
 if TYPE_CHECKING:
     from hudkit.api import Hud
-    from hudkit.search import Past, Progress
+    from hudkit.transcripts.search import Past, Progress
 
 EXAMPLE = 'hudkit memory search "why did the import fail" --project orchard --since 7d'
 
@@ -98,8 +98,8 @@ def arguments(one: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    from hudkit.history import OwnTranscript
-    from hudkit.search import open_past
+    from hudkit.transcripts import OwnTranscript
+    from hudkit.transcripts.search import open_past
 
     call = _call(given)
     for option in ("opencode", "claude", "codex"):
@@ -176,7 +176,7 @@ def _call(given: argparse.Namespace) -> dict[str, Any]:
 
 def _hud(log: Path, *, write: bool) -> Hud:
     from hudkit.api import Hud
-    from hudkit.store import open_log
+    from hudkit.log.stores import open_log
 
     if write:
         return Hud.open(log, settings=user_settings("memory"))

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from hudkit.config import Settings, load
 from hudkit.errors import ConfigError, StoreDamaged
-from hudkit.events.event import Event
-from hudkit.events.log import EventLog
 from hudkit.hud.defaults import PROJECT_LOG
-from hudkit.places import config_path, log_path
+from hudkit.log.event import Event
+from hudkit.log.log import EventLog
+from hudkit.paths import config_path, log_path
 
 if TYPE_CHECKING:
     from hudkit.api import Hud
@@ -54,7 +54,7 @@ def open_read_only(path: Path | None, name: str) -> Hud:
     """The log, for reading by command `name`, with the user's settings. Raises `ConfigError` where there is none, a
     `StoreError` where it cannot be read."""
     from hudkit.api import Hud
-    from hudkit.store import open_log
+    from hudkit.log.stores import open_log
 
     return Hud(open_log(there(path), read_only=True), settings=user_settings(name))
 

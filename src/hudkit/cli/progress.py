@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from hudkit.document import visible
+from hudkit.compose import visible
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Is told what is done, of how much, and at what the work is."""

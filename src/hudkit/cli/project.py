@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 
 from hudkit.cli.place import SCHEMA, as_json, user_settings
+from hudkit.compose import visible
 from hudkit.config import PROJECT_FILE
-from hudkit.custom import ProjectTable, project_table, trust_project
-from hudkit.custom.files import root_of
-from hudkit.document import visible
 from hudkit.errors import ConfigError
-from hudkit.events.event import Origin
-from hudkit.places import log_path, section_places
+from hudkit.log.event import Origin
+from hudkit.paths import log_path, section_places
+from hudkit.sections.sandboxed import ProjectTable, project_table, trust_project
+from hudkit.sections.sandboxed.files import root_of
 
 EXAMPLE = 'hudkit project add conventions "Tests sit beside the code"'
 

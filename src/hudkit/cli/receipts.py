@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from hudkit.compaction.live import counted
-from hudkit.compaction.passage import Passage
-from hudkit.compaction.receipts import Measured, Receipt
-from hudkit.document import shorten, visible
-from hudkit.history import Message, PatchPart, ToolPart
+from hudkit.compose import shorten, visible
+from hudkit.context.compaction.live import counted
+from hudkit.context.compaction.passage import Passage
+from hudkit.context.compaction.receipts import Measured, Receipt
 from hudkit.tools.lines import block
 from hudkit.tools.receipts import TRIGGERS, changed_by, figures, verdict
 from hudkit.tools.telling import day, texts
+from hudkit.transcripts import Message, PatchPart, ToolPart
 
 LINE = 100
 """Characters of a message in a list."""

@@ -14,14 +14,14 @@ import msgspec
 
 from hudkit.cli import complain
 from hudkit.cli.place import SCHEMA, as_json, pick, there, user_settings
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import ConfigError, StoreError
-from hudkit.places import index_path
+from hudkit.paths import index_path
 
 if TYPE_CHECKING:
     from hudkit.api import Hud
-    from hudkit.events.masking import Needle
     from hudkit.hud.redacting import Hit
+    from hudkit.log.masking import Needle
 
 EXAMPLE = "hudkit redact --text-file secret.txt --dry-run"
 
@@ -52,9 +52,9 @@ def arguments(one: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     from hudkit.api import Hud
-    from hudkit.events.masking import holds, needles
     from hudkit.hud.redacting import Redacted, find, named_texts, redact
-    from hudkit.store import SqliteLog
+    from hudkit.log.masking import holds, needles
+    from hudkit.log.stores import SqliteLog
 
     if given.seq and given.text_file is not None:
         raise ConfigError("events and --text-file are two ways", hint="Give one of them")
@@ -116,7 +116,7 @@ def _index(path: Path, wanted: Sequence[Needle]) -> int:
     """Take the texts out of the index where there is one; gives the passages that held one."""
     if not path.exists():
         return 0
-    from hudkit.search import Index
+    from hudkit.transcripts.search import Index
 
     try:
         with Index.open(path) as index:

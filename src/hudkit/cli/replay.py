@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from hudkit.cli.progress import progress_bar
-from hudkit.history import OpenCodeTranscript
-from hudkit.replay import Options, Report, replay
-from hudkit.replay.words import Ink, frame_lines, report_lines
+from hudkit.cli.replays import Options, Report, replay
+from hudkit.cli.replays.words import Ink, frame_lines, report_lines
+from hudkit.transcripts import OpenCodeTranscript
 
 EXAMPLE = "hudkit replay ~/.local/share/opencode/opencode.db --window 200000"
 

@@ -33,7 +33,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 async def _run(given: argparse.Namespace, prompt: str) -> int:
-    from hudkit.terminal.attend import Left
+    from hudkit.agent.terminal.attend import Left
 
     sitting = sitting_of(given, "run", facts=SCHEMA if given.json else 0, quiet=given.quiet)
     try:

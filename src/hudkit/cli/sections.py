@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hudkit.cli.place import SCHEMA, as_json, open_read_only, pick, user_settings
-from hudkit.custom import Allowed, Bench, Definition, Found, Outcome, Shelf, given, missing, trust
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import ConfigError
-from hudkit.places import log_path, section_places
+from hudkit.paths import log_path, section_places
+from hudkit.sections.sandboxed import Allowed, Bench, Definition, Found, Outcome, Shelf, given, missing, trust
 
 if TYPE_CHECKING:
-    from hudkit.projections.state import HudState
+    from hudkit.sections.state import HudState
 
 EXAMPLE = "hudkit sections try .hudkit/sections/glance.py"
 
@@ -90,7 +90,7 @@ def _trust(path: Path, json: bool) -> int:
 
 
 def _try(asked: argparse.Namespace) -> int:
-    from hudkit.custom.files import read
+    from hudkit.sections.sandboxed.files import read
 
     found = read(asked.file.absolute(), "user", frozenset())
     if found.definition is None:
@@ -118,7 +118,7 @@ def _try(asked: argparse.Namespace) -> int:
 
 
 def _state(asked: argparse.Namespace) -> HudState:
-    from hudkit.projections.state import HudState
+    from hudkit.sections.state import HudState
 
     if asked.db is None and asked.session is None and not os.path.lexists(log_path()):
         return HudState()
@@ -130,11 +130,11 @@ def _state(asked: argparse.Namespace) -> HudState:
 
 def _shown(definition: Definition, outcome: Outcome) -> Iterator[tuple[str, str]]:
     """The section at each density, as markdown."""
-    from hudkit.components import View
-    from hudkit.components.custom import CustomSections
-    from hudkit.document import Density, Element
-    from hudkit.formats.markdown import render
-    from hudkit.projections.custom import Custom, CustomSection
+    from hudkit.compose import Density, Element
+    from hudkit.compose.formats.markdown import render
+    from hudkit.sections.custom import Custom, CustomSection
+    from hudkit.sections.views import View
+    from hudkit.sections.views.custom import CustomSections
 
     made = outcome.made
     one = CustomSection(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hudkit.cli.place import user_settings
 
 if TYPE_CHECKING:
-    from hudkit.terminal.sitting import Sitting
+    from hudkit.agent.terminal.sitting import Sitting
 
 
 def session_arguments(one: argparse.ArgumentParser) -> None:
@@ -54,13 +54,13 @@ class _Rule(argparse.Action):
 
 def sitting_of(given: argparse.Namespace, name: str, *, facts: int = 0, quiet: bool = False) -> Sitting:
     """Who sits at the session: `facts` is the schema version of JSON lines, 0 for people. Raises `ConfigError`."""
-    from hudkit.terminal.asking import Answering, Asker, Everything, Nobody
-    from hudkit.terminal.facts import Facts
-    from hudkit.terminal.opening import Place, Wish, rules_of
-    from hudkit.terminal.panel import Panel
-    from hudkit.terminal.screen import Screen, is_terminal
-    from hudkit.terminal.sitting import Sitting
-    from hudkit.terminal.view import Live, Plain, View
+    from hudkit.agent.terminal.asking import Answering, Asker, Everything, Nobody
+    from hudkit.agent.terminal.facts import Facts
+    from hudkit.agent.terminal.opening import Place, Wish, rules_of
+    from hudkit.agent.terminal.panel import Panel
+    from hudkit.agent.terminal.screen import Screen, is_terminal
+    from hudkit.agent.terminal.sitting import Sitting
+    from hudkit.agent.terminal.view import Live, Plain, View
 
     wish = Wish(
         Path.cwd(),

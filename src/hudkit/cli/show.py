@@ -10,9 +10,9 @@ import msgspec
 from hudkit.api import Hud, Session
 from hudkit.cli import complain
 from hudkit.cli.place import SCHEMA, as_json, log_arguments, open_read_only, pick, sound
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import StoreDamaged
-from hudkit.events.log import EventLog
+from hudkit.log.log import EventLog
 
 EXAMPLE = "hudkit show ses_1 --at 42"
 

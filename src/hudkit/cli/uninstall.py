@@ -10,12 +10,12 @@ from pathlib import Path
 from hudkit.cli.install import chosen, host_arguments, spot, tell
 from hudkit.daemon import client
 from hudkit.errors import ConfigError
+from hudkit.hosts.installing.changes import Step
+from hudkit.hosts.installing.writing import remove
 from hudkit.hosts.mcp import install as mcp
 from hudkit.hosts.opencode import install as opencode
 from hudkit.hosts.opencode.install import Place
-from hudkit.installing.changes import Step
-from hudkit.installing.writing import remove
-from hudkit.places import index_path
+from hudkit.paths import index_path
 
 EXAMPLE = "hudkit uninstall opencode"
 

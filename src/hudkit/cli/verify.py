@@ -8,8 +8,8 @@ from contextlib import closing
 import msgspec
 
 from hudkit.cli.place import SCHEMA, as_json, log_arguments, there
-from hudkit.document import visible
-from hudkit.store import open_log, verify_file
+from hudkit.compose import visible
+from hudkit.log.stores import open_log, verify_file
 
 EXAMPLE = "hudkit verify --db /path/to/hudkit.db"
 

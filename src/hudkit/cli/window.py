@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from hudkit.api import Session
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.hud.filling import Filling, filling
-from hudkit.projections.state import HudState
+from hudkit.sections.state import HudState
 from hudkit.tools.window import facts
 
 WIDTH = 40

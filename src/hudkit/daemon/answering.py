@@ -7,17 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hudkit.api import Hud, Session
-from hudkit.caching import compare
+from hudkit.context.caching import compare
 from hudkit.daemon.carried import outputs_of, parts_of, pieces_of
 from hudkit.daemon.journal import journal, where
 from hudkit.daemon.learned import learned
 from hudkit.errors import HudkitError, StoreError
-from hudkit.events import Draft, Origin
-from hudkit.events.payloads import ContextSnapshot
-from hudkit.hearing.compacting import asked_for, begin, continue_with, undone
-from hudkit.hearing.live import Live, Staged, Upload
-from hudkit.tools import reply
-from hudkit.wire import (
+from hudkit.hosts.compaction_records import asked_for, begin, continue_with, undone
+from hudkit.hosts.wire import (
     CompactAsk,
     Compacting,
     CompactingAsk,
@@ -38,6 +34,10 @@ from hudkit.wire import (
     decode,
     encode,
 )
+from hudkit.ingest.ingester import Live, Staged, Upload
+from hudkit.log import Draft, Origin
+from hudkit.log.payloads import ContextSnapshot
+from hudkit.tools import reply
 
 MAX_LIVE = 256
 """Conversations that are remembered; an older one is taken up from the log again."""

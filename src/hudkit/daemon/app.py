@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 import hudkit
 from hudkit.daemon.answering import DONE, PATHS, Answering, wrong
 from hudkit.daemon.journal import journal, where
-from hudkit.wire import MAX_BODY, PROTOCOL, PROTOCOL_HEADER, VERSION_HEADER, Hello, encode
+from hudkit.hosts.wire import MAX_BODY, PROTOCOL, PROTOCOL_HEADER, VERSION_HEADER, Hello, encode
 
 BODY_SECONDS = 10
 """Within which a request's body must have come."""

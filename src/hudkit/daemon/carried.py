@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hudkit.caching import Piece
-from hudkit.compaction import carried
-from hudkit.compaction.carried import Output
-from hudkit.events.payloads import Parts
-from hudkit.wire import Fixed, Placed
+from hudkit.context.caching import Piece
+from hudkit.context.compaction import carried
+from hudkit.context.compaction.carried import Output
+from hudkit.hosts.wire import Fixed, Placed
+from hudkit.log.payloads import Parts
 
 
 def outputs_of(transcript: Sequence[Placed]) -> tuple[Output, ...]:

@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 import hudkit
-from hudkit import places
+from hudkit import paths
 from hudkit.daemon import place
 from hudkit.errors import ConfigError
-from hudkit.wire import PROTOCOL, PROTOCOL_HEADER, VERSION_HEADER, Hello, newer
+from hudkit.hosts.wire import PROTOCOL, PROTOCOL_HEADER, VERSION_HEADER, Hello, newer
 
 START_SECONDS = 15.0
 """Within which a daemon that was started must answer."""
@@ -86,7 +86,7 @@ def ensure_running(path: Path | None = None, *, db: Path | None = None, idle: fl
     place.prepare(path)
     there = greet(path)
     if there is None or newer(hudkit.__version__, there.version):
-        there = _start(path, db or places.log_path(), idle)
+        there = _start(path, db or paths.log_path(), idle)
     if there.protocol != PROTOCOL:
         hint = f"Version {hudkit.__version__} speaks protocol {PROTOCOL}: upgrade this client"
         raise ConfigError(f"the daemon on {path} speaks protocol {there.protocol}", hint=hint)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from hudkit import places
+from hudkit import paths
 from hudkit.config import Settings
 from hudkit.daemon import place
 from hudkit.errors import ConfigError, HudkitError
@@ -34,11 +34,11 @@ def run(given: argparse.Namespace, settings: Settings) -> int:
     if given.idle < 0 or given.idle != given.idle:
         raise ConfigError(f"--idle {given.idle} is no time", hint="Give minutes, or 0 for never")
     if given.port is None and given.host != "127.0.0.1":
-        from hudkit.wire.loopback import loopback
+        from hudkit.web.loopback import loopback
 
         loopback(given.host)
     path = given.socket.absolute() if given.socket else place.socket_path()
-    db = given.db.absolute() if given.db else places.log_path()
+    db = given.db.absolute() if given.db else paths.log_path()
     serve(Options(path, db, given.idle, given.port, given.host, settings), _say)
     return 0
 
@@ -50,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="hudkit.daemon")
     arguments(parser)
     try:
-        return run(parser.parse_args(argv), load(places.config_path()).settings)
+        return run(parser.parse_args(argv), load(paths.config_path()).settings)
     except HudkitError as error:
         print(error, file=sys.stderr)
         return 2

@@ -13,7 +13,7 @@ import msgspec
 
 from hudkit.daemon.journal import journal, where
 from hudkit.errors import HudkitError
-from hudkit.search import Past
+from hudkit.transcripts.search import Past
 
 PAUSE_SECONDS = 0.25
 """From an upload to the reading: a host writes its own record at about the same time."""

@@ -7,7 +7,7 @@ import traceback
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from hudkit.events.redact import redact
+from hudkit.log.redact import redact
 
 MAX_BYTES = 512 * 1024
 KEPT = 2
@@ -28,7 +28,7 @@ def keep(path: Path) -> None:
     file.setFormatter(_Lines("%(asctime)s %(process)d %(levelname)s %(message)s"))
     path.touch(0o600)
     path.chmod(0o600)
-    for name in ("hudkit.daemon", "hudkit.hearing", "uvicorn.error", "asyncio"):
+    for name in ("hudkit.daemon", "hudkit.ingest", "uvicorn.error", "asyncio"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [file], False
         logger.setLevel(logging.INFO if name.startswith("hudkit.") else logging.ERROR)

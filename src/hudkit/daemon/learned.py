@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from hudkit.api import Hud, Session
 from hudkit.errors import HudkitError
-from hudkit.events import Draft, Origin
-from hudkit.events.payloads import ContextSnapshot, Learned
+from hudkit.log import Draft, Origin
+from hudkit.log.payloads import ContextSnapshot, Learned
 
 MOST_SESSIONS = 4
 """Sessions that are looked at, the newest first."""

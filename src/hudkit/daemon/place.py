@@ -10,7 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from hudkit.errors import ConfigError, StoreUnsafe
-from hudkit.places import data_directory
+from hudkit.paths import data_directory
 
 MAX_SOCKET = 100
 """Bytes of a socket's path: the systems' limits are 104 and 108."""

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 import hudkit
-from hudkit import places
+from hudkit import paths
 from hudkit.config import Settings
 from hudkit.daemon import place
 from hudkit.daemon.client import greet, stop
 from hudkit.daemon.journal import journal, keep, where
 from hudkit.errors import ConfigError
-from hudkit.wire import newer
+from hudkit.hosts.wire import newer
 
 if TYPE_CHECKING:
     from hudkit.daemon.app import Activity
@@ -50,7 +50,7 @@ def serve(options: Options, say: Callable[[str], None] = lambda _: None) -> None
     cannot be used."""
     address = ""
     if options.port is not None:
-        from hudkit.wire.loopback import loopback
+        from hudkit.web.loopback import loopback
 
         address = loopback(options.host)
     os.umask(0o077)
@@ -92,17 +92,17 @@ def _serve(options: Options, address: str, say: Callable[[str], None]) -> None:
     from hudkit.api import Hud
     from hudkit.daemon.indexing import Indexing
     from hudkit.daemon.listening import listen_tcp, listen_unix
-    from hudkit.history import OwnTranscript
-    from hudkit.search import open_past
-    from hudkit.store import open_log
+    from hudkit.log.stores import open_log
+    from hudkit.transcripts import OwnTranscript
+    from hudkit.transcripts.search import open_past
 
     log = open_log(options.db, busy_timeout=BUSY_SECONDS)
     past = indexing = None
     apart = open_log(options.db, read_only=True)  # the index's own: it never waits for the writer, nor lets it wait
     if options.settings.memory.index:
-        past = open_past(places.index_path(options.db), also=(OwnTranscript(apart),), eager=False)
+        past = open_past(paths.index_path(options.db), also=(OwnTranscript(apart),), eager=False)
         indexing = Indexing(past)
-    hud = Hud(log, settings=options.settings, sections=places.section_places(), past=past)
+    hud = Hud(log, settings=options.settings, sections=paths.section_places(), past=past)
     listening: list[socket.socket] = []
     try:
         keep(options.db.absolute().parent / "daemon.log")
@@ -136,9 +136,9 @@ async def _run(
 ) -> None:
     from hudkit.daemon.answering import Answering
     from hudkit.daemon.app import Activity, application
-    from hudkit.daemon.guard import Guard, token_at
     from hudkit.daemon.listening import server
-    from hudkit.wire.loopback import names
+    from hudkit.web.guard import Guard, token_at
+    from hudkit.web.loopback import names
 
     end = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from hudkit.compaction.carried import Output
-from hudkit.components import Board, Known
+from hudkit.compose import Density
+from hudkit.compose.fit import Omission
 from hudkit.config import Settings
-from hudkit.document import Density
-from hudkit.events.event import Event
-from hudkit.events.payloads import FrameBase, FrameDelta, Parts, Payload, Sent
-from hudkit.frames import Frame, Omission, Place
+from hudkit.context.compaction.carried import Output
+from hudkit.hud.anchors import Place
+from hudkit.hud.frame import Frame
 from hudkit.hud.typeset import Typeset
-from hudkit.projections.state import HudState
+from hudkit.log.event import Event
+from hudkit.log.payloads import FrameBase, FrameDelta, Parts, Payload, Sent
+from hudkit.sections.state import HudState
+from hudkit.sections.views import Board, Known
 
 
 class Ask(msgspec.Struct, frozen=True):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from hudkit.document import Band, Density
-from hudkit.events.payloads import FrameBase, FrameDelta, Stubbed
-from hudkit.frames import Delta, Frame, Omission, Stub, join
+from hudkit.compose import Band, Density
+from hudkit.compose.fit import Omission
+from hudkit.hud.frame import Delta, Frame, Stub, join
 from hudkit.hud.typeset import Typeset
-from hudkit.projections.state import HudState
+from hudkit.log.payloads import FrameBase, FrameDelta, Stubbed
+from hudkit.sections.state import HudState
 
 
 def assemble(

@@ -6,16 +6,16 @@ that stay where they were first sent, a tail at the start of a turn.
 
 from __future__ import annotations
 
-from hudkit.compaction.thrash import advice
-from hudkit.components import gauge, outlook, reading, warning
-from hudkit.document import Band
-from hudkit.events.payloads import Call, ContextSnapshot, FrameBase
+from hudkit.compose import Band
+from hudkit.context.compaction.thrash import advice
 from hudkit.hud.asking import Ask, Composed, Desk, Layers
 from hudkit.hud.assembly import assemble, mark_of
 from hudkit.hud.epochs import kept_of, new_epoch, same_epoch
 from hudkit.hud.gauging import told_band, trend_now, usage_now
 from hudkit.hud.prune import carried, prune_now
-from hudkit.projections.state import HudState
+from hudkit.log.payloads import Call, ContextSnapshot, FrameBase
+from hudkit.sections.state import HudState
+from hudkit.sections.views import gauge, outlook, reading, warning
 from hudkit.tokens.usage import Usage
 
 RENDERER = "1"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hudkit.errors import StoreError
-from hudkit.events.payloads import Payload, ProjectSet
-from hudkit.projections.state import HudState
+from hudkit.log.payloads import Payload, ProjectSet
+from hudkit.sections.state import HudState
 
 if TYPE_CHECKING:
     from hudkit.hud.session import Session

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hudkit.components import SECTIONS
-from hudkit.components.section import Section
-from hudkit.events.event import Event
-from hudkit.projections.state import HudState, apply
+from hudkit.log.event import Event
+from hudkit.sections.state import HudState, apply
+from hudkit.sections.views import SECTIONS
+from hudkit.sections.views.section import Section
 
 KINDS = ("constraints", "decisions", "steps", "blockers", "errors", "notes", "todos")
 """Sections whose items end; files are left rather than ended."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import msgspec
 
-from hudkit.caching.policies import policy_for
-from hudkit.components import Changes, View, block, changes
+from hudkit.compose import DENSITIES, Density, denser
+from hudkit.compose.fit import Fitted, Omission, fit
 from hudkit.config import Settings
-from hudkit.document import DENSITIES, Density, denser
+from hudkit.context.caching.policies import policy_for
 from hudkit.errors import BudgetError
-from hudkit.events.payloads import FrameBase, FrameDelta, FrameUnsent, Left, Payload
-from hudkit.frames import Fitted, Omission, fit, shown
+from hudkit.hud.anchors import shown
 from hudkit.hud.asking import Ask, Desk, Layers
 from hudkit.hud.prune import is_cold, rebase_pays
-from hudkit.projections.epoch import Epoch
-from hudkit.projections.state import HudState, glimpse
+from hudkit.log.payloads import FrameBase, FrameDelta, FrameUnsent, Left, Payload
+from hudkit.sections.epoch import Epoch
+from hudkit.sections.state import HudState, glimpse
+from hudkit.sections.views import Changes, View, block, changes
 from hudkit.tokens.usage import Usage
 
 TAIL_ROOM = 40

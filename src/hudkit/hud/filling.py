@@ -6,9 +6,9 @@ import msgspec
 
 from hudkit.config import Settings
 from hudkit.hud.gauging import trend_now, usage_in
-from hudkit.projections.calibrated import Asked, amounts_of
-from hudkit.projections.calibration import PARTS, Calibration, Estimate, estimate
-from hudkit.projections.state import HudState
+from hudkit.sections.calibrated import Asked, amounts_of
+from hudkit.sections.calibration import PARTS, Calibration, Estimate, estimate
+from hudkit.sections.state import HudState
 from hudkit.tokens.breakdown import Share, breakdown
 from hudkit.tokens.trend import Trend, calls_until
 from hudkit.tokens.usage import Usage

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from hudkit.compose import Band
 from hudkit.config import Bands, Settings
-from hudkit.document import Band
 from hudkit.hud.asking import Ask
-from hudkit.projections.state import HudState
-from hudkit.projections.window import READINGS_KEPT
+from hudkit.sections.state import HudState
+from hudkit.sections.window import READINGS_KEPT
 from hudkit.tokens.overflow import OverflowRule
 from hudkit.tokens.trend import Trend, trend_of
 from hudkit.tokens.usage import Floors, Usage, usage_of

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hudkit.document import shorten
+from hudkit.compose import shorten
 from hudkit.errors import StoreError
-from hudkit.events.log import EventLog
-from hudkit.events.payloads import Payload, SessionOffer
 from hudkit.hud.defaults import PROJECT_LOG
 from hudkit.hud.keys import own_name, project_of
-from hudkit.projections.state import HudState
+from hudkit.log.log import EventLog
+from hudkit.log.payloads import Payload, SessionOffer
+from hudkit.sections.state import HudState
 
 LOOKED_AT = 5
 """Earlier sessions of the project of which the last that worked is looked for."""

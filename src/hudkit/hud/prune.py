@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hudkit.caching.policies import CachePolicy, policy_for
-from hudkit.compaction.pruning import PROTECTED, Choice, bounds_of, candidates, choose, stub
-from hudkit.compaction.worth import Change, Standing, pays
 from hudkit.config import Settings
-from hudkit.events.payloads import Brought, OutputsPrune, Parts, Stubbed
+from hudkit.context.caching.policies import CachePolicy, policy_for
+from hudkit.context.compaction.pruning import PROTECTED, Choice, bounds_of, candidates, choose, stub
+from hudkit.context.compaction.worth import Change, Standing, pays
 from hudkit.hud.asking import Ask
-from hudkit.projections.state import HudState
+from hudkit.log.payloads import Brought, OutputsPrune, Parts, Stubbed
+from hudkit.sections.state import HudState
 from hudkit.tokens.usage import Usage
 
 PER_CHARACTER = 0.25

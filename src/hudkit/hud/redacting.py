@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from hudkit.errors import ConfigError
-from hudkit.events.event import Event, Origin
-from hudkit.events.log import EventLog
-from hudkit.events.masking import LEAST, Needle, blanked, free_texts, holds, masked, needles
-from hudkit.events.payloads import EventRestate, EventUndo, Payload, Redact, Unknown
-from hudkit.events.restated import left
 from hudkit.hud.session import Session
-from hudkit.projections.undone import undone
+from hudkit.log.event import Event, Origin
+from hudkit.log.log import EventLog
+from hudkit.log.masking import LEAST, Needle, blanked, free_texts, holds, masked, needles
+from hudkit.log.payloads import EventRestate, EventUndo, Payload, Redact, Unknown
+from hudkit.log.restated import left
+from hudkit.sections.undone import undone
 
 ROUNDS = 5
 """How often what was appended meanwhile is looked through, too."""

@@ -7,27 +7,28 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hudkit.compaction.carried import Output
-from hudkit.components import Board
+from hudkit.compose import Density
 from hudkit.config import Settings
-from hudkit.document import Density
+from hudkit.context.compaction.carried import Output
 from hudkit.errors import BudgetError, ConfigError, HudkitError, SequenceConflict, StoreError
-from hudkit.events.codec import foreseen
-from hudkit.events.event import Draft, Event, Origin
-from hudkit.events.log import ID_LIMIT, EventLog, Snapshot, is_id
-from hudkit.events.payloads import FrameBase, FrameDelta, Parts, Payload, Redact, SectionPrepared, Sent, TaskSet
-from hudkit.events.restated import Restatements
-from hudkit.frames import Frame, Message, place
+from hudkit.hud.anchors import Message, place
 from hudkit.hud.asking import Ask, Composed, Desk
 from hudkit.hud.assembly import rebuilt
 from hudkit.hud.compose import compose
 from hudkit.hud.ended import ended
+from hudkit.hud.frame import Frame
 from hudkit.hud.typeset import Counter, Typeset
-from hudkit.projections.state import VERSION, HudState, apply, dump, fold, load, with_id
-from hudkit.projections.undone import reaches
+from hudkit.log.codec import foreseen
+from hudkit.log.event import Draft, Event, Origin
+from hudkit.log.log import ID_LIMIT, EventLog, Snapshot, is_id
+from hudkit.log.payloads import FrameBase, FrameDelta, Parts, Payload, Redact, SectionPrepared, Sent, TaskSet
+from hudkit.log.restated import Restatements
+from hudkit.sections.state import VERSION, HudState, apply, dump, fold, load, with_id
+from hudkit.sections.undone import reaches
+from hudkit.sections.views import Board
 
 if TYPE_CHECKING:
-    from hudkit.search import Past
+    from hudkit.transcripts.search import Past
 
 SNAPSHOT_EVERY = 500
 """A snapshot is saved when this many events were folded since the last one."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hudkit.document import shorten
+from hudkit.compose import shorten
 from hudkit.errors import StoreError
-from hudkit.events.log import EventLog
-from hudkit.events.payloads import Payload, Piece, ShareSync
 from hudkit.hud.keys import relative
-from hudkit.projections.state import HudState
+from hudkit.log.log import EventLog
+from hudkit.log.payloads import Payload, Piece, ShareSync
+from hudkit.sections.state import HudState
 
 MOST_LINKS = 20
 """Linked sessions that are looked at, the newest."""

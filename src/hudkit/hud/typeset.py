@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from hudkit.document import Element, Memo, Node
-from hudkit.formats.markdown import render
+from hudkit.compose import Element, Memo, Node
+from hudkit.compose.formats.markdown import render
 
 MEMO = 8192
 """Elements whose tokens are remembered; beyond, the memory starts anew."""

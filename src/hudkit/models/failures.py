@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from hudkit.document.visible import shorten, visible
+from hudkit.compose.visible import shorten, visible
 from hudkit.errors import HudkitError
-from hudkit.events.redact import redact
+from hudkit.log.redact import redact
 
 SAID = 400
 """Characters of a server's own words that an error repeats."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from hudkit.errors import OperationError
-from hudkit.events import Origin
+from hudkit.log import Origin
 from hudkit.rooms import events as e
 from hudkit.rooms.actions import access, making, memory, messaging, own_room
 from hudkit.rooms.actions.action import Turn, agent_of, open_room

@@ -15,8 +15,9 @@ import msgspec
 import uuid_utils
 
 from hudkit.errors import ConfigError, StoreError
-from hudkit.events import Draft, Event, EventLog, Origin
-from hudkit.events.codec import seal_draft
+from hudkit.log import Draft, Event, EventLog, Origin
+from hudkit.log.codec import seal_draft
+from hudkit.log.stores import open_log
 from hudkit.rooms.events import Happening, WorldMade, happening
 from hudkit.rooms.folding import apply
 from hudkit.rooms.following import follow, inherited
@@ -24,7 +25,6 @@ from hudkit.rooms.prompts import check_prompts, load_prompts
 from hudkit.rooms.rules import Rules
 from hudkit.rooms.snapshots import Shelf
 from hudkit.rooms.world import World
-from hudkit.store import open_log
 
 WORLD = "world"
 """The session of a world's events in its log."""

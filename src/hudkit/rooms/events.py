@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hudkit.events import Event, Unknown
-from hudkit.events.payload import Payload
+from hudkit.log import Event, Unknown
+from hudkit.log.payload import Payload
 
 Kind: TypeAlias = Literal["persona", "bot"]
 Format: TypeAlias = Literal["json", "compact", "toon"]

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from hudkit.document import visible
-from hudkit.events import Event
+from hudkit.compose import visible
+from hudkit.log import Event
 from hudkit.rooms import events as e
 
 SCHEMA = 1

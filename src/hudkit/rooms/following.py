@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from hudkit.errors import StoreDamaged
-from hudkit.events import Draft, Event, Finding
+from hudkit.log import Draft, Event, Finding
 from hudkit.rooms.events import Happening, WorldMade
 from hudkit.rooms.folding import apply
 from hudkit.rooms.world import World

@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from hudkit.compose.formats import json_text, toon
 from hudkit.errors import FormatError
-from hudkit.formats import json_text, toon
 from hudkit.rooms.mending import extent, mended
 
 LONGEST = 100_000

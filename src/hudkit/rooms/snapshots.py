@@ -9,7 +9,7 @@ from hashlib import blake2b
 import msgspec
 
 from hudkit.errors import StoreError
-from hudkit.events import EventLog, Snapshot
+from hudkit.log import EventLog, Snapshot
 from hudkit.rooms.world import World
 
 FOLDING = 2

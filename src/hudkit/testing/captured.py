@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from hudkit.caching import Block, CallCost, Request
+from hudkit.context.caching import Block, CallCost, Request
 
 Count = Callable[[str], int]
 """Tokens of a text."""
@@ -90,7 +90,7 @@ class Captured(msgspec.Struct, frozen=True):
         return tuple(place for place, piece in enumerate(self.pieces) if piece.breakpoint)
 
     def request(self, count: Count, *, at: int | None = None) -> Request:
-        """The same as `hudkit.caching` sees it: for simulated caches and prices."""
+        """The same as `hudkit.context.caching` sees it: for simulated caches and prices."""
         blocks = tuple(Block(key(piece), count(piece.text), piece.role, piece.breakpoint) for piece in self.pieces)
         return Request(blocks, self.at if at is None else at)
 

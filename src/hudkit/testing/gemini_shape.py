@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from hudkit.caching import CallCost
+from hudkit.context.caching import CallCost
 from hudkit.testing.captured import Piece
 from hudkit.testing.openai_shape import canonical, halves
 from hudkit.testing.replies import Refusal, Said

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from hudkit.caching import CallCost
+from hudkit.context.caching import CallCost
 from hudkit.testing.replies import Call, Reply, says, uses
 
 LIMIT = (32_000, 4_000)

@@ -22,9 +22,9 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from hudkit.api import Hud
-from hudkit.caching import ANTHROPIC, OPENAI, cost, simulate
-from hudkit.events.payloads import CompactAfter, ContextSnapshot, SessionStart, TaskSet
-from hudkit.projections.state import HudState
+from hudkit.context.caching import ANTHROPIC, OPENAI, cost, simulate
+from hudkit.log.payloads import CompactAfter, ContextSnapshot, SessionStart, TaskSet
+from hudkit.sections.state import HudState
 from hudkit.testing.captured import MARKS, Captured
 from hudkit.testing.host_script import (
     DECISION,

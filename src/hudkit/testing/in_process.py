@@ -17,7 +17,7 @@ from typing import Any
 
 import anyio
 
-from hudkit.caching import CallCost
+from hudkit.context.caching import CallCost
 from hudkit.models.failures import Signs, Unreachable, Unreadable, failure
 from hudkit.models.order import fault
 from hudkit.models.port import (

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice
 from typing import Any, Protocol
 
-from hudkit.caching import CallCost
+from hudkit.context.caching import CallCost
 from hudkit.testing import anthropic_shape, gemini_shape, openai_shape
 from hudkit.testing.captured import Captured, Piece
 from hudkit.testing.replies import Answer, Hang, Refusal, Reply, Said

@@ -15,7 +15,7 @@ from threading import Condition, Event, Thread
 from types import TracebackType
 from typing import Any, Self
 
-from hudkit.caching import CallCost
+from hudkit.context.caching import CallCost
 from hudkit.errors import ConfigError
 from hudkit.testing.captured import MARKS, Captured, Count, Piece, by_bytes, kind_of
 from hudkit.testing.loopback import SHAPES, Loopback

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import msgspec
 
-from hudkit.caching import CallCost
+from hudkit.context.caching import CallCost
 from hudkit.errors import ToolError
 from hudkit.models.failures import (
     ModelError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from threading import Lock
 
-from hudkit.caching import ANTHROPIC, OPENAI, Block, CachePolicy, CacheTree, CallCost, Request
+from hudkit.context.caching import ANTHROPIC, OPENAI, Block, CachePolicy, CacheTree, CallCost, Request
 from hudkit.testing.captured import Count, Piece, key
 
 _GRAIN = 512
@@ -15,7 +15,7 @@ _POLICIES: dict[str, CachePolicy] = {"openai": OPENAI, "anthropic": ANTHROPIC, "
 
 
 class PrefixMeter:
-    """One cache per shape, with the rules of `hudkit.caching`; calls may come from several threads."""
+    """One cache per shape, with the rules of `hudkit.context.caching`; calls may come from several threads."""
 
     def __init__(self, count: Count) -> None:
         self._count = count

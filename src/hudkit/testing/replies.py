@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from hudkit.caching import CallCost
+from hudkit.context.caching import CallCost
 
 
 class Call(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from hudkit.errors import HudkitError
-from hudkit.events.scheduling import Claim, Fenced, Scheduler
+from hudkit.rooms.scheduling import Claim, Fenced, Scheduler
 from hudkit.testing.raising import raises
 
 NOON = 1_800_000_000_000

@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from hudkit.caching import CallCost
+from hudkit.context.caching import CallCost
 from hudkit.errors import ConfigError
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import Answer, Call, Hang, Refusal, Reply

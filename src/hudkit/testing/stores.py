@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from threading import Thread
 
 from hudkit.errors import SequenceConflict, StoreError
-from hudkit.events import Batch, Draft, Event, EventLog, Origin, Payload, Snapshot, Unknown
-from hudkit.events.codec import seal_draft
-from hudkit.events.payloads import ContextSnapshot, NoteAdd, Redact, StepReorder, TaskSet, TodoItem, TodoSync
+from hudkit.log import Batch, Draft, Event, EventLog, Origin, Payload, Snapshot, Unknown
+from hudkit.log.codec import seal_draft
+from hudkit.log.payloads import ContextSnapshot, NoteAdd, Redact, StepReorder, TaskSet, TodoItem, TodoSync
 from hudkit.testing.raising import raises
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from hudkit.document.density import Band
+from hudkit.compose.density import Band
 from hudkit.tokens.usage import Floors, Usage
 
 SLOW, FAST = 0.5, 3.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from hudkit.document.density import FLOORS, Band, band_of
+from hudkit.compose.density import FLOORS, Band, band_of
 from hudkit.tokens.overflow import DEFAULT_RULE, OverflowRule, usable_of
 from hudkit.tokens.windows import Source, Window
 

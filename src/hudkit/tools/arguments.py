@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from hudkit.errors import OperationError
-from hudkit.events.codec import printable
+from hudkit.log.codec import printable
 from hudkit.tools.lines import echo
 from hudkit.tools.operation import MOST_BYTES, Alias, Arguments, Operation
 from hudkit.tools.schema import schema, words

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from hudkit.events.event import Origin
-from hudkit.events.payloads import ConstraintAdd, ConstraintConfirm, ConstraintRemove
 from hudkit.hud import Session
-from hudkit.projections.state import HudState
+from hudkit.log.event import Origin
+from hudkit.log.payloads import ConstraintAdd, ConstraintConfirm, ConstraintRemove
+from hudkit.sections.state import HudState
 from hudkit.tools.lines import Page, listing, row
 from hudkit.tools.naming import Name, named
 from hudkit.tools.operation import SHOWN, Answer, Arguments, Row, Text, operation, reading, section

@@ -7,14 +7,14 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from hudkit.custom import FIELDS, Definition, check
 from hudkit.errors import ConfigError, OperationError
-from hudkit.events import Payload
-from hudkit.events.event import Origin
-from hudkit.events.payloads import SectionDefine, SectionRemove
 from hudkit.hud import Session
-from hudkit.projections.custom import CustomSection
-from hudkit.projections.state import HudState
+from hudkit.log import Payload
+from hudkit.log.event import Origin
+from hudkit.log.payloads import SectionDefine, SectionRemove
+from hudkit.sections.custom import CustomSection
+from hudkit.sections.sandboxed import FIELDS, Definition, check
+from hudkit.sections.state import HudState
 from hudkit.tools.lines import Page, echo, listing
 from hudkit.tools.operation import SHOWN, Answer, Arguments, Row, Short, Text, operation, reading, section
 from hudkit.tools.record import record

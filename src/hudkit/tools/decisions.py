@@ -8,11 +8,11 @@ from typing import Annotated
 from msgspec import Meta
 
 from hudkit.errors import OperationError
-from hudkit.events.event import Origin
-from hudkit.events.payloads import DecisionConfirm, DecisionRecord, DecisionRemove, DecisionSupersede, Payload
 from hudkit.hud import Session
-from hudkit.projections.decisions import Decision
-from hudkit.projections.state import HudState
+from hudkit.log.event import Origin
+from hudkit.log.payloads import DecisionConfirm, DecisionRecord, DecisionRemove, DecisionSupersede, Payload
+from hudkit.sections.decisions import Decision
+from hudkit.sections.state import HudState
 from hudkit.tools.lines import Page, echo, listing, row, stored
 from hudkit.tools.naming import Name, named
 from hudkit.tools.operation import (

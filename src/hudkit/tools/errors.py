@@ -7,11 +7,11 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from hudkit.events.event import Origin
-from hudkit.events.payloads import ErrorEncountered, ErrorResolved, Payload
 from hudkit.hud import Session
-from hudkit.projections.errors import Failure
-from hudkit.projections.state import HudState
+from hudkit.log.event import Origin
+from hudkit.log.payloads import ErrorEncountered, ErrorResolved, Payload
+from hudkit.sections.errors import Failure
+from hudkit.sections.state import HudState
 from hudkit.tools.lines import Page, listing, row, stored
 from hudkit.tools.naming import Name, named
 from hudkit.tools.operation import (

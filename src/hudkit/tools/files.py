@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from hudkit.events.event import Origin
-from hudkit.events.payloads import FileClose, FileEdit, FileOpen, Payload
 from hudkit.hud import Session
-from hudkit.projections.files import File
-from hudkit.projections.state import HudState
+from hudkit.log.event import Origin
+from hudkit.log.payloads import FileClose, FileEdit, FileOpen, Payload
+from hudkit.sections.files import File
+from hudkit.sections.state import HudState
 from hudkit.tools.lines import Page, echo, listing, row, stored
 from hudkit.tools.naming import Name, named
 from hudkit.tools.operation import SHOWN, Answer, Arguments, Call, Row, Text, alias, operation, reading, section

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from hudkit.document import shorten, visible
+from hudkit.compose import shorten, visible
 from hudkit.errors import OperationError
-from hudkit.events.redact import redact
 from hudkit.hud import Session
+from hudkit.log.redact import redact
 from hudkit.tools.lines import ECHO, Page, echo
 from hudkit.tools.operation import (
     ALIASES,

@@ -13,11 +13,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hudkit.document import shorten, visible
-from hudkit.events.codec import printable
-from hudkit.events.event import Origin
-from hudkit.events.redact import redact
-from hudkit.projections.items import Item, Mark
+from hudkit.compose import shorten, visible
+from hudkit.log.codec import printable
+from hudkit.log.event import Origin
+from hudkit.log.redact import redact
+from hudkit.sections.items import Item, Mark
 from hudkit.tools.operation import Answer, Arguments, Row, Section
 
 PAGE = 50

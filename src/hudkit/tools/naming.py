@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 from msgspec import Meta
 
 from hudkit.errors import OperationError
-from hudkit.projections.items import Item
+from hudkit.sections.items import Item
 from hudkit.tools.lines import called, echo, stored
 from hudkit.tools.operation import MOST_BYTES
 

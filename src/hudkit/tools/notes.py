@@ -7,11 +7,11 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from hudkit.events.event import Origin
-from hudkit.events.payloads import NoteAdd, NoteRemove, NoteUpdate, Payload
 from hudkit.hud import Session
-from hudkit.projections.notes import Note
-from hudkit.projections.state import HudState
+from hudkit.log.event import Origin
+from hudkit.log.payloads import NoteAdd, NoteRemove, NoteUpdate, Payload
+from hudkit.sections.notes import Note
+from hudkit.sections.state import HudState
 from hudkit.tools.lines import Page, listing, row
 from hudkit.tools.naming import Name, named
 from hudkit.tools.operation import SHOWN, Answer, Arguments, Call, Row, Text, alias, operation, reading, section

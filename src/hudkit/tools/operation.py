@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-from hudkit.events.event import Origin
 from hudkit.hud import Session
-from hudkit.projections.state import HudState
+from hudkit.log.event import Origin
+from hudkit.sections.state import HudState
 
 MOST_BYTES = 4096
 """UTF-8 bytes of one text; a longer one is refused, never cut (abuse case E5)."""

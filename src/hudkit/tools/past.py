@@ -10,16 +10,16 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from hudkit.document import shorten, visible
+from hudkit.compose import shorten, visible
 from hudkit.errors import HudkitError, OperationError
-from hudkit.events.event import Event
-from hudkit.history.own import told
 from hudkit.hud import Session
-from hudkit.search import Filters, Hit, Question
+from hudkit.log.event import Event
 from hudkit.tools.lines import MOST, called
 from hudkit.tools.operation import Answer, Arguments, Loose, Text, reading
 from hudkit.tools.telling import InSession, OldId, Room, Tokens, cell, day, ident, meant, moment, past_of, table
 from hudkit.tools.whole import sections
+from hudkit.transcripts.own import told
+from hudkit.transcripts.search import Filters, Hit, Question
 
 CHUNK = 100
 """Events read at once on the way back."""

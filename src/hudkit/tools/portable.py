@@ -10,19 +10,19 @@ import msgspec
 from msgspec import Meta
 
 from hudkit.errors import HudkitError, OperationError
-from hudkit.events.codec import open_payload
-from hudkit.events.event import Event, Origin
-from hudkit.events.payloads import Payload, Unknown
-from hudkit.history.exports import read_export, write_export
-from hudkit.history.own import MACHINERY
 from hudkit.hud import Session
-from hudkit.projections.state import HudState
+from hudkit.log.codec import open_payload
+from hudkit.log.event import Event, Origin
+from hudkit.log.payloads import Payload, Unknown
+from hudkit.sections.state import HudState
 from hudkit.tools.lines import called
 from hudkit.tools.operation import Answer, Arguments, Text, operation, reading
 from hudkit.tools.record import record
 from hudkit.tools.sessions import Nothing
 from hudkit.tools.telling import own_id, past_of
 from hudkit.tools.whole import sections
+from hudkit.transcripts.exports import read_export, write_export
+from hudkit.transcripts.own import MACHINERY
 
 SCHEMA = 1
 """Version of exported sessions."""

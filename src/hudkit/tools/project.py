@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from hudkit.events.event import Origin
-from hudkit.events.payloads import Payload, ProjectSet
 from hudkit.hud import Session
-from hudkit.projections.state import HudState
+from hudkit.log.event import Origin
+from hudkit.log.payloads import Payload, ProjectSet
+from hudkit.sections.state import HudState
 from hudkit.tools.lines import listing, stored
 from hudkit.tools.operation import SHOWN, Answer, Arguments, Row, Text, Texts, operation, plain, reading, section
 from hudkit.tools.record import record

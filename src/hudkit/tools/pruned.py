@@ -7,16 +7,16 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from hudkit.document import shorten, visible
+from hudkit.compose import shorten, visible
 from hudkit.errors import OperationError
-from hudkit.events.payloads import OutputsPrune
-from hudkit.history.transcript import Message, ToolPart
 from hudkit.hud import Session
+from hudkit.log.payloads import OutputsPrune
 from hudkit.tools.help import written
 from hudkit.tools.lines import block, called, stored
 from hudkit.tools.operation import Answer, Loose, Text, reading
 from hudkit.tools.telling import CELL, InSession, Room, Tokens, given, meant, past_of
 from hudkit.tools.transcripts import Offset
+from hudkit.transcripts.transcript import Message, ToolPart
 
 
 class Which(InSession, frozen=True):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hudkit.compaction.live import counted
-from hudkit.compaction.passage import Passage
-from hudkit.compaction.receipts import Receipt, receipts
-from hudkit.history.transcript import Message, PatchPart, ToolPart
+from hudkit.context.compaction.live import counted
+from hudkit.context.compaction.passage import Passage
+from hudkit.context.compaction.receipts import Receipt, receipts
 from hudkit.hud import Session
 from hudkit.tools.lines import called
 from hudkit.tools.telling import ident, own_id
+from hudkit.transcripts.transcript import Message, PatchPart, ToolPart
 
 TRIGGERS = {
     "agent": "by the agent",

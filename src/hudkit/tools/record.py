@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from hudkit.events import Event, Origin, Payload, type_of
-from hudkit.events.codec import seal
 from hudkit.hud import Session
-from hudkit.projections.items import Item, Items
-from hudkit.projections.state import SECTIONS, HudState, fold
+from hudkit.log import Event, Origin, Payload, type_of
+from hudkit.log.codec import seal
+from hudkit.sections.items import Item, Items
+from hudkit.sections.state import SECTIONS, HudState, fold
 from hudkit.tools.lines import called, echo
 from hudkit.tools.operation import Answer
 

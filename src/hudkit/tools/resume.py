@@ -9,8 +9,12 @@ import msgspec
 from msgspec import Meta
 
 from hudkit.errors import OperationError, SequenceConflict, StoreError
-from hudkit.events.event import Origin
-from hudkit.events.payloads import (
+from hudkit.hud import Session
+from hudkit.hud.defaults import PROJECT_LOG
+from hudkit.hud.keys import own_name, project_of
+from hudkit.hud.session import ATTEMPTS
+from hudkit.log.event import Origin
+from hudkit.log.payloads import (
     BlockerAdd,
     ConstraintAdd,
     DecisionRecord,
@@ -20,11 +24,7 @@ from hudkit.events.payloads import (
     StepAdd,
     TaskSet,
 )
-from hudkit.hud import Session
-from hudkit.hud.defaults import PROJECT_LOG
-from hudkit.hud.keys import own_name, project_of
-from hudkit.hud.session import ATTEMPTS
-from hudkit.projections.state import HudState
+from hudkit.sections.state import HudState
 from hudkit.tools.lines import called, echo
 from hudkit.tools.operation import Answer, Arguments, Text, operation
 

@@ -10,10 +10,10 @@ from typing import Any, cast
 import msgspec
 
 import hudkit.tools.table  # noqa: F401 (fills the table of operations)
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import ConfigError, HudkitError, OperationError
-from hudkit.events.event import Origin
 from hudkit.hud import Session
+from hudkit.log.event import Origin
 from hudkit.tools.arguments import convert
 from hudkit.tools.help import unknown, written
 from hudkit.tools.lines import echo

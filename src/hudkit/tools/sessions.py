@@ -11,8 +11,6 @@ import msgspec
 from msgspec import Meta
 
 from hudkit.errors import HudkitError, OperationError
-from hudkit.history.own import HOST as OWN
-from hudkit.history.transcript import Message, PatchPart, SessionRow, ToolPart
 from hudkit.hud import Session
 from hudkit.hud.defaults import PROJECT_LOG
 from hudkit.hud.keys import own_name
@@ -20,9 +18,11 @@ from hudkit.tools.lines import called
 from hudkit.tools.operation import Answer, Arguments, Loose, reading
 from hudkit.tools.resume import open_tasks
 from hudkit.tools.telling import InSession, Room, Tokens, day, ident, meant, own_id, past_of, table
+from hudkit.transcripts.own import HOST as OWN
+from hudkit.transcripts.transcript import Message, PatchPart, SessionRow, ToolPart
 
 if TYPE_CHECKING:
-    from hudkit.search import Past
+    from hudkit.transcripts.search import Past
 
 MOST_MESSAGES = 50_000
 """Of one session that a comparison looks at."""

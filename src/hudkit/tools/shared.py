@@ -7,10 +7,10 @@ from typing import Annotated
 from msgspec import Meta
 
 from hudkit.errors import OperationError
-from hudkit.events.event import Origin
-from hudkit.events.payloads import Payload, ShareReport
 from hudkit.hud import Session
-from hudkit.projections.state import HudState
+from hudkit.log.event import Origin
+from hudkit.log.payloads import Payload, ShareReport
+from hudkit.sections.state import HudState
 from hudkit.tools.lines import Page, called, echo, listing
 from hudkit.tools.operation import SHOWN, Answer, Arguments, Row, Text, operation, reading, section
 from hudkit.tools.record import record

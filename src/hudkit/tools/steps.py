@@ -8,11 +8,11 @@ from typing import Annotated
 from msgspec import Meta
 
 from hudkit.errors import OperationError
-from hudkit.events.event import Origin
-from hudkit.events.payloads import Payload, StepAdd, StepComplete, StepRemove, StepReorder, StepUpdate
 from hudkit.hud import Session
-from hudkit.projections.state import HudState
-from hudkit.projections.steps import Step
+from hudkit.log.event import Origin
+from hudkit.log.payloads import Payload, StepAdd, StepComplete, StepRemove, StepReorder, StepUpdate
+from hudkit.sections.state import HudState
+from hudkit.sections.steps import Step
 from hudkit.tools.lines import Page, echo, listing, row
 from hudkit.tools.naming import Name, named
 from hudkit.tools.operation import (

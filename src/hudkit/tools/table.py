@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from importlib.util import find_spec
 
-from hudkit.projections.state import SECTIONS
+from hudkit.sections.state import SECTIONS
 
 WHOLE = ("whole", "past", "undo", "sessions", "transcripts", "portable", "resume", "help")
 

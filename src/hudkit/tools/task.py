@@ -7,11 +7,11 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from hudkit.events.event import Origin
-from hudkit.events.payloads import Payload, TaskClear, TaskSet, TaskUpdate
 from hudkit.hud import Session
-from hudkit.projections.items import Mark
-from hudkit.projections.state import HudState
+from hudkit.log.event import Origin
+from hudkit.log.payloads import Payload, TaskClear, TaskSet, TaskUpdate
+from hudkit.sections.items import Mark
+from hudkit.sections.state import HudState
 from hudkit.tools.lines import echo, lines, stored, told_by
 from hudkit.tools.operation import Answer, Arguments, Row, Text, operation, plain, reading, section
 from hudkit.tools.record import record

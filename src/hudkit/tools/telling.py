@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
-from hudkit.document import shorten, visible
+from hudkit.compose import shorten, visible
 from hudkit.errors import OperationError
-from hudkit.history.transcript import (
+from hudkit.hud import Session
+from hudkit.tokens import count
+from hudkit.tools.lines import called, stored
+from hudkit.tools.operation import Arguments, Loose
+from hudkit.transcripts.transcript import (
     CompactionPart,
     FilePart,
     Message,
@@ -23,13 +27,9 @@ from hudkit.history.transcript import (
     TextPart,
     ToolPart,
 )
-from hudkit.hud import Session
-from hudkit.tokens import count
-from hudkit.tools.lines import called, stored
-from hudkit.tools.operation import Arguments, Loose
 
 if TYPE_CHECKING:
-    from hudkit.search import Past
+    from hudkit.transcripts.search import Past
 
 LONGEST = 16
 """Bytes of a token of ordinary text, at most: what has more for each token that is left is not even counted."""

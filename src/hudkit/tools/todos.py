@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hudkit.hud import Session
-from hudkit.projections.state import HudState
+from hudkit.sections.state import HudState
 from hudkit.tools.lines import Page, listing
 from hudkit.tools.operation import SHOWN, Answer, Row, reading, section
 

@@ -9,11 +9,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from hudkit.compaction.passage import passage
-from hudkit.document import shorten, visible
+from hudkit.compose import shorten, visible
+from hudkit.context.compaction.passage import passage
 from hudkit.errors import OperationError, TranscriptError
-from hudkit.history.transcript import Message
-from hudkit.history.window import is_summary, marker_of
 from hudkit.hud import Session
 from hudkit.tools.help import written
 from hudkit.tools.lines import block, called, stored
@@ -32,6 +30,8 @@ from hudkit.tools.telling import (
     texts,
     told,
 )
+from hudkit.transcripts.transcript import Message
+from hudkit.transcripts.window import is_summary, marker_of
 
 LENGTH = 600
 Length = Annotated[int, Meta(ge=20, le=20_000, description="Characters of one text at most.")]

@@ -7,13 +7,13 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from hudkit.document import shorten
+from hudkit.compose import shorten
 from hudkit.errors import OperationError
-from hudkit.events.event import Event, Origin
-from hudkit.events.payloads import EventUndo, Payload, type_of
 from hudkit.hud import Session
-from hudkit.projections.state import HudState
-from hudkit.projections.undone import fixed, undone
+from hudkit.log.event import Event, Origin
+from hudkit.log.payloads import EventUndo, Payload, type_of
+from hudkit.sections.state import HudState
+from hudkit.sections.undone import fixed, undone
 from hudkit.tools.lines import echo, stored
 from hudkit.tools.operation import Answer, Arguments, Loose, operation
 from hudkit.tools.past import back, content

@@ -9,10 +9,10 @@ from typing import Annotated
 from msgspec import Meta
 
 from hudkit.errors import OperationError
-from hudkit.events.event import Origin
-from hudkit.events.payloads import Payload, SectionClear, SectionReplace
 from hudkit.hud import Session
-from hudkit.projections.state import SECTIONS, HudState
+from hudkit.log.event import Origin
+from hudkit.log.payloads import Payload, SectionClear, SectionReplace
+from hudkit.sections.state import SECTIONS, HudState
 from hudkit.tools.lines import called, echo, listing
 from hudkit.tools.operation import (
     SHOWN,

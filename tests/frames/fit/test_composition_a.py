@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hudkit.document import Element, Node, h
+from hudkit.compose import Element, Node, h
+from hudkit.compose.fit import fit
 from hudkit.errors import BudgetError, TreeError
-from hudkit.frames import fit
 
 
 def words(node: Node) -> int:

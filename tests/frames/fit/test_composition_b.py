@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hudkit.document import Element, Node, h
+from hudkit.compose import Element, Node, h
+from hudkit.compose.fit import fit
+from hudkit.compose.fit.flex import Claim, share
 from hudkit.errors import BudgetError
-from hudkit.frames import fit
-from hudkit.frames.fit.flex import Claim, share
 
 
 def words(node: Node) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hudkit.document import Element, Node, h, text_of
+from hudkit.compose import Element, Node, h, text_of
+from hudkit.compose.fit import fit
+from hudkit.compose.fit.cut import boundary, kept
 from hudkit.errors import BudgetError, TreeError
-from hudkit.frames import fit
-from hudkit.frames.fit.cut import boundary, kept
 
 
 def words(node: Node) -> int:

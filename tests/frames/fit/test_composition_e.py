@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.document import Element, Node, h, text_of
+from hudkit.compose import Element, Node, h, text_of
+from hudkit.compose.fit import SourceMap, fit, page, source_map, trace
+from hudkit.compose.formats.markdown import render
 from hudkit.errors import BudgetError
-from hudkit.formats.markdown import render
-from hudkit.frames import fit
-from hudkit.frames.fit import SourceMap, page, source_map, trace
 
 
 def words(node: Node) -> int:

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.document import Element, Node, h
+from hudkit.compose import Element, Node, h
+from hudkit.compose.fit import Fitted, Fitter, fit
 from hudkit.errors import BudgetError
-from hudkit.frames import Fitted, fit
-from hudkit.frames.fit import Fitter
 
 
 def words(node: Node) -> int:

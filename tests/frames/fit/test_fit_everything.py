@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.document import Element, Node, h
+from hudkit.compose import Element, Node, h
+from hudkit.compose.fit import fit, trace
 from hudkit.errors import BudgetError
-from hudkit.frames import fit, trace
 
 
 def words(node: Node) -> int:

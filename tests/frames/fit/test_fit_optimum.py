@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.document import Element, Node, h, text_of
+from hudkit.compose import Element, Node, h, text_of
+from hudkit.compose.fit import fit
 from hudkit.errors import BudgetError
-from hudkit.frames import fit
 
 Path = tuple[int, ...]
 State = dict[Path, int]  # what may be left out: 0 not in, 1 in; alternatives: 0 none, n the n-th

@@ -20,9 +20,9 @@ from msgspec.structs import replace
 from pydantic import BaseModel
 
 from hudkit import Hud
-from hudkit.caching import CallCost
-from hudkit.events.payloads import CompactAfter, CompactUndone, SessionStart
+from hudkit.context.caching import CallCost
 from hudkit.hosts.langchain import HudMiddleware
+from hudkit.log.payloads import CompactAfter, CompactUndone, SessionStart
 from hudkit.testing.captured import Captured
 from hudkit.testing.host_script import FULL, Place, filled, hud
 from hudkit.testing.model import ScriptedModel

@@ -19,8 +19,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 
 from hudkit import Hud
-from hudkit.events.payloads import CompactAfter
 from hudkit.hosts.langchain import HudMiddleware
+from hudkit.log.payloads import CompactAfter
 
 pytestmark = pytest.mark.slow
 

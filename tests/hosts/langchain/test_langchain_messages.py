@@ -13,11 +13,11 @@ from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from hudkit.hearing.conversation import Placing
-from hudkit.history import ToolPart
+from hudkit.hosts.host_session import Placing
 from hudkit.hosts.langchain import HudMiddleware, models
 from hudkit.hosts.langchain.placing import placed, with_base
 from hudkit.hosts.langchain.transcript import MEDIA, read
+from hudkit.transcripts import ToolPart
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_messag
 from agents.usage import Usage
 
 from hudkit.api import Hud
-from hudkit.projections.state import HudState
+from hudkit.sections.state import HudState
 
 NOTE = "prices are in cents"
 

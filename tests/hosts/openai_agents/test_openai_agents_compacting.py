@@ -11,7 +11,7 @@ from agents import ModelSettings, RunConfig, SQLiteSession, function_tool
 from agents.testing import ModelStep
 from scripted import NOTE, agent, calls, notes, orphans, says, state, system, text
 
-from hudkit.compaction.continuity import HEADER
+from hudkit.context.compaction.continuity import HEADER
 from hudkit.hosts.openai_agents import HudRunner
 
 pytestmark = pytest.mark.slow

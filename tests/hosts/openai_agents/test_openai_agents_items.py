@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.hearing.conversation import Placing
-from hudkit.history import ToolPart
+from hudkit.hosts.host_session import Placing
 from hudkit.hosts.openai_agents.items import Hearing, spans, summed_up
 from hudkit.hosts.openai_agents.placed import placed
+from hudkit.transcripts import ToolPart
 
 pytestmark = pytest.mark.slow
 

@@ -21,8 +21,8 @@ from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.usage import RequestUsage
 
 from hudkit import Hud
-from hudkit.compaction.continuity import HEADER
-from hudkit.projections.state import HudState
+from hudkit.context.compaction.continuity import HEADER
+from hudkit.sections.state import HudState
 
 WINDOW = 32_000
 Answer = ModelResponse | Callable[[list[ModelMessage], AgentInfo], ModelResponse]

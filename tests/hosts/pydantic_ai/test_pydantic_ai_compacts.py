@@ -25,9 +25,9 @@ from pydantic_ai.messages import (
 from pydantic_ai_fakes import WINDOW, Scripted, calls, hud, orphans, says, state_of, texts
 
 from hudkit import Hud
-from hudkit.events.payloads import CompactAfter, SessionStart
 from hudkit.hosts.pydantic_ai import HudCapability
 from hudkit.hosts.pydantic_ai.compacting import BEGUN
+from hudkit.log.payloads import CompactAfter, SessionStart
 
 pytestmark = pytest.mark.slow
 

@@ -21,9 +21,9 @@ from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 from pydantic_ai_fakes import Scripted, calls, hud, payloads, says, state_of, texts
 
 from hudkit import Hud
-from hudkit.events.payloads import ErrorEncountered, SessionStart
 from hudkit.hosts.pydantic_ai import HudCapability
 from hudkit.hosts.pydantic_ai.reading import Reader
+from hudkit.log.payloads import ErrorEncountered, SessionStart
 
 pytestmark = pytest.mark.slow
 

@@ -23,8 +23,8 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai_fakes import Scripted, calls, hud, payloads, says, state_of, texts
 
 from hudkit import Hud
-from hudkit.events.payloads import ContextSnapshot
 from hudkit.hosts.pydantic_ai import HudCapability
+from hudkit.log.payloads import ContextSnapshot
 
 pytestmark = pytest.mark.slow
 

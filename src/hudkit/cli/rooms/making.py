@@ -15,13 +15,13 @@ from hudkit.cli.place import SCHEMA, as_json
 from hudkit.cli.rooms import file_argument, world_argument
 from hudkit.cli.rooms.place import FIRST, many, path_of, reading, whole_number, worlds_directory
 from hudkit.cli.rooms.prompting import check_room
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import ConfigError
+from hudkit.log.stores.paths import SUFFIXES, beside
 from hudkit.rooms.book import Book
 from hudkit.rooms.founding import MOST_SEED, Founding, found, island, read_founding
 from hudkit.rooms.minds import LABEL, NAME
 from hudkit.rooms.prompts import load_prompts, write_prompts
-from hudkit.store.paths import SUFFIXES, beside
 
 
 def new_arguments(one: argparse.ArgumentParser) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from hudkit.cli import complain
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import ConfigError, SequenceConflict
-from hudkit.places import data_directory
+from hudkit.paths import data_directory
 from hudkit.rooms.beats.clocks import Clock, RealClock, WorldTime
 from hudkit.rooms.book import Book
 from hudkit.rooms.world import Agent, World

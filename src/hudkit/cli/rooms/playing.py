@@ -18,7 +18,7 @@ from hudkit.cli.progress import progress_bar
 from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.making import checked_model, make
 from hudkit.cli.rooms.place import FIRST, known, many, path_of, picked, time_of
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.rooms import events as e
 from hudkit.rooms.architect import Architect

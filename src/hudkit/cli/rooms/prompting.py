@@ -9,7 +9,7 @@ from pathlib import Path
 from hudkit.cli.place import SCHEMA, as_json
 from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.place import many, picked, reading, time_of, with_patience
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.rooms import events as e
 from hudkit.rooms.architect import Architect

@@ -10,7 +10,7 @@ from hudkit.cli.place import SCHEMA, as_json
 from hudkit.cli.progress import progress_bar
 from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.place import many, reading
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.rooms.replaying import Replayed
 from hudkit.rooms.replaying import replay as play_again
 

@@ -7,7 +7,7 @@ import argparse
 from hudkit.cli.place import SCHEMA, as_json
 from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.place import agent_of, picked, time_of, whole_number, with_patience
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.book import Book
 

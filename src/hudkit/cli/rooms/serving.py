@@ -12,7 +12,7 @@ from hudkit.cli.place import SCHEMA, as_json
 from hudkit.cli.rooms import file_argument
 from hudkit.cli.rooms.place import many, worlds_directory
 from hudkit.cli.rooms.playing import opened, play_arguments, quotas, thinkers
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.rooms.beats import Runner
 from hudkit.rooms.book import Book
@@ -32,10 +32,10 @@ def serve_arguments(one: argparse.ArgumentParser) -> None:
 
 def serve(given: argparse.Namespace) -> int:
     try:
-        from hudkit.daemon.guard import token_at
         from hudkit.rooms.page.desk import Desk
         from hudkit.rooms.page.serving import serve_page
-        from hudkit.wire.loopback import loopback
+        from hudkit.web.guard import token_at
+        from hudkit.web.loopback import loopback
     except ImportError as error:
         raise ConfigError(f"no page without a web server ({error})", hint="install 'hudkit[daemon]'") from error
     loopback(given.host)
@@ -59,7 +59,7 @@ def serve(given: argparse.Namespace) -> int:
 
 def _directory(file: Path) -> None:
     """A directory of the user's own for the token, where there is none."""
-    from hudkit.installing.writing import make_directory
+    from hudkit.hosts.installing.writing import make_directory
 
     make_directory(file.absolute().parent)
 

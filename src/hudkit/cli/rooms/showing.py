@@ -12,7 +12,7 @@ import msgspec
 from hudkit.cli.place import SCHEMA, as_json
 from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.place import agent_of, many, picked, time_of, whole_number
-from hudkit.document import shorten, visible
+from hudkit.compose import shorten, visible
 from hudkit.errors import ConfigError
 from hudkit.rooms.actions.memory import tokens_of
 from hudkit.rooms.book import Book

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage
 
 from hudkit.errors import HudkitError
-from hudkit.hearing.attached import Attached
-from hudkit.hearing.conversation import COMPACTS, Asked
+from hudkit.hosts.host_session import COMPACTS, Asked
+from hudkit.hosts.in_process import Attached
 from hudkit.hosts.langchain import compaction, models
 from hudkit.hosts.langchain.compaction import Made, Plan
 from hudkit.hosts.langchain.lineage import Line

@@ -14,8 +14,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
-from hudkit.compaction.continuity import HEADER
-from hudkit.hearing.conversation import PER_TOKEN, Conversation
+from hudkit.context.compaction.continuity import HEADER
+from hudkit.hosts.host_session import PER_TOKEN, Conversation
 from hudkit.hosts.langchain.transcript import MARK, SHORTENED, SUMMARY, Read, finish_of, is_summary
 from hudkit.tokens import Window
 from hudkit.tokens.overflow import OverflowRule, usable_of

@@ -25,7 +25,7 @@ from langchain_core.runnables import Runnable, ensure_config
 from langgraph.types import Command
 
 from hudkit.api import Hud
-from hudkit.hearing.attached import Attached
+from hudkit.hosts.in_process import Attached
 from hudkit.hosts.langchain import graphs, lineage
 from hudkit.hosts.langchain.calls import Calls, ModelCall
 from hudkit.hosts.langchain.compaction import Made

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from hudkit.hearing.conversation import Placing
+from hudkit.hosts.host_session import Placing
 
 M = TypeVar("M", bound=BaseMessage)
 

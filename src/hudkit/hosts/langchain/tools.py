@@ -12,8 +12,8 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import PrivateAttr
 
-from hudkit.hearing.definitions import DEFINITIONS
 from hudkit.hosts.langchain.lineage import Line, line_of_tool
+from hudkit.hosts.tool_definitions import DEFINITIONS
 from hudkit.tools import DEFINITIONS as ROUTERS
 from hudkit.tools import Reply
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from hudkit.hearing.aliases import as_known
-from hudkit.hearing.conversation import Entry
-from hudkit.hearing.sighted import key_of
-from hudkit.history import Message, Part, Reported, TextPart, ToolPart
+from hudkit.hosts.host_session import Entry
+from hudkit.ingest.aliases import as_known
+from hudkit.ingest.sighted import key_of
+from hudkit.transcripts import Message, Part, Reported, TextPart, ToolPart
 
 MARK = "hudkit"
 """The key in a message's `additional_kwargs` by which what we wrote ourselves is known."""

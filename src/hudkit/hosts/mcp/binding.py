@@ -14,15 +14,15 @@ from typing import Any, TypeVar
 import msgspec
 
 from hudkit.api import Hud, Session
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import HudkitError, OperationError
-from hudkit.events.event import Origin
-from hudkit.events.payloads import SessionOffer
-from hudkit.hearing.attached import Attached
-from hudkit.hearing.conversation import Conversation
+from hudkit.hosts.host_session import Conversation
+from hudkit.hosts.in_process import Attached
 from hudkit.hud.defaults import PROJECT_LOG
 from hudkit.hud.keys import own_name, part, project_of
 from hudkit.hud.offering import Offering
+from hudkit.log.event import Origin
+from hudkit.log.payloads import SessionOffer
 from hudkit.tools import Reply, call
 
 HOST = "mcp"

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from hudkit.installing.directories import config_home, home
+from hudkit.hosts.installing.directories import config_home, home
 
 NAME = "hudkit"
 """What the server is called in a client's configuration."""

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from hudkit.errors import ConfigError
+from hudkit.hosts.installing.changes import Change
+from hudkit.hosts.installing.jsonc import Edit, added, apply, blank, checked, member, object_of, removed, starts
 from hudkit.hosts.mcp.clients import NAME, Client
-from hudkit.installing.changes import Change
-from hudkit.installing.jsonc import Edit, added, apply, blank, checked, member, object_of, removed, starts
 
 _SAFELY = "is written in a way that cannot be edited safely"
 _HEADER = re.compile(r"[ \t]*\[")

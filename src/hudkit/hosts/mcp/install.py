@@ -13,13 +13,13 @@ import msgspec
 
 from hudkit import __version__
 from hudkit.errors import ConfigError
+from hudkit.hosts.installing import interpreter, manifest
+from hudkit.hosts.installing.changes import Change, Step, Touched, former, make, put, step, text_of, touched
+from hudkit.hosts.installing.directories import project_directory
+from hudkit.hosts.installing.interpreter import Needs
+from hudkit.hosts.installing.writing import remove
 from hudkit.hosts.mcp.clients import CLIENTS, Client, Started
 from hudkit.hosts.mcp.entries import holds_ours, is_empty, with_entry, without_entry
-from hudkit.installing import interpreter, manifest
-from hudkit.installing.changes import Change, Step, Touched, former, make, put, step, text_of, touched
-from hudkit.installing.directories import project_directory
-from hudkit.installing.interpreter import Needs
-from hudkit.installing.writing import remove
 
 MANIFEST = Path("install", "mcp.json")
 SCHEMA = 1

@@ -19,7 +19,7 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from hudkit import __version__
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import HudkitError, OperationError
 from hudkit.hosts.mcp.binding import Binding, Where
 from hudkit.hosts.mcp.offered import (

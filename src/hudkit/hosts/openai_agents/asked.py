@@ -10,9 +10,9 @@ from agents import Agent, FunctionTool, Model, RunConfig
 from agents.models import get_default_model
 from agents.usage import Usage
 
-from hudkit.hearing.conversation import Asked, Entry
-from hudkit.history import Reported
+from hudkit.hosts.host_session import Asked, Entry
 from hudkit.tokens import Window, window_of
+from hudkit.transcripts import Reported
 
 Config = RunConfig | dict[str, Any] | None
 """A run configuration, as users give it."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from hudkit.history import ToolPart
+from hudkit.transcripts import ToolPart
 
 FAILED = "An error occurred while running the tool"
 """How the SDK's own answer for a tool that raised begins."""

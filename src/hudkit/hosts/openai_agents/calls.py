@@ -18,7 +18,7 @@ from agents.memory import Session
 from agents.run_config import CallModelData, CallModelInputFilter, ModelInputData
 
 from hudkit.errors import HudkitError
-from hudkit.hearing.conversation import Asked, Conversation, Placing
+from hudkit.hosts.host_session import Asked, Conversation, Placing
 from hudkit.hosts.openai_agents.asked import Config, asked, option
 from hudkit.hosts.openai_agents.compacting import cut_at, keeps, store, written
 from hudkit.hosts.openai_agents.items import Item, Span

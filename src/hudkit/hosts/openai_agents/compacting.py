@@ -12,7 +12,7 @@ from agents import Agent, RunConfig, Runner
 from agents.items import TResponseInputItem
 from agents.memory import OpenAIConversationsSession, Session, is_openai_responses_compaction_aware_session
 
-from hudkit.compaction.continuity import HEADER
+from hudkit.context.compaction.continuity import HEADER
 from hudkit.hosts.openai_agents.asked import Config
 from hudkit.hosts.openai_agents.items import Hearing, Item, Span, is_text, marks, spans, summed_up
 

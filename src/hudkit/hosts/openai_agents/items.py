@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from hudkit.hearing.aliases import as_known
-from hudkit.hearing.conversation import Entry
-from hudkit.hearing.sighted import key_of
-from hudkit.history import Message, Part, ReasoningPart, Reported, TextPart, ToolPart
+from hudkit.hosts.host_session import Entry
 from hudkit.hosts.openai_agents.called import tool_of
+from hudkit.ingest.aliases import as_known
+from hudkit.ingest.sighted import key_of
+from hudkit.transcripts import Message, Part, ReasoningPart, Reported, TextPart, ToolPart
 
 Item = dict[str, Any]
 """An input item, as the SDK keeps it in a session and hands it to a model."""
@@ -39,7 +39,7 @@ class Span(NamedTuple):
 
 class Hearing(NamedTuple):
     """What a transcript is read with: the host's id of its session, the names of the agent's tools
-    (`hudkit.hearing.aliases`), what responses cost, by the keys of their messages, and what was read before, each
+    (`hudkit.ingest.aliases`), what responses cost, by the keys of their messages, and what was read before, each
     with the number of its items."""
 
     session_id: str

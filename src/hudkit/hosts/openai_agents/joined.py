@@ -14,7 +14,7 @@ from agents.run_context import AgentHookContext, RunContextWrapper
 from agents.tool_context import ToolContext
 
 from hudkit.errors import ConfigError
-from hudkit.hearing.conversation import COMPACTS
+from hudkit.hosts.host_session import COMPACTS
 from hudkit.hosts.openai_agents.calls import NOW
 
 Copies = dict[int, tuple[Agent[Any], Agent[Any]]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hudkit.hearing.conversation import Placing
+from hudkit.hosts.host_session import Placing
 from hudkit.hosts.openai_agents.items import Item, Span, answers, speaks
 
 _WITH_TEXT = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")

@@ -15,12 +15,12 @@ from agents.memory import Session
 from agents.run import RunState
 
 from hudkit.api import Hud
-from hudkit.hearing.attached import Attached
-from hudkit.hearing.definitions import DEFINITIONS
+from hudkit.hosts.in_process import Attached
 from hudkit.hosts.openai_agents.asked import Config, option
 from hudkit.hosts.openai_agents.calls import NOW, Calls
 from hudkit.hosts.openai_agents.joined import joined, offered
 from hudkit.hosts.openai_agents.scope import Shared
+from hudkit.hosts.tool_definitions import DEFINITIONS
 from hudkit.tokens import Window
 from hudkit.tools import DEFINITIONS as ROUTERS
 

@@ -7,12 +7,12 @@ from typing import cast
 
 from agents import ModelResponse
 
-from hudkit.hearing.attached import Attached
-from hudkit.history import Reported
+from hudkit.hosts.in_process import Attached
 from hudkit.hosts.openai_agents.asked import reported
 from hudkit.hosts.openai_agents.compacting import Compacted
 from hudkit.hosts.openai_agents.items import Hearing, Item, Span, spans
 from hudkit.tokens import Window
+from hudkit.transcripts import Reported
 
 REMEMBERED = 1_000
 """Responses by whose ids a conversation without a name is known again."""

@@ -14,12 +14,12 @@ import msgspec
 
 from hudkit import __version__
 from hudkit.errors import ConfigError
+from hudkit.hosts.installing import interpreter, manifest
+from hudkit.hosts.installing.changes import Change, Step, Touched, former, make, put, step, text_of, touched
+from hudkit.hosts.installing.interpreter import Needs
+from hudkit.hosts.installing.writing import remove, write
 from hudkit.hosts.opencode import settings
 from hudkit.hosts.opencode.plugin import Baked, generate
-from hudkit.installing import interpreter, manifest
-from hudkit.installing.changes import Change, Step, Touched, former, make, put, step, text_of, touched
-from hudkit.installing.interpreter import Needs
-from hudkit.installing.writing import remove, write
 
 PLUGIN = Path("plugins", "opencode", "hudkit.js")
 MANIFEST = Path("install", "opencode.json")

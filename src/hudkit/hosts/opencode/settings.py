@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from hudkit.errors import ConfigError
-from hudkit.installing.changes import Change
-from hudkit.installing.directories import config_home, project_directory
-from hudkit.installing.jsonc import Edit, Node, added, apply, blank, checked, member, object_of, removed, starts
+from hudkit.hosts.installing.changes import Change
+from hudkit.hosts.installing.directories import config_home, project_directory
+from hudkit.hosts.installing.jsonc import Edit, Node, added, apply, blank, checked, member, object_of, removed, starts
 
 GLOBAL = ("opencode.jsonc", "opencode.json", "config.json")
 PROJECT = ("opencode.jsonc", "opencode.json", ".opencode/opencode.jsonc", ".opencode/opencode.json")

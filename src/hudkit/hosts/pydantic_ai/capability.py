@@ -21,14 +21,14 @@ from pydantic_ai.tools import AgentDepsT, RunContext
 
 from hudkit.api import Hud
 from hudkit.errors import HudkitError
-from hudkit.hearing.attached import Attached
-from hudkit.hearing.conversation import Asked, Placing
-from hudkit.hearing.definitions import COMPACTORS, DEFINITIONS
+from hudkit.hosts.host_session import Asked, Placing
+from hudkit.hosts.in_process import Attached
 from hudkit.hosts.pydantic_ai import compacting
 from hudkit.hosts.pydantic_ai.drafts import OURS
 from hudkit.hosts.pydantic_ai.reading import Heard, Reader, dated, system_size, tools_size, usage_of
 from hudkit.hosts.pydantic_ai.toolset import HudToolset
 from hudkit.hosts.pydantic_ai.writing import cache_point, instructions, with_base, with_blocks
+from hudkit.hosts.tool_definitions import COMPACTORS, DEFINITIONS
 from hudkit.tokens import Window, window_of
 
 HOST = "pydantic-ai"

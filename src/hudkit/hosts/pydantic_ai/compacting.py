@@ -21,9 +21,9 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
-from hudkit import history
-from hudkit.compaction.continuity import HEADER
-from hudkit.hearing.conversation import PER_TOKEN, Conversation
+from hudkit import transcripts
+from hudkit.context.compaction.continuity import HEADER
+from hudkit.hosts.host_session import PER_TOKEN, Conversation
 from hudkit.hosts.pydantic_ai.drafts import OURS
 from hudkit.hosts.pydantic_ai.reading import Heard, standing, texts_of
 from hudkit.tokens import Window
@@ -136,13 +136,13 @@ def _told(heard: Sequence[Heard]) -> list[ModelMessage]:
     found: list[ModelMessage] = []
     for one in heard:
         message = one.entry.message
-        texts = [part.text for part in message.parts if isinstance(part, history.TextPart)]
+        texts = [part.text for part in message.parts if isinstance(part, transcripts.TextPart)]
         if message.summary:
             texts = ["What came before, as it was summarised then:", *texts]
         if message.role == "user" or message.summary:
             found.append(ModelRequest([UserPromptPart("\n\n".join(texts) or "(an attachment)")]))
             continue
-        calls = [part for part in message.parts if isinstance(part, history.ToolPart)]
+        calls = [part for part in message.parts if isinstance(part, transcripts.ToolPart)]
         said = [*texts, *(f"[called {one.tool} with {json.dumps(one.input, ensure_ascii=False)}]" for one in calls)]
         found.append(ModelResponse([TextPart("\n\n".join(said) or "(nothing)")]))
         results = [f"[{one.tool} answered]\n{one.output}" for one in calls if one.done]

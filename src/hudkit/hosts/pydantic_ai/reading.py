@@ -21,11 +21,11 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import ModelRequestParameters
 
-from hudkit import history
-from hudkit.hearing.aliases import as_known
-from hudkit.hearing.conversation import Entry
-from hudkit.hearing.sighted import key_of
+from hudkit import transcripts
+from hudkit.hosts.host_session import Entry
 from hudkit.hosts.pydantic_ai.drafts import OURS, At, Draft, drafts
+from hudkit.ingest.aliases import as_known
+from hudkit.ingest.sighted import key_of
 
 _NOTED = "__pydantic_ai__"
 """The key of what pydantic-ai notes there: where one response is several requests, the prompt of the last one."""
@@ -127,17 +127,17 @@ def _said(draft: Draft, names: Mapping[str, str]) -> Entry:
     """A response with what its calls brought."""
     response = draft.response
     assert response is not None
-    parts: list[history.Part] = []
+    parts: list[transcripts.Part] = []
     words: list[str] = []
     size = 0
     for n, part in enumerate(response.parts):
         match part:
             case TextPart():
-                parts.append(history.TextPart(f"text {n}", part.content))
+                parts.append(transcripts.TextPart(f"text {n}", part.content))
                 words.append(part.content)
                 size += len(part.content)
             case ThinkingPart():
-                parts.append(history.ReasoningPart(f"thought {n}", part.content))
+                parts.append(transcripts.ReasoningPart(f"thought {n}", part.content))
                 size += len(part.content)
             case ToolCallPart():
                 call = _call(part, draft.results.get(part.tool_call_id), names)
@@ -150,7 +150,7 @@ def _said(draft: Draft, names: Mapping[str, str]) -> Entry:
         finish = ""
     elif draft.calls and finish == "stop":
         finish = "tool-calls"
-    message = history.Message(
+    message = transcripts.Message(
         "",
         response.conversation_id or "",
         "assistant",
@@ -165,9 +165,9 @@ def _said(draft: Draft, names: Mapping[str, str]) -> Entry:
     return Entry(key_of("assistant", *words), message, "tool" if draft.results else "assistant", size)
 
 
-def _call(part: ToolCallPart, result: Any, names: Mapping[str, str]) -> history.ToolPart:
+def _call(part: ToolCallPart, result: Any, names: Mapping[str, str]) -> transcripts.ToolPart:
     given = part.args_as_dict()
-    call = history.ToolPart(part.tool_call_id, part.tool_name, part.tool_call_id, "running", given)
+    call = transcripts.ToolPart(part.tool_call_id, part.tool_name, part.tool_call_id, "running", given)
     if result is None:
         return call
     end = int(result.timestamp.timestamp() * 1000)
@@ -187,14 +187,14 @@ def output_of(result: Any) -> str:
     return str(result.model_response())
 
 
-def usage_of(response: ModelResponse) -> history.Reported | None:
+def usage_of(response: ModelResponse) -> transcripts.Reported | None:
     """The tokens of a response; `None` where nobody told. The host counts cached ones among the input."""
     usage = response.usage
     if not usage.input_tokens and not usage.output_tokens:
         return None
     noted = ((response.metadata or {}).get(_NOTED) or {}).get("context_input_tokens")
     prompt = noted if isinstance(noted, int) else usage.input_tokens
-    return history.Reported(
+    return transcripts.Reported(
         total=prompt + usage.output_tokens,
         input=max(0, usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens),
         output=usage.output_tokens,
@@ -208,18 +208,18 @@ def _asked(draft: Draft) -> Entry:
     id = draft.message.conversation_id or ""
     if (summary := draft.summary) is not None:
         text = summary.content or ""
-        told = history.Message(
-            "", id, "assistant", finish="stop", summary=True, parts=(history.TextPart("summary", text),)
+        told = transcripts.Message(
+            "", id, "assistant", finish="stop", summary=True, parts=(transcripts.TextPart("summary", text),)
         )
         return Entry(key_of("summary", text), told, "assistant", len(text))
-    parts: list[history.Part] = []
+    parts: list[transcripts.Part] = []
     words: list[str] = []
     for n, part in enumerate(draft.parts):
         if isinstance(part, UserPromptPart):
             texts = list(texts_of(part))
         else:
             texts = [(str(part.model_response()), True)]
-        parts += [history.TextPart(f"text {n}.{m}", text, synthetic) for m, (text, synthetic) in enumerate(texts)]
+        parts += [transcripts.TextPart(f"text {n}.{m}", text, synthetic) for m, (text, synthetic) in enumerate(texts)]
         words += [text for text, _ in texts]
-    message = history.Message("", id, "user", parts=tuple(parts))
+    message = transcripts.Message("", id, "user", parts=tuple(parts))
     return Entry(key_of("user", *words), message, "user", sum(map(len, words)))

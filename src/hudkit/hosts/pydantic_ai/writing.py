@@ -17,10 +17,10 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import ModelRequestParameters
 
-from hudkit.hearing.conversation import Placing
-from hudkit.history import ToolPart
+from hudkit.hosts.host_session import Placing
 from hudkit.hosts.pydantic_ai.drafts import At
 from hudkit.hosts.pydantic_ai.reading import Heard
+from hudkit.transcripts import ToolPart
 
 _CACHED = ("anthropic_cache_messages", "anthropic_cache", "bedrock_cache_messages", "openrouter_cache_messages")
 """Settings by which pydantic-ai has the last block of a request end a cached prefix."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import OperationError
 from hudkit.rooms import events as e
 from hudkit.rooms.actions.action import MINUTE, Arguments, Id, Turn, action, called, near, room_of

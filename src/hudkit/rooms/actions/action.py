@@ -15,7 +15,7 @@ from unicodedata import normalize
 import msgspec
 from msgspec import Meta
 
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import OperationError
 from hudkit.rooms import events as e
 from hudkit.rooms.world import Agent, Room, World

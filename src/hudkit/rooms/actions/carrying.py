@@ -11,10 +11,10 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 from msgspec.structs import fields
 
-from hudkit.document import shorten
+from hudkit.compose import shorten
 from hudkit.errors import OperationError
-from hudkit.events import Origin
-from hudkit.events.redact import redact
+from hudkit.log import Origin
+from hudkit.log.redact import redact
 from hudkit.rooms import events as e
 from hudkit.rooms.actions.action import ACTIONS, Arguments, Id, Turn
 from hudkit.rooms.actions.messaging import seen, speak

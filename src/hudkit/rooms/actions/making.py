@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import OperationError
 from hudkit.rooms import events as e
 from hudkit.rooms.actions.access import deny

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
-from hudkit.document import shorten
+from hudkit.compose import shorten
 from hudkit.errors import HudkitError
-from hudkit.events.scheduling import Claim, Scheduler
 from hudkit.rooms import events as e
 from hudkit.rooms.actions import carry_out
 from hudkit.rooms.beats import guards
@@ -17,6 +16,7 @@ from hudkit.rooms.book import Commit
 from hudkit.rooms.hud import Seen
 from hudkit.rooms.minds.mind import Asked, Thought
 from hudkit.rooms.replies import read_reply
+from hudkit.rooms.scheduling import Claim, Scheduler
 from hudkit.rooms.world import Agent, World
 
 LONGEST_ERROR = 500

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import NoneType
 
-from hudkit.events import Origin
-from hudkit.events.scheduling import Claim, Fenced
+from hudkit.log import Origin
 from hudkit.rooms import events as e
 from hudkit.rooms.book import Book, Commit
+from hudkit.rooms.scheduling import Claim, Fenced
 
 _MOVES = (e.AgentMade, e.AgentSlept, e.Scheduled, e.Slowed)
 _FOLLOWED = frozenset((NoneType, *_MOVES, e.AgentWoken, e.Beat, e.BeatDone, e.AgentRetired))

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from hudkit.events.scheduling import Claim
 from hudkit.rooms.beats.admission import UNLIMITED, Admission, Quota
+from hudkit.rooms.scheduling import Claim
 
 ANY = "*"
 """Stands for every model that has no quota of its own."""

@@ -9,7 +9,6 @@ from types import NoneType
 from typing import TypeVar, cast
 
 from hudkit.errors import SequenceConflict, StoreBusy, StoreError
-from hudkit.events.scheduling import Claim
 from hudkit.rooms import events as e
 from hudkit.rooms.beats import beating, guards, tempo
 from hudkit.rooms.beats.admission import Quota
@@ -22,6 +21,7 @@ from hudkit.rooms.beats.thinking import Start, Thinking, Work
 from hudkit.rooms.book import Book, Commit
 from hudkit.rooms.hud import Seen, Typesetter, compose
 from hudkit.rooms.minds.mind import Mind, Minds, Thought, is_quick
+from hudkit.rooms.scheduling import Claim
 
 GROUP = 32
 """Beats that share a commit at most."""

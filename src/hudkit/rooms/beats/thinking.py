@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from hudkit.events.scheduling import Claim
 from hudkit.rooms.minds.mind import Asked, Mind, Thought
+from hudkit.rooms.scheduling import Claim
 
 
 class Work(msgspec.Struct):

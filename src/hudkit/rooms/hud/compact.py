@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hudkit.formats import compact, json_text
+from hudkit.compose.formats import compact, json_text
 
 SHORT: Mapping[str, str] = {
     long: compact.SHORT[long]

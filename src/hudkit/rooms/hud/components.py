@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from hudkit.document import Element, component, h, visible
-from hudkit.formats import json_text
+from hudkit.compose import Element, component, h, visible
+from hudkit.compose.formats import json_text
 from hudkit.rooms.hud.seen import Omission, Seen
 
 Row = Mapping[str, Any]

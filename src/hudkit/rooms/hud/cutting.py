@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from hudkit.document import shorten
+from hudkit.compose import shorten
 
 T = TypeVar("T")
 

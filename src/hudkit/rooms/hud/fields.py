@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hudkit.document import shorten
-from hudkit.formats import json_text
+from hudkit.compose import shorten
+from hudkit.compose.formats import json_text
 from hudkit.rooms.events import ARCHITECT, SYSTEM
 from hudkit.rooms.knowledge import at, stored
 from hudkit.rooms.world import Agent, Done, Message, Room, World

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from hudkit.frames.fit import flex
+from hudkit.compose.fit import flex
 from hudkit.rooms import words
 from hudkit.rooms.attention import WHOLE, shares
 from hudkit.rooms.hud import fields

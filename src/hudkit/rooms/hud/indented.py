@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hudkit.formats import json_text
+from hudkit.compose.formats import json_text
 
 
 class Indented:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hudkit.formats.markdown import render
+from hudkit.compose.formats.markdown import render
 from hudkit.rooms.hud.components import Hud
 from hudkit.rooms.hud.seen import Seen
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from hudkit.document import shorten
+from hudkit.compose import shorten
 from hudkit.rooms.hud import fields, static
 from hudkit.rooms.hud.cutting import most_that_fits
 from hudkit.rooms.hud.notation import Notation

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from hudkit.document import visible
+from hudkit.compose import visible
+from hudkit.compose.formats import json_text, toon
+from hudkit.compose.formats.even import even
 from hudkit.errors import FormatError
-from hudkit.formats import json_text, toon
-from hudkit.formats.even import even
 
 
 class Tabular:

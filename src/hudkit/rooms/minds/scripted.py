@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from hudkit.formats import json_text, toon
+from hudkit.compose.formats import json_text, toon
 from hudkit.rooms.minds.mind import Asked, Thought
 
 Line: TypeAlias = str | Mapping[str, Any] | Thought

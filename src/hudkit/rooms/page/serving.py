@@ -11,7 +11,7 @@ import uvicorn
 from hudkit.errors import ConfigError
 from hudkit.rooms.page.app import application
 from hudkit.rooms.page.desk import Desk
-from hudkit.wire.loopback import loopback, names
+from hudkit.web.loopback import loopback, names
 
 
 async def serve_page(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hudkit.document import visible
+from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.rooms.prompts.actions import read_actions
 from hudkit.rooms.prompts.faults import fault, one_of

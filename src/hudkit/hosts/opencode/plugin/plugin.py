@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from hudkit import __version__
+from hudkit.hosts.wire import PROTOCOL
 from hudkit.tools import DEFINITIONS
-from hudkit.wire import PROTOCOL
 
 PIECES = ("transport.js", "transcript.js", "upload.js", "session.js", "hooks.js")
 """The sources in the order in which they become one module; the last one has the only export."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from hudkit.formats.html.hast import Element
+from hudkit.compose.formats.html.hast import Element
 from hudkit.rooms.page.pulse import Answer
-from hudkit.rooms.page.tree import classes, e
 from hudkit.rooms.page.views.scene import Scene, clock, dollars, seconds
 from hudkit.rooms.world import Agent, Done
+from hudkit.web.elements import classes, e
 
 SHOWN = 12
 """Answers that are shown."""

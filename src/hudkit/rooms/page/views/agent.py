@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 
-from hudkit.formats.html.hast import Element
+from hudkit.compose.formats.html.hast import Element
 from hudkit.rooms.minds import LABEL, NAME
 from hudkit.rooms.page.look import Tab
-from hudkit.rooms.page.tree import Child, e
 from hudkit.rooms.page.views.activity import activity
 from hudkit.rooms.page.views.agent_forms import edit_agent, new_agent
 from hudkit.rooms.page.views.hud import hud_part
 from hudkit.rooms.page.views.memory import memory
 from hudkit.rooms.page.views.scene import Scene, button, dollars, face, form, hidden, state_of
 from hudkit.rooms.world import Agent
+from hudkit.web.elements import Child, e
 
 _TABS: tuple[tuple[Tab, str], ...] = (
     ("hud", "HUD"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hudkit.formats.html.hast import Element
-from hudkit.rooms.page.tree import e
+from hudkit.compose.formats.html.hast import Element
 from hudkit.rooms.page.views.scene import Scene, button, choice, field, form, hidden, one_of
 from hudkit.rooms.world import Agent
+from hudkit.web.elements import e
 
 _KINDS = (("persona", "Persona: someone, with a character"), ("bot", "Bot: something, with a task"))
 _INPUTS = (("json", "JSON"), ("compact", "compact JSON"), ("toon", "TOON"))

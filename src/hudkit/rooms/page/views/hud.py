@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from hudkit.compose.formats.html import to_hast
+from hudkit.compose.formats.html.hast import Element, Text
+from hudkit.compose.formats.markdown import parse
 from hudkit.errors import HudkitError
-from hudkit.formats.html import to_hast
-from hudkit.formats.html.hast import Element, Text
-from hudkit.formats.markdown import parse
 from hudkit.rooms.hud import Section, Seen, as_markdown
-from hudkit.rooms.page.tree import Child, classes, e
 from hudkit.rooms.page.views.scene import Scene
 from hudkit.rooms.world import Agent, World
+from hudkit.web.elements import Child, classes, e
 
 _FORMATS = (("json", "JSON"), ("compact", "Compact"), ("toon", "TOON"), ("markdown", "Readable"))
 _WIDTH = 1000

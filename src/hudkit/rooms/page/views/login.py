@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hudkit.formats.html.hast import Element
-from hudkit.rooms.page.tree import Child, e, write
+from hudkit.compose.formats.html.hast import Element
+from hudkit.web.elements import Child, e, write
 
 
 def login_page(fault: str = "") -> str:

@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hudkit.formats.html.hast import Element
+from hudkit.compose.formats.html.hast import Element
 from hudkit.rooms.actions.memory import tokens_of
-from hudkit.rooms.page.tree import Child, e
 from hudkit.rooms.page.views.scene import Scene
 from hudkit.rooms.world import Agent
+from hudkit.web.elements import Child, e
 
 
 def memory(scene: Scene, agent: Agent) -> Element:

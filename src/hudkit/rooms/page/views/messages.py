@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hudkit.formats.html.hast import Element
+from hudkit.compose.formats.html.hast import Element
 from hudkit.rooms.events import ARCHITECT, SYSTEM
-from hudkit.rooms.page.tree import classes, e
 from hudkit.rooms.page.views.scene import Scene, clock, excerpt, face, form, hidden, many
 from hudkit.rooms.world import Message, Room, World
+from hudkit.web.elements import classes, e
 
 SIGNS = {
     "thumbs_up": "M2 7h2.5v7H2z"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hudkit.formats.html.hast import Element
+from hudkit.compose.formats.html.hast import Element
 from hudkit.rooms.events import ARCHITECT
-from hudkit.rooms.page.tree import e
 from hudkit.rooms.page.views.scene import Scene, button, clock, face, field, form, hidden, many, one_of
 from hudkit.rooms.world import Key, Request, Room
+from hudkit.web.elements import e
 
 
 def room_settings(scene: Scene, room: Room) -> Element:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hudkit.formats.html.hast import Element
-from hudkit.rooms.page.tree import classes, e
+from hudkit.compose.formats.html.hast import Element
 from hudkit.rooms.page.views.scene import MOST, Scene, clock, excerpt, face, many, state_of
 from hudkit.rooms.world import Agent, Room
+from hudkit.web.elements import classes, e
 
 
 def rooms_column(scene: Scene) -> Element:

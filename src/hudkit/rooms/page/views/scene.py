@@ -7,15 +7,15 @@ from datetime import datetime
 
 import msgspec
 
-from hudkit.document import shorten
-from hudkit.formats.html.hast import Element
+from hudkit.compose import shorten
+from hudkit.compose.formats.html.hast import Element
 from hudkit.rooms.events import ARCHITECT, SYSTEM
 from hudkit.rooms.page.desk import Desk
 from hudkit.rooms.page.look import Look
 from hudkit.rooms.page.pulse import Pulse
 from hudkit.rooms.page.sessions import Session
-from hudkit.rooms.page.tree import Child, classes, e
 from hudkit.rooms.world import Agent, World
+from hudkit.web.elements import Child, classes, e
 
 HUES = 12
 MOST = 150

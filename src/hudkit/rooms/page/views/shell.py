@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from hudkit.document import shorten
-from hudkit.formats.html.hast import Element
+from hudkit.compose import shorten
+from hudkit.compose.formats.html.hast import Element
 from hudkit.rooms.page.desk import Desk
 from hudkit.rooms.page.look import Look
 from hudkit.rooms.page.sessions import Notice, Session
-from hudkit.rooms.page.tree import e, write
 from hudkit.rooms.page.views.agent import agent_column
 from hudkit.rooms.page.views.rooms import rooms_column
 from hudkit.rooms.page.views.scene import Scene, button, form
 from hudkit.rooms.page.views.talk import talk_column
 from hudkit.rooms.page.views.timeline import timeline
 from hudkit.rooms.page.views.top import top_bar
+from hudkit.web.elements import e, write
 
 _HTMX = '{"includeIndicatorCSS": false, "morphIgnore": ["data-htmx-powered", "open"], "prefix": ""}'
 """What is unfolded stays so when the page is written anew."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hudkit.formats.html.hast import Element
-from hudkit.rooms.page.tree import e
+from hudkit.compose.formats.html.hast import Element
 from hudkit.rooms.page.views.messages import Threads, message_row
 from hudkit.rooms.page.views.room_settings import room_settings
 from hudkit.rooms.page.views.scene import Scene, button, excerpt, form, hidden, many
 from hudkit.rooms.world import Room
+from hudkit.web.elements import e
 
 SHOWN = 80
 """Messages at a time, at least. The newest are up to twice as many: the first stays the same while they come, so that

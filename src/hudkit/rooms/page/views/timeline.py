@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hudkit.formats.html.hast import Element
-from hudkit.rooms.page.tree import e
+from hudkit.compose.formats.html.hast import Element
 from hudkit.rooms.page.views.scene import Scene, clock
 from hudkit.rooms.page.views.told import told
+from hudkit.web.elements import e
 
 
 def timeline(scene: Scene) -> Element:

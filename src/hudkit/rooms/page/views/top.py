@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from hudkit.formats.html.hast import Element
-from hudkit.rooms.page.tree import e
+from hudkit.compose.formats.html.hast import Element
 from hudkit.rooms.page.views.scene import Scene, button, choice, dollars, form, many, seconds
+from hudkit.web.elements import e
 
 _QUIET = 30_000
 """Milliseconds without any event after which it is said why nobody talks."""

@@ -1,0 +1,98 @@
+"""Old outputs of tools that leave the window, where that saves more than it costs; the store keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from hudkit.agent.course import Course
+from hudkit.agent.records import Call, Message
+from hudkit.agent.told import Pruned
+from hudkit.agent.view import last_finished, size_of
+from hudkit.context.caching.policies import policy_for
+from hudkit.context.compaction.carried import Output
+from hudkit.context.compaction.pruning import PROTECTED, bounds_of, candidates, choose
+from hudkit.context.compaction.worth import Standing
+from hudkit.tokens.overflow import usable_of
+
+PER_CHARACTER = 0.25
+"""Tokens of a character, about."""
+RETOLD = 2_000
+"""Characters of an output, at most, that are handed over at a compaction in the end."""
+
+
+def prune(course: Course) -> tuple[str, ...]:
+    """Mark what leaves the window with the next call; the ids of those calls, none where nothing pays."""
+    rules = course.rules
+    if not rules.prune:
+        return ()
+    messages = course.kept.visible()
+    outputs = outputs_of(messages)
+    policy = policy_for(course.model.name.rpartition(":")[2])[0]
+    bounds = bounds_of(course.model.window.limit_tokens, rules.protect, rules.minimum)
+    gone = {call.call_id for message in messages for call in _calls(message) if call.compacted}
+    found = candidates(outputs, gone, PROTECTED, bounds.protect, PER_CHARACTER)
+    if not found:
+        return ()
+    cold = course.last_call > 0 and course.now() - course.last_call >= policy.ttl_ms
+    choice = choose(found, _standing(course, messages, outputs, gone, cold=cold), policy, bounds)
+    if choice is None:
+        return ()
+    chosen = {one.call for one in choice.outputs}
+    for message in messages:
+        marked = [replace(call, compacted=course.now()) for call in _calls(message) if call.call_id in chosen]
+        if marked:
+            course.kept.put_parts(message.id, marked)
+    ids = tuple(one.call for one in choice.outputs)
+    course.tell(Pruned(course.id, ids))
+    return ids
+
+
+def outputs_of(messages: Sequence[Message]) -> tuple[Output, ...]:
+    """The outputs of the finished calls, oldest first, with what stands behind each."""
+    found: list[Output] = []
+    behind = blocks = 0
+    for message in reversed(messages):
+        inner = 0
+        for call in reversed(_calls(message)):
+            size = len(call.output)
+            if call.status == "completed":
+                found.append(Output(call.call_id, call.tool, size, behind + inner, blocks))
+            inner += size
+            blocks += 2
+        behind += max(size_of(message), inner)
+        blocks += 1
+    return tuple(reversed(found))
+
+
+def _standing(
+    course: Course, messages: Sequence[Message], outputs: Sequence[Output], gone: set[str], *, cold: bool
+) -> Standing:
+    fixed = PER_CHARACTER * (
+        sum(map(len, course.prompt.blocks)) + sum(len(msgspec.json.encode(spec)) for spec in course.specs)
+    )
+    sizes = sum(map(size_of, messages))
+    raw = sum(one.size for one in outputs)
+    left = sum(one.size for one in outputs if one.call not in gone)
+    words = max(0, sizes - left)
+    told = words + sum(min(one.size, RETOLD) for one in outputs if one.call not in gone)
+    last = last_finished(course.kept.messages)
+    used = last.usage.used if last is not None and last.usage is not None else 0
+    load = max(float(used), fixed + sizes * PER_CHARACTER)
+    count = max(1, len(messages))
+    return Standing(
+        load=load,
+        fixed=fixed,
+        pace=(words + raw) * PER_CHARACTER / count,
+        growth=max(0.0, load - fixed) / count,
+        calls=max(1, count // 2),
+        usable=usable_of(course.model.window, course.rules.overflow),
+        retold=told / sizes if sizes else 1.0,
+        cold=cold,
+    )
+
+
+def _calls(message: Message) -> tuple[Call, ...]:
+    return tuple(part for part in message.parts if isinstance(part, Call))

@@ -1,0 +1,228 @@
+"""What a session of our own is made of: the session, its messages, their parts, todos and changed files.
+
+Times are Unix milliseconds. A message's parts are ordered by when they were first stored. A tool call goes from
+`pending` over `running` to `completed` or `error`, never back; what is finished changes only by being compacted.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from hudkit.transcripts.transcript import Reported, Todo
+
+INTERRUPTED = "interrupted"
+"""The error of a response, and the mark of a call, that ended with its process."""
+
+Status: TypeAlias = Literal["pending", "running", "completed", "error"]
+
+NEXT: dict[str, frozenset[str]] = {
+    "": frozenset({"pending", "running", "error"}),
+    "pending": frozenset({"pending", "running", "error"}),
+    "running": frozenset({"running", "completed", "error"}),
+    "completed": frozenset({"completed"}),
+    "error": frozenset({"error"}),
+}
+"""The states that may follow a state of a call; the empty one is a call that is not stored yet.
+
+None is completed that was not stored as running: a call that may have had effects is in the records before it has."""
+
+
+class Project(msgspec.Struct, frozen=True):
+    """A project: its key (git root or real path, by device and inode), its root, and when it was first seen."""
+
+    id: str
+    root: str
+    created: int = 0
+
+
+class Session(msgspec.Struct, frozen=True):
+    """One conversation. `parent_id` is the session that started it as a sub-task.
+
+    `usage` and `cost` (US dollars) are the sums over its responses; the window in use is the last response's usage.
+    `asked_by` is the parent's response (its id) whose call started it.
+    """
+
+    id: str
+    project_id: str = ""
+    parent_id: str = ""
+    directory: str = ""
+    title: str = ""
+    agent: str = ""
+    model: str = ""
+    created: int = 0
+    updated: int = 0
+    usage: Reported = Reported()
+    cost: float = 0.0
+    asked_by: str = ""
+
+
+class Text(msgspec.Struct, frozen=True, tag="text", omit_defaults=True):
+    """Words of the user or the model. A synthetic one was written by the host; an ignored one is not sent.
+
+    `meta` holds what the model's provider wants back with its words (an id, a signature).
+    """
+
+    id: str
+    text: str
+    synthetic: bool = False
+    ignored: bool = False
+    meta: dict[str, Any] = {}
+
+
+class Reasoning(msgspec.Struct, frozen=True, tag="reasoning", omit_defaults=True):
+    """Thoughts of the model; `meta` holds what its provider wants back with them (a signature)."""
+
+    id: str
+    text: str
+    meta: dict[str, Any] = {}
+
+
+class Call(msgspec.Struct, frozen=True, tag="tool", omit_defaults=True):
+    """A tool call with its result. `compacted` is when its output was taken out of the window (0: it is in it).
+
+    `interrupted`: its process ended while it ran; it may have had effects, and it was not run again.
+    """
+
+    id: str
+    tool: str
+    call_id: str
+    status: Status = "pending"
+    arguments: dict[str, Any] = {}
+    output: str = ""
+    error: str = ""
+    title: str = ""
+    metadata: dict[str, Any] = {}
+    started: int = 0
+    ended: int = 0
+    compacted: int = 0
+    interrupted: bool = False
+
+    @property
+    def done(self) -> bool:
+        return self.status in ("completed", "error")
+
+
+class File(msgspec.Struct, frozen=True, tag="file", omit_defaults=True):
+    """What the user attached: a file by its path, or bytes in the message (`data`)."""
+
+    id: str
+    path: str = ""
+    media_type: str = ""
+    data: bytes = b""
+
+
+class Patch(msgspec.Struct, frozen=True, tag="patch", omit_defaults=True):
+    """Files that changed on disk during the response, by paths relative to the project."""
+
+    id: str
+    files: tuple[str, ...]
+
+
+class Marker(msgspec.Struct, frozen=True, tag="compaction", omit_defaults=True):
+    """Makes a user message a request to compact; messages from `tail_from` (an id) on are kept as they are."""
+
+    id: str
+    auto: bool = False
+    overflow: bool = False
+    tail_from: str = ""
+
+
+Part: TypeAlias = Text | Reasoning | Call | File | Patch | Marker
+
+
+class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One message. An assistant's is one response with the results of its calls; `parent_id` is what it answers.
+
+    It is open until it has a `finish` or an `error`. `summary`: the answer to a compaction.
+    """
+
+    id: str
+    session_id: str
+    role: Literal["user", "assistant"]
+    created: int = 0
+    completed: int = 0
+    parent_id: str = ""
+    agent: str = ""
+    model: str = ""
+    finish: str = ""
+    error: str = ""
+    aborted: bool = False
+    summary: bool = False
+    usage: Reported | None = None
+    cost: float = 0.0
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def open(self) -> bool:
+        return self.role == "assistant" and not self.finish and not self.error
+
+
+class FileDiff(msgspec.Struct, frozen=True):
+    """What one response changed in one file, as a unified diff; a long one is cut, its counts are not."""
+
+    message_id: str
+    path: str
+    diff: str = ""
+    added: int = 0
+    removed: int = 0
+    created: int = 0
+
+
+class Mended(msgspec.Struct, frozen=True):
+    """What resuming closed: the calls and the responses that had been cut off, by id."""
+
+    calls: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.calls or self.messages)
+
+
+def faults(messages: tuple[Message, ...]) -> tuple[str, ...]:
+    """What keeps messages from being sent to a model as they are; nothing for a valid transcript.
+
+    Looked for: calls without a result, responses that never ended, an answer to nothing, an id that is there twice.
+    """
+    found: list[str] = []
+    seen: set[str] = set()
+    calls: set[str] = set()
+    for message in messages:
+        if message.id in seen:
+            found.append(f"message {message.id} is there twice")
+        if message.role == "assistant" and message.parent_id not in seen:
+            found.append(f"message {message.id} answers {message.parent_id!r}, which is not before it")
+        if message.open:
+            found.append(f"message {message.id} has not ended")
+        seen.add(message.id)
+        for part in message.parts:
+            if isinstance(part, Call):
+                if not part.done:
+                    found.append(f"call {part.call_id} of message {message.id} has no result")
+                if part.call_id in calls:
+                    found.append(f"call {part.call_id} is there twice")
+                calls.add(part.call_id)
+    return tuple(found)
+
+
+__all__ = [
+    "INTERRUPTED",
+    "NEXT",
+    "Call",
+    "File",
+    "FileDiff",
+    "Marker",
+    "Mended",
+    "Message",
+    "Part",
+    "Patch",
+    "Project",
+    "Reasoning",
+    "Reported",
+    "Session",
+    "Status",
+    "Text",
+    "Todo",
+    "faults",
+]

@@ -1,0 +1,104 @@
+"""Telemetry: what agents do, as OpenTelemetry spans and metrics. Nothing of OpenTelemetry is imported before."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
+from hudkit import config
+from hudkit.agent.telemetry import names
+from hudkit.agent.telemetry.happenings import Happening
+from hudkit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.trace import TracerProvider
+
+LIMIT = config.Telemetry().limit
+"""Characters that an attribute with content has at most, where nothing else is said."""
+
+_LOG = logging.getLogger("hudkit.agent.telemetry")
+_HINT = "pip install 'hudkit[telemetry]', or set [telemetry] enabled = false"
+
+
+class Telemetry:
+    """Where sessions tell what happens; one may serve many of them. No method raises once it is made.
+
+    Spans and metrics go to the providers that are given, else to the program's global ones. `content` says whether
+    they hold what was said, in at most `limit` characters an attribute. Raises `ConfigError` where OpenTelemetry is
+    not installed.
+    """
+
+    def __init__(
+        self,
+        *,
+        tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
+        content: bool = False,
+        limit: int = LIMIT,
+        close: Callable[[], None] | None = None,
+    ) -> None:
+        try:
+            from opentelemetry import metrics, trace
+
+            from hudkit.agent.telemetry.measures import Measures
+            from hudkit.agent.telemetry.spans import Spans
+        except ImportError as error:
+            raise _missing(error) from None
+        self.content = content
+        """Whether what was said is wanted: hosts may leave it out otherwise."""
+        tracer = trace.get_tracer(names.SCOPE, tracer_provider=tracer_provider)
+        meter = metrics.get_meter(names.SCOPE, meter_provider=meter_provider)
+        self._spans = Spans(tracer, Measures(meter), limit if content else 0)
+        self._close = close
+        self._failed = False
+        if close is not None:
+            atexit.register(self.close)
+
+    def tell(self, happening: Happening) -> None:
+        """Something happened."""
+        try:
+            self._spans.take(happening)
+        except Exception:
+            self.failed()
+
+    def failed(self) -> None:
+        """Say in the program's log, once, that an exception kept something from being told."""
+        if not self._failed:
+            self._failed = True
+            _LOG.warning("telemetry is incomplete", exc_info=True)
+
+    def close(self) -> None:
+        """Send what is left, for two seconds at most; twice is harmless. Given providers are the giver's to end."""
+        if self._close is not None:
+            close, self._close = self._close, None
+            atexit.unregister(self.close)
+            close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+
+def configured(settings: config.Telemetry) -> Telemetry | None:
+    """Telemetry as the settings say, `None` where it is off. Raises `ConfigError` where OpenTelemetry is missing."""
+    if not settings.enabled:
+        return None
+    try:
+        from hudkit.agent.telemetry.export import providers
+    except ImportError as error:
+        raise _missing(error) from None
+    tracers, meters, close = providers(settings.endpoint)
+    given: dict[str, Any] = {"tracer_provider": tracers, "meter_provider": meters}
+    return Telemetry(content=settings.content, limit=settings.limit, close=close, **given)
+
+
+def _missing(error: ImportError) -> ConfigError:
+    return ConfigError(f"telemetry needs the package {error.name}, which is not installed", hint=_HINT)
+
+
+__all__ = ["LIMIT", "Telemetry", "configured"]

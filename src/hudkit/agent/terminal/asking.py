@@ -1,0 +1,175 @@
+"""Questions of permission: asked with one key on a terminal, and denied with advice where nobody is there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+import sys
+import termios
+import tty
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Literal, Protocol, TypeAlias
+
+from rich.text import Text
+
+from hudkit.agent.permissions import PATHS, Ask, Reply
+from hudkit.agent.terminal.safe import one_line, shown
+from hudkit.agent.terminal.screen import Screen, wrapped
+from hudkit.agent.terminal.words import diff_of
+from hudkit.compose import visible
+
+Answer: TypeAlias = Literal["once", "always", "reject"]
+
+ANSWERS: Mapping[str, Answer] = {
+    "o": "once",
+    "y": "once",
+    "a": "always",
+    "d": "reject",
+    "n": "reject",
+    "\x1b": "reject",
+}
+
+
+def nothing() -> None:
+    """There is nothing to show first."""
+
+
+class Answering(Protocol):
+    """Who answers questions of permission."""
+
+    before: Callable[[], None]
+
+    async def __call__(self, ask: Ask) -> Reply: ...
+
+
+class Pausing(Protocol):
+    """Who draws, and makes room for a question."""
+
+    def paused(self) -> AbstractContextManager[Screen]:
+        """The screen alone, until the question is answered."""
+
+    def put(self, kind: Literal["note"], lines: Sequence[Text]) -> None:
+        """Lines that stay."""
+
+
+class Asker:
+    """Asks a person. Keys that were pressed before a question was there do not answer it; `before` is called first,
+    to show what led to the question."""
+
+    def __init__(self, view: Pausing) -> None:
+        self._view = view
+        self.before: Callable[[], None] = nothing
+
+    async def __call__(self, ask: Ask) -> Reply:
+        self.before()
+        with self._view.paused() as screen:
+            self._view.put("note", question(ask, screen.columns))
+            keys = "[o]nce, [a]lways, [d]eny" if ask.always else "[o]nce, [d]eny"
+            asked = Text(f"  Allow? {keys} ", "bold")
+            if screen.terminal:
+                screen.hold([asked])
+            else:
+                screen.put(asked)
+            try:
+                answer = await _key(ANSWERS if ask.always else {k: v for k, v in ANSWERS.items() if k != "a"})
+            finally:
+                screen.hold()
+            said = {"once": "allowed once", "always": "allowed for this session", "reject": "denied"}[answer]
+            self._view.put("note", [Text(f"  {said}", "dim")])
+        return Reply(answer)
+
+
+class Nobody:
+    """Denies, and says once for each kind of call how it can be allowed."""
+
+    def __init__(self, problem: Callable[[str], None]) -> None:
+        self._problem = problem
+        self._said: set[str] = set()
+        self.before: Callable[[], None] = nothing
+
+    async def __call__(self, ask: Ask) -> Reply:
+        self.before()
+        kind = ask.need.kind
+        if kind not in self._said:
+            self._said.add(kind)
+            rules = [shlex.quote(f"{kind} {visible(pattern)}") for pattern in ask.always] or [kind]
+            what = one_line(ask.need.values[0] if kind == "bash" or kind in PATHS else ask.need.title)
+            how = " ".join(f"--allow {rule}" for rule in rules)
+            self._problem(f"Denied, because nobody is there to be asked: {kind} {what}\nTo allow it: {how}, or --yes")
+        return Reply("reject", said="nobody is there to be asked; what needs no permission still works")
+
+
+class Everything:
+    """Allows what would be asked about (`--yes`); what the rules deny does not come here."""
+
+    def __init__(self) -> None:
+        self.before: Callable[[], None] = nothing
+
+    async def __call__(self, ask: Ask) -> Reply:  # noqa: ARG002 (all alike)
+        return Reply("once")
+
+
+def question(ask: Ask, columns: int) -> list[Text]:
+    """All of what would be done, why it is asked, and what `always` would allow."""
+    lines = [Text(f"? {one_line(ask.tool)} needs your permission", "bold yellow")]
+    kind, values = ask.need.kind, ask.need.values
+    if kind == "bash":
+        values = values[:1]
+    elif kind not in PATHS:
+        values = (ask.need.title, json.dumps(ask.arguments, ensure_ascii=False, default=str))
+    for value in values:
+        lines += wrapped(shown(value), columns, indent="    ")
+    if ask.need.kind == "bash" and len(ask.need.values) > 1 and ask.need.values[1] not in ("", "."):
+        lines += wrapped(f"in {one_line(ask.need.values[1])}", columns, indent="    ", style="dim")
+    lines += diff_of(ask.tool, ask.arguments, columns)
+    if ask.why and not ask.why.startswith('"it" by the rule'):  # that commands are asked about is no news
+        lines += wrapped(one_line(ask.why), columns, indent="  ", style="dim")
+    if ask.always:
+        told = ", ".join(f"{one_line(kind)} {visible(pattern)}" for pattern in ask.always)
+        lines += wrapped(f"always allows: {told}", columns, indent="  ", style="dim")
+    return lines
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """While something works: keys are kept for the next prompt, and not shown in the middle of an answer."""
+    fd = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else -1
+    if fd < 0:
+        yield
+        return
+    before = termios.tcgetattr(fd)
+    quiet = termios.tcgetattr(fd)
+    quiet[3] &= ~termios.ECHO
+    termios.tcsetattr(fd, termios.TCSADRAIN, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(fd, termios.TCSADRAIN, before)
+
+
+async def _key(answers: Mapping[str, Answer]) -> Answer:
+    """The answer that a key means; other keys mean nothing."""
+    fd = sys.stdin.fileno()
+    loop = asyncio.get_running_loop()
+    pressed: asyncio.Future[Answer] = loop.create_future()
+
+    def read() -> None:
+        try:
+            key = os.read(fd, 1).decode("latin-1").lower()
+        except OSError:  # the terminal is gone
+            key = ""
+        answer = answers.get(key) if key else "reject"
+        if answer and not pressed.done():
+            pressed.set_result(answer)
+
+    before = termios.tcgetattr(fd)
+    tty.setcbreak(fd, termios.TCSAFLUSH)
+    loop.add_reader(fd, read)
+    try:
+        return await pressed
+    finally:
+        loop.remove_reader(fd)
+        termios.tcsetattr(fd, termios.TCSAFLUSH, before)

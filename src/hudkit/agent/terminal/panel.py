@@ -1,0 +1,82 @@
+"""The HUD of the session under way, as its user sees it: one line that stays in sight, and the whole on demand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hudkit.agent.hud_plugin import HOST
+from hudkit.agent.loop import Loop
+from hudkit.agent.terminal.safe import clipped
+from hudkit.agent.terminal.words import gauge
+from hudkit.api import Hud, Session
+from hudkit.config import Settings
+from hudkit.errors import HudkitError
+from hudkit.log.stores import open_log
+from hudkit.sections.state import HudState
+
+TASK = 40
+"""Cells of the task in the line."""
+
+
+class Panel:
+    """Reads the HUD's log beside the plugin that writes it; `log` is `None` where the session has no HUD."""
+
+    def __init__(self, log: Path | None, settings: Settings) -> None:
+        self._log = log
+        self._settings = settings
+        self._loop: Loop | None = None
+        self._hud: Hud | None = None
+        self._line = ""
+
+    def of(self, loop: Loop) -> None:
+        """From now on the panel is that of this session."""
+        self._loop = loop
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Look again; to be called when something has changed, not for every piece of an answer."""
+        self._line = " · ".join(self._parts())
+
+    def line(self) -> str:
+        """The window in use, todos, blockers, task; as of the last look."""
+        return self._line
+
+    def whole(self) -> str:
+        """All that is in the HUD, as one document. Raises a `HudkitError`."""
+        session = self._session()
+        if session is None or not session.state.seq:
+            return "This session has no HUD." if self._log is None else "The HUD is empty: it begins with a prompt."
+        return session.whole(session.state.seq).text
+
+    def close(self) -> None:
+        if self._hud is not None:
+            self._hud.close()
+            self._hud = None
+
+    def _parts(self) -> list[str]:
+        loop = self._loop
+        if loop is None:
+            return []
+        parts = [gauge(loop.used, loop.window)]
+        todos = loop.setup.store.todos(loop.id)
+        if todos:
+            done = sum(one.status in ("completed", "cancelled") for one in todos)
+            parts.append(f"todos {done}/{len(todos)}")
+        try:
+            session = self._session()
+            state = session.state if session is not None else HudState()
+        except HudkitError as error:
+            return [*parts, f"HUD: {clipped(error.message, TASK)}"]
+        if state.blockers:
+            parts.append(f"blockers {len(state.blockers)}")
+        if state.task:
+            parts.append(f"task: {clipped(state.task.description, TASK)}")
+        return parts
+
+    def _session(self) -> Session | None:
+        """The session in the log, which is there from the first model call on. Raises a `HudkitError`."""
+        if self._log is None or self._loop is None or not self._log.exists():
+            return None
+        if self._hud is None:
+            self._hud = Hud(open_log(self._log, read_only=True), settings=self._settings)
+        return self._hud.session(self._loop.id, project=self._loop.setup.area.cwd, host=HOST)

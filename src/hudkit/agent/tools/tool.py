@@ -1,0 +1,150 @@
+"""What a tool is: its arguments, what it needs to be permitted, how it runs, and what it gives back."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from hudkit.agent.area import Area, Sign, echo
+from hudkit.agent.skills import Skill
+from hudkit.agent.store import SessionStore
+from hudkit.errors import HudkitError, ToolError
+from hudkit.tools.schema import parameters
+
+Answer = TypeVar("Answer")
+
+
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The arguments of a tool."""
+
+
+class Result(msgspec.Struct, frozen=True):
+    """`text` is for the model, `title` one line for people; `files` are paths that changed, `diff` how.
+
+    `whole` is where all of an output is, of which `text` has begin and end.
+    """
+
+    text: str
+    title: str = ""
+    files: tuple[str, ...] = ()
+    diff: str = ""
+    added: int = 0
+    removed: int = 0
+    whole: str = ""
+    metadata: dict[str, Any] = {}
+
+
+class Need(msgspec.Struct, frozen=True):
+    """What a call must be permitted: `kind` is the tool's name for rules, `values` are a command or paths.
+
+    Several values of a path (as given, without links) are names of one thing.
+    """
+
+    kind: str
+    values: tuple[str, ...]
+    title: str = ""
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Bounds of what tools take and give; sizes in characters or bytes, times in seconds."""
+
+    output: int = 30_000
+    lines: int = 2_000
+    line: int = 2_000
+    edit: int = 10 * 1024 * 1024
+    scan: int = 64 * 1024 * 1024
+    found: int = 200
+    whole: int = 10 * 1024 * 1024
+    shell_seconds: float = 120.0
+    most_shell_seconds: float = 600.0
+    search_seconds: float = 20.0
+
+
+def nothing(path: str) -> bool:  # noqa: ARG001
+    """Hide no file from searches."""
+    return False
+
+
+class Context(msgspec.Struct):
+    """What the tools of one session share; `message_id` and `call_id` are those of the call that runs.
+
+    `seen` has the sign of each file as the model last saw it; `hidden` says of a path (relative to the project) that
+    a search must pass it over.
+    """
+
+    area: Area
+    session_id: str = ""
+    message_id: str = ""
+    call_id: str = ""
+    limits: Limits = Limits()
+    environment: Mapping[str, str] = {}
+    spill: Path | None = None  # a private directory for outputs that are too long
+    store: SessionStore | None = None
+    skills: Sequence[Skill] = ()
+    seen: dict[str, Sign] = {}
+    hidden: Callable[[str], bool] = nothing
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A tool. `needs` is asked before `run`; both may raise `ToolError`, whose text is the model's answer."""
+
+    name: str
+    description: str
+    arguments: type[Arguments]
+    run: Callable[[Any, Context], Awaitable[Result]]
+    needs: Callable[[Any, Context], Sequence[Need]]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """JSON Schema of the arguments, without references."""
+        return parameters(self.arguments)
+
+    def read(self, given: object) -> Arguments:
+        """The arguments of a call. Raises `ToolError` that says which is wrong and what would be right."""
+        if isinstance(given, str):
+            try:
+                given = msgspec.json.decode(given)
+            except msgspec.DecodeError as error:
+                raise ToolError(f"the arguments of {self.name} are not JSON: {error}") from None
+        try:
+            return msgspec.convert(given, self.arguments)
+        except msgspec.ValidationError as error:
+            names = ", ".join(_signature(self.arguments))
+            raise ToolError(f"{self.name} cannot be called so: {error}", hint=f"It takes {names}") from None
+
+
+async def carry_out(tool: Tool, arguments: Arguments, context: Context) -> Result:
+    """Run a tool. Raises `ToolError` for whatever goes wrong in it; a cancellation goes through."""
+    try:
+        return await tool.run(arguments, context)
+    except ToolError:
+        raise
+    except HudkitError as error:
+        raise ToolError(error.message, hint=error.hint) from error
+    except OSError as error:
+        raise ToolError(f"{tool.name} failed: {error.strerror or type(error).__name__}") from error
+    except (ValueError, MemoryError, RecursionError) as error:
+        raise ToolError(f"{tool.name} failed: {type(error).__name__} {echo(str(error))}") from error
+
+
+async def in_thread(work: Callable[[Callable[[], bool]], Answer], *, grace: float = 2.0) -> Answer:
+    """Run `work(stopped)` beside the loop. When cancelled, `stopped()` turns true, and it has `grace` seconds."""
+    stop = threading.Event()
+    task = asyncio.ensure_future(asyncio.to_thread(work, stop.is_set))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.wait({task}, timeout=grace)
+        if task.done() and not task.cancelled():
+            task.exception()  # looked at: a cancelled call's error is nobody's any more
+        raise
+
+
+def _signature(kind: type[Arguments]) -> list[str]:
+    return [field.name if field.required else f"[{field.name}]" for field in msgspec.structs.fields(kind)]

@@ -1,0 +1,101 @@
+"""What a check says, and how one is made: never longer than its limit, never with an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from threading import Thread
+
+import msgspec
+
+from hudkit.cli.checks.surroundings import Surroundings
+
+
+class Verdict(StrEnum):
+    """From best to worst."""
+
+    PASS = "pass"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+class Check(msgspec.Struct, frozen=True):
+    """What was looked at, how it is, in words, and where something is to be done, what."""
+
+    name: str
+    verdict: Verdict
+    words: str
+    hint: str = ""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What a look at one thing found; a `Check` without its name."""
+
+    verdict: Verdict
+    words: str
+    hint: str = ""
+
+
+class Look(msgspec.Struct, frozen=True):
+    """A row of the table of checks: `seconds` is its limit."""
+
+    name: str
+    look: Callable[[Surroundings], Finding]
+    seconds: float = 10.0
+
+
+def good(words: str, hint: str = "") -> Finding:
+    return Finding(Verdict.PASS, words, hint)
+
+
+def warn(words: str, hint: str = "") -> Finding:
+    return Finding(Verdict.WARN, words, hint)
+
+
+def fail(words: str, hint: str = "") -> Finding:
+    return Finding(Verdict.FAIL, words, hint)
+
+
+def gravest(found: Iterable[Finding], otherwise: str) -> Finding:
+    """Several findings as one: the worst verdict, words and hints of what is not good; `otherwise` where all is."""
+    odd = [one for one in found if one.verdict is not Verdict.PASS]
+    if not odd:
+        return good(otherwise)
+    hints = dict.fromkeys(one.hint for one in odd if one.hint)
+    return Finding(_worst(one.verdict for one in odd), "; ".join(one.words for one in odd), "; ".join(hints))
+
+
+def examine(looks: Iterable[Look], here: Surroundings) -> tuple[Check, ...]:
+    """Every check of a table, in its order. Never raises; each takes at most its limit."""
+    return tuple(_made(one, here) for one in looks)
+
+
+def worst(checks: Iterable[Check]) -> Verdict:
+    """The worst verdict of some checks; `PASS` without any."""
+    return _worst(one.verdict for one in checks)
+
+
+def _worst(verdicts: Iterable[Verdict]) -> Verdict:
+    return max(verdicts, key=list(Verdict).index, default=Verdict.PASS)
+
+
+def _made(one: Look, here: Surroundings) -> Check:
+    """A check in a thread of its own: what hangs in a file system is left there, and ends with the process."""
+    found: list[Finding] = []
+
+    def look() -> None:
+        try:
+            found.append(one.look(here))
+        except Exception as error:  # whatever it is, the other checks are still of use
+            found.append(warn(f"could not be looked at: {_said(error)}"))
+
+    thread = Thread(target=look, daemon=True, name=f"doctor {one.name}")
+    thread.start()
+    thread.join(one.seconds)
+    told = found[0] if found else warn(f"did not come to an end within {one.seconds:g} s")
+    return Check(one.name, told.verdict, told.words, told.hint)
+
+
+def _said(error: Exception) -> str:
+    words = str(error).strip().replace("\n", " ")[:300]
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__

@@ -1,0 +1,45 @@
+"""MCP clients that hudkit was installed in: do they still start it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from hudkit.cli.checks.check import Finding, fail, gravest, warn
+from hudkit.cli.checks.surroundings import Surroundings
+from hudkit.errors import ConfigError
+from hudkit.hosts.installing import interpreter
+from hudkit.hosts.installing.changes import text_of
+from hudkit.hosts.mcp.clients import CLIENTS
+from hudkit.hosts.mcp.entries import program
+from hudkit.hosts.mcp.install import SERVER, Installed, configurations
+
+
+def clients(here: Surroundings) -> Finding:
+    """Whether each configuration still has the entry, and what it starts is there with what it needs."""
+    try:
+        known = configurations(here.data)
+    except ConfigError as error:
+        return fail(error.message, error.hint)
+    odd = [finding for one in known for finding in _odd(one, here)]
+    names = sorted({CLIENTS[one.client].title for one in known if one.client in CLIENTS})
+    return gravest(odd, f"configured in {', '.join(names)}" if names else "configured in no client")
+
+
+def _odd(one: Installed, here: Surroundings) -> Iterator[Finding]:
+    again = f"hudkit install mcp --client {one.client}"
+    path = Path(one.touched.file)
+    try:
+        text = text_of(path)
+        found = None if text is None or one.client not in CLIENTS else program(text, path, CLIENTS[one.client])
+    except ConfigError as error:
+        yield warn(error.message, f"Mend it: {one.client} cannot read it either")
+        return
+    if found is None:
+        hint = f"{again}, or hudkit uninstall mcp --client {one.client}"
+        yield warn(f"{path} does not start hudkit any more", hint)
+        return
+    try:
+        interpreter.check(found, None, here.env, SERVER)
+    except ConfigError as error:
+        yield fail(f"{one.client} cannot start hudkit: {error.message}", f"{again} ({error.hint})")

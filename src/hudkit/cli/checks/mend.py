@@ -1,0 +1,132 @@
+"""What `--fix` does: permissions of what is surely ours, a socket left behind, an older daemon. Nothing else."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import hudkit
+from hudkit.cli.checks import privacy
+from hudkit.cli.checks.ours import listened_to, missing_for_daemon
+from hudkit.cli.checks.surroundings import Surroundings
+from hudkit.daemon import client, place
+from hudkit.errors import HudkitError
+from hudkit.hosts.wire import newer
+
+
+def mend(here: Surroundings) -> tuple[str, ...]:
+    """Mend what can be mended safely; gives what was done, and what was left and why, one line each. Never raises."""
+    said: list[str] = []
+    for step in STEPS:
+        try:
+            said += step(here)
+        except (HudkitError, OSError) as error:
+            said.append(f"left as it is: {error}")
+    return tuple(said)
+
+
+def directories(here: Surroundings) -> Iterator[str]:
+    for path in dict.fromkeys(privacy.directories(here)):
+        try:
+            yield from _directory(path)
+        except OSError as error:
+            yield f"left {path} as it is: {error.strerror}"
+
+
+def files(here: Surroundings) -> Iterator[str]:
+    for path in privacy.files(here):
+        try:
+            yield from _file(path)
+        except OSError as error:
+            yield f"left {path} as it is: {error.strerror}"
+
+
+def socket(here: Surroundings) -> Iterator[str]:
+    """Remove a socket that nobody listens on; close one that others can use. Only under the daemons' own lock, or
+    with one listening."""
+    path = here.socket
+    if path is None or not _is_socket(path):
+        return
+    if listened_to(path):
+        mode = stat.S_IMODE(path.lstat().st_mode)
+        if mode & privacy.OTHERS and path.lstat().st_uid == os.geteuid():
+            path.chmod(0o600)
+            yield f"{path}: mode {mode:o} is now 600"
+        return
+    place.prepare(path)
+    held = place.lock(path)
+    if held is None:
+        yield f"left {path} as it is: a daemon is starting or ending"
+        return
+    try:
+        if _is_socket(path) and not listened_to(path):
+            place.clear(path)
+            yield f"removed {path}: nobody listened on it"
+    finally:
+        os.close(held)
+
+
+def daemon(here: Surroundings) -> Iterator[str]:
+    """Replace a daemon of an older version by one of this version, which ends the older one itself."""
+    there = client.greet(here.socket) if here.socket is not None and _is_socket(here.socket) else None
+    if there is None or here.socket is None or not newer(hudkit.__version__, there.version):
+        return
+    missing = missing_for_daemon()
+    if missing:
+        yield f"left the daemon of version {there.version} as it is: a new one would need {', '.join(missing)}"
+        return
+    now = client.ensure_running(here.socket, db=here.db)
+    yield f"replaced the daemon of version {there.version} (process {there.pid}) by {now.version} (process {now.pid})"
+
+
+STEPS: tuple[Callable[[Surroundings], Iterator[str]], ...] = (directories, files, socket, daemon)
+"""In this order: a file can be trusted once its directory is private."""
+
+
+def _directory(path: Path) -> Iterator[str]:
+    """A directory is changed only where it is the user's, real, and holds nothing that is not ours."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    mode = stat.S_IMODE(found.st_mode)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or mode == 0o700:
+        return
+    if not mode & privacy.OTHERS and mode & 0o700 == 0o700:
+        return
+    if not os.access(path, os.R_OK) or not privacy.is_ours(path):
+        yield f"left {path} (mode {mode:o}) as it is: it may hold more than what is hudkit's"
+        return
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.fchmod(fd, 0o700)
+    finally:
+        os.close(fd)
+    yield f"{path}: mode {mode:o} is now 700"
+
+
+def _file(path: Path) -> Iterator[str]:
+    found = path.lstat()
+    mode = stat.S_IMODE(found.st_mode)
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        return
+    if not mode & privacy.OTHERS and mode & 0o600 == 0o600:
+        return
+    if mode & 0o400:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            os.fchmod(fd, 0o600)
+        finally:
+            os.close(fd)
+    else:  # it cannot be opened; its directory was looked at before
+        path.chmod(0o600)
+    yield f"{path}: mode {mode:o} is now 600"
+
+
+def _is_socket(path: Path) -> bool:
+    try:
+        return stat.S_ISSOCK(path.lstat().st_mode)
+    except OSError:
+        return False

@@ -1,0 +1,146 @@
+"""Other plugins of OpenCode that want what we want: the prompt, the compaction, or a tool of our name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import msgspec
+
+from hudkit.cli.checks.check import Finding, good, warn
+from hudkit.cli.checks.reading import text_of
+from hudkit.cli.checks.surroundings import Surroundings
+from hudkit.errors import ConfigError
+from hudkit.hosts.installing.directories import project_directory
+from hudkit.hosts.installing.jsonc import member, parse
+from hudkit.hosts.opencode import settings
+
+CONFIG_BYTES = 1024 * 1024
+PLUGIN_BYTES = 256 * 1024
+MOST = 200
+"""Plugins that are looked at."""
+
+_TOOL = "it may offer a tool of the name `memory` too"
+_PROMPT = "it may rewrite the prompt too, which costs cached tokens"
+_HUD = "it may put a HUD of its own into the prompt"
+
+NAMES: tuple[tuple[str, str], ...] = (
+    (r"supermemory|mem0", _TOOL),
+    (r"memory", _TOOL),
+    (r"magic[-_]?context|context", _PROMPT),
+    (r"(?<![a-z0-9])dcp(?![a-z0-9])", _PROMPT),
+    (r"(?<![a-z0-9])hud(?![a-z0-9])", _HUD),
+)
+"""Names that say what a plugin does, and what may clash; the first that fits counts."""
+
+_OWN_TOOLS = ("hud", "memory", "hud_compact", "memory_compact")
+_NAMED = "|".join(_OWN_TOOLS)
+
+CONTENTS: tuple[tuple[str, str], ...] = (
+    (r"experimental\.chat\.system\.transform", "changes the system prompt, which ours stands behind"),
+    (r"experimental\.chat\.messages\.transform", "changes messages, which the provider has cached"),
+    (r"experimental\.session\.compacting", "sets the prompt of compactions, as ours does: the last one wins"),
+    (
+        rf"""(?<![\w$.])["']?(?:{_NAMED})["']?\s*:\s*(?:[\w$.]*tool\w*\s*\(|\{{\s*(?:description|args|execute)\b)""",
+        "defines a tool of the name of one of ours",
+    ),
+)
+"""What a local plugin's text may show."""
+
+_FOLDERS = ("plugin", "plugins")
+_TOOL_FOLDERS = ("tool", "tools")
+_ENDS = (".js", ".ts")
+
+
+class Neighbour(msgspec.Struct, frozen=True):
+    """A plugin that is not ours: what it is called, and its file where it is a local one."""
+
+    name: str
+    file: Path | None = None
+
+
+def conflicts(here: Surroundings) -> Finding:
+    """Which plugins may clash with ours, and how."""
+    own = str(here.install.plugin)
+    seen: dict[str, tuple[str, ...]] = {}
+    unread: list[str] = []
+    for one in neighbours(here, unread):
+        if str(one.file) != own and len(seen) < MOST:
+            seen.setdefault(one.name, clashes(one))
+    odd = [f"{name}: {', '.join(why)}" for name, why in seen.items() if why]
+    odd += [f"{path.name} in {path.parent.name}/: it defines a tool of our name" for path in _tools(here)]
+    if odd:
+        return warn("; ".join(odd), "Where the agent's calls look wrong, try without it; hudkit changes no plugin")
+    if unread:
+        return warn("; ".join(unread), "Mend it: OpenCode cannot read it either")
+    return good(f"{len(seen)} other plugins, none known to clash" if seen else "there are no other plugins")
+
+
+def neighbours(here: Surroundings, unread: list[str]) -> Iterator[Neighbour]:
+    """Every plugin in the configurations and folders in force; a configuration that cannot be read is said in
+    `unread`."""
+    for path in _configurations(here):
+        try:
+            text = text_of(path, CONFIG_BYTES)
+            yield from _listed(text, path, here) if text and text.strip() else ()
+        except ConfigError as error:
+            unread.append(error.message)
+    for folder in _directories(here):
+        for name in _FOLDERS:
+            for end in _ENDS:
+                for path in sorted((folder / name).glob(f"*{end}"))[:MOST]:
+                    yield Neighbour(path.name, path)
+
+
+def clashes(one: Neighbour) -> tuple[str, ...]:
+    """What may clash: by what its file says, else by its name."""
+    text = ""
+    if one.file is not None:
+        try:
+            text = text_of(one.file, PLUGIN_BYTES) or ""
+        except ConfigError:
+            text = ""
+    told = tuple(why for form, why in CONTENTS if re.search(form, text))
+    return told or tuple(why for form, why in NAMES if re.search(form, one.name.lower()))[:1]
+
+
+def _listed(text: str, where: Path, here: Surroundings) -> Iterator[Neighbour]:
+    found = member(parse(text, str(where)), settings.KEY)
+    for item in found.node.items if found else ():
+        value = item.node.value
+        entry = value[0] if isinstance(value, list) and value else value
+        if isinstance(entry, str) and entry:
+            yield _neighbour(entry, where, here)
+
+
+def _neighbour(entry: str, where: Path, here: Surroundings) -> Neighbour:
+    if entry.startswith("file://"):
+        path = Path(unquote(entry.removeprefix("file://")))
+    elif entry.startswith("~/"):
+        path = here.home / entry[2:]
+    elif entry.startswith(("/", "./", "../")):
+        path = where.parent / entry
+    else:
+        name = re.sub(r"://[^/@\s]*@", "://", entry)  # what stands before the @ may be a token
+        return Neighbour(name.partition("?")[0][:100])
+    return Neighbour(path.name[:100], path)
+
+
+def _configurations(here: Surroundings) -> list[Path]:
+    named = [Path(here.env["OPENCODE_CONFIG"])] if here.env.get("OPENCODE_CONFIG") else []
+    both = [*settings.candidates(here.env, None), *named, *settings.candidates(here.env, here.directory)]
+    return list(dict.fromkeys(both))
+
+
+def _directories(here: Surroundings) -> tuple[Path, Path]:
+    return settings.user_directory(here.env), project_directory(here.directory) / ".opencode"
+
+
+def _tools(here: Surroundings) -> Iterator[Path]:
+    """The user's own tools of our names: OpenCode calls them after their files."""
+    for folder in _directories(here):
+        for name in _TOOL_FOLDERS:
+            for tool in _OWN_TOOLS:
+                yield from (path for end in _ENDS if (path := folder / name / f"{tool}{end}").is_file())

@@ -1,0 +1,166 @@
+"""Checks of OpenCode: whether it is there, and whether our plugin in it is what was installed and still right."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import hudkit
+from hudkit.cli.checks.check import Finding, fail, good, gravest, warn
+from hudkit.cli.checks.reading import text_of
+from hudkit.cli.checks.surroundings import Surroundings
+from hudkit.errors import ConfigError
+from hudkit.hosts.installing import interpreter
+from hudkit.hosts.opencode import settings
+from hudkit.hosts.opencode.install import DAEMON, Manifest, installed
+from hudkit.hosts.opencode.plugin import Baked, generate
+
+KNOWN_GOOD = "1.18.33"
+"""The version of OpenCode that the plugin is tried with."""
+
+VERSION_SECONDS = 10.0
+PLUGIN_BYTES = 1024 * 1024
+_AGAIN = "hudkit install opencode"
+
+
+def program(here: Surroundings) -> Finding:
+    path = find(here)
+    if path is None:
+        return warn("opencode is not found in PATH", "Install OpenCode, or put it into PATH")
+    env = {**here.env, "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+    try:
+        done = subprocess.run(
+            [path, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=VERSION_SECONDS,
+            env=env,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return warn(f"`{path} --version` gives no answer ({type(error).__name__})", "Is OpenCode installed rightly?")
+    found = re.search(rb"\d+\.\d+\.\d+[\w.+\-]{0,40}", done.stdout[:10_000])
+    if found is None:
+        return warn(f"`{path} --version` names no version", "Is it OpenCode?")
+    version = found[0].decode()
+    if version != KNOWN_GOOD:
+        hint = "It probably works; where it does not, say the version in a bug report"
+        return warn(f"version {version} at {path}; hudkit is tried with {KNOWN_GOOD}", hint)
+    return good(f"version {version} at {path}")
+
+
+def find(here: Surroundings) -> str | None:
+    """OpenCode's program: in PATH, else where its own installer puts it."""
+    path = shutil.which("opencode", path=here.env.get("PATH", os.defpath))
+    if path is not None:
+        return str(Path(path).absolute())
+    own = here.home / ".opencode" / "bin" / "opencode"
+    return str(own) if os.access(own, os.X_OK) else None
+
+
+def plugin(here: Surroundings) -> Finding:
+    """Whether it is installed, there, and listed."""
+    known = _known(here)
+    if isinstance(known, Finding):
+        return known
+    if not Path(known.plugin).is_file():
+        return fail(f"the plugin {known.plugin} is gone", _AGAIN)
+    listing, odd = [], []
+    for one in known.configurations:
+        path = Path(one.file)
+        try:
+            text = text_of(path, PLUGIN_BYTES)
+            if text is not None and settings.listed(text, path, known.plugin):
+                listing.append(one.file)
+            else:
+                odd.append(warn(f"{one.file} does not list the plugin any more", _AGAIN))
+        except ConfigError as error:
+            odd.append(warn(error.message, "Mend it: OpenCode cannot read it either"))
+    listing += [str(path) for path in _elsewhere(here, known) if str(path) not in listing]
+    if not listing:
+        why = "; ".join(one.words for one in odd) or "no configuration lists the plugin"
+        return fail(f"installed, but OpenCode does not load it: {why}", _AGAIN)
+    return gravest(odd, f"listed in {' and '.join(listing)}")
+
+
+def unchanged(here: Surroundings) -> Finding:
+    """Whether the plugin's file is what this version would write."""
+    known = _known(here)
+    if isinstance(known, Finding):
+        return good("the plugin is not installed")
+    text = text_of(Path(known.plugin), PLUGIN_BYTES)
+    if text is None:
+        return fail(f"the plugin {known.plugin} is gone", _AGAIN)
+    found = baked(text)
+    if found is None:
+        return fail(f"{known.plugin} was edited: what was put into it cannot be read", _AGAIN)
+    values, version = found
+    if version != hudkit.__version__:
+        return warn(f"the plugin is of version {version}, this hudkit is {hudkit.__version__}", _AGAIN)
+    if generate(values) != text:
+        return warn(f"{known.plugin} is not as it was installed", _AGAIN)
+    return good("as it was installed")
+
+
+def places(here: Surroundings) -> Finding:
+    """Whether the interpreter, data, log and socket in the plugin are still right."""
+    known = _known(here)
+    found = None if isinstance(known, Finding) else baked(text_of(Path(known.plugin), PLUGIN_BYTES) or "")
+    if found is None:
+        return good("nothing is installed that could be read")
+    values, _ = found
+    odd: list[Finding] = []
+    try:
+        interpreter.check(values.python, None, here.env, DAEMON)
+    except ConfigError as error:
+        odd.append(fail(f"the plugin cannot start the daemon: {error.message}", f"{_AGAIN} ({error.hint})"))
+    else:
+        if Path(values.python).parent != Path(here.python).parent:
+            said = f"the plugin starts {values.python}, this hudkit runs in {here.python}"
+            odd.append(warn(said, f"Is that meant? If not: {_AGAIN}"))
+    ours = {"data": here.data, "db": here.db, "socket": here.socket}
+    for name, mine in ours.items():
+        theirs = getattr(values, name)
+        if mine is not None and theirs != str(mine):
+            said = f"the plugin uses {theirs} (its {name}), this environment says {mine}"
+            odd.append(warn(said, f"Unset what says so (HUDKIT_…, XDG_…), or {_AGAIN}"))
+    return gravest(odd, f"its daemon runs in {values.python}")
+
+
+def baked(text: str) -> tuple[Baked, str] | None:
+    """What was put into a plugin's text at its installation, and by which version; `None` where it is not there."""
+    _, mark, rest = text.partition("const BAKED = ")
+    try:
+        found: Any = json.JSONDecoder().raw_decode(rest)[0] if mark else None
+        return msgspec.convert(found, Baked), str(found["version"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _known(here: Surroundings) -> Manifest | Finding:
+    try:
+        known = installed(here.install)
+    except ConfigError as error:
+        return fail(error.message, error.hint)
+    return known or warn("the plugin is not installed in OpenCode", _AGAIN)
+
+
+def _elsewhere(here: Surroundings, known: Manifest) -> list[Path]:
+    """The configurations in force here that list the plugin, whatever the manifest says."""
+    found = []
+    for project in (None, here.directory):
+        for path in settings.candidates(here.env, project):
+            try:
+                text = text_of(path, PLUGIN_BYTES)
+                if text is not None and settings.listed(text, path, known.plugin):
+                    found.append(path)
+            except (ConfigError, OSError):
+                continue  # what cannot be read lists nothing
+    return found

@@ -1,0 +1,63 @@
+"""A text for a bug report: what the checks said, without the user's places, names and secrets."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import platform
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import hudkit
+from hudkit.cli.checks.check import Check
+from hudkit.cli.checks.surroundings import Surroundings
+from hudkit.hosts.wire import PROTOCOL
+from hudkit.log.redact import redact
+
+_END = r"(?=[/\s:;,.'\"`()]|$)"
+
+
+def report(checks: Iterable[Check], here: Surroundings, mended: Iterable[str] = ()) -> str:
+    """Versions, platform and checks as lines of text, to be read before it is sent."""
+    lines = [
+        "hudkit doctor report",
+        f"hudkit {hudkit.__version__}, protocol {PROTOCOL}",
+        f"Python {platform.python_version()} ({platform.python_implementation()})",
+        f"{platform.system()} {platform.release()} {platform.machine()}",
+        "",
+    ]
+    for one in checks:
+        lines.append(f"{one.verdict.upper()}  {one.name}: {one.words}")
+        lines += [f"      {one.hint}"] if one.hint else []
+    lines += [f"DONE  {line}" for line in mended]
+    return "\n".join(clean(line, here) for line in lines) + "\n"
+
+
+def clean(line: str, here: Surroundings) -> str:
+    """A line without the home (`~`), the directory that the command ran in, the user's name in paths, and secrets."""
+    for path, shown in _places(here):
+        line = re.sub(re.escape(path) + _END, lambda _, shown=shown: shown, line)  # type: ignore[misc]
+    name = _user()
+    if name and name != "root":
+        line = re.sub(rf"(?<=[/\-]){re.escape(name)}(?=[/\s:;,.'\"`()]|$)", "<user>", line)
+    masked: str = json.loads(redact(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace")))
+    return masked
+
+
+def _places(here: Surroundings) -> list[tuple[str, str]]:
+    """Paths and what is shown for them, the longest first: a project is mostly within the home."""
+    homes = {str(here.home), str(Path("~").expanduser()), here.env.get("HOME", "")}
+    named = dict.fromkeys(homes, "~") | {os.path.realpath(home): "~" for home in homes if home}
+    inside = str(here.directory) not in named and here.directory != Path("/")
+    named |= {str(here.directory): "<directory>", os.path.realpath(here.directory): "<directory>"} if inside else {}
+    found = [(path, shown) for path, shown in named.items() if len(path) > 1]
+    return sorted(found, key=lambda row: len(row[0]), reverse=True)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""

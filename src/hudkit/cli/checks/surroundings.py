@@ -1,0 +1,65 @@
+"""Where everything would be, gathered once: what the checks look at and what mending may touch."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from hudkit import paths
+from hudkit.daemon import place
+from hudkit.errors import ConfigError
+from hudkit.hosts.opencode.install import Place
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """This interpreter and its environment, our places, the user's variables, the directory that the command runs in
+    and the settings files that are there.
+
+    `socket` is `None` where its path cannot be used; `no_socket` says why.
+    """
+
+    python: str
+    prefix: Path | None
+    data: Path
+    db: Path
+    socket: Path | None
+    no_socket: str
+    env: Mapping[str, str]
+    directory: Path
+    settings: Path | None = None
+    project_settings: Path | None = None
+
+    @property
+    def home(self) -> Path:
+        return Path(self.env.get("HOME") or Path("~").expanduser())
+
+    @property
+    def install(self) -> Place:
+        """The same for the host's installation."""
+        socket = self.socket or self.data / "run" / "daemon.sock"
+        return Place(self.python, self.prefix, self.data, self.db, socket, self.env)
+
+
+def surroundings(directory: Path, project_settings: Path | None = None) -> Surroundings:
+    """What this process's environment says. Never raises for what it says wrongly."""
+    socket, no_socket = None, ""
+    try:
+        socket = place.socket_path()
+    except ConfigError as error:
+        no_socket = str(error)
+    return Surroundings(
+        python=sys.executable,
+        prefix=None,  # whether it will stay was asked when it was installed
+        data=paths.data_directory(),
+        db=paths.log_path(),
+        socket=socket,
+        no_socket=no_socket,
+        env=dict(os.environ),
+        directory=directory,
+        settings=paths.config_path(),
+        project_settings=project_settings,
+    )

@@ -1,0 +1,135 @@
+"""One recorded session told to two HUDs, call by call: one is framed anchored, one into the system prompt."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from hudkit.api import Hud, Session
+from hudkit.cli.replays.clockwork import Clockwork
+from hudkit.errors import BudgetError
+from hudkit.hud import Counter
+from hudkit.hud.frame import Frame
+from hudkit.ingest import Known, derive
+from hudkit.log.payloads import CompactAfter, CompactBefore, FrameBase, type_of
+from hudkit.sections.state import HudState
+from hudkit.transcripts import LlmCall, Message, SessionRow, ToolPart, calls
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """One model call that does the agent's work, with its two frames; `number` counts from 1 and only these."""
+
+    number: int
+    call: LlmCall
+    anchored: Frame
+    system: Frame
+    used: int | None
+    """Tokens of the window in use, as last reported before the call."""
+    last: str = ""
+    """The anchor of the last message."""
+
+
+class Compacted(msgspec.Struct, frozen=True):
+    """A compaction: the state when it began and when it was done, and how many turns were before it."""
+
+    before: HudState
+    after: HudState
+    trigger: str
+    used: int | None
+    turns: int
+
+
+class Player:
+    """Hears a session's messages in order and composes its frames; each fact goes to both HUDs alike."""
+
+    def __init__(self, row: SessionRow, counter: Counter, *, window: int | None, budget: int | None) -> None:
+        self.events: Tally[str] = Tally()
+        self.compacted: list[Compacted] = []
+        self.compactions = 0
+        """Calls that wrote a summary; they carry no HUD and are left out of every figure."""
+        self._row = row
+        self._window = window
+        self._budget = budget
+        self._known = Known()
+        self._turns = 0
+        self._before: tuple[HudState, str, int | None] | None = None
+        self._clocks = tuple(Clockwork(f"{row.id}/{placement}") for placement in ("anchored", "system"))
+        self.anchored, self.system = (
+            Hud.in_memory(clock=clock.clock, ids=clock.ids, counter=counter).session("recorded")
+            for clock in self._clocks
+        )
+
+    def turns(self, messages: Sequence[Message]) -> Iterator[Turn]:
+        """Every call but those that write a summary. Raises `BudgetError` where not even the smallest frame fits."""
+        last = 0
+        for call in calls(messages):
+            for message in call.fresh:
+                self.hear(message)
+            last += len(call.fresh)
+            if call.message.summary:
+                self.compactions += 1
+                continue
+            yield self._turn(call)
+        for message in messages[last:]:
+            self.hear(message)
+
+    def hear(self, message: Message) -> None:
+        """Record what a message tells."""
+        self._known, facts = derive(self._row, message, self._known, limit_tokens=self._window)
+        for fact in facts:
+            self.events[type_of(fact.payload)] += 1
+            before = self.anchored.state
+            self._set_clocks(fact.at or message.created)
+            for session in (self.anchored, self.system):
+                session.append(fact.payload, origin=fact.origin)
+            self._watch(fact.payload, before)
+
+    def epochs(self) -> tuple[FrameBase, ...]:
+        """The base layers of the anchored frames, in order."""
+        return tuple(event.payload for event in self.anchored.events() if isinstance(event.payload, FrameBase))
+
+    def _turn(self, call: LlmCall) -> Turn:
+        self._turns += 1
+        self._set_clocks(call.message.created)
+        used = self.anchored.state.window.used_tokens
+        places = [(anchor(message), role(message)) for message in call.window]
+        anchored = self._frame(self.anchored, "anchored", places)
+        system = self._frame(self.system, "system", places)
+        return Turn(self._turns, call, anchored, system, used, places[-1][0] if places else "")
+
+    def _frame(self, session: Session, placement: str, places: list[tuple[str, str]]) -> Frame:
+        try:
+            return session.frame(
+                limit_tokens=self._window, budget=self._budget, placement=placement, transcript=places
+            )
+        except BudgetError as error:
+            what = f"call {self._turns} of session {self._row.id}: {error.message}"
+            raise BudgetError(what, hint="Give a larger --budget", **dict(error.details)) from error
+
+    def _watch(self, payload: object, before: HudState) -> None:
+        match payload:
+            case CompactBefore(trigger=trigger):
+                self._before = (before, trigger, before.window.used_tokens)
+            case CompactAfter(trigger=trigger):
+                held, cause, used = self._before or (before, trigger, before.window.used_tokens)
+                self.compacted.append(Compacted(held, self.anchored.state, cause or trigger, used, self._turns))
+                self._before = None
+
+    def _set_clocks(self, at: int) -> None:
+        for clock in self._clocks:
+            clock.at = at
+
+
+def anchor(message: Message) -> str:
+    """A fingerprint that survives restart, revert and fork: role, creation time and first call id."""
+    first = next((part.call_id for part in message.parts if isinstance(part, ToolPart)), "")
+    return f"{message.role}:{message.created}:{first}"
+
+
+def role(message: Message) -> str:
+    """`tool` for a response with tool results: what comes after it is one more step of the same turn."""
+    if message.role == "assistant" and any(isinstance(part, ToolPart) for part in message.parts):
+        return "tool"
+    return message.role

@@ -1,0 +1,105 @@
+"""What was true before a compaction, is it true after it, and does the next frame show it?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from hudkit.cli.replays.player import Compacted
+from hudkit.compose import shorten, visible
+from hudkit.compose.formats.markdown import parse
+from hudkit.compose.formats.mdast import text_of
+from hudkit.hud.frame import Frame
+from hudkit.sections.state import HudState
+from hudkit.sections.views.task import NONE as NO_TASK
+from hudkit.sections.views.task import words as task_words
+
+KNOWN_BY = 40
+"""Characters by which an item is recognised in a frame, which may show less than all of it."""
+
+_Texts = Callable[[HudState], Iterable[str]]
+
+
+def _task(state: HudState) -> Iterable[str]:
+    """The task or what stands in for it; nothing where the frame says that there is none."""
+    text, _ = task_words(state.task, state.session)
+    return () if text == NO_TASK else (text,)
+
+
+LIVE: tuple[tuple[str, _Texts], ...] = (
+    ("task", _task),
+    ("constraints", lambda s: (one.words for one in s.constraints)),
+    ("decisions", lambda s: (one.words for one in s.decisions)),
+    ("open steps", lambda s: (one.description for one in s.steps.open)),
+    ("open todos", lambda s: (one.content for one in s.todos.open)),
+    ("blockers", lambda s: (one.words for one in s.blockers)),
+    ("open errors", lambda s: (one.message for one in s.errors.open)),
+    ("notes", lambda s: (one.words for one in s.notes)),
+    ("edited files", lambda s: (one.path for one in s.files.active if one.status == "editing")),
+)  # fmt: skip
+"""What must survive (contract 4), by the name under which it is reported."""
+
+
+class Held(msgspec.Struct, frozen=True):
+    """The live items of one kind at a compaction: how many there were, how many are there after it, and how many the
+    first frame after it shows (`None` where no call followed); a frame counts those that it does not show."""
+
+    kind: str
+    items: tuple[str, ...]
+    kept: int
+    shown: int | None
+
+
+class CompactionReport(msgspec.Struct, frozen=True):
+    """One compaction, `after_turns` turns into the session. `lost` names what was live before and is not after."""
+
+    trigger: str
+    after_turns: int
+    used_tokens: int | None
+    summary_tokens: int
+    held: tuple[Held, ...]
+    lost: tuple[str, ...]
+    not_shown: tuple[str, ...]
+
+    @property
+    def items(self) -> int:
+        """Live items when it began."""
+        return sum(len(one.items) for one in self.held)
+
+    @property
+    def kept(self) -> int:
+        """Those of them that are still there after it."""
+        return sum(one.kept for one in self.held)
+
+
+def live(state: HudState) -> dict[str, tuple[str, ...]]:
+    """The live items of a state by their kind; kinds without any are left out."""
+    found = {kind: tuple(texts(state)) for kind, texts in LIVE}
+    return {kind: texts for kind, texts in found.items() if texts}
+
+
+def report(compacted: Compacted, first: Frame | None, summary_tokens: int) -> CompactionReport:
+    """Compare the states on both sides of a compaction, and look into the first frame after it."""
+    after = live(compacted.after)
+    seen = None if first is None else " ".join(text_of(parse(first.text, gfm=True)).split())
+    held, lost, hidden = [], [], []
+    for kind, items in live(compacted.before).items():
+        gone = [text for text in items if text not in after.get(kind, ())]
+        missing = [] if seen is None else [text for text in items if not _in(text, seen)]
+        held.append(Held(kind, items, len(items) - len(gone), None if seen is None else len(items) - len(missing)))
+        lost += gone
+        hidden += missing
+    return CompactionReport(
+        trigger=compacted.trigger,
+        after_turns=compacted.turns,
+        used_tokens=compacted.used,
+        summary_tokens=summary_tokens,
+        held=tuple(held),
+        lost=tuple(lost),
+        not_shown=tuple(hidden),
+    )
+
+
+def _in(text: str, seen: str) -> bool:
+    return shorten(" ".join(visible(text).split()), KNOWN_BY).rstrip("…") in seen

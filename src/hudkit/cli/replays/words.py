@@ -1,0 +1,225 @@
+"""A report in words and tables, for people: at most 98 columns, no colour of its own."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from hudkit.cli.replays.costs import Costs
+from hudkit.cli.replays.report import FrameShown, Report, SessionReport, Spread
+from hudkit.cli.replays.survival import CompactionReport
+from hudkit.compose import visible
+
+WIDTH = 98
+
+CACHES = {"anthropic": "Anthropic's cache rules", "openai": "OpenAI's automatic cache"}
+TRIGGERS = {"auto": "automatic", "manual": "asked for", "overflow": "the window had overflowed"}
+REASONS = {
+    "session": "the session began",
+    "compaction": "a compaction",
+    "undone": "a compaction was undone",
+    "idle": "the cache had expired anyway",
+    "pays": "it saves more than it costs",
+    "budget": "changes outgrew the budget",
+    "density": "another density was asked for",
+    "placement": "another placement was asked for",
+}
+"""Why an epoch began, in words."""
+
+NOTE_COSTS = (
+    "tokens sent: all of the requests; processed: those that no cache gave back. Costs are simulated from the "
+    "transcript with list prices, answers included; they are not a bill. Calls that write a summary are left out of "
+    "every figure."
+)
+NOTE_PLACES = (
+    "anchored: a base in the system prompt that stays as it is for an epoch, and changes as small blocks (deltas), "
+    "each behind the message that was the last when it was first sent. in system: all of it in the system prompt, "
+    "anew for each call."
+)
+
+
+class Ink:
+    """Headings stand out where the output is a terminal that may be coloured; elsewhere text is only text."""
+
+    def __init__(self, on: bool = False) -> None:
+        self._on = on
+
+    def head(self, text: str) -> str:
+        return f"\x1b[1m{text}\x1b[0m" if self._on else text
+
+    def dim(self, text: str) -> str:
+        return f"\x1b[2m{text}\x1b[0m" if self._on else text
+
+
+def wrapped(text: str, indent: str = "", hanging: str | None = None) -> list[str]:
+    """A paragraph as lines."""
+    after = indent if hanging is None else hanging
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=indent, subsequent_indent=after, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def report_lines(report: Report, ink: Ink) -> Iterator[str]:
+    """The whole report."""
+    for session in report.sessions:
+        yield from session_lines(session, ink)
+        yield ""
+    if len(report.sessions) > 1:
+        yield ink.head(f"All {len(report.sessions)} sessions")
+        yield from cost_lines(report.costs)
+        yield ""
+    if report.skipped:
+        yield ink.head(f"{len(report.skipped)} records could not be read and are missing above")
+        for one in report.skipped[:5]:
+            yield f"  {visible(one.table)} {visible(one.id)}: {visible(one.reason)}"[:WIDTH]
+        yield ""
+    yield from wrapped(NOTE_COSTS)
+    yield from wrapped(NOTE_PLACES)
+
+
+def session_lines(session: SessionReport, ink: Ink) -> Iterator[str]:
+    """One session: what was shown, what it would have cost, what was kept."""
+    yield ink.head(visible(session.title or session.id)[:WIDTH])
+    yield f"{visible(session.id)}" + (f", started by {visible(session.parent_id)}" if session.parent_id else "")
+    calls = _many(session.turns, "model call")
+    yield f"{calls}, {_many(session.user_turns, 'user message')}, {_many(session.compactions, 'compaction')}"
+    yield f"window: {session.window_tokens:,} tokens, {_source(session)}"
+    if not session.turns:
+        return
+    yield ""
+    yield from band_lines(session)
+    yield ""
+    yield from cost_lines(session.costs)
+    yield ""
+    yield from _epoch_lines(session)
+    for one in session.compacted:
+        yield ""
+        yield from compaction_lines(one)
+    yield ""
+    told = ", ".join(f"{name} {count}" for name, count in session.events.items())
+    yield from wrapped(f"events derived: {told}", "  ", "    ")
+    rebuilt = session.reconstruction
+    if rebuilt:
+        yield from wrapped(
+            f"requests rebuilt from the transcript: {rebuilt.median_percent:+.1f}% of the reported tokens in the "
+            f"middle, {rebuilt.worst_percent:+.1f}% at worst",
+            "  ",
+            "    ",
+        )
+
+
+def band_lines(session: SessionReport) -> Iterator[str]:
+    """HUD tokens by band."""
+    columns = "  least  median    most"
+    yield f"  {'HUD tokens':<24}{'  anchored':<26}  in system"
+    yield f"  {'band':<10}{'calls':>8}      {columns:<26}{columns}"
+    for band in session.bands:
+        yield f"  {band.band:<10}{band.calls:>8}      {_spread(band.anchored):<26}{_spread(band.system)}"
+    if session.left_out:
+        yield f"  parts of the HUD were left out for want of budget in {_many(session.left_out, 'call')}"
+
+
+def cost_lines(costs: Sequence[Costs]) -> Iterator[str]:
+    """The variants under the first cache as a table, the others as a line each."""
+    if not costs:
+        return
+    first, *others = costs
+    yield f"  {'input':<12}{'tokens sent':>14}{'processed':>14}{'from cache':>14}{'dollars':>14}{'× no HUD':>12}"
+    for one in first.variants:
+        yield (
+            f"  {one.variant:<12}{one.input_tokens:>14,}{one.processed:>14,}{one.hit_ratio:>14.0%}"
+            f"{_dollars(one.dollars):>14}{one.times_dollars:>12.2f}"
+        )
+    yield f"  ({CACHES.get(first.cache, first.cache)}; prices of {first.model}, {first.source})"
+    for cost in others:
+        ratios = ", ".join(f"{one.variant} × {one.times_dollars:.2f}" for one in cost.variants[1:])
+        dollars = _dollars(cost.variants[0].dollars)
+        yield f"  {CACHES.get(cost.cache, cost.cache)}, {cost.model}: no HUD {dollars}, {ratios}"
+
+
+def compaction_lines(one: CompactionReport) -> Iterator[str]:
+    """What was live before a compaction, and where it was after it."""
+    used = f" at {one.used_tokens:,} tokens" if one.used_tokens else ""
+    how = TRIGGERS.get(one.trigger, one.trigger or "unknown why")
+    yield f"  compaction after call {one.after_turns} ({how}{used})"
+    yield f"    {'':<16}{'before':>8}{'after':>8}   in the next frame"
+    for held in one.held:
+        shown = "no call followed" if held.shown is None else str(held.shown)
+        yield f"    {held.kind:<16}{len(held.items):>8}{held.kept:>8}   {shown}"
+    for text in one.lost:
+        yield f"    LOST: {visible(text)}"[:WIDTH]
+    if one.not_shown:
+        names = ", ".join(visible(text)[:40] for text in one.not_shown[:4])
+        more = f" and {len(one.not_shown) - 4} more" if len(one.not_shown) > 4 else ""
+        yield from wrapped(f"counted but not shown: {names}{more}", "    ", "      ")
+
+
+def frame_lines(session: SessionReport, frame: FrameShown, ink: Ink) -> Iterator[str]:
+    """One frame as the agent would have seen it."""
+    used = "usage unknown" if frame.used_tokens is None else f"{frame.used_tokens:,} tokens used"
+    yield ink.head(
+        f"call {frame.turn} of {session.turns}: {used}, {frame.band}; {frame.tokens} HUD tokens, "
+        f"epoch {frame.epoch}, {_many(len(frame.deltas), 'delta')}"
+    )
+    yield from layer_lines(frame, ink)
+    yield ""
+
+
+def layer_lines(frame: FrameShown, ink: Ink, *, most: int | None = None) -> Iterator[str]:
+    """The layers of a frame, each under the place where it stands; of the deltas only the last `most`."""
+    yield ink.dim("  in the system prompt:")
+    yield from boxed(frame.base)
+    hidden = 0 if most is None else max(len(frame.deltas) - most, 0)
+    if hidden:
+        yield ink.dim(f"  behind earlier messages: {_many(hidden, 'block')} like the next, not printed here")
+    for number, text in enumerate(frame.deltas[hidden:], start=hidden + 1):
+        new = frame.news and number == len(frame.deltas)
+        yield ink.dim("  behind the last message, new:" if new else "  behind an earlier message:")
+        yield from boxed(text)
+    if frame.tail:
+        yield ink.dim("  behind the last message, for this call only:")
+        yield from boxed(frame.tail)
+
+
+def boxed(text: str, width: int = WIDTH) -> Iterator[str]:
+    """A text as it is, with a bar at its left; longer lines are wrapped."""
+    for line in text.rstrip("\n").split("\n"):
+        hanging = "  " if line.startswith("- ") else ""
+        pieces = textwrap.wrap(
+            line, width - 4, subsequent_indent=hanging, break_on_hyphens=False, drop_whitespace=True
+        )
+        for piece in pieces or [""]:
+            yield f"  │ {piece}".rstrip()
+
+
+def _epoch_lines(session: SessionReport) -> Iterator[str]:
+    yield "  bases of the anchored HUD; what lies behind a new one is sent again"
+    yield f"  {'from call':<10}{'calls':>7}{'deltas':>8}{'tokens':>8}{'again':>8}   {'density':<9} begun because"
+    for one in session.epochs:
+        yield (
+            f"  {one.from_turn:<10}{one.calls:>7}{one.deltas:>8}{one.base_tokens:>8}{one.again:>8,}   "
+            f"{one.density:<9} {REASONS.get(one.reason, one.reason)}"
+        )
+
+
+def _source(session: SessionReport) -> str:
+    match session.window_source:
+        case "given":
+            return "as given"
+        case "assumed":
+            model = f"the model {visible(session.model)} is not known" if session.model else "no model is recorded"
+            return f"ASSUMED: {model}; give the right one with --window"
+        case _:
+            return f"that of {visible(session.model)}"
+
+
+def _spread(spread: Spread) -> str:
+    return f"{spread.least:>7}  {spread.median:>6}  {spread.most:>6}"
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.4f}"
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,139 @@
+"""mdast to hast: how each node of a document is said in HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from hudkit.compose.formats import mdast
+from hudkit.compose.formats.html.hast import Element, Hast, Root, Text
+from hudkit.compose.formats.html.schema import safe_url
+from hudkit.compose.formats.mdast import Flow, Phrasing
+
+
+def to_hast(node: mdast.Mdast) -> Root:
+    """The document that says what a node says.
+
+    A link that may not be followed is its words with the URL behind them; raw HTML is code; a footnote stands where
+    its definition does.
+    """
+    if isinstance(node, mdast.Cell):
+        return Root(_line(node.children))
+    if type(node) in _BLOCKS:
+        return Root(_flow((node,)))  # type: ignore[arg-type]
+    return Root(_line((node,)))  # type: ignore[arg-type]
+
+
+def _flow(nodes: Iterable[Flow]) -> tuple[Hast, ...]:
+    return tuple(found for node in nodes for found in _BLOCKS[type(node)](node))
+
+
+def _line(nodes: Iterable[Phrasing]) -> tuple[Hast, ...]:
+    return tuple(found for node in nodes for found in _SPANS[type(node)](node))
+
+
+def _around(tag: str) -> Callable[[Any], Sequence[Hast]]:
+    return lambda node: (Element(tag, (), _line(node.children)),)
+
+
+def _code_of(value: str) -> Element:
+    return Element("code", (), (Text(value),) if value else ())
+
+
+def _link(node: mdast.Link) -> Sequence[Hast]:
+    href = safe_url(node.href)
+    words = _line(_unlinked(node.children) if href else node.children)
+    if href is None:
+        return (*words, *([Text(f" ({node.href})")] if node.href else ()))
+    title = (("title", node.title),) if node.title is not None else ()
+    return (Element("a", (("href", href), *title), words),)
+
+
+def _unlinked(nodes: Iterable[Phrasing]) -> Iterator[Phrasing]:
+    """The words of a link: a link within it is words too."""
+    for node in nodes:
+        if isinstance(node, mdast.Link):
+            yield from _unlinked(node.children)
+        elif isinstance(node, mdast.Image):
+            yield mdast.Text(node.alt)
+        elif isinstance(node, mdast.Strong | mdast.Emphasis | mdast.Delete):
+            yield replace(node, children=tuple(_unlinked(node.children)))
+        else:
+            yield node
+
+
+def _heading(node: mdast.Heading) -> Sequence[Hast]:
+    return (Element(f"h{min(max(node.depth, 1), 6)}", (), _line(node.children)),)
+
+
+def _pre(node: mdast.CodeBlock) -> Sequence[Hast]:
+    lang = (("data-lang", node.info),) if node.info else ()
+    return (Element("pre", lang, (_code_of(node.value + "\n"),)),)
+
+
+def _list(node: mdast.List) -> Sequence[Hast]:
+    start = (("start", str(node.start)),) if node.ordered and node.start != 1 else ()
+    items = tuple(_item(item, node.spread) for item in node.children)
+    return (Element("ol" if node.ordered else "ul", start, items),)
+
+
+def _item(node: mdast.ListItem, spread: bool) -> Element:
+    checked = () if node.checked is None else (("data-checked", str(node.checked).lower()),)
+    only = node.children[0] if len(node.children) == 1 else None
+    if isinstance(only, mdast.Paragraph) and not spread:
+        return Element("li", checked, _line(only.children))
+    return Element("li", checked, _flow(node.children))
+
+
+def _table(node: mdast.Table) -> Sequence[Hast]:
+    rows = [_row(row, node.align, "td" if place else "th") for place, row in enumerate(node.children)]
+    parts = (("thead", tuple(rows[:1])), ("tbody", tuple(rows[1:])))
+    return (Element("table", (), tuple(Element(tag, (), part) for tag, part in parts if part)),)
+
+
+def _row(row: mdast.Row, align: tuple[mdast.Align, ...], tag: str) -> Element:
+    sides = (*align, *[""] * len(row.children))
+    cells = (
+        Element(tag, (("align", side),) if side else (), _line(cell.children))
+        for cell, side in zip(row.children, sides, strict=False)
+    )
+    return Element("tr", (), tuple(cells))
+
+
+def _footnote(node: mdast.FootnoteDefinition) -> Sequence[Hast]:
+    label, first = mdast.Text(f"[^{node.label}]: "), node.children[:1]
+    if first and isinstance(first[0], mdast.Paragraph):
+        return _flow((mdast.Paragraph((label, *first[0].children)), *node.children[1:]))
+    return _flow((mdast.Paragraph((label,)), *node.children))
+
+
+_BLOCKS: dict[type, Callable[[Any], Sequence[Hast]]] = {
+    mdast.CodeBlock: _pre,
+    mdast.FootnoteDefinition: _footnote,
+    mdast.Heading: _heading,
+    mdast.HtmlBlock: lambda node: _pre(mdast.CodeBlock(node.value.strip("\n"), "html")),
+    mdast.List: _list,
+    mdast.ListItem: lambda node: _list(mdast.List((node,))),
+    mdast.Paragraph: _around("p"),
+    mdast.Quote: lambda node: (Element("blockquote", (), _flow(node.children)),),
+    mdast.Root: lambda node: _flow(node.children),
+    mdast.Row: lambda node: _table(mdast.Table((node,))),
+    mdast.Table: _table,
+    mdast.ThematicBreak: lambda _: (Element("hr"),),
+}
+
+_SPANS: dict[type, Callable[[Any], Sequence[Hast]]] = {
+    mdast.BareUrl: lambda node: (Text(node.value),),
+    mdast.Break: lambda _: (Element("br"),),
+    mdast.Delete: _around("del"),
+    mdast.Emphasis: _around("em"),
+    mdast.FootnoteReference: lambda node: (Text(f"[^{node.label}]"),),
+    mdast.Image: lambda node: _link(mdast.Link(node.src, (mdast.Text(node.alt),), node.title)),
+    mdast.InlineCode: lambda node: (_code_of(node.value),),
+    mdast.InlineHtml: lambda node: (_code_of(node.value),),
+    mdast.Link: _link,
+    mdast.Strong: _around("strong"),
+    mdast.Text: lambda node: (Text(node.value),),
+}

@@ -1,0 +1,72 @@
+"""TOON (Token-Oriented Object Notation, specification 4.4), by `toon-format`, strict and guarded.
+
+TOON knows numbers by value: 1.0 is read back as 1; a negative zero has no spelling and is refused. A table has one
+order of keys, so the order of keys within its rows is not kept. What was written is read back and compared before it
+is given away (docs/decisions/0008-formats.md).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, cast
+
+from hudkit.compose.formats.even import even as evened
+from hudkit.compose.formats.even import uneven
+from hudkit.compose.formats.plain import Path, Plain, check, refused, same
+from hudkit.errors import ConfigError, FormatError
+
+NAME = "toon"
+SPECIFICATION = "4.4"
+
+
+def encode(value: object, *, even: bool = False) -> str:
+    """The TOON text of plain data, indented by two spaces, commas as delimiter, no line break at the end.
+
+    With `even`, rows that lack keys are made even first (`formats.even`), so that more arrays are tables; read it
+    back with `even` too. Raises `FormatError` for what is no plain data, or cannot be said; `ConfigError` without the
+    library.
+    """
+    library = _library()
+    check(value, NAME)
+    _check_zeros(value, ())
+    shape = evened(value, flat=True) if even else cast(Plain, value)
+    try:
+        text = str(library.dumps(shape))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise refused(NAME, (), f"cannot be written: {error}", "Write it as JSON") from None
+    if not same(decode(text, even=even), value):
+        raise refused(NAME, (), "does not survive being written and read", "Write it as JSON, and report it")
+    return text
+
+
+def decode(text: str, *, even: bool = False) -> Plain:
+    """The plain data of a TOON text, read strictly; raises `FormatError` with the line where it is no TOON."""
+    library = _library()
+    try:
+        value: Plain = library.loads(text)
+    except library.ToonDecodeError as error:
+        line = error.line or 1
+        raise FormatError(f"{NAME}: line {line}: {error.msg}", format=NAME, line=line) from None
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{NAME}: {error}", format=NAME) from None
+    check(value, NAME)
+    return uneven(value, NAME) if even else value
+
+
+def _library() -> Any:
+    try:
+        import toon_format
+    except ImportError:
+        raise ConfigError("TOON needs the package toon-format", hint='pip install "hudkit[formats]"') from None
+    return toon_format
+
+
+def _check_zeros(value: object, path: Path) -> None:
+    if isinstance(value, float) and value == 0 and math.copysign(1, value) < 0:
+        raise refused(NAME, path, "is a negative zero", "TOON has none (specification, data model); say 0")
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _check_zeros(item, (*path, key))
+    elif isinstance(value, list | tuple):
+        for place, item in enumerate(value):
+            _check_zeros(item, (*path, place))

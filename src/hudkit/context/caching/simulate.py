@@ -1,0 +1,174 @@
+"""What a provider's prefix cache would read, write and process anew, call by call, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Protocol
+
+import msgspec
+
+from hudkit.context.caching.policies import CachePolicy
+from hudkit.context.caching.requests import Block, Request
+from hudkit.errors import ConfigError
+
+
+class CallCost(msgspec.Struct, frozen=True):
+    """The tokens of one call: `read` from the cache, `written` to it, `fresh` beside it; and the answer's."""
+
+    read: int
+    written: int
+    fresh: int
+    output: int = 0
+
+    @property
+    def total(self) -> int:
+        """Tokens of the request; the answer is not among them."""
+        return self.read + self.written + self.fresh
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """The sums over calls; `hit_ratio` is read tokens per request token, 0 where there are none."""
+
+    calls: int
+    read: int
+    written: int
+    fresh: int
+    output: int
+    hit_ratio: float
+
+    @property
+    def processed(self) -> int:
+        """Request tokens that the model had to work through."""
+        return self.written + self.fresh
+
+
+class PricedTokens(Protocol):
+    """Prices in USD per million tokens; `hudkit.tokens.Prices` has this shape."""
+
+    @property
+    def input(self) -> float: ...
+    @property
+    def cached_read(self) -> float: ...
+    @property
+    def cache_write(self) -> float: ...
+    @property
+    def output(self) -> float: ...
+
+
+class Rates(msgspec.Struct, frozen=True):
+    """Prices in USD per million tokens."""
+
+    input: float
+    cached_read: float
+    cache_write: float
+    output: float
+
+
+class CacheTree:
+    """One provider's cache over a run of calls: a tree of the prefixes seen, with the time of their last use.
+
+    Calls are taken in the order given; a clock that goes backwards expires nothing. The tree keeps every
+    prefix it has seen (expired ones are ignored, not freed), so it grows with the new blocks of a session.
+    """
+
+    def __init__(self, policy: CachePolicy) -> None:
+        self.policy = policy
+        self._children: dict[tuple[int, str, str], int] = {}
+        self._used: list[int | None] = [None]  # by node: when its prefix was last used, None while it is not kept
+
+    def call(self, request: Request) -> CallCost:
+        """The cost of the next call. Time and memory O(blocks). Raises `ConfigError` for too many breakpoints,
+        which such a server refuses."""
+        path = self._path(request.blocks)
+        ends = list(accumulate(block.tokens for block in request.blocks))
+        return (self._explicit if self.policy.explicit else self._automatic)(request, path, ends)
+
+    def _path(self, blocks: Iterable[Block]) -> list[int]:
+        """The node of each prefix of the request, made where it is new."""
+        node, path = 0, []
+        for block in blocks:
+            step = (node, block.role, block.key)
+            node = self._children.setdefault(step, len(self._used))
+            if node == len(self._used):
+                self._used.append(None)
+            path.append(node)
+        return path
+
+    def _live(self, node: int, now: int) -> bool:
+        used = self._used[node]
+        return used is not None and now - used <= self.policy.ttl_ms
+
+    def _explicit(self, request: Request, path: list[int], ends: list[int]) -> CallCost:
+        marks = [place for place, block in enumerate(request.blocks) if block.breakpoint]
+        if len(marks) > self.policy.breakpoints:
+            raise ConfigError(
+                f"the request has {len(marks)} cache breakpoints",
+                hint=f"{self.policy.name} takes at most {self.policy.breakpoints}",
+                found=len(marks),
+                limit=self.policy.breakpoints,
+            )
+        kept = [mark for mark in marks if ends[mark] >= self.policy.minimum]
+        hit = self._look_back(path, kept, request.at)
+        read = ends[hit] if hit >= 0 else 0
+        for place in range(hit + 1):  # what is used on the way is renewed too
+            if self._live(path[place], request.at):
+                self._used[path[place]] = request.at
+        for mark in kept:
+            self._used[path[mark]] = request.at
+        written = ends[kept[-1]] - read if kept else 0
+        return _split(request, read, written)
+
+    def _look_back(self, path: list[int], marks: list[int], now: int) -> int:
+        """The place of the longest kept prefix within reach of a breakpoint, -1 for none."""
+        for mark in reversed(marks):
+            for place in range(mark, max(-1, mark - self.policy.lookback), -1):
+                if self._live(path[place], now):
+                    return place
+        return -1
+
+    def _automatic(self, request: Request, path: list[int], ends: list[int]) -> CallCost:
+        common = 0
+        for node, end in zip(path, ends, strict=True):
+            if not self._live(node, request.at):
+                break
+            common = end
+        for node in path:
+            self._used[node] = request.at
+        whole = common - common % self.policy.step
+        return _split(request, whole if whole >= self.policy.minimum else 0, 0)
+
+
+def _split(request: Request, read: int, written: int) -> CallCost:
+    return CallCost(read, written, request.tokens - read - written, request.output_tokens)
+
+
+def simulate(requests: Iterable[Request], policy: CachePolicy) -> tuple[CallCost, ...]:
+    """The cost of each call of a run that starts with an empty cache."""
+    tree = CacheTree(policy)
+    return tuple(tree.call(request) for request in requests)
+
+
+def totals(calls: Sequence[CallCost]) -> Totals:
+    """The sums over a run."""
+    read, written, fresh, output, total = (
+        sum(getattr(call, field) for call in calls) for field in ("read", "written", "fresh", "output", "total")
+    )
+    return Totals(len(calls), read, written, fresh, output, read / total if total else 0.0)
+
+
+def rates(policy: CachePolicy, *, input: float, output: float = 0.0) -> Rates:
+    """Prices that follow from an input price (USD per million tokens) and the policy's factors."""
+    return Rates(input, input * policy.read_factor, input * policy.write_factor, output)
+
+
+def cost(calls: Iterable[CallCost], prices: PricedTokens) -> float:
+    """The price of a run in US dollars, answers included."""
+    micro = sum(
+        call.read * prices.cached_read
+        + call.written * prices.cache_write
+        + call.fresh * prices.input
+        + call.output * prices.output
+        for call in calls
+    )
+    return micro / 1_000_000

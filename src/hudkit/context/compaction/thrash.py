@@ -1,0 +1,56 @@
+"""Compactions that do not help: when another one is refused to the agent, and what is said of one by the host. Pure.
+
+A compaction that freed too little will free as little again until the window has grown by what one has to free; what
+stays is then something else (the host's prompt, tools, the summary, the newest messages).
+"""
+
+from __future__ import annotations
+
+from hudkit.config import Compaction
+from hudkit.sections.rounds import Round, Rounds
+
+INSTEAD = "shorter tool outputs, closed files or a new session (its task can be resumed there) help more"
+"""What else frees the window, in words."""
+
+
+def freed_percent(one: Round) -> float | None:
+    """Per cent of the window that a compaction freed; `None`: not known."""
+    if one.before is None or one.after is None or not one.limit:
+        return None
+    return 100 * (one.before - one.after) / one.limit
+
+
+def poor(rounds: Rounds, rules: Compaction) -> Round | None:
+    """The last compaction, where it freed too little."""
+    last = rounds.last[-1] if rounds.last else None
+    share = freed_percent(last) if last is not None else None
+    return last if share is not None and share < rules.frees else None
+
+
+def refusal(rounds: Rounds, used: int, limit: int, rules: Compaction) -> str:
+    """Why the agent may not compact again now; empty where it may."""
+    if not rounds.last:
+        return ""
+    last = rounds.last[-1]
+    since = rounds.calls - last.call
+    if since < rules.calls:
+        calls = "1 model call" if since == 1 else f"{since} model calls"
+        return f"the last compaction was {calls} ago, and the next is due after {rules.calls}; until then, {INSTEAD}"
+    thin = poor(rounds, rules)
+    if thin is None or thin.after is None:
+        return ""
+    grown = 100 * (used - thin.after) / limit
+    if grown >= rules.frees:
+        return ""
+    return (
+        f"the last compaction freed {freed_percent(thin) or 0:.0f} % of the window, and {max(0, grown):.0f} % came "
+        f"since, so that another would free no more; {INSTEAD}"
+    )
+
+
+def advice(rounds: Rounds, rules: Compaction) -> str:
+    """What the start of a turn says, once, of a compaction that freed too little; empty where there is nothing."""
+    thin = poor(rounds, rules)
+    if thin is None or rounds.told >= thin.seq:
+        return ""
+    return f"; the last compaction freed only {max(0.0, freed_percent(thin) or 0):.0f} %: {INSTEAD}"

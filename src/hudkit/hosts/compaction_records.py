@@ -1,0 +1,76 @@
+"""What is recorded and said of compactions: those to come, those the agent asks for, those that were taken back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from hudkit.api import Session
+from hudkit.config import Settings
+from hudkit.context.compaction import thrash
+from hudkit.context.compaction.continuity import prompt
+from hudkit.context.compaction.forecast import announced, forecast
+from hudkit.errors import HudkitError
+from hudkit.log import Draft, Origin
+from hudkit.log.payloads import CompactAfter, CompactBefore, CompactUndone
+from hudkit.sections.state import HudState, dump
+from hudkit.tokens import window_of
+
+_LOG = logging.getLogger("hudkit.ingest")
+
+
+def begin(session: Session, trigger: str, used: int | None) -> None:
+    """Record that a compaction is about to come. Raises a `StoreError`."""
+    state = session.state
+    taken = used if used is not None else state.window.used_tokens
+    session.append(CompactBefore(trigger, taken, dump(state).decode()), origin=Origin.HOST)
+
+
+def continue_with(session: Session, *, carries: bool = True) -> str:
+    """The prompt of a compaction: with what the HUD will show after it, and what is over. It `carries` the summary of
+    the compaction before, where the host leaves that one out of what it compacts."""
+    state = session.state
+    shown, over = "", tuple[str, ...]()
+    if state.seq:
+        try:
+            shown, over = session.coming().base, session.over()
+        except HudkitError as error:  # a compaction without the HUD is better than none
+            _LOG.warning("a compaction goes without the HUD: %s", error.code)
+    return prompt(shown, state.compacted.summary if carries else "", over)
+
+
+def asked_for(session: Session, used: int | None, settings: Settings) -> tuple[bool, str]:
+    """Whether a compaction that the agent asks for may start when its turn ends, and what the agent is told of it."""
+    state = session.state
+    window = window_of(
+        state.window.model or state.session.model, host=state.window.limit_tokens, user=settings.window
+    )
+    used = used if used is not None else state.window.used_tokens
+    said = refusal(state, used, window.limit_tokens, settings)
+    if said or used is None:
+        return False, f"Not compacted: {said}."
+    begin(session, "agent", used)
+    return True, announced(state, forecast(state, used, window.limit_tokens))
+
+
+def refusal(state: HudState, used: int | None, limit: int, settings: Settings) -> str:
+    """Why a compaction is not started now; empty where it may."""
+    if used is None:
+        return "it is not known how much of the window is in use; it is after the next response"
+    percent, least = 100 * used / limit, settings.compaction.least
+    if percent < least:
+        share = f"{percent:.0f} % of {limit:,} tokens"
+        return f"{share} are in use, and a compaction below {least:g} % loses more than it gains"
+    return thrash.refusal(state.rounds, used, limit, settings.compaction)
+
+
+def undone(session: Session, anchors: Sequence[str], told: Sequence[Draft]) -> tuple[Draft, ...]:
+    """That the host took compactions back: their summaries are not among the `anchors` of the transcript any more.
+    Where `told`, what comes before, has a newer compaction, the transcript need not have the older ones."""
+    standing = session.state.compacted.standing
+    if not anchors or not standing or any(isinstance(draft.payload, CompactAfter) for draft in told):
+        return ()
+    there = [place for place, one in enumerate(standing) if any(each.startswith(one.anchor) for each in anchors)]
+    gone = standing[there[-1] + 1 :] if there else standing
+    payloads = [CompactUndone(one.seq, session.state_at(one.seq - 1).compacted.summary) for one in reversed(gone)]
+    return session.drafts(payloads, Origin.HOST, session.state.window.calls)

@@ -1,0 +1,61 @@
+"""What a sentence does not mean: questions, suppositions, other people's words, stories."""
+
+# ruff: noqa: E501 (a table of patterns is read by its rows)
+from __future__ import annotations
+
+import re
+
+from hudkit.ingest.extraction.prose import Sentence
+
+
+def _any(*parts: str) -> re.Pattern[str]:
+    return re.compile("|".join(parts), re.IGNORECASE)
+
+
+_ASKS = _any(
+    r"^(?:and |but |so |or |ok(?:ay)?,? |hm+,? |by the way,? |then )*(?:why|what(?! matters| counts| i (?:want|need|care))|how(?! we work)|when(?!ever| (?:you|we|in|a|an|the)\b)|where|who|whose|which|did|does|do"
+    r" (?:you|we|i|they)|is (?:it|that|this|there)|are (?:you|we|there|they)|should|shouldn't|could|can (?:we|i|you|it)"
+    r"|would|shall|will (?:you|it|we)|have (?:you|we)|has|isn't|aren't|don't (?:you|we) (?:think|have)|doesn't"
+    r"|warum|wieso|wie|was|wann|sollen wir|sollten wir|können wir)\b(?! if\b)"
+)
+
+_SUPPOSES = _any(
+    r"\b(?:what if|suppose|supposing|imagine|assuming|assume|hypothetically|in theory|let's say|say we)\b",
+    r"\bif (?:we|i|you|they|he|she|it|one|somebody|someone|anyone) (?:ever|were|was|had|could|would|wanted|did)\b",
+    r"\b(?:had|were) (?:we|i|it) (?:to )?",
+    r"\b(?:maybe|perhaps|possibly|might|wonder(?:ing|ed)?|not sure|unsure|vielleicht|falls wir)\b",
+    r"\bif i (?:could|can)\b",
+)
+
+_WOULD = _any(r"\b(?:would|could|'d)\b(?! rather| like you| prefer)")
+
+_REPORTS = _any(
+    r"\b(?!(?:i|we|always|never|second)\b)[a-z']+ (?:always |also |just |once |even |still |had |has )?(?:says|said|thinks|thought|tells"
+    r"|told|writes|wrote|recommends|recommended|suggests|suggested|claims|claimed|insists|insisted that|argue[sd]|swears|swore|reckons?|reads|believes|agreed that|used to"
+    r"|complains|complained|mentioned|mentions|warns|warned|meint|sagt|sagte|empfiehlt)\b",
+    r"\b(?!always\b)(?:they|people|some|many|most|[a-z]{3,}s) (?:always |also |often )?(?:say|think|tell|write|recommend"
+    r"|suggest|claim|insist|believe|complain|warn)\b",
+    r"\b(?:according to|quote(?= ?:)|as (?:the )?(?:docs?|documentation|readme|comment|log|error)\b|laut)\b",
+)
+
+_SELF = _any(r"\byou (?:said|told|asked|mentioned|want(?:ed)?)\b")
+
+
+def asks(sentence: Sentence) -> bool:
+    """A question, with its mark or without."""
+    return sentence.asks or bool(_ASKS.search(sentence.bare))
+
+
+def supposes(text: str) -> bool:
+    """A thought about what might be."""
+    return bool(_SUPPOSES.search(text))
+
+
+def wishes(text: str) -> bool:
+    """Something that would or could be."""
+    return bool(_WOULD.search(text))
+
+
+def reports(text: str) -> bool:
+    """The words of somebody else, or of a document."""
+    return bool(_REPORTS.search(text)) or bool(_SELF.search(text))

@@ -1,0 +1,170 @@
+"""Rules that a user takes back: "forget the rule about ...", "you may ... again"."""
+
+# ruff: noqa: E501, ISC004 (a table of patterns is read by its rows)
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from hudkit.ingest.extraction.doubts import asks, supposes
+from hudkit.ingest.extraction.prose import Sentence
+from hudkit.ingest.extraction.vocabulary import shared, subjects
+
+_RULE = r"(?:rules?|constraints?|restrictions?|requirements?|ban|freeze|limits?|limitations?|conditions?|regel)"
+_OFF = r"(?:forget|drop|scrap|scratch|ignore|disregard|cancel|lift|remove|revoke|waive|never mind|vergiss)"
+
+TAKEN_BACK: tuple[tuple[re.Pattern[str], float], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), least)
+    for pattern, least in (
+        (r"\b(?:forget|scrap|scratch|drop) (?:about )?(?:the |my )(?P<of>[^,;]+?)(?:$|[,;])", 0.6),
+        (
+            r"^(?P<of>[^,;]+?) (?:is|are) no longer (?:a |an |any )?(?:rule|constraint|requirement|problem|concern|issue|must|forbidden|off|necessary|needed|required|relevant|valid|in force|true)",
+            0.4,
+        ),
+        (r"\bno need (?:to|for) (?P<of>[^,;]+?) (?:any ?more|any longer|now)", 0.5),
+        (r"\b(?:i take back|taking back) (?P<of>[^,;]+)", 0.5),
+        (r"\bgo ahead and (?P<of>[^,;]+)", 0.6),
+        (r"\b(?P<of>[^,;:]+)\? (?:forget|drop|scrap) (?:it|that)\b", 0.5),
+        (rf"\babout (?P<of>[^:,;]+)[:,] (?:please )?{_OFF} (?:that|it|this|them)\b(?! {_RULE} for)", 0.5),
+        (
+            rf"\b{_RULE} (?:of|on|about|for|that|against) (?P<of>[^\s,;:][^,;:]*?) (?:no longer|does(?: not|n't)|is (?:now )?(?:over|lifted|gone"
+            r"|void|off|obsolete|dropped|history|withdrawn|cancelled|suspended)|has been (?:lifted|dropped|withdrawn))",
+            0.3,
+        ),
+        (
+            rf"\b{_OFF} (?:the |that |my |this )?{_RULE}(?: (?:about|on|against|of|regarding|concerning|that|with|über)) (?P<of>.+)",
+            0.3,
+        ),
+        (rf"\b{_OFF} (?:the |that |my |this )(?P<of>[^,;]+?) {_RULE}(?! for\b)\b", 0.3),
+        (
+            rf"\b{_OFF} (?:what (?:i|we) (?:said|wrote|asked)|everything|all) (?:about|on|regarding|concerning) (?P<of>[^,;]+)",
+            0.3,
+        ),
+        (rf"\b{_OFF} about (?P<of>[^,;]+)", 0.5),
+        (
+            r"\bforget (?!to\b|that\b|it\b|this\b)(?:the |my )?(?P<of>[^,;]+?) (?:altogether|again|completely|entirely|now)\b",
+            0.5,
+        ),
+        (
+            rf"(?:\bthe )?(?P<of>[^\s,;:][^,;:]*?) {_RULE} (?:no longer|does(?: not|n't)|is (?:now )?(?:over|lifted|gone|void|off|obsolete|dropped"
+            r"|history|withdrawn|cancelled|suspended)|has been (?:lifted|dropped|withdrawn))",
+            0.3,
+        ),
+        (r"\b(?:you|we|i) (?:may|can) (?:now|again) (?P<of>[^;]+)", 0.5),
+        (
+            r"\b(?:it(?:'s| is)|you(?:'re| are)|we(?:'re| are)) (?:now |again |also )*(?:allowed|permitted|free|ok(?:ay)?|fine|possible|welcome|at liberty|cleared|authori[sz]ed)(?: again| now)?(?: to| for you to| if you) (?P<of>[^;,]+)",
+            0.5,
+        ),
+        (
+            r"(?:^|[,:;] )(?P<of>[^,;:]+?) (?:may|can) (?:now |again )?be \w+(?: \w+){0,3}? (?:now|again|after all)\b",
+            0.5,
+        ),
+        (
+            r"(?:^|[,:;] )(?:(?:and|so|ok|okay|also|kk),? )*(?:about |as for )?(?:the |that |your |my )?(?P<of>[^,;:]+?)(?: (?:rule|thing|ban|freeze|limit|restriction|business|bit|part|stuff))?[:,]? (?:it |that |this )?(?:no longer|does(?:n't| not)|do(?:n't| not)|isn't|is not|is no longer|aren't|are not) (?:appl(?:y|ies)|matters?|holds?|count|relevant|needed|necessary|an issue|a problem|required|in force|valid|true|a thing)(?: any ?more| any longer| now)?\b",
+            0.5,
+        ),
+        (
+            r"\b(?:changed|change|changes) (?:my|our|her|his|their) minds?(?: on| about)?[:,] (?:the )?(?P<of>[^,;:]+?) (?:is|are) (?:\w+ )?(?:fine|ok(?:ay)?|allowed|all right|permitted|welcome)\b",
+            0.4,
+        ),
+        (
+            r"\b(?:needn't|need not|don't have to|do not have to|don't need to) (?P<of>[^,;]+?) any ?(?:more|longer)\b",
+            0.4,
+        ),
+        (r"(?:^|[,;:] )(?:and |so |but |then )*(?P<of>[^,;:]+? (?:may|can) [^,;:]+?) (?:again|after all)\b", 0.5),
+        (
+            rf"^(?P<of>.+?)[,:;] (?:so |and |but )*(?:that|this|the) {_RULE} (?:is|has been|was|no longer|does(?:n't| not)) (?:now )?(?:off|lifted|gone|over|history|void|moot|dropped|obsolete|appl\w+|hold\w*|withdrawn|dead)\b",
+            0.5,
+        ),
+        (r"(?:^|[,;:] )(?:and |so |but |then |now )*(?:you|we) (?:may|can) (?:now )?(?P<of2>[^,;:]+)$", 0.6),
+        (
+            r"(?:^|[,;:] )(?:and |so |but |then |now )*(?P<of2>[^,;:]+? (?:may|can) (?:be )?\w+(?: \w+){0,3}?)(?: now)?(?: \([^()]*\))?$",
+            0.6,
+        ),
+        (
+            r"(?:^|[,;:] )(?:and |so |but |then |now )*(?:the |our |my )?(?P<of>[^,;:]+?) (?:is|are) (?:free|open|available|unlocked|released|fair game|up for grabs) (?:again|now)\b",
+            0.5,
+        ),
+        (
+            r"^(?:it's |it is )?(?:now )?(?:ok(?:ay)?|fine|allowed|permitted) to (?P<of2>[^,;:]+?)(?: from now on| again| now)?(?:$|,)",
+            0.6,
+        ),
+        (
+            rf"\b(?:lifted|waived|relaxed|revoked|withdrawn|withdrew|dropped|cancell?ed|removed|suspended) (?:the |that |our |their |this )?(?P<of>[^,;:]+?) {_RULE}\b",
+            0.4,
+        ),
+        (r"\b(?P<of>[^,;:]+?) (?:is|are) all right (?:again|now|after all)\b", 0.5),
+        (
+            r"\b(?:the |our |my |your )?(?P<of>[^,;:]+?) (?:rule|ban|freeze|restriction|limit|embargo|moratorium) (?:is|are|was|has been|have been|got) (?:now |just |finally )?(?:over|lifted|gone|off|dropped|relaxed|removed|ended|history|cancelled|canceled|waived|revoked|withdrawn)\b",
+            0.4,
+        ),
+        (
+            r"\b(?:i|we) (?:now |hereby )?(?:lift|waive|relax|revoke|withdraw|drop|retract|cancel) (?:the |my |our )?(?P<of>[^,;]+)",
+            0.5,
+        ),
+        (
+            r"\b(?:i|we)(?:'m| am|'re| are) (?:now )?(?:fine|ok(?:ay)?|good) with (?P<of>[^,;]+?) (?:now|again|after all)\b",
+            0.5,
+        ),
+        (r"\b(?:you|we|i) (?:may|can) (?P<of>[^;]+?) (?:now|again|after all)\b", 0.5),
+        (r"\b(?:you|we)(?: are|'re) (?:now |again )?allowed to (?P<of>[^;]+)", 0.5),
+        (r"\bfeel free to (?P<of>[^;]+?) (?:now|again|after all)\b", 0.5),
+        (
+            r"(?:^|[,:] )(?:(?:and|so|ok|okay|also),? )*(?P<of>[^,;]+?) (?:is|are) (?:now |again )?(?:ok|okay|fine|allowed|permitted|welcome|possible|free|open|back|available|fair game|unlocked|released)(?: to \w+)?"
+            r" (?:now|again|after all)",
+            0.5,
+        ),
+        (
+            r"(?:^|[,:] )(?:(?:and|so|ok|okay|also),? )*(?P<of>[^,;]+?) (?:is|are) (?:now|again) (?:ok|okay|fine|allowed|permitted)",
+            0.5,
+        ),
+        (r"^(?P<of>[^,;]+?) (?:may|can) be \w+(?: \w+){0,3} (?:now|again)", 0.5),
+        (
+            r"\b(?:no longer (?:need|have|has|needs) to|(?:don't|do not|doesn't) (?:need|have) to|need not|needn't) (?P<of>[^;]+?)"
+            r"(?: (?:any ?more|any longer|now))",
+            0.5,
+        ),
+        (r"\bno longer (?:need|have|has|needs) to (?P<of>[^;]+)", 0.5),
+        (r"\b(?:you|we) no longer (?:need|require) (?P<of>[^;]+)", 0.5),
+        (r"^(?P<of>[^,;]+?) (?:no longer|not) (?:appl(?:y|ies)|hold|holds|matters?)\b", 0.5),
+    )
+)
+"""How a rule is taken back, and the least share of the subject that it must have in common with the rule."""
+
+_LAST = re.compile(rf"(?i)\b{_OFF} (?:that|this|the last|my last) {_RULE}\s*(?:[,.!]|$|again|altogether)")
+
+
+def lifted(said: Sequence[Sentence], live: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """Which live rules these sentences take back, and the place of the sentence that does."""
+    left = list(live)
+    found = []
+    for place, sentence in enumerate(said):
+        for rule in _lifts(sentence, left):
+            left.remove(rule)
+            found.append((rule, place))
+    return tuple(found)
+
+
+def _lifts(sentence: Sentence, live: Sequence[str]) -> Iterator[str]:
+    if not live or asks(sentence) or supposes(sentence.bare):
+        return
+    for pattern, least in TAKEN_BACK:
+        match = pattern.search(sentence.text.rstrip(".! "))
+        named = match.groupdict() if match else {}
+        of = named.get("of") or named.get("of2") or ""
+        if re.match(r"(?i)(?:that|this|the)?\s*$", of):
+            continue
+        rule = nearest(of, live, least, fewest=2 if "of2" in named else 1)
+        if rule is not None:
+            yield rule
+            return
+    if _LAST.search(sentence.text):
+        yield live[-1]
+
+
+def nearest(subject: str, live: Sequence[str], least: float, *, fewest: int = 1) -> str | None:
+    """The one of these texts that is about a subject; the newer one of two."""
+    wanted = subjects(subject)
+    scored = [(shared(wanted, subjects(text)), len(wanted & subjects(text)), n) for n, text in enumerate(live)]
+    best = max(scored, default=(0.0, 0, 0))
+    return live[best[2]] if best[0] >= least and best[1] >= fewest else None

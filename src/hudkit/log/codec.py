@@ -1,0 +1,134 @@
+"""Payloads to bytes and back, with secrets taken out on the way in, and the digests of the hash chain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from hashlib import blake2b
+from typing import Any, Union
+
+import msgspec
+
+from hudkit.log.event import Draft, Event, Origin
+from hudkit.log.payloads import PAYLOADS, Payload, Unknown, type_of
+from hudkit.log.redact import redact
+from hudkit.log.upcasts import UPCASTS, Upcast, upcast
+
+_encode = msgspec.json.Encoder().encode
+_union: Any = Union[tuple(PAYLOADS.values())]  # noqa: UP007 (built at run time)
+_decode: Any = msgspec.json.Decoder(_union).decode
+
+_KINDS = frozenset(PAYLOADS.values())
+
+GENESIS = bytes(32)
+"""The link before a session's first event."""
+
+
+class Sealed(msgspec.Struct, frozen=True, gc=False):
+    """A payload as it is stored: without secrets, encoded, with the digest that the chain covers."""
+
+    payload: Payload
+    body: bytes
+    digest: bytes
+
+
+class SealedDraft(Draft, frozen=True):
+    """A draft whose payload is that of `sealed`: logs store it as it is, and do not seal it again."""
+
+    sealed: Sealed
+
+
+def printable(text: str) -> str:
+    """`text` with lone surrogates, which UTF-8 cannot carry, written out as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def seal(payload: Payload) -> Sealed:
+    """Encode a payload; what looks like a secret is replaced before anything is stored or shown.
+
+    The sealed payload is what a reader will get: it is decoded from the very bytes that are stored. Raises
+    `TypeError`, `ValueError` or `msgspec.ValidationError` where a field is not of its declared type.
+    """
+    try:
+        body = _encode(payload)
+    except UnicodeEncodeError:
+        body = _encode(_mend(msgspec.to_builtins(payload)))
+    body = redact(body)
+    return Sealed(_decoder(type(payload))(body), body, digest(body))
+
+
+def seal_draft(id: str, timestamp: int, turn: int, origin: Origin, payload: Payload) -> SealedDraft:
+    """A draft that is sealed now, for who looks at what a log will hold before it is appended. Raises what `seal`
+    raises."""
+    sealed = seal(payload)
+    return SealedDraft(id, timestamp, turn, origin, sealed.payload, sealed)
+
+
+def foreseen(session_id: str, seq: int, drafts: Sequence[Draft]) -> tuple[Event, ...]:
+    """The events that a log will make of these drafts behind event `seq`. Raises what `seal` raises."""
+    return tuple(
+        Event(
+            it.id, n, session_id, it.turn, it.timestamp, type_of(it.payload), it.payload.V, it.origin, sealed.payload
+        )
+        for n, (it, sealed) in enumerate(((it, seal(it.payload)) for it in drafts), seq + 1)
+    )
+
+
+@cache
+def _decoder(kind: type[Payload]) -> Callable[[bytes], Payload]:
+    decode: Callable[[bytes], Payload] = _decode if kind in _KINDS else msgspec.json.Decoder(kind).decode
+    return decode
+
+
+def digest(body: bytes) -> bytes:
+    """32 bytes that stand for a payload in the chain, also after the payload itself was redacted."""
+    return blake2b(body, digest_size=32).digest()
+
+
+def link(
+    previous: bytes,
+    digest: bytes,
+    session_id: str,
+    seq: int,
+    id: str,
+    turn: int,
+    timestamp: int,
+    type_: str,
+    v: int,
+    origin: str,
+) -> bytes:
+    """The chain's next link: it covers the link before it, the payload's digest and every field of the envelope.
+
+    The two ids hold no NUL (stores refuse it), so no two envelopes are written alike.
+    """
+    envelope = f"{session_id}\0{seq}\0{id}\0{turn}\0{timestamp}\0{type_}\0{v}\0{origin}"
+    return blake2b(previous + digest + envelope.encode(), digest_size=32).digest()
+
+
+def open_payload(
+    type_: str, v: int, body: bytes, *, steps: Mapping[tuple[str, int], Upcast] = UPCASTS
+) -> Payload | Unknown:
+    """Decode a stored payload; an unknown type, a newer version or a missing upcast gives `Unknown`.
+
+    Raises `msgspec.DecodeError` where the bytes are not a payload of their type.
+    """
+    kind = PAYLOADS.get(type_)
+    if kind is None or v > kind.V:
+        return Unknown(type_, v, body)
+    if v < kind.V:
+        raw = upcast(type_, v, msgspec.json.decode(body), kind.V, steps)
+        return Unknown(type_, v, body) if raw is None else msgspec.convert(raw, kind)
+    payload: Payload = _decode(body)
+    if type(payload) is not kind:
+        raise msgspec.ValidationError(f"payload of {type_} is tagged {type_of(payload)}")
+    return payload
+
+
+def _mend(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, list | tuple):
+        return [_mend(item) for item in value]
+    if isinstance(value, dict):
+        return {_mend(key): _mend(item) for key, item in value.items()}
+    return value

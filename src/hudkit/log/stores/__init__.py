@@ -1,0 +1,50 @@
+"""Where events stay: logs behind the `EventLog` protocol, in memory and in SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hudkit.errors import StoreDamaged
+from hudkit.log import EventLog, Finding
+from hudkit.log.stores.faults import typed
+from hudkit.log.stores.memory import MemoryLog
+from hudkit.log.stores.sqlite import SqliteLog
+from hudkit.log.stores.verify import verify_database
+
+if TYPE_CHECKING:
+    from hudkit.log.stores.group import GroupCommit
+
+__all__ = ["GroupCommit", "MemoryLog", "SqliteLog", "open_log", "verify_file"]
+
+
+def __getattr__(name: str) -> Any:  # a short-lived hook process does not pay for futures and threads
+    if name == "GroupCommit":
+        from hudkit.log.stores.group import GroupCommit
+
+        return GroupCommit
+    raise AttributeError(f"module 'hudkit.log.stores' has no attribute {name!r}")
+
+
+def open_log(path: str | PathLike[str] | None, *, read_only: bool = False, busy_timeout: float = 5.0) -> EventLog:
+    """The log at `path`; with `None`, a new one in memory. Errors: see `SqliteLog.open`."""
+    return MemoryLog() if path is None else SqliteLog.open(path, read_only=read_only, busy_timeout=busy_timeout)
+
+
+def verify_file(path: str | PathLike[str], *, busy_timeout: float = 5.0) -> Iterator[Finding]:
+    """Everything that is wrong with the log in a file, also one that is too malformed to be opened.
+
+    Changes nothing. A file that is absent, or cannot be read, is a `StoreError`.
+    """
+    place = Path(path)
+    try:
+        with typed(place):
+            place = place.absolute()
+            place.stat()
+            return iter(verify_database(place, busy_timeout))
+    except StoreDamaged as error:
+        finding = error.details["finding"]
+        assert isinstance(finding, Finding)
+        return iter([finding])

@@ -1,5 +1,0 @@
-"""What is true: one pure reducer per concern, folded into `HudState`."""
-
-from hudkit.projections.state import SECTIONS, VERSION, HudState, apply, dump, fold, load
-
-__all__ = ["SECTIONS", "VERSION", "HudState", "apply", "dump", "fold", "load"]

@@ -1,0 +1,191 @@
+"""The sandbox: pydantic-monty's interpreter in a process of its own, with limits on time, memory and output.
+
+Its own limits stop most programs; what passes them (a big number that is multiplied without end) is stopped by the
+deadline at which the process is killed and replaced. On Linux the process has limits of the system beside.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from hudkit.compose import shorten, visible
+from hudkit.errors import HudkitError
+from hudkit.sections.sandboxed.forms import MOST_OUTPUT
+
+if TYPE_CHECKING:
+    from pydantic_monty import Monty, OSPolicy, ResourceLimits
+
+MISSING = "pydantic-monty is not installed (pip install 'hudkit[custom]')"
+
+GRACE = 0.05
+"""Seconds behind its time limit after which the process of a program is killed."""
+
+DEPTH = 100
+"""Calls within calls."""
+
+SYSTEM_MEMORY = 1 << 29
+"""Bytes of address space that the process may have, whatever its own limit misses (Linux). 116 MB are its program."""
+
+TOO_LONG = "ran too long"
+KILLED = "ran too long, and was killed"
+CRASHED = "ended its process"
+AGAIN = frozenset({TOO_LONG, KILLED, CRASHED})
+"""Errors that a busy machine can be the reason of: worth another try on the same state."""
+
+LIMITS = {"T": TOO_LONG, "M": "used too much memory"}
+"""What is said of the interpreter's own limits; its words have figures that differ from run to run."""
+
+LONGEST = 160
+"""Characters of an error."""
+
+_HELP = """\
+def jsx(text, **values):
+    return {"jsx": text, "values": values}
+"""
+
+_CALL = """
+import json as _json
+_out = _json.dumps(section(**_given))
+_out if len(_out) <= _most else None
+"""
+
+_POLICY: OSPolicy = {
+    "datetime": datetime(2000, 1, 1, tzinfo=UTC),
+    "timezone": "utc",
+    "sleep": "zero",
+    "random_start": {"seed": 0},
+}
+"""The same program on the same state gives the same: its clock stands still, its dice are loaded."""
+
+
+class SandboxError(HudkitError):
+    """A program failed, or was stopped; the message is one visible line."""
+
+    code = "sandbox"
+
+
+class Allowed(msgspec.Struct, frozen=True):
+    """What a program may use: `time` in seconds of running, `memory` in bytes of its values."""
+
+    time: float = 0.05
+    memory: int = 16 * 1024 * 1024
+
+
+def missing() -> bool:
+    """Whether there is no sandbox here."""
+    return find_spec("pydantic_monty") is None
+
+
+@cache
+def kind() -> str:
+    """Which sandbox this is: with another one, a text that failed is tried again."""
+    from importlib.metadata import PackageNotFoundError, version  # loaded by those who have custom sections
+
+    if missing():
+        return "none"
+    try:
+        return f"monty {version('pydantic-monty')}"
+    except PackageNotFoundError:
+        return "monty"
+
+
+class Sandbox:
+    """Runs one program at a time; not for several threads. Its process starts with the first program and is kept.
+
+    Use it as a context manager, or `close` it; it ends with this process in any case.
+    """
+
+    def __init__(self, allowed: Allowed | None = None) -> None:
+        self.allowed = allowed or Allowed()
+        self._pool: Monty | None = None
+
+    def run(self, source: str, values: dict[str, Any], name: str = "section") -> str:
+        """JSON of what the function `section` of a source returns, called with `values` by name.
+
+        Raises `SandboxError` for whatever the source does wrong, and where there is no sandbox.
+        """
+        if missing():
+            raise SandboxError(MISSING)
+        import pydantic_monty as monty
+
+        limits: ResourceLimits = {
+            "max_feed_duration_secs": self.allowed.time,
+            "max_memory": self.allowed.memory,
+            "max_recursion_depth": DEPTH,
+            "max_suspensions": 20,
+            "max_total_sleep_secs": 0.0,
+        }
+        try:
+            with self._open().checkout(script_name=f"{name}.py", limits=limits, os_policy=_POLICY) as session:
+                _confine(session.worker_pid)
+                session.feed_run(_HELP, print_callback=_unheard)
+                inputs = {"_given": values, "_most": MOST_OUTPUT}
+                out = session.feed_run(source + _CALL, inputs=inputs, print_callback=_unheard)
+        except monty.MontyCrashedError as error:
+            raise SandboxError(KILLED if error.timed_out else CRASHED) from None
+        except (monty.MontySyntaxError, monty.MontyRuntimeError) as error:
+            raise SandboxError(_worded(error, source)) from None
+        except (monty.MontyError, OSError, ValueError, TypeError, RuntimeError) as error:
+            self.close()
+            raise SandboxError(_short(f"the sandbox failed: {error}")) from None
+        if isinstance(out, str) and len(out) <= MOST_OUTPUT:  # its own count is a courtesy: it can be meddled with
+            return out
+        raise SandboxError(f"returned too much; at most {MOST_OUTPUT:,} characters of JSON are taken")
+
+    def close(self) -> None:
+        """End the process."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.__exit__(None, None, None)
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _open(self) -> Monty:
+        if self._pool is None:
+            from pydantic_monty import Monty
+
+            self._pool = Monty(
+                max_processes=1,
+                checkout_timeout=5.0,
+                request_timeout=self.allowed.time + GRACE,
+                feed_duration_limit_grace=GRACE,
+                max_checkouts_per_worker=1000,
+            ).__enter__()
+        return self._pool
+
+
+def _unheard(_stream: str, _text: str) -> None:
+    """What a program prints goes nowhere: by default it would go to our own output."""
+
+
+def _confine(pid: int | None) -> None:
+    if pid is None or not sys.platform.startswith("linux"):
+        return
+    import resource
+
+    for what, most in (("AS", SYSTEM_MEMORY), ("FSIZE", 0), ("CORE", 0)):
+        resource.prlimit(pid, getattr(resource, f"RLIMIT_{what}"), (most, most))
+
+
+def _worded(error: Any, source: str) -> str:
+    """An error in one line, with the line of the source where it is one."""
+    said: str = error.display("type-msg")
+    if said.startswith(("TimeoutError: feed time limit", "MemoryError: ")):
+        return LIMITS[said[0]]
+    within = source.count("\n") + 1
+    line = next((frame.line for frame in reversed(error.traceback()) if frame.line <= within), 0)
+    return _short(f"{said}, line {line}" if line else said) if len(said) < LONGEST else _short(said)
+
+
+def _short(text: str) -> str:
+    return shorten(visible(text), LONGEST)

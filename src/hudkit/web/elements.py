@@ -1,0 +1,122 @@
+"""Elements of a page, in the manner of hast, and their HTML: nothing is written but what the tables allow.
+
+`formats.html` writes documents and drops all else; a page also has forms, and the pictures of its bars.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TypeAlias, Union
+
+from hudkit.compose import visible
+from hudkit.compose.formats.html.hast import Element, Text
+from hudkit.errors import TreeError
+
+Child: TypeAlias = Union[Element, Text, str, Iterable["Child"], None]  # noqa: UP007 - it names itself
+Value: TypeAlias = str | float | bool | None
+
+_VOID = frozenset({"br", "hr", "input", "link", "meta"})
+_TAGS = _VOID | frozenset(
+    """
+    a article aside b blockquote body br button code dd del details div dl dt em fieldset footer form h1 h2 h3 h4 h5
+    head header hr html kbd label li main nav ol option p pre script section select small span strong summary svg
+    rect path table tbody td textarea th time title tr ul
+    """.split()  # noqa: SIM905
+)
+_NAMES = frozenset(
+    """
+    action aria-current aria-hidden aria-label aria-live autocomplete autofocus charset checked class content datetime
+    d defer disabled height hidden href id lang max maxlength method min name placeholder preserveAspectRatio rel
+    required role rows scope selected src step tabindex title type value viewBox width x y
+    hx-boost:inherited hx-get hx-morph-skip hx-select hx-swap hx-target hx-trigger
+    """.split()  # noqa: SIM905
+)
+_ADDRESSES = frozenset({"action", "href", "src", "hx-get"})
+_OWN = re.compile(r"(/(?!/)|#)[^\s\\]*")
+_EMOJI = re.compile("(?<=[\u2190-\u2bff\U0001f000-\U0001faff])\ufe0f")
+_SPELLED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "`": "&#96;"}
+_SPECIAL = re.compile('[&<>"`]')
+
+
+def e(tag: str, *children: Child, **attributes: Value) -> Element:
+    """An element. `class_` is `class`, `data_n` is `data-n`; a value of `None` or `False` leaves an attribute out,
+    `True` gives it without a value. Children that are `None` are left out, iterables are flattened."""
+    given: list[tuple[str, str]] = []
+    for name, value in attributes.items():
+        if value is not None and value is not False:
+            given.append((_named(name), "" if value is True else str(value)))
+    return Element(tag, tuple(given), tuple(_flat(children)))
+
+
+def classes(*names: str | bool | None) -> str:
+    """The names that are there, as the value of `class`."""
+    return " ".join(name for name in names if isinstance(name, str) and name)
+
+
+def shown(text: str) -> str:
+    """Text as people may see it: hidden characters written out, but for the one that makes a symbol an emoji."""
+    if "\ufe0f" not in text:
+        return visible(text, breaks=True)
+    return "\ufe0f".join(visible(part, breaks=True) for part in _EMOJI.split(text))
+
+
+def write(root: Element) -> str:
+    """The HTML of an element. Raises `TreeError` for a tag or an attribute that pages do not have, and for an
+    address that is not this server's own."""
+    parts: list[str] = ["<!doctype html>"] if root.tag == "html" else []
+    _write(root, parts)
+    return "".join(parts)
+
+
+def _write(node: Element | Text, parts: list[str]) -> None:
+    if isinstance(node, Text):
+        parts.append(_escaped(shown(node.value)))
+        return
+    if node.tag not in _TAGS:
+        raise TreeError(f"a page has no <{node.tag}>", hint="Tags are listed in rooms/page/tree.py")
+    parts.append(f"<{node.tag}")
+    parts += [_attribute(node.tag, name, value) for name, value in node.attributes]
+    parts.append(">")
+    if node.tag in _VOID:
+        return
+    if node.tag in ("pre", "textarea"):
+        parts.append("\n")  # readers skip it (HTML, 13.1.2.5), and then leave the text's own first line feed
+    for child in node.children:
+        _write(child, parts)
+    parts.append(f"</{node.tag}>")
+
+
+@lru_cache(16_384)  # pages differ little from those a moment ago
+def _attribute(tag: str, name: str, value: str) -> str:
+    if name not in _NAMES and not name.startswith("data-"):
+        raise TreeError(f"<{tag}> has no attribute {name!r}", hint="They are listed in rooms/page/tree.py")
+    if name in _ADDRESSES and not _OWN.fullmatch(value):
+        raise TreeError(f"{name} of <{tag}> leaves this server", hint="Addresses begin with one / or with #")
+    return f' {name}="{_escaped(shown(value))}"' if value else f" {name}"
+
+
+def _flat(children: Iterable[Child]) -> Iterable[Element | Text]:
+    for child in children:
+        if isinstance(child, Element | Text):
+            yield child
+        elif isinstance(child, str):
+            yield Text(child)
+        elif child is not None:
+            yield from _flat(child)
+
+
+@lru_cache(1024)
+def _named(name: str) -> str:
+    if name == "hx_boost":
+        return "hx-boost:inherited"
+    return name.removesuffix("_").replace("_", "-")
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(_spelled, text) if _SPECIAL.search(text) else text
+
+
+def _spelled(found: re.Match[str]) -> str:
+    return _SPELLED[found.group()]
