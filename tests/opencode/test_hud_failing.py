@@ -382,7 +382,8 @@ def test_a_frame_of_another_session_is_gone_with_the_next_answer(stage: Stage) -
 def test_an_older_daemon_gives_way_to_ours(opencode: Hosts, model: ScriptedModel, place: Path) -> None:
     socket, db = place / "run" / "d.sock", place / "hudkit.db"
     code = "import sys, hudkit; from hudkit.hosts import wire; "
-    code += f"hudkit.__version__, wire.PROTOCOL = '0.0.9', {PROTOCOL - 1}; from hudkit.daemon.door import main; sys.exit(main())"
+    code += f"hudkit.__version__, wire.PROTOCOL = '0.0.9', {PROTOCOL - 1}; "
+    code += "from hudkit.daemon.door import main; sys.exit(main())"
     older = subprocess.Popen([sys.executable, "-c", code, "--socket", str(socket), "--db", str(db)])
     host = opencode(plugins=[written(place)])
     try:
