@@ -19,7 +19,7 @@ from bench.retention.measure import KEEP, TRIGGER, WINDOW, System
 from bench.retention.sessions import DIRECTORY, Change, Fact
 from bench.retention.spoken import SYSTEM, Message, cut, sizes
 from hudkit.api import Hud
-from hudkit.config import Budget, Settings
+from hudkit.config import BudgetSettings, Settings
 from hudkit.context.compaction.continuity import prompt
 from hudkit.hud.frame import Frame
 from hudkit.ingest import Known, derive
@@ -80,7 +80,9 @@ class Ours(System):
     ) -> None:
         ticking = itertools.count(1_795_000_000_000, 60_000)
         numbers = itertools.count(1)
-        settings = Settings() if budget is None else Settings(budget=Budget(least=budget, most=budget))
+        settings = (
+            Settings() if budget is None else Settings(budget=BudgetSettings(min_tokens=budget, max_tokens=budget))
+        )
         self._folder = TemporaryDirectory(prefix="hk")
         self.said: list[Told] = []
         self.past = Past([_Spoken(self.said)], Path(self._folder.name) / "index.db")

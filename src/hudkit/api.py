@@ -128,7 +128,7 @@ class Hud:
         """Where custom sections run; its process starts with the first of them."""
         if self._bench is None:
             limits = self.settings.custom
-            self._bench = Bench(Allowed(limits.time / 1000, limits.memory * 1024 * 1024))
+            self._bench = Bench(Allowed(limits.timeout_ms / 1000, limits.memory_mib * 1024 * 1024))
         return self._bench
 
     @property

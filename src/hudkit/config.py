@@ -1,4 +1,8 @@
-"""Settings: what can be configured, with its defaults, read from TOML and laid over each other."""
+"""Settings: what can be configured, with its defaults, read from TOML and laid over each other.
+
+A settings file is a few tables of plain values. Two levels are laid over the defaults, key by key: the user's file,
+then the project's, which may set only how much is shown. The field descriptions below document the keys.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +18,21 @@ from msgspec import Meta
 
 from hudkit.errors import ConfigError
 
-Percent = Annotated[float, Meta(gt=0, le=100)]
-Items = Annotated[int, Meta(ge=1, le=1000)]
-Tokens = Annotated[int, Meta(ge=1, le=100_000)]
+_Percent = Annotated[float, Meta(gt=0, le=100)]
+_Items = Annotated[int, Meta(ge=1, le=1000)]
+_BudgetTokens = Annotated[int, Meta(ge=1, le=100_000)]
+_WindowTokens = Annotated[int, Meta(ge=0, le=10_000_000)]
+
 Table = Mapping[str, Any]
+"""A TOML table as `tomllib` reads it."""
 
 
-class Bands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The least percentage of the window in use for each band above green."""
+class BandSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The percentages of the window in use from which the bands above green begin."""
 
-    yellow: Annotated[Percent, Meta(description="percent of the window in use from which the band is yellow")] = 70
-    red: Annotated[Percent, Meta(description="the same for red; above yellow")] = 85
-    critical: Annotated[Percent, Meta(description="the same for critical; above red")] = 92
+    yellow: Annotated[_Percent, Meta(description="percent of the window in use from which the band is yellow")] = 70
+    red: Annotated[_Percent, Meta(description="the same for red; above yellow")] = 85
+    critical: Annotated[_Percent, Meta(description="the same for critical; above red")] = 92
     hysteresis: Annotated[
         float, Meta(ge=0, le=20, description="percentage points below its floor at which a band is left again")
     ] = 2
@@ -36,107 +43,112 @@ class Bands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ConfigError(f"[bands] does not ascend: {floors}", hint="It is yellow < red < critical")
 
 
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many items of a section are shown at most (000); what is not shown is counted."""
+class SectionLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many items of each section a frame shows at most (000); the others are counted."""
 
-    decisions: Annotated[Items, Meta(description="decisions shown")] = 10
-    notes: Annotated[Items, Meta(description="notes shown")] = 20
-    files: Annotated[Items, Meta(description="files shown")] = 15
-    blockers: Annotated[Items, Meta(description="blockers shown")] = 10
-    steps: Annotated[Items, Meta(description="steps shown")] = 10
-    constraints: Annotated[Items, Meta(description="constraints shown")] = 20
-    errors: Annotated[Items, Meta(description="errors shown")] = 5
-    todos: Annotated[Items, Meta(description="todos of the host shown")] = 10
+    decisions: Annotated[_Items, Meta(description="decisions shown")] = 10
+    notes: Annotated[_Items, Meta(description="notes shown")] = 20
+    files: Annotated[_Items, Meta(description="files shown")] = 15
+    blockers: Annotated[_Items, Meta(description="blockers shown")] = 10
+    steps: Annotated[_Items, Meta(description="steps shown")] = 10
+    constraints: Annotated[_Items, Meta(description="constraints shown")] = 20
+    errors: Annotated[_Items, Meta(description="errors shown")] = 5
+    todos: Annotated[_Items, Meta(description="todos of the host shown")] = 10
 
 
-class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The default token budget of a frame: a share of the window (percent) between a least and a most."""
+class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The default token budget of a frame: a share of the window, within two bounds."""
 
-    percent: Annotated[Percent, Meta(description="share of the window that a frame may have, in percent")] = 2
-    least: Annotated[Tokens, Meta(description="tokens that a frame may have in a small window")] = 300
-    most: Annotated[Tokens, Meta(description="tokens that a frame may have in a large window")] = 1500
+    percent: Annotated[_Percent, Meta(description="share of the window that a frame may have, in percent")] = 2
+    min_tokens: Annotated[_BudgetTokens, Meta(description="tokens that a frame may have in a small window")] = 300
+    max_tokens: Annotated[_BudgetTokens, Meta(description="tokens that a frame may have in a large window")] = 1500
 
     def __post_init__(self) -> None:
-        if self.least > self.most:
-            raise ConfigError(f"[budget] least is {self.least}, most is {self.most}", hint="It is least <= most")
+        if self.min_tokens > self.max_tokens:
+            raise ConfigError(
+                f"[budget] min_tokens is {self.min_tokens}, max_tokens is {self.max_tokens}",
+                hint="It is min_tokens <= max_tokens",
+            )
 
 
-class Cache(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When the provider's cache is taken for cold: a new base then costs nothing."""
+class CacheSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When the provider's cache is assumed to be cold: a new base costs nothing then."""
 
-    minutes: Annotated[
+    ttl_minutes: Annotated[
         Annotated[float, Meta(gt=0, le=525_600)] | None,
         Meta(
-            description="minutes without a call after which the cache is taken for cold; "
+            description="minutes without a call after which the cache is assumed to be cold; "
             "not set: 5 for Claude, 10 for other models"
         ),
     ] = None
 
 
-class Pruning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which old outputs of tools become one line, where that saves more than it costs; the host keeps them."""
+class PruningSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which old tool outputs become one line, where that saves more than it costs; the host keeps the outputs."""
 
-    enabled: Annotated[bool, Meta(description="whether old outputs of tools may leave the window")] = True
-    protect: Annotated[
-        Annotated[int, Meta(ge=0, le=10_000_000)],
+    enabled: Annotated[bool, Meta(description="whether old tool outputs may leave the window")] = True
+    protected_tokens: Annotated[
+        _WindowTokens,
         Meta(description="tokens at the end of the transcript that are left alone, at most a twelfth of the window"),
     ] = 8_000
-    minimum: Annotated[
+    min_freed_tokens: Annotated[
         Annotated[int, Meta(ge=1, le=10_000_000)],
         Meta(description="tokens that one pruning has to free, at most an eighth of the window"),
     ] = 6_000
     tools: Annotated[
         tuple[Annotated[str, Meta(min_length=1, max_length=200)], ...],
-        Meta(description='further tools whose outputs stay; one that ends in "*" stands for all that begin so'),
+        Meta(description='further tools whose outputs stay; a name that ends in "*" means every tool that begins so'),
     ] = ()
 
 
-class Overflow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OverflowSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When the host compacts by itself (002)."""
 
     auto: Annotated[bool, Meta(description="whether the host compacts by itself")] = True
-    reserved: Annotated[
-        Annotated[int, Meta(ge=0, le=10_000_000)] | None,
+    reserved_tokens: Annotated[
+        _WindowTokens | None,
         Meta(description="tokens that the host keeps free; not set: the rule for the model's answers"),
     ] = None
 
 
-class Compaction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CompactionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When a compaction that the agent asks for is refused."""
 
-    least: Annotated[
-        Percent, Meta(description="percent of the window in use below which the agent may not compact")
+    min_used_percent: Annotated[
+        _Percent, Meta(description="percent of the window in use below which the agent may not compact")
     ] = 50
-    frees: Annotated[
-        Percent,
-        Meta(description="percent of the window that a compaction has to free; one that did not is not repeated"),
+    min_freed_percent: Annotated[
+        _Percent,
+        Meta(description="percent of the window that a compaction has to free; one that freed less is not repeated"),
     ] = 15
-    calls: Annotated[
+    cooldown_calls: Annotated[
         int, Meta(ge=0, le=1_000, description="model calls after a compaction before the agent may compact again")
     ] = 5
 
 
-class Custom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CustomSectionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Custom sections: who may define them, and what running one may cost."""
 
     agent: Annotated[bool, Meta(description="whether an agent may define custom sections")] = False
-    wait: Annotated[
+    budget_ms: Annotated[
         int, Meta(ge=0, le=5000, description="milliseconds that a frame waits for custom sections, all together")
     ] = 50
-    time: Annotated[int, Meta(ge=5, le=5000, description="milliseconds that one custom section may run")] = 50
-    memory: Annotated[int, Meta(ge=4, le=256, description="MiB that one custom section may use")] = 16
+    timeout_ms: Annotated[int, Meta(ge=5, le=5000, description="milliseconds that one custom section may run")] = 50
+    memory_mib: Annotated[int, Meta(ge=4, le=256, description="MiB that one custom section may use")] = 16
 
 
-class Staleness(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When an open item (the task, a step, a blocker) that nobody touched is called stale; 0: never."""
+class StalenessSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When an open item (the task, a step, a blocker) that nobody touched is called stale; 0 means never."""
 
     hours: Annotated[
         float, Meta(ge=0, le=87_600, description="hours after which an untouched open item is stale")
     ] = 24
-    calls: Annotated[int, Meta(ge=0, le=1_000_000, description="model calls after which it is")] = 150
+    model_calls: Annotated[
+        int, Meta(ge=0, le=1_000_000, description="model calls after which an untouched open item is stale")
+    ] = 150
 
 
-class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What can be looked up beside the session's own state."""
 
     index: Annotated[
@@ -144,8 +156,8 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = True
 
 
-class Telemetry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is told of sessions to an OpenTelemetry collector."""
+class TelemetrySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is sent about sessions to an OpenTelemetry collector."""
 
     enabled: Annotated[bool, Meta(description="whether spans and metrics of sessions are sent to a collector")] = (
         False
@@ -160,17 +172,17 @@ class Telemetry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     content: Annotated[
         bool, Meta(description="whether they hold what was said: messages, arguments, results, errors")
     ] = False
-    limit: Annotated[
+    max_chars: Annotated[
         int, Meta(ge=200, le=1_000_000, description="characters that one attribute with content may have")
     ] = 16_000
 
     def __post_init__(self) -> None:
         if self.endpoint is not None and not self.endpoint.startswith(("http://", "https://")):
-            said = f"[telemetry] endpoint is {self.endpoint[:60]!r}"
-            raise ConfigError(said, hint="It begins with http:// or https://", key="telemetry.endpoint")
+            message = f"[telemetry] endpoint is {self.endpoint[:60]!r}"
+            raise ConfigError(message, hint="It begins with http:// or https://", key="telemetry.endpoint")
 
 
-class Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What `hudkit run` and `hudkit chat` begin with."""
 
     model: Annotated[
@@ -180,36 +192,57 @@ class Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything that can be configured."""
+    """Everything that can be configured. The field names are the tables and keys of a settings file."""
 
-    bands: Bands = Bands()
-    limits: Limits = Limits()
-    budget: Budget = Budget()
-    cache: Cache = Cache()
-    overflow: Overflow = Overflow()
-    pruning: Pruning = Pruning()
-    compaction: Compaction = Compaction()
-    custom: Custom = Custom()
-    staleness: Staleness = Staleness()
-    memory: Memory = Memory()
-    telemetry: Telemetry = Telemetry()
-    session: Session = Session()
+    bands: BandSettings = BandSettings()
+    limits: SectionLimits = SectionLimits()
+    budget: BudgetSettings = BudgetSettings()
+    cache: CacheSettings = CacheSettings()
+    overflow: OverflowSettings = OverflowSettings()
+    pruning: PruningSettings = PruningSettings()
+    compaction: CompactionSettings = CompactionSettings()
+    custom: CustomSectionSettings = CustomSectionSettings()
+    staleness: StalenessSettings = StalenessSettings()
+    memory: MemorySettings = MemorySettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
+    session: SessionSettings = SessionSettings()
     window: Annotated[
         Annotated[int, Meta(ge=1, le=1_000_000_000)] | None,
         Meta(description="tokens of the window, where neither the host nor the table of models knows them"),
     ] = None
 
     def budget_for(self, limit_tokens: int) -> int:
-        """The default budget in tokens for a window."""
-        share = int(limit_tokens * self.budget.percent / 100)
-        return max(self.budget.least, min(self.budget.most, share))
+        """Return the default budget of a frame, in tokens, for a window of `limit_tokens`.
 
+        With the defaults a window of 40,000 tokens gives 800; windows below 15,000 give 300, above 75,000 give 1,500.
+        """
+        share = int(limit_tokens * self.budget.percent / 100)
+        return max(self.budget.min_tokens, min(self.budget.max_tokens, share))
+
+
+RENAMED_KEYS = {
+    "budget.least": "min_tokens",
+    "budget.most": "max_tokens",
+    "cache.minutes": "ttl_minutes",
+    "pruning.protect": "protected_tokens",
+    "pruning.minimum": "min_freed_tokens",
+    "overflow.reserved": "reserved_tokens",
+    "compaction.least": "min_used_percent",
+    "compaction.frees": "min_freed_percent",
+    "compaction.calls": "cooldown_calls",
+    "custom.wait": "budget_ms",
+    "custom.time": "timeout_ms",
+    "custom.memory": "memory_mib",
+    "staleness.calls": "model_calls",
+    "telemetry.limit": "max_chars",
+}
+"""Keys that settings files of version 0.1.0 have, and their names in the same table today; both are read for ever."""
 
 PROJECT_FILE = ".hudkit.toml"
+"""A project's own settings, at its root."""
+
 PROJECT_DEFAULTS = "project"
 """The table of that file that holds no settings but the project's notes, key files and conventions."""
-
-"""A project's own settings, at its root."""
 
 PROJECT_TABLES = ("bands", "limits", "budget")
 """What a project may set: how much is shown. A repository is somebody else's text; it decides nothing further."""
@@ -218,16 +251,17 @@ SIZE_LIMIT = 64 * 1024
 """Bytes of a settings file; a larger one is not read."""
 
 
-class Effective(msgspec.Struct, frozen=True):
-    """The settings in force: `origins` tells for each dotted key `default`, `user` or `project`; `warnings` what was
-    wrong with the files, and was left out."""
+class EffectiveSettings(msgspec.Struct, frozen=True):
+    """The settings in force. `origins` has `default`, `user` or `project` for each dotted key; `warnings` say what is
+    wrong with the files and was left out, `renamed` which keys were read under an old name."""
 
     settings: Settings
     origins: Mapping[str, str]
     warnings: tuple[str, ...]
+    renamed: tuple[str, ...] = ()
 
 
-class Key(msgspec.Struct, frozen=True):
+class SettingKey(msgspec.Struct, frozen=True):
     """One setting: its dotted name, its default and what it means."""
 
     name: str
@@ -235,36 +269,46 @@ class Key(msgspec.Struct, frozen=True):
     meaning: str
 
 
-def load(user: Path | None = None, project: Path | None = None) -> Effective:
-    """The user's file and then the project's over the defaults. Never raises: a file that is wrong is left out, and
-    said in `warnings`; so are a project's keys outside of `PROJECT_TABLES`. `None` is no file."""
+def load(user: Path | None = None, project: Path | None = None) -> EffectiveSettings:
+    """Lay the user's file and then the project's over the defaults, and return what is in force.
+
+    `None` is no file. Never raises: a file that is wrong is left out as a whole and said in `warnings`; so are a
+    project's keys outside of `PROJECT_TABLES`.
+    """
     table: Table = {}
     origins = dict.fromkeys((key.name for key in keys()), "default")
     warnings: list[str] = []
+    renamed: list[str] = []
     settings = Settings()
     for level, path in (("user", user), ("project", project)):
         if path is None:
             continue
         try:
-            own = read(path)
+            own, old_names = with_current_names(read(path), str(path))
+            renamed += old_names
             if level == "project":
                 own, ignored = display_only(own, str(path))
                 warnings += ignored
+            # Both levels are checked together: a project's file may be wrong only beside the user's (bands that
+            # do not ascend), and then it is the project's that is left out.
             settings = settings_from(overlaid(table, own), str(path))
         except ConfigError as error:
             warnings.append(str(error))
             continue
         table = overlaid(table, own)
         origins.update(dict.fromkeys(_leaves(own), level))
-    return Effective(settings, origins, tuple(warnings))
+    return EffectiveSettings(settings, origins, tuple(warnings), tuple(renamed))
 
 
 def read(path: Path) -> Table:
-    """The table in a TOML file. Raises `ConfigError` naming the file, and line and column of what is not TOML."""
+    """Return the table in a TOML file.
+
+    Raises `ConfigError` with the file's name, and with line and column of what is not TOML.
+    """
     try:
         if not path.is_file():
-            what = "is not a file" if path.exists() else "is not there"
-            raise ConfigError(f"{path} {what}", hint="Name a TOML file")
+            state = "is not a file" if path.exists() else "is not there"
+            raise ConfigError(f"{path} {state}", hint="Name a TOML file")
         with path.open("rb") as file:
             raw = file.read(SIZE_LIMIT + 1)
     except (OSError, ValueError) as error:
@@ -280,37 +324,60 @@ def read(path: Path) -> Table:
 
 
 def parse(text: str, where: str = "the settings") -> Table:
-    """The table that a TOML text is. Raises `ConfigError` with line and column."""
+    """Return the table that a TOML text is. Raises `ConfigError` with line and column."""
     try:
         return tomllib.loads(text)
     except RecursionError:
         raise ConfigError(f"{where} is nested too deeply", hint="Settings are tables of plain values") from None
     except ValueError as error:
         words = str(error)
-        found = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", words)
-        if found is None:
+        # `tomllib` has the place in its message only.
+        place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", words)
+        if place is None:
             raise ConfigError(f"{where} is not TOML: {words[:200]}") from None
         lines = text.split("\n")
-        line, column = (found[1], found[2]) if found[1] else (len(lines), len(lines[-1]) + 1)
-        raise ConfigError(f"{where}, line {line}, column {column}: {words[: found.start()][:200]}") from None
+        line, column = (place[1], place[2]) if place[1] else (len(lines), len(lines[-1]) + 1)
+        raise ConfigError(f"{where}, line {line}, column {column}: {words[: place.start()][:200]}") from None
 
 
 def settings_from(table: Table, where: str = "the settings") -> Settings:
-    """Settings of a table as TOML gives it. Raises `ConfigError` naming a wrong key and the nearest right one, or a
-    wrong value and what would be right."""
-    _names(table, Settings, where)
+    """Return the settings that a table as TOML gives it says; keys under their old names are read, too.
+
+    Raises `ConfigError` with a wrong key and the nearest right one, or with a wrong value and what would be right.
+    """
+    table, _ = with_current_names(table, where)
+    _check_names(table, Settings, where)
     try:
         return msgspec.convert(table, Settings)
     except msgspec.ValidationError as error:
-        raise _worded(str(error), table, where) from None
+        raise _validation_error(str(error), table, where) from None
     except ConfigError as error:
         raise ConfigError(f"{where}: {error.message}", hint=error.hint) from None
 
 
+def with_current_names(table: Table, where: str) -> tuple[Table, tuple[str, ...]]:
+    """Return the table with keys of `RENAMED_KEYS` under their names of today, and a warning for each of them.
+
+    Where a table has both names of a key, the new one wins.
+    """
+    current = dict(table)
+    warnings: list[str] = []
+    for old_path, new in RENAMED_KEYS.items():
+        name, _, old = old_path.partition(".")
+        inner = current.get(name)
+        if not isinstance(inner, Mapping) or old not in inner:
+            continue
+        value = inner[old]
+        rest = {key: other for key, other in inner.items() if key != old}
+        current[name] = {new: value, **rest}
+        warnings.append(f"{where}: {old_path} is now called {name}.{new}; the old name still works")
+    return current, tuple(warnings)
+
+
 def display_only(table: Table, where: str) -> tuple[Table, tuple[str, ...]]:
-    """What a project may set of a table, and one warning that names what it may not, if there is any."""
+    """Return what a project may set of a table, and one warning that names what it may not, if there is any."""
     allowed = {key.name for key in keys() if key.name.partition(".")[0] in PROJECT_TABLES}
-    kept: dict[str, Any] = {}
+    shown: dict[str, Any] = {}
     ignored: list[str] = []
     for name, value in table.items():
         if name == PROJECT_DEFAULTS:
@@ -318,20 +385,21 @@ def display_only(table: Table, where: str) -> tuple[Table, tuple[str, ...]]:
         if name not in PROJECT_TABLES:
             ignored.append(name)
         elif isinstance(value, Mapping):
-            kept[name] = {key: inner for key, inner in value.items() if f"{name}.{key}" in allowed}
-            ignored += [f"{name}.{key}" for key in value if key not in kept[name]]
+            shown[name] = {key: inner for key, inner in value.items() if f"{name}.{key}" in allowed}
+            ignored += [f"{name}.{key}" for key in value if key not in shown[name]]
         else:
-            kept[name] = value
+            shown[name] = value
     if not ignored:
-        return kept, ()
+        return shown, ()
+    # The names come from a stranger's file: few of them, short, and with control characters spelled out.
     some = ", ".join(f"{name[:40]!r}" for name in ignored[:5])
     more = f" and {len(ignored) - 5} more" if len(ignored) > 5 else ""
     may = ", ".join(f"[{name}]" for name in PROJECT_TABLES)
-    return kept, (f"{where} sets {some}{more}: ignored. A project may set the keys of {may} only",)
+    return shown, (f"{where} sets {some}{more}: ignored. A project may set the keys of {may} only",)
 
 
 def overlaid(under: Table, over: Table) -> dict[str, Any]:
-    """`under` with what `over` has, key by key within tables."""
+    """Return `under` with what `over` has, key by key within tables."""
     both = dict(under)
     for name, value in over.items():
         inner = both.get(name)
@@ -339,18 +407,19 @@ def overlaid(under: Table, over: Table) -> dict[str, Any]:
     return both
 
 
-def keys(kind: type[msgspec.Struct] = Settings, before: str = "") -> Iterator[Key]:
-    """Every setting there is, tables in the order of `Settings`."""
+def keys(kind: type[msgspec.Struct] = Settings, before: str = "") -> Iterator[SettingKey]:
+    """Yield every setting there is, tables in the order of `Settings`; `before` is put before each name."""
     for field in msgspec.structs.fields(kind):
         if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
             yield from keys(field.type, f"{before}{field.name}.")
         else:
-            said = (one.description for one in get_args(field.type)[1:] if isinstance(one, Meta) and one.description)
-            yield Key(before + field.name, field.default, next(said, ""))
+            notes = (note for note in get_args(field.type)[1:] if isinstance(note, Meta))
+            meaning = next((note.description for note in notes if note.description), "")
+            yield SettingKey(before + field.name, field.default, meaning)
 
 
 def settings_schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a settings file."""
+    """Return the JSON Schema (2020-12) of a settings file."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(Settings)}
 
 
@@ -362,14 +431,15 @@ def _leaves(table: Table) -> Iterator[str]:
             yield name
 
 
-def _names(table: Table, kind: type[msgspec.Struct], where: str) -> None:
+def _check_names(table: Table, kind: type[msgspec.Struct], where: str) -> None:
+    # Before msgspec looks: its own message for an unknown field has no nearest name.
     fields = {field.name: field.type for field in msgspec.structs.fields(kind)}
     for name, value in table.items():
         if name not in fields:
             raise ConfigError(f"{where} has no key {name[:60]!r}", hint=_nearest(name, tuple(fields)), key=name)
         inner = fields[name]
         if isinstance(value, Mapping) and isinstance(inner, type) and issubclass(inner, msgspec.Struct):
-            _names(value, inner, f"{where}, [{name}]")
+            _check_names(value, inner, f"{where}, [{name}]")
 
 
 def _nearest(name: str, fields: tuple[str, ...]) -> str:
@@ -379,7 +449,8 @@ def _nearest(name: str, fields: tuple[str, ...]) -> str:
     elsewhere = [key.name for key in keys() if key.name.rpartition(".")[2] == name]
     if elsewhere:
         table, _, key = elsewhere[0].rpartition(".")
-        return f"{key!r} is a key of " + (f"[{table}]" if table else "the top level, before the first table")
+        place = f"[{table}]" if table else "the top level, before the first table"
+        return f"{key!r} is a key of {place}"
     return f"It has: {', '.join(fields)}"
 
 
@@ -388,13 +459,16 @@ _BOUNDS = {">=": "from", ">": "above", "<=": "up to", "<": "below"}
 _EXPECTED = re.compile(r"Expected `(\w+)(?: \| null)?`(?: ([<>]=?) ([\d.]+))?(?:, got `\w+`)? - at `\$\.([\w.]+)`")
 
 
-def _worded(said: str, table: Table, where: str) -> ConfigError:
-    found = _EXPECTED.fullmatch(said)
-    if found is None:
-        return ConfigError(f"{where}: {said}")
-    kind, bound, number, path = found.groups()
+def _validation_error(message: str, table: Table, where: str) -> ConfigError:
+    """Return msgspec's message as an error that has the key, the value and what would be right."""
+    match = _EXPECTED.fullmatch(message)
+    if match is None:
+        return ConfigError(f"{where}: {message}")
+    kind, bound, number, path = match.groups()
     value: Any = table
     for name in path.split("."):
         value = value[name]
-    right = _KINDS.get(kind, kind) + (f" {_BOUNDS[bound]} {float(number):.12g}" if bound else "")
+    right = _KINDS.get(kind, kind)
+    if bound:
+        right += f" {_BOUNDS[bound]} {float(number):.12g}"
     return ConfigError(f"{where}: {path} is {repr(value)[:60]}", hint=f"It is {right}", key=path)

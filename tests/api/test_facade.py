@@ -12,7 +12,7 @@ import pytest
 
 import hudkit
 from hudkit.api import Hud, Session
-from hudkit.config import Budget, Limits, Settings
+from hudkit.config import BudgetSettings, SectionLimits, Settings
 from hudkit.errors import ConfigError, OperationError, StoreError
 from hudkit.log import Origin
 from hudkit.log.payloads import NoteAdd, TaskSet
@@ -112,7 +112,9 @@ def test_a_counter_from_outside_decides() -> None:
 
 
 def test_settings_from_outside() -> None:
-    settings = Settings(budget=Budget(percent=1, least=100, most=200), limits=Limits(notes=2), window=15_000)
+    settings = Settings(
+        budget=BudgetSettings(percent=1, min_tokens=100, max_tokens=200), limits=SectionLimits(notes=2), window=15_000
+    )
     session = Hud.in_memory(settings=settings, counter=Words()).session("s")
     session.append(*(NoteAdd(f"n{n}") for n in range(5)))
     frame = session.frame()

@@ -122,10 +122,10 @@ def test_show_uses_the_settings_of_the_user(
 ) -> None:
     config = tmp_path / "config.toml"
     monkeypatch.setenv("HUDKIT_CONFIG", str(config))
-    config.write_text("[budget]\nmost = 777\n")
+    config.write_text("[budget]\nmax_tokens = 777\n")
     code, out, err = hudkit("show", "ses_a", "--db", log_db)
     assert (code, err) == (0, "") and " of 777 tokens" in out
-    config.write_text("[budget]\nmots = 777\n")
+    config.write_text("[budget]\nmax_tokns = 777\n")
     code, out, err = hudkit("show", "ses_a", "--db", log_db)
     assert code == 0 and " of 1500 tokens" in out, "a wrong file stops nothing"
-    assert "Did you mean 'most'?" in err and "config check" in err
+    assert "Did you mean 'max_tokens'?" in err and "config check" in err

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.api import Hud, Session
-from hudkit.config import Compaction
+from hudkit.config import CompactionSettings
 from hudkit.context.compaction.fallback import MOST, static_summary, unusable
 from hudkit.context.compaction.forecast import announced, forecast
 from hudkit.context.compaction.thrash import advice, poor, refusal
@@ -15,7 +15,7 @@ from hudkit.log import Origin
 from hudkit.log import payloads as p
 from strategies import payloads
 
-RULES = Compaction()
+RULES = CompactionSettings()
 
 
 def compacted(before: int, after: int | None, calls: int = 10) -> Session:
@@ -54,9 +54,12 @@ def test_what_is_refused(before: int, after: int | None, calls: int, used: int, 
 
 def test_thresholds_are_settings() -> None:
     rounds = compacted(80_000, 70_000, 3).state.rounds
-    assert refusal(rounds, 72_000, 100_000, Compaction(frees=5, calls=2)) == ""
-    assert "after 4" in refusal(rounds, 72_000, 100_000, Compaction(frees=5, calls=4))
-    assert poor(rounds, Compaction(frees=10)) is None and poor(rounds, Compaction(frees=11)) is not None
+    assert refusal(rounds, 72_000, 100_000, CompactionSettings(min_freed_percent=5, cooldown_calls=2)) == ""
+    assert "after 4" in refusal(rounds, 72_000, 100_000, CompactionSettings(min_freed_percent=5, cooldown_calls=4))
+    assert (
+        poor(rounds, CompactionSettings(min_freed_percent=10)) is None
+        and poor(rounds, CompactionSettings(min_freed_percent=11)) is not None
+    )
 
 
 @pytest.mark.slow

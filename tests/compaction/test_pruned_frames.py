@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudkit.api import Hud, Session
-from hudkit.config import Pruning, Settings
+from hudkit.config import PruningSettings, Settings
 from hudkit.context.caching import Piece, compare
 from hudkit.context.compaction.carried import Output
 from hudkit.hud.frame import Frame
@@ -229,7 +229,7 @@ def test_it_never_oscillates(steps: list[tuple[str, int, int]], model: str, comp
         assert (frame.pruned != stubs) is (len(talk.prunings) > before)
         stubs = frame.pruned
     for one in talk.prunings:
-        assert one.freed >= Pruning().minimum
+        assert one.freed >= PruningSettings().minimum
     calls = [one.call for pruning in talk.prunings for one in pruning.stubs]
     assert len(calls) == len(set(calls))
-    assert len(talk.prunings) <= brought / 4 / Pruning().minimum
+    assert len(talk.prunings) <= brought / 4 / PruningSettings().minimum

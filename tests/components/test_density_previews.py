@@ -9,7 +9,7 @@ import pytest
 from hudkit.api import Hud, Session
 from hudkit.compose import Density, validate
 from hudkit.compose.formats.markdown import render
-from hudkit.config import Limits
+from hudkit.config import SectionLimits
 from hudkit.log import Origin, Payload
 from hudkit.log import payloads as p
 from hudkit.sections.views.board import SECTIONS, Board
@@ -37,8 +37,8 @@ def session_of(*told: Payload, origin: Origin = Origin.AGENT) -> Session:
     return session
 
 
-def shown(session: Session, density: Density, limits: Limits | None = None) -> str:
-    return render(Board().document(session.state, View(density, limits or Limits()), "123456"))
+def shown(session: Session, density: Density, limits: SectionLimits | None = None) -> str:
+    return render(Board().document(session.state, View(density, limits or SectionLimits()), "123456"))
 
 
 def block(text: str, title: str) -> str:
@@ -102,7 +102,7 @@ def test_what_is_over_is_not_counted() -> None:
 
 @pytest.mark.parametrize(("density", "most"), [(FULL, 2), (COMPACT, 2), (MINIMAL, 2)])
 def test_limits_are_settings(density: Density, most: int) -> None:
-    text = shown(session_of(*(p.BlockerAdd(f"i{n}x") for n in range(4))), density, Limits(blockers=most))
+    text = shown(session_of(*(p.BlockerAdd(f"i{n}x") for n in range(4))), density, SectionLimits(blockers=most))
     assert [n for n in range(4) if f"i{n}x" in text] == [2, 3] and "+2" in text
 
 
@@ -224,7 +224,7 @@ PLANS: list[tuple[str, int, str]] = [
 @pytest.mark.parametrize(("steps", "limit", "expected"), PLANS)
 def test_open_steps_come_first_and_keep_their_numbers(steps: str, limit: int, expected: str) -> None:
     lines = [Line(one, one, one.isupper()) for one in steps]
-    view = View(limits=Limits(steps=limit))
+    view = View(limits=SectionLimits(steps=limit))
     section = listed("steps", "Next Steps", lines, view, plan=True, ordered=True)
     assert section is not None
     shown = [line for line in render(section).replace("~~", "").splitlines()[1:] if line and "more: " not in line]
@@ -237,7 +237,7 @@ def test_files_that_are_only_read_do_not_push_out_edited_ones() -> None:
     session.append(*(p.FileOpen(f"read/{n}.py") for n in range(40)))
     base = session.frame(used_tokens=1_000, limit_tokens=200_000).base
     assert all(f"edited/{n}.py" in base for n in range(9))
-    assert base.count("read/") == Limits().files - 9
+    assert base.count("read/") == SectionLimits().files - 9
 
 
 def test_in_a_section_newer_items_stay_longer_and_closed_ones_go_first() -> None:

@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.config import (
+    RENAMED_KEYS,
     SIZE_LIMIT,
-    Bands,
+    BandSettings,
+    CompactionSettings,
+    CustomSectionSettings,
     Settings,
     display_only,
     keys,
@@ -70,16 +73,20 @@ def test_a_project_is_laid_over_the_user_key_by_key(tmp_path: Path) -> None:
         ("[bands]\nred = 101", "c.toml: bands.red is 101", "It is a number up to 100"),
         ("[limits]\nnotes = 0", "c.toml: limits.notes is 0", "It is a whole number from 1"),
         ("[limits]\nnotes = 1.5", "c.toml: limits.notes is 1.5", "It is a whole number"),
-        ("[cache]\nminutes = inf", "c.toml: cache.minutes is inf", "It is a number up to 525600"),
+        ("[cache]\nttl_minutes = inf", "c.toml: cache.ttl_minutes is inf", "It is a number up to 525600"),
         ("[overflow]\nauto = 1", "c.toml: overflow.auto is 1", "It is true or false"),
-        ("[overflow]\nreserved = -1", "c.toml: overflow.reserved is -1", "It is a whole number from 0"),
+        ("[overflow]\nreserved_tokens = -1", "c.toml: overflow.reserved_tokens is -1", "It is a whole number from 0"),
         ("window = 99999999999999999999999", "c.toml: window is 9999", "It is a whole number up to 1000000000"),
         ("bands = 3", "c.toml: bands is 3", "It is a table of keys"),
         ("[[bands]]\nyellow = 3", "c.toml: bands is [{'yellow': 3}]", "It is a table of keys"),
         ("[bands]\nyellow = 90", "c.toml: [bands] does not ascend: yellow 90, red 85", "yellow < red < critical"),
         ("[bands]\nred = 92", "c.toml: [bands] does not ascend", "yellow < red < critical"),
-        ("[budget]\nleast = 2000", "c.toml: [budget] least is 2000, most is 1500", "least <= most"),
-        ("[budget]\nmost = 1000000", "c.toml: budget.most is 1000000", "up to 100000"),
+        (
+            "[budget]\nmin_tokens = 2000",
+            "c.toml: [budget] min_tokens is 2000, max_tokens is 1500",
+            "min_tokens <= max_tokens",
+        ),
+        ("[budget]\nmax_tokens = 1000000", "c.toml: budget.max_tokens is 1000000", "up to 100000"),
         ("window = ", "c.toml, line 1, column 10: ", ""),
         ("window = 1\n[bands\nyellow = 3", "c.toml, line 2, column 7: ", ""),
         ("window = 1\nwindow = 2\n", "c.toml, line 2, column ", ""),
@@ -94,9 +101,63 @@ def test_what_is_wrong_is_named_with_what_would_be_right(text: str, said: str, h
     assert len(str(caught.value)) < 400
 
 
+OLD_NAMES = """
+[budget]
+least = 400
+most = 900
+[cache]
+minutes = 60
+[pruning]
+protect = 1000
+minimum = 2000
+[overflow]
+reserved = 3000
+[compaction]
+least = 40
+frees = 10
+calls = 2
+[custom]
+wait = 11
+time = 12
+memory = 13
+[staleness]
+calls = 14
+[telemetry]
+limit = 1500
+"""
+
+
+def test_keys_are_read_under_their_old_names_with_a_warning_that_has_the_new_one(tmp_path: Path) -> None:
+    settings = load(write(tmp_path / "config.toml", OLD_NAMES)).settings
+    assert settings == settings_from(parse(OLD_NAMES))
+    assert (settings.budget.min_tokens, settings.budget.max_tokens) == (400, 900)
+    assert (settings.pruning.protected_tokens, settings.pruning.min_freed_tokens) == (1000, 2000)
+    assert settings.compaction == CompactionSettings(40, 10, 2)
+    assert settings.custom == CustomSectionSettings(budget_ms=11, timeout_ms=12, memory_mib=13)
+    assert (settings.cache.ttl_minutes, settings.overflow.reserved_tokens) == (60, 3000)
+    assert (settings.staleness.model_calls, settings.telemetry.max_chars) == (14, 1500)
+    effective = load(tmp_path / "config.toml")
+    assert effective.warnings == () and len(effective.renamed) == len(RENAMED_KEYS), "each is in the text above"
+    assert effective.renamed[7].startswith(
+        f"{tmp_path / 'config.toml'}: compaction.frees is now called compaction.min_freed_percent"
+    )
+
+
+def test_of_both_names_of_a_key_the_new_one_holds(tmp_path: Path) -> None:
+    both = write(tmp_path / "config.toml", "[budget]\nleast = 400\nmin_tokens = 500\n")
+    assert load(both).settings.budget.min_tokens == 500
+
+
+def test_a_projects_old_names_are_read_too(tmp_path: Path) -> None:
+    effective = load(None, write(tmp_path / ".hudkit.toml", "[budget]\nmost = 700\n[compaction]\nfrees = 1\n"))
+    assert effective.settings == settings_from({"budget": {"max_tokens": 700}})
+    assert effective.origins["budget.max_tokens"] == "project"
+    assert any("'compaction" in warning and "ignored" in warning for warning in effective.warnings)
+
+
 def test_bands_made_by_a_program_are_held_to_the_same_rule() -> None:
     with pytest.raises(ConfigError, match="ascend"):
-        Bands(yellow=86)
+        BandSettings(yellow=86)
 
 
 def test_files_that_cannot_be_settings(tmp_path: Path) -> None:
@@ -132,7 +193,7 @@ def test_levels_that_only_clash_together_blame_the_project(tmp_path: Path) -> No
     user = write(tmp_path / "config.toml", "[bands]\nyellow = 80\n")
     project = write(tmp_path / ".hudkit.toml", "[bands]\nred = 75\n")
     found = load(user, project)
-    assert found.settings.bands == Bands(yellow=80)
+    assert found.settings.bands == BandSettings(yellow=80)
     (warning,) = found.warnings
     assert warning.startswith(str(project)) and "yellow 80, red 75" in warning
 
@@ -177,9 +238,15 @@ def test_the_schema_says_what_the_code_says() -> None:
     check = jsonschema.Draft202012Validator(schema)
     check.check_schema(schema)
     json.dumps(schema, allow_nan=False)
-    right = parse("window = 9\n[bands]\nyellow = 60.5\n[overflow]\nauto = false\nreserved = 10\n")
+    right = parse("window = 9\n[bands]\nyellow = 60.5\n[overflow]\nauto = false\nreserved_tokens = 10\n")
     assert check.is_valid(right) and settings_from(right).window == 9
-    for text in ("[bands]\nyelow = 3", "[limits]\nnotes = 0", "window = 1.5", "bands = 3", "[cache]\nminutes = 0"):
+    for text in (
+        "[bands]\nyelow = 3",
+        "[limits]\nnotes = 0",
+        "window = 1.5",
+        "bands = 3",
+        "[cache]\nttl_minutes = 0",
+    ):
         assert not check.is_valid(parse(text)), text
         with pytest.raises(ConfigError):
             settings_from(parse(text))

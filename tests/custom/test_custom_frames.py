@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from hudkit.api import Hud, Session
 from hudkit.compose import Density
-from hudkit.config import Custom, Settings
+from hudkit.config import CustomSectionSettings, Settings
 from hudkit.errors import ConfigError, OperationError
 from hudkit.hud.frame import Frame
 from hudkit.log import Origin, type_of
@@ -34,8 +34,8 @@ def section(steps):
     done = [step for step in steps if step["completed"]]
     return [f"{len(done)} of {len(steps)} steps done"]
 """
-OPEN = Settings(custom=Custom(agent=True, wait=2000))
-PATIENT = Settings(custom=Custom(wait=2000))
+OPEN = Settings(custom=CustomSectionSettings(agent=True, budget_ms=2000))
+PATIENT = Settings(custom=CustomSectionSettings(budget_ms=2000))
 Make = Callable[..., Hud]
 
 
@@ -316,7 +316,7 @@ def test_a_log_that_cannot_be_written_shows_the_last_output(make: Make, tmp_path
 
 @pytest.mark.slow
 def test_what_is_late_comes_with_the_next_frame_and_the_last_good_output_stands(make: Make) -> None:
-    hud = make(Settings(custom=Custom(agent=True, wait=0, time=200)))
+    hud = make(Settings(custom=CustomSectionSettings(agent=True, budget_ms=0, timeout_ms=200)))
     bench = hud.bench()
     loop = Definition("loop", "def section():\n    while True: pass\n")
     session = hud.session("s")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hudkit.api import Hud
-from hudkit.config import Custom, Settings
+from hudkit.config import CustomSectionSettings, Settings
 from hudkit.sections.sandboxed import FIELDS, given
 from hudkit.sections.state import HudState
 
@@ -35,7 +35,7 @@ def test_the_file_gives_what_is_shown(
 
 def test_the_operation_works() -> None:
     (call,) = map(json.loads, blocks("json"))
-    with Hud.in_memory(settings=Settings(custom=Custom(agent=True, wait=2000))) as hud:
+    with Hud.in_memory(settings=Settings(custom=CustomSectionSettings(agent=True, budget_ms=2000))) as hud:
         session = hud.session("s")
         assert session.tool("hud", call) == "Defined section tally."
         assert "## Tally\n\n- notes: 0\n- decisions: 0\n" in session.frame(limit_tokens=200_000).base

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hudkit.api import Hud
-from hudkit.config import Custom, Settings
+from hudkit.config import CustomSectionSettings, Settings
 from hudkit.log import Origin
 from hudkit.log.payloads import SectionDefine, SectionPrepared
 from hudkit.sections.sandboxed import FIELDS
@@ -44,7 +44,7 @@ def mutated(draw: st.DrawFn) -> str:
 
 @pytest.fixture(scope="module")
 def hud() -> Iterator[Hud]:
-    with Hud.in_memory(settings=Settings(custom=Custom(agent=True, wait=2000))) as one:
+    with Hud.in_memory(settings=Settings(custom=CustomSectionSettings(agent=True, budget_ms=2000))) as one:
         yield one
 
 

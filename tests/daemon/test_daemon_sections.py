@@ -44,7 +44,7 @@ def children(pid: int) -> set[int]:
 def test_sections_of_a_user_and_a_project(daemon: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = tmp_path / "config"
     (config / "sections").mkdir(parents=True)
-    (config / "config.toml").write_text("[custom]\nagent = true\nwait = 1000\n")
+    (config / "config.toml").write_text("[custom]\nagent = true\nbudget_ms = 1000\n")
     (config / "sections" / "loop.py").write_text("def section():\n    while True: pass\n")
     (config / "sections" / "mine.py").write_text("def section():\n    return 'from the user'\n")
     theirs = tmp_path / "project" / ".hudkit" / "sections" / "theirs.py"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hudkit.api import Hud, Session
-from hudkit.config import Bands, Settings
+from hudkit.config import BandSettings, Settings
 from hudkit.hud.frame import Frame
 from hudkit.log import Origin
 from hudkit.log.payloads import (
@@ -190,7 +190,7 @@ def test_a_band_is_left_downward_with_hysteresis(chat: Chat, used: int, band: st
 
 
 def test_hysteresis_and_floors_are_settings() -> None:
-    settings = Settings(bands=Bands(yellow=50, hysteresis=10))
+    settings = Settings(bands=BandSettings(yellow=50, hysteresis=10))
     chat = Chat(Hud.in_memory(settings=settings).session("s"))
     assert [chat.say(USER, used).band for used in (99_000, 100_000, 81_000, 79_000)] == [
         "green", "yellow", "yellow", "green"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hudkit.api import Hud
-from hudkit.config import Staleness
+from hudkit.config import StalenessSettings
 from hudkit.log import Origin
 from hudkit.log.payloads import (
     BlockerAdd,
@@ -90,7 +90,7 @@ def test_old_open_items_are_called_stale_once_per_base() -> None:
         assert "Not touched" not in frame(s)
         for _ in range(50):
             s.append(StepAdd("b"))
-        assert stale(s.state, Staleness()) == ("task", "s1", "s2", "b1")
+        assert stale(s.state, StalenessSettings()) == ("task", "s1", "s2", "b1")
         assert "Not touched for long: task, s1, s2, b1." in frame(s)
         assert "26 h ago" in s.call("blockers.list", {}).text or "25 h ago" in s.call("blockers.list", {}).text
-        assert stale(s.state, Staleness(hours=0, calls=0)) == ()
+        assert stale(s.state, StalenessSettings(hours=0, model_calls=0)) == ()

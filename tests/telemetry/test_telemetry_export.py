@@ -104,7 +104,7 @@ async def test_a_session_over_the_wire(tmp_path: Path, collector: Collector, mon
 
 @pytest.mark.anyio
 async def test_content_over_the_wire_where_the_settings_say_so(tmp_path: Path, collector: Collector) -> None:
-    text = f"[telemetry]\nenabled = true\ncontent = true\nlimit = 300\nendpoint = '{collector.url}'"
+    text = f"[telemetry]\nenabled = true\ncontent = true\nmax_chars = 300\nendpoint = '{collector.url}'"
     telemetry = settings(text)
     async with session(tmp_path, InProcessModel(DAY), telemetry) as loop:
         await loop.prompt(f"go {MARKER} {'long ' * 500}")
@@ -185,7 +185,7 @@ def test_it_is_off_unless_the_user_turns_it_on(tmp_path: Path) -> None:
     ("text", "said", "hint"),
     [
         ("endpoint = 'localhost:4318'", "[telemetry] endpoint is 'localhost:4318'", "http:// or https://"),
-        ("limit = 10", "telemetry.limit is 10", "a whole number from 200"),
+        ("max_chars = 10", "telemetry.max_chars is 10", "a whole number from 200"),
         ("enabled = 'yes'", "telemetry.enabled is 'yes'", "true or false"),
         ("headers = 'k=v'", "[telemetry] has no key 'headers'", "It has: enabled"),
     ],

@@ -117,7 +117,12 @@ def _overflows(course: Course) -> bool:
     if not is_overflow(used, window, course.rules.overflow):
         return False
     rounds = view.rounds_of(messages, window.limit_tokens)
-    return not thrash.refusal(rounds, used, window.limit_tokens, config.Compaction(frees=course.rules.frees, calls=0))
+    return not thrash.refusal(
+        rounds,
+        used,
+        window.limit_tokens,
+        config.CompactionSettings(min_freed_percent=course.rules.frees, cooldown_calls=0),
+    )
 
 
 def _answered(course: Course, id: str) -> None:

@@ -52,7 +52,7 @@ def run(given: argparse.Namespace) -> int:
     with open_read_only(given.db, "compactions") as hud:
         session = hud.session(pick(hud.log, given.session))
         found = receipts(session.events(), session.state_at)
-        frees = hud.settings.compaction.frees
+        frees = hud.settings.compaction.min_freed_percent
         if given.action == "list":
             facts = {"session": session.id, "compactions": [written.facts(one, None, frees) for one in found]}
             print(as_json({"schema": SCHEMA, **facts}) if given.json else written.listing(session.id, found, frees))

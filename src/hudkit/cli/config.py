@@ -10,7 +10,7 @@ from pathlib import Path
 from hudkit.cli import complain
 from hudkit.cli.place import SCHEMA, as_json
 from hudkit.compose import visible
-from hudkit.config import PROJECT_FILE, Effective, keys, load, settings_schema
+from hudkit.config import PROJECT_FILE, EffectiveSettings, keys, load, settings_schema
 from hudkit.errors import ConfigError
 from hudkit.paths import config_path, project_config, user_config
 
@@ -49,12 +49,12 @@ def run(given: argparse.Namespace) -> int:
         print(as_json(_facts(found, user, project)))
     else:
         print("\n".join(_toml(found, user, project)))
-    for warning in found.warnings:
+    for warning in (*found.warnings, *found.renamed):
         complain("config", warning)
     return 1 if found.warnings else 0
 
 
-def values(found: Effective) -> dict[str, object]:
+def values(found: EffectiveSettings) -> dict[str, object]:
     """The settings in force by dotted key; `None` where one is not set."""
     return {key.name: _value(found, key.name) for key in keys()}
 
@@ -63,8 +63,12 @@ def _check(user: Path | None, project: Path | None, json: bool) -> int:
     found = load(user, project)
     files = [str(path) for path in (user, project) if path is not None]
     if json:
-        print(as_json({"schema": SCHEMA, "files": files, "findings": list(found.warnings)}))
-    elif found.warnings:
+        facts = {"schema": SCHEMA, "files": files, "findings": list(found.warnings), "renamed": list(found.renamed)}
+        print(as_json(facts))
+        return 1 if found.warnings else 0
+    for renamed in found.renamed:
+        print(visible(f"OLD   {renamed}"))
+    if found.warnings:
         for warning in found.warnings:
             print(visible(f"BAD   {warning}"))
     elif files:
@@ -74,16 +78,22 @@ def _check(user: Path | None, project: Path | None, json: bool) -> int:
     return 1 if found.warnings else 0
 
 
-def _facts(found: Effective, user: Path | None, project: Path | None) -> dict[str, object]:
+def _facts(found: EffectiveSettings, user: Path | None, project: Path | None) -> dict[str, object]:
     rows = [
         {"key": name, "value": value, "from": found.origins[name], "default": key.default, "meaning": key.meaning}
         for key, (name, value) in zip(keys(), values(found).items(), strict=True)
     ]
     files = {"user": user and str(user), "project": project and str(project)}
-    return {"schema": SCHEMA, "files": files, "settings": rows, "warnings": list(found.warnings)}
+    return {
+        "schema": SCHEMA,
+        "files": files,
+        "settings": rows,
+        "warnings": list(found.warnings),
+        "renamed": list(found.renamed),
+    }
 
 
-def _toml(found: Effective, user: Path | None, project: Path | None) -> Iterator[str]:
+def _toml(found: EffectiveSettings, user: Path | None, project: Path | None) -> Iterator[str]:
     """The settings as TOML that can be read back; keys of the top level first, as TOML wants it."""
     there = user or f"{user_config()} (not there)"
     yield f"# user: {visible(str(there))}"
@@ -98,7 +108,7 @@ def _toml(found: Effective, user: Path | None, project: Path | None) -> Iterator
         yield f"{line:<24}# {found.origins[name]}"
 
 
-def _value(found: Effective, name: str) -> object:
+def _value(found: EffectiveSettings, name: str) -> object:
     value: object = found.settings
     for part in name.split("."):
         value = getattr(value, part)

@@ -30,6 +30,8 @@ def user_settings(name: str) -> Settings:
     found = load(config_path())
     for warning in found.warnings:
         complain(name, f"{warning}; going on with the defaults (see `hudkit config check`)")
+    for renamed in found.renamed:
+        complain(name, renamed)
     return found.settings
 
 

@@ -96,7 +96,7 @@ def _try(asked: argparse.Namespace) -> int:
     if found.definition is None:
         raise ConfigError(found.wrong)
     limits = user_settings("sections").custom
-    bench = Bench(Allowed(limits.time / 1000, limits.memory * 1024 * 1024))
+    bench = Bench(Allowed(limits.timeout_ms / 1000, limits.memory_mib * 1024 * 1024))
     try:
         values = given(_state(asked), found.definition.reads)
         bench.run(Definition("warm", "def section():\n    return 0\n"), {})

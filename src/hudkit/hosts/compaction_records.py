@@ -57,7 +57,7 @@ def refusal(state: HudState, used: int | None, limit: int, settings: Settings) -
     """Why a compaction is not started now; empty where it may."""
     if used is None:
         return "it is not known how much of the window is in use; it is after the next response"
-    percent, least = 100 * used / limit, settings.compaction.least
+    percent, least = 100 * used / limit, settings.compaction.min_used_percent
     if percent < least:
         share = f"{percent:.0f} % of {limit:,} tokens"
         return f"{share} are in use, and a compaction below {least:g} % loses more than it gains"

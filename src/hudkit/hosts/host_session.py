@@ -181,15 +181,15 @@ class Conversation:
         if self.wanted:
             return True
         settings, used = self.session.settings, self.used
-        usable = usable_of(window, OverflowRule(settings.overflow.auto, settings.overflow.reserved))
+        usable = usable_of(window, OverflowRule(settings.overflow.auto, settings.overflow.reserved_tokens))
         if used is None or usable is None or used < usable:
             return False
-        rules = replace(settings.compaction, calls=0)
+        rules = replace(settings.compaction, cooldown_calls=0)
         return not thrash.refusal(self.session.state.rounds, used, window.limit_tokens, rules)
 
     def kept_from(self, entries: Sequence[Entry], window: Window) -> int:
         """The place of the first entry that a compaction leaves word for word; their number where it leaves none."""
-        usable = usable_of(window, OverflowRule(reserved=self.session.settings.overflow.reserved)) or 0
+        usable = usable_of(window, OverflowRule(reserved=self.session.settings.overflow.reserved_tokens)) or 0
         room = min(TAIL_TOKENS, usable // TAIL_SHARE) * PER_TOKEN
         at = len(entries)
         while at > 0 and entries[at - 1].size <= room:

@@ -62,6 +62,8 @@ class Attached:
                 found = load(paths.config_path(), paths.project_config(self.project))
                 for warning in found.warnings:
                     _LOG.warning("%s; going on with the defaults", warning)
+                for renamed in found.renamed:
+                    _LOG.warning("%s", renamed)
                 past = self._past_of(path) if found.settings.memory.index else None
                 self._hud = Hud.open(path, settings=found.settings, sections=paths.section_places(), past=past)
             return self._hud

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hudkit.compose import Band
-from hudkit.config import Bands, Settings
+from hudkit.config import BandSettings, Settings
 from hudkit.hud.asking import Ask
 from hudkit.sections.state import HudState
 from hudkit.sections.window import READINGS_KEPT
@@ -39,7 +39,7 @@ def usage_in(
     return usage_of(
         used if used is not None else state.window.used_tokens,
         window,
-        rule=OverflowRule(automatic=compacts, reserved=settings.overflow.reserved),
+        rule=OverflowRule(automatic=compacts, reserved=settings.overflow.reserved_tokens),
         floors=floors(settings.bands),
         previous=told_band(state),
         slack=settings.bands.hysteresis,
@@ -54,6 +54,6 @@ def trend_now(state: HudState, usage: Usage, settings: Settings) -> Trend | None
     return trend_of(readings[-READINGS_KEPT:], usage, floors(settings.bands))
 
 
-def floors(bands: Bands) -> Floors:
+def floors(bands: BandSettings) -> Floors:
     """The least percentage of each band, fullest first."""
     return ((Band.CRITICAL, bands.critical), (Band.RED, bands.red), (Band.YELLOW, bands.yellow), (Band.GREEN, 0.0))

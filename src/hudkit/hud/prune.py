@@ -44,7 +44,7 @@ def is_cold(state: HudState, ask: Ask, settings: Settings, policy: CachePolicy) 
     """Whether the provider's cache has nothing of the last call any more: a change of what was sent costs nothing."""
     if ask.model and state.window.model and ask.model != state.window.model:
         return True
-    ttl = policy.ttl_ms if settings.cache.minutes is None else settings.cache.minutes * 60_000
+    ttl = policy.ttl_ms if settings.cache.ttl_minutes is None else settings.cache.ttl_minutes * 60_000
     return ask.now - state.window.call_at >= ttl
 
 
@@ -83,7 +83,7 @@ def prune_now(state: HudState, ask: Ask, settings: Settings, usage: Usage, rewri
         return None
     policy = policy_for(ask.model or state.window.model)[0]
     idle = is_cold(state, ask, settings, policy)
-    bounds = bounds_of(usage.limit_tokens, rule.protect, rule.minimum)
+    bounds = bounds_of(usage.limit_tokens, rule.protected_tokens, rule.min_freed_tokens)
     kept = (*PROTECTED, *rule.tools, *(one.by_call for one in state.errors.open if one.by_call))
     found = candidates(ask.outputs, state.pruned.calls, kept, bounds.protect, PER_CHARACTER)
     if not found:

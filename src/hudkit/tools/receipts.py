@@ -66,7 +66,7 @@ def receipts_of(session: Session, id: str) -> Mapping[str, Receipt]:
 
 def receipt_lines(one: Receipt, seen: Passage | None, session: Session) -> tuple[str, ...]:
     """What an answer says of a receipt beside the summary."""
-    frees = session.settings.compaction.frees
+    frees = session.settings.compaction.min_freed_percent
     how = TRIGGERS.get(one.trigger, one.trigger) + (", taken back by the host" if one.undone else "")
     lines = [
         f"- {how}; tokens {figures(one)}; freed {verdict(one, frees)}",

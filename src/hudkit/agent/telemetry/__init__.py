@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import TracerProvider
 
-LIMIT = config.Telemetry().limit
+LIMIT = config.TelemetrySettings().max_chars
 """Characters that an attribute with content has at most, where nothing else is said."""
 
 _LOG = logging.getLogger("hudkit.agent.telemetry")
@@ -84,7 +84,7 @@ class Telemetry:
         self.close()
 
 
-def configured(settings: config.Telemetry) -> Telemetry | None:
+def configured(settings: config.TelemetrySettings) -> Telemetry | None:
     """Telemetry as the settings say, `None` where it is off. Raises `ConfigError` where OpenTelemetry is missing."""
     if not settings.enabled:
         return None
@@ -94,7 +94,7 @@ def configured(settings: config.Telemetry) -> Telemetry | None:
         raise _missing(error) from None
     tracers, meters, close = providers(settings.endpoint)
     given: dict[str, Any] = {"tracer_provider": tracers, "meter_provider": meters}
-    return Telemetry(content=settings.content, limit=settings.limit, close=close, **given)
+    return Telemetry(content=settings.content, limit=settings.max_chars, close=close, **given)
 
 
 def _missing(error: ImportError) -> ConfigError:

@@ -122,10 +122,10 @@ async def open_loop(
         permissions=wish.rules,
         rules=Rules(
             compact=settings.overflow.auto,
-            reserved=settings.overflow.reserved,
+            reserved=settings.overflow.reserved_tokens,
             prune=settings.pruning.enabled,
-            protect=settings.pruning.protect,
-            minimum=settings.pruning.minimum,
+            protect=settings.pruning.protected_tokens,
+            minimum=settings.pruning.min_freed_tokens,
         ),
         home=Path.home(),
         user_agents=[user / "agents"],

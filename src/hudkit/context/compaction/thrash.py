@@ -6,7 +6,7 @@ stays is then something else (the host's prompt, tools, the summary, the newest 
 
 from __future__ import annotations
 
-from hudkit.config import Compaction
+from hudkit.config import CompactionSettings
 from hudkit.sections.rounds import Round, Rounds
 
 INSTEAD = "shorter tool outputs, closed files or a new session (its task can be resumed there) help more"
@@ -20,27 +20,28 @@ def freed_percent(one: Round) -> float | None:
     return 100 * (one.before - one.after) / one.limit
 
 
-def poor(rounds: Rounds, rules: Compaction) -> Round | None:
+def poor(rounds: Rounds, rules: CompactionSettings) -> Round | None:
     """The last compaction, where it freed too little."""
     last = rounds.last[-1] if rounds.last else None
     share = freed_percent(last) if last is not None else None
-    return last if share is not None and share < rules.frees else None
+    return last if share is not None and share < rules.min_freed_percent else None
 
 
-def refusal(rounds: Rounds, used: int, limit: int, rules: Compaction) -> str:
+def refusal(rounds: Rounds, used: int, limit: int, rules: CompactionSettings) -> str:
     """Why the agent may not compact again now; empty where it may."""
     if not rounds.last:
         return ""
     last = rounds.last[-1]
     since = rounds.calls - last.call
-    if since < rules.calls:
+    if since < rules.cooldown_calls:
         calls = "1 model call" if since == 1 else f"{since} model calls"
-        return f"the last compaction was {calls} ago, and the next is due after {rules.calls}; until then, {INSTEAD}"
+        due = f"the next is due after {rules.cooldown_calls}"
+        return f"the last compaction was {calls} ago, and {due}; until then, {INSTEAD}"
     thin = poor(rounds, rules)
     if thin is None or thin.after is None:
         return ""
     grown = 100 * (used - thin.after) / limit
-    if grown >= rules.frees:
+    if grown >= rules.min_freed_percent:
         return ""
     return (
         f"the last compaction freed {freed_percent(thin) or 0:.0f} % of the window, and {max(0, grown):.0f} % came "
@@ -48,7 +49,7 @@ def refusal(rounds: Rounds, used: int, limit: int, rules: Compaction) -> str:
     )
 
 
-def advice(rounds: Rounds, rules: Compaction) -> str:
+def advice(rounds: Rounds, rules: CompactionSettings) -> str:
     """What the start of a turn says, once, of a compaction that freed too little; empty where there is nothing."""
     thin = poor(rounds, rules)
     if thin is None or rounds.told >= thin.seq:

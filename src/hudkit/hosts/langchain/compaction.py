@@ -84,7 +84,7 @@ def plan(
             return None
     at = talk.kept_from(read.entries, window)
     cut = read.spans[at][0] if at < len(read.spans) else len(shown)
-    usable = usable_of(window, OverflowRule(reserved=talk.session.settings.overflow.reserved)) or 0
+    usable = usable_of(window, OverflowRule(reserved=talk.session.settings.overflow.reserved_tokens)) or 0
     most = max(SHORT, usable * PER_TOKEN // 4)
     if not any(isinstance(one, AIMessage) or len(str(one.text)) > most for one in shown[:cut]):
         talk.wanted = False

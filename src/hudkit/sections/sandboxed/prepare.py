@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from hudkit.compose import shorten, visible
-from hudkit.config import Custom as Limits
+from hudkit.config import CustomSectionSettings as Limits
 from hudkit.errors import ConfigError, HudkitError
 from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, SectionPrepared, SectionRemove
@@ -121,7 +121,7 @@ class Preparation:
         self._jobs = {name: job for name, job in self._jobs.items() if name in wanted}
         start = 0.0 if self._bench().warm else START
         due = [one for one in wanted.values() if self._due(one, state, told)]
-        wait([self._jobs[one.name].future for one in due], timeout=self._limits.wait / 1000 + start)
+        wait([self._jobs[one.name].future for one in due], timeout=self._limits.budget_ms / 1000 + start)
         told += [event for one in due if (event := self._taken(one)) is not None]
         self._settled = () if told or self._jobs else sight
         return tuple(told)

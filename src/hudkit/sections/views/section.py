@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from hudkit.compose import Density, Element, freeze, h, shorten
-from hudkit.config import Limits, Staleness
+from hudkit.config import SectionLimits, StalenessSettings
 from hudkit.log.event import Origin
 
 T = TypeVar("T")
@@ -54,8 +54,8 @@ class View(msgspec.Struct, frozen=True):
     """How the state is looked at."""
 
     density: Density = Density.FULL
-    limits: Limits = Limits()
-    staleness: Staleness = Staleness()
+    limits: SectionLimits = SectionLimits()
+    staleness: StalenessSettings = StalenessSettings()
 
     def limit(self, name: str) -> int:
         """Items of a section that are shown at most."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from operator import is_not
 
 from hudkit.compose import Density, Element, component, h
-from hudkit.config import Staleness
+from hudkit.config import StalenessSettings
 from hudkit.sections.items import Mark
 from hudkit.sections.state import HudState
 from hudkit.sections.views.section import View
@@ -49,7 +49,7 @@ def Stale(state: HudState, view: View) -> Element | None:
     return h.text(key="staleness", priority=45)[words]
 
 
-def stale(state: HudState, limits: Staleness) -> tuple[str, ...]:
+def stale(state: HudState, limits: StalenessSettings) -> tuple[str, ...]:
     """The ids (for the task, `task`) of open items that are older than the limits, by the time of the last event or
     by the calls since."""
     return tuple(name for name, mark in _open(state) if _old(state, mark, limits))
@@ -63,6 +63,6 @@ def _open(state: HudState) -> Iterator[tuple[str, Mark]]:
     yield from ((blocker.id, blocker.mark) for blocker in state.blockers)
 
 
-def _old(state: HudState, mark: Mark, limits: Staleness) -> bool:
+def _old(state: HudState, mark: Mark, limits: StalenessSettings) -> bool:
     hours, calls = (state.at - mark.at) / _HOUR, state.window.calls - mark.turn
-    return bool(limits.hours and hours >= limits.hours) or bool(limits.calls and calls >= limits.calls)
+    return bool(limits.hours and hours >= limits.hours) or bool(limits.model_calls and calls >= limits.model_calls)
