@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from hudkit.agent import changes, hooks
 from hudkit.agent.permissions import Rule
-from hudkit.agent.schema import MIGRATIONS, open_writer
+from hudkit.agent.schema import MIGRATIONS, SCHEMA, open_writer
 from hudkit.agent.store import SessionStore
 from hudkit.agent.undoing import KeptBack
 from hudkit.errors import SessionError
@@ -278,7 +278,7 @@ async def test_what_is_not_undone_is_named(tmp_path: Path) -> None:
 def test_sessions_of_the_first_version_are_brought_along(tmp_path: Path) -> None:
     path = tmp_path / "data" / "sessions.db"
     path.parent.mkdir(mode=0o700)
-    db = open_writer(path, 1.0, MIGRATIONS[:1])
+    db = open_writer(path, 1.0, SCHEMA._replace(steps=MIGRATIONS[:1]))
     assert db.execute("PRAGMA user_version").fetchone() == (1,)
     db.close()
     with SessionStore.open(path) as store:

@@ -12,15 +12,13 @@ from pathlib import Path
 import pytest
 
 from hudkit.errors import StoreReadOnly, StoreTooNew
-from hudkit.log.stores import SqliteLog, schema
+from hudkit.log.stores import SqliteLog, migrations, schema
 from hudkit.testing.stores import notes
 
 NOW = len(schema.MIGRATIONS)
 TAG = "ALTER TABLE heads ADD COLUMN tag TEXT"
-NEXT: tuple[schema.Step, ...] = (
-    *schema.MIGRATIONS,
-    (TAG, "UPDATE heads SET tag = session_id", "UPDATE events SET turn = turn + 1"),
-)
+STEP = (TAG, "UPDATE heads SET tag = session_id", "UPDATE events SET turn = turn + 1")
+NEXT = schema.SCHEMA._replace(steps=(*schema.MIGRATIONS, STEP))
 
 
 @pytest.fixture
@@ -56,8 +54,8 @@ def test_a_newer_file_is_left_as_it_is(path: Path) -> None:
 
 def test_a_copy_is_made_before_an_older_file_is_changed(path: Path) -> None:
     db = sqlite3.connect(path, isolation_level=None)
-    assert schema.migrate(db, path, NEXT)
-    assert not schema.migrate(db, path, NEXT)
+    assert migrations.migrate(db, path, NEXT)
+    assert not migrations.migrate(db, path, NEXT)
     db.close()
     assert version(path) == (NOW + 1, True)
     copy = path.with_name(f"log.db.v{NOW}.bak")
@@ -72,16 +70,17 @@ def test_a_copy_is_made_before_an_older_file_is_changed(path: Path) -> None:
 def test_an_older_file_is_not_changed_by_a_reader(path: Path) -> None:
     db = sqlite3.connect(path)
     with pytest.raises(StoreReadOnly):
-        schema.check_current(db, path, NEXT)
+        migrations.check_current(db, path, NEXT)
     db.close()
     assert version(path) == (NOW, False)
 
 
 def test_a_step_that_fails_leaves_the_version_before(path: Path) -> None:
-    broken = (*schema.MIGRATIONS, (TAG, "UPDATE heads SET tag = session_id", "UPDATE nowhere SET x = 1"))
+    step = (TAG, "UPDATE heads SET tag = session_id", "UPDATE nowhere SET x = 1")
+    broken = schema.SCHEMA._replace(steps=(*schema.MIGRATIONS, step))
     db = sqlite3.connect(path, isolation_level=None)
     with pytest.raises(sqlite3.OperationalError):
-        schema.migrate(db, path, broken)
+        migrations.migrate(db, path, broken)
     assert not db.in_transaction
     db.close()
     assert version(path) == (NOW, False)
@@ -92,7 +91,7 @@ def test_a_step_that_fails_leaves_the_version_before(path: Path) -> None:
 CRASH = f"""
 import os, signal, sqlite3, sys
 from pathlib import Path
-from hudkit.log.stores import schema
+from hudkit.log.stores import migrations, schema
 path, where = Path(sys.argv[1]), sys.argv[2]
 db = sqlite3.connect(path, isolation_level=None)
 db.execute("PRAGMA cache_size = 2")  # dirty pages reach the write-ahead log before the commit
@@ -100,7 +99,7 @@ def die(*_): os.kill(os.getpid(), signal.SIGKILL)
 db.create_function("die", -1, die)
 step = ["{TAG}", "UPDATE heads SET tag = session_id", "UPDATE events SET turn = turn + 1"]
 step.insert(int(where), "UPDATE events SET turn = die() WHERE seq = 1")
-schema.migrate(db, path, (*schema.MIGRATIONS, tuple(step)))
+migrations.migrate(db, path, schema.SCHEMA._replace(steps=(*schema.MIGRATIONS, tuple(step))))
 """
 
 
@@ -114,7 +113,7 @@ def test_a_crash_within_a_step_leaves_the_version_before(path: Path, where: int)
         assert [event.turn for event in log.read("a", upto=4)] == [0, 0, 0, 1]
         assert list(log.verify()) == []
     db = sqlite3.connect(path, isolation_level=None)
-    assert schema.migrate(db, path, NEXT)
+    assert migrations.migrate(db, path, NEXT)
     db.close()
     assert version(path) == (NOW + 1, True)
 

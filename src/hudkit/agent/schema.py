@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from hudkit.errors import StoreDamaged, StoreReadOnly, StoreTooNew
-from hudkit.log import Finding
 from hudkit.log.stores.connect import connect_reader, connect_writer
 from hudkit.log.stores.faults import typed
+from hudkit.log.stores.migrations import Schema, Step, check_current, check_version, migrate
 from hudkit.log.stores.paths import check_place, create_private
 
 FILE = "sessions.db"
@@ -22,8 +21,6 @@ FILE = "sessions.db"
 
 APPLICATION_ID = 0x4855444C
 """`PRAGMA application_id` of every file of sessions (the letters HUDL)."""
-
-Step = tuple[str, ...]
 
 MIGRATIONS: Sequence[Step] = (
     (
@@ -91,15 +88,24 @@ MIGRATIONS: Sequence[Step] = (
         "CREATE INDEX sessions_of_parent ON sessions (parent_id)",
     ),
 )
-"""Step `n` (from 0) brings a file from `PRAGMA user_version` n to n + 1, in one transaction.
-
-A released step is never edited."""
+"""A released step is never edited: see `Schema`."""
 
 
-def open_writer(path: Path, timeout: float, steps: Sequence[Step] = MIGRATIONS) -> sqlite3.Connection:
-    """A connection that writes; the file is made (0600, in a directory of one's own) where it is missing.
+SCHEMA = Schema(
+    APPLICATION_ID,
+    MIGRATIONS,
+    "holds no sessions of hudkit",
+    "Name another file",
+    keeps_copy=False,
+)
+"""What `migrations` needs to know of a file of sessions."""
 
-    Raises a `StoreError`: `StoreTooNew` for a newer version's file, `StoreDamaged` for what is not ours.
+
+def open_writer(path: Path, timeout: float, schema: Schema = SCHEMA) -> sqlite3.Connection:
+    """Return a connection that writes; the file is made (0600, in a directory of one's own) where it is missing.
+
+    `timeout` is how many seconds it waits for locks. Raises a `StoreError`: `StoreTooNew` for a newer version's file,
+    `StoreDamaged` for what is not ours.
     """
     with typed(path):
         check_place(path, create=True)
@@ -108,69 +114,29 @@ def open_writer(path: Path, timeout: float, steps: Sequence[Step] = MIGRATIONS) 
         if path.stat().st_size:  # a newer or a foreign file stays as it is: look before anything is written
             probe = connect_reader(path, timeout)
             try:
-                _version(probe, path, steps)
+                check_version(probe, path, schema)
             finally:
                 probe.close()
         db = connect_writer(path, timeout)
         try:
             db.execute("PRAGMA foreign_keys = ON")
             db.execute("PRAGMA wal_autocheckpoint = 1000")
-            _migrate(db, path, steps)
+            migrate(db, path, schema)
         except BaseException:
             db.close()
             raise
         return db
 
 
-def open_reader(path: Path, timeout: float, steps: Sequence[Step] = MIGRATIONS) -> sqlite3.Connection:
-    """A connection that only reads. Raises a `StoreError`, also where there is no file yet."""
+def open_reader(path: Path, timeout: float) -> sqlite3.Connection:
+    """Return a connection that only reads. Raises a `StoreError`, also where there is no file yet."""
     with typed(path):
         check_place(path, create=False)
         path.stat()
         db = connect_reader(path, timeout)
         try:
-            version = _version(db, path, steps)
-            if version < len(steps):
-                raise StoreReadOnly(
-                    f"{path} has schema version {version}; it must be brought to {len(steps)} before it is read",
-                    hint="Open it once for writing",
-                )
+            check_current(db, path, SCHEMA)
         except BaseException:
             db.close()
             raise
         return db
-
-
-def _migrate(db: sqlite3.Connection, path: Path, steps: Sequence[Step]) -> None:
-    """The version is read again under the write lock: two processes that open a file at once do each step once."""
-    while True:
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            version = _version(db, path, steps)
-            if version < len(steps):
-                for statement in steps[version]:
-                    db.execute(statement)
-                db.execute(f"PRAGMA user_version = {version + 1}")
-            db.execute("COMMIT")
-        except BaseException:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            raise
-        if version >= len(steps) - 1:
-            return
-
-
-def _version(db: sqlite3.Connection, path: Path, steps: Sequence[Step]) -> int:
-    version = int(db.execute("PRAGMA user_version").fetchone()[0])
-    ours = db.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
-    empty = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-    if version > len(steps):
-        raise StoreTooNew(
-            f"{path} has schema version {version}; this hudkit knows up to {len(steps)}",
-            hint="Use the version of hudkit that wrote it, or a newer one",
-            version=version,
-        )
-    if version < 0 or ours != (version > 0) or empty != (version == 0):
-        finding = Finding("file", "", 0, f"{path} holds no sessions of hudkit")
-        raise StoreDamaged(finding.message, hint="Name another file", finding=finding)
-    return version

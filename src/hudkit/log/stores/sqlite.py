@@ -20,10 +20,11 @@ from hudkit.log.stores.archive import Moved, pack, unpack
 from hudkit.log.stores.connect import connect_reader, connect_writer, lenient
 from hudkit.log.stores.faults import translate, typed
 from hudkit.log.stores.mark import Mark, MarkFile
+from hudkit.log.stores.migrations import check_current, check_version, migrate
 from hudkit.log.stores.paths import beside, check_place, create_private
 from hudkit.log.stores.reading import last_seq, promised_seq, read_events
 from hudkit.log.stores.rows import check_id, damaged
-from hudkit.log.stores.schema import check_current, check_version, migrate
+from hudkit.log.stores.schema import SCHEMA
 from hudkit.log.stores.verify import compare, verify_database
 
 _CHECKPOINT_PAGES = 1000
@@ -320,7 +321,7 @@ def _open_reader(path: Path, timeout: float) -> SqliteLog:
     path.stat()
     db = connect_reader(path, timeout)
     try:
-        check_current(db, path)
+        check_current(db, path, SCHEMA)
     except BaseException:
         db.close()
         raise
@@ -333,14 +334,14 @@ def _open_writer(path: Path, timeout: float) -> SqliteLog:
     if path.stat().st_size:  # a newer or a foreign file must stay as it is: look before anything can be written
         probe = connect_reader(path, timeout)
         try:
-            check_version(probe, path)
+            check_version(probe, path, SCHEMA)
         finally:
             probe.close()
     mark = MarkFile(beside(path, ".mark"))
     try:
         db = connect_writer(path, timeout)
         try:
-            if migrate(db, path):
+            if migrate(db, path, SCHEMA):
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             log = SqliteLog(path, db, mark, timeout)
             log._reconcile()

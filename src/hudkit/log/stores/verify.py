@@ -12,11 +12,12 @@ from hudkit.log.stores.appending import COLUMNS, last_position
 from hudkit.log.stores.archive import Unpacked
 from hudkit.log.stores.connect import connect_reader, lenient
 from hudkit.log.stores.mark import Mark, MarkFile
+from hudkit.log.stores.migrations import check_current
 from hudkit.log.stores.paths import beside
 from hudkit.log.stores.reading import last_seq
 from hudkit.log.stores.rows import Head, Row
 from hudkit.log.stores.scan import Scan
-from hudkit.log.stores.schema import check_current, definitions, expected_definitions
+from hudkit.log.stores.schema import SCHEMA, definitions, expected_definitions
 
 _Part = Callable[[sqlite3.Connection], list[Finding]]
 _MALFORMED = (sqlite3.Error, sqlite3.Warning, MemoryError, OverflowError, UnicodeError, TypeError, ValueError)
@@ -35,7 +36,7 @@ def verify_database(path: Path, timeout: float) -> list[Finding]:
         return [Finding("file", "", 0, f"{path}: {error}")]
     try:
         db.execute("BEGIN")
-        check_current(db, path)
+        check_current(db, path, SCHEMA)
         found: list[Finding] = []
         for part in (_integrity, _tables, _events, _recorded):
             found += _guarded(part, db, path)

@@ -1,0 +1,133 @@
+"""Numbered migrations of SQLite files: the one runner that every versioned database of ours uses.
+
+A database is described by a `Schema`: the number that marks its files, and the steps that make its tables. The
+version of a file is its `PRAGMA user_version`: how many of the steps it has had. Opening a file for writing runs the
+steps that are missing, in order:
+
+    steps = (create tables, add the archive)
+    user_version 0 (a new, empty file)  -> both steps run, the version becomes 1, then 2
+    user_version 1 (an older release)   -> a copy is made, the second step runs, the version becomes 2
+    user_version 3 (a newer release)    -> `StoreTooNew`, and nothing is written
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from hudkit.errors import StoreDamaged, StoreReadOnly, StoreTooNew
+from hudkit.log import Finding
+from hudkit.log.stores.paths import beside, create_private, sync_directory
+
+Step = tuple[str, ...]
+"""The statements of one migration."""
+
+
+class Schema(NamedTuple):
+    """What one kind of database file is.
+
+    `steps[n]` brings a file from version n to n + 1. A released step is never edited: files that have had it exist.
+    `foreign` and `hint` are the words of the error for another program's file. `keeps_copy` says whether a file that
+    holds data is copied before its first step.
+    """
+
+    application_id: int
+    steps: Sequence[Step]
+    foreign: str
+    hint: str
+    keeps_copy: bool = True
+
+
+def check_version(db: sqlite3.Connection, path: Path, schema: Schema) -> int:
+    """Return the schema version of a file, from 0 (empty) to the last one.
+
+    Raises `StoreTooNew` for a file of a newer release, and `StoreDamaged` for another program's database.
+    """
+    version, marked, empty = _read_header(db, schema.application_id)
+    if version > len(schema.steps):
+        raise StoreTooNew(
+            f"{path} has schema version {version}; this hudkit knows up to {len(schema.steps)}",
+            hint="Use the version of hudkit that wrote it, or a newer one",
+            version=version,
+        )
+    if version < 0 or marked != (version > 0) or empty != (version == 0):
+        finding = Finding("file", "", 0, f"{path} {schema.foreign}")
+        raise StoreDamaged(finding.message, hint=schema.hint, finding=finding)
+    return version
+
+
+def check_current(db: sqlite3.Connection, path: Path, schema: Schema) -> None:
+    """Check a file that may not be changed, as `check_version` does; return nothing.
+
+    Raises `StoreReadOnly` where the file would have to be migrated first.
+    """
+    version = check_version(db, path, schema)
+    if version < len(schema.steps):
+        raise StoreReadOnly(
+            f"{path} has schema version {version}; it must be brought to {len(schema.steps)} before it can be read",
+            hint="Open it once for writing",
+        )
+
+
+def migrate(db: sqlite3.Connection, path: Path, schema: Schema) -> bool:
+    """Bring a file to the last version; return whether there was something to do.
+
+    Each step is one transaction: a crash leaves the file before or after a step, never between. Raises what
+    `check_version` raises.
+    """
+    version = check_version(db, path, schema)
+    if version == len(schema.steps):
+        return False
+    if version and schema.keeps_copy:
+        _back_up(db, path, version)
+    while version < len(schema.steps):
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            # read again under the write lock: two processes that open an old file at once do each step once
+            version = check_version(db, path, schema)
+            if version < len(schema.steps):
+                for statement in schema.steps[version]:
+                    db.execute(statement)
+                version += 1
+                db.execute(f"PRAGMA user_version = {version}")
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+    return True
+
+
+def _read_header(db: sqlite3.Connection, application_id: int) -> tuple[int, bool, bool]:
+    """Return the version, whether the file is marked as ours, and whether it is empty."""
+    alone = not db.in_transaction
+    if alone:
+        db.execute("BEGIN")  # all three of one moment: another process may be migrating
+    try:
+        empty = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+        version = int(db.execute("PRAGMA user_version").fetchone()[0])
+        marked = db.execute("PRAGMA application_id").fetchone()[0] == application_id
+    finally:
+        if alone and db.in_transaction:
+            db.execute("ROLLBACK")
+    return version, marked, empty
+
+
+def _back_up(db: sqlite3.Connection, path: Path, version: int) -> None:
+    """Write a durable copy of the whole database to `NAME.vN.bak`, mode 0600."""
+    final = beside(path, f".v{version}.bak")
+    part = beside(path, f".v{version}.bak.{os.getpid()}")
+    part.unlink(missing_ok=True)
+    create_private(part)
+    copy = sqlite3.connect(part, isolation_level=None)
+    try:
+        copy.execute("PRAGMA synchronous = FULL")
+        db.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")
+    finally:
+        copy.close()
+    part.replace(final)  # only now: a copy of this name is always complete
+    sync_directory(path.parent)
