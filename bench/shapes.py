@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from hudkit.ingest import Known, derive
+from hudkit.ingest import KnownFacts, derive_facts
 from hudkit.log import Payload
 from hudkit.log import payloads as p
 from hudkit.transcripts import Message, SessionRow, TextPart, ToolPart
@@ -127,10 +127,10 @@ class Outcome(msgspec.Struct, frozen=True):
 
 def judge(blocks: tuple[Block, ...]) -> tuple[Outcome, ...]:
     """Tell a session to the rules, block by block, and compare what each brings with its gold."""
-    known, row = Known(), SessionRow("ses_1", "opencode", directory=DIRECTORY)
+    known, row = KnownFacts(), SessionRow("ses_1", "opencode", directory=DIRECTORY)
     tally: dict[str, tuple[list[str], list[str], list[str]]] = {kind: ([], [], []) for kind in KINDS}
     for block, message in zip(blocks, messages(blocks), strict=True):
-        known, facts = derive(row, message, known)
+        known, facts = derive_facts(row, message, known)
         left = list(block.gold)
         for kind, text in (pair for fact in facts for pair in told(fact.payload)):
             fitting = next((gold for gold in left if gold.fits(kind, text)), None)

@@ -22,7 +22,7 @@ from hudkit.api import Hud
 from hudkit.config import BudgetSettings, Settings
 from hudkit.context.compaction.continuity import prompt
 from hudkit.hud.frame import Frame
-from hudkit.ingest import Known, derive
+from hudkit.ingest import KnownFacts, derive_facts
 from hudkit.log import Origin
 from hudkit.log.payloads import CompactAfter, CompactBefore
 from hudkit.tools import DEFINITIONS
@@ -95,7 +95,7 @@ class Ours(System):
         self.session = self._session_of.session(SESSION)
         self._summarise = summarise
         self._share, self._seed = share, seed
-        self._known = Known()
+        self._known = KnownFacts()
         self._row = SessionRow(SESSION, "opencode", directory=DIRECTORY)
         self._messages: list[Message] = []
         self._frame: Frame | None = None
@@ -167,7 +167,7 @@ class Ours(System):
     def _derive(self, message: Message) -> None:
         told = self._told(message)
         self.said.append(told)
-        self._known, facts = derive(self._row, told, self._known)
+        self._known, facts = derive_facts(self._row, told, self._known)
         for fact in facts:
             self.session.append(fact.payload, origin=fact.origin)
 

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from bench.figures import Figure
 from bench.shapes import WORDS, Gold, Outcome, judge, shapes, told
 from hudkit.cli.replays.recorded import orchard
-from hudkit.ingest import Known, derive
+from hudkit.ingest import KnownFacts, derive_facts
 from hudkit.transcripts import OpenCodeTranscript
 
 TITLE = "Recorder recall: planted facts that the rules find without the agent (misses and false alarms)"
@@ -71,9 +71,9 @@ def recorded() -> tuple[Outcome, ...]:
     with TemporaryDirectory() as folder:
         transcript = OpenCodeTranscript.open(orchard(folder))
         for row in transcript.sessions():
-            known = Known()
+            known = KnownFacts()
             for message in transcript.messages(row.id) if "(fork" not in row.title and not row.parent_id else ():
-                known, facts = derive(row, message, known)
+                known, facts = derive_facts(row, message, known)
                 for kind, text in (pair for fact in facts for pair in told(fact.payload)):
                     gold = next((one for one in left if one.fits(kind, text)), None)
                     if gold is not None:

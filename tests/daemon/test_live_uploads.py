@@ -16,9 +16,9 @@ from opencode_messages import response, tool, user
 from hudkit.api import Hud
 from hudkit.cli.replays.recorded import orchard
 from hudkit.errors import StoreFull
-from hudkit.ingest import Known, derive
-from hudkit.ingest.ingester import Live, Upload, message_from
-from hudkit.ingest.keys import event_id, told_at
+from hudkit.ingest import KnownFacts, derive_facts
+from hudkit.ingest.event_ids import event_id, message_time
+from hudkit.ingest.ingester import IngestBatch, TranscriptIngester, message_from
 from hudkit.log.payloads import SessionStart
 from hudkit.transcripts import OpenCodeTranscript
 
@@ -64,13 +64,13 @@ def test_live_messages_read_as_stored_ones(recorded: Path) -> None:
 def test_one_upload_tells_what_a_replay_tells(recorded: Path, hud: Hud) -> None:
     transcript = OpenCodeTranscript.open(recorded)
     for row in transcript.sessions():
-        known, facts = Known(), []
+        known, facts = KnownFacts(), []
         for message in transcript.messages(row.id):
-            known, more = derive(row, message, known)
+            known, more = derive_facts(row, message, known)
             facts += [fact.payload for fact in more]
         session = hud.session(row.id)
-        upload = Upload(live_messages(recorded, row.id), None, row.title, row.agent, row.parent_id)
-        Live(session, row.id, row.directory).hear(upload)
+        upload = IngestBatch(live_messages(recorded, row.id), None, row.title, row.agent, row.parent_id)
+        TranscriptIngester(session, row.id, row.directory).hear(upload)
         heard = told(hud, row.id)
 
         def of(payloads: list[Any]) -> list[Any]:
@@ -92,7 +92,9 @@ def test_the_recorded_fork_is_recognised(recorded: Path, hud: Hud) -> None:
     rows = OpenCodeTranscript.open(recorded).sessions()
     for row in rows:
         session = hud.session(row.id, project=row.directory, host="opencode")
-        Live(session, row.id, row.directory).hear(Upload(live_messages(recorded, row.id), title=row.title))
+        TranscriptIngester(session, row.id, row.directory).hear(
+            IngestBatch(live_messages(recorded, row.id), title=row.title)
+        )
     links = {
         row.id: [
             (link.relation, link.session_id)
@@ -115,18 +117,18 @@ def test_the_recorded_fork_is_recognised(recorded: Path, hud: Hud) -> None:
 def test_portions_repeats_and_restarts_tell_each_fact_once(data: st.DataObject) -> None:
     messages = DAY
     whole, pieces = Hud.in_memory(), Hud.in_memory()
-    Live(whole.session("s"), "s", HERE).hear(Upload(messages))
+    TranscriptIngester(whole.session("s"), "s", HERE).hear(IngestBatch(messages))
     session = pieces.session("s")
-    live = Live(session, "s", HERE)
+    live = TranscriptIngester(session, "s", HERE)
     at = 0
     while at < len(messages):
         size = data.draw(st.integers(1, 4), label="size")
         back = data.draw(st.integers(0, at), label="back")
-        live.hear(Upload(messages[back : at + size]))
+        live.hear(IngestBatch(messages[back : at + size]))
         at += size
         if data.draw(st.booleans(), label="restart"):
-            live = Live(session, "s", HERE)
-    live.hear(Upload(messages))
+            live = TranscriptIngester(session, "s", HERE)
+    live.hear(IngestBatch(messages))
     assert facts_of(pieces) == facts_of(whole)
 
 
@@ -137,7 +139,7 @@ def facts_of(hud: Hud) -> list[Any]:
 
 def test_a_store_that_refuses_leaves_everything_to_be_told_again(hud: Hud, monkeypatch: pytest.MonkeyPatch) -> None:
     session = hud.session("s")
-    live = Live(session, "s", HERE)
+    live = TranscriptIngester(session, "s", HERE)
     append = hud.log.append
 
     def full(*given: Any, **named: Any) -> Any:
@@ -145,25 +147,25 @@ def test_a_store_that_refuses_leaves_everything_to_be_told_again(hud: Hud, monke
 
     monkeypatch.setattr(hud.log, "append", full)
     with pytest.raises(StoreFull):
-        live.hear(Upload(DAY))
+        live.hear(IngestBatch(DAY))
     monkeypatch.setattr(hud.log, "append", append)
-    count = live.hear(Upload(DAY))
+    count = live.hear(IngestBatch(DAY))
     assert count == len(told(hud, "s")) > 5
-    assert live.hear(Upload(DAY)) == 0
+    assert live.hear(IngestBatch(DAY)) == 0
 
 
 def test_two_writers_tell_it_once(hud: Hud) -> None:
-    lives = [Live(hud.session("s"), "s", HERE) for _ in range(2)]
+    lives = [TranscriptIngester(hud.session("s"), "s", HERE) for _ in range(2)]
     for n in range(1, len(DAY) + 1):
         for live in lives:
-            live.hear(Upload(DAY[:n]))
+            live.hear(IngestBatch(DAY[:n]))
     again = Hud.in_memory()
-    Live(again.session("s"), "s", HERE).hear(Upload(DAY))
+    TranscriptIngester(again.session("s"), "s", HERE).hear(IngestBatch(DAY))
     assert facts_of(hud) == facts_of(again)
 
 
 def test_what_is_no_message_is_passed_over(hud: Hud) -> None:
-    live = Live(hud.session("s"), "s", HERE)
+    live = TranscriptIngester(hud.session("s"), "s", HERE)
     wrong: list[Any] = [
         {},
         {"info": 3},
@@ -171,7 +173,7 @@ def test_what_is_no_message_is_passed_over(hud: Hud) -> None:
         {"info": {"role": "user", "time": []}, "parts": 4},
     ]
     wrong.append({"info": {"role": "assistant", "time": {"created": "x"}}, "parts": [None, {"type": 3}, {"id": 9}]})
-    live.hear(Upload([*wrong, user(1)]))
+    live.hear(IngestBatch([*wrong, user(1)]))
     assert live.unread == 3
     assert hud.session("s").state.session.request == "Do it"
 
@@ -180,8 +182,8 @@ def test_event_ids_tell_their_messages_time() -> None:
     message = message_from(user(1), "s")
     assert message is not None
     one, other = (event_id(message, "user", "file.open", n) for n in (0, 1))
-    assert one != other and told_at(one) == told_at(other) == message.created
-    assert told_at("01a00000-0000-7000-8000-000000000001") is None
+    assert one != other and message_time(one) == message_time(other) == message.created
+    assert message_time("01a00000-0000-7000-8000-000000000001") is None
     moved = message_from({**user(1), "info": {**user(1)["info"], "id": "msg_of_a_fork"}}, "other")
     assert moved is not None and event_id(moved, "user", "file.open", 0) == one
 

@@ -30,8 +30,8 @@ from hudkit.agent.telemetry import names
 from hudkit.api import Hud
 from hudkit.context.compaction.carried import parts_of
 from hudkit.errors import TranscriptError
-from hudkit.hosts.host_session import COMPACTS, Asked, Conversation, Entry, used_of
-from hudkit.hosts.in_process import Attached
+from hudkit.hosts.host_session import COMPACT_TOOLS, HostCall, HostMessage, HostSession, last_usage
+from hudkit.hosts.in_process import InProcessHud
 from hudkit.hosts.tool_definitions import DEFINITIONS
 from hudkit.hud.frame import Frame
 from hudkit.log.payloads import Parts
@@ -52,7 +52,7 @@ class HudPlugin:
     """The plugin of one open session and its sub-sessions. All its hooks run in its own thread."""
 
     def __init__(self, hud: Hud | Path, given: PluginInput, *, resume: str = "") -> None:
-        self.attached = Attached(hud, host=HOST, project=given.directory)
+        self.attached = InProcessHud(hud, host=HOST, project=given.directory)
         self._given = given
         self._resume = resume
         self._seen: dict[str, _Seen] = {}
@@ -69,7 +69,7 @@ class HudPlugin:
         row = self._given.client.session(given.session_id)
         if self._resume and not seen.parent:
             self._resume = self.attached.resume(given.session_id, self._resume)
-        asked = Asked(
+        asked = HostCall(
             entries=self._entries(seen, given.session_id, output.messages),
             window=self._given.client.window(),
             model=given.model.rpartition(":")[2],
@@ -99,7 +99,7 @@ class HudPlugin:
         seen = self._of(given.session_id)
         self._take_up(seen, given.session_id)
 
-        def prompt(conversation: Conversation) -> str:
+        def prompt(conversation: HostSession) -> str:
             conversation.hear(tuple(seen.entries.values()))
             return conversation.prompt("host" if given.auto else "agent")
 
@@ -114,25 +114,25 @@ class HudPlugin:
     def _router(self, name: str) -> Callable[[dict[str, Any], ToolExecuteBefore], str]:
         def run(arguments: dict[str, Any], call: ToolExecuteBefore) -> str:
             seen = self._of(call.session_id)
-            if name in COMPACTS:
+            if name in COMPACT_TOOLS:
                 self._take_up(seen, call.session_id)
-                used = used_of([one.message for one in seen.entries.values()])
+                used = last_usage([one.message for one in seen.entries.values()])
                 self.attached.reported(call.session_id, used, parent=seen.parent)
             said = self.attached.tool(call.session_id, name, arguments, parent=seen.parent)
-            if name in COMPACTS and said.ok:
+            if name in COMPACT_TOOLS and said.ok:
                 self._given.client.summarise(call.session_id)
             return said.text
 
         return run
 
-    def _entries(self, seen: _Seen, session_id: str, sent: Sequence[ChatMessage]) -> list[Entry]:
+    def _entries(self, seen: _Seen, session_id: str, sent: Sequence[ChatMessage]) -> list[HostMessage]:
         """The messages of a request, with what each of them tells."""
         self._take_up(seen, session_id)
         found = []
         for one in sent:
             entry = seen.entries.get(one.id)
             message = entry.message if entry is not None else Message(one.id, session_id, one.role, one.created)
-            found.append(Entry(one.id, message, _role(one), _size(one)))
+            found.append(HostMessage(one.id, message, _role(one), _size(one)))
         return found
 
     def _take_up(self, seen: _Seen, session_id: str) -> None:
@@ -144,7 +144,7 @@ class HudPlugin:
             fresh = self._given.client.messages(session_id)
         for one in fresh:
             heard = as_heard(one, self._given.worktree)
-            seen.entries[one.id] = Entry(one.id, heard, one.role, 0)
+            seen.entries[one.id] = HostMessage(one.id, heard, one.role, 0)
         closed = list(takewhile(_closed, fresh))
         seen.upto = closed[-1].id if closed else seen.upto
 
@@ -161,7 +161,7 @@ class _Seen:
 
     def __init__(self, parent: str) -> None:
         self.parent = parent
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, HostMessage] = {}
         self.upto = ""
         self.base = ""
         self.system = 0

@@ -12,7 +12,7 @@ from hudkit.daemon.carried import outputs_of, parts_of, pieces_of
 from hudkit.daemon.journal import journal, where
 from hudkit.daemon.learned import learned
 from hudkit.errors import HudkitError, StoreError
-from hudkit.hosts.compaction_records import asked_for, begin, continue_with, undone
+from hudkit.hosts.compaction_records import record_start, request_compaction, summary_request, undone_drafts
 from hudkit.hosts.wire import (
     CompactAsk,
     Compacting,
@@ -34,7 +34,7 @@ from hudkit.hosts.wire import (
     decode,
     encode,
 )
-from hudkit.ingest.ingester import Live, Staged, Upload
+from hudkit.ingest.ingester import IngestBatch, PendingEvents, TranscriptIngester
 from hudkit.log import Draft, Origin
 from hudkit.log.payloads import ContextSnapshot
 from hudkit.tools import reply
@@ -58,7 +58,7 @@ class Answering:
 
     def __init__(self, hud: Hud) -> None:
         self._hud = hud
-        self._live: OrderedDict[tuple[str, str], Live] = OrderedDict()
+        self._live: OrderedDict[tuple[str, str], TranscriptIngester] = OrderedDict()
 
     def answer(self, path: str, body: bytes) -> tuple[int, bytes]:
         """Status and body for a request's path and body; the path is one of `PATHS`."""
@@ -79,14 +79,14 @@ class Answering:
             raise Refused("a later question was answered already", hint="Use the answer to that one", status=409)
         live.order = ask.order if ask.order is not None else live.order
         upload = _upload(ask, ask.model.limit)
-        staged = Staged(0)
+        staged = PendingEvents(0)
         messages = ask.transcript
         taught = learned(self._hud, live.session, ask.model.id) if live.pieces is None else ()
 
         def news() -> Sequence[Draft]:
             nonlocal staged
             staged = live.stage(upload)
-            back = undone(live.session, upload.anchors, staged.drafts)
+            back = undone_drafts(live.session, upload.anchors, staged.drafts)
             return (*staged.drafts, *back, *_limits(live.session, ask.model), *taught)
 
         frame = live.session.frame(
@@ -132,22 +132,22 @@ class Answering:
     def compacting(self, ask: CompactingAsk) -> Compacting:
         session = self._conversation(ask).session
         try:
-            begin(session, "host", ask.used)
+            record_start(session, "host", ask.used)
         except StoreError as error:  # the prompt is worth more than the record of it
             journal.warning("compact.before is not recorded: %s", error.code)
-        return Compacting(continue_with(session))
+        return Compacting(summary_request(session))
 
     def compact(self, ask: CompactAsk) -> Said:
         session = self._conversation(ask).session
-        ok, text = asked_for(session, ask.used, self._hud.settings)
+        ok, text = request_compaction(session, ask.used, self._hud.settings)
         return Said(text, ok)
 
-    def _conversation(self, ask: Identity) -> Live:
+    def _conversation(self, ask: Identity) -> TranscriptIngester:
         key = (ask.session, ask.directory)
         live = self._live.get(key)
         if live is None:
             session = self._hud.session(ask.session, project=ask.directory or None, host=ask.host)
-            live = self._live[key] = Live(session, ask.session, ask.directory)
+            live = self._live[key] = TranscriptIngester(session, ask.session, ask.directory)
             if len(self._live) > MAX_LIVE:
                 self._live.popitem(last=False)
         self._live.move_to_end(key)
@@ -181,9 +181,11 @@ def wrong(status: int, code: str, message: str, hint: str = "") -> tuple[int, by
 DONE = encode(Done())
 
 
-def _upload(ask: FrameAsk | EventsAsk, limit: int | None, todos: tuple[dict[str, Any], ...] | None = None) -> Upload:
+def _upload(
+    ask: FrameAsk | EventsAsk, limit: int | None, todos: tuple[dict[str, Any], ...] | None = None
+) -> IngestBatch:
     facts = ask.facts
-    return Upload(
+    return IngestBatch(
         messages=ask.messages,
         todos=todos,
         title=facts.title or "",
@@ -202,7 +204,7 @@ def _limits(session: Session, model: Model) -> tuple[Draft, ...]:
     return session.drafts((told,), Origin.HOST, session.state.window.calls)
 
 
-def _ack(live: Live, seen: str | None) -> str:
+def _ack(live: TranscriptIngester, seen: str | None) -> str:
     """How far the log has come. Empty where a host was told that it had come further: it lost its end."""
     before = seen.rpartition(".")[2] if seen else ""
     return "" if before.isdecimal() and int(before[:18]) > live.seq else f"a.{live.seq}"

@@ -19,14 +19,14 @@ from hudkit.tokens import window_of
 _LOG = logging.getLogger("hudkit.ingest")
 
 
-def begin(session: Session, trigger: str, used: int | None) -> None:
+def record_start(session: Session, trigger: str, used: int | None) -> None:
     """Record that a compaction is about to come. Raises a `StoreError`."""
     state = session.state
     taken = used if used is not None else state.window.used_tokens
     session.append(CompactBefore(trigger, taken, dump(state).decode()), origin=Origin.HOST)
 
 
-def continue_with(session: Session, *, carries: bool = True) -> str:
+def summary_request(session: Session, *, carries: bool = True) -> str:
     """The prompt of a compaction: with what the HUD will show after it, and what is over. It `carries` the summary of
     the compaction before, where the host leaves that one out of what it compacts."""
     state = session.state
@@ -39,21 +39,21 @@ def continue_with(session: Session, *, carries: bool = True) -> str:
     return prompt(shown, state.compacted.summary if carries else "", over)
 
 
-def asked_for(session: Session, used: int | None, settings: Settings) -> tuple[bool, str]:
+def request_compaction(session: Session, used: int | None, settings: Settings) -> tuple[bool, str]:
     """Whether a compaction that the agent asks for may start when its turn ends, and what the agent is told of it."""
     state = session.state
     window = window_of(
         state.window.model or state.session.model, host=state.window.limit_tokens, user=settings.window
     )
     used = used if used is not None else state.window.used_tokens
-    said = refusal(state, used, window.limit_tokens, settings)
+    said = _refusal_reason(state, used, window.limit_tokens, settings)
     if said or used is None:
         return False, f"Not compacted: {said}."
-    begin(session, "agent", used)
+    record_start(session, "agent", used)
     return True, announced(state, forecast(state, used, window.limit_tokens))
 
 
-def refusal(state: HudState, used: int | None, limit: int, settings: Settings) -> str:
+def _refusal_reason(state: HudState, used: int | None, limit: int, settings: Settings) -> str:
     """Why a compaction is not started now; empty where it may."""
     if used is None:
         return "it is not known how much of the window is in use; it is after the next response"
@@ -64,7 +64,7 @@ def refusal(state: HudState, used: int | None, limit: int, settings: Settings) -
     return thrash.refusal(state.rounds, used, limit, settings.compaction)
 
 
-def undone(session: Session, anchors: Sequence[str], told: Sequence[Draft]) -> tuple[Draft, ...]:
+def undone_drafts(session: Session, anchors: Sequence[str], told: Sequence[Draft]) -> tuple[Draft, ...]:
     """That the host took compactions back: their summaries are not among the `anchors` of the transcript any more.
     Where `told`, what comes before, has a newer compaction, the transcript need not have the older ones."""
     standing = session.state.compacted.standing

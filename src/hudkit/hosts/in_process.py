@@ -15,7 +15,7 @@ from hudkit.api import Hud
 from hudkit.compose import visible
 from hudkit.config import load
 from hudkit.errors import HudkitError, OperationError
-from hudkit.hosts.host_session import Asked, Conversation, Placing
+from hudkit.hosts.host_session import HostCall, HostSession, Injection
 from hudkit.tools import Reply
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ _LOG = logging.getLogger("hudkit.ingest")
 
 T = TypeVar("T")
 
-MOST_OPEN = 500
+MAX_OPEN_SESSIONS = 500
 """Conversations that are kept in memory at once."""
 
 
-class Attached:
+class InProcessHud:
     """A host's door to the HUD, for all of its conversations; safe for several threads, which take turns."""
 
     def __init__(
@@ -48,7 +48,7 @@ class Attached:
         self._given = hud
         self._hud = hud if isinstance(hud, Hud) else None
         self._clock = clock
-        self._conversations: dict[str, Conversation] = {}
+        self._conversations: dict[str, HostSession] = {}
         self._lock = RLock()
         self._closers: list[Callable[[], object]] = []
 
@@ -68,7 +68,7 @@ class Attached:
                 self._hud = Hud.open(path, settings=found.settings, sections=paths.section_places(), past=past)
             return self._hud
 
-    def ask(self, session_id: str, question: Callable[[Conversation], T], *, parent: str = "") -> T:
+    def ask(self, session_id: str, question: Callable[[HostSession], T], *, parent: str = "") -> T:
         """Ask about one conversation, by the host's id of its session; `parent` is that of the session that started
         it. Raises what `question` raises, and a `StoreError` where the log cannot be opened."""
         with self._lock:
@@ -77,18 +77,18 @@ class Attached:
             else:
                 self._make_room()
                 session = self.hud.session(session_id, project=self.project, host=self.host)
-                self._conversations[session_id] = Conversation(
+                self._conversations[session_id] = HostSession(
                     session, session_id, str(self.project), self.host, clock=self._clock, parent=parent
                 )
             return question(self._conversations[session_id])
 
-    def place(self, session_id: str, asked: Asked, *, parent: str = "") -> Placing:
+    def place(self, session_id: str, asked: HostCall, *, parent: str = "") -> Injection:
         """What a model call carries. A HUD that cannot be reached is no reason for the call to fail: then nothing."""
         try:
             return self.ask(session_id, lambda one: one.place(asked), parent=parent)
         except (HudkitError, OSError) as error:
             _LOG.warning("a call goes without the HUD: %s", error)
-            return Placing(why=str(error))
+            return Injection(why=str(error))
 
     def reported(self, session_id: str, used: int | None, *, parent: str = "") -> None:
         """A response has come, with so many tokens in the window after it (`None`: the host does not tell)."""
@@ -125,7 +125,7 @@ class Attached:
 
     def _make_room(self) -> None:
         """Let go of the conversation that was asked about longest ago; all of it is in the log."""
-        if len(self._conversations) >= MOST_OPEN:
+        if len(self._conversations) >= MAX_OPEN_SESSIONS:
             oldest = next(iter(self._conversations))
             self.hud.forget(self._conversations.pop(oldest).session)
 

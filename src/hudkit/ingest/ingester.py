@@ -12,12 +12,12 @@ from hudkit.context.caching import Piece
 from hudkit.context.compaction.fallback import static_summary, unusable
 from hudkit.errors import SequenceConflict
 from hudkit.hud.session import ATTEMPTS
-from hudkit.ingest.derive import Fact, Known, derive, derive_session, derive_todos
-from hudkit.ingest.extraction import Held
+from hudkit.ingest.event_ids import event_id, fingerprint, message_time
+from hudkit.ingest.extraction import KnownStatements
 from hudkit.ingest.failures import OpenError
-from hudkit.ingest.inherit import inherited
-from hudkit.ingest.keys import event_id, fingerprint, told_at
-from hudkit.ingest.shell import Statement
+from hudkit.ingest.fork import fork_drafts
+from hudkit.ingest.message_facts import Fact, KnownFacts, derive_facts, session_facts, todo_facts
+from hudkit.ingest.shell_statements import ShellStatement
 from hudkit.log import Draft
 from hudkit.log.payloads import (
     CompactAfter,
@@ -44,7 +44,7 @@ with Redis" was not told where Redis was decided, and must not be told now that 
 _replace = msgspec.structs.replace
 
 
-class Upload(msgspec.Struct, frozen=True):
+class IngestBatch(msgspec.Struct, frozen=True):
     """What a host tells at once: messages (as OpenCode's `{info, parts}`, or as they are in `history`), todos where
     they were told, and what is known of the session (empty: not told). `limit` is the model's window in tokens;
     `anchors` are those of the transcript."""
@@ -58,7 +58,7 @@ class Upload(msgspec.Struct, frozen=True):
     anchors: Sequence[str] = ()
 
 
-class Live:
+class TranscriptIngester:
     """One session as its messages come in. What was told is known from the log alone, so that nothing has to be kept
     beside it; within a process, it is remembered. Not safe for several threads."""
 
@@ -80,16 +80,16 @@ class Live:
         self._emptied = 0  # and of the newest that emptied it
         self._pending = False  # a compaction was announced and is not finished
         self._trigger = ""
-        self._known: Known | None = None
+        self._known: KnownFacts | None = None
         self._told: dict[str, frozenset[str]] = {}
-        self._last: Upload | None = None
+        self._last: IngestBatch | None = None
 
     @property
     def seq(self) -> int:
         """The number of the last event that this session is known to have."""
         return max(self._seq, self._appended)
 
-    def hear(self, upload: Upload) -> int:
+    def hear(self, upload: IngestBatch) -> int:
         """Append what is new in an upload, all or none; gives the number of events. Raises a `StoreError`."""
         conflict: SequenceConflict | None = None
         for _ in range(ATTEMPTS):
@@ -105,22 +105,22 @@ class Live:
         assert conflict is not None
         raise conflict
 
-    def stage(self, upload: Upload) -> Staged:
+    def stage(self, upload: IngestBatch) -> PendingEvents:
         """What is new in an upload, to be appended behind event `seq` and then settled; staged again, where another
         writer came between. Where the upload is a fork's first, its source's events are appended before."""
         anchors, upload = upload.anchors, _replace(upload, anchors=())
         if upload == self._last and not upload.messages:
-            return Staged(self._seq)
+            return PendingEvents(self._seq)
         messages = self._read(upload.messages)
         conflict: SequenceConflict | None = None
         for _ in range(ATTEMPTS):
             self._catch_up()
             step = _Step(self, upload, messages)
             if self._ids or self.session.state.epoch.base is not None:
-                return Staged(self._seq, tuple(step.drafts), step, upload)
-            drafts = inherited(self.session, self._seq, step.drafts, messages, anchors)
+                return PendingEvents(self._seq, tuple(step.drafts), step, upload)
+            drafts = fork_drafts(self.session, self._seq, step.drafts, messages, anchors)
             if not drafts:
-                return Staged(self._seq, tuple(step.drafts), step, upload)
+                return PendingEvents(self._seq, tuple(step.drafts), step, upload)
             try:
                 self.session.log.append(self.session.id, drafts, expected=self._seq)
                 self._known, self._seq = None, 0  # take up what it told
@@ -129,7 +129,7 @@ class Live:
         assert conflict is not None
         raise conflict
 
-    def settle(self, staged: Staged) -> None:
+    def settle(self, staged: PendingEvents) -> None:
         """What was staged last is in the log now."""
         if staged.step is None or staged.upload is None:
             return
@@ -146,7 +146,7 @@ class Live:
         first = self._known is None
         for event in self.session.events(after=self._seq):
             self._seq = event.seq
-            at = told_at(event.id)
+            at = message_time(event.id)
             if at is not None:
                 self._ids.add(event.id)
                 if first:
@@ -159,7 +159,7 @@ class Live:
                 case Redact():
                     first = True  # what is remembered may hold it
         if first:
-            self._known = known_of(self.session.state, self._trigger)
+            self._known = facts_from_state(self.session.state, self._trigger)
         elif self._known is not None and not (self._pending and self._known.trigger):
             self._known = _replace(self._known, trigger=self._trigger)  # hosts without a marker tell none
 
@@ -174,21 +174,21 @@ class Live:
         return sorted(found, key=lambda message: (message.created, message.id))
 
 
-class Staged(msgspec.Struct, frozen=True):
+class PendingEvents(msgspec.Struct, frozen=True):
     """Drafts to be appended behind event `seq` of the session, and what is known once they are."""
 
     seq: int
     drafts: tuple[Draft, ...] = ()
     step: _Step | None = None
-    upload: Upload | None = None
+    upload: IngestBatch | None = None
 
 
 class _Step:
     """What one upload comes to: the events to append, and what is known once they are."""
 
-    def __init__(self, live: Live, upload: Upload, messages: Sequence[Message]) -> None:
+    def __init__(self, live: TranscriptIngester, upload: IngestBatch, messages: Sequence[Message]) -> None:
         assert live._known is not None
-        self.known: Known = live._known
+        self.known: KnownFacts = live._known
         self.told: dict[str, frozenset[str]] = {}
         self.drafts: list[Draft] = []
         self.newest = max((message.created for message in messages), default=0)
@@ -200,11 +200,11 @@ class _Step:
         for message in messages:
             self._message(message)
         if upload.todos is not None:
-            self.known, facts = derive_todos(todos_of(list(upload.todos)), self.known)
+            self.known, facts = todo_facts(todos_of(list(upload.todos)), self.known)
             for fact in facts:
                 self._append(fact)
 
-    def _session(self, upload: Upload, messages: Sequence[Message]) -> SessionRow:
+    def _session(self, upload: IngestBatch, messages: Sequence[Message]) -> SessionRow:
         before = self.known.start or SessionStart()
         links = self._state.session.links
         parent = upload.parent or next((link.session_id for link in links if link.relation == "parent"), "")
@@ -217,7 +217,7 @@ class _Step:
             model=_last(one.model for one in new) or before.model,
             parent_id=parent,
         )
-        after, facts = derive_session(row, _replace(self.known, start=None))
+        after, facts = session_facts(row, _replace(self.known, start=None))
         for fact in facts:
             if not isinstance(fact.payload, SessionStart) or _says_more(fact.payload, self._state.session):
                 self._append(fact)
@@ -231,7 +231,7 @@ class _Step:
         for unit, part, hidden in _units(message, told):
             before = self.known
             known = _replace(before, told=((message.id, frozenset(hidden)),))
-            after, facts = derive(self._row, part, known, limit_tokens=self._limit)
+            after, facts = derive_facts(self._row, part, known, limit_tokens=self._limit)
             stale = False
             counts: dict[str, int] = {}
             for fact in facts:
@@ -288,7 +288,7 @@ def message_from(raw: Mapping[str, Any], session_id: str) -> Message | None:
     )
 
 
-def known_of(state: HudState, trigger: str = "") -> Known:
+def facts_from_state(state: HudState, trigger: str = "") -> KnownFacts:
     """What the log says was told. A shell command is read back from the key of its error."""
     session = state.session
     start = SessionStart(
@@ -299,7 +299,7 @@ def known_of(state: HudState, trigger: str = "") -> Known:
         model=session.model,
         directory=session.directory,
     )
-    return Known(
+    return KnownFacts(
         start=start if session.host else None,
         request=session.request,
         linked=any(link.relation == "parent" for link in session.links),
@@ -307,7 +307,7 @@ def known_of(state: HudState, trigger: str = "") -> Known:
         errors=tuple(OpenError(one.key, one.message, _statement(one.key)) for one in state.errors.open if one.key),
         trigger=trigger,
         used=state.window.used_tokens,
-        held=Held(
+        held=KnownStatements(
             tuple(rule.text for rule in state.constraints), tuple(decision.summary for decision in state.decisions)
         ),
         plans=tuple(PlanSync(plan.path, plan.points) for plan in state.progress.plans),
@@ -342,13 +342,13 @@ def _says_more(start: SessionStart, session: SessionFacts) -> bool:
     return any(value and value != getattr(session, name) for name, value in msgspec.structs.asdict(start).items())
 
 
-def _statement(key: str) -> Statement | None:
+def _statement(key: str) -> ShellStatement | None:
     if not key.startswith("bash: "):
         return None
     text, where = key[6:], ""
     if text.startswith("("):
         where, _, text = text[1:].partition(") ")
-    return Statement(tuple(text.split(" ")), where=where)
+    return ShellStatement(tuple(text.split(" ")), where=where)
 
 
 def _id(part: Mapping[str, Any], n: int) -> str:

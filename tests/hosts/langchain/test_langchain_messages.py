@@ -13,7 +13,7 @@ from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from hudkit.hosts.host_session import Placing
+from hudkit.hosts.host_session import Injection
 from hudkit.hosts.langchain import HudMiddleware, models
 from hudkit.hosts.langchain.placing import placed, with_base
 from hudkit.hosts.langchain.transcript import MEDIA, read
@@ -85,7 +85,9 @@ def test_media_are_no_text() -> None:
 
 
 def test_blocks_stand_behind_their_entries_on_copies() -> None:
-    placing = Placing("the base", {0: ("b1\n",), 1: ("b2\n", "b3\n"), 2: ("b4\n",)}, "the tail\n", {"c1": "cleared"})
+    placing = Injection(
+        "the base", {0: ("b1\n",), 1: ("b2\n", "b3\n"), 2: ("b4\n",)}, "the tail\n", {"c1": "cleared"}
+    )
     out = placed(TALK, read(TALK, {}).spans, placing)
     assert [(one.type, one.text) for one in out] == [
         ("human", "Begin.b1\n"),
@@ -104,7 +106,7 @@ def test_blocks_behind_content_that_is_a_list() -> None:
         {"type": "image", "base64": "AAAA", "mime_type": "image/png"},
     ]
     talk: list[AnyMessage] = [HumanMessage(parts), calling("c1"), ToolMessage(parts, tool_call_id="c1")]
-    first, _, last = placed(talk, [(0, 0), (1, 2)], Placing("", {0: ("b1\n",), 1: ("b2\n",)}))
+    first, _, last = placed(talk, [(0, 0), (1, 2)], Injection("", {0: ("b1\n",), 1: ("b2\n",)}))
     assert first.content == [*parts, {"type": "text", "text": "b1\n"}]
     assert last.content == [*parts, {"type": "text", "text": "\nb2\n"}]
 

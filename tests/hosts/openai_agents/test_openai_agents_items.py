@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.hosts.host_session import Placing
+from hudkit.hosts.host_session import Injection
 from hudkit.hosts.openai_agents.items import Hearing, spans, summed_up
 from hudkit.hosts.openai_agents.placed import placed
 from hudkit.transcripts import ToolPart
@@ -60,9 +60,9 @@ def test_every_item_belongs_to_one_message_and_nothing_is_changed(items: list[di
     assert [at for span in found for at in range(span.start, span.end)] == list(range(len(items)))
     assert len({span.entry.key for span in found}) == len(found)
     blocks = {n: (f"[hud x] {n}\n",) for n in range(len(found))}
-    sent = placed(items, found, Placing("", blocks, "tail" if found else ""))
+    sent = placed(items, found, Injection("", blocks, "tail" if found else ""))
     assert items == before
-    assert placed(items, found, Placing()) == items
+    assert placed(items, found, Injection()) == items
     assert str(sent).count("[hud x]") == len(found)
 
 
@@ -184,7 +184,7 @@ def test_blocks_go_where_they_can_be_read() -> None:
     items = [SAID, call("c1"), call("c2"), result("c1"), result("c2", [{"type": "input_text", "text": "x"}]), *shell]
     found = spans(items, hearing())
     sent = placed(
-        items, found, Placing("", {0: ("one\n",), 1: ("two\n", "three\n"), 2: ("four\n",)}, "", {"c1": "stub"})
+        items, found, Injection("", {0: ("one\n",), 1: ("two\n", "three\n"), 2: ("four\n",)}, "", {"c1": "stub"})
     )
     assert sent[0]["content"] == [{"type": "input_text", "text": "Begin."}, {"type": "input_text", "text": "one\n"}]
     assert sent[3]["output"] == "stub"

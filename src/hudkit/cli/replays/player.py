@@ -12,7 +12,7 @@ from hudkit.cli.replays.clockwork import Clockwork
 from hudkit.errors import BudgetError
 from hudkit.hud import Counter
 from hudkit.hud.frame import Frame
-from hudkit.ingest import Known, derive
+from hudkit.ingest import KnownFacts, derive_facts
 from hudkit.log.payloads import CompactAfter, CompactBefore, FrameBase, type_of
 from hudkit.sections.state import HudState
 from hudkit.transcripts import LlmCall, Message, SessionRow, ToolPart, calls
@@ -52,7 +52,7 @@ class Player:
         self._row = row
         self._window = window
         self._budget = budget
-        self._known = Known()
+        self._known = KnownFacts()
         self._turns = 0
         self._before: tuple[HudState, str, int | None] | None = None
         self._clocks = tuple(Clockwork(f"{row.id}/{placement}") for placement in ("anchored", "system"))
@@ -77,7 +77,7 @@ class Player:
 
     def hear(self, message: Message) -> None:
         """Record what a message tells."""
-        self._known, facts = derive(self._row, message, self._known, limit_tokens=self._window)
+        self._known, facts = derive_facts(self._row, message, self._known, limit_tokens=self._window)
         for fact in facts:
             self.events[type_of(fact.payload)] += 1
             before = self.anchored.state

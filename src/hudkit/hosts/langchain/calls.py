@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage
 
 from hudkit.errors import HudkitError
-from hudkit.hosts.host_session import COMPACTS, Asked
-from hudkit.hosts.in_process import Attached
+from hudkit.hosts.host_session import COMPACT_TOOLS, HostCall
+from hudkit.hosts.in_process import InProcessHud
 from hudkit.hosts.langchain import compaction, models
 from hudkit.hosts.langchain.compaction import Made, Plan
 from hudkit.hosts.langchain.lineage import Line
@@ -39,7 +39,7 @@ class Calls:
     """The model calls of all sessions of one middleware. Nothing here raises into a call: then it goes as it was."""
 
     def __init__(
-        self, attached: Attached, *, window: int | None, names: Mapping[str, str], compacts: bool, resume: str
+        self, attached: InProcessHud, *, window: int | None, names: Mapping[str, str], compacts: bool, resume: str
     ) -> None:
         self.attached = attached
         self._window = window
@@ -99,7 +99,7 @@ class Calls:
             if self._resume and not line.parent:
                 self._resume = self.attached.resume(line.session, self._resume)
             found = self._read(call)
-            asked = Asked(
+            asked = HostCall(
                 entries=found.entries,
                 window=models.window(call.model, self._window),
                 model=models.name_of(call.model),
@@ -124,7 +124,7 @@ class Calls:
         """Answer a call of one of the HUD's tools."""
         if not line.session:
             return Reply("not recorded: this call belongs to no thread", False)
-        if name in COMPACTS and line.session in self._elsewhere:
+        if name in COMPACT_TOOLS and line.session in self._elsewhere:
             return Reply(ELSEWHERE, False)
         return self.attached.tool(line.session, name, arguments, parent=line.parent)
 

@@ -15,7 +15,7 @@ from langgraph.constants import TAG_NOSTREAM
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from hudkit.context.compaction.continuity import HEADER
-from hudkit.hosts.host_session import PER_TOKEN, Conversation
+from hudkit.hosts.host_session import CHARS_PER_TOKEN, HostSession
 from hudkit.hosts.langchain.transcript import MARK, SHORTENED, SUMMARY, Read, finish_of, is_summary
 from hudkit.tokens import Window
 from hudkit.tokens.overflow import OverflowRule, usable_of
@@ -71,7 +71,7 @@ class Made(NamedTuple):
 
 
 def plan(
-    talk: Conversation, reads: Callable[[], Read], shown: Sequence[AnyMessage], window: Window, *, new: bool
+    talk: HostSession, reads: Callable[[], Read], shown: Sequence[AnyMessage], window: Window, *, new: bool
 ) -> Plan | None:
     """The compaction that is due before a call, if one is; `reads` gives what is `shown` as entries, `new`: this
     process knows nothing of the session yet."""
@@ -85,14 +85,14 @@ def plan(
     at = talk.kept_from(read.entries, window)
     cut = read.spans[at][0] if at < len(read.spans) else len(shown)
     usable = usable_of(window, OverflowRule(reserved=talk.session.settings.overflow.reserved_tokens)) or 0
-    most = max(SHORT, usable * PER_TOKEN // 4)
+    most = max(SHORT, usable * CHARS_PER_TOKEN // 4)
     if not any(isinstance(one, AIMessage) or len(str(one.text)) > most for one in shown[:cut]):
         talk.wanted = False
         return None
     return Plan(shown, cut, talk.prompt("auto"), most)
 
 
-def made(talk: Conversation, plan: Plan, answer: AIMessage | None) -> Made:
+def made(talk: HostSession, plan: Plan, answer: AIMessage | None) -> Made:
     """The compaction, with the model's summary, or the log's own where it gave none."""
     text, finish = (str(answer.text), finish_of(answer)) if answer is not None else ("", "")
     summary, why = talk.summary(text, finish)

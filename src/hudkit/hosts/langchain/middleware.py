@@ -25,7 +25,7 @@ from langchain_core.runnables import Runnable, ensure_config
 from langgraph.types import Command
 
 from hudkit.api import Hud
-from hudkit.hosts.in_process import Attached
+from hudkit.hosts.in_process import InProcessHud
 from hudkit.hosts.langchain import graphs, lineage
 from hudkit.hosts.langchain.calls import Calls, ModelCall
 from hudkit.hosts.langchain.compaction import Made
@@ -70,7 +70,7 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
         Nothing is opened before the first call; a log that cannot be used stops no call.
         """
         super().__init__()
-        self._attached = Attached(hud, host=HOST, project=project)
+        self._attached = InProcessHud(hud, host=HOST, project=project)
         self._calls = Calls(self._attached, window=window, names=tools or {}, compacts=compact, resume=resume)
         self.tools = hud_tools(self._calls.tool, compacts=compact)
         self._names = [one.name for one in self.tools]

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from hudkit.hosts.host_session import Placing
+from hudkit.hosts.host_session import Injection
 
 M = TypeVar("M", bound=BaseMessage)
 
@@ -23,7 +23,7 @@ def with_base(system: SystemMessage | None, base: str) -> SystemMessage | None:
     return _with(system, [*system.content, {"type": "text", "text": base}])
 
 
-def placed(messages: Sequence[AnyMessage], spans: Sequence[tuple[int, int]], placing: Placing) -> list[AnyMessage]:
+def placed(messages: Sequence[AnyMessage], spans: Sequence[tuple[int, int]], placing: Injection) -> list[AnyMessage]:
     """The messages with the blocks behind their entries (`spans`: first and last message of each), and the tail."""
     out: list[list[AnyMessage]] = [[_stubbed(one, placing)] for one in messages]
     blocks = [(spans[at][1], block) for at, some in placing.behind.items() for block in some]
@@ -40,7 +40,7 @@ def placed(messages: Sequence[AnyMessage], spans: Sequence[tuple[int, int]], pla
     return [one for group in out for one in group]
 
 
-def _stubbed(message: AnyMessage, placing: Placing) -> AnyMessage:
+def _stubbed(message: AnyMessage, placing: Injection) -> AnyMessage:
     if isinstance(message, ToolMessage) and message.tool_call_id in placing.stubs:
         return _with(message, placing.stubs[message.tool_call_id])
     return message

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from hudkit.hosts.host_session import Entry
-from hudkit.ingest.aliases import as_known
-from hudkit.ingest.sighted import key_of
+from hudkit.hosts.host_session import HostMessage
+from hudkit.ingest.first_seen import entry_key
+from hudkit.ingest.tool_calls import neutral_part
 from hudkit.transcripts import Message, Part, Reported, TextPart, ToolPart
 
 MARK = "hudkit"
@@ -29,7 +29,7 @@ _FINISH = {"end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool-calls"
 class Read(NamedTuple):
     """Entries in order, and for each the places of its first and its last message."""
 
-    entries: list[Entry]
+    entries: list[HostMessage]
     spans: list[tuple[int, int]]
 
 
@@ -48,7 +48,7 @@ def read(messages: Sequence[BaseMessage], names: Mapping[str, str], *, by_id: bo
                 continue
         key = _key(one, seen, by_id=by_id)
         role = "tool" if isinstance(one, ToolMessage) else "assistant" if isinstance(one, AIMessage) else "user"
-        found.entries.append(Entry(key, _message(one, key, results, names), role, size_of(one)))
+        found.entries.append(HostMessage(key, _message(one, key, results, names), role, size_of(one)))
         found.spans.append((at, at))
     return found
 
@@ -90,7 +90,7 @@ def _message(one: BaseMessage, key: str, results: Mapping[str, ToolMessage], nam
         text = str(told[SUMMARY]) if isinstance(told, Mapping) and SUMMARY in told else text
         return Message(key, "", "assistant", finish="stop", summary=True, parts=(TextPart(key, text),))
     if isinstance(one, ToolMessage):
-        part = as_known(_result(one.name or "", one.tool_call_id, {}, one), names)
+        part = neutral_part(_result(one.name or "", one.tool_call_id, {}, one), names)
         return Message(key, "", "assistant", finish="tool-calls", parts=(part,))
     if not isinstance(one, AIMessage):
         written = MARK in one.additional_kwargs or not isinstance(one, HumanMessage)
@@ -98,7 +98,7 @@ def _message(one: BaseMessage, key: str, results: Mapping[str, ToolMessage], nam
     parts: list[Part] = [TextPart(key, text)] if text else []
     for call in one.tool_calls:
         id = call["id"] or ""
-        parts.append(as_known(_result(call["name"], id, call["args"], results.get(id)), names))
+        parts.append(neutral_part(_result(call["name"], id, call["args"], results.get(id)), names))
     return Message(
         key,
         "",
@@ -141,11 +141,11 @@ def _key(one: BaseMessage, seen: Counter[str], *, by_id: bool) -> str:
     """A user's message that is edited in place is another one; a response stays one when its calls are edited."""
     text = str(one.text)
     if one.id and by_id:
-        return key_of(one.id) if isinstance(one, AIMessage) else key_of(one.id, text)
+        return entry_key(one.id) if isinstance(one, AIMessage) else entry_key(one.id, text)
     calls = [call["id"] or call["name"] for call in one.tool_calls] if isinstance(one, AIMessage) else []
     said = "\0".join((one.type, text, *calls))
     seen[said] += 1
-    return key_of(said, str(seen[said]))
+    return entry_key(said, str(seen[said]))
 
 
 def _block_size(block: str | Mapping[str, Any]) -> int:

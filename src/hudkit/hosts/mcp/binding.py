@@ -16,8 +16,8 @@ import msgspec
 from hudkit.api import Hud, Session
 from hudkit.compose import visible
 from hudkit.errors import HudkitError, OperationError
-from hudkit.hosts.host_session import Conversation
-from hudkit.hosts.in_process import Attached
+from hudkit.hosts.host_session import HostSession
+from hudkit.hosts.in_process import InProcessHud
 from hudkit.hud.defaults import PROJECT_LOG
 from hudkit.hud.keys import own_name, part, project_of
 from hudkit.hud.offering import Offering
@@ -70,7 +70,7 @@ class Binding:
         """The session of the one client that a process on stdio has."""
         self.project = Path(project).absolute() if project is not None else None
         self._hud = hud
-        self._attached: dict[Path, Attached] = {}
+        self._attached: dict[Path, InProcessHud] = {}
         self._offered: set[tuple[str, Path]] = set()
         self._started: set[tuple[str, Path]] = set()
         self._lock = RLock()
@@ -90,7 +90,7 @@ class Binding:
         """The HUD as markdown: of this session, or of the one that `of` names. Nothing is recorded. Raises
         `OperationError` where it names none or several, a `StoreError`."""
 
-        def shown(one: Conversation, session: Session) -> str:
+        def shown(one: HostSession, session: Session) -> str:
             base = session.whole().base
             offer = self._offer(one.session) if session is one.session else ""
             return f"{base}\n{offer}\n" if offer else base
@@ -113,7 +113,7 @@ class Binding:
         """Take up the task of another session, as the user asks for it; what was said of it. Asked for again it says
         so, and changes nothing. Raises `OperationError` where there is no such session, a `StoreError`."""
 
-        def take(one: Conversation) -> str:
+        def take(one: HostSession) -> str:
             links = [link.session_id for link in one.session.state.session.links if link.relation == "resume"]
             if own_name(other) in links:
                 return f"The task of {visible(own_name(other))} was taken up before."
@@ -127,7 +127,7 @@ class Binding:
         """Ids of other sessions with an open task that have `like` in their id, the newest first, those of the
         project before the others. Raises a `StoreError`."""
 
-        def found(one: Conversation) -> list[str]:
+        def found(one: HostSession) -> list[str]:
             keys = [key for key in reversed(one.session.log.sessions()) if not key.startswith(f"{PROJECT_LOG}@")]
             keys = [key for key in keys if key != one.session.id and like.casefold() in own_name(key).casefold()]
             keys.sort(key=lambda key: project_of(key) != project_of(one.session.id))
@@ -154,7 +154,7 @@ class Binding:
             return Answered(answered)
         return Answered(answered, attached.ask(where.session, lambda one: self._start(where, one)))
 
-    def _first(self, where: Where, one: Conversation) -> str:
+    def _first(self, where: Where, one: HostSession) -> str:
         """What a session is told with its first answer, once."""
         if where.key in self._offered:
             return ""
@@ -171,7 +171,7 @@ class Binding:
                 return f"An earlier session of this project left a task open; {how} takes it up."
         return ""
 
-    def _start(self, where: Where, one: Conversation) -> str:
+    def _start(self, where: Where, one: HostSession) -> str:
         """Tell the log once who wrote here; the session's key."""
         if where.key not in self._started:
             with suppress(HudkitError):
@@ -179,12 +179,12 @@ class Binding:
                 self._started.add(where.key)
         return one.session.id
 
-    def _ask(self, where: Where, question: Callable[[Conversation], T]) -> T:
+    def _ask(self, where: Where, question: Callable[[HostSession], T]) -> T:
         with self._lock:
             return self._door(where.project).ask(where.session, question)
 
-    def _read(self, where: Where, of: str, reading: Callable[[Conversation, Session], T]) -> T:
-        def read(one: Conversation) -> T:
+    def _read(self, where: Where, of: str, reading: Callable[[HostSession, Session], T]) -> T:
+        def read(one: HostSession) -> T:
             if not of:
                 return reading(one, one.session)
             hud = self._door(where.project).hud
@@ -192,9 +192,9 @@ class Binding:
 
         return self._ask(where, read)
 
-    def _door(self, project: Path) -> Attached:
+    def _door(self, project: Path) -> InProcessHud:
         if project not in self._attached:
-            self._attached[project] = Attached(self._hud, host=HOST, project=project)
+            self._attached[project] = InProcessHud(self._hud, host=HOST, project=project)
         return self._attached[project]
 
 

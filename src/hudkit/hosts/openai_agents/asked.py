@@ -10,7 +10,7 @@ from agents import Agent, FunctionTool, Model, RunConfig
 from agents.models import get_default_model
 from agents.usage import Usage
 
-from hudkit.hosts.host_session import Asked, Entry
+from hudkit.hosts.host_session import HostCall, HostMessage
 from hudkit.tokens import Window, window_of
 from hudkit.transcripts import Reported
 
@@ -27,16 +27,16 @@ def asked(
     agent: Agent[Any],
     config: Config,
     window: int | Window | None,
-    entries: Sequence[Entry],
+    entries: Sequence[HostMessage],
     instructions: str | None,
     *,
     prunes: bool,
-) -> Asked:
+) -> HostCall:
     """What the HUD is asked for a call; `window` is the user's."""
     model = _model_of(agent, config)
     if not isinstance(window, Window):
         window = window_of(model) if window is None else Window(window, None, None, "user")
-    return Asked(
+    return HostCall(
         entries=entries,
         window=window,
         model=model,

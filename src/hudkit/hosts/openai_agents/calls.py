@@ -18,7 +18,7 @@ from agents.memory import Session
 from agents.run_config import CallModelData, CallModelInputFilter, ModelInputData
 
 from hudkit.errors import HudkitError
-from hudkit.hosts.host_session import Asked, Conversation, Placing
+from hudkit.hosts.host_session import HostCall, HostSession, Injection
 from hudkit.hosts.openai_agents.asked import Config, asked, option
 from hudkit.hosts.openai_agents.compacting import cut_at, keeps, store, written
 from hudkit.hosts.openai_agents.items import Item, Span
@@ -149,12 +149,12 @@ class Calls:
         )
         return ModelInputData(cast(list[TResponseInputItem], out), instructed(given.instructions, placing.base))
 
-    def _placing(self, scope: Scope, ask: Asked, *, may_compact: bool) -> Placing | None:
+    def _placing(self, scope: Scope, ask: HostCall, *, may_compact: bool) -> Injection | None:
         """What a call carries; `None` where the transcript is to be compacted before it."""
         if self._shared.resume and not scope.parent:
             self._shared.resume = self.attached.resume(scope.id, self._shared.resume)
 
-        def due(conversation: Conversation) -> bool:
+        def due(conversation: HostSession) -> bool:
             known = ask.window.source != "assumed"
             full = conversation.due(ask.window) if known else conversation.wanted
             if full:
@@ -181,7 +181,7 @@ class Calls:
         """The transcript after a compaction."""
         entries = [span.entry for span in found]
 
-        def begin(conversation: Conversation) -> tuple[int, str]:
+        def begin(conversation: HostSession) -> tuple[int, str]:
             return conversation.kept_from(entries, window), conversation.prompt("auto")
 
         at, ask = await asyncio.to_thread(self.attached.ask, scope.id, begin, parent=scope.parent)
@@ -202,6 +202,6 @@ class Calls:
         scope.compacted = scope.compacted.then(cut, items, given)
         return [*cut.head, *items[cut.start :]]
 
-    def _asked(self, agent: Agent[Any], instructions: str | None, found: Sequence[Span]) -> Asked:
+    def _asked(self, agent: Agent[Any], instructions: str | None, found: Sequence[Span]) -> HostCall:
         entries = [span.entry for span in found]
         return asked(agent, self._config, self._shared.window, entries, instructions, prunes=not self._chained)

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from hudkit.hosts.host_session import Entry
+from hudkit.hosts.host_session import HostMessage
 from hudkit.hosts.openai_agents.called import tool_of
-from hudkit.ingest.aliases import as_known
-from hudkit.ingest.sighted import key_of
+from hudkit.ingest.first_seen import entry_key
+from hudkit.ingest.tool_calls import neutral_part
 from hudkit.transcripts import Message, Part, ReasoningPart, Reported, TextPart, ToolPart
 
 Item = dict[str, Any]
@@ -32,20 +32,20 @@ _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text",
 class Span(NamedTuple):
     """A message, and its items: from `start` to before `end`."""
 
-    entry: Entry
+    entry: HostMessage
     start: int
     end: int
 
 
 class Hearing(NamedTuple):
     """What a transcript is read with: the host's id of its session, the names of the agent's tools
-    (`hudkit.ingest.aliases`), what responses cost, by the keys of their messages, and what was read before, each
+    (`hudkit.ingest.tool_calls`), what responses cost, by the keys of their messages, and what was read before, each
     with the number of its items."""
 
     session_id: str
     names: Mapping[str, str]
     usage: dict[str, Reported]
-    read: dict[str, tuple[int, Entry]]
+    read: dict[str, tuple[int, HostMessage]]
 
 
 def spans(items: Sequence[Item], hearing: Hearing) -> list[Span]:
@@ -56,7 +56,7 @@ def spans(items: Sequence[Item], hearing: Hearing) -> list[Span]:
         group = items[start:end]
         asked = text_of(items[start - 1].get("content")) if kind == "summary" and start else ""
         words = "\0".join((kind, asked, _identity(group)))
-        key = key_of(words, str(seen[words]))
+        key = entry_key(words, str(seen[words]))
         seen[words] += 1
         size, usage = sum(map(_size, group)), hearing.usage.get(key)
         length, entry = hearing.read.get(key, (0, None))
@@ -149,20 +149,20 @@ def _others(content: object) -> str:
     return "".join(msgspec.json.encode(part, order="sorted").decode() for part in parts if not is_text(part))
 
 
-def _entry(kind: str, blank: Message, group: Sequence[Item], size: int, names: Mapping[str, str]) -> Entry:
+def _entry(kind: str, blank: Message, group: Sequence[Item], size: int, names: Mapping[str, str]) -> HostMessage:
     key = blank.id
     if kind in ("said", "marker"):
         own = kind == "said" and group[0].get("role") == "user"
         part = TextPart(f"{key}:0", text_of(group[0].get("content")), synthetic=not own)
-        return Entry(key, replace(blank, role="user", parts=(part,)), "user", size)
+        return HostMessage(key, replace(blank, role="user", parts=(part,)), "user", size)
     parts = tuple(_parts(key, group, names))
     if kind == "summary":
         told = tuple(part for part in parts if isinstance(part, TextPart))
         message = replace(blank, role="assistant", parts=told, summary=True, finish="stop")
-        return Entry(key, message, "assistant", size)
+        return HostMessage(key, message, "assistant", size)
     finish = "tool-calls" if any(isinstance(part, ToolPart) for part in parts) else "stop"
     message = replace(blank, role="assistant", parts=parts, finish=finish)
-    return Entry(key, message, "tool" if answers(group[-1]) else "assistant", size)
+    return HostMessage(key, message, "tool" if answers(group[-1]) else "assistant", size)
 
 
 def _parts(key: str, group: Sequence[Item], names: Mapping[str, str]) -> Iterator[Part]:
@@ -175,7 +175,7 @@ def _parts(key: str, group: Sequence[Item], names: Mapping[str, str]) -> Iterato
             yield ReasoningPart(f"{key}:{n}", text_of(item.get("summary")) or text_of(item.get("content")))
         elif kind.endswith("_call"):
             result = results.get(str(item.get("call_id") or item.get("id")))
-            yield as_known(tool_of(f"{key}:{n}", item, result), names)
+            yield neutral_part(tool_of(f"{key}:{n}", item, result), names)
 
 
 def _size(item: Item) -> int:

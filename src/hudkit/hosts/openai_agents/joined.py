@@ -14,7 +14,7 @@ from agents.run_context import AgentHookContext, RunContextWrapper
 from agents.tool_context import ToolContext
 
 from hudkit.errors import ConfigError
-from hudkit.hosts.host_session import COMPACTS
+from hudkit.hosts.host_session import COMPACT_TOOLS
 from hudkit.hosts.openai_agents.calls import NOW
 
 Copies = dict[int, tuple[Agent[Any], Agent[Any]]]
@@ -29,7 +29,7 @@ def offered(definition: dict[str, Any]) -> FunctionTool:
         now = NOW.get()
         if now is None:
             return "not recorded: this run was not started with the HUD"
-        if name in COMPACTS and not now.scope.compacts:
+        if name in COMPACT_TOOLS and not now.scope.compacts:
             return "Not compacted: this conversation is kept and compacted elsewhere."
         return await asyncio.to_thread(now.calls.tool, now.scope, name, arguments)
 

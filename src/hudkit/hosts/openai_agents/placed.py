@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hudkit.hosts.host_session import Placing
+from hudkit.hosts.host_session import Injection
 from hudkit.hosts.openai_agents.items import Item, Span, answers, speaks
 
 _WITH_TEXT = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
@@ -16,7 +16,7 @@ def instructed(instructions: str | None, base: str) -> str | None:
     return f"{instructions}\n\n{base}" if instructions and base else base or instructions
 
 
-def placed(items: Sequence[Item], found: Sequence[Span], placing: Placing) -> list[Item]:
+def placed(items: Sequence[Item], found: Sequence[Span], placing: Injection) -> list[Item]:
     """The items of a request with what the HUD puts among them; what was given stays as it is."""
     out = [_stub(item, placing.stubs) for item in items]
     after: dict[int, list[Item]] = {}
@@ -27,7 +27,7 @@ def placed(items: Sequence[Item], found: Sequence[Span], placing: Placing) -> li
     return [one for at, item in enumerate(out) for one in (item, *after.get(at, ()))]
 
 
-def beside(fresh: Sequence[Item], first: int, found: Sequence[Span], placing: Placing) -> list[Item]:
+def beside(fresh: Sequence[Item], first: int, found: Sequence[Span], placing: Injection) -> list[Item]:
     """The same where the provider keeps the conversation, and only what is new is sent: the items from `first` on of
     the transcript. None of them may change there, so blocks are messages of their own. No tail: it would stay."""
     out: list[Item] = []

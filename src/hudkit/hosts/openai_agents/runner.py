@@ -15,7 +15,7 @@ from agents.memory import Session
 from agents.run import RunState
 
 from hudkit.api import Hud
-from hudkit.hosts.in_process import Attached
+from hudkit.hosts.in_process import InProcessHud
 from hudkit.hosts.openai_agents.asked import Config, option
 from hudkit.hosts.openai_agents.calls import NOW, Calls
 from hudkit.hosts.openai_agents.joined import joined, offered
@@ -53,7 +53,7 @@ class HudRunner:
         a conversation that fills the window is compacted. `tools` says what the agents' tools do, where their names
         do not (`{"load_text": "read"}`: read, write, edit, bash, apply_patch, todowrite). `resume` names a session of
         any host, whose task the first conversation takes up."""
-        self.attached = Attached(hud, host=HOST, project=project)
+        self.attached = InProcessHud(hud, host=HOST, project=project)
         self._file = sessions
         self._tools = [offered(one) for one in (DEFINITIONS if compact else ROUTERS)]
         self._sessions: dict[str, SQLiteSession] = {}

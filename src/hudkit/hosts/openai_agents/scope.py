@@ -7,7 +7,7 @@ from typing import cast
 
 from agents import ModelResponse
 
-from hudkit.hosts.in_process import Attached
+from hudkit.hosts.in_process import InProcessHud
 from hudkit.hosts.openai_agents.asked import reported
 from hudkit.hosts.openai_agents.compacting import Compacted
 from hudkit.hosts.openai_agents.items import Hearing, Item, Span, spans
@@ -67,7 +67,7 @@ class Shared:
 
     def __init__(
         self,
-        attached: Attached,
+        attached: InProcessHud,
         *,
         window: int | Window | None,
         compact: bool,

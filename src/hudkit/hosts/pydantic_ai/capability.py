@@ -21,8 +21,8 @@ from pydantic_ai.tools import AgentDepsT, RunContext
 
 from hudkit.api import Hud
 from hudkit.errors import HudkitError
-from hudkit.hosts.host_session import Asked, Placing
-from hudkit.hosts.in_process import Attached
+from hudkit.hosts.host_session import HostCall, Injection
+from hudkit.hosts.in_process import InProcessHud
 from hudkit.hosts.pydantic_ai import compacting
 from hudkit.hosts.pydantic_ai.drafts import OURS
 from hudkit.hosts.pydantic_ai.reading import Heard, Reader, dated, system_size, tools_size, usage_of
@@ -60,14 +60,14 @@ class HudCapability(AbstractCapability[AgentDepsT]):
     compact: bool = True
     """Whether older messages become a summary when the window is full, or when the agent asks for it."""
     id: str | None = "hud"
-    attached: Attached = field(init=False, repr=False, compare=False)
+    attached: InProcessHud = field(init=False, repr=False, compare=False)
     """The log and the conversations, shared by all runs."""
     _session: str = field(default="", init=False, repr=False, compare=False)
     _parent: str = field(default="", init=False, repr=False, compare=False)
     _reader: Reader = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self.attached = Attached(self.hud, host=HOST, project=self.project)
+        self.attached = InProcessHud(self.hud, host=HOST, project=self.project)
         self._reader = Reader(dated=False, names=self.tools)
 
     @classmethod
@@ -170,12 +170,12 @@ class HudCapability(AbstractCapability[AgentDepsT]):
             model_request_parameters=with_base(request.model_request_parameters, placing.base, request.messages),
         )
 
-    def _placed(self, agent: str | None, request: ModelRequestContext, heard: Sequence[Heard]) -> Placing:
+    def _placed(self, agent: str | None, request: ModelRequestContext, heard: Sequence[Heard]) -> Injection:
         if self.resume and not self._parent:
             self.resume = self.attached.resume(self._session, self.resume)
         parameters = request.model_request_parameters
         told = sum(len(part.content) for part in instructions(parameters, request.messages))
-        asked = Asked(
+        asked = HostCall(
             entries=[one.entry for one in heard],
             window=self._window(request),
             model=request.model.model_name,

@@ -23,7 +23,7 @@ from pydantic_ai.settings import ModelSettings
 
 from hudkit import transcripts
 from hudkit.context.compaction.continuity import HEADER
-from hudkit.hosts.host_session import PER_TOKEN, Conversation
+from hudkit.hosts.host_session import CHARS_PER_TOKEN, HostSession
 from hudkit.hosts.pydantic_ai.drafts import OURS
 from hudkit.hosts.pydantic_ai.reading import Heard, standing, texts_of
 from hudkit.tokens import Window
@@ -54,7 +54,7 @@ class Plan(NamedTuple):
 
 
 def plan(
-    conversation: Conversation, read: Callable[[], Sequence[Heard]], window: Window, *, asked_only: bool
+    conversation: HostSession, read: Callable[[], Sequence[Heard]], window: Window, *, asked_only: bool
 ) -> Plan | None:
     """What is to be compacted before the next call; `None`: nothing. `asked_only`: not because the window is full.
     Messages are read where it may be due."""
@@ -97,7 +97,7 @@ def compacted(
     head = replace(summary, parts=[*standing(messages[0]), *summary.parts])
     if any(one.entry.role == "user" for one in kept):
         return [head, *tail]
-    most = max(2_000, (usable_of(window) or 0) * PER_TOKEN // MOST)
+    most = max(2_000, (usable_of(window) or 0) * CHARS_PER_TOKEN // MOST)
     return [replace(head, parts=[*head.parts, *_again(messages, plan.heard, most)]), *tail]
 
 

@@ -22,10 +22,10 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import ModelRequestParameters
 
 from hudkit import transcripts
-from hudkit.hosts.host_session import Entry
+from hudkit.hosts.host_session import HostMessage
 from hudkit.hosts.pydantic_ai.drafts import OURS, At, Draft, drafts
-from hudkit.ingest.aliases import as_known
-from hudkit.ingest.sighted import key_of
+from hudkit.ingest.first_seen import entry_key
+from hudkit.ingest.tool_calls import neutral_part
 
 _NOTED = "__pydantic_ai__"
 """The key of what pydantic-ai notes there: where one response is several requests, the prompt of the last one."""
@@ -39,7 +39,7 @@ class Heard(NamedTuple):
     """An entry, where its first part stands, and the part that blocks follow (`None`: nothing of it is ours to
     extend, as a response without tool results)."""
 
-    entry: Entry
+    entry: HostMessage
     first: At
     last: At | None
 
@@ -51,7 +51,7 @@ class Reader:
     def __init__(self, *, dated: bool, names: Mapping[str, str] = {}) -> None:
         self._dated = dated
         self._names = names
-        self._made: dict[tuple[int, ...], tuple[tuple[object, ...], Entry]] = {}
+        self._made: dict[tuple[int, ...], tuple[tuple[object, ...], HostMessage]] = {}
 
     def read(self, messages: Sequence[ModelMessage]) -> list[Heard]:
         """The entries, oldest first. What a provider's own compaction has replaced is left out."""
@@ -62,7 +62,7 @@ class Reader:
             entry = self._entry(draft)
             seen[entry.key] += 1
             if seen[entry.key] > 1:
-                entry = entry._replace(key=key_of(entry.key, str(seen[entry.key])))
+                entry = entry._replace(key=entry_key(entry.key, str(seen[entry.key])))
             role, created = entry.message.role, entry.message.created
             while created and (role, created) in taken:
                 created += 1
@@ -71,7 +71,7 @@ class Reader:
             found.append(Heard(entry, draft.first, draft.last))
         return found
 
-    def _entry(self, draft: Draft) -> Entry:
+    def _entry(self, draft: Draft) -> HostMessage:
         """The entry of a draft; the same objects make the same entry, which is kept."""
         things = draft.things
         name = tuple(map(id, things))
@@ -79,7 +79,7 @@ class Reader:
             made = _said(draft, self._names) if draft.response is not None else _asked(draft)
             at = draft.at if self._dated else None
             created = int(at.timestamp() * 1000) if at else 0
-            key = key_of(made.role, at.isoformat(), *draft.calls) if at else made.key
+            key = entry_key(made.role, at.isoformat(), *draft.calls) if at else made.key
             message = msgspec.structs.replace(made.message, id=key, created=created, completed=created)
             self._made[name] = things, made._replace(key=key, message=message)
         return self._made[name][1]
@@ -123,7 +123,7 @@ def texts_of(part: UserPromptPart) -> Iterator[tuple[str, bool]]:
 # -- inside ----------------------------------------------------------------------------------------------------
 
 
-def _said(draft: Draft, names: Mapping[str, str]) -> Entry:
+def _said(draft: Draft, names: Mapping[str, str]) -> HostMessage:
     """A response with what its calls brought."""
     response = draft.response
     assert response is not None
@@ -162,7 +162,7 @@ def _said(draft: Draft, names: Mapping[str, str]) -> Entry:
         usage=usage_of(response),
         parts=tuple(parts),
     )
-    return Entry(key_of("assistant", *words), message, "tool" if draft.results else "assistant", size)
+    return HostMessage(entry_key("assistant", *words), message, "tool" if draft.results else "assistant", size)
 
 
 def _call(part: ToolCallPart, result: Any, names: Mapping[str, str]) -> transcripts.ToolPart:
@@ -175,9 +175,9 @@ def _call(part: ToolCallPart, result: Any, names: Mapping[str, str]) -> transcri
     outcome = getattr(result, "outcome", "retried")
     if outcome in _FAILED:
         failed = msgspec.structs.replace(call, status="error", output=output, error=output, end=end)
-        return as_known(failed, names)
+        return neutral_part(failed, names)
     done = msgspec.structs.replace(call, status="completed", output=output, end=end)
-    return msgspec.structs.replace(done, input={}) if outcome in _UNDONE else as_known(done, names)
+    return msgspec.structs.replace(done, input={}) if outcome in _UNDONE else neutral_part(done, names)
 
 
 def output_of(result: Any) -> str:
@@ -203,7 +203,7 @@ def usage_of(response: ModelResponse) -> transcripts.Reported | None:
     )
 
 
-def _asked(draft: Draft) -> Entry:
+def _asked(draft: Draft) -> HostMessage:
     """What a request says beside results: a summary of what came before, or a user's message."""
     id = draft.message.conversation_id or ""
     if (summary := draft.summary) is not None:
@@ -211,7 +211,7 @@ def _asked(draft: Draft) -> Entry:
         told = transcripts.Message(
             "", id, "assistant", finish="stop", summary=True, parts=(transcripts.TextPart("summary", text),)
         )
-        return Entry(key_of("summary", text), told, "assistant", len(text))
+        return HostMessage(entry_key("summary", text), told, "assistant", len(text))
     parts: list[transcripts.Part] = []
     words: list[str] = []
     for n, part in enumerate(draft.parts):
@@ -222,4 +222,4 @@ def _asked(draft: Draft) -> Entry:
         parts += [transcripts.TextPart(f"text {n}.{m}", text, synthetic) for m, (text, synthetic) in enumerate(texts)]
         words += [text for text, _ in texts]
     message = transcripts.Message("", id, "user", parts=tuple(parts))
-    return Entry(key_of("user", *words), message, "user", sum(map(len, words)))
+    return HostMessage(entry_key("user", *words), message, "user", sum(map(len, words)))

@@ -17,7 +17,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import ModelRequestParameters
 
-from hudkit.hosts.host_session import Placing
+from hudkit.hosts.host_session import Injection
 from hudkit.hosts.pydantic_ai.drafts import At
 from hudkit.hosts.pydantic_ai.reading import Heard
 from hudkit.transcripts import ToolPart
@@ -53,7 +53,7 @@ def cache_point(settings: Mapping[str, Any] | None) -> CachePoint | None:
 
 
 def with_blocks(
-    messages: Sequence[ModelMessage], heard: Sequence[Heard], placing: Placing, point: CachePoint | None = None
+    messages: Sequence[ModelMessage], heard: Sequence[Heard], placing: Injection, point: CachePoint | None = None
 ) -> list[ModelMessage]:
     """The messages with the blocks behind their entries, the tail behind everything, stubs for old outputs. `point`
     is put before the tail where it stands in a prompt's text."""

@@ -1,20 +1,27 @@
 """What plain words and outputs tell: rules, decisions, test results, commits and plan files, found by rule."""
 
-from hudkit.ingest.extraction.commits import Commit, commits
-from hudkit.ingest.extraction.hearing import Held, News, hear
-from hudkit.ingest.extraction.plans import PlanPoint, is_plan, points, ticked
-from hudkit.ingest.extraction.testruns import Counts, counts
+from hudkit.ingest.extraction.extractor import Extracted, KnownStatements, extract
+from hudkit.ingest.extraction.tool_outputs import (
+    FoundCommit,
+    FoundPoint,
+    RunCounts,
+    count_tests,
+    find_commits,
+    is_plan_file,
+    plan_points,
+    update_points,
+)
 
 __all__ = [
-    "Commit",
-    "Counts",
-    "Held",
-    "News",
-    "PlanPoint",
-    "commits",
-    "counts",
-    "hear",
-    "is_plan",
-    "points",
-    "ticked",
+    "Extracted",
+    "FoundCommit",
+    "FoundPoint",
+    "KnownStatements",
+    "RunCounts",
+    "count_tests",
+    "extract",
+    "find_commits",
+    "is_plan_file",
+    "plan_points",
+    "update_points",
 ]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 import msgspec
 
-MOST = 12_000
+MAX_MESSAGE = 12_000
 """Characters of a message that are read, half from its beginning and half from its end."""
 
 LONGEST_SENTENCE = 600
@@ -77,14 +78,14 @@ class Sentence(msgspec.Struct, frozen=True):
     """The number of the paragraph, line or bullet that it is in."""
 
 
-def sentences(message: str) -> tuple[Sentence, ...]:
+def split_sentences(message: str) -> tuple[Sentence, ...]:
     """The sentences of a message in order; those of a bullet have the line above their list as `lead`."""
-    return tuple(_read(message))
+    return tuple(_sentences(message))
 
 
-def _read(message: str) -> Iterator[Sentence]:
-    if len(message) > MOST:
-        message = f"{message[: MOST // 2]}\n\n{message[-MOST // 2 :]}"
+def _sentences(message: str) -> Iterator[Sentence]:
+    if len(message) > MAX_MESSAGE:
+        message = f"{message[: MAX_MESSAGE // 2]}\n\n{message[-MAX_MESSAGE // 2 :]}"
     lead = ""
     for block, (text, bullet) in enumerate(_blocks(message)):
         bare = _QUOTED.sub(_blanked, text)
@@ -128,7 +129,7 @@ def _short(bare: str, match: re.Match[str]) -> bool:
 def _blocks(message: str) -> Iterator[tuple[str, bool]]:
     """Paragraphs and bullets, hard-wrapped lines joined, in which no line is a paste."""
     held, bullet = "", False
-    for line in (*_own(_unquoted(message)), ""):
+    for line in (*_own_lines(_unquoted(message)), ""):
         begins = bool(_BULLET.match(line))
         goes_on = bool(held and line) and not begins
         if goes_on and ((bullet and line[0].isspace()) or _wrapped(held, line)):
@@ -149,7 +150,7 @@ def _unquoted(message: str) -> str:
     return re.sub(r"(?m)^[ \t]*[\"“][^\"“”]{20,}[\"”][ \t]*$", "", message)
 
 
-def _own(message: str) -> Iterator[str]:
+def _own_lines(message: str) -> Iterator[str]:
     fence, tag, pasted = "", "", False
     for line in message.splitlines():
         mark = _FENCE.match(line)
@@ -180,3 +181,56 @@ def _is_paste(line: str) -> bool:
     if _HEADING.match(line):
         return False
     return any(pattern.search(line[:400]) for pattern in PASTED)
+
+
+# --- Which words of a text carry its subject, and how much of it two texts share.
+
+
+_WORD = re.compile(r"[\w][\w./=()+#'-]*[\w)/]|\w")
+
+EMPTY_WORDS: frozenset[str] = frozenset(
+    """
+    a about above after again ago all alone also although altogether always am an and any anymore anything anyway are
+    as ask at be because been before but by can could did do does don't dont done down each either else even ever
+    every everything exactly far few fine first for from get go going good had has have he her here him his how i i'd
+    i'll i'm i've if in instead into is isn't it it's its just keep kept leave let let's like long longer make makes
+    many may maybe me might mind more most much must my need needn't never new no not nothing now of off oh ok okay on
+    once one only or other our out over own part place please put quite rather really right said same say says see
+    shall she should so some something still stop such sure take than that that's the their them then there these they
+    thing this those though to too two under until up us use used using very want was way we we'll we're well were
+    what when where which while who why will with within without would yes yet you you'd you'll you're you've your
+    rule rules constraint restriction requirement decision decided decide longer
+    """.split()  # noqa: SIM905
+)
+"""Words that say nothing of a subject."""
+
+_NUMBERS = {"two", "one"}
+
+
+@lru_cache(maxsize=4_096)
+def subject_stems(text: str) -> frozenset[str]:
+    """The stems of the words of a text that carry its subject; where none does, of all its words."""
+    words = [word.casefold().strip("'") for word in _WORD.findall(text)]
+    found = frozenset(_stem(word) for word in words if word not in EMPTY_WORDS or word in _NUMBERS)
+    return found or frozenset(_stem(word) for word in words)
+
+
+def _stem(word: str) -> str:
+    """A word without its commonest endings; names (with dots, slashes, digits) stay as they are."""
+    if not word.isalpha() or len(word) < 5:
+        return word[:-1] if word.isalpha() and len(word) == 4 and word.endswith("s") else word
+    for ending, kept in (("ies", "y"), ("ing", ""), ("ed", ""), ("es", ""), ("s", ""), ("e", "")):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)] + kept
+    return word
+
+
+def overlap(a: frozenset[str], b: frozenset[str]) -> float:
+    """How much of the smaller one is in the other: 0 to 1."""
+    return len(a & b) / min(len(a), len(b)) if a and b else 0.0
+
+
+@lru_cache(maxsize=4_096)
+def normalized_text(text: str) -> str:
+    """A text as it is compared: letters and digits in lower case, single spaces."""
+    return " ".join(re.findall(r"[\w./()=+#-]*\w[)]*", text.casefold()))

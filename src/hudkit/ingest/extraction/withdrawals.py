@@ -6,14 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from hudkit.ingest.extraction.doubts import asks, supposes
-from hudkit.ingest.extraction.prose import Sentence
-from hudkit.ingest.extraction.vocabulary import shared, subjects
+from hudkit.ingest.extraction.hedging import is_question, is_supposition
+from hudkit.ingest.extraction.prose import Sentence, overlap, subject_stems
 
 _RULE = r"(?:rules?|constraints?|restrictions?|requirements?|ban|freeze|limits?|limitations?|conditions?|regel)"
-_OFF = r"(?:forget|drop|scrap|scratch|ignore|disregard|cancel|lift|remove|revoke|waive|never mind|vergiss)"
+_WITHDRAW = r"(?:forget|drop|scrap|scratch|ignore|disregard|cancel|lift|remove|revoke|waive|never mind|vergiss)"
 
-TAKEN_BACK: tuple[tuple[re.Pattern[str], float], ...] = tuple(
+_WITHDRAWALS: tuple[tuple[re.Pattern[str], float], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), least)
     for pattern, least in (
         (r"\b(?:forget|scrap|scratch|drop) (?:about )?(?:the |my )(?P<of>[^,;]+?)(?:$|[,;])", 0.6),
@@ -25,22 +24,22 @@ TAKEN_BACK: tuple[tuple[re.Pattern[str], float], ...] = tuple(
         (r"\b(?:i take back|taking back) (?P<of>[^,;]+)", 0.5),
         (r"\bgo ahead and (?P<of>[^,;]+)", 0.6),
         (r"\b(?P<of>[^,;:]+)\? (?:forget|drop|scrap) (?:it|that)\b", 0.5),
-        (rf"\babout (?P<of>[^:,;]+)[:,] (?:please )?{_OFF} (?:that|it|this|them)\b(?! {_RULE} for)", 0.5),
+        (rf"\babout (?P<of>[^:,;]+)[:,] (?:please )?{_WITHDRAW} (?:that|it|this|them)\b(?! {_RULE} for)", 0.5),
         (
             rf"\b{_RULE} (?:of|on|about|for|that|against) (?P<of>[^\s,;:][^,;:]*?) (?:no longer|does(?: not|n't)|is (?:now )?(?:over|lifted|gone"
             r"|void|off|obsolete|dropped|history|withdrawn|cancelled|suspended)|has been (?:lifted|dropped|withdrawn))",
             0.3,
         ),
         (
-            rf"\b{_OFF} (?:the |that |my |this )?{_RULE}(?: (?:about|on|against|of|regarding|concerning|that|with|über)) (?P<of>.+)",
+            rf"\b{_WITHDRAW} (?:the |that |my |this )?{_RULE}(?: (?:about|on|against|of|regarding|concerning|that|with|über)) (?P<of>.+)",
             0.3,
         ),
-        (rf"\b{_OFF} (?:the |that |my |this )(?P<of>[^,;]+?) {_RULE}(?! for\b)\b", 0.3),
+        (rf"\b{_WITHDRAW} (?:the |that |my |this )(?P<of>[^,;]+?) {_RULE}(?! for\b)\b", 0.3),
         (
-            rf"\b{_OFF} (?:what (?:i|we) (?:said|wrote|asked)|everything|all) (?:about|on|regarding|concerning) (?P<of>[^,;]+)",
+            rf"\b{_WITHDRAW} (?:what (?:i|we) (?:said|wrote|asked)|everything|all) (?:about|on|regarding|concerning) (?P<of>[^,;]+)",
             0.3,
         ),
-        (rf"\b{_OFF} about (?P<of>[^,;]+)", 0.5),
+        (rf"\b{_WITHDRAW} about (?P<of>[^,;]+)", 0.5),
         (
             r"\bforget (?!to\b|that\b|it\b|this\b)(?:the |my )?(?P<of>[^,;]+?) (?:altogether|again|completely|entirely|now)\b",
             0.5,
@@ -131,30 +130,30 @@ TAKEN_BACK: tuple[tuple[re.Pattern[str], float], ...] = tuple(
 )
 """How a rule is taken back, and the least share of the subject that it must have in common with the rule."""
 
-_LAST = re.compile(rf"(?i)\b{_OFF} (?:that|this|the last|my last) {_RULE}\s*(?:[,.!]|$|again|altogether)")
+_LAST = re.compile(rf"(?i)\b{_WITHDRAW} (?:that|this|the last|my last) {_RULE}\s*(?:[,.!]|$|again|altogether)")
 
 
-def lifted(said: Sequence[Sentence], live: Sequence[str]) -> tuple[tuple[str, int], ...]:
+def find_withdrawals(said: Sequence[Sentence], live: Sequence[str]) -> tuple[tuple[str, int], ...]:
     """Which live rules these sentences take back, and the place of the sentence that does."""
     left = list(live)
     found = []
     for place, sentence in enumerate(said):
-        for rule in _lifts(sentence, left):
+        for rule in _withdrawn(sentence, left):
             left.remove(rule)
             found.append((rule, place))
     return tuple(found)
 
 
-def _lifts(sentence: Sentence, live: Sequence[str]) -> Iterator[str]:
-    if not live or asks(sentence) or supposes(sentence.bare):
+def _withdrawn(sentence: Sentence, live: Sequence[str]) -> Iterator[str]:
+    if not live or is_question(sentence) or is_supposition(sentence.bare):
         return
-    for pattern, least in TAKEN_BACK:
+    for pattern, least in _WITHDRAWALS:
         match = pattern.search(sentence.text.rstrip(".! "))
         named = match.groupdict() if match else {}
         of = named.get("of") or named.get("of2") or ""
         if re.match(r"(?i)(?:that|this|the)?\s*$", of):
             continue
-        rule = nearest(of, live, least, fewest=2 if "of2" in named else 1)
+        rule = _nearest(of, live, least, fewest=2 if "of2" in named else 1)
         if rule is not None:
             yield rule
             return
@@ -162,9 +161,11 @@ def _lifts(sentence: Sentence, live: Sequence[str]) -> Iterator[str]:
         yield live[-1]
 
 
-def nearest(subject: str, live: Sequence[str], least: float, *, fewest: int = 1) -> str | None:
+def _nearest(subject: str, live: Sequence[str], least: float, *, fewest: int = 1) -> str | None:
     """The one of these texts that is about a subject; the newer one of two."""
-    wanted = subjects(subject)
-    scored = [(shared(wanted, subjects(text)), len(wanted & subjects(text)), n) for n, text in enumerate(live)]
+    wanted = subject_stems(subject)
+    scored = [
+        (overlap(wanted, subject_stems(text)), len(wanted & subject_stems(text)), n) for n, text in enumerate(live)
+    ]
     best = max(scored, default=(0.0, 0, 0))
     return live[best[2]] if best[0] >= least and best[1] >= fewest else None

@@ -44,7 +44,7 @@ _PYTHON_FLAGS = re.compile(r"-[bBdEIOPqsSuv]+")
 """Options of Python itself, before `-m`."""
 
 
-class Statement(msgspec.Struct, frozen=True):
+class ShellStatement(msgspec.Struct, frozen=True):
     """One pipeline of a command.
 
     `words` are normalised (no redirections, no trailing filters), `masked` says that the exit status is not its own
@@ -65,9 +65,9 @@ class Statement(msgspec.Struct, frozen=True):
         return f"({self.where}) {line}" if self.where else line
 
 
-def statements(command: str, *, cwd: str = "") -> tuple[Statement, ...]:
+def parse_statements(command: str, *, cwd: str = "") -> tuple[ShellStatement, ...]:
     """The statements of a command that can fail in an interesting way, in order; `echo` and its kind are left out."""
-    found: list[Statement] = []
+    found: list[ShellStatement] = []
     where, pipefail, loops = "", "pipefail" in command, 0
     for joined, stages in _pipelines(_shortened(command)):
         loops += (stages[0][:1] == ("do",)) - (stages[0][:1] == ("done",))
@@ -82,7 +82,7 @@ def statements(command: str, *, cwd: str = "") -> tuple[Statement, ...]:
         flat = tuple(word for stage in _piped(shown) for word in stage)
         last = program(_stripped(stages[-1]))
         masked = loops > 0 or (len(stages) > 1 and not pipefail)
-        found.append(Statement(flat, masked, joined, last, where))
+        found.append(ShellStatement(flat, masked, joined, last, where))
     return tuple(found)
 
 

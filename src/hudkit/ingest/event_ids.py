@@ -30,7 +30,7 @@ def event_id(message: Message, unit: str, kind: str, n: int, says: str = "") -> 
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-def told_at(event_id: str) -> int | None:
+def message_time(event_id: str) -> int | None:
     """The time (Unix ms) of the message that told an event; `None` where no message did."""
     if event_id[14:15] != "8" or len(event_id) != 36:
         return None

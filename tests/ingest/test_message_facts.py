@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.ingest import Fact, Known, derive, derive_session, derive_todos
+from hudkit.ingest import Fact, KnownFacts, derive_facts, session_facts, todo_facts
 from hudkit.log import Origin, Payload
 from hudkit.log.codec import seal
 from hudkit.log.payloads import (
@@ -47,13 +47,13 @@ HERE = SessionRow(id="s", host="opencode", directory="/work/p", title="T", agent
 P = TypeVar("P", bound=Payload)
 
 
-def folded(path: Path, session_id: str, known: Known = Known()) -> tuple[Known, list[Fact]]:
+def folded(path: Path, session_id: str, known: KnownFacts = KnownFacts()) -> tuple[KnownFacts, list[Fact]]:
     transcript = OpenCodeTranscript.open(path)
     session = transcript.session(session_id)
     assert session
     facts: list[Fact] = []
     for message in transcript.messages(session_id):
-        known, more = derive(session, message, known)
+        known, more = derive_facts(session, message, known)
         facts += more
     return known, facts
 
@@ -116,7 +116,7 @@ def test_the_todos_at_the_end_are_the_table(orchard_db: Path) -> None:
         table = OpenCodeTranscript.open(orchard_db).todos(session_id)
         last = of(facts, TodoSync)[-1].todos
         assert last == tuple(TodoItem(todo.content, todo.status, todo.priority) for todo in table)
-        assert derive_todos(table, known) == (known, ())
+        assert todo_facts(table, known) == (known, ())
 
 
 def test_the_window_of_the_day(day: list[Fact]) -> None:
@@ -180,13 +180,13 @@ def test_a_replay_goes_call_by_call(orchard_db: Path) -> None:
     session = transcript.session(MAIN)
     assert session
     messages = list(transcript.messages(MAIN))
-    known, facts = Known(), list[Fact]()
+    known, facts = KnownFacts(), list[Fact]()
     for call in calls(messages):
         for message in call.fresh:
-            known, more = derive(session, message, known)
+            known, more = derive_facts(session, message, known)
             facts += more
         assert call.window
-    known, more = derive(session, messages[-1], known)
+    known, more = derive_facts(session, messages[-1], known)
     assert [*facts, *more] == folded(orchard_db, MAIN)[1]
 
 
@@ -206,10 +206,10 @@ def typed(text: str, *parts: Any, id: str = "u") -> Message:
 
 
 def told(*messages: Message, session: SessionRow = HERE) -> list[Payload]:
-    known, _ = derive_session(session)
+    known, _ = session_facts(session)
     found: list[Payload] = []
     for message in messages:
-        known, facts = derive(session, message, known)
+        known, facts = derive_facts(session, message, known)
         found += [fact.payload for fact in facts]
     return found
 
@@ -251,13 +251,13 @@ def test_a_request_is_one_line_of_what_was_typed() -> None:
 
 def test_a_title_is_told_when_it_changes_and_not_while_it_is_a_placeholder() -> None:
     fresh = msgspec.structs.replace(HERE, title="New session - 2026-01-02T03:04:05.678Z")
-    known, facts = derive_session(fresh)
+    known, facts = session_facts(fresh)
     assert of(facts, SessionStart)[0].title == ""
-    known, facts = derive_session(fresh, known)
+    known, facts = session_facts(fresh, known)
     assert facts == ()
-    known, facts = derive_session(HERE, known)
+    known, facts = session_facts(HERE, known)
     assert of(facts, SessionStart)[0].title == "T"
-    known, facts = derive(HERE, msgspec.structs.replace(typed(""), model="other"), known)
+    known, facts = derive_facts(HERE, msgspec.structs.replace(typed(""), model="other"), known)
     assert of(facts, SessionStart)[0].model == "other"
 
 
@@ -352,14 +352,14 @@ def test_a_compaction_that_failed_is_none() -> None:
 
 
 def test_the_limit_is_passed_on() -> None:
-    _, facts = derive(HERE, answer(usage=Reported(total=9), finish="stop"), limit_tokens=40_000)
+    _, facts = derive_facts(HERE, answer(usage=Reported(total=9), finish="stop"), limit_tokens=40_000)
     assert of(facts, ContextSnapshot) == [ContextSnapshot(9, 40_000, model="m", source="reported")]
 
 
 @pytest.mark.slow
 def test_what_is_known_can_be_kept(orchard_db: Path) -> None:
     known, _ = folded(orchard_db, MAIN)
-    assert msgspec.json.decode(msgspec.json.encode(known), type=Known) == known
+    assert msgspec.json.decode(msgspec.json.encode(known), type=KnownFacts) == known
 
 
 json_values = st.recursive(
@@ -382,7 +382,7 @@ def test_whatever_a_tool_says_can_be_stored(
     name: str, status: str, input: dict[str, Any], metadata: dict[str, Any], text: str
 ) -> None:
     part = tool("1", name, input, status, metadata=metadata, output=text, error=text)
-    known, facts = derive(HERE, answer(part), Known())
+    known, facts = derive_facts(HERE, answer(part), KnownFacts())
     for fact in facts:
         assert seal(fact.payload).body
-    assert derive(HERE, answer(part), known) == (known, ())
+    assert derive_facts(HERE, answer(part), known) == (known, ())

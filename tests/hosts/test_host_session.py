@@ -10,8 +10,8 @@ import pytest
 
 from hudkit import Hud
 from hudkit.errors import StoreError
-from hudkit.hosts.host_session import NOTHING_KNOWN, Asked, Conversation, Entry
-from hudkit.hosts.in_process import Attached
+from hudkit.hosts.host_session import EMPTY_SUMMARY, HostCall, HostMessage, HostSession
+from hudkit.hosts.in_process import InProcessHud
 from hudkit.log.payloads import CompactAfter, CompactBefore, SessionStart, TranscriptSeen
 from hudkit.tokens import Window
 from hudkit.transcripts import Message, Reported, TextPart, ToolPart
@@ -19,24 +19,24 @@ from hudkit.transcripts import Message, Reported, TextPart, ToolPart
 WINDOW = Window(32_000, 4_000, None, "host")
 
 
-def user(key: str, text: str) -> Entry:
-    return Entry(key, Message(key, "s", "user", parts=(TextPart(key, text),)), "user", len(text))
+def user(key: str, text: str) -> HostMessage:
+    return HostMessage(key, Message(key, "s", "user", parts=(TextPart(key, text),)), "user", len(text))
 
 
-def answer(key: str, text: str = "", *calls: ToolPart, used: int | None = None, summary: bool = False) -> Entry:
+def answer(key: str, text: str = "", *calls: ToolPart, used: int | None = None, summary: bool = False) -> HostMessage:
     usage = Reported(total=used) if used is not None else None
     parts = (TextPart(key, text), *calls)
     message = Message(key, "s", "assistant", finish="stop", usage=usage, summary=summary, parts=parts)
     size = len(text) + sum(len(call.output) for call in calls)
-    return Entry(key, message, "tool" if calls else "assistant", size)
+    return HostMessage(key, message, "tool" if calls else "assistant", size)
 
 
 def ran(call: str, command: str, output: str, exit: int = 0) -> ToolPart:
     return ToolPart(call, "bash", call, "completed", {"command": command}, output, metadata={"exit": exit})
 
 
-def asked(*entries: Entry, **more: Any) -> Asked:
-    return Asked(entries=entries, window=WINDOW, **more)
+def asked(*entries: HostMessage, **more: Any) -> HostCall:
+    return HostCall(entries=entries, window=WINDOW, **more)
 
 
 @pytest.fixture
@@ -45,10 +45,10 @@ def hud(tmp_path: Path) -> Iterator[Hud]:
         yield opened
 
 
-def talk(hud: Hud, clock: Sequence[int] = ()) -> Conversation:
+def talk(hud: Hud, clock: Sequence[int] = ()) -> HostSession:
     times = iter(clock)
     session = hud.session("s", project="/tmp", host="here")
-    return Conversation(session, "s", "/tmp", "here", clock=(lambda: next(times)) if clock else None)
+    return HostSession(session, "s", "/tmp", "here", clock=(lambda: next(times)) if clock else None)
 
 
 def payloads(hud: Hud, kind: type) -> list[Any]:
@@ -116,12 +116,12 @@ def test_blocks_stay_where_they_were_and_the_tail_does_not(hud: Hud) -> None:
 def test_an_old_output_becomes_a_stub_where_the_host_can_leave_it_away(hud: Hud) -> None:
     looks = (answer(f"b{n}", "looking", ran(f"c{n}", f"cat {n}", f"{n} " * 6_000)) for n in range(30))
     entries = [user("a", "Look around"), *looks]
-    big = Asked(entries=entries, window=Window(200_000, 8_000, None, "host"), used=120_000, prunes=True)
+    big = HostCall(entries=entries, window=Window(200_000, 8_000, None, "host"), used=120_000, prunes=True)
     placing = talk(hud).place(big)
     assert placing.stubs and all("memory" in text for text in placing.stubs.values())
     assert "c29" not in placing.stubs, "the newest stays"
     with Hud.in_memory() as other:
-        assert not talk(other).place(Asked(entries=entries, window=big.window, used=120_000)).stubs
+        assert not talk(other).place(HostCall(entries=entries, window=big.window, used=120_000)).stubs
 
 
 # -- compactions -----------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def test_a_summary_that_says_nothing_is_replaced_by_the_logs_own(hud: Hud, said:
     text, why = conversation.summary(said)
     assert "Port the report" in text and why
     with Hud.in_memory() as empty:
-        assert talk(empty).summary(said)[0] == NOTHING_KNOWN
+        assert talk(empty).summary(said)[0] == EMPTY_SUMMARY
 
 
 def test_the_tail_of_a_compaction_fits_an_eighth_of_the_window_and_is_never_all(hud: Hud) -> None:
@@ -194,7 +194,7 @@ def test_a_log_that_cannot_be_opened_stops_nobody_and_is_used_again_once_it_can(
     log = tmp_path / "log" / "hud.db"
     log.parent.mkdir(mode=0o700)
     log.write_bytes(b"no log at all" * 500)
-    attached = Attached(log, host="here", project=tmp_path)
+    attached = InProcessHud(log, host="here", project=tmp_path)
     placing = attached.place("s", asked(user("a", "Fix it")))
     assert not placing.base and "hud.db" in placing.why
     said = attached.tool("s", "hud", {"tool": "notes.add", "args": {"content": "x"}})
@@ -214,7 +214,7 @@ def test_an_error_of_ours_stops_nobody(hud: Hud, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_hud_that_was_given_stays_open(hud: Hud, tmp_path: Path) -> None:
-    attached = Attached(hud, host="here", project=tmp_path)
+    attached = InProcessHud(hud, host="here", project=tmp_path)
     attached.place("s", asked(user("a", "Fix it")))
     attached.close()
     assert hud.sessions()
@@ -225,7 +225,7 @@ def test_a_session_that_only_the_log_has_is_listed_and_can_be_resumed(
 ) -> None:
     for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "home"))
-    attached = Attached(tmp_path / "log" / "hud.db", host="here", project=tmp_path)
+    attached = InProcessHud(tmp_path / "log" / "hud.db", host="here", project=tmp_path)
     assert attached.tool("first", "hud", {"tool": "task.set", "args": {"description": "Port the report"}}).ok
     attached.place("second", asked(user("a", "Hello")))
     listed = attached.tool("second", "memory", {"tool": "sessions"}).text
@@ -240,8 +240,8 @@ def test_a_session_that_only_the_log_has_is_listed_and_can_be_resumed(
 def test_a_server_with_many_conversations_keeps_only_the_newest_in_memory(
     hud: Hud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hudkit.hosts.in_process.MOST_OPEN", 3)
-    attached = Attached(hud, host="here", project=tmp_path)
+    monkeypatch.setattr("hudkit.hosts.in_process.MAX_OPEN_SESSIONS", 3)
+    attached = InProcessHud(hud, host="here", project=tmp_path)
     attached.tool("s0", "hud", {"tool": "notes.add", "args": {"content": "kept in the log"}})
     first = attached.ask("s0", lambda one: one.session)
     for n in range(1, 4):

@@ -1,13 +1,15 @@
 """How many tests passed and failed, by the last words of a test runner."""
 
-# ruff: noqa: E501 (a table of patterns is read by its rows)
 from __future__ import annotations
 
 import re
 
 import msgspec
 
-_LINES = 200
+# ruff: noqa: E501 (a table of patterns is read by its rows)
+
+
+_LAST_LINES = 200
 _STATEMENTS = re.compile(r"&&|\|\||;|\n|\|")
 _REDIRECTED = re.compile(r"\s+(?:\d?>>?\s*\S+|\d>&\d)")
 _RUNS = re.compile(
@@ -20,7 +22,7 @@ _SHOWS = re.compile(
 """Programs that only show what others printed."""
 
 
-class Counts(msgspec.Struct, frozen=True):
+class RunCounts(msgspec.Struct, frozen=True):
     """A finished test run; an error outside a test counts as failed."""
 
     runner: str
@@ -31,11 +33,11 @@ class Counts(msgspec.Struct, frozen=True):
     """The statement of the command that runs tests."""
 
 
-def counts(command: str, output: str) -> Counts | None:
+def count_tests(command: str, output: str) -> RunCounts | None:
     """The counts of the test run that a shell command ended with, by its output; `None` where it runs no tests that
     are known, or shows no counts."""
-    statement = next((one for one in reversed(_STATEMENTS.split(command)) if _tests(one)), None)
-    found = None if statement is None else _read(output)
+    statement = next((one for one in reversed(_STATEMENTS.split(command)) if _runs_tests(one)), None)
+    found = None if statement is None else _counts_of(output)
     return (
         None
         if found is None or statement is None
@@ -43,19 +45,19 @@ def counts(command: str, output: str) -> Counts | None:
     )
 
 
-def _tests(statement: str) -> bool:
+def _runs_tests(statement: str) -> bool:
     return bool(_RUNS.search(statement)) and not _SHOWS.match(statement.strip())
 
 
-def _read(output: str) -> Counts | None:
-    lines = [_ANSI.sub("", line).strip() for line in output.splitlines()[-_LINES:]]
-    return next((found for runner in RUNNERS if (found := _told(runner, lines))), None)
+def _counts_of(output: str) -> RunCounts | None:
+    lines = [_ANSI.sub("", line).strip() for line in output.splitlines()[-_LAST_LINES:]]
+    return next((found for runner in RUNNER_FORMATS if (found := _runner_counts(runner, lines))), None)
 
 
-def _told(runner: Runner, lines: list[str]) -> Counts | None:
+def _runner_counts(runner: RunnerFormat, lines: list[str]) -> RunCounts | None:
     """What the lines of a runner say, the last one or all of them together; `None` where none is this runner's."""
     found: dict[str, int] = {}
-    matches = [match for line in lines if len(line) <= _WIDEST and (match := runner.line.search(line))]
+    matches = [match for line in lines if len(line) <= _MAX_LINE and (match := runner.line.search(line))]
     for match in matches if runner.every else matches[-1:]:
         for name, value in match.groupdict().items():
             if value is not None:
@@ -73,10 +75,10 @@ def _told(runner: Runner, lines: list[str]) -> Counts | None:
     passed = found.get("passed", found["total"] - failed - skipped if "total" in found else 0)
     if runner.whole and not {"passed", "total"} & found.keys():
         return None
-    return Counts(runner.name, max(passed, 0), failed, skipped) if passed or failed or skipped else None
+    return RunCounts(runner.name, max(passed, 0), failed, skipped) if passed or failed or skipped else None
 
 
-class Runner(msgspec.Struct, frozen=True):
+class RunnerFormat(msgspec.Struct, frozen=True):
     """How a runner tells its counts: lines with the groups `passed`, `failed`, `error`, `skipped` or `total`."""
 
     name: str
@@ -93,7 +95,7 @@ class Runner(msgspec.Struct, frozen=True):
     """A line that must be there as well."""
 
 
-_WIDEST = 400
+_MAX_LINE = 400
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _NUMBERED = re.compile(
     r"(?i)(\d+) (passed|failed|skipped|errors?|todo|pending|failures?|ignored|passing|failing|disabled|omitted|pendings)\b"
@@ -104,12 +106,12 @@ _KINDS = {
 }  # fmt: skip
 
 
-def _runner(name: str, line: str, *options: str, confirmed: str = "") -> Runner:
+def _runner(name: str, line: str, *options: str, confirmed: str = "") -> RunnerFormat:
     chosen = dict.fromkeys(options, True)
-    return Runner(name, re.compile(line), confirmed=re.compile(confirmed) if confirmed else None, **chosen)
+    return RunnerFormat(name, re.compile(line), confirmed=re.compile(confirmed) if confirmed else None, **chosen)
 
 
-RUNNERS: tuple[Runner, ...] = (
+RUNNER_FORMATS: tuple[RunnerFormat, ...] = (
     _runner(
         "pytest",
         r"^=*\s*(?:\d+ (?:passed|failed|skipped|errors?|xfailed|xpassed|deselected|warnings?|rerun),? ?)*\d+ (?:passed|failed|errors?)(?:, \d+ \w+)* in \d",
@@ -239,3 +241,74 @@ RUNNERS: tuple[Runner, ...] = (
     _runner("tap", r"^(?:(?P<failed>not ok)|(?P<passed>ok)) \d+\b", "every", "counted", confirmed=r"^\d+\.\.\d+|^# "),
 )
 """Known runners, by their last words; the first that fits counts."""
+
+
+# --- Commits, by what git says of them.
+
+
+_MAKES_COMMITS = re.compile(r"\bgit\b[^|;&\n]*\b(?:commit|cherry-pick|revert|merge|rebase|am)\b")
+_COMMIT_LINE = re.compile(r"(?m)^\[([^\]\n]+?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.+)$")
+_LOG_LINE = re.compile(r"(?m)^(?:\* )?([0-9a-f]{7,40}) (?:\([^)\n]*\) )?(\S.*)$")
+
+
+class FoundCommit(msgspec.Struct, frozen=True):
+    """One commit: its short hash, its subject, and the branch where git tells it."""
+
+    sha: str
+    subject: str
+    branch: str = ""
+
+
+def find_commits(command: str, output: str) -> tuple[FoundCommit, ...]:
+    """The commits that a shell command made, by its output; a quiet one where a log is shown behind it."""
+    if not _MAKES_COMMITS.search(command):
+        return ()
+    found = tuple(
+        FoundCommit(sha, subject.strip(), "" if branch.startswith("detached") else branch)
+        for branch, sha, subject in _COMMIT_LINE.findall(output)
+    )
+    if not found:  # said quietly: the log behind it has the subject that the command gave
+        logged = ((sha, subject.strip()) for sha, subject in _LOG_LINE.findall(output))
+        found = tuple(
+            FoundCommit(sha, subject) for sha, subject in logged if len(subject) > 2 and subject in command
+        )[:1]
+    return found
+
+
+# --- Plan files: which files are plans, their points, and which of them an edit ticked.
+
+
+_PLAN_NAME = re.compile(
+    r"(?i)(?:^|/)(?:(?:[\w-]*[-_])?(?:plan|todos?|tasks?|roadmap|checklist)\.(?:md|markdown|txt|org)|plans?/[^/]+\.(?:md|markdown))$"
+)
+_PLAN_POINT = re.compile(r"(?m)^[ \t]*(?:\d+[|:][ \t]*)?(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*?)[ \t]*$")
+
+MAX_PLAN_POINTS = 200
+"""Points of one plan that are followed."""
+
+
+class FoundPoint(msgspec.Struct, frozen=True):
+    """One point of a plan and whether it is ticked."""
+
+    text: str
+    done: bool
+
+
+def is_plan_file(path: str) -> bool:
+    """Whether a file of this name is a plan."""
+    return bool(_PLAN_NAME.search(path))
+
+
+def plan_points(text: str) -> tuple[FoundPoint, ...]:
+    """The points with a box to tick, in order, each text once."""
+    found = {text: mark != " " for mark, text in _PLAN_POINT.findall(text)}
+    return tuple(FoundPoint(text[:200], done) for text, done in list(found.items())[:MAX_PLAN_POINTS])
+
+
+def update_points(known: tuple[FoundPoint, ...], old: str, new: str) -> tuple[FoundPoint, ...]:
+    """The points of a plan after a part of it was replaced."""
+    before, after = plan_points(old), plan_points(new)
+    gone = {point.text for point in before} - {point.text for point in after}
+    told = {point.text: point.done for point in after}
+    kept = [FoundPoint(each.text, told.pop(each.text, each.done)) for each in known if each.text not in gone]
+    return (*kept, *(FoundPoint(text, done) for text, done in told.items()))[:MAX_PLAN_POINTS]

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 from bench.shapes import judge, read, shapes
 
-from hudkit.ingest.extraction import Commit, PlanPoint, commits, counts, is_plan, points, ticked
+from hudkit.ingest.extraction import (
+    FoundCommit,
+    FoundPoint,
+    count_tests,
+    find_commits,
+    is_plan_file,
+    plan_points,
+    update_points,
+)
 
 OUTPUTS = {
     ("pytest -q", "1 failed, 2 passed in 6.11s"): (2, 1, 0),
@@ -51,7 +59,7 @@ OUTPUTS = {
 
 @pytest.mark.parametrize("given", OUTPUTS, ids=lambda given: given[0])
 def test_counts_of_runners(given: tuple[str, str]) -> None:
-    found = counts(*given)
+    found = count_tests(*given)
     assert found is not None
     assert (found.passed, found.failed, found.skipped) == OUTPUTS[given]
     assert "2>&1" not in found.command and "tail" not in found.command
@@ -68,30 +76,34 @@ def test_counts_of_runners(given: tuple[str, str]) -> None:
     ),
 )
 def test_no_counts(command: str, output: str) -> None:
-    assert counts(command, output) is None
+    assert count_tests(command, output) is None
 
 
 def test_commits_as_git_tells_them() -> None:
     told = "[main (root-commit) 5be0c21] Renderer: labels\n 11 files changed"
-    assert commits('git commit -m "Renderer: labels"', told) == (Commit("5be0c21", "Renderer: labels", "main"),)
-    quiet = commits("git commit -qm 'printer' && git log --oneline -2", "f00dfee printer\n1234567 init")
-    assert quiet == (Commit("f00dfee", "printer"),)
-    assert commits("git log", told) == ()
-    assert commits("git commit -qm x", "") == ()
+    assert find_commits('git commit -m "Renderer: labels"', told) == (
+        FoundCommit("5be0c21", "Renderer: labels", "main"),
+    )
+    quiet = find_commits("git commit -qm 'printer' && git log --oneline -2", "f00dfee printer\n1234567 init")
+    assert quiet == (FoundCommit("f00dfee", "printer"),)
+    assert find_commits("git log", told) == ()
+    assert find_commits("git commit -qm x", "") == ()
 
 
 def test_plan_files() -> None:
-    assert [is_plan(path) for path in ("PLAN.md", "docs/TODO.md", "plans/printer.md", "plane.md", "src/plan.py")] == [
+    assert [
+        is_plan_file(path) for path in ("PLAN.md", "docs/TODO.md", "plans/printer.md", "plane.md", "src/plan.py")
+    ] == [
         True,
         True,
         True,
         False,
         False,
     ]
-    known = points("- [ ] a\n1. [x] b\n* [ ] c\ntext [ ] d")
-    assert known == (PlanPoint("a", False), PlanPoint("b", True), PlanPoint("c", False))
-    after = ticked(known, "- [ ] a\n* [ ] c", "- [x] a\n- [ ] e")
-    assert after == (PlanPoint("a", True), PlanPoint("b", True), PlanPoint("e", False))
+    known = plan_points("- [ ] a\n1. [x] b\n* [ ] c\ntext [ ] d")
+    assert known == (FoundPoint("a", False), FoundPoint("b", True), FoundPoint("c", False))
+    after = update_points(known, "- [ ] a\n* [ ] c", "- [x] a\n- [ ] e")
+    assert after == (FoundPoint("a", True), FoundPoint("b", True), FoundPoint("e", False))
 
 
 @pytest.mark.slow

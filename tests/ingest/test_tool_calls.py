@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hudkit.ingest.aliases import as_known
+from hudkit.ingest.tool_calls import neutral_part
 from hudkit.transcripts import ToolPart
 
 
@@ -34,12 +34,12 @@ def call(tool: str, output: str = "", **given: Any) -> ToolPart:
     ],
 )
 def test_a_call_in_known_words(tool: str, given: dict[str, Any], name: str, known: dict[str, Any]) -> None:
-    heard = as_known(call(tool, **given))
+    heard = neutral_part(call(tool, **given))
     assert (heard.tool, heard.input) == (name, known)
 
 
 def test_the_users_own_names_come_first() -> None:
-    heard = as_known(call("load_text", file="a.py"), {"load_text": "read"})
+    heard = neutral_part(call("load_text", file="a.py"), {"load_text": "read"})
     assert (heard.tool, heard.input) == ("read", {"filePath": "a.py"})
 
 
@@ -55,4 +55,4 @@ def test_the_users_own_names_come_first() -> None:
     ],
 )
 def test_an_exit_status_is_read_where_an_output_ends_with_it(output: str, exit: int | None) -> None:
-    assert as_known(call("bash", output, command="x")).metadata.get("exit") == exit
+    assert neutral_part(call("bash", output, command="x")).metadata.get("exit") == exit

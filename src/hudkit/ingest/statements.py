@@ -6,26 +6,28 @@ from hashlib import blake2b
 
 import msgspec
 
-from hudkit.ingest.extraction import Held, hear
+from hudkit.ingest.extraction import KnownStatements, extract
 from hudkit.log.payloads import ConstraintAdd, ConstraintRemove, DecisionRecord, Payload
 
-KEPT = 200
+MAX_STANDING = 200
 """Rules, and decisions, that are remembered as standing."""
 
-Told = tuple[tuple[str, Payload], ...]
+StatementPayloads = tuple[tuple[str, Payload], ...]
 
 
-def worded(text: str, held: Held, *, by_agent: bool) -> tuple[Held, Told]:
+def extract_statements(
+    text: str, held: KnownStatements, *, by_agent: bool
+) -> tuple[KnownStatements, StatementPayloads]:
     """What stands after a message, and the facts that it tells, each with its key."""
     if not text.strip():
         return held, ()
-    news, after = hear(text, held, by_agent=by_agent)
+    news, after = extract(text, held, by_agent=by_agent)
     payloads: list[Payload] = [ConstraintRemove("", rule, derived=True) for rule in news.lifted]
     payloads += [ConstraintAdd(rule.text, derived=True, source=rule.reason) for rule in news.rules]
     payloads += [
         DecisionRecord(one.summary, one.details, derived=True, replaces=one.replaces) for one in news.decisions
     ]
-    kept = msgspec.structs.replace(after, rules=after.rules[-KEPT:], decided=after.decided[-KEPT:])
+    kept = msgspec.structs.replace(after, rules=after.rules[-MAX_STANDING:], decided=after.decided[-MAX_STANDING:])
     return kept, tuple((_key(one), one) for one in payloads)
 
 

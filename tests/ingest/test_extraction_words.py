@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.ingest.extraction import Held, hear
+from hudkit.ingest.extraction import KnownStatements, extract
 from strategies import hostile
 
 STATED = {
@@ -84,19 +84,19 @@ NOT_STATED = (
 
 @pytest.mark.parametrize("message", STATED, ids=str)
 def test_rules_that_are_stated(message: str) -> None:
-    news, held = hear(message, Held())
+    news, held = extract(message, KnownStatements())
     assert [rule.text for rule in news.rules] == STATED[message]
     assert held.rules == tuple(STATED[message])
-    assert not hear(message, held)[0].rules, "said twice, it stands once"
+    assert not extract(message, held)[0].rules, "said twice, it stands once"
 
 
 @pytest.mark.parametrize("message", NOT_STATED)
 def test_what_states_no_rule(message: str) -> None:
-    assert hear(message, Held())[0].rules == ()
+    assert extract(message, KnownStatements())[0].rules == ()
 
 
 def test_an_agent_states_no_rules() -> None:
-    assert not hear("You must never push to main. Always use tabs.", Held(), by_agent=True)[0]
+    assert not extract("You must never push to main. Always use tabs.", KnownStatements(), by_agent=True)[0]
 
 
 LIFTED = {
@@ -115,8 +115,8 @@ LIFTED = {
 
 @pytest.mark.parametrize("message", LIFTED)
 def test_rules_that_are_taken_back(message: str) -> None:
-    standing = Held(("no new dependencies", "never push to main", "always use tabs"))
-    news, held = hear(message, standing)
+    standing = KnownStatements(("no new dependencies", "never push to main", "always use tabs"))
+    news, held = extract(message, standing)
     assert news.lifted == (LIFTED[message],)
     assert news.rules == ()
     assert set(held.rules) == set(standing.rules) - {LIFTED[message]}
@@ -126,7 +126,7 @@ def test_rules_that_are_taken_back(message: str) -> None:
     "message", ("you may restart staging", "can we push to main now?", "forget that", "you can see it now")
 )
 def test_what_takes_nothing_back(message: str) -> None:
-    assert hear(message, Held(("never push to main",)))[0].lifted == ()
+    assert extract(message, KnownStatements(("never push to main",)))[0].lifted == ()
 
 
 DECIDED = {
@@ -146,9 +146,9 @@ DECIDED = {
 @pytest.mark.parametrize("message", DECIDED)
 def test_decisions_that_are_announced(message: str) -> None:
     for by_agent in (True, False):
-        news, held = hear(message, Held(), by_agent=by_agent)
+        news, held = extract(message, KnownStatements(), by_agent=by_agent)
         assert [one.summary for one in news.decisions] == [DECIDED[message]]
-        assert not hear(message, held, by_agent=by_agent)[0].decisions
+        assert not extract(message, held, by_agent=by_agent)[0].decisions
 
 
 @pytest.mark.parametrize(
@@ -169,45 +169,45 @@ def test_decisions_that_are_announced(message: str) -> None:
     ),
 )
 def test_what_decides_nothing(message: str) -> None:
-    assert hear(message, Held())[0].decisions == ()
+    assert extract(message, KnownStatements())[0].decisions == ()
 
 
 def test_a_later_decision_replaces_an_earlier_one() -> None:
-    _, held = hear("I'll use Redis instead of Memcached, because it is there.", Held(), by_agent=True)
-    news, held = hear("no wait, let's go with Valkey instead of Redis", held)
+    _, held = extract("I'll use Redis instead of Memcached, because it is there.", KnownStatements(), by_agent=True)
+    news, held = extract("no wait, let's go with Valkey instead of Redis", held)
     assert news.decisions[0].replaces == ("I'll use Redis instead of Memcached",)
     assert len(held.decided) == 1
-    news, held = hear("Going with Valkey.", held, by_agent=True)
+    news, held = extract("Going with Valkey.", held, by_agent=True)
     assert not news.decisions, "the agent repeats it"
-    news, held = hear("let's use pnpm", held)
+    news, held = extract("let's use pnpm", held)
     assert news.decisions[0].replaces == ()
     assert len(held.decided) == 2
 
 
 def test_of_two_alternatives_the_later_choice_replaces_the_earlier() -> None:
-    _, held = hear("SpamAssassin or rspamd?", Held())
-    _, held = hear("OK, rspamd, decided.", held)
-    _, held = hear("let's store the pages compressed", held)
-    news, held = hear("Let's go back to SpamAssassin, it is enough", held)
+    _, held = extract("SpamAssassin or rspamd?", KnownStatements())
+    _, held = extract("OK, rspamd, decided.", held)
+    _, held = extract("let's store the pages compressed", held)
+    news, held = extract("Let's go back to SpamAssassin, it is enough", held)
     assert news.decisions[0].replaces == ("rspamd, decided",)
     assert len(held.decided) == 2
-    assert hear("Let's use pnpm", held)[0].decisions[0].replaces == ()
+    assert extract("Let's use pnpm", held)[0].decisions[0].replaces == ()
 
 
 def test_a_bare_no_turns_what_was_just_decided() -> None:
-    _, held = hear("I'm going with the US cup", Held(), by_agent=True)
-    assert hear("nah metric", held)[0].decisions[0].replaces == ("I'm going with the US cup",)
-    _, later = hear("The tests pass.", held, by_agent=True)
-    assert hear("nah metric", later)[0].decisions == ()
+    _, held = extract("I'm going with the US cup", KnownStatements(), by_agent=True)
+    assert extract("nah metric", held)[0].decisions[0].replaces == ("I'm going with the US cup",)
+    _, later = extract("The tests pass.", held, by_agent=True)
+    assert extract("nah metric", later)[0].decisions == ()
 
 
 @given(st.lists(hostile, max_size=8).map("\n".join), st.booleans())
 def test_no_text_breaks_it(text: str, by_agent: bool) -> None:
-    news, held = hear(text, Held(), by_agent=by_agent)
-    again, _ = hear(text, held, by_agent=by_agent)
+    news, held = extract(text, KnownStatements(), by_agent=by_agent)
+    again, _ = extract(text, held, by_agent=by_agent)
     assert again.rules == (), "what stands is not told again"
     assert all("\n" not in rule.text for rule in news.rules)
 
 
 def test_a_document_is_not_a_list_of_demands() -> None:
-    assert hear("\n".join(f"- never do thing number{n}" for n in range(40)), Held())[0].rules == ()
+    assert extract("\n".join(f"- never do thing number{n}" for n in range(40)), KnownStatements())[0].rules == ()

@@ -12,12 +12,12 @@ from hudkit.log import Draft, Origin
 from hudkit.log.payloads import TranscriptSeen
 
 
-def key_of(*words: str) -> str:
+def entry_key(*words: str) -> str:
     """Sixteen hex digits that a message is known by: of its id, or of its role and content where it has none."""
     return blake2b("\0".join(words).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-class Sighted:
+class FirstSeenTimes:
     """What was seen in one session. A message keeps its time through restarts and compactions."""
 
     def __init__(self, session: Session) -> None:

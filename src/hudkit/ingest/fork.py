@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hudkit.api import Session
-from hudkit.ingest.keys import event_id, told_at
+from hudkit.ingest.event_ids import event_id, message_time
 from hudkit.log import Draft, Event, Origin
 from hudkit.log.payloads import (
     ContextSnapshot,
@@ -27,13 +27,13 @@ from hudkit.log.payloads import (
 )
 from hudkit.transcripts import Message, ToolPart
 
-MAX_EVENTS = 20_000
+MAX_FORK_EVENTS = 20_000
 """Sessions with more events are not copied: a fork then begins with what its messages tell."""
-MAX_READ = 60_000
+MAX_SEARCHED_EVENTS = 60_000
 """Events of the project's sessions that are looked through, newest session first: about a third of a second."""
-SHARE = 0.5
+MIN_COMMON_SHARE = 0.5
 """The share of a fork's responses of which its source must have recorded something."""
-USAGE = type_of(ContextSnapshot())
+_USAGE = type_of(ContextSnapshot())
 """What the end of nearly every response tells."""
 
 _NUMBERED: dict[type[Payload], tuple[str, ...]] = {
@@ -46,7 +46,7 @@ _NUMBERED: dict[type[Payload], tuple[str, ...]] = {
 """Payloads that name events of their own session, and the fields that do (negative: none)."""
 
 
-def inherited(
+def fork_drafts(
     session: Session, before: int, told: Sequence[Draft], messages: Sequence[Message], anchors: Sequence[str]
 ) -> tuple[Draft, ...]:
     """Drafts of the source's events up to the fork, and the link to it; nothing where there is no source.
@@ -59,20 +59,20 @@ def inherited(
     times = {one.created for one in answers}
     if not times:
         return ()
-    ids = {draft.id for draft in told if told_at(draft.id) in times}
-    ids |= {event_id(each, "end", USAGE, 0) for each in answers}
+    ids = {draft.id for draft in told if message_time(draft.id) in times}
+    ids |= {event_id(each, "end", _USAGE, 0) for each in answers}
     best: tuple[int, str, list[Event]] | None = None
     read = 0
     for name in _relatives(session) if ids else ():
         count = session.log.last_seq(name)
-        if count > MAX_EVENTS:
+        if count > MAX_FORK_EVENTS:
             continue
         read += count
-        if read > MAX_READ:
+        if read > MAX_SEARCHED_EVENTS:
             break
         events = list(session.log.read(name))
-        shared = len({told_at(event.id) for event in events if event.id in ids})
-        if shared and shared >= SHARE * len(times) and (best is None or shared > best[0]):
+        shared = len({message_time(event.id) for event in events if event.id in ids})
+        if shared and shared >= MIN_COMMON_SHARE * len(times) and (best is None or shared > best[0]):
             best = (shared, name, events)
     if best is None:
         return ()
@@ -103,17 +103,17 @@ def _relatives(session: Session) -> list[str]:
 def _until(events: Sequence[Event], messages: Sequence[Message]) -> list[Event]:
     """The events from before the first message that the fork does not have: those that such a message told are left
     out with all that follow, and what the agent recorded since the last common message ended."""
-    times = {told_at(event.id) for event in events}
+    times = {message_time(event.id) for event in events}
     messages = [message for message in messages if message.created in times]  # the fork's own come later than all
     if not messages:
         return list(events)
     last = max(message.created for message in messages)
-    later = (n for n, event in enumerate(events) if (told_at(event.id) or 0) > last)
+    later = (n for n, event in enumerate(events) if (message_time(event.id) or 0) > last)
     cut = next(later, None)
     if cut is None:
         return list(events)
     end = max(max(message.completed, message.created, *_ends(message)) for message in messages)
-    while cut and told_at(events[cut - 1].id) is None and events[cut - 1].timestamp > end:
+    while cut and message_time(events[cut - 1].id) is None and events[cut - 1].timestamp > end:
         cut -= 1
     return list(events[:cut])
 
@@ -127,7 +127,7 @@ def _copy(session: Session, event: Event, before: int) -> Draft:
     named = {name: getattr(payload, name) for name in _NUMBERED.get(type(payload), ())}
     payload = msgspec.structs.replace(payload, **{name: _moved(seq, before) for name, seq in named.items()})
     draft = session.drafts((payload,), event.origin, event.turn)[0]
-    id = event.id if told_at(event.id) is not None else draft.id
+    id = event.id if message_time(event.id) is not None else draft.id
     return msgspec.structs.replace(draft, id=id, timestamp=event.timestamp)
 
 

@@ -7,17 +7,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hudkit.ingest.extraction import alternatives
-from hudkit.ingest.extraction.constraints import Rule, constraints
-from hudkit.ingest.extraction.decisions import Announced, decisions
-from hudkit.ingest.extraction.prose import Sentence, sentences
-from hudkit.ingest.extraction.vocabulary import folded, shared, subjects
-from hudkit.ingest.extraction.withdrawals import lifted
+from hudkit.ingest.extraction import decisions as alternatives
+from hudkit.ingest.extraction.decisions import AnnouncedDecision, find_decisions
+from hudkit.ingest.extraction.imperatives import StatedRule, find_rules
+from hudkit.ingest.extraction.prose import Sentence, normalized_text, overlap, split_sentences, subject_stems
+from hudkit.ingest.extraction.withdrawals import find_withdrawals
 
-MOST = 12
+MAX_STATEMENTS = 12
 """Rules, and decisions, of one message: more is a document, not a demand."""
 
-RECENT = 3
+RECENT_MESSAGES = 3
 """Messages back to which a reversal that names nothing can reach."""
 
 
@@ -25,7 +24,7 @@ _INSTEAD = re.compile(r"^(?:please )?(?:use|take|do|write|say) [^,;]+ instead\W*
 """The other half of a rule: "no names; use roles instead"."""
 
 
-class Held(msgspec.Struct, frozen=True, omit_defaults=True):
+class KnownStatements(msgspec.Struct, frozen=True, omit_defaults=True):
     """The texts of the rules and of the decisions that stand, the newest last."""
 
     rules: tuple[str, ...] = ()
@@ -36,35 +35,35 @@ class Held(msgspec.Struct, frozen=True, omit_defaults=True):
     """Alternatives that were named: one or the other."""
 
 
-class News(msgspec.Struct, frozen=True):
+class Extracted(msgspec.Struct, frozen=True):
     """What a message brings: `lifted` are live rules that it takes back, `rules` new ones."""
 
     lifted: tuple[str, ...] = ()
-    rules: tuple[Rule, ...] = ()
-    decisions: tuple[Announced, ...] = ()
+    rules: tuple[StatedRule, ...] = ()
+    decisions: tuple[AnnouncedDecision, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.lifted or self.rules or self.decisions)
 
 
-def hear(message: str, held: Held, *, by_agent: bool = False) -> tuple[News, Held]:
+def extract(message: str, held: KnownStatements, *, by_agent: bool = False) -> tuple[Extracted, KnownStatements]:
     """What a message says, and what stands after it. An agent only announces decisions: it states no rules."""
-    said = sentences(message)
-    gone = () if by_agent else lifted(said, held.rules)
+    said = split_sentences(message)
+    gone = () if by_agent else find_withdrawals(said, held.rules)
     taken = {place for _, place in gone}
     left = [rule for rule in held.rules if rule not in {text for text, _ in gone}]
     rest = tuple(sentence for n, sentence in enumerate(said) if n not in taken)
-    stated = () if by_agent else constraints(rest)
-    new: list[Rule] = []
+    stated = () if by_agent else find_rules(rest)
+    new: list[StatedRule] = []
     for rule in stated:
-        if not any(_same(rule.text, each) for each in (*left, *(one.text for one in new))):
+        if not any(_same_rule(rule.text, each) for each in (*left, *(one.text for one in new))):
             new.append(rule)
-        if len(new) > MOST:
+        if len(new) > MAX_STATEMENTS:
             break
-    if len(new) > MOST:
+    if len(new) > MAX_STATEMENTS:
         new = []
-    pairs = (*held.pairs, *alternatives.offered(said))[-alternatives.MOST :]
-    announced = decisions(
+    pairs = (*held.pairs, *alternatives.find_alternatives(said))[-alternatives.MAX_PAIRS :]
+    announced = find_decisions(
         _unruled(rest, [rule.text for rule in stated]),
         held.decided,
         by_agent=by_agent,
@@ -73,12 +72,12 @@ def hear(message: str, held: Held, *, by_agent: bool = False) -> tuple[News, Hel
         just=held.recent[-1] if held.recent else (),
         pairs=pairs,
     )
-    announced = announced if len(announced) <= MOST else ()
+    announced = announced if len(announced) <= MAX_STATEMENTS else ()
     old = {each for one in announced for each in one.replaces}
     decided = (*(each for each in held.decided if each not in old), *(one.summary for one in announced))
-    news = News(tuple(text for text, _ in gone), tuple(new), announced)
-    recent = (*held.recent, tuple(one.summary for one in announced))[-RECENT:]
-    return news, Held((*left, *(one.text for one in new)), tuple(decided), recent, pairs)
+    news = Extracted(tuple(text for text, _ in gone), tuple(new), announced)
+    recent = (*held.recent, tuple(one.summary for one in announced))[-RECENT_MESSAGES:]
+    return news, KnownStatements((*left, *(one.text for one in new)), tuple(decided), recent, pairs)
 
 
 def _unruled(said: Sequence[Sentence], rules: Sequence[str]) -> tuple[Sentence, ...]:
@@ -100,8 +99,8 @@ def _before(sentence: Sentence, texts: Sequence[str]) -> Sentence:
     return msgspec.structs.replace(sentence, text=sentence.text[:cut], bare=sentence.bare[:cut])
 
 
-def _same(a: str, b: str) -> bool:
-    if folded(a) == folded(b):
+def _same_rule(a: str, b: str) -> bool:
+    if normalized_text(a) == normalized_text(b):
         return True
-    one, two = subjects(a), subjects(b)
-    return len(one) > 2 and one == two and shared(one, two) == 1.0
+    one, two = subject_stems(a), subject_stems(b)
+    return len(one) > 2 and one == two and overlap(one, two) == 1.0

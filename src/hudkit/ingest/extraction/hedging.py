@@ -41,21 +41,21 @@ _REPORTS = _any(
 _SELF = _any(r"\byou (?:said|told|asked|mentioned|want(?:ed)?)\b")
 
 
-def asks(sentence: Sentence) -> bool:
+def is_question(sentence: Sentence) -> bool:
     """A question, with its mark or without."""
     return sentence.asks or bool(_ASKS.search(sentence.bare))
 
 
-def supposes(text: str) -> bool:
+def is_supposition(text: str) -> bool:
     """A thought about what might be."""
     return bool(_SUPPOSES.search(text))
 
 
-def wishes(text: str) -> bool:
+def is_wish(text: str) -> bool:
     """Something that would or could be."""
     return bool(_WOULD.search(text))
 
 
-def reports(text: str) -> bool:
+def is_report(text: str) -> bool:
     """The words of somebody else, or of a document."""
     return bool(_REPORTS.search(text)) or bool(_SELF.search(text))

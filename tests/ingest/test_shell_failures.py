@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.ingest.outcomes import covers, outcomes
-from hudkit.ingest.shell import Statement, statements
+from hudkit.ingest.failures import command_outcomes, covers
+from hudkit.ingest.shell_statements import ShellStatement, parse_statements
 
 CWD = "/home/dev/orchard"
 FAILED = "test_x ... FAIL\n-----\nRan 2 tests in 0.1s\n\nFAILED (failures=1)\n"
@@ -15,7 +15,7 @@ PASSED = "..\n-----\nRan 2 tests in 0.1s\n\nOK\n"
 
 
 def texts(command: str) -> list[str]:
-    return [statement.text for statement in statements(command, cwd=CWD)]
+    return [statement.text for statement in parse_statements(command, cwd=CWD)]
 
 
 @pytest.mark.parametrize(
@@ -105,17 +105,19 @@ def test_a_here_document_counts_by_its_text() -> None:
     ],
 )  # fmt: skip
 def test_what_a_call_tells(command: str, status: int | None, output: str, expected: list[tuple[str, bool]]) -> None:
-    found = [(outcome.statement.text, outcome.passed) for outcome in outcomes(command, status, output, cwd=CWD)]
+    found = [
+        (outcome.statement.text, outcome.passed) for outcome in command_outcomes(command, status, output, cwd=CWD)
+    ]
     assert found == expected
 
 
 def test_the_telling_line() -> None:
     output = "Traceback:\nTypeError: bad operand\n\n-----\nRan 1 test\n\nFAILED (errors=1)\n\nreal\t0m0.5s\n"
-    (outcome,) = outcomes("time python3 -m unittest", 1, output)
+    (outcome,) = command_outcomes("time python3 -m unittest", 1, output)
     assert outcome.line == "FAILED (errors=1) TypeError: bad operand"
-    (outcome,) = outcomes("cargo build", 101, "error[E0382]: borrow of moved value\n\n-----\n  \n")
+    (outcome,) = command_outcomes("cargo build", 101, "error[E0382]: borrow of moved value\n\n-----\n  \n")
     assert outcome.line == "error[E0382]: borrow of moved value"
-    (outcome,) = outcomes("false", 1, "")
+    (outcome,) = command_outcomes("false", 1, "")
     assert outcome.line == "exit status 1"
 
 
@@ -142,14 +144,14 @@ def test_the_telling_line() -> None:
     ],
 )
 def test_a_wider_run_covers_a_narrower_one(passed: str, failed: str, expected: bool) -> None:
-    (wide,), (narrow,) = statements(passed), statements(failed)
+    (wide,), (narrow,) = parse_statements(passed), parse_statements(failed)
     assert covers(wide, narrow) is expected
 
 
 @given(st.text(alphabet="ab'\"`$()|&;<>\\ \n#-=EOF{}!*", max_size=200), st.sampled_from([0, 1, None]))
 def test_any_text_is_a_command(command: str, status: int | None) -> None:
-    for outcome in outcomes(command, status, command):
-        assert isinstance(outcome.statement, Statement)
+    for outcome in command_outcomes(command, status, command):
+        assert isinstance(outcome.statement, ShellStatement)
         assert outcome.statement.words
         assert covers(outcome.statement, outcome.statement)
 
@@ -157,4 +159,4 @@ def test_any_text_is_a_command(command: str, status: int | None) -> None:
 def test_a_hostile_command_is_read_in_passing() -> None:
     for piece in ("<<A\n", '"\\', "$(", "`", "'", "a<<E\nb", "((", "|| "):
         command = piece * (400_000 // len(piece))
-        assert all(len(each.text) < 20_000 for each in statements(command))
+        assert all(len(each.text) < 20_000 for each in parse_statements(command))

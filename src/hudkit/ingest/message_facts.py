@@ -12,12 +12,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from hudkit.ingest.extraction import Held
-from hudkit.ingest.failures import OpenError, judged
-from hudkit.ingest.files import patched, relative
-from hudkit.ingest.lines import one_line
-from hudkit.ingest.worded import worded
-from hudkit.ingest.worked import commits_of, plan_of, tests_of
+from hudkit.ingest.extraction import KnownStatements
+from hudkit.ingest.failures import OpenError, judge_call
+from hudkit.ingest.statements import extract_statements
+from hudkit.ingest.tool_calls import one_line, patched_files, relative_path
+from hudkit.ingest.tool_results import changed_plan, count_tests, find_commits
 from hudkit.log import Origin, Payload
 from hudkit.log.payloads import (
     CompactAfter,
@@ -71,7 +70,7 @@ class Fact(msgspec.Struct, frozen=True):
     """Names the fact by what it says, where a message tells several of a kind."""
 
 
-class Known(msgspec.Struct, frozen=True, omit_defaults=True):
+class KnownFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     """What has been told of one session so far. A plain value that can be encoded, but it holds commands and texts as
     they were typed: the log redacts secrets, this does not."""
 
@@ -84,17 +83,19 @@ class Known(msgspec.Struct, frozen=True, omit_defaults=True):
     tail: str = ""
     used: int | None = None
     told: tuple[tuple[str, frozenset[str]], ...] = ()
-    held: Held = Held()
+    held: KnownStatements = KnownStatements()
     plans: tuple[PlanSync, ...] = ()
 
 
-NOTHING = Known()
+NO_FACTS = KnownFacts()
 """What is known of a session before its first message."""
 
-Step = tuple[Known, tuple[Fact, ...]]
+FactStep = tuple[KnownFacts, tuple[Fact, ...]]
 
 
-def derive(session: SessionRow, message: Message, known: Known = NOTHING, *, limit_tokens: int | None = None) -> Step:
+def derive_facts(
+    session: SessionRow, message: Message, known: KnownFacts = NO_FACTS, *, limit_tokens: int | None = None
+) -> FactStep:
     """The events that a message brings which were not told before, in order, and what is known now.
 
     Messages must come in the transcript's order. One of the last eight may be passed again as it grows: a tool call
@@ -109,14 +110,14 @@ def derive(session: SessionRow, message: Message, known: Known = NOTHING, *, lim
     return fold.result()
 
 
-def derive_session(session: SessionRow, known: Known = NOTHING) -> Step:
+def session_facts(session: SessionRow, known: KnownFacts = NO_FACTS) -> FactStep:
     """`session.start` and `session.link` where a session's title or place is new."""
     fold = _Fold(known, None)
     fold.session(session, None)
     return fold.result()
 
 
-def derive_todos(todos: tuple[Todo, ...], known: Known = NOTHING, *, at: int = 0) -> Step:
+def todo_facts(todos: tuple[Todo, ...], known: KnownFacts = NO_FACTS, *, at: int = 0) -> FactStep:
     """`todo.sync` where the host's own list differs from the one told last."""
     fold = _Fold(known, None)
     fold.todos(todos, Origin.HOST, at)
@@ -126,13 +127,13 @@ def derive_todos(todos: tuple[Todo, ...], known: Known = NOTHING, *, at: int = 0
 class _Fold:
     """The working copy of one step; it lives no longer than the call that made it."""
 
-    def __init__(self, known: Known, message: Message | None) -> None:
+    def __init__(self, known: KnownFacts, message: Message | None) -> None:
         self.known = known
         self.facts: list[Fact] = []
         self.id = message.id if message else ""
         self.told: set[str] = set(dict(known.told).get(self.id, ()))
 
-    def result(self) -> Step:
+    def result(self) -> FactStep:
         if self.id and self.told:
             others = [entry for entry in self.known.told if entry[0] != self.id]
             self._know(told=(*others, (self.id, frozenset(self.told)))[-_RECENT:])
@@ -166,7 +167,9 @@ class _Fold:
             self._tell(Origin.HOST, CompactBefore(trigger, self.known.used), message.created)
         for part in message.parts:
             if isinstance(part, FilePart) and part.path and self._first(part.id):
-                self._tell(speaker, FileOpen(relative(part.path, session.directory), "referenced"), message.created)
+                self._tell(
+                    speaker, FileOpen(relative_path(part.path, session.directory), "referenced"), message.created
+                )
         request = _request(message)
         if request and request != self.known.request:
             self._know(request=request)
@@ -185,7 +188,7 @@ class _Fold:
             for part in message.parts
             if isinstance(part, TextPart) and not part.synthetic and not part.ignored
         )
-        held, told = worded(text, self.known.held, by_agent=by_agent)
+        held, told = extract_statements(text, self.known.held, by_agent=by_agent)
         for key, payload in told:
             self.facts.append(Fact(speaker, payload, at, key))
         self._know(held=held)
@@ -200,7 +203,7 @@ class _Fold:
                     self.tool(session, part, paths)
             elif isinstance(part, PatchPart) and self._first(part.id):
                 for path in part.files:
-                    shown = relative(path, session.directory)
+                    shown = relative_path(path, session.directory)
                     if shown and shown not in edited:
                         self._tell(Origin.HOST, FileEdit(shown), message.completed or message.created)
         self.end(message, limit)
@@ -217,14 +220,14 @@ class _Fold:
             child = part.metadata.get("sessionId")
             if part.tool == "task" and isinstance(child, str) and child:
                 self._tell(Origin.HOST, SessionLink("child", child), part.end)
-            plan = plan_of(part, session.directory, self.known.plans)
+            plan = changed_plan(part, session.directory, self.known.plans)
             if plan and plan not in self.known.plans:
                 others = (one for one in self.known.plans if one.path != plan.path)
                 self._know(plans=(*others, plan)[-_MAX_PLANS:])
                 self._tell(Origin.TOOL, plan, part.end)
-            for fact in (*tests_of(part), *commits_of(part)):
+            for fact in (*count_tests(part), *find_commits(part)):
                 self._tell(Origin.TOOL, fact, part.end)
-        for judgement in judged(part, session.directory):
+        for judgement in judge_call(part, session.directory):
             self._judge(judgement.error, judgement.settles, part.end, call=part.call_id)
 
     def todos(self, todos: tuple[Todo, ...], origin: Origin, at: int) -> None:
@@ -315,7 +318,7 @@ def _read(part: ToolPart, directory: str) -> str:
     path = part.input.get("filePath")
     if part.tool not in _READS or not isinstance(path, str) or "<type>directory</type>" in part.output[:2_000]:
         return ""
-    return relative(path, directory)
+    return relative_path(path, directory)
 
 
 def _edited(part: ToolPart, directory: str) -> Iterator[str]:
@@ -325,5 +328,5 @@ def _edited(part: ToolPart, directory: str) -> Iterator[str]:
     if part.tool in _EDITS and isinstance(path, str):
         found = [path]
     else:
-        found = patched(patch) if part.tool in _PATCHES and isinstance(patch, str) else []
-    yield from (shown for shown in (relative(each, directory) for each in found) if shown)
+        found = patched_files(patch) if part.tool in _PATCHES and isinstance(patch, str) else []
+    yield from (shown for shown in (relative_path(each, directory) for each in found) if shown)
