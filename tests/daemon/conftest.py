@@ -18,8 +18,8 @@ import msgspec
 import pytest
 
 from hudkit.api import Hud
-from hudkit.daemon.answering import Answering
-from hudkit.daemon.client import Connection, greet
+from hudkit.daemon.client import DaemonConnection, greet
+from hudkit.daemon.handlers import RequestHandlers
 
 
 class Daemon:
@@ -34,7 +34,7 @@ class Daemon:
         """Start one and wait until it answers."""
         code = "import sys, hudkit; "
         code += f"hudkit.__version__ = {version!r}; " if version else ""
-        code += "from hudkit.daemon.door import main; sys.exit(main())"
+        code += "from hudkit.daemon.cli import main; sys.exit(main())"
         options = ["--socket", str(self.socket), "--db", str(self.db), "--idle", "5", *more]
         process = subprocess.Popen(
             [sys.executable, "-c", code, *options], stderr=subprocess.PIPE, stdout=subprocess.PIPE
@@ -59,9 +59,9 @@ class Daemon:
 
     def sent(self, path: str, body: bytes) -> tuple[int, dict[str, Any]]:
         """Status and answer of a body as it is."""
-        connection = Connection(self.socket, 20)
+        connection = DaemonConnection(self.socket, 20)
         with contextlib.closing(connection):
-            status, answer = connection.ask(path, body)
+            status, answer = connection.exchange(path, body)
         return status, msgspec.json.decode(answer)
 
 
@@ -92,5 +92,5 @@ def hud() -> Hud:
 
 
 @pytest.fixture
-def answering(hud: Hud) -> Answering:
-    return Answering(hud)
+def answering(hud: Hud) -> RequestHandlers:
+    return RequestHandlers(hud)

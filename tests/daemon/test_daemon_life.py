@@ -19,8 +19,8 @@ from hudkit import paths
 from hudkit.api import Hud
 from hudkit.cli import serve as serve_command
 from hudkit.cli import stop as stop_command
-from hudkit.daemon import place
-from hudkit.daemon.client import Connection, ensure_running, greet, stop
+from hudkit.daemon import socket_path
+from hudkit.daemon.client import DaemonConnection, ensure_running, greet, stop
 from hudkit.errors import ConfigError, StoreUnsafe
 from hudkit.hosts.wire import PROTOCOL, PROTOCOL_HEADER
 
@@ -47,14 +47,14 @@ def test_kill_9_in_mid_request_loses_nothing_that_was_acknowledged(daemon: Any) 
     acknowledged: list[int] = []
 
     def write(first: int) -> None:
-        connection = Connection(daemon.socket, 5)
+        connection = DaemonConnection(daemon.socket, 5)
         for n in range(first, 100_000, 4):
             body = (
                 f'{{"host":"opencode","session":"s{first}","directory":"","router":"hud","arguments":'
                 f'{{"tool":"notes.add","args":{{"content":"note {n}"}}}}}}'
             )
             try:
-                status, _ = connection.ask("/v1/tool", body.encode())
+                status, _ = connection.exchange("/v1/tool", body.encode())
             except Exception:
                 return
             assert status == 200
@@ -100,7 +100,7 @@ def test_it_ends_gracefully(daemon: Any, how: str) -> None:
 
 def test_what_is_under_way_is_answered_before_it_ends(daemon: Any) -> None:
     process = daemon.start()
-    connection = Connection(daemon.socket, 10)
+    connection = DaemonConnection(daemon.socket, 10)
     body = b'{"host":"opencode","session":"s","directory":"","router":"hud","arguments":{"tool":"help"}}'
     connection.connect()
     head = f"POST /v1/tool HTTP/1.1\r\nhost: x\r\n{PROTOCOL_HEADER}: {PROTOCOL}\r\n"
@@ -118,7 +118,7 @@ def test_what_is_under_way_is_answered_before_it_ends(daemon: Any) -> None:
 
 
 def test_a_stale_socket_is_replaced_and_a_file_is_not(daemon: Any) -> None:
-    place.prepare(daemon.socket)
+    socket_path.prepare_directory(daemon.socket)
     dead = socket.socket(socket.AF_UNIX)
     dead.bind(str(daemon.socket))
     dead.close()
@@ -192,13 +192,13 @@ def test_an_older_daemon_gives_way_and_a_newer_one_serves(daemon: Any) -> None:
 
 
 def test_a_hung_daemon_is_named_and_not_shared(daemon: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hudkit.daemon import serving
+    from hudkit.daemon import lifecycle
 
     process = daemon.start()
     process.send_signal(signal.SIGSTOP)
-    monkeypatch.setattr(serving, "WAIT_SECONDS", 0.5)
+    monkeypatch.setattr(lifecycle, "WAIT_SECONDS", 0.5)
     with pytest.raises(ConfigError, match="does not answer"):
-        serving.serve(serving.Options(daemon.socket, daemon.db))
+        lifecycle.serve(lifecycle.DaemonOptions(daemon.socket, daemon.db))
     process.send_signal(signal.SIGCONT)
 
 
@@ -217,17 +217,17 @@ def test_where_the_socket_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     runtime = tmp_path / "r"
     runtime.mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
-    assert place.socket_path() == runtime / "hudkit" / "daemon.sock"
+    assert socket_path.socket_path() == runtime / "hudkit" / "daemon.sock"
     runtime.chmod(0o755)
-    assert place.socket_path() != runtime / "hudkit" / "daemon.sock"
+    assert socket_path.socket_path() != runtime / "hudkit" / "daemon.sock"
     monkeypatch.setenv("HUDKIT_DATA", "/x/y")
-    assert place.socket_path() == Path("/x/y/run/daemon.sock")
+    assert socket_path.socket_path() == Path("/x/y/run/daemon.sock")
     assert paths.log_path() == Path("/x/y/hudkit.db")
     monkeypatch.setenv("HUDKIT_DATA", "/x/" + "y" * 100)
-    short = place.socket_path()
+    short = socket_path.socket_path()
     assert short.parent.name == f"hudkit-{os.geteuid()}" and len(str(short)) < 100
     monkeypatch.setenv("HUDKIT_SOCKET", "/z/d.sock")
-    assert place.socket_path() == Path("/z/d.sock")
+    assert socket_path.socket_path() == Path("/z/d.sock")
 
 
 def test_the_stop_command(daemon: Any, capsys: pytest.CaptureFixture[str]) -> None:

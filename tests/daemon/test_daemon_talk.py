@@ -12,7 +12,7 @@ import pytest
 from opencode_messages import anchored, bash, read, response, tool, user
 
 from hudkit.api import Hud
-from hudkit.daemon.client import Connection
+from hudkit.daemon.client import DaemonConnection
 from hudkit.hosts.wire import PROTOCOL
 from hudkit.hud.frame import join
 from hudkit.log.payloads import ContextSnapshot, FrameBase, FrameDelta, type_of
@@ -308,12 +308,12 @@ def test_hostile_bodies_are_refused_and_the_daemon_goes_on(running: Any) -> None
                 assert set(answer) == {"error"} and set(answer["error"]) == {"code", "message", "hint"}
                 assert "Traceback" not in str(answer) and len(str(answer)) < 600
         started = time.monotonic()
-        assert Connection(running.socket).ask("/health", None)[0] == 200
+        assert DaemonConnection(running.socket).exchange("/health", None)[0] == 200
         assert time.monotonic() - started < 1  # what the abuse cases promise (O6)
     assert running.asked("/v1/tool", router="rm", arguments={})[0] == 400
     assert running.asked("/v1/tool", router="hud", arguments={"tool": "nonsense"})[1]["ok"] is False
     assert running.sent("/v1/nowhere", b"{}")[0] == 404
-    assert Connection(running.socket).ask("/v1/frame", None)[0] == 405
+    assert DaemonConnection(running.socket).exchange("/v1/frame", None)[0] == 405
 
 
 def test_a_broken_session_answers_an_error_and_the_others_go_on(running: Any) -> None:
@@ -338,7 +338,7 @@ def test_a_log_that_refuses_stops_no_call_and_acknowledges_nothing(running: Any)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(running.ask, "/v1/frame", messages=DAY[:3], seen=before["ack"], model=MODEL)
         started = time.monotonic()
-        assert Connection(running.socket).ask("/health", None)[0] == 200
+        assert DaemonConnection(running.socket).exchange("/health", None)[0] == 200
         assert time.monotonic() - started < 1  # O6 of the abuse cases
         answer = waiting.result()
     assert answer["base"] == before["base"] and answer["ack"] == "" and "read-only" in answer["notice"]
@@ -354,7 +354,7 @@ def test_the_protocol_is_asked_for(running: Any) -> None:
 
     spoken = {str(PROTOCOL): 200} | dict.fromkeys(("", str(PROTOCOL - 1), str(PROTOCOL + 1), f"{PROTOCOL}.0"), 426)
     for told, expected in (({}, 426), *(({"hudkit-protocol": one}, status) for one, status in spoken.items())):
-        connection = Connection(running.socket)
+        connection = DaemonConnection(running.socket)
         body = b'{"host":"opencode","session":"s","directory":""}'
         http.client.HTTPConnection.request(connection, "POST", "/v1/frame", body, told)
         answer = connection.getresponse()

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from hudkit.daemon.indexing import Indexing
+from hudkit.daemon.transcript_indexer import TranscriptIndexer
 from hudkit.errors import StoreBusy
 from hudkit.paths import index_path
 from hudkit.transcripts import Message, SessionRow, TextPart
@@ -49,7 +49,7 @@ class Growing:
 def growing(tmp_path):
     transcript = Growing()
     past = Past([transcript], tmp_path / "own" / "search.db", eager=False)
-    indexing = Indexing(past)
+    indexing = TranscriptIndexer(past)
     yield transcript, past, indexing
     indexing.close()
 
@@ -67,7 +67,7 @@ def test_what_was_just_said_is_found(growing, tmp_path):
     path = tmp_path / "own" / "search.db"
     for word in ("walrus", "narwhal", "manatee"):
         transcript.texts.append(f"a {word} swims")
-        indexing.heard(HEARD)
+        indexing.uploaded(HEARD)
         until(lambda word=word: path.exists() and any(word in hit.snippet for hit in _hits(past, word)))
     assert transcript.asked == 0  # only the session that was named was read
 
@@ -83,7 +83,7 @@ def _hits(past, word):
 def test_nonsense_and_failures_do_not_end_it(growing, monkeypatch):
     _, past, indexing = growing
     for body in (b"", b"{", b"[]", b'{"session": 7}', b'{"session": "ses_unknown", "host": "opencode"}'):
-        indexing.heard(body)
+        indexing.uploaded(body)
     right = past.update
     calls = []
 
@@ -98,7 +98,7 @@ def test_nonsense_and_failures_do_not_end_it(growing, monkeypatch):
     monkeypatch.setattr(past, "update", busy)
     for _ in range(3):
         before = len(calls)
-        indexing.heard(HEARD)
+        indexing.uploaded(HEARD)
         until(lambda before=before: len(calls) > before)
     until(lambda: _hits(past, "begin"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from in_process import frame, post
 
 from hudkit.api import Hud
-from hudkit.daemon.answering import Answering
+from hudkit.daemon.handlers import RequestHandlers
 from hudkit.log import Origin
 from hudkit.log.payloads import ContextSnapshot, Spent
 
@@ -13,7 +13,7 @@ MODEL = {"id": "m", "limit": 200_000, "output": 8_000}
 FIXED = {"system": 8_000, "tools": 20_000}
 
 
-def lived(answering: Answering, hud: Hud, session: str, calls: int) -> None:
+def lived(answering: RequestHandlers, hud: Hud, session: str, calls: int) -> None:
     transcript = []
     for n in range(calls):
         transcript.append({"anchor": f"user:{n}:", "role": "user", "size": 2_000 * (n + 1)})
@@ -26,7 +26,7 @@ def lived(answering: Answering, hud: Hud, session: str, calls: int) -> None:
 
 
 def test_the_second_session_estimates_its_first_call(hud: Hud) -> None:
-    answering = Answering(hud)
+    answering = RequestHandlers(hud)
     lived(answering, hud, "ses_1", 6)
     lived(answering, hud, "ses_2", 1)
     first, second = (hud.session(one).state.calibrated.of("m") for one in hud.sessions() if "/ses_" in one)
@@ -35,7 +35,7 @@ def test_the_second_session_estimates_its_first_call(hud: Hud) -> None:
 
 
 def test_another_model_begins_anew_and_it_is_told_once(hud: Hud) -> None:
-    answering = Answering(hud)
+    answering = RequestHandlers(hud)
     lived(answering, hud, "ses_1", 3)
     user = {"anchor": "user:9:", "role": "user", "size": 10}
     for model in ("m", "other", "m"):
@@ -47,7 +47,7 @@ def test_another_model_begins_anew_and_it_is_told_once(hud: Hud) -> None:
 
 
 def test_memory_context_over_the_wire_tells_the_parts(hud: Hud) -> None:
-    answering = Answering(hud)
+    answering = RequestHandlers(hud)
     lived(answering, hud, "ses_1", 4)
     said = post(answering, "/v1/tool", session="ses_1", router="memory", arguments={"tool": "context", "args": {}})
     assert said["ok"] and "| tool definitions ~ |" in said["text"] and "| HUD |" in said["text"]

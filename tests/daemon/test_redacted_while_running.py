@@ -10,7 +10,7 @@ from opencode_messages import anchored, bash, response, user
 
 from hudkit.api import Hud
 from hudkit.cli import main
-from hudkit.daemon.answering import Answering
+from hudkit.daemon.handlers import RequestHandlers
 
 SECRET = "plum-dumpling-seventeen"
 
@@ -23,7 +23,7 @@ def test_redacted_while_a_daemon_runs(tmp_path: Path) -> None:
         response(2, bash("c1", f"upload --as {SECRET}", 1, f"denied for {SECRET}")),
     ]
     with Hud.open(at) as hud:
-        daemon = Answering(hud)
+        daemon = RequestHandlers(hud)
         shown = frame(daemon, *map(anchored, messages), messages=messages)
         assert SECRET in json.dumps(shown)
         assert main(["redact", "--db", str(at), "--text-file", str(file)]) == 0
@@ -37,7 +37,7 @@ def test_redacted_while_a_daemon_runs(tmp_path: Path) -> None:
         assert list(hud.verify()) == []
     assert not [each.name for each in at.parent.iterdir() if SECRET.encode() in each.read_bytes()]
     with Hud.open(at) as hud:
-        other = Answering(hud)
+        other = RequestHandlers(hud)
         post(other, "/v1/events", messages=messages)
         assert SECRET not in json.dumps(frame(other, *map(anchored, more), messages=messages))
     assert not [each.name for each in at.parent.iterdir() if SECRET.encode() in each.read_bytes()]

@@ -8,7 +8,7 @@ import pytest
 from in_process import frame, post
 
 from hudkit.api import Hud
-from hudkit.daemon.answering import Answering
+from hudkit.daemon.handlers import RequestHandlers
 from hudkit.log import Origin
 from hudkit.log.payloads import BlockerAdd, FrameUnsent
 
@@ -18,7 +18,7 @@ NEXT = {"anchor": "assistant:3:c2", "role": "tool"}
 TURN = {"anchor": "user:4:", "role": "user"}
 
 
-def noted(answering: Answering, content: str, **more: Any) -> str:
+def noted(answering: RequestHandlers, content: str, **more: Any) -> str:
     args = {"tool": "notes.add", "args": {"content": content}}
     return str(post(answering, "/v1/tool", router="hud", arguments=args, **more)["text"])
 
@@ -33,7 +33,7 @@ def blocker(hud: Hud, what: str) -> None:
     hud.session(hud.sessions()[0]).append(BlockerAdd(what), origin=Origin.HOST)
 
 
-def test_an_answer_is_told_by_its_own_words_alone(answering: Answering) -> None:
+def test_an_answer_is_told_by_its_own_words_alone(answering: RequestHandlers) -> None:
     frame(answering, FIRST)
     assert noted(answering, "mine") == 'Added note n1: "mine".'
     assert [told(frame(answering, FIRST, *more)) for more in ([CALLED], [CALLED, NEXT], [CALLED, NEXT, TURN])] == [
@@ -50,7 +50,9 @@ def test_an_answer_is_told_by_its_own_words_alone(answering: Answering) -> None:
     ],
     ids=["reverted", "cleared", "replaced"],
 )
-def test_an_answer_that_is_gone_is_told_again_once(answering: Answering, transcript: list[dict[str, Any]]) -> None:
+def test_an_answer_that_is_gone_is_told_again_once(
+    answering: RequestHandlers, transcript: list[dict[str, Any]]
+) -> None:
     frame(answering, FIRST)
     noted(answering, "mine")
     frame(answering, FIRST, CALLED)
@@ -58,7 +60,7 @@ def test_an_answer_that_is_gone_is_told_again_once(answering: Answering, transcr
     assert told(frame(answering, *transcript, NEXT)) == [("user:4:", "note: mine\n")]
 
 
-def test_what_one_session_was_answered_is_no_news_for_it_alone(answering: Answering) -> None:
+def test_what_one_session_was_answered_is_no_news_for_it_alone(answering: RequestHandlers) -> None:
     for session in ("ses_1", "ses_2"):
         frame(answering, FIRST, session=session)
         noted(answering, f"of {session}", session=session)
@@ -67,7 +69,7 @@ def test_what_one_session_was_answered_is_no_news_for_it_alone(answering: Answer
         assert told(frame(answering, FIRST, session=session)) == [("user:1:", f"note: of {session}\n")]
 
 
-def test_a_frame_that_was_not_used_is_told_at_the_next_place(answering: Answering, hud: Hud) -> None:
+def test_a_frame_that_was_not_used_is_told_at_the_next_place(answering: RequestHandlers, hud: Hud) -> None:
     used = frame(answering, FIRST)
     blocker(hud, "No key yet")
     late = frame(answering, FIRST, CALLED, have=used["mark"])
@@ -82,14 +84,14 @@ def test_a_frame_that_was_not_used_is_told_at_the_next_place(answering: Answerin
     assert [one for one in events if isinstance(one, FrameUnsent)] == [FrameUnsent(1, 0)]
 
 
-def test_without_a_mark_every_frame_was_used(answering: Answering, hud: Hud) -> None:
+def test_without_a_mark_every_frame_was_used(answering: RequestHandlers, hud: Hud) -> None:
     frame(answering, FIRST)
     blocker(hud, "No key yet")
     first = frame(answering, FIRST, CALLED)
     assert told(frame(answering, FIRST, CALLED, NEXT)) == told(first) == [("assistant:2:c1", "blocker: No key yet\n")]
 
 
-def test_a_compaction_is_asked_for_with_all_that_is_live(answering: Answering, hud: Hud) -> None:
+def test_a_compaction_is_asked_for_with_all_that_is_live(answering: RequestHandlers, hud: Hud) -> None:
     """Also with what stands in no frame, because an answer told it."""
     frame(answering, FIRST)
     noted(answering, "mine")

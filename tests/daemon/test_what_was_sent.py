@@ -6,7 +6,7 @@ from in_process import frame, post
 from opencode_messages import response, user
 
 from hudkit.api import Hud
-from hudkit.daemon.answering import Answering
+from hudkit.daemon.handlers import RequestHandlers
 from hudkit.log.payloads import ContextSnapshot, Departure, Sent, Spent
 
 ASK = {"anchor": "user:1:", "role": "user", "size": 40}
@@ -21,7 +21,7 @@ def records(hud: Hud) -> list[ContextSnapshot]:
     return [payload for payload in found if isinstance(payload, ContextSnapshot)]
 
 
-def test_a_call_is_compared_with_the_one_before(answering: Answering, hud: Hud) -> None:
+def test_a_call_is_compared_with_the_one_before(answering: RequestHandlers, hud: Hud) -> None:
     frame(answering, ASK)
     frame(answering, ASK, READ)
     frame(answering, ASK, READ, EDIT)
@@ -35,14 +35,14 @@ def test_a_call_is_compared_with_the_one_before(answering: Answering, hud: Hud) 
     ], "the last one was the same call again"
 
 
-def test_sessions_are_compared_with_themselves(answering: Answering, hud: Hud) -> None:
+def test_sessions_are_compared_with_themselves(answering: RequestHandlers, hud: Hud) -> None:
     frame(answering, ASK, READ)
     post(answering, "/v1/frame", session="ses_2", transcript=[ASK])
     frame(answering, ASK, READ, EDIT)
     assert [one.sent for one in records(hud)] == [Sent(2, 5_040, 5_000), Sent(3, 5_740, 700, 5_040)]
 
 
-def test_a_cleared_message_carries_nothing(answering: Answering) -> None:
+def test_a_cleared_message_carries_nothing(answering: RequestHandlers) -> None:
     frame(answering, ASK)
     post(answering, "/v1/events", todos=[{"content": "Port it"}])
     post(answering, "/v1/events", messages=[user(2, "And the other one")])
@@ -53,7 +53,7 @@ def test_a_cleared_message_carries_nothing(answering: Answering) -> None:
     assert [one["text"].split("\n")[1:] for one in again["deltas"]] == [one["text"].split("\n")[1:] for one in given]
 
 
-def test_what_a_response_cost_is_recorded_with_it(answering: Answering, hud: Hud) -> None:
+def test_what_a_response_cost_is_recorded_with_it(answering: RequestHandlers, hud: Hud) -> None:
     tokens = {"total": 1_000, "input": 100, "output": 20, "cache": {"read": 800, "write": 80}}
     frame(answering, ASK, messages=[user(0)])
     silent = response(3, finish="stop", tokens={"total": 70, "input": 0, "output": 70})

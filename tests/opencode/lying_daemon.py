@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from hudkit.daemon.client import Connection
+from hudkit.daemon.client import DaemonConnection
 from hudkit.hosts import wire
 
 
@@ -98,7 +98,7 @@ class Question(BaseHTTPRequestHandler):
 
     def real(self) -> tuple[int, bytes]:
         """Status and body of the real daemon's answer."""
-        connection = Connection(self.server.between.behind, 20)
+        connection = DaemonConnection(self.server.between.behind, 20)
         try:
             told = {name: value for name, value in self.headers.items() if name.startswith("hudkit-")}
             connection.request("POST", self.path, self.body, told | {"content-type": "application/json"})

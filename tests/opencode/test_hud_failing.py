@@ -38,7 +38,7 @@ from opencode_host import Hosts, OpenCode
 from hudkit import __version__
 from hudkit.daemon import client
 from hudkit.hosts.opencode.plugin import Baked, generate
-from hudkit.hosts.wire import PROTOCOL, Errors, FrameAnswer, Layer, Wrong
+from hudkit.hosts.wire import PROTOCOL, DeltaLayer, ErrorBody, ErrorResponse, FrameResponse
 from hudkit.log.payloads import NoteAdd
 from hudkit.log.stores import open_log, verify_file
 from hudkit.testing.captured import Captured
@@ -274,8 +274,8 @@ def bomb(stage: Stage) -> AbstractContextManager[None]:
 
 
 LATE = "no answer within"
-GIANT = FrameAnswer("# HUD\n" + "x" * 30_000_000, (), "", 1, "000001", 10, 500, "", "a.1")
-FRAME = FrameAnswer("# Another HUD\n", (), "", 1, "000001", 10, 500, "", "a.1")
+GIANT = FrameResponse("# HUD\n" + "x" * 30_000_000, (), "", 1, "000001", 10, 500, "", "a.1")
+FRAME = FrameResponse("# Another HUD\n", (), "", 1, "000001", 10, 500, "", "a.1")
 FAILURES: dict[str, tuple[Callable[[Stage], AbstractContextManager[None]], str]] = {
     "nobody listens": (away(nothing), "cannot be reached"),
     "a socket that was left behind": (away(stale), "cannot be reached"),
@@ -294,7 +294,7 @@ FAILURES: dict[str, tuple[Callable[[Stage], AbstractContextManager[None]], str]]
     "a giant": (telling(says_always(http_of(GIANT))), "too long"),
     "a bomb": (bomb, "no JSON"),
     "moved": (moved, "status 307"),
-    "error 500": (telling(says_always(http_of(Errors(Wrong("internal", "it broke")), 500))), "it broke"),
+    "error 500": (telling(says_always(http_of(ErrorResponse(ErrorBody("internal", "it broke")), 500))), "it broke"),
     "newer": (
         telling(says_always(http_of(FRAME, protocol=PROTOCOL + 1))),
         f"protocol {PROTOCOL + 1}, not {PROTOCOL}",
@@ -364,8 +364,8 @@ def test_a_frame_of_another_session_is_gone_with_the_next_answer(stage: Stage) -
     """Nothing in an answer says whose it is; it costs no call, and nothing of it stays."""
     host, model = stage.host, stage.model
     session, good = noted(stage, "mistaken")
-    change = Layer("9.1", "user:1:", "user", "[hud 000009]\n\n- note: of another\n")
-    other = FrameAnswer("# Another HUD\n", (change,), "Context: 99%\n", 9, "000009", 10, 500, "", "a.999999")
+    change = DeltaLayer("9.1", "user:1:", "user", "[hud 000009]\n\n- note: of another\n")
+    other = FrameResponse("# Another HUD\n", (change,), "Context: 99%\n", 9, "000009", 10, 500, "", "a.999999")
     with stage.between.telling(says_always(http_of(other))):
         work(host, model, session)
     assert [bases(chat) for chat in model.chats[-2:]] == [["# Another HUD\n"]] * 2
@@ -383,7 +383,7 @@ def test_an_older_daemon_gives_way_to_ours(opencode: Hosts, model: ScriptedModel
     socket, db = place / "run" / "d.sock", place / "hudkit.db"
     code = "import sys, hudkit; from hudkit.hosts import wire; "
     code += f"hudkit.__version__, wire.PROTOCOL = '0.0.9', {PROTOCOL - 1}; "
-    code += "from hudkit.daemon.door import main; sys.exit(main())"
+    code += "from hudkit.daemon.cli import main; sys.exit(main())"
     older = subprocess.Popen([sys.executable, "-c", code, "--socket", str(socket), "--db", str(db)])
     host = opencode(plugins=[written(place)])
     try:

@@ -12,12 +12,12 @@ from plugin_conversation import SESSION, assistant, compacting, sent, system, te
 from plugin_driver import Drive
 from wire_server import Answer, WireServer, frame
 
-from hudkit.hosts.wire import PROTOCOL, Hello, Layer, Wrong
+from hudkit.hosts.wire import PROTOCOL, DeltaLayer, ErrorBody, Hello
 
 pytestmark = pytest.mark.slow  # each starts a JavaScript process
 
 CHANGE = "[hud 000001] note: x\n"
-GOOD = frame("# HUD\n", "fresh tail\n", (Layer("1.1", "user:1:", "user", CHANGE),))
+GOOD = frame("# HUD\n", "fresh tail\n", (DeltaLayer("1.1", "user:1:", "user", CHANGE),))
 TURN = [user(1, "go"), assistant(2, tool("c1", "made"))]
 NEXT = [*TURN, assistant(3, text("ok")), user(4, "more")]
 
@@ -41,7 +41,7 @@ WRONG: dict[str, tuple[Answer, str]] = {
         "no frame",
     ),
     "a giant": (frame("x" * 100_000), "no frame"),
-    "an error": (Answer(Wrong("internal", "broken"), 500), "status 500"),
+    "an error": (Answer(ErrorBody("internal", "broken"), 500), "status 500"),
     "an error with words": (
         Answer(b'{"error": {"message": "the log\\u001b[2J is\\nfull"}}', 503),
         "the log [2J is full",

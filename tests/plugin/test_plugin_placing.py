@@ -23,7 +23,7 @@ from plugin_driver import Drive
 from wire_server import WireServer, frame
 
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
-from hudkit.hosts.wire import Layer, Stub
+from hudkit.hosts.wire import DeltaLayer, OutputStub
 
 pytestmark = pytest.mark.slow  # each starts a JavaScript process
 
@@ -74,8 +74,8 @@ NOWHERE: dict[str, tuple[list[Message], str, str]] = {
 }
 
 
-def layer(anchor: str, form: str, said: str = CHANGE, id: str = "1.1") -> Layer:
-    return Layer(id, anchor, form, said)
+def layer(anchor: str, form: str, said: str = CHANGE, id: str = "1.1") -> DeltaLayer:
+    return DeltaLayer(id, anchor, form, said)
 
 
 @pytest.mark.parametrize("name", PLACES)
@@ -249,7 +249,11 @@ def test_a_subagent_is_a_session_of_its_own(daemon: WireServer, drive: Drive) ->
 
 
 def test_pruned_outputs_are_one_line_in_every_call_and_in_a_summary(daemon: WireServer, drive: Drive) -> None:
-    stubs = (Stub("c1", "[pruned: one]"), Stub("c3", "[pruned: three]"), Stub("gone", "[pruned: not there]"))
+    stubs = (
+        OutputStub("c1", "[pruned: one]"),
+        OutputStub("c3", "[pruned: three]"),
+        OutputStub("gone", "[pruned: not there]"),
+    )
     deltas = (layer("assistant:2:c1", "tool"),)
     daemon.answers = {"/v1/frame": frame(deltas=deltas, pruned=stubs)}
     talk = [user(1), assistant(2, tool("c1", "one\n" * 50), tool("c2", "two")), assistant(3, failed("c3", "three"))]

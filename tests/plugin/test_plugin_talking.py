@@ -14,8 +14,8 @@ from wire_server import Answer, WireServer, frame
 
 from hudkit import __version__
 from hudkit.api import Hud
-from hudkit.daemon.answering import Answering
-from hudkit.hosts.wire import PROTOCOL, Said, Taken, Wrong
+from hudkit.daemon.handlers import RequestHandlers
+from hudkit.hosts.wire import PROTOCOL, ErrorBody, EventsAccepted, ToolReply
 from hudkit.log import Origin
 from hudkit.log.payloads import BlockerAdd
 from hudkit.tools import DEFINITIONS
@@ -52,7 +52,7 @@ def test_only_what_is_new_or_changed_is_uploaded(daemon: WireServer, drive: Driv
 
 
 def test_what_was_not_acknowledged_is_uploaded_again(daemon: WireServer, drive: Drive) -> None:
-    answers = iter([Answer(Wrong("internal", "x"), 500), frame(ack=""), frame(ack="a.1"), frame(ack="a.2")])
+    answers = iter([Answer(ErrorBody("internal", "x"), 500), frame(ack=""), frame(ack="a.1"), frame(ack="a.2")])
     daemon.answers = lambda path, body: next(answers) if path == "/v1/frame" else Answer(b"{}")
     drive(*(transform(user(1)) for _ in range(4)))
     assert [ids(ask) for ask in daemon.of("/v1/frame")] == [["msg_1"], ["msg_1"], ["msg_1"], []]
@@ -81,7 +81,7 @@ def test_texts_are_cut_to_what_is_read(daemon: WireServer, drive: Drive) -> None
 
 def test_a_long_history_goes_beside_the_calls_in_order(daemon: WireServer, drive: Drive) -> None:
     """A call in the middle of it brings nothing, though what is left would fit."""
-    daemon.answers = {"/v1/frame": frame(), "/v1/events": Answer(Taken("a.2"), pause=0.4)}
+    daemon.answers = {"/v1/frame": frame(), "/v1/events": Answer(EventsAccepted("a.2"), pause=0.4)}
     long = [user(n, "x" * 1_900) for n in range(1, 160)]
     drive(transform(*long), wait(500), transform(*long), wait(600), transform(*long, user(500)))
     asks, told = daemon.of("/v1/frame"), daemon.of("/v1/events")
@@ -138,7 +138,7 @@ def test_the_models_limits_are_known_at_the_first_call(daemon: WireServer, drive
 
 
 def test_events_are_told_once_and_together(daemon: WireServer, drive: Drive) -> None:
-    daemon.answers = {"/v1/frame": frame(ack="a.1"), "/v1/events": Answer(Taken("a.2"))}
+    daemon.answers = {"/v1/frame": frame(ack="a.1"), "/v1/events": Answer(EventsAccepted("a.2"))}
     todos = [{"content": "test it", "status": "pending", "priority": "high", "id": "1"}]
     info = {"id": SESSION, "title": "Fix it", "directory": "/work/project"}
     answer = assistant(2, text("all done"), finish="stop", tokens={"total": 50})
@@ -167,7 +167,7 @@ def test_events_are_told_once_and_together(daemon: WireServer, drive: Drive) -> 
 
 
 def test_what_could_not_be_told_is_told_later(daemon: WireServer, drive: Drive) -> None:
-    answers = iter([Answer(Wrong("busy", "x"), 503), Answer(Taken("a.1"))])
+    answers = iter([Answer(ErrorBody("busy", "x"), 503), Answer(EventsAccepted("a.1"))])
     daemon.answers = lambda path, body: next(answers) if path == "/v1/events" else Answer(b"{}")
     todos = [{"content": "test it"}]
     drive(
@@ -207,7 +207,9 @@ def test_a_routers_call_reaches_the_daemon(daemon: WireServer, drive: Drive) -> 
 
 
 def test_what_a_tool_says_is_never_more_than_what_is_known(daemon: WireServer, drive: Drive) -> None:
-    answers = iter([Answer(Said("There is no such step.", False)), Answer(b"{}"), Answer(Wrong("full", "x"), 503)])
+    answers = iter(
+        [Answer(ToolReply("There is no such step.", False)), Answer(b"{}"), Answer(ErrorBody("full", "x"), 503)]
+    )
     daemon.answers = lambda path, body: next(answers) if path == "/v1/tool" else Answer(b"{}")
     ran = drive(*(call("hud", {"tool": "x"}) for _ in range(3)))
     assert [step["text"] for step in ran.results[1:]] == [
@@ -222,7 +224,7 @@ def test_a_compaction_that_is_granted_starts_after_the_tool(daemon: WireServer, 
     ran = drive(transform(user(1)), call("hud_compact"), call("memory_compact"), wait(50))
     assert ran.calls == [{"path": {"id": SESSION}, "body": {"providerID": "fake", "modelID": "m"}}] * 2
     assert [ask.router for ask in daemon.of("/v1/compact")] == ["hud", "memory"]
-    daemon.answers = {"/v1/frame": frame(), "/v1/compact": Answer(Said("Not yet: 10 % are in use.", False))}
+    daemon.answers = {"/v1/frame": frame(), "/v1/compact": Answer(ToolReply("Not yet: 10 % are in use.", False))}
     ran = drive(transform(user(1)), call("hud_compact"), wait(50))
     assert (ran.calls, ran.results[2]["text"]) == ([], "Not yet: 10 % are in use.")
 
@@ -230,7 +232,7 @@ def test_a_compaction_that_is_granted_starts_after_the_tool(daemon: WireServer, 
 def test_forty_calls_are_each_the_beginning_of_the_next(daemon: WireServer, drive: Drive, hud: Hud) -> None:
     """With the real answers: tool steps, parallel tools, new turns, and changes in between, of which the agent's own
     stand in what its calls were answered, and those from outside in blocks."""
-    real = Answering(hud)
+    real = RequestHandlers(hud)
     outside = {4, 9, 14, 18, 21, 26, 31, 35, 38}  # before these calls, of which 14, 21 and 35 start a turn
     frames = 0
 

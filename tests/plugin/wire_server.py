@@ -16,13 +16,13 @@ import msgspec
 from hudkit.hosts import wire
 
 ASKED: dict[str, type[Any]] = {
-    "/v1/hello": wire.Nothing,
-    "/v1/stop": wire.Nothing,
-    "/v1/frame": wire.FrameAsk,
-    "/v1/events": wire.EventsAsk,
-    "/v1/tool": wire.ToolAsk,
-    "/v1/compacting": wire.CompactingAsk,
-    "/v1/compact": wire.CompactAsk,
+    "/v1/hello": wire.EmptyRequest,
+    "/v1/stop": wire.EmptyRequest,
+    "/v1/frame": wire.FrameRequestBody,
+    "/v1/events": wire.EventsRequestBody,
+    "/v1/tool": wire.ToolRequestBody,
+    "/v1/compacting": wire.CompactingRequestBody,
+    "/v1/compact": wire.CompactRequestBody,
 }
 
 
@@ -37,11 +37,11 @@ class Answer(msgspec.Struct):
 
 FIXED: dict[str, Answer] = {
     "/v1/hello": Answer(wire.Hello("0.0.0", wire.PROTOCOL, 1, 1)),
-    "/v1/stop": Answer(wire.Done()),
-    "/v1/events": Answer(wire.Taken("a.1")),
-    "/v1/tool": Answer(wire.Said("Recorded.", True)),
-    "/v1/compacting": Answer(wire.Compacting("Carry on, with the HUD.")),
-    "/v1/compact": Answer(wire.Said("A compaction starts.", True)),
+    "/v1/stop": Answer(wire.Acknowledgement()),
+    "/v1/events": Answer(wire.EventsAccepted("a.1")),
+    "/v1/tool": Answer(wire.ToolReply("Recorded.", True)),
+    "/v1/compacting": Answer(wire.CompactingResponse("Carry on, with the HUD.")),
+    "/v1/compact": Answer(wire.ToolReply("A compaction starts.", True)),
 }
 
 Answering = Callable[[str, bytes], Answer]
@@ -105,7 +105,7 @@ class _Request(BaseHTTPRequestHandler):
         seen.headers.append({name.lower(): value for name, value in self.headers.items()})
         try:
             seen.requests.append((path, wire.decode(body, ASKED[path])))
-        except (wire.Refused, KeyError) as error:
+        except (wire.RequestRefused, KeyError) as error:
             seen.wrong.append(f"{path}: {error}")
         answer = seen.answer(path, body)
         time.sleep(answer.pause)
@@ -121,11 +121,11 @@ class _Request(BaseHTTPRequestHandler):
 def frame(
     base: str = "# HUD\n",
     tail: str = "",
-    deltas: tuple[wire.Layer, ...] = (),
+    deltas: tuple[wire.DeltaLayer, ...] = (),
     ack: str = "a.1",
     mark: str = "",
-    pruned: tuple[wire.Stub, ...] = (),
+    pruned: tuple[wire.OutputStub, ...] = (),
 ) -> Answer:
     """A frame's answer. Its mark is that of its deltas in the first epoch, where none is given."""
     mark = mark or f"1.{len(deltas)}"
-    return Answer(wire.FrameAnswer(base, deltas, tail, 1, "000001", 10, 500, "", ack, mark, pruned))
+    return Answer(wire.FrameResponse(base, deltas, tail, 1, "000001", 10, 500, "", ack, mark, pruned))

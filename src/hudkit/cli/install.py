@@ -12,7 +12,7 @@ import msgspec
 
 from hudkit import paths
 from hudkit.cli.place import SCHEMA
-from hudkit.daemon import client, place
+from hudkit.daemon import client, socket_path
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.changes import Step
 from hudkit.hosts.mcp import install as mcp
@@ -68,7 +68,7 @@ def chosen(given: argparse.Namespace) -> Place:
         prefix=None if getattr(given, "anyway", False) else Path(sys.prefix),
         data=paths.data_directory(),
         db=paths.log_path(),
-        socket=place.socket_path(),
+        socket=socket_path.socket_path(),
         env=dict(os.environ),
         project=Path.cwd() if given.project else None,
     )

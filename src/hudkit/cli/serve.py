@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 
 from hudkit.cli.place import user_settings
-from hudkit.daemon import door
+from hudkit.daemon import cli
 
 EXAMPLE = "hudkit serve --idle 60"
 
 
 def arguments(one: argparse.ArgumentParser) -> None:
-    door.arguments(one)
+    cli.arguments(one)
 
 
 def run(given: argparse.Namespace) -> int:
-    return door.run(given, user_settings("serve"))
+    return cli.run(given, user_settings("serve"))

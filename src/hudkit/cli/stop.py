@@ -6,7 +6,7 @@ import argparse
 import time
 from pathlib import Path
 
-from hudkit.daemon import place
+from hudkit.daemon import socket_path
 from hudkit.daemon.client import greet, stop
 
 EXAMPLE = "hudkit stop"
@@ -19,7 +19,7 @@ def arguments(one: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    path = given.socket.absolute() if given.socket else place.socket_path()
+    path = given.socket.absolute() if given.socket else socket_path.socket_path()
     there = greet(path)
     if there is None:
         print(f"no daemon listens on {path}")

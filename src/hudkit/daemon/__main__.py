@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from hudkit.daemon.door import main
+from hudkit.daemon.cli import main
 
 sys.exit(main())

@@ -16,7 +16,7 @@ from pathlib import Path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hudkit.errors import StoreUnsafe
-from hudkit.hosts.wire import Errors, Wrong, encode
+from hudkit.hosts.wire import ErrorBody, ErrorResponse, encode
 
 _REFUSALS: Mapping[int, tuple[str, str]] = {
     401: ("token", "a token is needed"),
@@ -72,7 +72,7 @@ class Guard:
 
 async def _refuse(status: int, send: Send) -> None:
     code, message = _REFUSALS[status]
-    body = encode(Errors(Wrong(code, message)))
+    body = encode(ErrorResponse(ErrorBody(code, message)))
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),

@@ -11,7 +11,7 @@ import hudkit
 from hudkit.cli.checks import privacy
 from hudkit.cli.checks.ours import listened_to, missing_for_daemon
 from hudkit.cli.checks.surroundings import Surroundings
-from hudkit.daemon import client, place
+from hudkit.daemon import client, socket_path
 from hudkit.errors import HudkitError
 from hudkit.hosts.wire import newer
 
@@ -55,14 +55,14 @@ def socket(here: Surroundings) -> Iterator[str]:
             path.chmod(0o600)
             yield f"{path}: mode {mode:o} is now 600"
         return
-    place.prepare(path)
-    held = place.lock(path)
+    socket_path.prepare_directory(path)
+    held = socket_path.acquire_lock(path)
     if held is None:
         yield f"left {path} as it is: a daemon is starting or ending"
         return
     try:
         if _is_socket(path) and not listened_to(path):
-            place.clear(path)
+            socket_path.remove_stale(path)
             yield f"removed {path}: nobody listened on it"
     finally:
         os.close(held)

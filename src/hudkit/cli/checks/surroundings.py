@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from hudkit import paths
-from hudkit.daemon import place
+from hudkit.daemon import socket_path
 from hudkit.errors import ConfigError
 from hudkit.hosts.opencode.install import Place
 
@@ -48,7 +48,7 @@ def surroundings(directory: Path, project_settings: Path | None = None) -> Surro
     """What this process's environment says. Never raises for what it says wrongly."""
     socket, no_socket = None, ""
     try:
-        socket = place.socket_path()
+        socket = socket_path.socket_path()
     except ConfigError as error:
         no_socket = str(error)
     return Surroundings(

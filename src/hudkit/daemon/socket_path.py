@@ -1,4 +1,4 @@
-"""Where the daemon is reached: its socket in a directory of one's own, and the lock beside it."""
+"""Where the daemon is reached: its socket in a directory that is the user's alone, and the lock beside it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hudkit.errors import ConfigError, StoreUnsafe
 from hudkit.paths import data_directory
 
 MAX_SOCKET = 100
-"""Bytes of a socket's path: the systems' limits are 104 and 108."""
+"""Bytes of a socket's path: the limits are 104 (macOS) and 108 (Linux), with the NUL at the end."""
 
 
 def socket_path() -> Path:
-    """Where hosts reach the daemon.
+    """Return where hosts reach the daemon.
 
     `HUDKIT_SOCKET`; else below `XDG_RUNTIME_DIR` where that is private and no other data directory is named; else
     beside the data where its path is short enough for a socket; else in a directory of the user's among the
@@ -27,6 +27,7 @@ def socket_path() -> Path:
     if named:
         return _short(Path(named).absolute())
     runtime = os.environ.get("XDG_RUNTIME_DIR")
+    # Another data directory means another log, so it must not share the socket of the default one.
     if runtime and not os.environ.get("HUDKIT_DATA") and _private(Path(runtime)):
         return _short(Path(runtime) / "hudkit" / "daemon.sock")
     beside = data_directory() / "run" / "daemon.sock"
@@ -36,38 +37,39 @@ def socket_path() -> Path:
     return _short(Path(tempfile.gettempdir()) / f"hudkit-{os.geteuid()}" / f"{name}.sock")
 
 
-def prepare(socket: Path) -> None:
-    """Make the socket's directory (0700), and make sure that it is one's own and nobody else can enter it.
+def prepare_directory(socket: Path) -> None:
+    """Make the socket's directory (mode 0700), and check that it is the user's own and nobody else can enter it.
 
     Raises `StoreUnsafe` for a symbolic link, another user's directory, or one that others can enter or write;
-    `ConfigError` where the path is too long for a socket, or no directory.
+    `ConfigError` where the path is too long for a socket, or is not in a directory.
     """
     _short(socket)
     directory = socket.parent
     try:
-        found = directory.lstat()
+        info = directory.lstat()
     except FileNotFoundError:
         directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         directory.mkdir(mode=0o700, exist_ok=True)
-        found = directory.lstat()
-        if found.st_uid == os.geteuid() and not stat.S_ISLNK(found.st_mode):
+        info = directory.lstat()
+        # `mkdir` is subject to the umask, and somebody else may have been first: only our own is corrected.
+        if info.st_uid == os.geteuid() and not stat.S_ISLNK(info.st_mode):
             directory.chmod(0o700)
-            found = directory.lstat()
-    if stat.S_ISLNK(found.st_mode):
+            info = directory.lstat()
+    if stat.S_ISLNK(info.st_mode):
         raise StoreUnsafe(f"{directory} is a symbolic link", hint="Name the real directory with --socket")
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(info.st_mode):
         raise ConfigError(f"{directory} is not a directory", hint="Name a socket in a directory")
-    if found.st_uid != os.geteuid():
+    if info.st_uid != os.geteuid():
         hint = "Name a socket in a directory of your own"
-        raise StoreUnsafe(f"{directory} belongs to user {found.st_uid}, not to {os.geteuid()}", hint=hint)
-    if stat.S_IMODE(found.st_mode) & 0o077:
+        raise StoreUnsafe(f"{directory} belongs to user {info.st_uid}, not to {os.geteuid()}", hint=hint)
+    if stat.S_IMODE(info.st_mode) & 0o077:
         raise StoreUnsafe(f"{directory} can be entered by others", hint=f"chmod 700 {directory}")
 
 
-def lock(socket: Path) -> int | None:
-    """The lock beside a socket, as an open file that holds it; `None` where another process has it.
+def acquire_lock(socket: Path) -> int | None:
+    """Return the lock beside a socket, as an open file that holds it; `None` where another process has it.
 
-    The file stays: to remove it would let two processes each lock another one.
+    The file is never removed: a process that waits for it and one that made it anew would each lock a different one.
     """
     path = socket.with_name(socket.name + ".lock")
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -82,14 +84,16 @@ def lock(socket: Path) -> int | None:
     return fd
 
 
-def clear(socket: Path) -> None:
-    """Remove what a daemon that died left behind; only while holding the lock. Raises `StoreUnsafe` where something
-    that is no socket has its name."""
+def remove_stale(socket: Path) -> None:
+    """Remove the socket that a daemon left when it died. Call it only while holding the lock.
+
+    Raises `StoreUnsafe` where the name belongs to something that is not a socket.
+    """
     try:
-        found = socket.lstat()
+        info = socket.lstat()
     except FileNotFoundError:
         return
-    if not stat.S_ISSOCK(found.st_mode):
+    if not stat.S_ISSOCK(info.st_mode):
         raise StoreUnsafe(f"{socket} is not a socket", hint="Move it away, or name another socket with --socket")
     socket.unlink()
 
@@ -105,8 +109,8 @@ def _short(path: Path) -> Path:
 
 def _private(directory: Path) -> bool:
     try:
-        found = directory.lstat()
+        info = directory.lstat()
     except OSError:
         return False
-    mine = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
-    return mine and not stat.S_IMODE(found.st_mode) & 0o077
+    mine = stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid()
+    return mine and not stat.S_IMODE(info.st_mode) & 0o077

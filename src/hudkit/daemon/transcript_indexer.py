@@ -1,7 +1,7 @@
-"""Keeps the index of what was said up to date while sessions run: in a thread of its own, off every answer's path.
+"""Keeps the search index up to date while sessions run: in a thread of its own, off the path of every answer.
 
-What a host has just uploaded names its session; that session is read again shortly after. Everything else is read
-once after the start, and then now and then.
+A session that a host has just uploaded to is read again shortly after; all others are read once after the start, and
+then every two minutes.
 """
 
 from __future__ import annotations
@@ -11,43 +11,46 @@ from collections import deque
 
 import msgspec
 
-from hudkit.daemon.journal import journal, where
+from hudkit.daemon.logfile import LOGGER, error_location
 from hudkit.errors import HudkitError
 from hudkit.transcripts.search import Past
 
 PAUSE_SECONDS = 0.25
-"""From an upload to the reading: a host writes its own record at about the same time."""
+"""Seconds from an upload to the reading: a host writes its own record at about the same time."""
 
 START_SECONDS = 3.0
-"""From the start to the first reading of everything: the first frames go first."""
+"""Seconds from the start to the first reading of everything: the first frames go first."""
 
 ROUND_SECONDS = 120.0
+"""Seconds between two readings of everything."""
 
 
-class _Named(msgspec.Struct):
-    """Which session a request is about; the rest of it is passed over."""
+class _UploadedSession(msgspec.Struct):
+    """The session that a request is about; the rest of the request is passed over."""
 
     host: str = ""
     session: str = ""
 
 
-class Indexing:
-    """`heard` tells it of a request; `close` ends it, at the latest after the batch that is being written."""
+class TranscriptIndexer:
+    """Reads transcripts into the index, on its own thread. Call `uploaded` for each upload, `close` at the end."""
 
     def __init__(self, past: Past) -> None:
         self._past = past
+        # Bounded: where reading is slower than uploads, the oldest are dropped and the next round reads them.
         self._bodies: deque[bytes] = deque(maxlen=32)
         self._wake = threading.Event()
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, name="hudkit-index", daemon=True)
         self._thread.start()
 
-    def heard(self, body: bytes) -> None:
-        """A request was answered; returns at once."""
+    def uploaded(self, body: bytes) -> None:
+        """Note that the session of an upload's body is worth reading again. Returns at once."""
         self._bodies.append(body)
         self._wake.set()
 
     def close(self) -> None:
+        """End the thread, at the latest after the batch that is being written, and close the index."""
         self._end.set()
         self._wake.set()
         self._thread.join(5.0)
@@ -60,6 +63,7 @@ class Indexing:
                 self._read("", "")
                 wait = ROUND_SECONDS
                 continue
+            # One pause for all uploads of the moment: a session that uploads often is read once.
             if self._end.wait(PAUSE_SECONDS):
                 return
             self._wake.clear()
@@ -74,14 +78,15 @@ class Indexing:
         try:
             self._past.update(session, host=host, stop=self._end.is_set)
         except HudkitError as error:
-            journal.warning("the index is not up to date: %s", error.code)
-        except Exception as error:  # whatever a foreign file holds: the daemon goes on
-            journal.error("the index is not up to date: %s", where(error))
+            LOGGER.warning("the index is not up to date: %s", error.code)
+        except Exception as error:
+            # A host's files are foreign: whatever they hold, the daemon has to go on answering.
+            LOGGER.error("the index is not up to date: %s", error_location(error))
 
 
 def _session(body: bytes) -> tuple[str, str]:
     try:
-        named = msgspec.json.decode(body, type=_Named)
+        named = msgspec.json.decode(body, type=_UploadedSession)
     except msgspec.DecodeError:
         return "", ""
     return named.host, named.session

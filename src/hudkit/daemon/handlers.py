@@ -1,0 +1,314 @@
+"""What the daemon answers to each request, on the log. No sockets, no section logic; all of it runs on one thread.
+
+A conversation of a host is taken up from the log at its first request and remembered, so that the next request costs
+only what is new in it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hudkit.api import Hud, Session
+from hudkit.context.caching import Piece, compare
+from hudkit.context.compaction import carried
+from hudkit.context.compaction.carried import Output
+from hudkit.daemon.logfile import LOGGER, error_location
+from hudkit.errors import HudkitError, StoreError
+from hudkit.hosts.compaction_records import record_start, request_compaction, summary_request, undone_drafts
+from hudkit.hosts.wire import (
+    Acknowledgement,
+    CompactingRequestBody,
+    CompactingResponse,
+    CompactRequestBody,
+    DeltaLayer,
+    ErrorBody,
+    ErrorResponse,
+    EventsAccepted,
+    EventsRequestBody,
+    FrameRequestBody,
+    FrameResponse,
+    ModelInfo,
+    OutputStub,
+    RequestOverhead,
+    RequestRefused,
+    SessionIdentity,
+    ToolReply,
+    ToolRequestBody,
+    TranscriptEntry,
+    decode,
+    encode,
+)
+from hudkit.ingest.ingester import IngestBatch, PendingEvents, TranscriptIngester
+from hudkit.log import Draft, Origin
+from hudkit.log.payloads import ContextSnapshot, Learned, Parts
+from hudkit.tools import reply
+
+MAX_CONVERSATIONS = 256
+"""Conversations that are remembered; one that fell out is taken up from the log again."""
+
+MAX_SEED_SESSIONS = 4
+"""Sessions that a calibration seed is looked for in, the newest first."""
+
+MAX_SEED_EVENTS = 20_000
+"""Events of such a session at most; a longer one would let the first call of a new session wait."""
+
+STATUS: Mapping[str, int] = {
+    "request": 400,
+    "config": 400,
+    "operation": 400,
+    "budget": 422,
+    "conflict": 409,
+    "internal": 500,
+}
+"""HTTP status by the code of an error. Every other code, such as those of a store that refuses, is status 503."""
+
+
+class RequestHandlers:
+    """Answers requests on one `Hud`.
+
+    `answer` never raises; the methods for single paths raise typed errors, which `answer` turns into responses.
+    """
+
+    def __init__(self, hud: Hud) -> None:
+        self._hud = hud
+        self._live: OrderedDict[tuple[str, str], TranscriptIngester] = OrderedDict()
+
+    def answer(self, path: str, body: bytes) -> tuple[int, bytes]:
+        """Return HTTP status and body for the body of a request; `path` is one of `HANDLERS`."""
+        kind, handler = HANDLERS[path]
+        try:
+            return 200, encode(handler(self, decode(body, kind)))
+        except HudkitError as error:
+            # A request that does not fit is the client's mistake; it is told, and a log of it would be a client's to
+            # fill.
+            if error.code != "request":
+                LOGGER.warning("%s refused: %s", path, error.code)
+            return _failed(error)
+        except Exception as error:
+            LOGGER.error("%s failed: %s", path, error_location(error))
+            return error_response(500, "internal", "the daemon met an error of its own", "Its log file tells where")
+
+    def frame(self, ask: FrameRequestBody) -> FrameResponse:
+        """Return the frame of the next call, after recording what the request's messages tell.
+
+        Raises `RequestRefused` where a later request of the conversation was answered already: the plugin has stopped
+        waiting for this one, and a frame recorded now would count as sent.
+        """
+        live = self._conversation(ask)
+        if ask.order is not None and ask.order <= live.order:
+            raise RequestRefused(
+                "a later question was answered already", hint="Use the answer to that one", status=409
+            )
+        live.order = ask.order if ask.order is not None else live.order
+        upload = _upload(ask, ask.model.limit)
+        # What the messages tell goes into the same commit as the frame that shows it; where another writer was first,
+        # `news` is asked again on the state as it is then.
+        staged = PendingEvents(0)
+        messages = ask.transcript
+        anchors = [(entry.anchor, entry.role) for entry in messages if entry.role != "cleared"]
+        taught = _calibration_seed(self._hud, live.session, ask.model.id) if live.pieces is None else ()
+
+        def news() -> Sequence[Draft]:
+            nonlocal staged
+            staged = live.stage(upload)
+            back = undone_drafts(live.session, upload.anchors, staged.drafts)
+            return (*staged.drafts, *back, *_limits(live.session, ask.model), *taught)
+
+        frame = live.session.frame(
+            used_tokens=ask.used,
+            limit_tokens=ask.model.limit or None,
+            transcript=anchors if messages else None,
+            model=ask.model.id,
+            have=ask.have or "",
+            first=news,
+            sent=(lambda stubs: compare(live.pieces, _pieces_of(messages, stubs))) if messages else None,
+            parts=_parts_of(messages, ask.fixed) if messages else None,
+            outputs=_outputs_of(messages),
+        )
+        live.pieces = _pieces_of(messages, {stub.call: len(stub.text) for stub in frame.pruned})
+        # Contract 6: nothing is acknowledged that is not durable. The host sends it again.
+        if not frame.notice:
+            live.settle(staged)
+        return FrameResponse(
+            base=frame.base,
+            deltas=tuple(DeltaLayer(delta.id, delta.anchor, delta.form, delta.text) for delta in frame.deltas),
+            tail=frame.tail,
+            epoch=frame.epoch,
+            tag=frame.tag,
+            tokens=frame.tokens,
+            budget=frame.budget,
+            notice=frame.notice,
+            ack="" if frame.notice else _ack(live, ask.seen),
+            mark=frame.mark,
+            pruned=tuple(OutputStub(stub.call, stub.text) for stub in frame.pruned),
+        )
+
+    def events(self, ask: EventsRequestBody) -> EventsAccepted:
+        """Record what the request's messages and todos tell; return how far the log has come."""
+        live = self._conversation(ask)
+        live.hear(_upload(ask, None, ask.todos))
+        return EventsAccepted(_ack(live, ask.seen))
+
+    def tool(self, ask: ToolRequestBody) -> ToolReply:
+        """Carry out a model's call of a router, and return what the agent is told."""
+        session = self._conversation(ask).session
+        before = session.state
+        answer = reply(session, ask.router, ask.arguments, origin=Origin.AGENT)
+        session.said(before)
+        return ToolReply(answer.text, answer.ok)
+
+    def compacting(self, ask: CompactingRequestBody) -> CompactingResponse:
+        """Record that the host compacts, and return the prompt that replaces the host's own."""
+        session = self._conversation(ask).session
+        try:
+            record_start(session, "host", ask.used)
+        except StoreError as error:
+            # The prompt is worth more than the record of it: without the prompt the summary loses what must stay.
+            LOGGER.warning("compact.before is not recorded: %s", error.code)
+        return CompactingResponse(summary_request(session))
+
+    def compact(self, ask: CompactRequestBody) -> ToolReply:
+        """Return whether the compaction that the agent asks for may be, and what the agent is told."""
+        session = self._conversation(ask).session
+        ok, text = request_compaction(session, ask.used, self._hud.settings)
+        return ToolReply(text, ok)
+
+    def _conversation(self, ask: SessionIdentity) -> TranscriptIngester:
+        key = (ask.session, ask.directory)
+        live = self._live.get(key)
+        if live is None:
+            session = self._hud.session(ask.session, project=ask.directory or None, host=ask.host)
+            live = self._live[key] = TranscriptIngester(session, ask.session, ask.directory)
+            # The least recently asked conversation goes; nothing is lost, the log has it all.
+            if len(self._live) > MAX_CONVERSATIONS:
+                self._live.popitem(last=False)
+        self._live.move_to_end(key)
+        return live
+
+
+_Handler = Callable[[RequestHandlers, Any], object]
+
+HANDLERS: Mapping[str, tuple[type[Any], _Handler]] = {
+    "/v1/frame": (FrameRequestBody, RequestHandlers.frame),
+    "/v1/events": (EventsRequestBody, RequestHandlers.events),
+    "/v1/tool": (ToolRequestBody, RequestHandlers.tool),
+    "/v1/compacting": (CompactingRequestBody, RequestHandlers.compacting),
+    "/v1/compact": (CompactRequestBody, RequestHandlers.compact),
+}
+"""The paths that a host may ask: the struct of the request, and the method that answers it."""
+
+
+def _failed(error: HudkitError) -> tuple[int, bytes]:
+    own_status = error.details.get("status")
+    status = own_status if isinstance(own_status, int) else STATUS.get(error.code, 503)
+    return error_response(status, error.code, error.message, error.hint)
+
+
+def error_response(status: int, code: str, message: str, hint: str = "") -> tuple[int, bytes]:
+    """Return HTTP status and body of a refusal."""
+    return status, encode(ErrorResponse(ErrorBody(code, message, hint)))
+
+
+DONE = encode(Acknowledgement())
+
+
+def _upload(
+    ask: FrameRequestBody | EventsRequestBody, limit: int | None, todos: tuple[dict[str, Any], ...] | None = None
+) -> IngestBatch:
+    facts = ask.facts
+    return IngestBatch(
+        messages=ask.messages,
+        todos=todos,
+        title=facts.title or "",
+        agent=facts.agent or "",
+        parent=facts.parent or "",
+        limit=limit or None,
+        anchors=[entry.anchor for entry in ask.transcript] if isinstance(ask, FrameRequestBody) else (),
+    )
+
+
+def _limits(session: Session, model: ModelInfo) -> tuple[Draft, ...]:
+    """Return a draft with the model's output limit where it is new.
+
+    Bands need it: the window is critical, too, when there is no room left for an answer.
+    """
+    if not model.output or model.output == session.state.window.output_tokens:
+        return ()
+    snapshot = ContextSnapshot(limit_tokens=model.limit or None, output_tokens=model.output, model=model.id)
+    return session.drafts((snapshot,), Origin.HOST, session.state.window.calls)
+
+
+def _ack(live: TranscriptIngester, seen: str | None) -> str:
+    """Return how far the log has come, as an opaque text.
+
+    Empty where the host was told before that it had come further: the log lost its end (a disk that lied about a
+    sync), and the host has to send everything again.
+    """
+    before = seen.rpartition(".")[2] if seen else ""
+    return "" if before.isdecimal() and int(before[:18]) > live.seq else f"a.{live.seq}"
+
+
+def _calibration_seed(hud: Hud, session: Session, model: str) -> tuple[Draft, ...]:
+    """Return a draft with what a recent session of the host learned of how the model counts, for the first call.
+
+    It is an event, so that a replay estimates as the call did. Empty where no recent session had reports of the
+    model.
+    """
+    if not model or session.state.calibrated.of(model).reports:
+        return ()
+    for name in _recent_sessions(hud, session.id):
+        try:
+            calibration = hud.session(name).state.calibrated.of(model)
+        except HudkitError:
+            continue  # a damaged session must not keep a new one from starting
+        if calibration.reports:
+            learned = Learned(model, calibration.factors, calibration.doubts, calibration.reports)
+            return session.drafts((ContextSnapshot(learned=learned),), Origin.SYSTEM, session.state.window.calls)
+    return ()
+
+
+def _recent_sessions(hud: Hud, but: str) -> Sequence[str]:
+    """Return the newest sessions of the host that the session `but` is of, without that one."""
+    host = but.partition("/")[0] + "/"
+    names: list[str] = []
+    for name in reversed(hud.log.sessions()):
+        if name != but and name.startswith(host) and hud.log.last_seq(name) <= MAX_SEED_EVENTS:
+            names.append(name)
+            if len(names) == MAX_SEED_SESSIONS:
+                break
+    return names
+
+
+def _outputs_of(transcript: Sequence[TranscriptEntry]) -> tuple[Output, ...]:
+    """Return the tool outputs of a transcript, oldest first, each with how much stands behind it.
+
+    Counted from the end, because what stands behind an output is what has to be written to the cache anew once the
+    output is pruned. The outputs of one message count as one behind the other, its own text as before all of them.
+    """
+    outputs: list[Output] = []
+    behind = blocks = 0
+    for entry in reversed(transcript):
+        for output in reversed(entry.outputs):
+            outputs.append(Output(output.call, output.tool, output.size, behind, blocks))
+            behind += output.size
+            blocks += 1
+        blocks += 1
+        behind += max(0, entry.size - sum(output.size for output in entry.outputs))
+    return tuple(reversed(outputs))
+
+
+def _pieces_of(transcript: Sequence[TranscriptEntry], stubs: Mapping[str, int]) -> tuple[Piece, ...]:
+    """Return the messages as they are sent, where the calls in `stubs` have outputs of so many characters."""
+    pieces: list[Piece] = []
+    for entry in transcript:
+        pruned = (output.size - stubs[output.call] for output in entry.outputs if output.call in stubs)
+        pieces.append(Piece(entry.anchor, entry.role, max(0, entry.size - sum(pruned))))
+    return tuple(pieces)
+
+
+def _parts_of(transcript: Sequence[TranscriptEntry], fixed: RequestOverhead) -> Parts:
+    """Return what a request carries, in characters."""
+    outputs = ((output.tool, output.size) for entry in transcript for output in entry.outputs)
+    return carried.parts_of(sum(entry.size for entry in transcript), outputs, fixed.system, fixed.tools)
