@@ -23,7 +23,7 @@ import msgspec
 
 from bench.figures import Figure, Skipped
 from hudkit.compose import Element, Node, h
-from hudkit.compose.fit import Fitter, fit
+from hudkit.compose.fitting import Fitter, fit
 from hudkit.tokens.vocabularies import load
 
 TITLE = "fitting trees beside vscode-prompt-tsx and priompt"

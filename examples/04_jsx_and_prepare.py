@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from hudkit.compose import Context, ContextKey, Element, Node, component, h, prepare, read_jsx, render
+from hudkit.compose import ContextKey, Element, Node, RenderContext, component, h, prepare, read_jsx, render
 from hudkit.compose.formats.markdown import render as markdown
 
 DETAIL = ContextKey("Detail", "long")
@@ -24,7 +24,7 @@ PAGE = """
 """
 
 
-async def fetch_builds(props: Mapping[str, Any], context: Context) -> list[str]:
+async def fetch_builds(props: Mapping[str, Any], context: RenderContext) -> list[str]:
     await asyncio.sleep(0)  # here one would ask a server
     runs = [f"{props['of']} #{n} passed" for n in (3, 2, 1)]
     return runs[:1] if context[DETAIL] == "short" else runs

@@ -1,7 +1,7 @@
 """A prompt that fits its budget: what is in, what is not and why, and what would bring it back."""
 
 from hudkit.compose import Element, h
-from hudkit.compose.fit import source_map, trace
+from hudkit.compose.fitting import source_map, trace
 from hudkit.compose.formats.markdown import render
 
 
@@ -35,17 +35,17 @@ PROMPT = h.document[
 ]
 
 BUDGET = 34
-told = trace(PROMPT, BUDGET, words)
-print(render(told.fitted.tree))
-print(told.text())
+explained = trace(PROMPT, BUDGET, words)
+print(render(explained.result.tree))
+print(explained.text())
 
-log = next(place for place, entry in enumerate(told.entries) if entry.path.endswith("log"))
-lacks = told.back(log)
+log = next(index for index, entry in enumerate(explained.entries) if entry.path.endswith("log"))
+lacks = explained.tokens_lacking(log)
 assert lacks is not None
 print(f"The log is whole with {lacks} tokens more.")
-assert told.at(BUDGET + lacks).entries[log].kept
+assert explained.at(BUDGET + lacks).entries[log].present
 
-where = source_map(told.fitted.tree, render)
+where = source_map(explained.result.tree, render)
 span = where.at(where.text.index("Tests:"))
 assert span is not None
 print(f"Node {span.path} is at {span.start} to {span.end}: {where.text[span.start : span.end]!r}")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hudkit.compose import Element
-from hudkit.compose.fit import Trace
-from hudkit.compose.fit.traits import STRUCTURAL
-from hudkit.compose.vocabulary import EVERY
+from hudkit.compose.fitting import Trace
+from hudkit.compose.fitting.traits import STRUCTURAL_TAGS
+from hudkit.compose.vocabulary import COMMON_PROPS
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "composition.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -27,8 +27,8 @@ def test_its_code_runs_in_order_and_prints_what_it_says(
     for code, output in found:
         exec(compile(code, PAGE.name, "exec"), scope)
         assert capsys.readouterr().out == output, code
-    told, text = scope["told"], (tmp_path / "fit.html").read_text(encoding="utf-8")
-    assert isinstance(told, Trace) and isinstance(told.tree, Element)
+    explained, text = scope["explained"], (tmp_path / "fit.html").read_text(encoding="utf-8")
+    assert isinstance(explained, Trace) and isinstance(explained.tree, Element)
     assert "<script" in text and "Uploader" in text
 
 
@@ -38,4 +38,4 @@ def test_every_output_block_belongs_to_a_block_of_code() -> None:
 
 def test_every_rule_of_a_budget_is_on_the_page() -> None:
     named = set(re.findall(r"`<?(\w+)|[(\s](\w+)=|h\.(\w+?)_?\b", TEXT))
-    assert {*EVERY, *STRUCTURAL, "more"} <= {name for names in named for name in names}
+    assert {*COMMON_PROPS, *STRUCTURAL_TAGS, "more"} <= {name for names in named for name in names}

@@ -8,7 +8,7 @@ import pytest
 
 from hudkit.api import Hud
 from hudkit.compose import Density, h, text_of
-from hudkit.compose.fit import fit
+from hudkit.compose.fitting import fit
 from hudkit.compose.formats.markdown import render
 from hudkit.errors import ConfigError
 from hudkit.log import payloads as p

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudkit.compose.density import FLOORS, Band, band_of
+from hudkit.compose.density import BAND_FLOORS, Band, band_of
 from hudkit.tokens import OverflowRule, Window, is_overflow, settle, usage_of
 
 OFF = OverflowRule(automatic=False)
@@ -101,7 +101,7 @@ def test_usage_that_swings_round_a_floor_changes_the_band_once():
 @given(percent=st.floats(0, 150), previous=st.sampled_from(Band))
 @settings(deadline=None)
 def test_settling_never_shows_less_pressure_than_there_is(percent, previous):
-    rank = [band for band, _ in FLOORS]
+    rank = [band for band, _ in BAND_FLOORS]
     shown = settle(previous, percent)
     assert rank.index(shown) <= rank.index(band_of(percent))
     assert settle(shown, percent) is shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hudkit.compose import Band
-from hudkit.compose.density import FLOORS
+from hudkit.compose.density import BAND_FLOORS
 from hudkit.tokens.trend import trend_of
 from hudkit.tokens.usage import usage_of
 from hudkit.tokens.windows import Window
@@ -15,7 +15,7 @@ WINDOW = Window(200 * K, None, None, "host")
 
 
 def told(*readings: int) -> tuple[str, int | None, Band | None] | None:
-    trend = trend_of([one * K for one in readings], usage_of(readings[-1] * K, WINDOW), FLOORS)
+    trend = trend_of([one * K for one in readings], usage_of(readings[-1] * K, WINDOW), BAND_FLOORS)
     return None if trend is None else (trend.pace, trend.calls_left, trend.band)
 
 

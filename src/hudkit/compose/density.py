@@ -23,7 +23,7 @@ class Band(StrEnum):
     UNKNOWN = "unknown"
 
 
-FLOORS: tuple[tuple[Band, float], ...] = (
+BAND_FLOORS: tuple[tuple[Band, float], ...] = (
     (Band.CRITICAL, 92),
     (Band.RED, 85),
     (Band.YELLOW, 70),
@@ -41,7 +41,7 @@ DENSITIES: dict[Band, Density] = {
 """The density of each band (001)."""
 
 
-def band_of(percent: float, floors: tuple[tuple[Band, float], ...] = FLOORS) -> Band:
+def band_of(percent: float, floors: tuple[tuple[Band, float], ...] = BAND_FLOORS) -> Band:
     """The band of a percentage of the window in use; a percentage is not rounded up into a band."""
     for band, floor in floors:
         if percent >= floor:

@@ -5,13 +5,16 @@ It knows nothing of HTML. `flow` elements stand one below the other, `phrasing` 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Literal
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
-from hudkit.compose.nodes import Node, Prop
-from hudkit.compose.pending import Pending
+from hudkit.compose.nodes import Node, Pending, Prop
 from hudkit.errors import TreeError
 
 Content = Literal["flow", "phrasing", "items", "text", "none", "any", "rows", "cells"]
@@ -26,7 +29,7 @@ class Tag(msgspec.Struct, frozen=True):
     doc: str
 
 
-EVERY: dict[str, type | tuple[type, ...]] = {
+COMMON_PROPS: dict[str, type | tuple[type, ...]] = {
     "key": str,
     "priority": (int, float),
     "atomic": bool,
@@ -50,7 +53,7 @@ whole. `scope` (`local` or `across`) says with whom priorities below compare; `l
 fits it alone in its limit; elements of one `keep` are there together or not at all; `truncate` (`start`, `middle`,
 `end`) cuts its longest text, with `marker` for what is cut; `step` drops its oldest children that many tokens at a
 time; `basis`, `grow`, `expand` and `reserve` share what is left; `density` names an alternative. The rules:
-`hudkit.compose.fit`.
+`hudkit.compose.fitting`.
 """
 
 TAGS: Mapping[str, Tag] = {
@@ -92,7 +95,7 @@ TAGS: Mapping[str, Tag] = {
     "link": Tag("phrasing", "phrasing", {"href": str}, "A link."),
 }
 
-HOLDS: Mapping[str, str] = {
+CONTENT_WORDS: Mapping[str, str] = {
     "flow": "blocks, such as <paragraph>, <list>, <section>",
     "phrasing": "text and what stands in a line: <strong>, <emphasis>, <strike>, <code>, <link>",
     "items": "<item>",
@@ -104,7 +107,7 @@ HOLDS: Mapping[str, str] = {
 }
 """What each kind of content is, in words."""
 
-_FITS: Mapping[str, frozenset[str]] = {
+_ROLES_HELD: Mapping[str, frozenset[str]] = {
     "flow": frozenset({"flow", "any"}),
     "phrasing": frozenset({"phrasing", "any"}),
     "items": frozenset({"item", "any"}),
@@ -114,33 +117,35 @@ _FITS: Mapping[str, frozenset[str]] = {
     "text": frozenset(),
     "none": frozenset(),
 }
-_TEXT = frozenset({"phrasing", "text", "any"})
+_HOLDS_TEXT = frozenset({"phrasing", "text", "any"})
 
 
-def fits(tag: str, below: str | None) -> bool:
+def may_contain(tag: str, below: str | None) -> bool:
     """Whether an element with the tag `below`, or text where it is `None`, may stand in one with `tag`."""
     holds = TAGS[tag].holds
-    return holds in _TEXT if below is None else TAGS[below].role in _FITS[holds]
+    return holds in _HOLDS_TEXT if below is None else TAGS[below].role in _ROLES_HELD[holds]
 
 
-def check(tag: str, props: Mapping[str, Prop], children: tuple[Node, ...]) -> None:
+def check_element(tag: str, props: Mapping[str, Prop], children: tuple[Node, ...]) -> None:
     """Raise `TreeError` where an element breaks the vocabulary; it names the place and what would be right."""
     spec = TAGS.get(tag)
     if spec is None:
         raise TreeError(f"there is no element <{tag}>", hint=f"The vocabulary has: {', '.join(TAGS)}")
     for name, value in props.items():
-        allowed = spec.props.get(name) or EVERY.get(name)
+        allowed = spec.props.get(name) or COMMON_PROPS.get(name)
         if allowed is None:
-            names = ", ".join((*spec.props, *EVERY))
+            names = ", ".join((*spec.props, *COMMON_PROPS))
             raise TreeError(f"<{tag}> takes no prop {name!r}", hint=f"It takes: {names}")
         if value is not None and (
             not isinstance(value, allowed) or (isinstance(value, bool) and allowed is not bool)
         ):
-            raise TreeError(f"prop {name!r} of <{tag}> is {value!r}", hint=f"It must be of type {_named(allowed)}")
-    roles = _FITS[spec.holds]
+            raise TreeError(
+                f"prop {name!r} of <{tag}> is {value!r}", hint=f"It must be of type {_type_names(allowed)}"
+            )
+    roles = _ROLES_HELD[spec.holds]
     for child in children:
         if isinstance(child, str):
-            if spec.holds not in _TEXT:
+            if spec.holds not in _HOLDS_TEXT:
                 raise TreeError(
                     f"text {child[:40]!r} stands bare in <{tag}>",
                     hint="Put it into an element that holds text",
@@ -149,9 +154,107 @@ def check(tag: str, props: Mapping[str, Prop], children: tuple[Node, ...]) -> No
             if not isinstance(child, Pending):  # what it renders to is checked in its place
                 raise TreeError(f"there is no element <{child.tag}>", hint=f"The vocabulary has: {', '.join(TAGS)}")
         elif below.role not in roles:
-            raise TreeError(f"<{child.tag}> cannot stand in <{tag}>", hint=f"<{tag}> holds {HOLDS[spec.holds]}")
+            raise TreeError(
+                f"<{child.tag}> cannot stand in <{tag}>", hint=f"<{tag}> holds {CONTENT_WORDS[spec.holds]}"
+            )
 
 
-def _named(allowed: type | tuple[type, ...]) -> str:
+def _type_names(allowed: type | tuple[type, ...]) -> str:
     kinds = allowed if isinstance(allowed, tuple) else (allowed,)
     return " or ".join(kind.__name__ for kind in kinds)
+
+
+MAX_SAFE_INTEGER = 2**53
+"""The largest whole number that every reader of JSON keeps exactly (RFC 7493)."""
+
+MAX_PROP_CHARS = 4096
+"""The most characters of a prop of text."""
+
+_Line = Annotated[str, Meta(max_length=MAX_PROP_CHARS)]
+_Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
+_Share = _Count | Annotated[float, Meta(ge=0, le=MAX_SAFE_INTEGER)]
+_Amount = _Count | Annotated[str, Meta(pattern="^(/[1-9][0-9]{0,8}|[0-9]{1,9})(?!\\n)$")]
+
+
+class PropRule(msgspec.Struct, frozen=True):
+    """The values of a prop: their type (with bounds), those types in words, and what they say."""
+
+    type: Any
+    words: str
+    doc: str
+
+
+PROPS: Mapping[str, PropRule] = {
+    "title": PropRule(_Line, "text", "The words of the heading."),
+    "level": PropRule(
+        Annotated[int, Meta(ge=1, le=6)], "1 to 6", "The level of the heading; without it, by nesting."
+    ),
+    "ordered": PropRule(bool, "true or false", "Numbered."),
+    "start": PropRule(Annotated[int, Meta(ge=0, le=999_999_999)], "0 to 999999999", "The first number."),
+    "checked": PropRule(bool, "true or false", "A task: done, or not; without it, no task."),
+    "hidden": PropRule(_Count, "a whole number from 0", "How many are not shown."),
+    "see": PropRule(_Line, "text", "Where the rest is."),
+    "noun": PropRule(_Line, "text", "What they are."),
+    "lang": PropRule(_Line, "text", "The language of the text."),
+    "align": PropRule(
+        Annotated[str, Meta(pattern="^[lcr-]*(?!\\n)$", max_length=1024)], "letters l, c, r, -", "One per column."
+    ),
+    "href": PropRule(_Line, "text", "Where the link leads."),
+    "tokens": PropRule(_Amount, "tokens, or a share such as /4", "How much is held back."),
+    "key": PropRule(_Line, "text", "A name among siblings; no two of them have the same."),
+    "priority": PropRule(
+        Annotated[int, Meta(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)]
+        | Annotated[float, Meta(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)],
+        "a number",
+        "May be left out; higher is kept longer.",
+    ),
+    "atomic": PropRule(bool, "true or false", "Stays whole or goes whole."),
+    "scope": PropRule(Literal["local", "across"], "local or across", "With whom priorities below compare."),
+    "limit": PropRule(_Count, "a whole number from 0", "Its most tokens."),
+    "isolate": PropRule(bool, "true or false", "Fitted alone, in its own limit."),
+    "keep": PropRule(_Line, "text", "Elements with one name are there together or not at all."),
+    "truncate": PropRule(Literal["start", "middle", "end"], "start, middle or end", "Where its longest text is cut."),
+    "marker": PropRule(_Line, "text", "What stands for the part that is cut."),
+    "step": PropRule(_Count, "a whole number from 0", "Its oldest children go that many tokens at a time."),
+    "basis": PropRule(_Share, "a number from 0", "Its part in sharing what its parent is offered."),
+    "grow": PropRule(_Share, "a number from 0", "Its part in sharing what is left, after the others."),
+    "expand": PropRule(bool, "true or false", "Fills what is left."),
+    "reserve": PropRule(_Amount, "tokens, or a share such as /4", "Held back for it while others are fitted."),
+    "density": PropRule(
+        Literal["full", "compact", "minimal"], "full, compact or minimal", "Which alternative of a choice it is."
+    ),
+}
+
+
+def prop_rule(tag: str, name: str) -> PropRule:
+    """The rule of a prop that an element takes; a prop without one in the table has the type of the vocabulary."""
+    if name in PROPS:
+        return PROPS[name]
+    spec = TAGS.get(tag)
+    kind = (spec.props.get(name) if spec else None) or COMMON_PROPS[name]
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    return PropRule(reduce(or_, kinds), " or ".join(one.__name__ for one in kinds), "")
+
+
+def check_prop(tag: str, name: str, value: Prop) -> None:
+    """Raise `TreeError` where a value is outside the rule of its prop; nothing is converted."""
+    rule = prop_rule(tag, name)
+    finite = not isinstance(value, float) or math.isfinite(value)
+    try:
+        if finite:
+            msgspec.convert(value, rule.type, strict=True)
+            return
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter where a lone surrogate meets fixed words
+        pass
+    shown = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:59]}…"
+    quoted = "; in quotes it is text" if isinstance(value, str) and _right_without_quotes(value, rule) else ""
+    raise TreeError(f"prop {name!r} of <{tag}> is {shown}", hint=f"It must be {rule.words}{quoted}")
+
+
+def _right_without_quotes(value: str, rule: PropRule) -> bool:
+    """Whether text would be right without its quotes."""
+    try:
+        msgspec.json.decode(value[:40], type=rule.type)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return False
+    return True

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from hudkit.compose import Density
-from hudkit.compose.fit import Omission
+from hudkit.compose.fitting import Omission
 from hudkit.config import Settings
 from hudkit.context.compaction.carried import Output
 from hudkit.hud.anchors import Place

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hudkit.compose import Band, Density
-from hudkit.compose.fit import Omission
+from hudkit.compose.fitting import Omission
 from hudkit.hud.frame import Delta, Frame, Stub, join
 from hudkit.hud.typeset import Typeset
 from hudkit.log.payloads import FrameBase, FrameDelta, Stubbed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from hudkit.compose import DENSITIES, Density, denser
-from hudkit.compose.fit import Fitted, Omission, fit
+from hudkit.compose.fitting import FitResult, Omission, fit
 from hudkit.config import Settings
 from hudkit.context.caching.policies import policy_for
 from hudkit.errors import BudgetError
@@ -160,7 +160,7 @@ def new_epoch(state: HudState, ask: Ask, desk: Desk, usage: Usage, budget: int, 
 
 def _fit_base(
     state: HudState, density: Density, room: int, budget: int, tag: str, desk: Desk, additive: bool
-) -> tuple[Fitted, Density]:
+) -> tuple[FitResult, Density]:
     """The document at `density`, or at the next one that fits; the smallest may use the whole budget."""
     at: Density | None = density
     while at is not None:

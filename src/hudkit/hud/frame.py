@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from hudkit.compose.density import Band, Density
-from hudkit.compose.fit import Omission
+from hudkit.compose.fitting import Omission
 
 
 class Delta(msgspec.Struct, frozen=True):

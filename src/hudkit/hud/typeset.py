@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from hudkit.compose import Element, Memo, Node
+from hudkit.compose import Element, ElementCache, Node
 from hudkit.compose.formats.markdown import render
 
 MEMO = 8192
@@ -32,8 +32,8 @@ class Typeset:
     def __init__(self, counter: Counter) -> None:
         self.counter = counter
         self.render = render
-        self.measure: Memo[int] = Memo(lambda element: counter.count(render(element)), MEMO)
-        self.bound: Memo[int] = Memo(self._sum, MEMO)
+        self.measure: ElementCache[int] = ElementCache(lambda element: counter.count(render(element)), MEMO)
+        self.bound: ElementCache[int] = ElementCache(self._sum, MEMO)
 
     def _sum(self, element: Element) -> int:
         if element.tag != "section" or not any(map(_is_list, element.children)):

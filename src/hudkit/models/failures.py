@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from hudkit.compose.visible import shorten, visible
+from hudkit.compose.visible_text import shorten, visible
 from hudkit.errors import HudkitError
 from hudkit.log.redact import redact
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from hudkit.compose.density import FLOORS, Band, band_of
+from hudkit.compose.density import BAND_FLOORS, Band, band_of
 from hudkit.tokens.overflow import DEFAULT_RULE, OverflowRule, usable_of
 from hudkit.tokens.windows import Source, Window
 
@@ -39,7 +39,7 @@ def usage_of(
     window: Window,
     *,
     rule: OverflowRule = DEFAULT_RULE,
-    floors: Floors = FLOORS,
+    floors: Floors = BAND_FLOORS,
     nearly: float = NEARLY_FULL,
     previous: Band = Band.UNKNOWN,
     slack: float = SLACK,
@@ -60,7 +60,9 @@ def usage_of(
     )
 
 
-def floors_of(window: Window, usable: int | None, floors: Floors = FLOORS, nearly: float = NEARLY_FULL) -> Floors:
+def floors_of(
+    window: Window, usable: int | None, floors: Floors = BAND_FLOORS, nearly: float = NEARLY_FULL
+) -> Floors:
     """The floors for a window: critical begins no later than at `nearly` per cent of what is usable.
 
     So critical never comes after the host's own compaction (design, decision 2).
@@ -71,7 +73,7 @@ def floors_of(window: Window, usable: int | None, floors: Floors = FLOORS, nearl
     return tuple((band, min(floor, ceiling) if band is Band.CRITICAL else floor) for band, floor in floors)
 
 
-def settle(previous: Band, percent: float | None, *, floors: Floors = FLOORS, slack: float = SLACK) -> Band:
+def settle(previous: Band, percent: float | None, *, floors: Floors = BAND_FLOORS, slack: float = SLACK) -> Band:
     """The band to show: up at once, down only when `slack` points below the floor of the band that is left.
 
     Keeps a delta from being sent at every call by usage that swings round a floor. Unknown usage is

@@ -12,7 +12,7 @@ import msgspec
 from hudkit.agent.hooks.fitting import fitting
 from hudkit.agent.hooks.points import HOOKS, Given, Output
 from hudkit.agent.hooks.threads import AnyHook, Kind, PluginFault, PluginThread
-from hudkit.compose.visible import shorten, visible
+from hudkit.compose.visible_text import shorten, visible
 from hudkit.errors import ConfigError
 
 MOST_FAILURES = 200

@@ -11,7 +11,7 @@ import msgspec
 
 from hudkit.agent.hooks.points import Messages
 from hudkit.agent.hooks.threads import PluginFault
-from hudkit.compose.visible import shorten
+from hudkit.compose.visible_text import shorten
 
 MOST_DEPTH = 64
 

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar, get_args
 import msgspec
 
 from hudkit.compose import TAGS, Element, Node, freeze
-from hudkit.compose.vocabulary import EVERY
+from hudkit.compose.vocabulary import COMMON_PROPS
 from hudkit.errors import FormatError
 
 T = TypeVar("T")
@@ -116,7 +116,7 @@ def by_hint(element: Element) -> Element:
     tag = element.get(HINT)
     if element.tag in TAGS or tag not in TAGS:
         return element
-    takes = {**EVERY, **TAGS[tag].props}
+    takes = {**COMMON_PROPS, **TAGS[tag].props}
     props = {name: value for name, value in element.props if name in takes and isinstance(value, takes[name])}
     return Element(tag, freeze(props), element.children)
 

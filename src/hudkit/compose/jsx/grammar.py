@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
-from hudkit.compose.jsx.scan import Scanner
-from hudkit.compose.outside import Limits, check_size
+from hudkit.compose.jsx.scanner import Scanner
+from hudkit.compose.validation import TreeLimits, check_size
 
-LINE_BREAKS = "\r\n"
-BLANKS = " \t"
-WORDS = {"true": True, "false": False, "null": None}
-VALUES = "A name, a number, a string, true, false or null stands in braces; nothing is evaluated"
+_LINE_BREAKS = "\r\n"
+_BLANKS = " \t"
+_LITERAL_WORDS = {"true": True, "false": False, "null": None}
+_VALUE_HINT = "A name, a number, a string, true, false or null stands in braces; nothing is evaluated"
 
 
-class Words(msgspec.Struct, frozen=True):
+class TextRun(msgspec.Struct, frozen=True):
     """Text between tags, after the rules of white space; `at` is its place in the source."""
 
     text: str
@@ -27,7 +27,7 @@ class Literal(msgspec.Struct, frozen=True):
     at: int
 
 
-class Look(msgspec.Struct, frozen=True):
+class NameLookup(msgspec.Struct, frozen=True):
     """A name to look up: `{task.summary}`."""
 
     names: tuple[str, ...]
@@ -38,35 +38,35 @@ class Attribute(msgspec.Struct, frozen=True):
     """A prop; without a name, `{...name}`: a mapping of props."""
 
     name: str
-    value: Literal | Look
+    value: Literal | NameLookup
     at: int
 
 
-class Tagged(msgspec.Struct, frozen=True):
+class ElementSyntax(msgspec.Struct, frozen=True):
     """An element; without a name, `<>…</>`."""
 
     name: str
     attributes: tuple[Attribute, ...]
-    children: tuple[Part, ...]
+    children: tuple[ChildSyntax, ...]
     at: int
 
 
-Part = Words | Literal | Look | Tagged
+ChildSyntax = TextRun | Literal | NameLookup | ElementSyntax
 
 
-def parse(scanner: Scanner, limits: Limits) -> Tagged:
+def parse(scanner: Scanner, limits: TreeLimits) -> ElementSyntax:
     """The one element of a text. Raises `TreeError` with line and column, whatever the text is."""
     check_size(len(scanner.text), limits)
     return _Grammar(scanner, limits).root()
 
 
 class _Grammar:
-    def __init__(self, scanner: Scanner, limits: Limits) -> None:
+    def __init__(self, scanner: Scanner, limits: TreeLimits) -> None:
         self._scan = scanner
         self._limits = limits
         self._count = 0
 
-    def root(self) -> Tagged:
+    def root(self) -> ElementSyntax:
         scan = self._scan
         self._aside()
         if scan.peek() != "<":
@@ -85,7 +85,7 @@ class _Grammar:
             self._container()
             scan.skip_space()
 
-    def _element(self, depth: int) -> Tagged:
+    def _element(self, depth: int) -> ElementSyntax:
         scan, at = self._scan, self._scan.at
         self._counted(at)
         if depth > self._limits.depth:
@@ -96,9 +96,9 @@ class _Grammar:
             scan.fail("no tag", "A < that is text is written &lt;; comments are written {/* … */}", at)
         attributes = self._attributes(name, at) if name else ()
         if name and scan.take("/>"):
-            return Tagged(name, attributes, (), at)
+            return ElementSyntax(name, attributes, (), at)
         scan.at += 1
-        return Tagged(name, attributes, self._children(name, at, depth), at)
+        return ElementSyntax(name, attributes, self._children(name, at, depth), at)
 
     def _attributes(self, tag: str, opened: int) -> tuple[Attribute, ...]:
         scan = self._scan
@@ -130,12 +130,12 @@ class _Grammar:
             scan.fail("braces where a prop is expected", "A mapping of props is written {...name}", at)
         scan.skip_space()
         value = self._value()
-        if not isinstance(value, Look):
+        if not isinstance(value, NameLookup):
             scan.fail("no name behind the dots", "A mapping of props is written {...name}", value.at)
         self._closed(at)
         return Attribute("", value, at)
 
-    def _assigned(self, tag: str, name: str, at: int) -> Literal | Look:
+    def _assigned(self, tag: str, name: str, at: int) -> Literal | NameLookup:
         scan = self._scan
         scan.skip_space()
         if not scan.take("="):
@@ -158,9 +158,9 @@ class _Grammar:
             return value
         raise scan.error(f"no value for {name!r} of <{tag}>", f'Write {name}="text" or {name}={{value}}', begin)
 
-    def _children(self, tag: str, opened: int, depth: int) -> tuple[Part, ...]:
+    def _children(self, tag: str, opened: int, depth: int) -> tuple[ChildSyntax, ...]:
         scan = self._scan
-        found: list[Part] = []
+        found: list[ChildSyntax] = []
         while True:
             at, char = scan.at, scan.peek()
             if not char:
@@ -197,7 +197,7 @@ class _Grammar:
         if not scan.take(">"):
             scan.fail(f"the tag </{name} has no end", "Close it with >", at)
 
-    def _container(self) -> Literal | Look | None:
+    def _container(self) -> Literal | NameLookup | None:
         """What stands in braces among children; `None` for a comment."""
         scan, at = self._scan, self._scan.at
         scan.at += 1
@@ -216,7 +216,7 @@ class _Grammar:
             scan.fail("something behind a comment", "Close it with */}")
         return None
 
-    def _value(self) -> Literal | Look:
+    def _value(self) -> Literal | NameLookup:
         scan, at = self._scan, self._scan.at
         char = scan.peek()
         if char in ('"', "'") and char:
@@ -227,10 +227,10 @@ class _Grammar:
         while names[-1] and scan.take("."):
             names.append(scan.name())
         if not names[-1]:
-            scan.fail("no value in braces" if len(names) == 1 else "no name behind the dot", VALUES)
-        if len(names) == 1 and names[0] in WORDS:
-            return Literal(WORDS[names[0]], at)
-        return Look(tuple(names), at)
+            scan.fail("no value in braces" if len(names) == 1 else "no name behind the dot", _VALUE_HINT)
+        if len(names) == 1 and names[0] in _LITERAL_WORDS:
+            return Literal(_LITERAL_WORDS[names[0]], at)
+        return NameLookup(tuple(names), at)
 
     def _closed(self, opened: int) -> None:
         scan = self._scan
@@ -238,19 +238,19 @@ class _Grammar:
         if not scan.take("}"):
             if not scan.peek():
                 scan.fail("braces without their end", "Close them with }", opened)
-            scan.fail(f"{scan.peek()!r} behind a value in braces", VALUES)
+            scan.fail(f"{scan.peek()!r} behind a value in braces", _VALUE_HINT)
 
     def _counted(self, at: int) -> None:
         self._count += 1
         if self._count > self._limits.nodes:
             self._scan.fail(f"more than {self._limits.nodes} nodes", "Split the tree", at)
 
-    def _words(self, begin: int, end: int) -> Words | None:
+    def _words(self, begin: int, end: int) -> TextRun | None:
         """Text by the rules of white space: lines are trimmed where they meet, blank ones go, the rest is joined."""
         lines: list[tuple[int, int]] = []
         start, text = begin, self._scan.text
         for n in range(begin, end):
-            if text[n] in LINE_BREAKS:
+            if text[n] in _LINE_BREAKS:
                 lines.append((start, n))
                 start = n + 1
         lines.append((start, end))
@@ -258,11 +258,11 @@ class _Grammar:
         kept: list[str] = []
         at = begin
         for place, (first, last) in enumerate(lines):
-            while place > 0 and first < last and text[first] in BLANKS:
+            while place > 0 and first < last and text[first] in _BLANKS:
                 first += 1
-            while place < len(lines) - 1 and last > first and text[last - 1] in BLANKS:
+            while place < len(lines) - 1 and last > first and text[last - 1] in _BLANKS:
                 last -= 1
             if first < last:
                 at = at if kept else first
                 kept.append(self._scan.decoded(first, last))
-        return Words(" ".join(kept), at) if kept else None
+        return TextRun(" ".join(kept), at) if kept else None

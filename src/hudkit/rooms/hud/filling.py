@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from hudkit.compose.fit import flex
+from hudkit.compose.fitting import growth
 from hudkit.rooms import words
 from hudkit.rooms.attention import WHOLE, shares
 from hudkit.rooms.hud import fields
@@ -79,7 +79,9 @@ class Filling:
         opened = self._within([self._open(self.world.rooms[id], percents[id]) for id in self.agent.rooms])
         free = self.budget - sum(one.metadata for one in opened)
         unused = max(0.0, WHOLE - sum(percents.values()))
-        offers = flex.share(self.budget, [flex.Claim(percent) for percent in (*percents.values(), unused)])
+        offers = growth.share_budget(
+            self.budget, [growth.FlexClaim(percent) for percent in (*percents.values(), unused)]
+        )
         by_room = dict(zip(percents, offers, strict=False))
         for one in opened:
             one.allowance = max(0, by_room[one.room.id] - one.metadata)
@@ -217,7 +219,9 @@ class Filling:
             if not wanting or left < len(wanting) * LEAST_MESSAGE:
                 return
             before = left
-            for one, offer in zip(wanting, flex.share(left, [flex.Claim()] * len(wanting)), strict=True):
+            for one, offer in zip(
+                wanting, growth.share_budget(left, [growth.FlexClaim()] * len(wanting)), strict=True
+            ):
                 spent = one.spent
                 one.allowance = max(one.allowance, spent + offer)
                 self._fill(one)

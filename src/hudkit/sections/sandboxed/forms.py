@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from hudkit.compose import Element, Limits, Node, h, read_jsx, render, text_of, write_json
-from hudkit.compose.vocabulary import fits
+from hudkit.compose import Element, Node, TreeLimits, h, read_jsx, render, text_of, write_json
+from hudkit.compose.vocabulary import may_contain
 from hudkit.errors import TreeError
 
-TEXT = Limits(depth=16, nodes=400, chars=8_000)
+TEXT = TreeLimits(depth=16, nodes=400, chars=8_000)
 """How large a JSX text and its tree may be."""
 
 MOST_OUTPUT = 16_000
@@ -115,8 +115,8 @@ def _written(text: str, values: Any) -> tuple[Element, ...]:
     top = tree.children if tree.tag == "fragment" else (tree,)
     blocks: list[Element] = []
     for one in top:
-        if isinstance(one, str) or not fits("section", one.tag):
-            if isinstance(one, Element) and not fits("text", one.tag):
+        if isinstance(one, str) or not may_contain("section", one.tag):
+            if isinstance(one, Element) and not may_contain("text", one.tag):
                 raise TreeError(f"<{one.tag}> stands alone", hint="Put it into its list or table")
             blocks.append(h.text[one])
         else:

@@ -7,8 +7,8 @@ from functools import lru_cache
 from hudkit.compose import (
     Density,
     Element,
-    Limits,
     Node,
+    TreeLimits,
     component,
     fragment,
     freeze,
@@ -25,7 +25,7 @@ from hudkit.sections.views.section import Row, Section, View
 LONGEST = 200
 """Characters of a section that is told in one line, and of the line that says why it failed."""
 
-READ = Limits(depth=24, nodes=2_000, chars=64_000)
+READ = TreeLimits(depth=24, nodes=2_000, chars=64_000)
 """How large a recorded tree is read."""
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from hudkit.compose import Element, Memo, Node
+from hudkit.compose import Element, ElementCache, Node
 from hudkit.compose.formats.markdown.blocks.list import LARGEST
 from hudkit.compose.formats.markdown.pen import Place
 from hudkit.compose.formats.markdown.siblings import MARKERS, stack
@@ -48,7 +48,7 @@ def _write_whole(child: Element) -> str:
     return "\n".join(stack(_blocks(Element("document", (), (child,)), 1), _ordered, _block))
 
 
-_whole: Memo[str] = Memo(_write_whole, 2048)
+_whole: ElementCache[str] = ElementCache(_write_whole, 2048)
 
 
 @lru_cache(maxsize=1024)
@@ -112,4 +112,4 @@ def _item(item: Node, marker: str) -> str:
     return flow(item_of(item), Place(marker))
 
 
-_bullet: Memo[str] = Memo(lambda item: _item(item, MARKERS[False][0]))
+_bullet: ElementCache[str] = ElementCache(lambda item: _item(item, MARKERS[False][0]))
