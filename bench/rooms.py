@@ -14,10 +14,10 @@ import msgspec
 
 from bench.figures import Figure
 from bench.rooms_stage import BODY, SAID, Bare, Busy, Ending, Stage
-from hudkit.rooms import events as e
-from hudkit.rooms.beats import RealClock, Runner
-from hudkit.rooms.hud import Typesetter
-from hudkit.rooms.minds import Minds, Scripted
+from hudkit.rooms import world_events as e
+from hudkit.rooms.hud import CachedRenderer
+from hudkit.rooms.players import PlayerRegistry, ScriptedPlayer
+from hudkit.rooms.scheduler import RealClock, WorldRunner
 
 TITLE = "rooms: beats a second and core, without model time"
 
@@ -52,7 +52,7 @@ class Speed(msgspec.Struct):
 
 def speed(folder: Path, agents: int) -> Speed:
     """Medians over rounds that take turns."""
-    Typesetter().count("The vocabulary of the tokenizer takes as much for one agent as for a million.")
+    CachedRenderer().count("The vocabulary of the tokenizer takes as much for one agent as for a million.")
     before = _resident()
     stage = Stage(folder / f"{agents}.db", agents, Busy(agents))
     stage.play(agents + BEATS)  # each agent's first: what is written and counted once
@@ -74,7 +74,7 @@ def speed(folder: Path, agents: int) -> Speed:
         documents = [one.document for one in seen]
         stored = [(row, msgspec.json.decode(row[BODY])) for row in stage.last_rows(seq)]
         commits = stage.commits - commits
-        tokens += sum(what.tokens for _, what in stage.book.happenings(seq) if isinstance(what, e.Beat))
+        tokens += sum(what.tokens for _, what in stage.book.happenings(seq) if isinstance(what, e.BeatBegun))
         beats, events = beats + BEATS, events + len(stored)
         for name, loop in loops.items():
             loop.learn(stage.book.world)
@@ -107,7 +107,7 @@ def skipping(folder: Path, agents: int = 1_000) -> float:
     """Seconds of processor time that a beat costs which is skipped, because nothing is new."""
     clock = Ending()
     stage = Stage(folder / "skipping.db", agents, clock, said=2)
-    silent = Runner(stage.book, Minds({"lively": Scripted({})}), clock=clock)
+    silent = WorldRunner(stage.book, PlayerRegistry({"lively": ScriptedPlayer({})}), clock=clock)
     asyncio.run(silent.run(beats=agents))
 
     clock.stop_at(clock.passed() + 7.5 * SKIPPED / agents, silent)
@@ -153,7 +153,7 @@ def lateness(folder: Path, agents: int = 5_000, seconds: float = LATE_FOR) -> tu
         return seq
 
     seq = asyncio.run(watch())
-    beats = [what for _, what in stage.book.happenings(seq) if isinstance(what, e.Beat)]
+    beats = [what for _, what in stage.book.happenings(seq) if isinstance(what, e.BeatBegun)]
     late = sorted(max(0, what.at - what.due) / 1000 for what in beats)
     stage.book.close()
     return len(beats) / seconds, median(late), late[len(late) * 99 // 100], late[-1]

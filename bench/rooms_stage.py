@@ -18,16 +18,15 @@ from hudkit.log.stores.appending import COLUMNS
 from hudkit.log.stores.connect import connect_writer
 from hudkit.log.stores.rows import Row
 from hudkit.log.stores.schema import MIGRATIONS
-from hudkit.rooms import events as e
-from hudkit.rooms.beats import JumpingClock, Runner
-from hudkit.rooms.beats.clocks import Clock
-from hudkit.rooms.beats.runner import GROUP
-from hudkit.rooms.book import Book
-from hudkit.rooms.hud import Seen, Typesetter
-from hudkit.rooms.minds import Asked, Minds, Thought
+from hudkit.rooms import world_events as e
+from hudkit.rooms.hud import AgentHud, CachedRenderer
+from hudkit.rooms.players import BeatPrompt, BeatReply, PlayerRegistry
 from hudkit.rooms.prompts import load_prompts
-from hudkit.rooms.rules import Rules, Tempo
-from hudkit.rooms.world import World
+from hudkit.rooms.scheduler import SimulatedClock, WorldRunner
+from hudkit.rooms.scheduler.clocks import Clock
+from hudkit.rooms.scheduler.runner import MAX_BEATS_PER_COMMIT
+from hudkit.rooms.world import IntervalRules, World, WorldRules
+from hudkit.rooms.world_log import WorldLog
 
 V = TypeVar("V")
 Stored: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
@@ -54,19 +53,19 @@ class Lively:
     down every second time. What it says was made before: a beat is measured without model time."""
 
     def __init__(self) -> None:
-        self.seen: list[Seen] | None = None
+        self.seen: list[AgentHud] | None = None
         self._chance = random.Random(5)
         self._said = cycle([self.words(6) for _ in range(997)])
         self._noted = cycle([self.words(8) for _ in range(997)])
 
-    def think_now(self, asked: Asked) -> Thought:
+    def think_now(self, asked: BeatPrompt) -> BeatReply:
         if self.seen is not None:
             self.seen.append(asked.seen)
         note = ""
         if asked.number % 2:
             note = f'{{"type":"set","path":"notes.n{asked.number % 8}","value":"{next(self._noted)}"}}'
         said = f'{{"room_id":{shared(asked.agent)},"message":"{next(self._said)}"}}'
-        return Thought(f'{{"actions":[{note}],"responses":[{said}]}}')
+        return BeatReply(f'{{"actions":[{note}],"responses":[{said}]}}')
 
     def words(self, count: int) -> str:
         start = self._chance.randrange(len(_WORDS))
@@ -78,21 +77,21 @@ def shared(agent: int) -> int:
     return agent - (agent - 1) % FRIENDS
 
 
-class Busy(JumpingClock):
+class Busy(SimulatedClock):
     """A clock of a world with so many agents that there is always a group of them due."""
 
     def __init__(self, agents: int) -> None:
         super().__init__()
-        self._step = 1.5 * GROUP * 7.5 / agents
+        self._step = 1.5 * MAX_BEATS_PER_COMMIT * 7.5 / agents
 
     async def wait(self, seconds: float, sign: asyncio.Event, *, busy: bool) -> None:
         await super().wait(max(seconds, self._step), sign, busy=busy)
 
 
-class Ending(JumpingClock):
+class Ending(SimulatedClock):
     """A clock that stops a runner when its time is over."""
 
-    def stop_at(self, passed: float, runner: Runner) -> None:
+    def stop_at(self, passed: float, runner: WorldRunner) -> None:
         self._end, self._runner = passed, runner
 
     async def wait(self, seconds: float, sign: asyncio.Event, *, busy: bool) -> None:
@@ -101,7 +100,7 @@ class Ending(JumpingClock):
             self._runner.stop()
 
     _end = float("inf")
-    _runner: Runner
+    _runner: WorldRunner
 
 
 class Stage:
@@ -111,11 +110,11 @@ class Stage:
         self.lively = Lively()
         self.path = path
         self.commits = 0
-        self.book = Book.create(
+        self.book = WorldLog.create(
             path,
             name="bench",
             seed=1,
-            rules=Rules(tempo=Tempo(quiet=quiet)),
+            rules=WorldRules(tempo=IntervalRules(quiet=quiet)),
             prompts=load_prompts(),
             clock=lambda: clock.wall() - PAST,
         )
@@ -128,22 +127,22 @@ class Stage:
                     first = now + round(1000 * every * chance.random())
                     role = f"Neighbour number {id}, who {self.lively.words(25)}."
                     commit.tell(
-                        e.AgentMade(id, "persona", f"Agent{id}", role, "lively", interval=every, first_due=first)
+                        e.AgentCreated(id, "persona", f"Agent{id}", role, "lively", interval=every, first_due=first)
                     )
-                    commit.tell(e.Joined(id, id))
+                    commit.tell(e.RoomJoined(id, id))
                     if id != shared(id):
-                        commit.tell(e.Joined(shared(id), id))
+                        commit.tell(e.RoomJoined(shared(id), id))
         for _ in range(said):
             with self.book.commit(Origin.SYSTEM) as commit:
                 for room in range(1, agents + 1, FRIENDS):
                     sender = chance.randrange(room, min(room + FRIENDS, agents + 1))
                     words = self.lively.words(chance.randrange(8, 30))
                     number = self.book.world.next_message
-                    commit.tell(e.Said(number, room, sender, words, words=len(words.split())))
+                    commit.tell(e.MessagePosted(number, room, sender, words, words=len(words.split())))
         self.book.clock = clock.wall
         self._count_commits()
-        minds = Minds({"lively": self.lively})
-        self.runner = Runner(self.book, minds, clock=clock, typeset=Typesetter())
+        minds = PlayerRegistry({"lively": self.lively})
+        self.runner = WorldRunner(self.book, minds, clock=clock, typeset=CachedRenderer())
 
     def play(self, beats: int) -> None:
         asyncio.run(self.runner.run(beats=beats))

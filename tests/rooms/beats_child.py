@@ -6,9 +6,9 @@ import asyncio
 import sys
 from typing import Any
 
-from hudkit.rooms.beats import Runner
-from hudkit.rooms.book import Book
-from hudkit.rooms.minds import Improviser, Minds, Scripted, Unhurried
+from hudkit.rooms.players import DelayedPlayer, Improviser, PlayerRegistry, ScriptedPlayer
+from hudkit.rooms.scheduler import WorldRunner
+from hudkit.rooms.world_log import WorldLog
 
 
 def talk(asked: Any) -> dict[str, Any]:
@@ -17,9 +17,9 @@ def talk(asked: Any) -> dict[str, Any]:
 
 
 async def main(path: str) -> None:
-    book = Book.open(path)
-    slow = Unhurried(Scripted(talk), lambda _: asyncio.sleep(0.003))
-    runner = Runner(book, Minds({"improviser": Improviser(), "slow": slow}))
+    book = WorldLog.open(path)
+    slow = DelayedPlayer(ScriptedPlayer(talk), lambda _: asyncio.sleep(0.003))
+    runner = WorldRunner(book, PlayerRegistry({"improviser": Improviser(), "slow": slow}))
     going = asyncio.create_task(runner.run())
     while not going.done():
         print(book.world.seq, flush=True)

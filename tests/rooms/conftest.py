@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from hudkit.log import Origin
-from hudkit.rooms import events as e
-from hudkit.rooms.actions import carry_out
+from hudkit.rooms import world_events as e
+from hudkit.rooms.actions import execute_reply
 from hudkit.rooms.architect import Architect
-from hudkit.rooms.book import Book
-from hudkit.rooms.replies import Reply
-from hudkit.rooms.world import Agent, Room, World
+from hudkit.rooms.reply_parser import ParsedReply
+from hudkit.rooms.world import AgentState, RoomState, World
+from hudkit.rooms.world_log import WorldLog
 
 START = 1_800_000_000_000
 
@@ -28,7 +28,7 @@ class Stage:
         self.now = START
         numbers = itertools.count(1)
         bits = itertools.count(1)
-        self.book = Book.in_memory(
+        self.book = WorldLog.in_memory(
             **{
                 "name": "test",
                 "seed": 7,
@@ -44,36 +44,38 @@ class Stage:
     def world(self) -> World:
         return self.book.world
 
-    def agent(self, id: int) -> Agent:
+    def agent(self, id: int) -> AgentState:
         return self.world.agents[id]
 
-    def room(self, id: int) -> Room:
+    def room(self, id: int) -> RoomState:
         return self.world.rooms[id]
 
-    def make(self, name: str = "", *, kind: e.Kind = "persona", rooms: tuple[int, ...] = (), **given: Any) -> int:
+    def make(
+        self, name: str = "", *, kind: e.AgentKind = "persona", rooms: tuple[int, ...] = (), **given: Any
+    ) -> int:
         """An agent by the Architect; its number."""
         return self.architect.make_agent(kind, name, "You are here.", "scripted", rooms=rooms, **given)
 
     def wait(self, seconds: float) -> None:
         self.now += round(seconds * 1000)
 
-    def do(self, agent: int, *actions: dict[str, Any], say: dict[int, str] | None = None) -> list[e.Happening]:
+    def do(self, agent: int, *actions: dict[str, Any], say: dict[int, str] | None = None) -> list[e.WorldEvent]:
         """Carry out a reply with these actions and responses by room; what was told."""
         responses = tuple({"room_id": room, "message": text} for room, text in (say or {}).items())
-        return self.carry(agent, Reply(responses, actions))
+        return self.carry(agent, ParsedReply(responses, actions))
 
-    def carry(self, agent: int, reply: Reply) -> list[e.Happening]:
+    def carry(self, agent: int, reply: ParsedReply) -> list[e.WorldEvent]:
         before = self.world.seq
         with self.book.commit(Origin.AGENT) as commit:
-            carry_out(commit, self.world, agent, 1, reply, self.now)
+            execute_reply(commit, self.world, agent, 1, reply, self.now)
         return [what for _, what in self.book.happenings(before)]
 
     def refused(self, agent: int, *actions: dict[str, Any], say: dict[int, str] | None = None) -> str:
         """The reason why the one action is refused, of which nothing else may be told but failed keys."""
         told = self.do(agent, *actions, say=say)
         kinds = {type(what) for what in told} - {e.AccessFailed}
-        assert kinds == {e.Refused}, told
-        return next(what.why for what in told if isinstance(what, e.Refused))
+        assert kinds == {e.ActionRefused}, told
+        return next(what.why for what in told if isinstance(what, e.ActionRefused))
 
     def texts(self, room: int) -> list[tuple[int, str]]:
         """Who said what in a room."""

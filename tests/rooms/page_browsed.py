@@ -13,13 +13,13 @@ import pytest
 from page_served import TOKEN, Served
 
 from hudkit.log import Origin
-from hudkit.rooms import events as e
+from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
-from hudkit.rooms.beats import Runner
-from hudkit.rooms.book import Book
-from hudkit.rooms.minds import open_minds
 from hudkit.rooms.page.desk import Desk
+from hudkit.rooms.players import open_players
 from hudkit.rooms.prompts import load_prompts
+from hudkit.rooms.scheduler import WorldRunner
+from hudkit.rooms.world_log import WorldLog
 
 FLAGS = (
     "--no-sandbox",
@@ -65,8 +65,8 @@ class Town:
     """A served world of three improvisers, paused until a test plays it."""
 
     def __init__(self) -> None:
-        self.book = Book.in_memory(name="Town", seed=7, prompts=load_prompts())
-        self.runner = Runner(self.book, open_minds())
+        self.book = WorldLog.in_memory(name="Town", seed=7, prompts=load_prompts())
+        self.runner = WorldRunner(self.book, open_players())
         self.architect = Architect(self.book, self.runner.now)
         for name, rooms in (("Ada", ()), ("Bruno", (1,)), ("Cleo", (1,))):
             self.architect.make_agent("persona", name, "Collects old maps.", "improviser", rooms=rooms)
@@ -81,7 +81,7 @@ class Town:
 
         def act() -> None:
             with self.book.commit(Origin.AGENT) as commit:
-                commit.tell(e.Reacted(message, agent, "brain"))
+                commit.tell(e.ReactionAdded(message, agent, "brain"))
 
         self.served.do(act)
 

@@ -8,12 +8,12 @@ from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hudkit.rooms import events as e
+from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
-from hudkit.rooms.beats import JumpingClock, Quota, Runner
-from hudkit.rooms.book import Book
-from hudkit.rooms.minds import Minds, Scripted
-from hudkit.rooms.rules import Rules
+from hudkit.rooms.players import PlayerRegistry, ScriptedPlayer
+from hudkit.rooms.scheduler import ModelQuota, SimulatedClock, WorldRunner
+from hudkit.rooms.world import WorldRules
+from hudkit.rooms.world_log import WorldLog
 
 START = 1_800_000_000_000
 T = TypeVar("T")
@@ -24,17 +24,17 @@ class Play:
 
     def __init__(
         self,
-        minds: Minds | Any,
+        minds: PlayerRegistry | Any,
         *names: str,
-        rules: Rules | None = None,
+        rules: WorldRules | None = None,
         path: Path | None = None,
-        quotas: Mapping[str, Quota] | None = None,
+        quotas: Mapping[str, ModelQuota] | None = None,
         model: str = "scripted",
         **more: Any,
     ) -> None:
-        self.clock = JumpingClock(START)
+        self.clock = SimulatedClock(START)
         numbers = itertools.count(1)
-        self.book = Book.create(
+        self.book = WorldLog.create(
             path,
             name="played",
             seed=11,
@@ -43,15 +43,15 @@ class Play:
             ids=lambda: f"01a00000-0000-7000-8000-{next(numbers):012x}",
             secret=lambda: "5e" * 24,
         )
-        self.minds = minds if isinstance(minds, Minds) else Minds({model: minds})
+        self.minds = minds if isinstance(minds, PlayerRegistry) else PlayerRegistry({model: minds})
         self.model = model
         for name in names:
             self.make(name, **more)
         self.runner = self.run_anew(quotas)
 
-    def run_anew(self, quotas: Mapping[str, Quota] | None = None) -> Runner:
+    def run_anew(self, quotas: Mapping[str, ModelQuota] | None = None) -> WorldRunner:
         """Another runner over the same book, as after a restart."""
-        self.runner = Runner(self.book, self.minds, clock=self.clock, quotas=quotas)
+        self.runner = WorldRunner(self.book, self.minds, clock=self.clock, quotas=quotas)
         self.architect = Architect(self.book, self.runner.now)
         return self.runner
 
@@ -68,8 +68,8 @@ class Play:
         """Everything of a kind that happened."""
         return [what for _, what in self.book.happenings(after) if isinstance(what, kind)]
 
-    def beats(self, agent: int) -> list[e.Beat]:
-        return [beat for beat in self.told(e.Beat) if beat.agent == agent]
+    def beats(self, agent: int) -> list[e.BeatBegun]:
+        return [beat for beat in self.told(e.BeatBegun) if beat.agent == agent]
 
 
 def talk(asked: Any) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def talk(asked: Any) -> dict[str, Any]:
 
 
 def talking(*names: str, **given: Any) -> Play:
-    return Play(Scripted(talk), *names, **given)
+    return Play(ScriptedPlayer(talk), *names, **given)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

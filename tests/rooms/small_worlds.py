@@ -6,10 +6,9 @@ from typing import Any
 
 import msgspec
 
-from hudkit.rooms import events as e
-from hudkit.rooms.folding import apply
-from hudkit.rooms.rules import Rules
-from hudkit.rooms.world import World
+from hudkit.rooms import world_events as e
+from hudkit.rooms.fold_log import apply_event
+from hudkit.rooms.world import World, WorldRules
 
 NOON = 1_705_320_000_000
 """2024-01-15T12:00:00Z."""
@@ -18,49 +17,51 @@ NOON = 1_705_320_000_000
 class Story:
     """Tells events one by one, a second apart from ten o'clock on."""
 
-    def __init__(self, rules: Rules | None = None, prompts: dict[str, str] | None = None) -> None:
+    def __init__(self, rules: WorldRules | None = None, prompts: dict[str, str] | None = None) -> None:
         self.world = World()
         self.seq = 0
         self.at = NOON - 7_200_000
-        plain: dict[str, Any] = msgspec.to_builtins(rules or Rules())
-        self.tell(e.WorldMade(name="w", seed=1, rules=plain, prompts=prompts or {}))
+        plain: dict[str, Any] = msgspec.to_builtins(rules or WorldRules())
+        self.tell(e.WorldCreated(name="w", seed=1, rules=plain, prompts=prompts or {}))
 
-    def tell(self, *happenings: e.Happening) -> World:
+    def tell(self, *happenings: e.WorldEvent) -> World:
         for one in happenings:
             self.seq += 1
             self.at += 1_000
-            apply(self.world, self.seq, self.at, one)
+            apply_event(self.world, self.seq, self.at, one)
         return self.world
 
     def agent(
-        self, name: str, kind: e.Kind = "persona", background: str = "Curious about gardens.", **more: Any
+        self, name: str, kind: e.AgentKind = "persona", background: str = "Curious about gardens.", **more: Any
     ) -> int:
         id = self.world.next_agent
         self.tell(
-            e.AgentMade(id=id, kind=kind, name=name, background=background, model="small", **more),
-            e.Joined(room=id, agent=id),
+            e.AgentCreated(id=id, kind=kind, name=name, background=background, model="small", **more),
+            e.RoomJoined(room=id, agent=id),
         )
         return id
 
     def say(self, room: int, sender: int, content: str, **more: Any) -> int:
         id = self.world.next_message
-        self.tell(e.Said(id=id, room=room, sender=sender, content=content, words=len(content.split()), **more))
+        self.tell(
+            e.MessagePosted(id=id, room=room, sender=sender, content=content, words=len(content.split()), **more)
+        )
         return id
 
 
-def greenhouse(*, rules: Rules | None = None, prompts: dict[str, str] | None = None, **formats: Any) -> Story:
+def greenhouse(*, rules: WorldRules | None = None, prompts: dict[str, str] | None = None, **formats: Any) -> Story:
     """Three agents around a greenhouse: 1 and 2 talk in 2's room, 3 asks to come into 1's; `formats` are 1's."""
     story = Story(rules, prompts)
     ada = story.agent("Ada", **formats)
     bo = story.agent("Bo", kind="bot", background="Answers questions about the weather.")
     cy = story.agent("Cy")
     story.tell(
-        e.Joined(room=bo, agent=ada),
-        e.Joined(room=bo, agent=cy),
+        e.RoomJoined(room=bo, agent=ada),
+        e.RoomJoined(room=bo, agent=cy),
         e.BillboardSet(room=bo, text="Weather desk: ask, and say where."),
         e.BillboardSet(room=ada, text="Ada's greenhouse"),
-        e.KeyMade(room=ada, label="visitors", digest="d", salt="s"),
-        e.AccessAsked(id=1, room=ada, agent=cy, label="visitors"),
+        e.KeyCreated(room=ada, label="visitors", digest="d", salt="s"),
+        e.AccessRequested(id=1, room=ada, agent=cy, label="visitors"),
         e.AttentionSet(agent=ada, room=bo, percent=70.0),
     )
     story.say(bo, e.SYSTEM, "Ada (1) joined", kind="system")
@@ -69,12 +70,12 @@ def greenhouse(*, rules: Rules | None = None, prompts: dict[str, str] | None = N
     story.say(bo, e.ARCHITECT, "Thank you, both.")
     story.say(ada, ada, "Note to self: cover the seedlings.")
     story.tell(
-        e.Reacted(message=told, agent=ada, reaction="brain"),
-        e.Reacted(message=told, agent=cy, reaction="brain"),
+        e.ReactionAdded(message=told, agent=ada, reaction="brain"),
+        e.ReactionAdded(message=told, agent=cy, reaction="brain"),
         e.KnowledgeSet(agent=ada, path="people.Bo.trust", value=0.8, weight=0.9),
         e.KnowledgeSet(agent=ada, path="garden.frost", value=["tonight", "-2 °C"]),
-        e.Applied(agent=ada, number=1, action={"type": "react", "message_id": told, "reaction": "brain"}),
-        e.Refused(agent=ada, number=1, action={"type": "leave_room", "room_id": 1}, why="Room 1 is your own."),
+        e.ActionApplied(agent=ada, number=1, action={"type": "react", "message_id": told, "reaction": "brain"}),
+        e.ActionRefused(agent=ada, number=1, action={"type": "leave_room", "room_id": 1}, why="Room 1 is your own."),
     )
     return story
 

@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from hudkit.log import Origin
-from hudkit.rooms import events as e
-from hudkit.rooms.actions import ACTIONS, mentioned
-from hudkit.rooms.replies import Reply, read_reply
-from hudkit.rooms.rules import Caps, Rules, Tokens
-from hudkit.rooms.world import Done
+from hudkit.rooms import world_events as e
+from hudkit.rooms.actions import ACTIONS, mentioned_agents
+from hudkit.rooms.reply_parser import ParsedReply, parse_reply
+from hudkit.rooms.world import CapRules, RecentAction, TokenRules, WorldRules
 
 
-def kinds(told: list[e.Happening]) -> list[str]:
+def kinds(told: list[e.WorldEvent]) -> list[str]:
     return [type(what).__name__ for what in told]
 
 
@@ -28,9 +27,9 @@ def test_these_are_the_actions() -> None:
 
 
 def test_the_agents_are_told_of_all_of_them_and_their_arguments() -> None:
-    from hudkit.rooms.prompts.actions import CATEGORIES
+    from hudkit.rooms.prompts.prompt_files import ACTION_CATEGORIES
 
-    told = {name: set(fields) for actions in CATEGORIES.values() for name, fields in actions.items()}
+    told = {name: set(fields) for actions in ACTION_CATEGORIES.values() for name, fields in actions.items()}
     assert set(told) == set(ACTIONS)
     for name, fields in told.items():
         assert fields <= set(ACTIONS[name].arguments.__struct_fields__), name
@@ -38,8 +37,8 @@ def test_the_agents_are_told_of_all_of_them_and_their_arguments() -> None:
 
 def test_applied_stands_before_its_effects_and_among_the_recent_actions(stage: Any) -> None:
     action = {"type": "set", "path": "mood", "value": "curious"}
-    assert kinds(stage.do(2, action)) == ["Applied", "KnowledgeSet"]
-    assert stage.agent(2).recent == [Done(stage.now, action)]
+    assert kinds(stage.do(2, action)) == ["ActionApplied", "KnowledgeSet"]
+    assert stage.agent(2).recent == [RecentAction(stage.now, action)]
 
 
 def test_only_the_last_20_recent_actions_are_kept(stage: Any) -> None:
@@ -120,25 +119,25 @@ def test_what_was_not_named_is_not_lost(stage: Any) -> None:
 
 
 def test_memory_over_its_tokens_is_refused_and_what_makes_it_smaller_is_not(staged: Any) -> None:
-    stage = staged(rules=Rules(tokens=Tokens(knowledge=100)))
+    stage = staged(rules=WorldRules(tokens=TokenRules(knowledge=100)))
     stage.make("Ann")
     long = "walking along the river " * 30
     assert "100 at most" in stage.refused(1, {"type": "set", "path": "notes", "value": long})
     stage.do(1, {"type": "set", "path": "notes", "value": "walking along the river " * 12})
     assert "100 at most" in stage.refused(1, {"type": "append", "path": "more", "value": long})
-    stage.architect.set_rules(Rules())
+    stage.architect.set_rules(WorldRules())
     stage.do(1, {"type": "set", "path": "notes", "value": long})
-    stage.architect.set_rules(Rules(tokens=Tokens(knowledge=100)))
+    stage.architect.set_rules(WorldRules(tokens=TokenRules(knowledge=100)))
     shorter = "walking along the river " * 25
     stage.do(1, {"type": "set", "path": "notes", "value": shorter})
     assert stage.agent(1).knowledge == {"notes": shorter}, "still too long, and on its way"
 
 
 def test_memory_of_3000_tokens_is_allowed_and_more_is_not(stage: Any) -> None:
-    from hudkit.rooms.actions.memory import tokens_of
+    from hudkit.rooms.actions.agent_actions import knowledge_tokens
 
     value = "river " * 2985
-    assert 2900 < tokens_of({"a": value}) <= 3000
+    assert 2900 < knowledge_tokens({"a": value}) <= 3000
     stage.do(2, {"type": "set", "path": "a", "value": value})
     assert stage.agent(2).knowledge == {"a": value}
     assert "3000 at most" in stage.refused(2, {"type": "set", "path": "b", "value": "river " * 100})
@@ -154,12 +153,12 @@ def test_a_negative_zero_is_zero_for_there_is_a_format_without_one(stage: Any) -
 
 def test_a_response_is_a_message_with_its_words(stage: Any) -> None:
     (said,) = stage.do(2, say={1: "  Hello to all  "})
-    assert said == e.Said(stage.world.next_message - 1, 1, 2, "Hello to all", words=3)
+    assert said == e.MessagePosted(stage.world.next_message - 1, 1, 2, "Hello to all", words=3)
 
 
 def test_send_message_is_a_response(stage: Any) -> None:
     told = stage.do(2, {"type": "send_message", "room_id": "1", "content": "Hello!"})
-    assert kinds(told) == ["Said"] and stage.texts(1)[-1] == (2, "Hello!")
+    assert kinds(told) == ["MessagePosted"] and stage.texts(1)[-1] == (2, "Hello!")
 
 
 def test_no_response_says_nothing(stage: Any) -> None:
@@ -168,7 +167,7 @@ def test_no_response_says_nothing(stage: Any) -> None:
     stage.do(2, say={1: "Hello"})
     before = stage.texts(1)
     answer = {"type": "reply", "room_id": 1, "message_id": stage.world.next_message - 1, "message": "[no response]"}
-    assert kinds(stage.do(3, answer)) == ["Applied"]
+    assert kinds(stage.do(3, answer)) == ["ActionApplied"]
     assert stage.texts(1) == before
 
 
@@ -176,7 +175,7 @@ def test_a_response_may_reply_and_say_its_text_in_either_field(stage: Any) -> No
     stage.do(2, say={1: "What do you think?"})
     asked = stage.world.next_message - 1
     for n, field in enumerate(("message", "content"), 1):
-        stage.carry(3, Reply(({"room_id": 1, field: f"A lot {n}", "reply_to": asked},)))
+        stage.carry(3, ParsedReply(({"room_id": 1, field: f"A lot {n}", "reply_to": asked},)))
         said = stage.world.messages[stage.world.next_message - 1]
         assert (said.sender, said.content, said.reply_to) == (3, f"A lot {n}", asked)
     both = {"type": "send_message", "room_id": 1, "message": "one", "content": "two"}
@@ -190,7 +189,7 @@ def test_a_reply_names_its_message_and_wakes_its_author(stage: Any) -> None:
     asked = stage.world.next_message - 1
     stage.do(2, {"type": "sleep", "until": "2090-01-01T00:00:00"})
     told = stage.do(3, {"type": "reply", "room_id": 1, "message_id": asked, "message": "A lot."})
-    assert kinds(told) == ["Applied", "Said", "AgentWoken"]
+    assert kinds(told) == ["ActionApplied", "MessagePosted", "AgentWoken"]
     assert stage.world.messages[asked + 1].reply_to == asked
     assert told[2] == e.AgentWoken(2, 3, "reply", stage.now)
     assert stage.agent(2).sleeps_until == 0 and stage.agent(2).woken
@@ -199,9 +198,9 @@ def test_a_reply_names_its_message_and_wakes_its_author(stage: Any) -> None:
 def test_a_reply_that_names_its_author_wakes_it_once(stage: Any) -> None:
     stage.do(2, {"type": "sleep", "until": "2090-01-01T00:00:00Z"}, say={1: "What do you think?"})
     told = stage.carry(
-        3, Reply(({"room_id": 1, "message": "@Bob, a lot", "reply_to": stage.world.next_message - 1},))
+        3, ParsedReply(({"room_id": 1, "message": "@Bob, a lot", "reply_to": stage.world.next_message - 1},))
     )
-    assert kinds(told) == ["Said", "AgentWoken"]
+    assert kinds(told) == ["MessagePosted", "AgentWoken"]
 
 
 @pytest.mark.parametrize(
@@ -221,14 +220,14 @@ def test_a_reply_that_names_its_author_wakes_it_once(stage: Any) -> None:
 def test_who_is_mentioned(stage: Any, text: str, agents: tuple[int, ...]) -> None:
     stage.make("Bob Lee", rooms=(1,))
     stage.make("Stranger")
-    assert mentioned(stage.world, 1, text) == agents
+    assert mentioned_agents(stage.world, 1, text) == agents
 
 
 def test_a_mention_wakes_but_not_before_the_least_interval(stage: Any) -> None:
     stage.do(2, {"type": "sleep", "until": "2090-01-01T00:00:00"})
     with stage.book.commit("system") as commit:
-        commit.tell(e.Beat(2, 1, stage.now, stage.now, "", 10, "json", "m"))
-        commit.tell(e.BeatDone(2, 1, stage.now + 5000))
+        commit.tell(e.BeatBegun(2, 1, stage.now, stage.now, "", 10, "json", "m"))
+        commit.tell(e.BeatFinished(2, 1, stage.now + 5000))
     stage.wait(0.3)
     told = stage.do(3, say={1: "@Bob come"})
     assert told[1] == e.AgentWoken(2, 3, "mention", stage.now + 700)
@@ -236,9 +235,9 @@ def test_a_mention_wakes_but_not_before_the_least_interval(stage: Any) -> None:
 
 
 def test_nobody_wakes_by_naming_itself_or_when_due_already(stage: Any) -> None:
-    assert kinds(stage.do(2, say={1: "I am @Bob"})) == ["Said"]
+    assert kinds(stage.do(2, say={1: "I am @Bob"})) == ["MessagePosted"]
     stage.do(3, say={1: "@Bob"})
-    assert kinds(stage.do(3, say={1: "@Bob again"})) == ["Said"]
+    assert kinds(stage.do(3, say={1: "@Bob again"})) == ["MessagePosted"]
 
 
 @pytest.mark.parametrize(
@@ -256,8 +255,8 @@ def test_nobody_wakes_by_naming_itself_or_when_due_already(stage: Any) -> None:
 )
 def test_responses_that_are_refused(stage: Any, response: dict[str, Any], said: str) -> None:
     before = len(stage.world.messages)
-    (told,) = stage.carry(3, Reply((response,)))
-    assert isinstance(told, e.Refused) and said in told.why
+    (told,) = stage.carry(3, ParsedReply((response,)))
+    assert isinstance(told, e.ActionRefused) and said in told.why
     assert len(stage.world.messages) == before
 
 
@@ -282,8 +281,8 @@ def test_thumbs_change_the_authors_interval(stage: Any, interval: float, reactio
     stage.do(2, say={1: "An idea"})
     message = stage.world.next_message - 1
     assert kinds(stage.do(3, {"type": "react", "message_id": message, "reaction": reaction})) == [
-        "Applied",
-        "Reacted",
+        "ActionApplied",
+        "ReactionAdded",
     ]
     assert stage.agent(2).interval == expected
     assert stage.world.messages[message].reactions == {reaction: [3]}
@@ -293,7 +292,7 @@ def test_thumbs_change_the_authors_interval(stage: Any, interval: float, reactio
 def test_every_beat_makes_the_next_one_later(stage: Any, interval: float, expected: float) -> None:
     stage.architect.tempo(2, interval)
     with stage.book.commit("system") as commit:
-        commit.tell(e.BeatDone(2, 1, stage.now))
+        commit.tell(e.BeatFinished(2, 1, stage.now))
     assert stage.agent(2).interval == expected
 
 
@@ -318,7 +317,7 @@ def test_a_reaction_that_is_none_is_answered_with_those_that_are(stage: Any, rea
 
 def test_wake_agent_ends_sleep_and_lets_an_idle_agent_beat(stage: Any) -> None:
     stage.do(2, {"type": "sleep", "until": "2090-01-01T00:00:00Z"})
-    assert kinds(stage.do(3, {"type": "wake_agent", "agent_id": 2})) == ["Applied", "AgentWoken"]
+    assert kinds(stage.do(3, {"type": "wake_agent", "agent_id": 2})) == ["ActionApplied", "AgentWoken"]
     assert stage.agent(2).sleeps_until == 0 and stage.agent(2).due <= stage.now
     assert "is awake" in stage.refused(3, {"type": "wake_agent", "agent_id": 2})
     assert "yourself" in stage.refused(3, {"type": "wake_agent", "agent_id": 3})
@@ -367,7 +366,7 @@ def test_a_key_is_made_whispered_once_and_lets_another_ask(stage: Any) -> None:
     assert len(whispers) == 1 and "room 2, from Bob (2)" in whispers[0]
     assert stage.book.whispered(3) == ()
     told = stage.do(3, {"type": "request_access", "room_id": 2, "key": key_of(whispers)})
-    assert kinds(told) == ["Applied", "AccessAsked", "Said"]
+    assert kinds(told) == ["ActionApplied", "AccessRequested", "MessagePosted"]
     request = stage.world.requests[1]
     assert (request.room, request.agent, request.label) == (2, 3, "friends")
     assert stage.texts(2)[-1] == (e.SYSTEM, "Cid (3) asks to come in (request 1).")
@@ -390,7 +389,7 @@ def test_grant_lets_in_tells_all_and_wakes(stage: Any) -> None:
     asked(stage)
     stage.do(3, {"type": "sleep", "until": "2090-01-01T00:00:00Z"})
     told = stage.do(2, {"type": "grant_access", "request_id": 1})
-    assert kinds(told) == ["Applied", "AccessGranted", "Joined", "Said", "AgentWoken"]
+    assert kinds(told) == ["ActionApplied", "AccessGranted", "RoomJoined", "MessagePosted", "AgentWoken"]
     assert stage.room(2).members == [2, 3] and stage.agent(3).rooms == [3, 1, 2]
     assert stage.texts(2)[-1] == (e.SYSTEM, "Cid (3) came in.")
     assert stage.agent(3).sleeps_until == 0
@@ -411,10 +410,10 @@ def test_who_came_in_another_way_meanwhile_comes_once_and_sees_all_since(stage: 
 def test_to_grant_what_has_come_about_ends_the_request_and_nothing_else(stage: Any) -> None:
     asked(stage)
     with stage.book.commit(Origin.USER) as commit:
-        commit.tell(e.Joined(2, 3))
+        commit.tell(e.RoomJoined(2, 3))
     came = stage.room(2).joined[3]
     stage.do(2, say={2: "Welcome"})
-    assert "Joined" not in kinds(stage.do(2, {"type": "grant_access", "request_id": 1}))
+    assert "RoomJoined" not in kinds(stage.do(2, {"type": "grant_access", "request_id": 1}))
     assert stage.world.requests == {}
     assert stage.room(2).joined[3] == came and stage.room(2).members == [2, 3]
 
@@ -435,7 +434,7 @@ def test_asking_twice_or_for_a_room_one_is_in_is_refused(stage: Any) -> None:
 
 
 def test_revoking_by_label_and_the_limit_of_keys(staged: Any) -> None:
-    stage = staged(rules=Rules(caps=Caps(keys=2)))
+    stage = staged(rules=WorldRules(caps=CapRules(keys=2)))
     stage.make("Ann")
     stage.do(1, {"type": "create_key", "label": "a"}, {"type": "create_key", "label": "b"})
     assert "has a key 'a'. Choose another" in stage.refused(1, {"type": "create_key", "label": "a"})
@@ -526,7 +525,7 @@ CREATE = {"type": "create_agent", "name": "Dora", "background_prompt": "You coun
 def test_create_agent_makes_one_with_a_room_in_a_room_of_its_maker(stage: Any) -> None:
     stage.architect.alter(2, can_create=True, model="gpt-4o")
     told = stage.do(2, CREATE)
-    assert kinds(told) == ["Applied", "AgentMade", "Joined", "Joined", "Said"]
+    assert kinds(told) == ["ActionApplied", "AgentCreated", "RoomJoined", "RoomJoined", "MessagePosted"]
     made = stage.agent(4)
     assert (made.name, made.kind, made.background, made.model) == ("Dora", "persona", "You count.", "gpt-4o")
     assert (made.by, made.depth, made.can_create, made.rooms) == (2, 1, False, [4, 2])
@@ -610,7 +609,7 @@ def test_a_mistake_is_answered_with_what_would_be_right(stage: Any, action: dict
 
 
 def test_faults_of_a_reply_reach_the_agent(stage: Any) -> None:
-    stage.carry(2, read_reply("I would rather talk."))
+    stage.carry(2, parse_reply("I would rather talk."))
     assert "not readable as JSON" in stage.agent(2).recent[-1].why
     assert stage.agent(2).changed == stage.world.seq
 
@@ -621,7 +620,12 @@ def test_empty_cells_of_a_table_are_no_fields(stage: Any) -> None:
         '  set,mood,calm,null,""\n'
         f'  react,"",null,{stage.world.next_message - 1},heart'
     )
-    assert kinds(stage.carry(2, read_reply(text, "toon"))) == ["Applied", "KnowledgeSet", "Applied", "Reacted"]
+    assert kinds(stage.carry(2, parse_reply(text, "toon"))) == [
+        "ActionApplied",
+        "KnowledgeSet",
+        "ActionApplied",
+        "ReactionAdded",
+    ]
 
 
 def test_empty_cells_of_fields_that_need_not_be_given_are_not_given(stage: Any) -> None:
@@ -633,10 +637,16 @@ def test_empty_cells_of_fields_that_need_not_be_given_are_not_given(stage: Any) 
         '  create_key,"","",null,friends,null,null,null,"","",null,null\n'
         '  create_agent,"","","","","","","",Dora,You count.,"",""'
     )
-    told = kinds(stage.carry(2, read_reply(text, "toon")))
-    assert told == ["Applied", "KnowledgeSet"] * 2 + ["Applied", "KeyMade", "Applied", "AgentMade", "Joined"] + [
-        "Joined",
-        "Said",
+    told = kinds(stage.carry(2, parse_reply(text, "toon")))
+    assert told == ["ActionApplied", "KnowledgeSet"] * 2 + [
+        "ActionApplied",
+        "KeyCreated",
+        "ActionApplied",
+        "AgentCreated",
+        "RoomJoined",
+    ] + [
+        "RoomJoined",
+        "MessagePosted",
     ]
     assert stage.agent(2).knowledge == {"mood": "calm", "rank": ""} and stage.agent(2).weights == {"rank": 0.5}
     assert [(key.label, key.uses) for key in stage.room(2).keys] == [("friends", 0)]

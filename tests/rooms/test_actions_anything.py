@@ -14,21 +14,21 @@ from plays import Play, run
 from hudkit.compose.formats import toon
 from hudkit.errors import FormatError
 from hudkit.log import Origin
-from hudkit.rooms import events as e
-from hudkit.rooms.actions import ACTIONS, carry_out
+from hudkit.rooms import world_events as e
+from hudkit.rooms.actions import ACTIONS, execute_reply
 from hudkit.rooms.architect import Architect
-from hudkit.rooms.book import Book
-from hudkit.rooms.hud import Typesetter, compose
-from hudkit.rooms.minds import Scripted
-from hudkit.rooms.minds.mind import Thought
-from hudkit.rooms.replies import read_reply
+from hudkit.rooms.hud import CachedRenderer, build_agent_hud
+from hudkit.rooms.players import ScriptedPlayer
+from hudkit.rooms.players.player import BeatReply
+from hudkit.rooms.reply_parser import parse_reply
+from hudkit.rooms.world_log import WorldLog
 from strategies import texts
 
 NOW = 1_800_000_000_000
 FIELDS = {name: one.arguments.__struct_fields__ for name, one in ACTIONS.items()} | {
     "send_message": ("room_id", "message", "content", "reply_to")
 }
-TYPESET = Typesetter()
+TYPESET = CachedRenderer()
 
 anything = st.recursive(
     st.none()
@@ -101,9 +101,9 @@ def actions(draw: st.DrawFn) -> dict[str, Any]:
     return {"type": kind, **some, **odd}
 
 
-def busy() -> Book:
+def busy() -> WorldLog:
     """Two agents in both of their rooms, who know something, with a key and a request."""
-    book = Book.in_memory(clock=lambda: NOW, secret=lambda: "0" * 48)
+    book = WorldLog.in_memory(clock=lambda: NOW, secret=lambda: "0" * 48)
     architect = Architect(book)
     for name in ("Ann", "Bob", "Cid"):
         architect.make_agent("persona", name, "x", "m", can_create=True)
@@ -114,7 +114,7 @@ def busy() -> Book:
     key = architect.make_key(1, "friends")
     with book.commit(Origin.AGENT) as commit:
         ask = {"type": "request_access", "room_id": 1, "key": key}
-        carry_out(commit, book.world, 3, 1, read_reply(json.dumps({"actions": [ask]})), NOW)
+        execute_reply(commit, book.world, 3, 1, parse_reply(json.dumps({"actions": [ask]})), NOW)
     return book
 
 
@@ -126,21 +126,21 @@ def test_any_arguments_are_applied_or_refused_with_a_reason_and_the_others_unaff
     book = busy()
     before = book.world.seq
     batch = [one for n, it in enumerate(given_) for one in ({"type": "set", "path": f"n{n}", "value": n}, it)]
-    reply = read_reply(json.dumps({"actions": [*batch, {"type": "set", "path": "end", "value": True}]}))
+    reply = parse_reply(json.dumps({"actions": [*batch, {"type": "set", "path": "end", "value": True}]}))
     with book.commit(Origin.AGENT) as commit:
-        carry_out(commit, book.world, 1, 1, reply, NOW)
+        execute_reply(commit, book.world, 1, 1, reply, NOW)
     told = [what for _, what in book.happenings(before)]
     knowledge = book.world.agents[1].knowledge
     assert knowledge["end"] is True and all(knowledge[f"n{n}"] == n for n in range(len(given_)))
     for what in told:
-        if isinstance(what, e.Refused):
+        if isinstance(what, e.ActionRefused):
             assert len(what.why) > 10 and "Traceback" not in what.why and "hudroom_" not in what.why
-    judged = sum(isinstance(what, e.Applied | e.Refused) for what in told)
+    judged = sum(isinstance(what, e.ActionApplied | e.ActionRefused) for what in told)
     silent = sum(it["type"] == "send_message" for it in given_)
     assert judged >= len(batch) + 1 - silent
-    assert book.world == Book(book.log).world
+    assert book.world == WorldLog(book.log).world
     for agent in book.world.agents.values():
-        seen = compose(book.world, agent.id, NOW, TYPESET)
+        seen = build_agent_hud(book.world, agent.id, NOW, TYPESET)
         assert seen.tokens <= seen.limit
 
 
@@ -152,13 +152,13 @@ def test_the_same_in_toon(action: dict[str, Any]) -> None:
         text = toon.encode({"actions": [action]})
     except FormatError:  # there are values that TOON has no words for
         return
-    reply = read_reply(text, "toon")
+    reply = parse_reply(text, "toon")
     before = book.world.seq
     with book.commit(Origin.AGENT) as commit:
-        carry_out(commit, book.world, 1, 1, reply, NOW)
+        execute_reply(commit, book.world, 1, 1, reply, NOW)
     told = [what for _, what in book.happenings(before)]
     assert told or action["type"] == "send_message"
-    assert book.world == Book(book.log).world
+    assert book.world == WorldLog(book.log).world
 
 
 # -- bad replies, through a real beat --------------------------------------------------------------------------
@@ -189,10 +189,10 @@ BAD = {
 def test_a_bad_reply_is_in_the_log_and_refused_in_the_next_hud(
     text: str, said: str, output_format: str, tmp_path: Path
 ) -> None:
-    mind = Scripted({1: [text]})
+    mind = ScriptedPlayer({1: [text]})
     play = Play(mind, "Ann", path=tmp_path / "world.db", output_format=output_format)
     assert run(play.runner.step(1)) == 1
-    assert [what.text for what in play.told(e.Replied)] == [text]
+    assert [what.text for what in play.told(e.ReplyReceived)] == [text]
     assert play.book.world.agents[1].knowledge == {}
     assert run(play.runner.step(1)) == 1
     shown = mind.asked[-1].seen.document["self"]["recent_actions"][-1]["refused"]
@@ -202,7 +202,7 @@ def test_a_bad_reply_is_in_the_log_and_refused_in_the_next_hud(
 
 
 def test_toon_that_miscounts_is_told_to_its_agent() -> None:
-    mind = Scripted({1: ["actions[2]{type,path,value}:\n  set,a,1"]})
+    mind = ScriptedPlayer({1: ["actions[2]{type,path,value}:\n  set,a,1"]})
     play = Play(mind, "Ann", output_format="toon")
     run(play.runner.step(1))
     run(play.runner.step(1))
@@ -212,19 +212,19 @@ def test_toon_that_miscounts_is_told_to_its_agent() -> None:
 
 def test_an_answer_that_was_cut_off_is_logged_and_its_agent_is_told_that_nothing_was_done() -> None:
     text = json.dumps({"actions": [GOOD]})
-    mind = Scripted({1: [Thought(text, "the answer was cut off")]})
+    mind = ScriptedPlayer({1: [BeatReply(text, "the answer was cut off")]})
     play = Play(mind, "Ann")
     run(play.runner.step(1))
     run(play.runner.step(1))
-    assert play.told(e.Replied)[0].text == text
+    assert play.told(e.ReplyReceived)[0].text == text
     assert play.book.world.agents[1].knowledge == {}
     refused = mind.asked[-1].seen.document["self"]["recent_actions"][-1]["refused"]
     assert refused == "Nothing of your answer was done: the answer was cut off."
 
 
 def test_half_a_character_is_the_only_thing_that_a_log_does_not_keep() -> None:
-    play = Play(Scripted({1: ['{"responses": [{"room_id": 1, "message": "\ud83d"}]}']}), "Ann")
+    play = Play(ScriptedPlayer({1: ['{"responses": [{"room_id": 1, "message": "\ud83d"}]}']}), "Ann")
     run(play.runner.step(1))
-    (replied,) = play.told(e.Replied)
+    (replied,) = play.told(e.ReplyReceived)
     assert replied.text.startswith('{"responses": [{"room_id": 1, "message": "')
-    assert "surrogate" in play.told(e.Refused)[0].why and not play.book.world.rooms[1].messages
+    assert "surrogate" in play.told(e.ActionRefused)[0].why and not play.book.world.rooms[1].messages

@@ -9,10 +9,10 @@ import pytest
 
 from hudkit.errors import ConfigError, OperationError
 from hudkit.log import Origin
-from hudkit.rooms import events as e
-from hudkit.rooms.beats.tempo import has_news
+from hudkit.rooms import world_events as e
 from hudkit.rooms.prompts import load_prompts
-from hudkit.rooms.rules import Rules, Tempo, Words
+from hudkit.rooms.scheduler.heartbeat import has_news
+from hudkit.rooms.world import IntervalRules, WordRules, WorldRules
 
 
 def test_what_the_architect_does_is_from_the_user(stage: Any) -> None:
@@ -126,7 +126,7 @@ def test_pause_resume_and_speed(stage: Any) -> None:
 
 
 def test_rules_and_prompts_change_from_then_on(stage: Any) -> None:
-    rules = Rules(tempo=Tempo(first=3), words=Words(first=5))
+    rules = WorldRules(tempo=IntervalRules(first=3), words=WordRules(first=5))
     stage.architect.set_rules(rules)
     stage.architect.set_prompts({"philosophy.memory": "Write it down"})
     with pytest.raises(ConfigError, match="no prompt 'memory'"):
@@ -198,8 +198,8 @@ def test_what_the_architect_changes_of_an_agent_is_news_to_it(stage: Any, do: An
     stage.make("Dan")
     stage.do(4, {"type": "request_access", "room_id": 1, "key": key})
     with stage.book.commit(Origin.SYSTEM) as commit:
-        commit.tell(e.Beat(1, 1, stage.now, stage.now, "", 0, "json", "m"))
-        commit.tell(e.BeatDone(1, 1, stage.now + 5_000))
+        commit.tell(e.BeatBegun(1, 1, stage.now, stage.now, "", 0, "json", "m"))
+        commit.tell(e.BeatFinished(1, 1, stage.now + 5_000))
     assert not has_news(stage.world, stage.agent(1), stage.now + 5_000)
     do(stage.architect)
     assert has_news(stage.world, stage.agent(1), stage.now + 5_000)
@@ -208,7 +208,7 @@ def test_what_the_architect_changes_of_an_agent_is_news_to_it(stage: Any, do: An
 
 def test_what_an_agent_does_itself_is_no_news_to_it(stage: Any) -> None:
     with stage.book.commit(Origin.SYSTEM) as commit:
-        commit.tell(e.Beat(1, 1, stage.now, stage.now, "", 0, "json", "m"))
+        commit.tell(e.BeatBegun(1, 1, stage.now, stage.now, "", 0, "json", "m"))
     own = ({"type": "set", "path": "a", "value": 1}, {"type": "create_key", "label": "k"})
     stage.do(1, *own, {"type": "revoke_key", "label": "k"}, {"type": "set_billboard", "message": "x"})
     assert not has_news(stage.world, stage.agent(1), stage.now)

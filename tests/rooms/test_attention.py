@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hudkit.errors import OperationError
-from hudkit.rooms.attention import check_share, parse_share, shares
+from hudkit.rooms.allowances import attention_shares, check_share, parse_share
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from hudkit.rooms.attention import check_share, parse_share, shares
     ],
 )
 def test_shares(attention: dict[int, float], rooms: list[int], expected: dict[int, float]) -> None:
-    assert shares(attention, rooms) == expected
+    assert attention_shares(attention, rooms) == expected
 
 
 @pytest.mark.parametrize(

@@ -13,19 +13,18 @@ from plays import START, Play, run, talk, talking
 
 from hudkit.errors import StoreBusy, StoreFull
 from hudkit.log import Origin
-from hudkit.rooms import events as e
-from hudkit.rooms.beats import JumpingClock, Quota, Runner
-from hudkit.rooms.book import Book
-from hudkit.rooms.following import follow
-from hudkit.rooms.hud import Typesetter, compose
-from hudkit.rooms.minds import Asked, Improviser, Minds, Scripted, Thought, Unhurried
-from hudkit.rooms.replaying import replay
-from hudkit.rooms.rules import Caps, Rules, Tempo, Tokens
-from hudkit.rooms.world import World
+from hudkit.rooms import world_events as e
+from hudkit.rooms.fold_log import fold_logged_event
+from hudkit.rooms.hud import CachedRenderer, build_agent_hud
+from hudkit.rooms.players import BeatPrompt, BeatReply, DelayedPlayer, Improviser, PlayerRegistry, ScriptedPlayer
+from hudkit.rooms.scheduler import ModelQuota, SimulatedClock, WorldRunner
+from hudkit.rooms.world import CapRules, IntervalRules, TokenRules, World, WorldRules
+from hudkit.rooms.world_log import WorldLog
+from hudkit.rooms.world_replay import replay_log
 
 pytestmark = pytest.mark.slow
 
-QUIET = Rules(tempo=Tempo(quiet=0, jitter=0.0))
+QUIET = WorldRules(tempo=IntervalRules(quiet=0, jitter=0.0))
 NAMES = ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay", "Gus", "Hal")
 
 
@@ -38,46 +37,50 @@ class Remembering(Improviser):
     def __init__(self) -> None:
         self.saw: dict[tuple[int, int], str] = {}
 
-    def think_now(self, asked: Asked) -> Thought:
+    def think_now(self, asked: BeatPrompt) -> BeatReply:
         self.saw[asked.agent, asked.number] = asked.seen.text
         return super().think_now(asked)
 
 
 def test_eight_agents_over_500_beats_replay_to_the_same_hud_bytes_and_state() -> None:
     mind = Remembering()
-    play = Play(mind, model="improviser", rules=Rules(tempo=Tempo(quiet=20)))
+    play = Play(mind, model="improviser", rules=WorldRules(tempo=IntervalRules(quiet=20)))
     for number, name in enumerate(NAMES):
         play.make(name, background="You keep bees.", input_format=("json", "compact", "toon")[number % 3])
     play.play(200)
     play.architect.say(1, "Good morning. What is new, @Bob?")
     play.play(100)
     play.architect.set_prompts({"philosophy.memory": "Write it down."})
-    play.architect.set_rules(Rules(tempo=Tempo(quiet=15), tokens=Tokens(actions=5)))
+    play.architect.set_rules(WorldRules(tempo=IntervalRules(quiet=15), tokens=TokenRules(actions=5)))
     play.play(200)
-    world, typeset, compared = World(), Typesetter(), 0
+    world, typeset, compared = World(), CachedRenderer(), 0
     for event, what in play.book.happenings():
-        if isinstance(what, e.Beat):
-            seen = compose(world, what.agent, what.at, typeset)
+        if isinstance(what, e.BeatBegun):
+            seen = build_agent_hud(world, what.agent, what.at, typeset)
             assert seen.text == mind.saw[what.agent, what.number]
             assert (seen.digest, seen.tokens) == (what.hud, what.tokens)
             compared += 1
-        assert follow(world, event, what, holes=False)
+        assert fold_logged_event(world, event, what, holes=False)
     assert compared == len(mind.saw) == play.book.world.beats == 500
     assert world == play.book.world == play.book.at(world.seq)
-    assert replay(play.book).same == 500 and replay(play.book).sound
+    assert replay_log(play.book).same == 500 and replay_log(play.book).sound
 
 
 def test_the_same_seed_gives_the_same_world() -> None:
     first, second = (
         Play(
-            Improviser(), *NAMES, model="improviser", background="You keep bees.", rules=Rules(tempo=Tempo(quiet=20))
+            Improviser(),
+            *NAMES,
+            model="improviser",
+            background="You keep bees.",
+            rules=WorldRules(tempo=IntervalRules(quiet=20)),
         )
         for _ in range(2)
     )
     first.play(200)
     second.play(200)
     assert first.book.world == second.book.world
-    assert len(first.told(e.Said)) > 20
+    assert len(first.told(e.MessagePosted)) > 20
 
 
 def test_a_fork_differs_only_after_the_fork() -> None:
@@ -87,21 +90,25 @@ def test_a_fork_differs_only_after_the_fork() -> None:
     play.play(40)
     fork = play.book.fork(None, at, name="what if")
     assert (fork.world.name, fork.world.beats, fork.world.seq) == ("what if", 60, at)
-    asyncio.run(Runner(fork, Minds({"scripted": Scripted({})}), clock=JumpingClock(fork.world.now)).run(beats=40))
+    asyncio.run(
+        WorldRunner(fork, PlayerRegistry({"scripted": ScriptedPlayer({})}), clock=SimulatedClock(fork.world.now)).run(
+            beats=40
+        )
+    )
     mine, theirs = (list(book.happenings(1)) for book in (play.book, fork))
     assert mine[: at - 1] == theirs[: at - 1], "every event of the past, with its id and time"
     assert mine[at - 1 :] != theirs[at - 1 :]
     for seq in (2, at // 2, at):
         assert msgspec.structs.replace(fork.at(seq), name="played") == play.book.at(seq)
     assert len(fork.world.messages) < len(play.book.world.messages)
-    assert replay(fork).same == 100, "the beats before the fork were seen as they were"
+    assert replay_log(fork).same == 100, "the beats before the fork were seen as they were"
 
 
 # -- skipping and waking -------------------------------------------------------------------------------------------
 
 
 def test_where_nothing_is_new_no_beat_takes_place() -> None:
-    play = Play(Scripted({}), "Ann", "Bob", rules=QUIET)
+    play = Play(ScriptedPlayer({}), "Ann", "Bob", rules=QUIET)
     play.play(2)
     assert pass_time(play, 120) == []
     assert play.runner.figures().skipped > 10
@@ -110,14 +117,14 @@ def test_where_nothing_is_new_no_beat_takes_place() -> None:
 
 
 def test_in_a_quiet_world_everyone_looks_up_now_and_then() -> None:
-    play = Play(Scripted({}), "Ann", "Bob", rules=Rules(tempo=Tempo(quiet=60)))
+    play = Play(ScriptedPlayer({}), "Ann", "Bob", rules=WorldRules(tempo=IntervalRules(quiet=60)))
     play.play(8)
     gaps = [two.at - one.at for one, two in pairwise(play.beats(1))]
     assert gaps
     assert all(60_000 <= gap <= 71_000 for gap in gaps)
 
 
-def pass_time(play: Play, seconds: float) -> list[e.Beat]:
+def pass_time(play: Play, seconds: float) -> list[e.BeatBegun]:
     """The beats of so many seconds."""
     before = play.book.world.seq
 
@@ -131,7 +138,7 @@ def pass_time(play: Play, seconds: float) -> list[e.Beat]:
         play.runner.stop()
 
     run(go())
-    return play.told(e.Beat, before)
+    return play.told(e.BeatBegun, before)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +153,7 @@ def pass_time(play: Play, seconds: float) -> list[e.Beat]:
 )
 def test_mentions_replies_and_admissions_wake_at_once(what: Any, woken: dict[int, str]) -> None:
     lines = {2: [{"responses": [{"room_id": 1, "message": "Hello"}]}]}
-    play = Play(Scripted(lines), "Ann", "Bob", rules=QUIET)
+    play = Play(ScriptedPlayer(lines), "Ann", "Bob", rules=QUIET)
     play.make("Cid", rooms=())
     play.play(3)
     pass_time(play, 60)
@@ -161,8 +168,8 @@ def test_mentions_replies_and_admissions_wake_at_once(what: Any, woken: dict[int
 
 
 def test_whoever_is_woken_while_thinking_looks_again_soon() -> None:
-    play = Play(Scripted({}), "Ann", "Bob", rules=QUIET)
-    mind = Unhurried(Scripted({}), lambda _: play.clock.sleep(4))
+    play = Play(ScriptedPlayer({}), "Ann", "Bob", rules=QUIET)
+    mind = DelayedPlayer(ScriptedPlayer({}), lambda _: play.clock.sleep(4))
     play.minds._known["scripted"] = mind
     play.play(2)
 
@@ -176,14 +183,14 @@ def test_whoever_is_woken_while_thinking_looks_again_soon() -> None:
         await going
 
     run(go())
-    last, done = play.beats(2)[-1], play.told(e.BeatDone)[-1]
+    last, done = play.beats(2)[-1], play.told(e.BeatFinished)[-1]
     assert play.book.world.agents[2].beating == 0
-    assert [one.due - last.at for one in play.told(e.BeatDone) if one.agent == 2][-1] <= 5_000, done
+    assert [one.due - last.at for one in play.told(e.BeatFinished) if one.agent == 2][-1] <= 5_000, done
 
 
 def test_sleepers_have_no_beats_and_one_when_they_wake() -> None:
     asleep = [{"actions": [{"type": "sleep", "until": "2027-01-15T08:02:00Z"}]}]  # START is 08:00
-    play = Play(Scripted({1: asleep}), "Ann", rules=QUIET)
+    play = Play(ScriptedPlayer({1: asleep}), "Ann", rules=QUIET)
     play.play(2)
     first, second = play.beats(1)
     assert first.at < START + 5_000
@@ -194,7 +201,7 @@ def test_sleepers_have_no_beats_and_one_when_they_wake() -> None:
 
 def test_a_key_is_whispered_once_and_its_owner_asked_for_it() -> None:
     makes = [{"actions": [{"type": "create_key", "label": label}]} for label in ("friends", "others")]
-    mind = Scripted({1: makes})
+    mind = ScriptedPlayer({1: makes})
     play = Play(mind, "Ann", rules=QUIET)
     play.play(3)
     whispers = ["".join(asked.seen.document["self"].get("once", ())) for asked in mind.asked]
@@ -210,34 +217,34 @@ def test_a_key_is_whispered_once_and_its_owner_asked_for_it() -> None:
 
 
 def test_the_world_goes_on_while_somebody_thinks() -> None:
-    fast = Scripted(talk)
+    fast = ScriptedPlayer(talk)
     play = Play(fast, "Ann", "Bob", "Cid")
-    slow = Unhurried(
-        Scripted({2: [{"responses": [{"room_id": 1, "message": "At last"}]}]}), lambda _: play.clock.sleep(60)
+    slow = DelayedPlayer(
+        ScriptedPlayer({2: [{"responses": [{"room_id": 1, "message": "At last"}]}]}), lambda _: play.clock.sleep(60)
     )
     play.minds._known["slow"] = slow
     play.architect.alter(2, model="slow")
     play.play(30)
     begun = play.beats(2)[0]
-    (reply,) = [one for one in play.told(e.Replied) if one.agent == 2][:1]
+    (reply,) = [one for one in play.told(e.ReplyReceived) if one.agent == 2][:1]
     assert reply.seconds == pytest.approx(60, abs=0.01)
     assert sum(begun.at <= beat.at < begun.at + 60_000 for beat in play.beats(1)) > 5
     assert [m.content for m in play.book.world.messages.values() if m.sender == 2] == ["At last"]
 
 
 def test_a_model_is_never_asked_more_than_its_quota_in_any_minute() -> None:
-    play = Play(Scripted({}), *NAMES, rules=Rules(tempo=Tempo(most=1.0, quiet=1)))
-    mind = Scripted(lambda asked: Thought("[no response]", input_tokens=asked.seen.tokens, output_tokens=300))
-    play.minds._known["scripted"] = Unhurried(mind, lambda _: play.clock.sleep(2))
-    runner = play.run_anew({"scripted": Quota(requests=20, tokens=40_000)})
+    play = Play(ScriptedPlayer({}), *NAMES, rules=WorldRules(tempo=IntervalRules(most=1.0, quiet=1)))
+    mind = ScriptedPlayer(lambda asked: BeatReply("[no response]", input_tokens=asked.seen.tokens, output_tokens=300))
+    play.minds._known["scripted"] = DelayedPlayer(mind, lambda _: play.clock.sleep(2))
+    runner = play.run_anew({"scripted": ModelQuota(requests=20, tokens=40_000)})
     asyncio.run(runner.run(beats=60))
-    begun = sorted((beat.at, beat.tokens + 300) for beat in play.told(e.Beat))
+    begun = sorted((beat.at, beat.tokens + 300) for beat in play.told(e.BeatBegun))
     sums = [sum(tokens for one, tokens in begun if at <= one < at + 60_000) for at, _ in begun]
     assert 30_000 < max(sums) <= 40_000
     assert runner.figures().late_99 > 30, "who waits for its model is late, and that is reported"
-    runner = play.run_anew({"scripted": Quota(requests=20)})
+    runner = play.run_anew({"scripted": ModelQuota(requests=20)})
     asyncio.run(runner.run(beats=60))
-    times = [beat.at for beat in play.told(e.Beat)][60:]
+    times = [beat.at for beat in play.told(e.BeatBegun)][60:]
     assert max(sum(at <= one < at + 60_000 for one in times) for at in times) == 20
 
 
@@ -249,41 +256,43 @@ def test_requests_at_once_are_limited() -> None:
         most = max(most, play.runner.figures().thinking)
         await play.clock.sleep(3)
 
-    play = Play(Scripted({}), *NAMES)
-    play.minds._known["scripted"] = Unhurried(Scripted({}), think)
-    play.run_anew({"scripted": Quota(at_once=3)})
+    play = Play(ScriptedPlayer({}), *NAMES)
+    play.minds._known["scripted"] = DelayedPlayer(ScriptedPlayer({}), think)
+    play.run_anew({"scripted": ModelQuota(at_once=3)})
     play.play(20)
     assert most == 3
 
 
 def test_a_server_that_wants_rest_gets_it() -> None:
-    limited = Thought(error="model-rate-limited", rest=90.0)
-    play = Play(Scripted({}), "Ann", "Bob", rules=Rules(tempo=Tempo(quiet=1)))
-    mind = Scripted(lambda asked: limited if asked.agent == 1 and asked.number == 1 else "[no response]")
-    play.minds._known["scripted"] = Unhurried(mind, lambda _: play.clock.sleep(1))
+    limited = BeatReply(error="model-rate-limited", rest=90.0)
+    play = Play(ScriptedPlayer({}), "Ann", "Bob", rules=WorldRules(tempo=IntervalRules(quiet=1)))
+    mind = ScriptedPlayer(lambda asked: limited if asked.agent == 1 and asked.number == 1 else "[no response]")
+    play.minds._known["scripted"] = DelayedPlayer(mind, lambda _: play.clock.sleep(1))
     play.play(6)
-    failed = next(one for one in play.told(e.Replied) if one.error)
+    failed = next(one for one in play.told(e.ReplyReceived) if one.error)
     assert failed.agent == 1
-    after = [beat.at for beat in play.told(e.Beat) if beat.at > play.beats(1)[0].at + 1_000]
+    after = [beat.at for beat in play.told(e.BeatBegun) if beat.at > play.beats(1)[0].at + 1_000]
     assert min(after) >= play.beats(1)[0].at + 90_000, "Bob waits, too: it is the same model"
 
 
 def test_due_agents_of_one_model_are_begun_in_one_commit(monkeypatch: pytest.MonkeyPatch) -> None:
-    play = Play(Scripted({}), *NAMES)
-    play.minds._known["scripted"] = Unhurried(Scripted({}), lambda _: play.clock.sleep(1))
+    play = Play(ScriptedPlayer({}), *NAMES)
+    play.minds._known["scripted"] = DelayedPlayer(ScriptedPlayer({}), lambda _: play.clock.sleep(1))
     with play.book.commit(Origin.SYSTEM) as commit:
         for agent in range(1, 9):
-            commit.tell(e.Scheduled(agent, START))
+            commit.tell(e.BeatScheduled(agent, START))
     append, appended = play.book.log.append, list[list[Any]]()
 
     def watched(session: str, drafts: Any, **more: Any) -> Any:
-        appended.append([draft for draft in drafts if isinstance(draft.payload, e.Beat)])
+        appended.append([draft for draft in drafts if isinstance(draft.payload, e.BeatBegun)])
         return append(session, drafts, **more)
 
     monkeypatch.setattr(play.book.log, "append", watched)
     play.play(8)
-    kinds = [type(what).__name__ for _, what in play.book.happenings() if isinstance(what, e.Beat | e.Replied)]
-    assert kinds == ["Beat"] * 8 + ["Replied"] * 8
+    kinds = [
+        type(what).__name__ for _, what in play.book.happenings() if isinstance(what, e.BeatBegun | e.ReplyReceived)
+    ]
+    assert kinds == ["BeatBegun"] * 8 + ["ReplyReceived"] * 8
     assert [len(beats) for beats in appended if beats] == [8]
 
 
@@ -291,8 +300,8 @@ def test_due_agents_of_one_model_are_begun_in_one_commit(monkeypatch: pytest.Mon
 
 
 def test_after_a_pause_no_beat_begins_and_what_is_under_way_has_no_effects() -> None:
-    play = Play(Scripted({}), "Ann", "Bob")
-    play.minds._known["scripted"] = Unhurried(Scripted(talk), lambda _: play.clock.sleep(30))
+    play = Play(ScriptedPlayer({}), "Ann", "Bob")
+    play.minds._known["scripted"] = DelayedPlayer(ScriptedPlayer(talk), lambda _: play.clock.sleep(30))
 
     async def go() -> None:
         going = asyncio.create_task(play.runner.run())
@@ -301,22 +310,22 @@ def test_after_a_pause_no_beat_begins_and_what_is_under_way_has_no_effects() -> 
         play.architect.pause()
         acknowledged = play.book.world.seq
         await play.clock.sleep(300)
-        assert play.told(e.Beat, acknowledged) == []
-        assert not [said for said in play.told(e.Said) if said.sender > 0]
-        assert {one.agent for one in play.told(e.Replied, acknowledged)} >= {1}, "what was thought is not lost"
+        assert play.told(e.BeatBegun, acknowledged) == []
+        assert not [said for said in play.told(e.MessagePosted) if said.sender > 0]
+        assert {one.agent for one in play.told(e.ReplyReceived, acknowledged)} >= {1}, "what was thought is not lost"
         play.architect.resume()
         await play.clock.sleep(100)
         play.runner.stop()
         await going
 
     run(go())
-    assert "stopped while you were thinking" in play.told(e.Refused)[0].why
-    assert [said for said in play.told(e.Said) if said.sender > 0], "and then it goes on"
+    assert "stopped while you were thinking" in play.told(e.ActionRefused)[0].why
+    assert [said for said in play.told(e.MessagePosted) if said.sender > 0], "and then it goes on"
 
 
 def test_a_thought_from_before_a_pause_has_no_effects_after_it() -> None:
-    play = Play(Scripted({}), "Ann")
-    play.minds._known["scripted"] = Unhurried(Scripted({1: [talk_once()]}), lambda _: play.clock.sleep(30))
+    play = Play(ScriptedPlayer({}), "Ann")
+    play.minds._known["scripted"] = DelayedPlayer(ScriptedPlayer({1: [talk_once()]}), lambda _: play.clock.sleep(30))
 
     async def go() -> None:
         going = asyncio.create_task(play.runner.run(beats=1))
@@ -327,7 +336,7 @@ def test_a_thought_from_before_a_pause_has_no_effects_after_it() -> None:
         await going
 
     run(go())
-    assert not [said for said in play.told(e.Said) if said.sender > 0]
+    assert not [said for said in play.told(e.MessagePosted) if said.sender > 0]
 
 
 def talk_once() -> dict[str, Any]:
@@ -335,8 +344,8 @@ def talk_once() -> dict[str, Any]:
 
 
 def test_the_retired_say_nothing_any_more() -> None:
-    play = Play(Scripted({}), "Ann", "Bob")
-    play.minds._known["scripted"] = Unhurried(Scripted(talk), lambda _: play.clock.sleep(30))
+    play = Play(ScriptedPlayer({}), "Ann", "Bob")
+    play.minds._known["scripted"] = DelayedPlayer(ScriptedPlayer(talk), lambda _: play.clock.sleep(30))
 
     async def go() -> None:
         going = asyncio.create_task(play.runner.run(beats=2))
@@ -346,14 +355,14 @@ def test_the_retired_say_nothing_any_more() -> None:
         await going
 
     run(go())
-    assert not [said for said in play.told(e.Said) if said.sender == 2]
+    assert not [said for said in play.told(e.MessagePosted) if said.sender == 2]
     assert play.book.world.agents[2].beating == 0
     assert len(play.beats(2)) == 1
 
 
 def test_stop_ends_the_run_and_what_was_under_way_is_told() -> None:
-    play = Play(Scripted({}), "Ann")
-    play.minds._known["scripted"] = Unhurried(Scripted(talk), lambda _: asyncio.sleep(3600))
+    play = Play(ScriptedPlayer({}), "Ann")
+    play.minds._known["scripted"] = DelayedPlayer(ScriptedPlayer(talk), lambda _: asyncio.sleep(3600))
 
     async def go() -> None:
         going = asyncio.create_task(play.runner.run())
@@ -363,7 +372,7 @@ def test_stop_ends_the_run_and_what_was_under_way_is_told() -> None:
         await asyncio.wait_for(going, 5)
 
     run(go())
-    assert play.told(e.Replied)[0].error.startswith("stopped")
+    assert play.told(e.ReplyReceived)[0].error.startswith("stopped")
     assert play.book.world.agents[1].beating == 0
 
 
@@ -373,28 +382,36 @@ def test_a_step_is_one_beat_also_in_a_paused_world() -> None:
     due = min(play.book.world.agents.values(), key=lambda agent: agent.due).id
     assert run(play.runner.step()) == due
     assert run(play.runner.step(3)) == 3
-    assert [beat.agent for beat in play.told(e.Beat)] == [due, 3]
-    assert len([said for said in play.told(e.Said) if said.sender > 0]) == 2, "and it has its effects"
+    assert [beat.agent for beat in play.told(e.BeatBegun)] == [due, 3]
+    assert len([said for said in play.told(e.MessagePosted) if said.sender > 0]) == 2, "and it has its effects"
     assert play.book.world.paused
 
 
 def test_a_step_waits_for_the_mind() -> None:
-    play = Play(Scripted({}), "Ann")
-    play.minds._known["scripted"] = Unhurried(Scripted(talk), lambda _: asyncio.sleep(0))
+    play = Play(ScriptedPlayer({}), "Ann")
+    play.minds._known["scripted"] = DelayedPlayer(ScriptedPlayer(talk), lambda _: asyncio.sleep(0))
     play.architect.pause()
     assert run(play.runner.step(1)) == 1
-    assert [said.sender for said in play.told(e.Said)][-1] == 1
+    assert [said.sender for said in play.told(e.MessagePosted)][-1] == 1
     assert run(play.runner.step(9)) is None
 
 
 @pytest.mark.parametrize(
     ("caps", "why"),
-    [(Caps(idle_seconds=90), "idle"), (Caps(cost=0.25), "cost"), (Caps(beats_without_people=12), "alone")],
+    [
+        (CapRules(idle_seconds=90), "idle"),
+        (CapRules(cost=0.25), "cost"),
+        (CapRules(beats_without_people=12), "alone"),
+    ],
     ids=["idle", "cost", "alone"],
 )
-def test_a_world_pauses_by_itself(caps: Caps, why: str) -> None:
-    lines = Scripted(lambda asked: Thought('{"responses": []}', cost=0.05)) if why != "alone" else Scripted(talk)
-    play = Play(lines, "Ann", "Bob", rules=Rules(tempo=Tempo(quiet=30), caps=caps))
+def test_a_world_pauses_by_itself(caps: CapRules, why: str) -> None:
+    lines = (
+        ScriptedPlayer(lambda asked: BeatReply('{"responses": []}', cost=0.05))
+        if why != "alone"
+        else ScriptedPlayer(talk)
+    )
+    play = Play(lines, "Ann", "Bob", rules=WorldRules(tempo=IntervalRules(quiet=30), caps=caps))
 
     async def go() -> None:
         going = asyncio.create_task(play.runner.run())
@@ -414,10 +431,10 @@ def test_a_world_pauses_by_itself(caps: Caps, why: str) -> None:
 
 
 def test_what_is_under_way_when_a_world_pauses_by_itself_still_counts() -> None:
-    caps = Caps(cost=0.25)
-    play = Play(Scripted({}), "Ann", "Bob", rules=Rules(caps=caps))
-    dear = Scripted(lambda asked: Thought('{"responses": [{"room_id": 1, "message": "Hello"}]}', cost=0.3))
-    play.minds._known["scripted"] = Unhurried(dear, lambda asked: play.clock.sleep(20 * asked.agent))
+    caps = CapRules(cost=0.25)
+    play = Play(ScriptedPlayer({}), "Ann", "Bob", rules=WorldRules(caps=caps))
+    dear = ScriptedPlayer(lambda asked: BeatReply('{"responses": [{"room_id": 1, "message": "Hello"}]}', cost=0.3))
+    play.minds._known["scripted"] = DelayedPlayer(dear, lambda asked: play.clock.sleep(20 * asked.agent))
 
     async def go() -> None:
         going = asyncio.create_task(play.runner.run())
@@ -428,14 +445,14 @@ def test_what_is_under_way_when_a_world_pauses_by_itself_still_counts() -> None:
     run(go())
     assert play.book.world.paused == "cost: $0.30 of $0.25"
     assert play.book.world.beats == 2
-    assert {one.sender for one in play.told(e.Said) if one.sender > 0} == {1, 2}
+    assert {one.sender for one in play.told(e.MessagePosted) if one.sender > 0} == {1, 2}
 
 
 @pytest.mark.parametrize("at", range(8))
 def test_a_log_that_is_busy_for_a_moment_costs_no_beat(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    play = Play(Scripted({}), "Ann", "Bob", "Cid", rules=QUIET)
-    play.minds._known["scripted"] = Unhurried(Scripted({}), lambda _: play.clock.sleep(7))
-    play.run_anew({"scripted": Quota(at_once=1)})
+    play = Play(ScriptedPlayer({}), "Ann", "Bob", "Cid", rules=QUIET)
+    play.minds._known["scripted"] = DelayedPlayer(ScriptedPlayer({}), lambda _: play.clock.sleep(7))
+    play.run_anew({"scripted": ModelQuota(at_once=1)})
     append, calls = play.book.log.append, iter(range(100))
 
     def sometimes(*given: Any, **more: Any) -> Any:
@@ -445,12 +462,12 @@ def test_a_log_that_is_busy_for_a_moment_costs_no_beat(at: int, monkeypatch: pyt
 
     monkeypatch.setattr(play.book.log, "append", sometimes)
     play.play(3)
-    assert sorted(beat.agent for beat in play.told(e.Beat)) == [1, 2, 3]
-    assert len(play.told(e.BeatDone)) == 3
+    assert sorted(beat.agent for beat in play.told(e.BeatBegun)) == [1, 2, 3]
+    assert len(play.told(e.BeatFinished)) == 3
 
 
 def test_the_architect_speaks_and_the_count_of_beats_without_people_begins_anew() -> None:
-    play = talking("Ann", rules=Rules(caps=Caps(beats_without_people=10)))
+    play = talking("Ann", rules=WorldRules(caps=CapRules(beats_without_people=10)))
     play.play(8)
     play.architect.say(1, "Go on")
     play.play(8)
@@ -467,7 +484,7 @@ def test_when_the_clock_is_set_beats_go_on_as_before(step: int) -> None:
     play.clock.set(play.clock.wall() + step)
     before = play.runner.now()
     play.play(40)
-    later = play.told(e.Beat)[40:]
+    later = play.told(e.BeatBegun)[40:]
     assert all(before <= beat.at < before + 90_000 for beat in later)
     assert max(sum(beat.agent == agent for beat in later) for agent in range(1, 9)) <= 8
 
@@ -480,7 +497,7 @@ def test_after_a_restart_with_another_clock_each_agent_catches_up_with_one_beat(
     runner = play.run_anew()
     at = runner.now()
     asyncio.run(runner.run(beats=16))
-    later = play.told(e.Beat)[40:]
+    later = play.told(e.BeatBegun)[40:]
     assert sorted(beat.agent for beat in later if beat.at < at + 4_000)[:0] == []
     for agent in range(1, 9):
         own = [beat.at for beat in later if beat.agent == agent]
@@ -496,7 +513,7 @@ def test_missed_beats_are_spread_over_the_interval() -> None:
     play.architect.resume()
     at = play.runner.now()
     play.play(40)
-    begun = [beat.at - at for beat in play.told(e.Beat)[40:]]
+    begun = [beat.at - at for beat in play.told(e.BeatBegun)[40:]]
     assert sum(one < 1_000 for one in begun) < 16
     assert play.runner.figures().late_most < 1
 
@@ -504,7 +521,7 @@ def test_missed_beats_are_spread_over_the_interval() -> None:
 def test_a_faster_world_has_more_beats_in_the_same_time() -> None:
     counts = []
     for factor in (1.0, 10.0):
-        play = talking("Ann", rules=Rules(tempo=Tempo(quiet=1)))
+        play = talking("Ann", rules=WorldRules(tempo=IntervalRules(quiet=1)))
         play.architect.speed(factor)
         counts.append(len(pass_time(play, 60)))
     assert counts[1] > 6 * counts[0]
@@ -521,22 +538,26 @@ def thank(asked: Any) -> dict[str, Any]:
 
 
 def test_a_pair_that_thanks_each_other_for_ever_is_slowed() -> None:
-    play = Play(Scripted(thank), "Ann", "Bob", rules=Rules(tempo=Tempo(quiet=0)))
+    play = Play(ScriptedPlayer(thank), "Ann", "Bob", rules=WorldRules(tempo=IntervalRules(quiet=0)))
     pass_time(play, 900)
-    said = [event.timestamp for event, what in play.book.happenings() if isinstance(what, e.Said) and what.sender > 0]
-    slowed = play.told(e.Slowed)
+    said = [
+        event.timestamp
+        for event, what in play.book.happenings()
+        if isinstance(what, e.MessagePosted) and what.sender > 0
+    ]
+    slowed = play.told(e.AgentThrottled)
     assert {one.id for one in slowed} == {1, 2}
     assert len([at for at in said if at < START + 60_000]) >= 12
     last = [at for at in said if at >= START + 300_000]
     assert len(last) <= 2 * 600 / 60 + 2, "about one message a minute of each"
-    assert any("repeat yourselves" in one.why for one in play.told(e.Refused))
+    assert any("repeat yourselves" in one.why for one in play.told(e.ActionRefused))
 
 
 def test_without_that_rule_they_go_on() -> None:
-    play = Play(Scripted(thank), "Ann", "Bob", rules=Rules(tempo=Tempo(quiet=0, looping=0)))
+    play = Play(ScriptedPlayer(thank), "Ann", "Bob", rules=WorldRules(tempo=IntervalRules(quiet=0, looping=0)))
     pass_time(play, 300)
-    assert play.told(e.Slowed) == []
-    assert len(play.told(e.Said)) > 60
+    assert play.told(e.AgentThrottled) == []
+    assert len(play.told(e.MessagePosted)) > 60
 
 
 def test_two_who_have_something_to_say_are_left_alone() -> None:
@@ -546,16 +567,16 @@ def test_two_who_have_something_to_say_are_left_alone() -> None:
         start = (asked.number * 2 + asked.agent) * 5 % 590
         return {"responses": [{"room_id": 1, "message": " ".join(words[start : start + 5])}]}
 
-    play = Play(Scripted(tell), "Ann", "Bob", rules=QUIET)
+    play = Play(ScriptedPlayer(tell), "Ann", "Bob", rules=QUIET)
     play.play(60)
-    assert play.told(e.Slowed) == []
+    assert play.told(e.AgentThrottled) == []
 
 
 def test_a_storm_of_replies_stays_within_the_rooms_pace() -> None:
     many = tuple(f"A{n}" for n in range(60))
     twelve = "all of us want to say the same thing about it right now"
 
-    play = Play(Scripted(lambda asked: {"responses": [{"room_id": 1, "message": twelve}]}), *many)
+    play = Play(ScriptedPlayer(lambda asked: {"responses": [{"room_id": 1, "message": twelve}]}), *many)
     play.architect.say(1, "What do you all think?")
     play.play(300)
     said = [m for m in play.book.world.messages.values() if m.sender > 0]
@@ -570,31 +591,31 @@ def test_a_mind_that_fails_costs_its_agent_a_beat_and_nobody_else() -> None:
             raise ZeroDivisionError("a fault")
         return talk(asked)
 
-    play = Play(Scripted(say), "Ann", "Bob", "Cid")
+    play = Play(ScriptedPlayer(say), "Ann", "Bob", "Cid")
     play.play(20)
-    assert all("a fault" in one.error for one in play.told(e.Replied) if one.agent == 1)
-    assert len([said for said in play.told(e.Said) if said.sender > 0]) >= 15
+    assert all("a fault" in one.error for one in play.told(e.ReplyReceived) if one.agent == 1)
+    assert len([said for said in play.told(e.MessagePosted) if said.sender > 0]) >= 15
     assert play.book.at(play.book.world.seq) == play.book.world
     figures = play.runner.figures()
     assert figures.beats == play.book.world.beats == 20, "what was begun in a commit that failed is not counted"
-    assert figures.failed == len([one for one in play.told(e.Replied) if one.error])
+    assert figures.failed == len([one for one in play.told(e.ReplyReceived) if one.error])
 
 
 def test_the_same_for_a_mind_that_takes_its_time() -> None:
-    play = Play(Scripted({}), "Ann", "Bob")
+    play = Play(ScriptedPlayer({}), "Ann", "Bob")
 
     async def fail(asked: Any) -> None:
         if asked.agent == 1:
             raise ZeroDivisionError("a fault")
 
-    play.minds._known["scripted"] = Unhurried(Scripted(talk), fail)
+    play.minds._known["scripted"] = DelayedPlayer(ScriptedPlayer(talk), fail)
     play.play(10)
     assert "a fault" in play.book.world.agents[1].last_error
-    assert [said for said in play.told(e.Said) if said.sender == 2]
+    assert [said for said in play.told(e.MessagePosted) if said.sender == 2]
 
 
 def test_a_model_that_is_not_there_is_said_and_asked_seldom() -> None:
-    play = Play(Scripted({}), "Ann", "Bob", model="absent:one")
+    play = Play(ScriptedPlayer({}), "Ann", "Bob", model="absent:one")
     play.minds._known.clear()
     play.play(6)
     assert "absent:one" in play.book.world.agents[1].last_error
@@ -603,10 +624,10 @@ def test_a_model_that_is_not_there_is_said_and_asked_seldom() -> None:
 
 
 def test_with_another_model_an_agent_that_failed_beats_at_once() -> None:
-    play = Play(Scripted({}), "Ann", model="absent:one")
+    play = Play(ScriptedPlayer({}), "Ann", model="absent:one")
     play.minds._known.clear()
     play.play(1)
-    play.minds._known["scripted"] = Scripted(talk)
+    play.minds._known["scripted"] = ScriptedPlayer(talk)
     at = play.runner.now()
     play.architect.alter(1, model="scripted")
     play.play(1)
@@ -634,10 +655,10 @@ def test_what_is_not_recorded_has_not_happened(monkeypatch: pytest.MonkeyPatch) 
 def test_agents_that_were_thinking_when_the_process_ended_are_asked_anew() -> None:
     play = talking("Ann", "Bob")
     with play.book.commit(Origin.SYSTEM) as commit:
-        commit.tell(e.Beat(1, 1, START, START, "", 0, "json", "scripted"))
+        commit.tell(e.BeatBegun(1, 1, START, START, "", 0, "json", "scripted"))
     play.run_anew()
     play.play(2)
-    lost, *later = [one for one in play.told(e.Replied) if one.agent == 1]
+    lost, *later = [one for one in play.told(e.ReplyReceived) if one.agent == 1]
     assert lost.error.startswith("lost")
     assert lost.number == 1
     assert later[0].number == 2
@@ -646,7 +667,7 @@ def test_agents_that_were_thinking_when_the_process_ended_are_asked_anew() -> No
 
 
 def test_lateness_is_measured() -> None:
-    play = talking("Ann", rules=Rules(tempo=Tempo(quiet=1)))
+    play = talking("Ann", rules=WorldRules(tempo=IntervalRules(quiet=1)))
     play.play(3)
     due = play.runner.due(1)
     assert due is not None
@@ -658,31 +679,31 @@ def test_lateness_is_measured() -> None:
 
 def test_what_another_process_took_over_is_not_applied(tmp_path: Path) -> None:
     path = tmp_path / "world.db"
-    play = Play(Scripted({}), "Ann", path=path)
-    play.minds._known["scripted"] = Unhurried(Scripted(talk), lambda _: play.clock.sleep(30))
+    play = Play(ScriptedPlayer({}), "Ann", path=path)
+    play.minds._known["scripted"] = DelayedPlayer(ScriptedPlayer(talk), lambda _: play.clock.sleep(30))
 
     async def go() -> None:
         going = asyncio.create_task(play.runner.run(beats=1))
         while not play.book.world.agents[1].beating:
             await asyncio.sleep(0)
-        with Book.open(path, clock=play.clock.wall) as book:
-            await Runner(book, Minds({"scripted": Scripted({})}), clock=play.clock).run(beats=1)
+        with WorldLog.open(path, clock=play.clock.wall) as book:
+            await WorldRunner(book, PlayerRegistry({"scripted": ScriptedPlayer({})}), clock=play.clock).run(beats=1)
         await going
 
     run(go())
     assert play.runner.figures().fenced == 1
     assert [beat.number for beat in play.beats(1)] == [1, 2]
-    assert [(one.number, bool(one.error)) for one in play.told(e.Replied)] == [(1, True), (2, False)]
-    assert not [said for said in play.told(e.Said) if said.sender > 0]
+    assert [(one.number, bool(one.error)) for one in play.told(e.ReplyReceived)] == [(1, True), (2, False)]
+    assert not [said for said in play.told(e.MessagePosted) if said.sender > 0]
 
 
 def test_who_waits_for_its_model_and_is_asked_by_another_process_is_not_asked_twice(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "world.db"
-    play = Play(Scripted({}), "Ann", "Bob", path=path)
-    play.minds._known["scripted"] = Unhurried(Scripted({}), lambda _: play.clock.sleep(60))
-    play.run_anew({"scripted": Quota(at_once=1)})
+    play = Play(ScriptedPlayer({}), "Ann", "Bob", path=path)
+    play.minds._known["scripted"] = DelayedPlayer(ScriptedPlayer({}), lambda _: play.clock.sleep(60))
+    play.run_anew({"scripted": ModelQuota(at_once=1)})
 
     async def go() -> None:
         release = asyncio.Event()
@@ -690,8 +711,10 @@ def test_who_waits_for_its_model_and_is_asked_by_another_process_is_not_asked_tw
         while not play.runner.figures().waiting:
             await asyncio.sleep(0)
         (thinks,) = (agent.id for agent in play.book.world.agents.values() if agent.beating)
-        with Book.open(path, clock=play.clock.wall) as book:
-            other = Runner(book, Minds({"scripted": Unhurried(Scripted(talk), lambda _: release.wait())}))
+        with WorldLog.open(path, clock=play.clock.wall) as book:
+            other = WorldRunner(
+                book, PlayerRegistry({"scripted": DelayedPlayer(ScriptedPlayer(talk), lambda _: release.wait())})
+            )
             other._began = True  # it was there before: what is under way is not lost
             step = asyncio.create_task(other.step(3 - thinks))
             while not book.world.agents[3 - thinks].beating:
@@ -705,20 +728,20 @@ def test_who_waits_for_its_model_and_is_asked_by_another_process_is_not_asked_tw
     for agent in (1, 2):
         numbers = [beat.number for beat in play.beats(agent)]
         assert numbers == list(range(1, len(numbers) + 1)), "no beat begins twice"
-    ends = [(one.agent, one.number) for one in play.told(e.BeatDone)]
+    ends = [(one.agent, one.number) for one in play.told(e.BeatFinished)]
     assert len(ends) == len(set(ends))
-    assert len([said for said in play.told(e.Said) if said.sender > 0]) == 1
+    assert len([said for said in play.told(e.MessagePosted) if said.sender > 0]) == 1
 
 
 def test_in_a_time_that_jumps_a_runner_sees_when_another_process_is_done(tmp_path: Path) -> None:
     path = tmp_path / "world.db"
     play = talking("Ann", path=path)
-    slow = Unhurried(Scripted(talk), lambda _: asyncio.sleep(0.2))
+    slow = DelayedPlayer(ScriptedPlayer(talk), lambda _: asyncio.sleep(0.2))
 
     async def go() -> None:
-        with Book.open(path, clock=play.clock.wall) as book:
+        with WorldLog.open(path, clock=play.clock.wall) as book:
             other = asyncio.create_task(
-                Runner(book, Minds({"scripted": slow}), clock=JumpingClock(START)).run(beats=1)
+                WorldRunner(book, PlayerRegistry({"scripted": slow}), clock=SimulatedClock(START)).run(beats=1)
             )
             while not book.world.agents[1].beating:
                 await asyncio.sleep(0)
@@ -732,11 +755,11 @@ def test_in_a_time_that_jumps_a_runner_sees_when_another_process_is_done(tmp_pat
 
 def test_two_processes_play_one_world(tmp_path: Path) -> None:
     path = tmp_path / "world.db"
-    play = talking(*NAMES, path=path, rules=Rules(tempo=Tempo(quiet=1)))
+    play = talking(*NAMES, path=path, rules=WorldRules(tempo=IntervalRules(quiet=1)))
 
     async def go() -> None:
-        with Book.open(path, clock=play.clock.wall) as book:
-            other = Runner(book, Minds({"scripted": Scripted(talk)}), clock=play.clock)
+        with WorldLog.open(path, clock=play.clock.wall) as book:
+            other = WorldRunner(book, PlayerRegistry({"scripted": ScriptedPlayer(talk)}), clock=play.clock)
             for _ in range(40):
                 assert await play.runner.step() is not None
                 assert await other.step() is not None
@@ -752,9 +775,9 @@ def test_two_processes_play_one_world(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("at", range(3))
 def test_a_log_that_is_busy_when_a_run_ends_leaves_nobody_behind(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    play = Play(Scripted({}), "Ann", "Bob")
-    play.minds._known["scripted"] = Unhurried(Scripted(talk), lambda _: play.clock.sleep(50))
-    play.run_anew({"scripted": Quota(at_once=1)})
+    play = Play(ScriptedPlayer({}), "Ann", "Bob")
+    play.minds._known["scripted"] = DelayedPlayer(ScriptedPlayer(talk), lambda _: play.clock.sleep(50))
+    play.run_anew({"scripted": ModelQuota(at_once=1)})
     last_seq, calls = play.book.log.last_seq, iter(range(100))
 
     def sometimes(session: str) -> int:
@@ -770,7 +793,7 @@ def test_a_log_that_is_busy_when_a_run_ends_leaves_nobody_behind(at: int, monkey
         play.runner.stop()
         await going
         monkeypatch.undo()
-        play.minds._known["scripted"] = Scripted(talk)
+        play.minds._known["scripted"] = ScriptedPlayer(talk)
         await asyncio.wait_for(play.runner.run(beats=6), 20)
 
     run(go())
@@ -778,10 +801,10 @@ def test_a_log_that_is_busy_when_a_run_ends_leaves_nobody_behind(at: int, monkey
 
 
 def test_who_waits_for_a_model_and_gets_another_waits_no_more() -> None:
-    limited = Scripted(lambda _: Thought(error="limited", rest=3600.0))
-    play = Play(Scripted({}), "Ann", "Bob")
-    play.minds._known["scripted"] = Unhurried(limited, lambda _: play.clock.sleep(1))
-    play.minds._known["other"] = Scripted(talk)
+    limited = ScriptedPlayer(lambda _: BeatReply(error="limited", rest=3600.0))
+    play = Play(ScriptedPlayer({}), "Ann", "Bob")
+    play.minds._known["scripted"] = DelayedPlayer(limited, lambda _: play.clock.sleep(1))
+    play.minds._known["other"] = ScriptedPlayer(talk)
     waited: list[int] = []
 
     async def go() -> None:
@@ -801,9 +824,9 @@ def test_who_waits_for_a_model_and_gets_another_waits_no_more() -> None:
 
 
 def test_a_stop_gives_back_the_places_of_those_who_were_thinking() -> None:
-    play = Play(Scripted({}), "Ann")
-    play.minds._known["scripted"] = Unhurried(Scripted(talk), lambda _: play.clock.sleep(5))
-    play.run_anew({"scripted": Quota(at_once=1)})
+    play = Play(ScriptedPlayer({}), "Ann")
+    play.minds._known["scripted"] = DelayedPlayer(ScriptedPlayer(talk), lambda _: play.clock.sleep(5))
+    play.run_anew({"scripted": ModelQuota(at_once=1)})
 
     async def go() -> None:
         going = asyncio.create_task(play.runner.run())

@@ -18,38 +18,37 @@ from hudkit.errors import ConfigError, OperationError, SequenceConflict, StoreDa
 from hudkit.log import Draft, Origin
 from hudkit.log.payloads import Redact
 from hudkit.log.stores import open_log
-from hudkit.rooms import events as e
-from hudkit.rooms.actions import ACTIONS, carry_out
+from hudkit.rooms import world_events as e
+from hudkit.rooms.actions import ACTIONS, execute_reply
 from hudkit.rooms.architect import Architect
-from hudkit.rooms.book import WORLD, Book, Commit
-from hudkit.rooms.folding import apply
+from hudkit.rooms.fold_log import apply_event
 from hudkit.rooms.prompts import load_prompts
-from hudkit.rooms.replies import Reply, read_reply
-from hudkit.rooms.rules import Rules, Words
-from hudkit.rooms.world import World
+from hudkit.rooms.reply_parser import ParsedReply, parse_reply
+from hudkit.rooms.world import WordRules, World, WorldRules
+from hudkit.rooms.world_log import WORLD_SESSION, Transaction, WorldLog
 
 NOW = 1_800_000_000_000
 
 
-def replayed(book: Book, upto: int | None = None) -> World:
+def replayed(book: WorldLog, upto: int | None = None) -> World:
     """The world from its first event on, without any snapshot."""
     world = World()
     for event, what in book.happenings(upto=upto):
-        apply(world, event.seq, event.timestamp, what)
+        apply_event(world, event.seq, event.timestamp, what)
     return world
 
 
-def populate(book: Book) -> Architect:
+def populate(book: WorldLog) -> Architect:
     architect = Architect(book)
     for name, rooms in (("Ann", ()), ("Bob", (1,)), ("Cid", (1, 2))):
         architect.make_agent("persona", name, "You are here.", "scripted", rooms=rooms, can_create=name == "Ann")
     return architect
 
 
-def saying(book: Book, *texts: str, agent: int = 1) -> None:
+def saying(book: WorldLog, *texts: str, agent: int = 1) -> None:
     with book.commit(Origin.AGENT) as commit:
         for text in texts:
-            carry_out(commit, book.world, agent, 1, Reply(({"room_id": 1, "message": text},)), commit.at)
+            execute_reply(commit, book.world, agent, 1, ParsedReply(({"room_id": 1, "message": text},)), commit.at)
 
 
 # -- making and opening ----------------------------------------------------------------------------------------
@@ -57,13 +56,13 @@ def saying(book: Book, *texts: str, agent: int = 1) -> None:
 
 def test_a_world_is_made_kept_and_opened(tmp_path: Path) -> None:
     path = tmp_path / "state" / "world.db"
-    rules = Rules(words=Words(wpm=120))
+    rules = WorldRules(words=WordRules(wpm=120))
     prompts = {"philosophy.silence": "b"}
-    with Book.create(path, name="lab", seed=3, rules=rules, prompts=prompts, clock=lambda: NOW) as book:
+    with WorldLog.create(path, name="lab", seed=3, rules=rules, prompts=prompts, clock=lambda: NOW) as book:
         populate(book)
         saying(book, "Hello")
         live = book.world
-    with Book.open(path) as book:
+    with WorldLog.open(path) as book:
         assert book.world == live
         assert (book.world.name, book.world.seed, book.world.rules, book.world.prompts) == (
             "lab",
@@ -77,22 +76,22 @@ def test_a_world_is_made_kept_and_opened(tmp_path: Path) -> None:
 def test_a_world_is_not_made_twice_nor_opened_where_none_is(tmp_path: Path) -> None:
     path = tmp_path / "world.db"
     with pytest.raises(ConfigError, match="no world"):
-        Book.open(path)
+        WorldLog.open(path)
     assert not path.exists()
     open_log(path).close()
     with pytest.raises(ConfigError, match="no world"):
-        Book.open(path)
-    Book.create(path, name="a").close()
+        WorldLog.open(path)
+    WorldLog.create(path, name="a").close()
     with pytest.raises(ConfigError, match="there is a world"):
-        Book.create(path, name="b")
-    with Book.open(path) as book:
+        WorldLog.create(path, name="b")
+    with WorldLog.open(path) as book:
         assert book.world.name == "a"
 
 
 def test_read_only_sees_the_world_and_writes_nothing(tmp_path: Path) -> None:
-    with Book.create(tmp_path / "world.db", name="a", every=1) as book:
+    with WorldLog.create(tmp_path / "world.db", name="a", every=1) as book:
         populate(book)
-        with Book.open(tmp_path / "world.db", read_only=True, every=1) as reader:
+        with WorldLog.open(tmp_path / "world.db", read_only=True, every=1) as reader:
             assert reader.world == book.world
             with pytest.raises(StoreReadOnly):
                 saying(reader, "Hello")
@@ -109,9 +108,9 @@ def test_a_commit_is_seen_at_once_and_durable_as_one(staged: Callable[..., Any])
     with book.commit(Origin.AGENT) as commit:
         commit.tell(e.KnowledgeSet(1, "a", 1))
         assert book.world.agents[1].knowledge == {"a": 1}
-        assert book.log.last_seq(WORLD) == before
-    assert book.log.last_seq(WORLD) == before + 1 == book.world.seq
-    (event,) = book.log.read(WORLD, after=before)
+        assert book.log.last_seq(WORLD_SESSION) == before
+    assert book.log.last_seq(WORLD_SESSION) == before + 1 == book.world.seq
+    (event,) = book.log.read(WORLD_SESSION, after=before)
     assert event.origin is Origin.AGENT and event.timestamp == stage.now
 
 
@@ -119,7 +118,7 @@ def test_a_block_that_raises_leaves_nothing(stage: Any) -> None:
     before, world = replayed(stage.book), stage.world
     with pytest.raises(OperationError), stage.book.commit(Origin.AGENT) as commit:
         commit.tell(e.KnowledgeSet(1, "a", 1))
-        commit.tell(e.Said(99, 1, 1, "half"))
+        commit.tell(e.MessagePosted(99, 1, 1, "half"))
         commit.whisper(1, "never")
         raise OperationError("no")
     assert stage.world is world
@@ -131,7 +130,11 @@ def test_a_block_that_raises_leaves_nothing(stage: Any) -> None:
 
 def test_what_cannot_be_stored_leaves_nothing(stage: Any) -> None:
     before = replayed(stage.book)
-    for wrong in (e.KnowledgeSet(1, "a", object()), e.Said("x", 1, 1, "y"), e.KnowledgeDeleted(1, "nothing")):
+    for wrong in (
+        e.KnowledgeSet(1, "a", object()),
+        e.MessagePosted("x", 1, 1, "y"),
+        e.KnowledgeDeleted(1, "nothing"),
+    ):
         with pytest.raises((TypeError, ValueError, OperationError)), stage.book.commit(Origin.AGENT) as commit:
             commit.tell(e.KnowledgeSet(1, "b", 1))
             commit.tell(wrong)
@@ -140,7 +143,7 @@ def test_what_cannot_be_stored_leaves_nothing(stage: Any) -> None:
 
 def test_an_append_that_fails_leaves_nothing_and_the_error_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "world.db"
-    with Book.create(path, name="a") as book, Book.open(path) as other:
+    with WorldLog.create(path, name="a") as book, WorldLog.open(path) as other:
         populate(book)
         with pytest.raises(SequenceConflict), book.commit(Origin.AGENT) as commit:
             commit.tell(e.KnowledgeSet(1, "mine", 1))
@@ -154,7 +157,7 @@ def test_an_append_that_fails_leaves_nothing_and_the_error_goes_on(tmp_path: Pat
 
 def test_a_world_that_cannot_be_read_after_a_failure_is_made_again_before_the_next_commit(tmp_path: Path) -> None:
     path = tmp_path / "world.db"
-    with Book.create(path, name="a") as book:
+    with WorldLog.create(path, name="a") as book:
         populate(book)
         expected = replayed(book)
         log = book.log
@@ -168,7 +171,7 @@ def test_a_world_that_cannot_be_read_after_a_failure_is_made_again_before_the_ne
 
 def test_two_books_of_one_log_see_each_other(tmp_path: Path) -> None:
     path = tmp_path / "world.db"
-    with Book.create(path, name="a") as book, Book.open(path) as other:
+    with WorldLog.create(path, name="a") as book, WorldLog.open(path) as other:
         populate(book)
         assert other.refresh() and not other.refresh()
         assert other.world == book.world
@@ -191,7 +194,7 @@ def test_commits_do_not_nest(stage: Any) -> None:
 
 def test_secrets_are_in_no_event_and_not_in_the_world(tmp_path: Path) -> None:
     secret = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
-    with Book.create(tmp_path / "world.db", name="a") as book:
+    with WorldLog.create(tmp_path / "world.db", name="a") as book:
         populate(book)
         with book.commit(Origin.AGENT) as commit:
             actions = (
@@ -203,7 +206,7 @@ def test_secrets_are_in_no_event_and_not_in_the_world(tmp_path: Path) -> None:
                 {"type": "set_billboard", "message": secret},
                 {"type": secret, secret: secret},
             )
-            carry_out(commit, book.world, 1, 1, Reply(({"room_id": 1, "message": secret},), actions), NOW)
+            execute_reply(commit, book.world, 1, 1, ParsedReply(({"room_id": 1, "message": secret},), actions), NOW)
         assert book.world == replayed(book)
         assert book.world.rooms[1].billboard == "[redacted:github-token]"
         assert secret not in str(book.world)
@@ -234,12 +237,12 @@ def test_the_world_as_it_was_after_every_event(staged: Callable[..., Any]) -> No
 
 def test_opening_reads_a_snapshot_and_not_the_whole_log(tmp_path: Path) -> None:
     path = tmp_path / "world.db"
-    with Book.create(path, name="a", every=10) as book:
+    with WorldLog.create(path, name="a", every=10) as book:
         populate(book)
         for n in range(60):
             saying(book, f"{n}", agent=1 + n % 3)
         live, last = book.world, book.world.seq
-    with Book.open(path, every=10) as book:
+    with WorldLog.open(path, every=10) as book:
         saved = book._shelf.get(last)
         assert saved is not None and saved.seq == last
         early = book._shelf.get(last // 2)
@@ -263,7 +266,7 @@ def test_between_snapshots_the_last_one_before_is_read(staged: Callable[..., Any
 
 
 def test_a_fork_has_the_same_past_and_its_own_future(tmp_path: Path) -> None:
-    with Book.create(tmp_path / "a.db", name="a") as book:
+    with WorldLog.create(tmp_path / "a.db", name="a") as book:
         populate(book)
         saying(book, "before")
         at = book.world.seq
@@ -275,7 +278,7 @@ def test_a_fork_has_the_same_past_and_its_own_future(tmp_path: Path) -> None:
             assert [message.content for message in fork.world.messages.values()][-2:] == ["before", "otherwise"]
             assert [message.content for message in book.world.messages.values()][-2:] == ["before", "after"]
             made = next(what for _, what in fork.happenings())
-            assert isinstance(made, e.WorldMade) and (made.forked_from, made.forked_at) == ("a", at)
+            assert isinstance(made, e.WorldCreated) and (made.forked_from, made.forked_at) == ("a", at)
         with pytest.raises(ConfigError, match="there is a world"):
             book.fork(tmp_path / "b.db")
         with pytest.raises(ConfigError, match="has no event"):
@@ -290,8 +293,8 @@ def test_what_rests_on_a_redacted_event_is_passed_over(stage: Any) -> None:
     seq, message = stage.world.seq, stage.world.next_message - 1
     stage.do(3, {"type": "react", "message_id": message, "reaction": "heart"})
     stage.do(2, say={2: "and another"})
-    stage.book.log.append(WORLD, [Draft("redaction", NOW, 0, Origin.USER, Redact(seq=seq))])
-    again = Book(stage.book.log)
+    stage.book.log.append(WORLD_SESSION, [Draft("redaction", NOW, 0, Origin.USER, Redact(seq=seq))])
+    again = WorldLog(stage.book.log)
     assert message not in again.world.messages and "Kassandra" not in str(again.world)
     assert again.world.messages[message + 1].content == "and another"
     assert again.world.seq == stage.world.seq + 1
@@ -301,10 +304,10 @@ def test_what_rests_on_a_redacted_event_is_passed_over(stage: Any) -> None:
 
 
 def test_a_log_whose_events_do_not_follow_is_named_with_the_event(stage: Any) -> None:
-    wrong = Draft("wrong", NOW, 0, Origin.AGENT, e.Reacted(999, 1, "heart"))
-    stage.book.log.append(WORLD, [wrong])
+    wrong = Draft("wrong", NOW, 0, Origin.AGENT, e.ReactionAdded(999, 1, "heart"))
+    stage.book.log.append(WORLD_SESSION, [wrong])
     with pytest.raises(StoreDamaged, match=f"event {stage.world.seq + 1} of the world does not follow"):
-        Book(stage.book.log)
+        WorldLog(stage.book.log)
 
 
 # -- any sequence of commits -----------------------------------------------------------------------------------
@@ -366,7 +369,7 @@ class Play:
         self.chance, self.now = Random(seed), NOW
         self.requests: list[dict[str, Any]] = []
         bits = iter(range(1, 10_000))
-        self.book = Book.in_memory(every=every, clock=lambda: self.now, secret=lambda: f"{next(bits):048x}")
+        self.book = WorldLog.in_memory(every=every, clock=lambda: self.now, secret=lambda: f"{next(bits):048x}")
         populate(self.book)
 
     def commit(self) -> None:
@@ -380,16 +383,16 @@ class Play:
         for agent in list(self.book.world.agents):
             self.requests += [json.loads(text[text.index("{") :]) for text in self.book.whispered(agent)]
 
-    def beat(self, commit: Commit) -> None:
+    def beat(self, commit: Transaction) -> None:
         world, chance = self.book.world, self.chance
         agent = chance.choice([one.id for one in world.agents.values() if not one.retired])
         actions = [any_action(world, agent, chance) for _ in range(chance.randint(0, 3))]
         actions += chance.sample(self.requests, min(1, len(self.requests)))
         said = [{"room_id": chance.choice(world.agents[agent].rooms), "message": chance.choice(TEXTS)}]
-        commit.tell(e.Beat(agent, 1, self.now, self.now, "", 10, "json", "m"))
-        reply = read_reply(json.dumps({"responses": said, "actions": actions}))
-        carry_out(commit, world, agent, 1, reply, self.now)
-        commit.tell(e.BeatDone(agent, 1, self.now + 5000))
+        commit.tell(e.BeatBegun(agent, 1, self.now, self.now, "", 10, "json", "m"))
+        reply = parse_reply(json.dumps({"responses": said, "actions": actions}))
+        execute_reply(commit, world, agent, 1, reply, self.now)
+        commit.tell(e.BeatFinished(agent, 1, self.now + 5000))
 
 
 @pytest.mark.slow
@@ -400,7 +403,7 @@ def test_replay_is_the_live_state(seed: int, every: int) -> None:
     for _ in range(12):
         play.commit()
         assert book.world == replayed(book)
-    assert Book(book.log, every=every).world == book.world
+    assert WorldLog(book.log, every=every).world == book.world
     seq = play.chance.randint(1, book.world.seq)
     assert book.at(seq) == replayed(book, seq) == book.fork(None, seq).world
 
@@ -412,6 +415,6 @@ def test_the_plays_by_chance_carry_every_action_out() -> None:
         play = Play(seed, 20)
         for _ in range(12):
             play.commit()
-        assert play.book.world == replayed(play.book) == Book(play.book.log, every=20).world
-        seen.update(what.action["type"] for _, what in play.book.happenings() if isinstance(what, e.Applied))
+        assert play.book.world == replayed(play.book) == WorldLog(play.book.log, every=20).world
+        seen.update(what.action["type"] for _, what in play.book.happenings() if isinstance(what, e.ActionApplied))
     assert set(ACTIONS) - set(seen) == set()

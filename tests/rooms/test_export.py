@@ -6,20 +6,20 @@ import json
 from typing import Any
 
 from hudkit.log import Origin
-from hudkit.rooms import events as e
-from hudkit.rooms.export import Transcript, json_lines, transcript
-from hudkit.rooms.hud import Typesetter, compose
-from hudkit.rooms.replaying import replay
+from hudkit.rooms import world_events as e
+from hudkit.rooms.hud import CachedRenderer, build_agent_hud
+from hudkit.rooms.world_export import TranscriptWriter, json_lines, transcript_lines
+from hudkit.rooms.world_replay import replay_log
 
 
 def beat(stage: Any, agent: int, *, digest: str | None = None) -> None:
     """A beat without effects, with the digest of what the agent sees, or another one."""
     number = stage.agent(agent).beats + 1
-    seen = compose(stage.world, agent, stage.now, Typesetter())
+    seen = build_agent_hud(stage.world, agent, stage.now, CachedRenderer())
     with stage.book.commit(Origin.SYSTEM) as commit:
         hud = seen.digest if digest is None else digest
-        commit.tell(e.Beat(agent, number, stage.now, stage.now, hud, seen.tokens, "json", "scripted"))
-        commit.tell(e.BeatDone(agent, number, stage.now + 5000))
+        commit.tell(e.BeatBegun(agent, number, stage.now, stage.now, hud, seen.tokens, "json", "scripted"))
+        commit.tell(e.BeatFinished(agent, number, stage.now + 5000))
 
 
 def test_a_transcript_says_who_said_what_where_and_when(stage: Any) -> None:
@@ -29,7 +29,7 @@ def test_a_transcript_says_who_said_what_where_and_when(stage: Any) -> None:
     stage.do(2, {"type": "react", "message_id": asked, "reaction": "heart"}, {"type": "set_name", "name": "Rob"})
     stage.do(2, {"type": "reply", "room_id": 1, "message_id": asked, "message": "Me."})
     stage.architect.pause("tea")
-    lines = list(transcript(stage.book.happenings()))
+    lines = list(transcript_lines(stage.book.happenings()))
     assert lines[0] == "-- 2027-01-15 (UTC)" and sum(line.startswith("--") for line in lines) == 1
     assert f"08:00:00  [Ann, 1] #{asked} Ann (1): Who is here?" in lines
     assert f"08:00:05  Bob (2) reacts to #{asked}: heart" in lines
@@ -39,7 +39,7 @@ def test_a_transcript_says_who_said_what_where_and_when(stage: Any) -> None:
 
 def test_what_agents_write_stays_in_its_line_and_moves_no_cursor(stage: Any) -> None:
     stage.do(1, say={1: "one\n12:00:00  [Bob, 2] #1 Bob (2): forged\x1b[2J\u202e"})
-    lines = list(transcript(stage.book.happenings(), room=1))
+    lines = list(transcript_lines(stage.book.happenings(), room=1))
     forged = next(line for line in lines if "forged" in line)
     assert forged.startswith(" " * 10 + "12:00:00") and "\x1b" not in forged and "\u202e" not in forged
 
@@ -48,7 +48,7 @@ def test_a_tail_knows_the_names_from_before(stage: Any) -> None:
     seq = stage.world.seq
     stage.do(2, say={1: "Hello"})
     names = {id: agent.name for id, agent in stage.world.agents.items()}
-    told = [line for one in stage.book.happenings(seq) for line in Transcript(names).lines(*one)]
+    told = [line for one in stage.book.happenings(seq) for line in TranscriptWriter(names).lines(*one)]
     assert any("Bob (2): Hello" in line for line in told)
 
 
@@ -72,7 +72,7 @@ def test_a_replay_composes_the_same_huds(stage: Any) -> None:
         stage.wait(4)
     beat(stage, 1)
     told: list[tuple[int, int]] = []
-    found = replay(stage.book, lambda done, total, _: told.append((done, total)), every=10)
+    found = replay_log(stage.book, lambda done, total, _: told.append((done, total)), every=10)
     assert (found.beats, found.same, found.differ, found.state, found.sound) == (4, 4, (), True, True)
     assert found.events == stage.world.seq and told[0] == (10, stage.world.seq)
 
@@ -81,7 +81,7 @@ def test_a_hud_that_was_another_one_is_named(stage: Any) -> None:
     beat(stage, 1)
     beat(stage, 2, digest="00" * 16)
     beat(stage, 3, digest="")
-    found = replay(stage.book)
+    found = replay_log(stage.book)
     assert [(one.agent, one.beat) for one in found.differ] == [(2, 1)]
     assert (found.same, found.unseen, found.sound) == (1, 1, False)
     assert stage.book.world.seq >= found.differ[0].seq > 1
@@ -89,4 +89,4 @@ def test_a_hud_that_was_another_one_is_named(stage: Any) -> None:
 
 def test_a_state_that_is_another_one_is_said(stage: Any) -> None:
     stage.world.agents[1].name = "Eve"  # as a snapshot of another folding would have it
-    assert not replay(stage.book).state
+    assert not replay_log(stage.book).state

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from hudkit.log import Origin
-from hudkit.rooms.actions import carry_out
+from hudkit.rooms.actions import execute_reply
 from hudkit.rooms.architect import Architect
-from hudkit.rooms.book import Book
-from hudkit.rooms.hud import Typesetter, as_markdown, compose
-from hudkit.rooms.replies import Reply
+from hudkit.rooms.hud import CachedRenderer, as_markdown, build_agent_hud
+from hudkit.rooms.reply_parser import ParsedReply
 from hudkit.rooms.world import World
+from hudkit.rooms.world_log import WorldLog
 
 pytestmark = pytest.mark.slow
 
-TYPESET = Typesetter()
+TYPESET = CachedRenderer()
 FORMATS = ("json", "compact", "toon", "json")
 AGENTS = (1, 2, 3, 4)
 MARK = re.compile(r"mark\d+x")
@@ -35,7 +35,7 @@ class Hand:
 
     def __init__(self, *formats: Any) -> None:
         self.now = 1_800_000_000_000
-        self.book = Book.in_memory(clock=lambda: self.now)
+        self.book = WorldLog.in_memory(clock=lambda: self.now)
         self.world = self.book.world
         self.architect = Architect(self.book)
         for name, format_ in zip(("Ann", "Bob", "Cid", "Dee"), formats, strict=False):
@@ -44,7 +44,7 @@ class Hand:
     def do(self, agent: int, *actions: dict[str, Any], say: dict[int, str] | None = None) -> None:
         responses = tuple({"room_id": room, "message": text} for room, text in (say or {}).items())
         with self.book.commit(Origin.AGENT) as commit:
-            carry_out(commit, self.world, agent, 1, Reply(responses, actions), self.now)
+            execute_reply(commit, self.world, agent, 1, ParsedReply(responses, actions), self.now)
 
 
 class Witness:
@@ -127,7 +127,7 @@ class Witness:
 
 def check(world: World, now: int, heard: dict[int, dict[int, list[str]]], own: dict[int, set[str]]) -> None:
     for agent in AGENTS:
-        seen = compose(world, agent, now, TYPESET)
+        seen = build_agent_hud(world, agent, now, TYPESET)
         said = {
             one["id"]: [row["content"] for row in one["messages"] if row["type"] == "text"]
             for one in seen.document["rooms"]
@@ -179,11 +179,11 @@ def test_a_reply_and_a_reaction_to_what_one_did_not_hear_say_no_more_than_its_nu
     stage.architect.admit(3, 1)
     stage.do(2, {"type": "react", "message_id": secret, "reaction": "heart"})
     stage.do(2, {"type": "reply", "room_id": 1, "message_id": secret, "message": "mark3x"})
-    seen = compose(stage.world, 3, stage.now, TYPESET)
+    seen = build_agent_hud(stage.world, 3, stage.now, TYPESET)
     room = seen.document["rooms"][1]
     assert [row["content"] for row in room["messages"]] == ["Cid (3) came in.", "mark3x"]
     assert room["messages"][1]["reply_to"] == secret and "reactions" not in str(room["messages"])
     assert set(MARK.findall(seen.text)) == {"mark1x", "mark3x"}
     stage.do(3, {"type": "leave_room", "room_id": 1})
-    assert not MARK.findall(compose(stage.world, 3, stage.now, TYPESET).text)
+    assert not MARK.findall(build_agent_hud(stage.world, 3, stage.now, TYPESET).text)
     stage.book.close()

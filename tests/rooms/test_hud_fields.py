@@ -9,16 +9,16 @@ import pytest
 from small_worlds import NOON, Story, greenhouse
 
 from hudkit.errors import OperationError
-from hudkit.rooms import events as e
-from hudkit.rooms.hud import Seen, Typesetter, as_markdown, compose
+from hudkit.rooms import world_events as e
+from hudkit.rooms.hud import AgentHud, CachedRenderer, as_markdown, build_agent_hud
 from hudkit.rooms.prompts import load_prompts
-from hudkit.rooms.rules import Rules, Tokens, Words
+from hudkit.rooms.world import TokenRules, WordRules, WorldRules
 
-TYPESET = Typesetter()
+TYPESET = CachedRenderer()
 
 
-def seen(story: Story, agent: int = 1, now: int = NOON, **more: Any) -> Seen:
-    return compose(story.world, agent, now, TYPESET, **more)
+def seen(story: Story, agent: int = 1, now: int = NOON, **more: Any) -> AgentHud:
+    return build_agent_hud(story.world, agent, now, TYPESET, **more)
 
 
 def document(story: Story, agent: int = 1, now: int = NOON, **more: Any) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def test_personas_and_bots_are_told_different_things() -> None:
 
 
 def test_a_world_tells_its_own_prompts_and_its_own_numbers() -> None:
-    story = greenhouse(rules=Rules(words=Words(most_wpm=150)), prompts={"philosophy.silence": "Be still."})
+    story = greenhouse(rules=WorldRules(words=WordRules(most_wpm=150)), prompts={"philosophy.silence": "Be still."})
     told = document(story)["meta"]
     assert "Be still." in told["instructions"] and load_prompts()["philosophy.silence"] not in told["instructions"]
     assert told["available_actions"]["room_management"]["actions"][2]["wpm"] == "int (10-150)"
@@ -159,7 +159,7 @@ def test_recent_actions_say_when_and_why_not() -> None:
         },
     ]
     for number in range(25):
-        story.tell(e.Applied(agent=1, number=2, action={"type": "set", "path": f"p{number}", "value": 1}))
+        story.tell(e.ActionApplied(agent=1, number=2, action={"type": "set", "path": f"p{number}", "value": 1}))
     recent = document(story)["self"]["recent_actions"]
     assert [one["path"] for one in recent] == [f"p{number}" for number in range(5, 25)]
 
@@ -167,8 +167,8 @@ def test_recent_actions_say_when_and_why_not() -> None:
 def test_a_long_action_is_cut_and_a_refused_reply_has_a_name() -> None:
     story = greenhouse()
     story.tell(
-        e.Applied(agent=1, number=2, action={"type": "set", "path": "p", "value": "x" * 5000}),
-        e.Refused(agent=1, number=2, action={}, why="This was no JSON."),
+        e.ActionApplied(agent=1, number=2, action={"type": "set", "path": "p", "value": "x" * 5000}),
+        e.ActionRefused(agent=1, number=2, action={}, why="This was no JSON."),
     )
     long, reply = document(story)["self"]["recent_actions"][-2:]
     assert len(long["value"]) == 200
@@ -177,7 +177,7 @@ def test_a_long_action_is_cut_and_a_refused_reply_has_a_name() -> None:
 
 def test_a_room_says_whose_it_is_and_who_is_there() -> None:
     story = greenhouse()
-    story.tell(e.Joined(room=2, agent=e.ARCHITECT))
+    story.tell(e.RoomJoined(room=2, agent=e.ARCHITECT))
     own, other = rooms(story)[1], rooms(story)[2]
     assert (own["you"], own["is_self_room"], own["members"]) == (1, True, ["1"])
     assert (other["you"], other["is_self_room"], other["members"]) == (1, False, ["2", "1", "3", "0"])
@@ -202,7 +202,7 @@ def test_pace_depends_on_when_one_last_spoke() -> None:
 def test_billboards_are_for_all_members_keys_and_requests_for_the_owner() -> None:
     story = greenhouse()
     assert rooms(story, 1)[2]["billboard"] == rooms(story, 3)[2]["billboard"] == "Weather desk: ask, and say where."
-    story.tell(e.Joined(room=1, agent=2))
+    story.tell(e.RoomJoined(room=1, agent=2))
     assert rooms(story, 2)[1]["billboard"] == "Ada's greenhouse"
     assert not {"my_keys", "pending_access_requests"} & rooms(story, 2)[1].keys()
     assert rooms(story, 1)[1]["my_keys"] == ["visitors"]
@@ -235,20 +235,20 @@ def test_messages_say_who_what_and_to_what() -> None:
 def test_a_reaction_changes_what_was_written_before() -> None:
     story = greenhouse()
     seen(story)
-    story.tell(e.Reacted(message=4, agent=1, reaction="heart"))
+    story.tell(e.ReactionAdded(message=4, agent=1, reaction="heart"))
     assert rooms(story)[2]["messages"][3]["reactions"] == {"heart": 1}
 
 
 def test_who_was_not_there_does_not_see_it() -> None:
     story = greenhouse()
-    story.tell(e.Left(room=2, agent=3))
+    story.tell(e.RoomLeft(room=2, agent=3))
     story.say(2, 1, "Cy must not know.")
-    story.tell(e.Joined(room=2, agent=3))
+    story.tell(e.RoomJoined(room=2, agent=3))
     after = story.say(2, 1, "Welcome back.")
     assert [one["id"] for one in rooms(story, 3)[2]["messages"]] == [after]
     assert "Cy must not know." not in seen(story, 3).text
     assert "Cy must not know." in seen(story, 1).text
-    story.tell(e.Left(room=2, agent=3))
+    story.tell(e.RoomLeft(room=2, agent=3))
     assert 2 not in rooms(story, 3)
 
 
@@ -272,10 +272,14 @@ def test_whispers_are_seen_once_and_are_not_in_the_digest() -> None:
 def test_the_same_world_gives_the_same_bytes_whatever_was_composed_before() -> None:
     story, other = greenhouse(), greenhouse()
     other.say(2, 1, "Something else.")
-    typeset = Typesetter()
-    first = compose(story.world, 1, NOON, typeset)
-    compose(other.world, 1, NOON, typeset)
-    assert compose(story.world, 1, NOON, typeset) == first == compose(story.world, 1, NOON, Typesetter())
+    typeset = CachedRenderer()
+    first = build_agent_hud(story.world, 1, NOON, typeset)
+    build_agent_hud(other.world, 1, NOON, typeset)
+    assert (
+        build_agent_hud(story.world, 1, NOON, typeset)
+        == first
+        == build_agent_hud(story.world, 1, NOON, CachedRenderer())
+    )
 
 
 def test_an_agent_that_is_not_there() -> None:
@@ -284,7 +288,7 @@ def test_an_agent_that_is_not_there() -> None:
 
 
 def test_an_agent_of_which_nothing_is_known_has_a_page() -> None:
-    story = Story(Rules(tokens=Tokens()))
+    story = Story(WorldRules(tokens=TokenRules()))
     id = story.agent("Zoe")
     page = as_markdown(seen(story, id))
     assert page.startswith("# Zoe (1)\n")
@@ -292,7 +296,7 @@ def test_an_agent_of_which_nothing_is_known_has_a_page() -> None:
 
 
 def test_memory_is_never_used_by_more_than_all_of_it() -> None:
-    story = Story(Rules(tokens=Tokens(knowledge=100)))
+    story = Story(WorldRules(tokens=TokenRules(knowledge=100)))
     story.agent("Ada")
     story.tell(e.KnowledgeSet(1, "notes", "word " * 400))
-    assert compose(story.world, 1, NOON, Typesetter()).document["self"]["memory_used"] == "100%"
+    assert build_agent_hud(story.world, 1, NOON, CachedRenderer()).document["self"]["memory_used"] == "100%"

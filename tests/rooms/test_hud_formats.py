@@ -12,15 +12,14 @@ from small_worlds import NOON, Story, greenhouse
 
 from hudkit.compose.formats import compact, json_text, toon
 from hudkit.compose.formats.markdown import parse
-from hudkit.rooms import events as e
-from hudkit.rooms.hud import Seen, Typesetter, as_markdown, compose
-from hudkit.rooms.hud.compact import SHORT
-from hudkit.rooms.hud.compact import decode as decode_compact
-from hudkit.rooms.hud.tabular import shown
+from hudkit.rooms import world_events as e
+from hudkit.rooms.hud import AgentHud, CachedRenderer, as_markdown, build_agent_hud
+from hudkit.rooms.hud.notations import SHORT_NAMES, visible_data
+from hudkit.rooms.hud.notations import decode_compact_hud as decode_compact
 from strategies import texts
 
 FORMATS = ("json", "compact", "toon")
-TYPESET = Typesetter()
+TYPESET = CachedRenderer()
 
 said = texts.filter(lambda text: not re.search("[\ud800-\udfff]", text) and bool(text.strip()))
 keys = st.one_of(st.sampled_from(["a", "id", "re", "$re", "react", "a?", "a~", "b!", "cols", "#", "- x", ""]), said)
@@ -31,39 +30,39 @@ values = st.recursive(
 )
 
 
-def parsed(seen: Seen) -> Any:
+def parsed(seen: AgentHud) -> Any:
     if seen.format == "json":
         return json_text.decode(seen.text)
     return decode_compact(seen.text) if seen.format == "compact" else toon.decode(seen.text, even=True)
 
 
-def in_format(seen: Seen) -> Any:
+def in_format(seen: AgentHud) -> Any:
     """What the text says: in TOON hidden characters are written out."""
-    return shown(seen.document) if seen.format == "toon" else seen.document
+    return visible_data(seen.document) if seen.format == "toon" else seen.document
 
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_what_is_joined_says_the_document(format_: str) -> None:
-    seen = compose(greenhouse(input_format=format_).world, 1, NOON, TYPESET)
+    seen = build_agent_hud(greenhouse(input_format=format_).world, 1, NOON, TYPESET)
     assert parsed(seen) == seen.document
 
 
 def test_json_and_compact_are_the_bytes_of_their_formats() -> None:
-    seen = compose(greenhouse(input_format="json").world, 1, NOON, TYPESET)
+    seen = build_agent_hud(greenhouse(input_format="json").world, 1, NOON, TYPESET)
     assert seen.text == json_text.encode(seen.document)
-    seen = compose(greenhouse(input_format="compact").world, 1, NOON, TYPESET)
-    assert seen.text == compact.encode(seen.document, SHORT)
+    seen = build_agent_hud(greenhouse(input_format="compact").world, 1, NOON, TYPESET)
+    assert seen.text == compact.encode(seen.document, SHORT_NAMES)
 
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_world_with_nothing_in_it(format_: str) -> None:
     story = Story()
-    story.tell(e.AgentMade(id=1, kind="bot", name="B", background="", model="m", input_format=format_))  # type: ignore[arg-type]
+    story.tell(e.AgentCreated(id=1, kind="bot", name="B", background="", model="m", input_format=format_))  # type: ignore[arg-type]
     for _ in range(2):
-        seen = compose(story.world, 1, NOON, TYPESET)
+        seen = build_agent_hud(story.world, 1, NOON, TYPESET)
         assert parsed(seen) == seen.document
         assert seen.tokens == TYPESET.counter.count(seen.text) == sum(one.tokens for one in seen.sections)
-        story.tell(e.Joined(room=1, agent=1))
+        story.tell(e.RoomJoined(room=1, agent=1))
     assert [one["messages"] for one in seen.document["rooms"]] == [[]]
 
 
@@ -91,19 +90,19 @@ def test_no_text_changes_the_structure(
     story.tell(
         e.AgentAltered(id=1, name=name),
         e.BillboardSet(room=2, text=billboard),
-        e.KeyMade(room=1, label=label, digest="d", salt="s"),
-        e.Refused(agent=1, number=2, action=action, why=billboard),
+        e.KeyCreated(room=1, label=label, digest="d", salt="s"),
+        e.ActionRefused(agent=1, number=2, action=action, why=billboard),
     )
     for content in contents:
         story.say(2, 3, content)
-    seen = compose(story.world, 1, NOON, TYPESET)
+    seen = build_agent_hud(story.world, 1, NOON, TYPESET)
     assert parsed(seen) == in_format(seen)
     assert [one["content"] for one in seen.document["rooms"][1]["messages"]][-len(contents) :] == contents
     assert seen.tokens == TYPESET.counter.count(seen.text) == sum(one.tokens for one in seen.sections)
     if format_ == "json":
         assert seen.text == json_text.encode(seen.document)
     if format_ == "compact":
-        assert seen.text == compact.encode(seen.document, SHORT)
+        assert seen.text == compact.encode(seen.document, SHORT_NAMES)
     hidden = [char for char in seen.text if char != "\n" and not char.isprintable() and char != "\xa0"]
     assert not [char for char in hidden if ord(char) < 0xA0 or ord(char) in range(0x200B, 0x2070) or char == "\ufeff"]
 
@@ -116,7 +115,7 @@ def test_a_page_for_people_has_the_headings_of_its_parts_whatever_is_said(
     story.tell(e.BillboardSet(room=2, text=billboard), e.KnowledgeSet(agent=1, path="x", value=billboard))
     for content in contents:
         story.say(2, 3, content)
-    page = as_markdown(compose(story.world, 1, NOON, TYPESET))
+    page = as_markdown(build_agent_hud(story.world, 1, NOON, TYPESET))
     headings = re.findall(r"^#+ .*", page, re.MULTILINE)
     outside = [type(one).__name__ for one in parse(page, gfm=True).children if "eading" in type(one).__name__]
     assert len(outside) == 6
@@ -129,7 +128,7 @@ def test_a_value_that_toon_cannot_say_stands_as_text() -> None:
     for _ in range(60):
         deep = {"a": [deep]}
     story.world.agents[1].knowledge = {"deep": deep, "zero": -0.0}
-    seen = compose(story.world, 1, NOON, TYPESET)
+    seen = build_agent_hud(story.world, 1, NOON, TYPESET)
     assert parsed(seen) == seen.document
     assert seen.document["self"]["knowledge"]["zero"] == 0
 
@@ -141,7 +140,7 @@ def test_agents_of_a_kind_share_the_bytes_that_never_change(format_: str) -> Non
         story.agent(name, background=f"{name} is unlike the others.", input_format=format_)
         story.say(room, 1, f"{name} is here.")
     story.tell(e.KnowledgeSet(agent=2, path="x", value="mine"))
-    huds = [compose(story.world, id, NOON + id, TYPESET) for id in (1, 2, 3)]
+    huds = [build_agent_hud(story.world, id, NOON + id, TYPESET) for id in (1, 2, 3)]
     assert len({one.stable for one in huds}) == 1
     assert len({one.text[: one.stable] for one in huds}) == 1
     assert len({one.text for one in huds}) == 3
@@ -151,8 +150,8 @@ def test_agents_of_a_kind_share_the_bytes_that_never_change(format_: str) -> Non
 
 
 def test_short_names_are_explained_and_arguments_are_not_shortened() -> None:
-    seen = compose(greenhouse(input_format="compact", can_create=True).world, 1, NOON, TYPESET)
-    for long, name in SHORT.items():
+    seen = build_agent_hud(greenhouse(input_format="compact", can_create=True).world, 1, NOON, TYPESET)
+    for long, name in SHORT_NAMES.items():
         assert f"{name} = {long}" in seen.document["meta"]["notation"]
     arguments = {
         key
@@ -160,5 +159,5 @@ def test_short_names_are_explained_and_arguments_are_not_shortened() -> None:
         for one in group["actions"]
         for key in one
     }
-    assert not arguments & SHORT.keys()
+    assert not arguments & SHORT_NAMES.keys()
     assert all(f'"{key}"' in seen.text for key in arguments)

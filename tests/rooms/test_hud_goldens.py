@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_worlds import NOON, SHORT_PROMPTS, greenhouse
 
-from hudkit.rooms.hud import Typesetter, as_markdown, compose
+from hudkit.rooms.hud import CachedRenderer, as_markdown, build_agent_hud
 
 GOLDEN = Path(__file__).parent / "goldens" / "greenhouse.md"
 HEAD = """# Ada's HUD, in each format
@@ -20,10 +20,10 @@ leave her own room. It is noon; the prompts are short ones.
 
 def test_golden(request: pytest.FixtureRequest) -> None:
     parts = [HEAD]
-    typeset = Typesetter()
+    typeset = CachedRenderer()
     for format_ in ("json", "compact", "toon"):
         world = greenhouse(prompts=SHORT_PROMPTS, input_format=format_).world
-        seen = compose(world, 1, NOON, typeset)
+        seen = build_agent_hud(world, 1, NOON, typeset)
         parts.append(f"\n## {format_}: {seen.tokens} tokens\n\n~~~~{format_}\n{seen.text}\n~~~~\n")
         if format_ == "json":
             page = as_markdown(seen)

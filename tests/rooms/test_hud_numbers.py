@@ -8,16 +8,16 @@ import msgspec
 import pytest
 from small_worlds import NOON, SHORT_PROMPTS, Story
 
-from hudkit.rooms import events as e
-from hudkit.rooms.hud import Seen, Typesetter, compose
-from hudkit.rooms.rules import Rules, Tokens
+from hudkit.rooms import world_events as e
+from hudkit.rooms.hud import AgentHud, CachedRenderer, build_agent_hud
+from hudkit.rooms.world import TokenRules, WorldRules
 
 FORMATS = ("json", "compact", "toon")
-TYPESET = Typesetter()
+TYPESET = CachedRenderer()
 
 
 def test_the_defaults_are_those_of_the_source() -> None:
-    rules = Rules()
+    rules = WorldRules()
     assert (rules.tempo.least, rules.tempo.most, rules.tempo.step, rules.tempo.decay) == (1.0, 10.0, 0.5, 0.1)
     assert (rules.words.wpm, rules.words.least_wpm, rules.words.most_wpm) == (80, 10, 200)
     assert (rules.words.least, rules.words.most, rules.words.first) == (10, 200, 200)
@@ -26,40 +26,40 @@ def test_the_defaults_are_those_of_the_source() -> None:
     assert (tokens.metadata, tokens.actions, rules.caps.name) == (200, 20, 50)
 
 
-def three_rooms(rules: Rules, format_: Any, length: int) -> Story:
+def three_rooms(rules: WorldRules, format_: Any, length: int) -> Story:
     """Room 1 with half of the attention, 2 with 30 %, 3 with 20 %, and more messages than fit."""
     story = Story(rules, SHORT_PROMPTS)
     for name in ("A", "B", "C"):
         story.agent(name, input_format=format_)
     for room, percent in ((1, 50.0), (2, 30.0), (3, 20.0)):
         if room != 1:
-            story.tell(e.Joined(room=room, agent=1))
+            story.tell(e.RoomJoined(room=room, agent=1))
         story.tell(e.AttentionSet(agent=1, room=room, percent=percent))
         for _ in range(60):
             story.say(room, room, "river " * length)
     return story
 
 
-def rooms(seen: Seen) -> dict[int, Any]:
+def rooms(seen: AgentHud) -> dict[int, Any]:
     return {one.room: one for one in seen.sections if one.room}
 
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_of_5000_tokens_50_30_and_20_percent_are_2500_1500_and_1000(format_: str) -> None:
-    before = compose(three_rooms(Rules(), format_, 120).world, 1, NOON, TYPESET)
+    before = build_agent_hud(three_rooms(WorldRules(), format_, 120).world, 1, NOON, TYPESET)
     static = sum(one.tokens for one in before.sections if not one.room)
-    rules = Rules(tokens=Tokens(total=static + 5_000))
-    seen = compose(three_rooms(rules, format_, 120).world, 1, NOON, TYPESET)
+    rules = WorldRules(tokens=TokenRules(total=static + 5_000))
+    seen = build_agent_hud(three_rooms(rules, format_, 120).world, 1, NOON, TYPESET)
     assert {room: one.limit for room, one in rooms(seen).items()} == {1: 2_500, 2: 1_500, 3: 1_000}
     assert all(one.tokens <= one.limit for one in rooms(seen).values())
     assert seen.tokens <= static + 5_000
 
 
 def test_that_is_about_15_9_and_6_messages_of_150_tokens() -> None:
-    story = three_rooms(Rules(), "json", 100)
-    static = sum(one.tokens for one in compose(story.world, 1, NOON, TYPESET).sections if not one.room)
-    story = three_rooms(Rules(tokens=Tokens(total=static + 5_000)), "json", 100)
-    found = rooms(compose(story.world, 1, NOON, TYPESET))
+    story = three_rooms(WorldRules(), "json", 100)
+    static = sum(one.tokens for one in build_agent_hud(story.world, 1, NOON, TYPESET).sections if not one.room)
+    story = three_rooms(WorldRules(tokens=TokenRules(total=static + 5_000)), "json", 100)
+    found = rooms(build_agent_hud(story.world, 1, NOON, TYPESET))
     one = (found[1].tokens - found[1].metadata) / found[1].shown
     assert one == pytest.approx(150, abs=5)
     assert [found[room].shown for room in (1, 2, 3)] == pytest.approx([15, 9, 6], abs=1)
@@ -74,7 +74,7 @@ def test_memory_used_is_a_share_of_3000_tokens_rounded_down(tokens: int, used: s
     story.agent("A")
     if tokens:
         story.tell(e.KnowledgeSet(agent=1, path="n", value=text_of(tokens)))
-    assert compose(story.world, 1, NOON, TYPESET).document["self"]["memory_used"] == used
+    assert build_agent_hud(story.world, 1, NOON, TYPESET).document["self"]["memory_used"] == used
 
 
 def text_of(tokens: int) -> str:
@@ -93,7 +93,7 @@ def text_of(tokens: int) -> str:
 @pytest.mark.parametrize("wpm", [10, 80, 200])
 def test_the_word_budget_that_is_told_is_the_one_that_holds(stage: Any, seconds: float, wpm: int) -> None:
     def told() -> int:
-        seen = compose(stage.world, 2, stage.now, TYPESET)
+        seen = build_agent_hud(stage.world, 2, stage.now, TYPESET)
         return next(int(one["word_budget"]) for one in seen.document["rooms"] if one["id"] == 1)
 
     stage.architect.wpm(1, wpm)

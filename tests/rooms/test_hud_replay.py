@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hudkit.rooms.hud import Seen, Typesetter, compose
+from hudkit.rooms.hud import AgentHud, CachedRenderer, build_agent_hud
 
 
 @pytest.mark.slow
@@ -16,12 +16,12 @@ def test_what_was_seen_is_composed_again_from_the_log(staged: Callable[..., Any]
     stage = staged()
     for name in ("Ann", "Bob", "Cid"):
         stage.make(name, rooms=() if name == "Ann" else (1,), input_format=format_)
-    typeset = Typesetter()
-    huds: list[tuple[int, int, Seen]] = []
+    typeset = CachedRenderer()
+    huds: list[tuple[int, int, AgentHud]] = []
 
     def look() -> None:
         world, now = stage.world, stage.now
-        huds.extend((world.seq, now, compose(world, agent, now, typeset)) for agent in world.agents)
+        huds.extend((world.seq, now, build_agent_hud(world, agent, now, typeset)) for agent in world.agents)
         stage.wait(7)
 
     look()
@@ -35,11 +35,11 @@ def test_what_was_seen_is_composed_again_from_the_log(staged: Callable[..., Any]
     look()
     stage.do(1, {"type": "create_key", "label": "k"}, {"type": "set_attention", "room_id": 1, "value": "40%"})
     whispers = stage.book.whispered(1)
-    told = compose(stage.world, 1, stage.now, typeset, whispers)
+    told = build_agent_hud(stage.world, 1, stage.now, typeset, whispers)
     assert whispers and told.document["self"]["once"] == list(whispers)
     look()
     assert told.digest == next(one.digest for seq, _, one in huds if seq == stage.world.seq and one.agent == 1)
 
     for seq, now, seen in huds:
-        assert compose(stage.book.at(seq), seen.agent, now, typeset) == seen
+        assert build_agent_hud(stage.book.at(seq), seen.agent, now, typeset) == seen
     assert len({seen.digest for *_, seen in huds}) == len(huds)

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from small_worlds import NOON, Story, greenhouse
 
 from hudkit.errors import FormatError
-from hudkit.rooms import events as e
-from hudkit.rooms.hud import Typesetter, compose
+from hudkit.rooms import world_events as e
+from hudkit.rooms.hud import CachedRenderer, build_agent_hud
+from hudkit.rooms.hud.cached_renderer import MESSAGE_CHUNK, split_at_token_boundaries
+from hudkit.rooms.hud.hud_fields import DAY, format_iso, format_short
 from hudkit.rooms.hud.notations import NOTATIONS
-from hudkit.rooms.hud.times import DAY, iso, short
-from hudkit.rooms.hud.typesetter import AT_ONCE, parted
-from hudkit.rooms.knowledge import text_of
-from hudkit.rooms.rules import Rules, Tempo
-from hudkit.rooms.world import World
+from hudkit.rooms.knowledge_tree import knowledge_json
+from hudkit.rooms.world import IntervalRules, World, WorldRules
 from hudkit.tokens import counter
 
 pytestmark = pytest.mark.slow
@@ -47,7 +46,7 @@ trees = st.dictionaries(texts, plain, max_size=5)
 @example(pieces=["x", "", "  ", "y"], mark="\n")
 def test_tokens_of_parts_add_up(encoding: str, pieces: list[str], mark: str) -> None:
     text, count = mark.join(pieces), counter(encoding).count
-    parts = parted(text)
+    parts = split_at_token_boundaries(text)
     assert "".join(parts) == text
     assert sum(map(count, parts)) == count(text)
 
@@ -57,10 +56,10 @@ def test_tokens_of_parts_add_up(encoding: str, pieces: list[str], mark: str) -> 
 def test_tokens_of_a_memory_add_up(encoding: str, tree: dict[str, Any]) -> None:
     count = counter(encoding).count
     for text in (
-        text_of(tree),
+        knowledge_json(tree),
         *(one.knowledge(tree, tight=False) for one in NOTATIONS.values() if _writes(one, tree)),
     ):
-        assert sum(map(count, parted(text))) == count(text), text
+        assert sum(map(count, split_at_token_boundaries(text))) == count(text), text
 
 
 def _writes(notation: Any, tree: dict[str, Any]) -> bool:
@@ -74,15 +73,15 @@ def _writes(notation: Any, tree: dict[str, Any]) -> bool:
 
 def test_a_memory_of_many_entries_is_counted_in_parts() -> None:
     tree = {f"n{n}": "some words" for n in range(9)}
-    assert len(parted(text_of(tree))) == 9
-    assert len(parted(NOTATIONS["json"].knowledge(tree, tight=False))) == 11
+    assert len(split_at_token_boundaries(knowledge_json(tree))) == 9
+    assert len(split_at_token_boundaries(NOTATIONS["json"].knowledge(tree, tight=False))) == 11
 
 
 @every_encoding
 @every_notation
 @given(value=trees)
 def test_the_last_one_costs_what_it_does_alone(name: str, encoding: str, value: dict[str, Any]) -> None:
-    notation, typeset = NOTATIONS[name], Typesetter(counter(encoding))
+    notation, typeset = NOTATIONS[name], CachedRenderer(counter(encoding))
     body = notation.action({"type": "set", "timestamp": "2024-01-15T10:30:00", "value": f"{value}"})
     piece = body + notation.between
     for end in (notation.end_actions, notation.end(rows=True, last=True), notation.end(rows=True, last=False)):
@@ -94,36 +93,38 @@ def test_the_last_one_costs_what_it_does_alone(name: str, encoding: str, value: 
 @given(at=st.integers(-(10**11), 4 * 10**12), later=st.integers(0, 400 * DAY))
 def test_times_are_those_of_the_calendar(at: int, later: int) -> None:
     when, now = datetime.fromtimestamp(at // 1000, UTC), datetime.fromtimestamp((at + later) // 1000, UTC)
-    assert iso(at) == when.replace(tzinfo=None).isoformat()
+    assert format_iso(at) == when.replace(tzinfo=None).isoformat()
     same = "%H:%M" if when.date() == now.date() else "%m-%d %H:%M" if when.year == now.year else "%Y-%m-%d %H:%M"
-    assert short(at, at + later) == when.strftime(same)
+    assert format_short(at, at + later) == when.strftime(same)
 
 
-def assert_as_new(story: Story, typeset: Typesetter, now: int) -> None:
+def assert_as_new(story: Story, typeset: CachedRenderer, now: int) -> None:
     """What is seen with a memory of what was is what is seen without one."""
     for agent in story.world.agents.values():
-        assert compose(story.world, agent.id, now, typeset) == compose(story.world, agent.id, now, Typesetter())
+        assert build_agent_hud(story.world, agent.id, now, typeset) == build_agent_hud(
+            story.world, agent.id, now, CachedRenderer()
+        )
 
 
 @every_notation
 def test_nothing_that_changes_is_shown_as_it_was(name: Any) -> None:
-    story, typeset, now = greenhouse(), Typesetter(), NOON
+    story, typeset, now = greenhouse(), CachedRenderer(), NOON
     for agent in story.world.agents:
         story.tell(e.AgentAltered(agent, input_format=name))
     assert_as_new(story, typeset, now)
     newest = story.world.next_message - 1
     room, agent = story.world.messages[newest].room, next(iter(story.world.agents))
-    more: list[e.Happening] = [
-        e.Reacted(newest, agent, "brain"),
-        e.Reacted(newest, agent, "heart"),
-        e.Said(newest + 1, room, agent, "One more.", words=2),
-        e.Refused(agent, 1, {"type": "set", "path": "a"}, "no"),
+    more: list[e.WorldEvent] = [
+        e.ReactionAdded(newest, agent, "brain"),
+        e.ReactionAdded(newest, agent, "heart"),
+        e.MessagePosted(newest + 1, room, agent, "One more.", words=2),
+        e.ActionRefused(agent, 1, {"type": "set", "path": "a"}, "no"),
         e.KnowledgeSet(agent, "a.b", ["c", 0.5], 0.9),
         e.KnowledgeSet(agent, "a.d", "c"),
         e.BillboardSet(agent, "Closed on Mondays."),
         e.AttentionSet(agent, room, 12.5),
         e.AgentAltered(agent, name="Zoë", background="Another one."),
-        e.RulesChanged(msgspec.to_builtins(Rules(tempo=Tempo(least=3.0, most=17.0, first=5.0)))),
+        e.RulesChanged(msgspec.to_builtins(WorldRules(tempo=IntervalRules(least=3.0, most=17.0, first=5.0)))),
         e.PromptsChanged({"memory.full": "Forget.", "philosophy.time": "Time flies."}),
     ]
     for what in more:
@@ -131,28 +132,30 @@ def test_nothing_that_changes_is_shown_as_it_was(name: Any) -> None:
         now += 1000
         assert_as_new(story, typeset, now)
     for _ in range(25):  # more than are shown
-        story.tell(e.Applied(agent, 1, {"type": "sleep", "until": "5m"}))
+        story.tell(e.ActionApplied(agent, 1, {"type": "sleep", "until": "5m"}))
     assert_as_new(story, typeset, now)
     assert_as_new(story, typeset, now + DAY)
 
 
 @every_notation
 def test_a_long_room_is_written_as_far_back_as_somebody_sees(name: Any) -> None:
-    story, typeset = Story(), Typesetter()
+    story, typeset = Story(), CachedRenderer()
     ann, bo = (story.agent(one, input_format=name) for one in ("Ann", "Bo"))
-    story.tell(e.Joined(ann, bo), e.AttentionSet(ann, ann, 4.0))  # Ann sees little of it, Bo much more
-    for n in range(5 * AT_ONCE):
+    story.tell(e.RoomJoined(ann, bo), e.AttentionSet(ann, ann, 4.0))  # Ann sees little of it, Bo much more
+    for n in range(5 * MESSAGE_CHUNK):
         story.say(ann, (ann, bo)[n % 2], f"Number {n} of many that are said here.")
-    few, many = (len(compose(story.world, one, NOON, typeset).document["rooms"][-1]["messages"]) for one in (ann, bo))
-    assert few < AT_ONCE < 2 * AT_ONCE < many
+    few, many = (
+        len(build_agent_hud(story.world, one, NOON, typeset).document["rooms"][-1]["messages"]) for one in (ann, bo)
+    )
+    assert few < MESSAGE_CHUNK < 2 * MESSAGE_CHUNK < many
     assert_as_new(story, typeset, NOON)
     last = story.world.next_message - 1
-    for message in (last, last - 2 * AT_ONCE, 1):
-        story.tell(e.Reacted(message, bo, "heart"))
+    for message in (last, last - 2 * MESSAGE_CHUNK, 1):
+        story.tell(e.ReactionAdded(message, bo, "heart"))
         assert_as_new(story, typeset, NOON)
     cy = story.agent("Cy", input_format=name)
-    story.tell(e.Joined(ann, cy))
-    for count in (1, 2, 2 * AT_ONCE, 1):  # one by one, and more than are written at once
+    story.tell(e.RoomJoined(ann, cy))
+    for count in (1, 2, 2 * MESSAGE_CHUNK, 1):  # one by one, and more than are written at once
         for n in range(count):
             story.say(ann, ann, f"And {n} more.")
         assert_as_new(story, typeset, NOON)
@@ -173,31 +176,31 @@ class Counting:
 def test_what_nobody_sees_any_more_is_not_written() -> None:
     story, counting = Story(), Counting()
     ann = story.agent("Ann")
-    typeset = Typesetter(counting)
+    typeset = CachedRenderer(counting)
     for _ in range(2):
         before = counting.asked
         for n in range(3_000):
             story.say(ann, ann, f"Number {n} of {story.seq} that are said while nobody looks.")
-        shown = compose(story.world, ann, NOON, typeset).document["rooms"][0]["messages"]
+        shown = build_agent_hud(story.world, ann, NOON, typeset).document["rooms"][0]["messages"]
         assert counting.asked - before < 3_000 < 30 * len(shown)
 
 
 @every_notation
 def test_a_world_that_was_made_again_is_written_again(name: Any) -> None:
     """As after a commit that failed: the same numbers, other messages, other actions."""
-    typeset = Typesetter()
+    typeset = CachedRenderer()
     stories = []
     for text in ("one", "two"):
         story = Story()
-        story.tell(e.AgentMade(1, "bot", "Ann", "A bot.", "m", input_format=name))
-        story.tell(e.Joined(1, 1))
+        story.tell(e.AgentCreated(1, "bot", "Ann", "A bot.", "m", input_format=name))
+        story.tell(e.RoomJoined(1, 1))
         for n in range(3):
             story.say(1, 1, f"{text} {n}")
-            story.tell(e.Applied(1, n, {"type": "set", "path": text}))
+            story.tell(e.ActionApplied(1, n, {"type": "set", "path": text}))
         stories.append(story)
     one, two = stories
-    assert "one 2" in compose(one.world, 1, NOON, typeset).text
+    assert "one 2" in build_agent_hud(one.world, 1, NOON, typeset).text
     for field in World.__struct_fields__:
         setattr(one.world, field, getattr(two.world, field))
     assert_as_new(one, typeset, NOON)
-    assert "one" not in str(compose(one.world, 1, NOON, typeset).document["rooms"])
+    assert "one" not in str(build_agent_hud(one.world, 1, NOON, typeset).document["rooms"])

@@ -13,16 +13,15 @@ from plays import Play, run
 
 from hudkit.compose.formats import json_text
 from hudkit.log import Origin
-from hudkit.rooms import events as e
-from hudkit.rooms.actions import carry_out
-from hudkit.rooms.hud import Typesetter, compose
-from hudkit.rooms.hud.seen import Later
-from hudkit.rooms.minds import LABEL, Asked, Improviser, sight
-from hudkit.rooms.minds.improviser import LATELY, Scene
-from hudkit.rooms.minds.phrases import PHRASES
-from hudkit.rooms.minds.subjects import subjects
-from hudkit.rooms.replies import Reply, read_reply
-from hudkit.rooms.rules import Rules, Tempo, Words
+from hudkit.rooms import world_events as e
+from hudkit.rooms.actions import execute_reply
+from hudkit.rooms.hud import CachedRenderer, build_agent_hud
+from hudkit.rooms.hud.agent_hud import LazyDocument
+from hudkit.rooms.players import IMPROVISER_LABEL, BeatPrompt, Improviser, improviser
+from hudkit.rooms.players.improviser import REUSABLE_PHRASES, Improvisation
+from hudkit.rooms.players.improviser_phrases import PHRASES, find_topics
+from hudkit.rooms.reply_parser import ParsedReply, parse_reply
+from hudkit.rooms.world import IntervalRules, WordRules, WorldRules
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +36,9 @@ NOTATIONS = tuple(itertools.product(("json", "compact", "toon"), ("json", "toon"
 
 
 def living(**words: Any) -> Play:
-    play = Play(Improviser(), model="improviser", rules=Rules(tempo=Tempo(quiet=20), words=Words(**words)))
+    play = Play(
+        Improviser(), model="improviser", rules=WorldRules(tempo=IntervalRules(quiet=20), words=WordRules(**words))
+    )
     for (name, background), (read, write) in zip(BACKGROUNDS.items(), NOTATIONS, strict=False):
         play.make(name, background=background, input_format=read, output_format=write)
     return play
@@ -54,12 +55,12 @@ def played() -> Play:
     return play
 
 
-def said(play: Play) -> list[e.Said]:
-    return [one for one in play.told(e.Said) if one.sender > 0]
+def said(play: Play) -> list[e.MessagePosted]:
+    return [one for one in play.told(e.MessagePosted) if one.sender > 0]
 
 
 def test_it_says_that_it_is_no_language_model() -> None:
-    assert "no language model" in LABEL
+    assert "no language model" in IMPROVISER_LABEL
 
 
 def test_everyone_speaks_and_often_is_silent(played: Play) -> None:
@@ -70,21 +71,21 @@ def test_everyone_speaks_and_often_is_silent(played: Play) -> None:
 
 
 def test_nothing_of_it_is_refused_or_fails(played: Play) -> None:
-    assert [one.why for one in played.told(e.Refused)] == []
-    assert {one.error for one in played.told(e.Replied)} == {""}
+    assert [one.why for one in played.told(e.ActionRefused)] == []
+    assert {one.error for one in played.told(e.ReplyReceived)} == {""}
 
 
 def test_it_does_many_things(played: Play) -> None:
-    done = Counter(one.action["type"] for one in played.told(e.Applied))
+    done = Counter(one.action["type"] for one in played.told(e.ActionApplied))
     assert {"reply", "react", "set", "append", "set_billboard", "sleep"} <= set(done)
-    assert {one.reaction for one in played.told(e.Reacted)} == {"thumbs_up", "thumbs_down", "brain", "heart"}
+    assert {one.reaction for one in played.told(e.ReactionAdded)} == {"thumbs_up", "thumbs_down", "brain", "heart"}
     assert any("?" in one.content for one in said(played))
 
 
 def test_it_varies(played: Play) -> None:
     texts = [one.content for one in said(played)]
     assert len(set(texts)) > 0.95 * len(texts), "hardly anything is said twice"
-    words = {word.casefold() for text in texts for word in subjects(text)}
+    words = {word.casefold() for text in texts for word in find_topics(text)}
     assert {"the lighthouse", "clocks", "forgotten vegetables", "maps", "bread"} <= words
 
 
@@ -92,24 +93,26 @@ def test_it_begins_with_what_it_wants_what_it_wrote_down_or_a_topic() -> None:
     play = Play(Improviser(), model="improviser")
     play.make("Ada", background="You keep a lighthouse.")
     play.architect.teach(1, "character", {"goals": ["map the reef", 7], "memories": ["Bo spoke of tides"]})
-    seen = compose(play.book.world, 1, play.book.world.now, Typesetter())
-    begun = [Scene(sight.read(seen.document), False, Random(number))._opening() for number in range(60)]
+    seen = build_agent_hud(play.book.world, 1, play.book.world.now, CachedRenderer())
+    begun = [
+        Improvisation(improviser.view_hud(seen.document), False, Random(number))._opening() for number in range(60)
+    ]
     for what in ("map the reef", "Bo spoke of tides", "the lighthouse"):
         assert 5 < sum(what in one for one in begun) < 55
     play.architect.teach(1, "character", "nothing but this")
-    seen = compose(play.book.world, 1, play.book.world.now, Typesetter())
-    assert "the lighthouse" in Scene(sight.read(seen.document), False, Random(1))._opening()
+    seen = build_agent_hud(play.book.world, 1, play.book.world.now, CachedRenderer())
+    assert "the lighthouse" in Improvisation(improviser.view_hud(seen.document), False, Random(1))._opening()
 
 
 def test_what_was_said_long_ago_is_said_again_before_what_was_said_just_now() -> None:
-    play = Play(Improviser(), model="improviser", rules=Rules(tempo=Tempo(quiet=5)))
+    play = Play(Improviser(), model="improviser", rules=WorldRules(tempo=IntervalRules(quiet=5)))
     play.make("Ada", background="Old maps.")
     for phrase in PHRASES["open"]:
         play.architect.say(1, phrase.format(topic="rain"))
-    seen = compose(play.book.world, 1, play.book.world.now, Typesetter())
-    scenes = [Scene(sight.read(seen.document), False, Random(number)) for number in range(40)]
+    seen = build_agent_hud(play.book.world, 1, play.book.world.now, CachedRenderer())
+    scenes = [Improvisation(improviser.view_hud(seen.document), False, Random(number)) for number in range(40)]
     fresh = {scene._fresh("open") for scene in scenes}
-    assert fresh == set(PHRASES["open"][:LATELY])
+    assert fresh == set(PHRASES["open"][:REUSABLE_PHRASES])
 
 
 def test_it_remembers_names_where_the_layout_recommends(played: Play) -> None:
@@ -128,7 +131,9 @@ def test_it_answers_who_names_it_and_its_questions() -> None:
         assert play.book.world.messages[asked].sender == 0
         before = play.book.world.seq
         run(play.runner.step(3))
-        answered += any(isinstance(what, e.Said) and what.sender == 3 for _, what in play.book.happenings(before))
+        answered += any(
+            isinstance(what, e.MessagePosted) and what.sender == 3 for _, what in play.book.happenings(before)
+        )
     assert answered == 12
 
 
@@ -138,7 +143,7 @@ def test_it_greets_who_comes() -> None:
     new = play.make("Finn", background="You tune pianos.")
     before = play.book.world.seq
     play.play(40)
-    assert any("Finn" in one.content for one in play.told(e.Said, before) if one.sender not in (-1, new))
+    assert any("Finn" in one.content for one in play.told(e.MessagePosted, before) if one.sender not in (-1, new))
 
 
 def test_it_keeps_to_its_word_budget() -> None:
@@ -146,7 +151,7 @@ def test_it_keeps_to_its_word_budget() -> None:
     play.play(300)
     texts = [one.content for one in said(play)]
     assert len(texts) > 10
-    assert not [one.why for one in play.told(e.Refused) if "words" in one.why]
+    assert not [one.why for one in play.told(e.ActionRefused) if "words" in one.why]
 
 
 def test_a_bot_speaks_when_it_is_asked() -> None:
@@ -156,7 +161,7 @@ def test_a_bot_speaks_when_it_is_asked() -> None:
     play.architect.say(1, f"@{bot} what is in the calendar?")
     before = play.book.world.seq
     run(play.runner.step(bot))
-    assert [one.sender for one in play.told(e.Said, before)] == [bot]
+    assert [one.sender for one in play.told(e.MessagePosted, before)] == [bot]
 
 
 def test_it_lets_people_in() -> None:
@@ -165,7 +170,7 @@ def test_it_lets_people_in() -> None:
     key = play.architect.make_key(1, "friends")
     ask = {"type": "request_access", "room_id": 1, "key": key}
     with play.book.commit(Origin.AGENT) as commit:
-        carry_out(commit, play.book.world, 6, 1, Reply(actions=(ask,)), play.runner.now())
+        execute_reply(commit, play.book.world, 6, 1, ParsedReply(actions=(ask,)), play.runner.now())
     run(play.runner.step(1))
     assert [type(what) for what in (*play.told(e.AccessGranted), *play.told(e.AccessDenied))] != []
 
@@ -183,12 +188,13 @@ def test_a_full_memory_is_made_lighter() -> None:
 def test_the_same_hud_and_seed_give_the_same_answer_and_only_they_do() -> None:
     play = living()
     play.play(40)
-    seen = compose(play.book.world, 2, play.runner.now(), Typesetter())
+    seen = build_agent_hud(play.book.world, 2, play.runner.now(), CachedRenderer())
     one, two, three = (
-        Improviser().think_now(Asked(2, 50, "persona", "improviser", "json", seed, seen)).text for seed in (1, 1, 2)
+        Improviser().think_now(BeatPrompt(2, 50, "persona", "improviser", "json", seed, seen)).text
+        for seed in (1, 1, 2)
     )
     many = {
-        Improviser().think_now(Asked(2, number, "persona", "improviser", "json", 1, seen)).text
+        Improviser().think_now(BeatPrompt(2, number, "persona", "improviser", "json", 1, seen)).text
         for number in range(60)
     }
     assert one == two
@@ -198,22 +204,22 @@ def test_the_same_hud_and_seed_give_the_same_answer_and_only_they_do() -> None:
 def test_it_reads_nothing_but_the_document() -> None:
     play = living()
     play.play(40)
-    seen = compose(play.book.world, 2, play.runner.now(), Typesetter())
+    seen = build_agent_hud(play.book.world, 2, play.runner.now(), CachedRenderer())
     document: Any = json_text.decode(json_text.encode(seen.document))
-    bare = msgspec.structs.replace(seen, text="", tell=Later(lambda: document))
+    bare = msgspec.structs.replace(seen, text="", tell=LazyDocument(lambda: document))
     for number in range(20):
-        asked = [Asked(2, number, "persona", "improviser", "json", 1, one) for one in (seen, bare)]
+        asked = [BeatPrompt(2, number, "persona", "improviser", "json", 1, one) for one in (seen, bare)]
         assert len({Improviser().think_now(one).text for one in asked}) == 1
 
 
 @pytest.mark.parametrize("name", ["A", "Zoë {topic}", "100%", "Ann (7)", "here", "what?", "{name}"])
 def test_strange_names_and_backgrounds_do_no_harm(name: str) -> None:
-    play = Play(Improviser(), model="improviser", rules=Rules(tempo=Tempo(quiet=1)))
+    play = Play(Improviser(), model="improviser", rules=WorldRules(tempo=IntervalRules(quiet=1)))
     play.make("Ann", background="{topic} {word} {} %s")
     play.make(name, background="...")
     play.make("Cid", background="日本語のロボットです。")
     play.play(120)
-    assert {one.error for one in play.told(e.Replied)} == {""}
+    assert {one.error for one in play.told(e.ReplyReceived)} == {""}
     assert len(said(play)) > 5
 
 
@@ -243,12 +249,12 @@ def test_phrases_need_nothing_but_their_places() -> None:
     ],
 )
 def test_subjects_are_things(text: str, expected: list[str]) -> None:
-    assert subjects(text) == expected
+    assert find_topics(text) == expected
 
 
 def test_answers_are_in_the_format_that_was_asked_for(played: Play) -> None:
-    for reply in played.told(e.Replied):
+    for reply in played.told(e.ReplyReceived):
         format = played.book.world.agents[reply.agent].output_format
-        read = read_reply(reply.text, format)  # type: ignore[arg-type]
+        read = parse_reply(reply.text, format)  # type: ignore[arg-type]
         assert read.faults == ()
         assert reply.text.startswith("{") == (format == "json")

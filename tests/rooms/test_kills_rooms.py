@@ -13,37 +13,37 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.rooms import events as e
+from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
-from hudkit.rooms.beats import JumpingClock, Runner
-from hudkit.rooms.book import Book
-from hudkit.rooms.minds import Improviser, Minds, Scripted
-from hudkit.rooms.rules import Rules, Tempo
+from hudkit.rooms.players import Improviser, PlayerRegistry, ScriptedPlayer
+from hudkit.rooms.scheduler import SimulatedClock, WorldRunner
+from hudkit.rooms.world import IntervalRules, WorldRules
+from hudkit.rooms.world_log import WorldLog
 
 CHILD = Path(__file__).with_name("beats_child.py")
 KILLS = 50
 
 
-def check(book: Book) -> int:
+def check(book: WorldLog) -> int:
     """Every beat was begun once, answered once and over once, in this order; how many were lost."""
     numbers: dict[int, list[int]] = defaultdict(list)
     steps: dict[tuple[int, int], list[str]] = defaultdict(list)
     said: Counter[tuple[int, str]] = Counter()
     lost = 0
     for _, what in book.happenings():
-        if isinstance(what, e.Beat):
+        if isinstance(what, e.BeatBegun):
             numbers[what.agent].append(what.number)
-        if isinstance(what, e.Beat | e.Replied | e.Applied | e.BeatDone):
+        if isinstance(what, e.BeatBegun | e.ReplyReceived | e.ActionApplied | e.BeatFinished):
             steps[what.agent, what.number].append(type(what).__name__)
-        if isinstance(what, e.Replied):
+        if isinstance(what, e.ReplyReceived):
             lost += what.error.startswith("lost")
-        if isinstance(what, e.Said) and what.content.startswith("beat "):
+        if isinstance(what, e.MessagePosted) and what.content.startswith("beat "):
             said[what.sender, what.content] += 1
     for agent, found in numbers.items():
         assert found == list(range(1, len(found) + 1)), f"the beats of agent {agent} have no gap and no double"
     for beat, names in steps.items():
-        middle = [name for name in names if name != "Applied"]
-        assert middle in (["Beat", "Replied", "BeatDone"], ["Beat"]), (beat, names)
+        middle = [name for name in names if name != "ActionApplied"]
+        assert middle in (["BeatBegun", "ReplyReceived", "BeatFinished"], ["BeatBegun"]), (beat, names)
         assert names[-1] == middle[-1], "nothing is applied after the end"
     assert not said or max(said.values()) == 1
     for world in (book.at(book.world.seq), book.world):
@@ -56,8 +56,8 @@ def check(book: Book) -> int:
 @pytest.mark.slow
 def test_killed_at_50_points_a_world_resumes(tmp_path: Path) -> None:
     path = tmp_path / "world.db"
-    tempo = Tempo(least=0.01, most=0.04, first=0.02, quiet=0.01, looping=0)
-    book = Book.create(path, name="killed", seed=3, rules=Rules(tempo=tempo))
+    tempo = IntervalRules(least=0.01, most=0.04, first=0.02, quiet=0.01, looping=0)
+    book = WorldLog.create(path, name="killed", seed=3, rules=WorldRules(tempo=tempo))
     architect = Architect(book)
     for number in range(8):
         model = ("improviser", "slow")[number % 2]
@@ -75,15 +75,15 @@ def test_killed_at_50_points_a_world_resumes(tmp_path: Path) -> None:
         child.stdout.close()
         acknowledged = max(acknowledged, *(int(line) for line in seen[:-1]))
         if kill % 10 == 9:
-            with Book.open(path) as book:
+            with WorldLog.open(path) as book:
                 assert book.world.seq >= acknowledged, "nothing that was acknowledged is lost"
                 assert list(book.log.verify()) == []
                 assert book.world.beats > beats
                 beats, lost = book.world.beats, check(book)
     assert lost >= 5, "some were killed while they were thinking"
-    with Book.open(path) as book:
+    with WorldLog.open(path) as book:
         open_ = [agent.id for agent in book.world.agents.values() if agent.beating]
-        minds = Minds({"improviser": Improviser(), "slow": Scripted({})})
-        asyncio.run(Runner(book, minds, clock=JumpingClock(book.world.now)).run(beats=20))
+        minds = PlayerRegistry({"improviser": Improviser(), "slow": ScriptedPlayer({})})
+        asyncio.run(WorldRunner(book, minds, clock=SimulatedClock(book.world.now)).run(beats=20))
         assert not any(agent.beating for agent in book.world.agents.values())
         assert check(book) == lost + len(open_)

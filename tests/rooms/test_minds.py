@@ -10,11 +10,11 @@ from plays import Play, run
 
 from hudkit.errors import ConfigError
 from hudkit.models import Settings
-from hudkit.rooms import events as e
-from hudkit.rooms.hud import Typesetter, compose
-from hudkit.rooms.minds import Asked, Improviser, Minds, ModelMind, Scripted, open_minds
-from hudkit.rooms.minds.scripted import written
-from hudkit.rooms.replies import read_reply
+from hudkit.rooms import world_events as e
+from hudkit.rooms.hud import CachedRenderer, build_agent_hud
+from hudkit.rooms.players import BeatPrompt, Improviser, ModelPlayer, PlayerRegistry, ScriptedPlayer, open_players
+from hudkit.rooms.players.player import encode_reply
+from hudkit.rooms.reply_parser import parse_reply
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import Refusal, Reply, says
 from hudkit.tokens import Prices
@@ -25,17 +25,17 @@ HELLO = '{"responses": [{"room_id": 1, "message": "Hello from a model"}]}'
 
 def with_model(*answers: Any, names: tuple[str, ...] = ("Ann", "Bob"), **given: Any) -> tuple[Play, InProcessModel]:
     model = InProcessModel(answers, otherwise=says("[no response]"), **given)
-    return Play(ModelMind(model), *names, model="scripted:model"), model
+    return Play(ModelPlayer(model), *names, model="scripted:model"), model
 
 
 def test_a_model_gets_the_hud_byte_for_byte_and_its_answer_is_carried_out() -> None:
     play, model = with_model(says(HELLO))
     play.play(1)
-    (beat,) = play.told(e.Beat)
+    (beat,) = play.told(e.BeatBegun)
     (request,) = model.asked
     said = request.system[0] + request.messages[0].parts[0].text  # type: ignore[union-attr]
-    seq = next(event.seq for event, what in play.book.happenings() if isinstance(what, e.Beat))
-    seen = compose(play.book.at(seq - 1), beat.agent, beat.at, Typesetter())
+    seq = next(event.seq for event, what in play.book.happenings() if isinstance(what, e.BeatBegun))
+    seen = build_agent_hud(play.book.at(seq - 1), beat.agent, beat.at, CachedRenderer())
     assert said == seen.text
     assert seen.digest == beat.hud
     assert [message.content for message in play.book.world.messages.values() if message.sender > 0] == [
@@ -54,7 +54,7 @@ def test_all_agents_of_a_kind_share_the_system_prompt() -> None:
 def test_tokens_and_cost_are_those_that_the_provider_tells() -> None:
     play, _ = with_model(says(HELLO), prices=PRICES)
     play.play(1)
-    (reply,) = play.told(e.Replied)
+    (reply,) = play.told(e.ReplyReceived)
     assert reply.text == HELLO
     assert reply.input_tokens > 1_000
     assert reply.output_tokens > 5
@@ -78,28 +78,28 @@ def test_tokens_and_cost_are_those_that_the_provider_tells() -> None:
 def test_what_goes_wrong_is_told_and_the_agent_rests(answer: Any, code: str, rest: int) -> None:
     play, _ = with_model(answer, names=("Ann",))
     play.play(2)
-    first, second = play.told(e.Replied)
+    first, second = play.told(e.ReplyReceived)
     assert code in first.error
     assert not second.error
     one, two = play.beats(1)
     assert rest * 900 <= two.at - one.at <= rest * 1_100 + 1_000
-    assert not [said for said in play.told(e.Said) if said.sender > 0]
+    assert not [said for said in play.told(e.MessagePosted) if said.sender > 0]
 
 
 def test_a_bad_answer_is_kept_and_its_agent_told() -> None:
     play, model = with_model(says("I would rather talk."), names=("Ann",))
     play.play(2)
-    assert play.told(e.Replied)[0].text == "I would rather talk."
-    assert "not readable" in play.told(e.Refused)[0].why
+    assert play.told(e.ReplyReceived)[0].text == "I would rather talk."
+    assert "not readable" in play.told(e.ActionRefused)[0].why
     assert "not readable" in model.asked[1].messages[0].parts[0].text  # type: ignore[union-attr]
 
 
 def test_settings_go_to_the_model() -> None:
     model = InProcessModel(otherwise=says("[no response]"))
-    play = Play(ModelMind(model, Settings(temperature=0.3)), "Ann", model="x:y")
+    play = Play(ModelPlayer(model, Settings(temperature=0.3)), "Ann", model="x:y")
     play.play(1)
     assert model.asked[0].settings.temperature == 0.3
-    assert ModelMind(model)._settings.max_output == 4_000
+    assert ModelPlayer(model)._settings.max_output == 4_000
 
 
 def test_models_are_connected_once_by_their_names() -> None:
@@ -111,7 +111,7 @@ def test_models_are_connected_once_by_their_names() -> None:
             raise ConfigError("there is no provider nobody", hint="Take another one")
         return InProcessModel(name=name)
 
-    minds = open_minds(connect)
+    minds = open_players(connect)
     assert isinstance(minds.of("improviser"), Improviser)
     assert minds.of("anthropic:claude-x") is minds.of("anthropic:claude-x")
     thought = minds.of("nobody:x").think_now(None)  # type: ignore[union-attr, arg-type]
@@ -121,16 +121,16 @@ def test_models_are_connected_once_by_their_names() -> None:
 
 
 def test_without_a_way_to_connect_the_known_minds_are_named() -> None:
-    thought = Minds({"improviser": Improviser()}).of("gpt").think_now(None)  # type: ignore[union-attr, arg-type]
+    thought = PlayerRegistry({"improviser": Improviser()}).of("gpt").think_now(None)  # type: ignore[union-attr, arg-type]
     assert "improviser" in thought.error
 
 
 def test_scripts_are_played_beat_by_beat_and_then_there_is_silence() -> None:
     lines: list[Any] = [{"responses": [{"room_id": 1, "message": "One"}]}, "[no response]", HELLO]
-    play = Play(Scripted({1: lines}), "Ann", output_format="toon")
+    play = Play(ScriptedPlayer({1: lines}), "Ann", output_format="toon")
     for _ in range(5):
         run(play.runner.step(1))
-    texts = [reply.text for reply in play.told(e.Replied)]
+    texts = [reply.text for reply in play.told(e.ReplyReceived)]
     assert texts == [
         "responses[1]{room_id,message}:\n  1,One",
         "[no response]",
@@ -147,18 +147,18 @@ def test_a_written_reply_is_read_back(format: Any) -> None:
         "responses": [{"room_id": 1, "message": 'a, "b": [c]'}],
         "actions": [{"type": "set", "path": "a.b", "value": {"c": [1, 2]}}, {"type": "sleep", "until": "2027-01-01"}],
     }
-    read = read_reply(written(reply, format), format)
+    read = parse_reply(encode_reply(reply, format), format)
     assert (list(read.responses), list(read.actions), read.faults) == (reply["responses"], reply["actions"], ())
 
 
 def test_a_mind_is_asked_what_its_agent_is() -> None:
-    asked: list[Asked] = []
+    asked: list[BeatPrompt] = []
 
-    def keep(one: Asked) -> str:
+    def keep(one: BeatPrompt) -> str:
         asked.append(one)
         return "[no response]"
 
-    play = Play(Scripted(keep), "Ann", output_format="toon")
+    play = Play(ScriptedPlayer(keep), "Ann", output_format="toon")
     asyncio.run(play.runner.run(beats=1))
     (one,) = asked
     assert (one.agent, one.number, one.kind, one.output_format, one.seed) == (1, 1, "persona", "toon", 11)

@@ -10,9 +10,9 @@ import pytest
 from plays import Play
 
 from hudkit.models import Settings, open_model
-from hudkit.rooms import events as e
-from hudkit.rooms.hud import Typesetter, compose
-from hudkit.rooms.minds import Minds, ModelMind, open_minds
+from hudkit.rooms import world_events as e
+from hudkit.rooms.hud import CachedRenderer, build_agent_hud
+from hudkit.rooms.players import ModelPlayer, PlayerRegistry, open_players
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Answer, Hang, Refusal, Reply, says
 
@@ -35,10 +35,10 @@ def world(
     """A world whose agents all have one model, opened by its name as `hudkit rooms` does it."""
     name, below = MODELS[provider]
     with ScriptedModel(answers, otherwise=says("[no response]")) as server:
-        minds = open_minds(lambda asked: open_model(asked, key=KEY, base_url=server.url + below))
+        minds = open_players(lambda asked: open_model(asked, key=KEY, base_url=server.url + below))
         if settings is not None:
             model = open_model(name, key=KEY, base_url=server.url + below)
-            minds = Minds({name: ModelMind(model, settings)})
+            minds = PlayerRegistry({name: ModelPlayer(model, settings)})
         yield Play(minds, *names, model=name), server
 
 
@@ -50,14 +50,14 @@ def spoken(play: Play) -> list[str]:
 def test_a_beat_is_one_call_with_the_hud_and_its_answer_is_carried_out(provider: str) -> None:
     with world(provider, says(HELLO)) as (play, server):
         play.play(1)
-        (beat,) = play.told(e.Beat)
+        (beat,) = play.told(e.BeatBegun)
         (request,) = server.requests
-        seq = next(event.seq for event, what in play.book.happenings() if isinstance(what, e.Beat))
-        seen = compose(play.book.at(seq - 1), beat.agent, beat.at, Typesetter())
+        seq = next(event.seq for event, what in play.book.happenings() if isinstance(what, e.BeatBegun))
+        seen = build_agent_hud(play.book.at(seq - 1), beat.agent, beat.at, CachedRenderer())
         assert "".join((*request.system, *(text for _, text in request.messages))) == seen.text
         assert seen.digest == beat.hud
         assert spoken(play) == ["Hello over the wire"]
-        (reply,) = play.told(e.Replied)
+        (reply,) = play.told(e.ReplyReceived)
         assert reply.text == HELLO and not reply.error
         assert reply.input_tokens > 1_000 and reply.output_tokens > 5 and reply.cost > 0
         assert play.book.world.cost == reply.cost == play.book.world.agents[beat.agent].cost
@@ -67,7 +67,7 @@ def test_a_beat_is_one_call_with_the_hud_and_its_answer_is_carried_out(provider:
 def test_what_one_agent_paid_for_the_others_read_from_the_cache(provider: str) -> None:
     with world(provider, names=("Ann", "Bob", "Cid")) as (play, server):
         play.play(3)
-        first, *later = play.told(e.Replied)
+        first, *later = play.told(e.ReplyReceived)
         assert first.cached_tokens == 0
         for reply in later:
             assert reply.cached_tokens > 1_000
@@ -78,9 +78,9 @@ def test_what_one_agent_paid_for_the_others_read_from_the_cache(provider: str) -
 def test_the_only_breakpoint_is_where_the_hud_begins_to_differ() -> None:
     with world("anthropic") as (play, server):
         play.play(3)
-        beats = [(event.seq, what) for event, what in play.book.happenings() if isinstance(what, e.Beat)]
+        beats = [(event.seq, what) for event, what in play.book.happenings() if isinstance(what, e.BeatBegun)]
         for (seq, beat), request in zip(beats, server.requests, strict=True):
-            seen = compose(play.book.at(seq - 1), beat.agent, beat.at, Typesetter())
+            seen = build_agent_hud(play.book.at(seq - 1), beat.agent, beat.at, CachedRenderer())
             marked = [piece.text for piece in request.pieces if piece.breakpoint]
             assert marked == [seen.text[: seen.stable]], "what no later request repeats is not written to a cache"
 
@@ -112,7 +112,9 @@ def test_an_error_is_said_and_the_agent_asked_again(
     settings = Settings(silence=0.5) if isinstance(answer, Hang) else None
     with world(provider, answer, settings=settings) as (play, server):
         play.play(4)
-        seq, failed = next((event.seq, what) for event, what in play.book.happenings() if isinstance(what, e.Replied))
+        seq, failed = next(
+            (event.seq, what) for event, what in play.book.happenings() if isinstance(what, e.ReplyReceived)
+        )
         shown = play.book.at(seq).agents[failed.agent].last_error
         assert shown and says_so in shown and KEY not in shown
         assert play.runner.figures().failed == 1 and not spoken(play)
@@ -120,16 +122,16 @@ def test_an_error_is_said_and_the_agent_asked_again(
         first, second = play.beats(failed.agent)[:2]
         assert rest * 900 <= second.at - first.at <= rest * 1_200 + 2_000
         assert play.book.world.agents[failed.agent].last_error == "", "it went well this time"
-        assert others(sorted(beat.at for beat in play.told(e.Beat))), "whether the model's others wait, too"
+        assert others(sorted(beat.at for beat in play.told(e.BeatBegun))), "whether the model's others wait, too"
 
 
 @every
 def test_an_answer_of_nothing_is_silence(provider: str) -> None:
     with world(provider, Reply(""), names=("Ann",)) as (play, _):
         play.play(2)
-        first, second = play.told(e.Replied)
+        first, second = play.told(e.ReplyReceived)
         assert not second.error and not spoken(play)
-        assert first.error or play.told(e.Refused) or first.text == ""
+        assert first.error or play.told(e.ActionRefused) or first.text == ""
 
 
 def test_admission_counts_what_the_provider_counted() -> None:
@@ -138,7 +140,7 @@ def test_admission_counts_what_the_provider_counted() -> None:
     with world("anthropic", *answers, names=names) as (play, server):
         play.play(8)
         assert len(server.requests) == 8 and len(spoken(play)) == 8
-        tokens = play.told(e.Replied)
+        tokens = play.told(e.ReplyReceived)
         assert play.runner._lanes.of(MODELS["anthropic"][0]).admission._tokens == pytest.approx(
             sum(one.input_tokens + one.output_tokens for one in tokens)
         ), "admission counts what the provider counted, not what was expected"

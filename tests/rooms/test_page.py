@@ -11,8 +11,8 @@ from page_served import Answer, Outline, Visitor, words_of
 
 from hudkit.compose import visible
 from hudkit.log import Origin
-from hudkit.rooms import events as e
-from hudkit.rooms.hud import Typesetter, compose
+from hudkit.rooms import world_events as e
+from hudkit.rooms.hud import CachedRenderer, build_agent_hud
 from hudkit.rooms.prompts import load_prompts
 
 pytestmark = pytest.mark.slow
@@ -132,7 +132,7 @@ def test_rooms_keys_and_requests(visitor: Visitor, stage: Any) -> None:
 def test_the_hud_is_what_the_agent_sees(visitor: Visitor, stage: Any, format: str) -> None:
     stage.do(2, say={1: "The <b>tide</b> is out."})
     stage.architect.alter(1, input_format=format)
-    seen = compose(stage.world, 1, stage.now, Typesetter())
+    seen = build_agent_hud(stage.world, 1, stage.now, CachedRenderer())
     page = visitor.get(f"/?room=1&agent=1&format={format}")
     assert seen.text.strip() in words_of(page)
     assert f"{seen.tokens:,} of {seen.limit:,} tokens" in words_of(page)
@@ -157,7 +157,7 @@ def test_parts_of_the_hud_and_what_was_left_out_are_told(visitor: Visitor, stage
     for _ in range(60):
         stage.architect.say(1, "word " * 150)
     page = visitor.get("/?room=1&agent=1")
-    seen = compose(stage.world, 1, stage.now, Typesetter())
+    seen = build_agent_hud(stage.world, 1, stage.now, CachedRenderer())
     room = next(one for one in seen.sections if one.room == 1)
     assert f"{room.shown} of {room.visible}" in words_of(page) and room.shown < room.visible
     assert f"Left out: {room.visible - room.shown}" in words_of(page)
@@ -166,11 +166,13 @@ def test_parts_of_the_hud_and_what_was_left_out_are_told(visitor: Visitor, stage
 
 def _beat(stage: Any, agent: int, number: int, *, late: int = 0, **answer: Any) -> None:
     """A beat of an agent's, with what came of it."""
-    seen = compose(stage.world, agent, stage.now, Typesetter())
+    seen = build_agent_hud(stage.world, agent, stage.now, CachedRenderer())
     with stage.book.commit(Origin.SYSTEM) as commit:
-        commit.tell(e.Beat(agent, number, stage.now, stage.now - late, seen.digest, seen.tokens, "json", "scripted"))
-        commit.tell(e.Replied(agent, number, **answer))
-        commit.tell(e.BeatDone(agent, number, stage.now + 5000))
+        commit.tell(
+            e.BeatBegun(agent, number, stage.now, stage.now - late, seen.digest, seen.tokens, "json", "scripted")
+        )
+        commit.tell(e.ReplyReceived(agent, number, **answer))
+        commit.tell(e.BeatFinished(agent, number, stage.now + 5000))
 
 
 def test_how_an_agent_is_doing(visitor: Visitor, stage: Any) -> None:
@@ -195,7 +197,7 @@ def test_states_of_agents(visitor: Visitor, stage: Any) -> None:
     stage.do(2, {"type": "sleep", "until": "2027-01-16T00:00:00Z"})
     stage.architect.retire(3)
     with stage.book.commit(Origin.SYSTEM) as commit:
-        commit.tell(e.Beat(1, 1, stage.now, stage.now, "d", 1, "json", "scripted"))
+        commit.tell(e.BeatBegun(1, 1, stage.now, stage.now, "d", 1, "json", "scripted"))
     said = words_of(visitor.get())
     assert "asleep until" in said and "thinking…" in said and "retired" in said
 
@@ -217,7 +219,7 @@ def test_the_last_beats_hud_is_composed_again_and_checked(visitor: Visitor, stag
     assert "Before the beat." in sees and "After the beat." not in sees
     _beat(stage, 1, 2)
     with stage.book.commit(Origin.SYSTEM) as commit:
-        commit.tell(e.Beat(1, 3, stage.now, stage.now, "0" * 32, 9, "json", "scripted"))
+        commit.tell(e.BeatBegun(1, 3, stage.now, stage.now, "0" * 32, 9, "json", "scripted"))
     assert "not what the log recorded" in words_of(visitor.get("/?room=3&agent=1&when=beat"))
 
 

@@ -15,14 +15,14 @@ import msgspec
 import pytest
 from page_served import Visitor, words_of
 
-from hudkit.rooms import events as e
-from hudkit.rooms.beats import Runner
-from hudkit.rooms.minds import Asked, Minds, Thought
+from hudkit.rooms import world_events as e
 from hudkit.rooms.page.guard import cookie_of
 from hudkit.rooms.page.look import Look
 from hudkit.rooms.page.sessions import Session
 from hudkit.rooms.page.views.scene import Scene
 from hudkit.rooms.page.views.told import told
+from hudkit.rooms.players import BeatPrompt, BeatReply, PlayerRegistry
+from hudkit.rooms.scheduler import WorldRunner
 
 pytestmark = pytest.mark.slow
 pytest_plugins = ("page_fixtures",)
@@ -45,11 +45,11 @@ class Slow:
         self.asked = 0
         self.may = threading.Event()
 
-    async def think(self, asked: Asked) -> Thought:
+    async def think(self, asked: BeatPrompt) -> BeatReply:
         self.asked += 1
         while not self.may.is_set():
             await asyncio.sleep(0.01)
-        return Thought(f'{{"responses": [{{"room_id": 1, "message": "Said in beat {asked.number}."}}]}}')
+        return BeatReply(f'{{"responses": [{{"room_id": 1, "message": "Said in beat {asked.number}."}}]}}')
 
 
 @pytest.mark.parametrize("deed", ["pause", "stop"])
@@ -60,7 +60,7 @@ def test_when_a_pause_is_answered_no_beat_begins_and_none_has_effects(
     stage.make("Ann", interval=1.0)
     stage.make("Bob", rooms=(1,), interval=1.0)
     slow = Slow()
-    visitor = open_page(stage, player=Runner(stage.book, Minds({"scripted": slow})))
+    visitor = open_page(stage, player=WorldRunner(stage.book, PlayerRegistry({"scripted": slow})))
     _until(lambda: all(agent.beating for agent in stage.world.agents.values()))
     page = visitor.do(deed)
     answered, asked = stage.world.seq, slow.asked
@@ -69,7 +69,7 @@ def test_when_a_pause_is_answered_no_beat_begins_and_none_has_effects(
     time.sleep(2.5)  # more than two intervals
     told = [what for _, what in stage.book.happenings(answered)]
     assert slow.asked == asked == 2
-    assert not [what for what in told if isinstance(what, e.Beat | e.Said | e.Applied)]
+    assert not [what for what in told if isinstance(what, e.BeatBegun | e.MessagePosted | e.ActionApplied)]
     assert not any(sender > 0 for sender, _ in stage.texts(1))
     said = words_of(visitor.get())
     assert ("paused" if deed == "pause" else "stopped") in said.partition("Agents")[2] and "in 0 s" not in said
@@ -87,7 +87,7 @@ def _until(holds: Callable[[], bool]) -> None:
 def test_every_kind_of_event_has_words_of_its_own(visitor: Visitor, stage: Any) -> None:
     desk = visitor.served.desk
     scene = Scene(desk, Session("", ""), Look(), stage.world, desk.pulse, stage.now)
-    for tag, kind in e.KINDS.items():
+    for tag, kind in e.EVENT_TYPES.items():
         given = {field.name: _some(field.type) for field in msgspec.structs.fields(kind) if field.required}
         said = told(scene, kind(**given))
         assert said and tag not in said, tag

@@ -9,9 +9,9 @@ import pytest
 
 from hudkit.errors import ConfigError
 from hudkit.rooms.actions import ACTIONS
-from hudkit.rooms.prompts import PROMPTS, check_prompts, filled, load_prompts, read_actions, write_prompts
-from hudkit.rooms.replies import read_reply
-from hudkit.rooms.rules import Rules, Tempo, Words
+from hudkit.rooms.prompts import PROMPTS, check_prompts, fill_placeholders, load_prompts, read_actions, write_prompts
+from hudkit.rooms.reply_parser import parse_reply
+from hudkit.rooms.world import IntervalRules, WordRules, WorldRules
 
 
 def test_every_prompt_is_there() -> None:
@@ -108,8 +108,8 @@ def test_prompts_that_come_without_a_file_are_named() -> None:
 
 
 def test_places_hold_what_a_world_sets() -> None:
-    rules = Rules(tempo=Tempo(step=0.25), words=Words(most_wpm=150))
-    text = filled("{{step}} s, {{most_wpm}} wpm, {{name}} letters, {{unknown}}", rules)
+    rules = WorldRules(tempo=IntervalRules(step=0.25), words=WordRules(most_wpm=150))
+    text = fill_placeholders("{{step}} s, {{most_wpm}} wpm, {{name}} letters, {{unknown}}", rules)
     assert text == "0.25 s, 150 wpm, 50 letters, {{unknown}}"
 
 
@@ -127,7 +127,7 @@ def test_the_help_names_every_action_and_only_arguments_that_it_has() -> None:
 
 @pytest.mark.parametrize("format_", ["json", "toon"])
 def test_the_example_of_an_answer_is_one(format_: str) -> None:
-    reply = read_reply(load_prompts()[f"answer.{format_}-example"], format_)  # type: ignore[arg-type]
+    reply = parse_reply(load_prompts()[f"answer.{format_}-example"], format_)  # type: ignore[arg-type]
     assert reply.faults == ()
     assert [one["room_id"] for one in reply.responses] == [8, 5]
     assert [one["type"] for one in reply.actions] == ["set", "react"]

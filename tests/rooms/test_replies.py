@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.compose.formats import toon
-from hudkit.rooms.replies import LONGEST, MOST, Reply, is_silence, read_reply
+from hudkit.rooms.reply_parser import MAX_REPLY_CHARACTERS, MAX_REPLY_ITEMS, ParsedReply, is_silence, parse_reply
 
 RESPONSE = {"room_id": 8, "message": "I think it's fine, isn't it?"}
 ACTION = {"type": "set", "path": "mood", "value": True}
-RIGHT = Reply((RESPONSE,), (ACTION,))
+RIGHT = ParsedReply((RESPONSE,), (ACTION,))
 PLAIN = json.dumps({"responses": [RESPONSE], "actions": [ACTION]})
 
 READABLE = {
@@ -44,18 +44,18 @@ READABLE = {
 
 @pytest.mark.parametrize("text", READABLE.values(), ids=READABLE)
 def test_what_models_write_around_and_into_json_is_read(text: str) -> None:
-    assert read_reply(text) == RIGHT
+    assert parse_reply(text) == RIGHT
 
 
 def test_line_breaks_within_a_string_are_kept() -> None:
-    assert read_reply('{"responses": [{"room_id": 8, "message": "one\ntwo\tthree"}]}').responses == (
+    assert parse_reply('{"responses": [{"room_id": 8, "message": "one\ntwo\tthree"}]}').responses == (
         {"room_id": 8, "message": "one\ntwo\tthree"},
     )
 
 
 def test_a_quote_within_single_quotes_and_a_url_stay_as_they_are() -> None:
     text = """{'responses': [{'room_id': 8, 'message': 'say "hi" at https://a.example/b, or not'}],}"""
-    assert read_reply(text).responses[0]["message"] == 'say "hi" at https://a.example/b, or not'
+    assert parse_reply(text).responses[0]["message"] == 'say "hi" at https://a.example/b, or not'
 
 
 TOON_TEXTS = {
@@ -69,7 +69,9 @@ TOON_TEXTS = {
 
 @pytest.mark.parametrize("text", TOON_TEXTS.values(), ids=TOON_TEXTS)
 def test_toon_is_read(text: str) -> None:
-    assert read_reply(text, "toon") == Reply(actions=({"type": "send_message", "room_id": 5, "content": "Hello!"},))
+    assert parse_reply(text, "toon") == ParsedReply(
+        actions=({"type": "send_message", "room_id": 5, "content": "Hello!"},)
+    )
 
 
 SAYS = {"responses": [RESPONSE]}
@@ -84,19 +86,19 @@ def texts_of(*values: object, between: str = "\n\n") -> str:
 SEVERAL = {
     "its two parts apart": (texts_of(SAYS, DOES), RIGHT, 0),
     "two parts in fences": (f"```json\n{texts_of(SAYS)}\n```\nand\n```json\n{texts_of(DOES)}\n```", RIGHT, 0),
-    "the same twice": (texts_of(SAYS, SAYS), Reply((RESPONSE,)), 0),
-    "an empty one first": (texts_of({"responses": [], "actions": []}, SAYS), Reply((RESPONSE,)), 0),
-    "a thought first": (f"<think>Perhaps {texts_of(OTHER)}?</think>\n{texts_of(SAYS)}", Reply((RESPONSE,)), 0),
-    "two answers": (texts_of(SAYS, OTHER, between=" or "), Reply((RESPONSE,)), 1),
-    "an answer and another object": (texts_of(SAYS, ACTION), Reply((RESPONSE,)), 1),
-    "an answer and half of one": (texts_of(SAYS, DOES)[:-20], Reply((RESPONSE,)), 1),
-    "three answers": (texts_of(SAYS, OTHER, {**OTHER, **DOES}), Reply((RESPONSE,)), 2),
+    "the same twice": (texts_of(SAYS, SAYS), ParsedReply((RESPONSE,)), 0),
+    "an empty one first": (texts_of({"responses": [], "actions": []}, SAYS), ParsedReply((RESPONSE,)), 0),
+    "a thought first": (f"<think>Perhaps {texts_of(OTHER)}?</think>\n{texts_of(SAYS)}", ParsedReply((RESPONSE,)), 0),
+    "two answers": (texts_of(SAYS, OTHER, between=" or "), ParsedReply((RESPONSE,)), 1),
+    "an answer and another object": (texts_of(SAYS, ACTION), ParsedReply((RESPONSE,)), 1),
+    "an answer and half of one": (texts_of(SAYS, DOES)[:-20], ParsedReply((RESPONSE,)), 1),
+    "three answers": (texts_of(SAYS, OTHER, {**OTHER, **DOES}), ParsedReply((RESPONSE,)), 2),
 }
 
 
 @pytest.mark.parametrize(("text", "expected", "others"), SEVERAL.values(), ids=SEVERAL)
-def test_of_several_objects_none_is_lost_without_a_word(text: str, expected: Reply, others: int) -> None:
-    reply = read_reply(text)
+def test_of_several_objects_none_is_lost_without_a_word(text: str, expected: ParsedReply, others: int) -> None:
+    reply = parse_reply(text)
     assert (reply.responses, reply.actions) == (expected.responses, expected.actions)
     said = {0: (), 1: ("another one was passed over",), 2: ("2 others were passed over",)}[others]
     assert len(reply.faults) == len(said)
@@ -108,23 +110,25 @@ def test_what_stands_within_an_object_that_was_cut_off_is_no_answer() -> None:
         '{"plan": {"actions": [{"type": "delete", "path": "all"}]}, "responses": [{"room_id',
         'Well: {"plan": {"actions": [{"type": "delete", "path": "all"}]}, "responses": [{"room_id',
     ):
-        reply = read_reply(text)
+        reply = parse_reply(text)
         assert not reply.actions and "not readable as JSON" in reply.faults[0]
 
 
 def test_a_lone_brace_in_the_talk_hides_no_answer() -> None:
-    assert read_reply(f"I open a {{ and never close it. {PLAIN}") == RIGHT
+    assert parse_reply(f"I open a {{ and never close it. {PLAIN}") == RIGHT
 
 
 def test_parts_in_toon_may_have_talk_between_them_and_any_character_in_them() -> None:
     said = 'responses[1]{room_id,message}:\n  8,"one\u2028two\x0bthree\x85"'
     done = "actions[1]{type,path}:\r\n  delete,a\r"
-    expected = Reply(({"room_id": 8, "message": "one\u2028two\x0bthree\x85"},), ({"type": "delete", "path": "a"},))
+    expected = ParsedReply(
+        ({"room_id": 8, "message": "one\u2028two\x0bthree\x85"},), ({"type": "delete", "path": "a"},)
+    )
     for text in (
         f"I say:\n{said}\n\nAnd I do:\n{done}\n\nThat is all.",
         f"```toon\n{said}\n```\nand\n~~~\n{done}\n~~~",
     ):
-        assert read_reply(text, "toon") == expected
+        assert parse_reply(text, "toon") == expected
 
 
 COUNTS = {
@@ -139,11 +143,11 @@ COUNTS = {
 
 @pytest.mark.parametrize("text", COUNTS.values(), ids=COUNTS)
 def test_toon_that_miscounts_is_refused_whole(text: str) -> None:
-    (fault,) = read_reply(text, "toon").faults
+    (fault,) = parse_reply(text, "toon").faults
     assert "not readable as TOON" in fault and "Nothing of it was done" in fault
 
 
-BIG = LONGEST - 100
+BIG = MAX_REPLY_CHARACTERS - 100
 HEAVY = {
     "fences that never close": "```a\n" * (BIG // 5),
     "fences": "```\n" * (BIG // 4),
@@ -163,13 +167,13 @@ HEAVY = {
 def test_no_text_takes_long(text: str) -> None:
     began = time.process_time()
     for output_format in ("json", "toon"):
-        assert not read_reply(text, output_format).actions
+        assert not parse_reply(text, output_format).actions
     assert time.process_time() - began < 4
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "[no response]", "[No response].", " [ no_response ] "])
 def test_silence_is_no_fault(text: str) -> None:
-    assert read_reply(text) == Reply()
+    assert parse_reply(text) == ParsedReply()
 
 
 def test_what_is_said_about_silence_is_no_silence() -> None:
@@ -185,24 +189,24 @@ UNREADABLE = {
     "a key twice": ('{"actions": [{"type": "set", "type": "delete"}]}', "twice"),
     "no number": ('{"actions": [{"type": "set", "path": "a", "value": NaN}]}', "NaN"),
     "half a character": ('{"actions": [{"type": "set", "path": "a", "value": "\\ud800"}]}', "surrogate"),
-    "too long": ("x" * (LONGEST + 1), str(LONGEST)),
+    "too long": ("x" * (MAX_REPLY_CHARACTERS + 1), str(MAX_REPLY_CHARACTERS)),
 }
 
 
 @pytest.mark.parametrize(("text", "said"), UNREADABLE.values(), ids=UNREADABLE)
 def test_what_cannot_be_read_is_one_clear_note(text: str, said: str) -> None:
-    reply = read_reply(text)
+    reply = parse_reply(text)
     assert not reply.responses and not reply.actions
     assert len(reply.faults) == 1 and said in reply.faults[0]
 
 
 def test_toon_that_is_none_says_where() -> None:
-    (fault,) = read_reply("actions[2]{type,path}:\n  delete,a", "toon").faults
+    (fault,) = parse_reply("actions[2]{type,path}:\n  delete,a", "toon").faults
     assert "TOON" in fault and "line" in fault
 
 
 def test_faults_of_items_leave_the_others() -> None:
-    reply = read_reply(
+    reply = parse_reply(
         json.dumps(
             {"thoughts": "hm", "responses": ["hello", RESPONSE], "actions": [ACTION, 5, {**ACTION, "value": 2**70}]}
         )
@@ -214,9 +218,9 @@ def test_faults_of_items_leave_the_others() -> None:
 
 
 def test_more_items_than_a_reply_may_have_are_told_and_left() -> None:
-    reply = read_reply(json.dumps({"responses": [RESPONSE] * 9, "actions": [ACTION] * MOST}))
-    assert len(reply.actions) == MOST and not reply.responses
-    assert str(MOST) in reply.faults[0]
+    reply = parse_reply(json.dumps({"responses": [RESPONSE] * 9, "actions": [ACTION] * MAX_REPLY_ITEMS}))
+    assert len(reply.actions) == MAX_REPLY_ITEMS and not reply.responses
+    assert str(MAX_REPLY_ITEMS) in reply.faults[0]
 
 
 plain = st.recursive(
@@ -233,11 +237,11 @@ def test_whatever_is_well_formed_is_read_word_for_word(
     responses: list[dict[str, object]], actions: list[dict[str, object]], indent: int | None
 ) -> None:
     written = json.dumps({"responses": responses, "actions": actions}, indent=indent)
-    expected = Reply(tuple(responses), tuple(actions))
-    assert read_reply(written) == read_reply(f"Well:\n```json\n{written}\n```\n") == expected
+    expected = ParsedReply(tuple(responses), tuple(actions))
+    assert parse_reply(written) == parse_reply(f"Well:\n```json\n{written}\n```\n") == expected
 
 
 @given(st.text(max_size=200) | st.text(alphabet="{}[]\"',:\\ \nab1/", max_size=60))
 def test_no_text_raises(text: str) -> None:
     for output_format in ("json", "toon"):
-        assert isinstance(read_reply(text, output_format), Reply)
+        assert isinstance(parse_reply(text, output_format), ParsedReply)

@@ -14,19 +14,17 @@ from plays import Play, run
 
 from hudkit.compose.formats import toon
 from hudkit.log import Origin
-from hudkit.rooms import events as e
-from hudkit.rooms.actions import ACTIONS, carry_out
-from hudkit.rooms.actions.access import LOCKED, REFUSED
-from hudkit.rooms.actions.keys import digest, fitting
+from hudkit.rooms import world_events as e
+from hudkit.rooms.actions import ACTIONS, execute_reply
+from hudkit.rooms.actions.room_actions import LOCKED, REFUSED, find_matching_key, key_digest
 from hudkit.rooms.architect import Architect
-from hudkit.rooms.book import Book
-from hudkit.rooms.export import transcript
-from hudkit.rooms.hud import Typesetter, as_markdown, compact, compose
-from hudkit.rooms.hud.tabular import shown
-from hudkit.rooms.minds import Scripted
-from hudkit.rooms.replies import Reply, read_reply
-from hudkit.rooms.rules import Caps, Rules
-from hudkit.rooms.world import Key
+from hudkit.rooms.hud import CachedRenderer, as_markdown, build_agent_hud, notations
+from hudkit.rooms.hud.notations import visible_data
+from hudkit.rooms.players import ScriptedPlayer
+from hudkit.rooms.reply_parser import ParsedReply, parse_reply
+from hudkit.rooms.world import CapRules, RoomKey, WorldRules
+from hudkit.rooms.world_export import transcript_lines
+from hudkit.rooms.world_log import WorldLog
 
 
 def ask(room: int, key: str) -> dict[str, Any]:
@@ -37,7 +35,7 @@ def ask(room: int, key: str) -> dict[str, Any]:
 
 
 def test_keys_have_192_bits_of_their_own_and_are_in_no_file(tmp_path: Path) -> None:
-    with Book.create(tmp_path / "world.db", name="a", every=1) as book:
+    with WorldLog.create(tmp_path / "world.db", name="a", every=1) as book:
         architect = Architect(book)
         architect.make_agent("persona", "Ann", "x", "m")
         keys = {architect.make_key(1, f"k{n}") for n in range(8)}
@@ -49,8 +47,12 @@ def test_keys_have_192_bits_of_their_own_and_are_in_no_file(tmp_path: Path) -> N
 
 
 def test_a_key_fits_whole_and_among_all() -> None:
-    keys = [Key(label, digest(key, "s" + label), "s" + label) for label, key in (("a", "one"), ("b", "two"))]
-    assert [fitting(keys, key) for key in ("one", "two", "on", "one ", "", "three")] == ["a", "b", *[None] * 4]
+    keys = [RoomKey(label, key_digest(key, "s" + label), "s" + label) for label, key in (("a", "one"), ("b", "two"))]
+    assert [find_matching_key(keys, key) for key in ("one", "two", "on", "one ", "", "three")] == [
+        "a",
+        "b",
+        *[None] * 4,
+    ]
 
 
 def test_no_room_a_closed_room_and_a_wrong_key_have_one_answer(stage: Any) -> None:
@@ -192,7 +194,7 @@ def test_a_secret_that_an_agent_writes_anywhere_is_in_no_file_and_in_no_hud(
             {"type": "set_wpm", "wpm": told},
         ],
     }
-    mind = Scripted({1: [reply, f"no JSON: {told}"]})
+    mind = ScriptedPlayer({1: [reply, f"no JSON: {told}"]})
     play = Play(mind, "Ann", "Bob", path=tmp_path / "world.db", can_create=True)
     for agent in (1, 1, 2):
         run(play.runner.step(agent))
@@ -200,7 +202,7 @@ def test_a_secret_that_an_agent_writes_anywhere_is_in_no_file_and_in_no_hud(
     for asked in mind.asked[1:]:
         assert (part or secret) not in asked.seen.text, asked.agent
     out = tmp_path / "out.txt"
-    out.write_text("\n".join(transcript(play.book.happenings())))
+    out.write_text("\n".join(transcript_lines(play.book.happenings())))
     play.book.close()
     for file in tmp_path.iterdir():
         assert (part or secret).encode() not in file.read_bytes(), file.name
@@ -227,7 +229,7 @@ def test_what_an_agent_may_not_do_is_refused_by_who_it_is(stage: Any) -> None:
         ({"type": "world.paused"}, "there is no action"),
     ):
         assert said in stage.refused(3, action)
-    assert {type(what) for _, what in stage.book.happenings(before)} == {e.Refused}
+    assert {type(what) for _, what in stage.book.happenings(before)} == {e.ActionRefused}
 
 
 def test_rooms_apart_keep_agents_apart(stage: Any) -> None:
@@ -248,7 +250,7 @@ def test_rooms_apart_keep_agents_apart(stage: Any) -> None:
 def test_each_action_of_a_reply_is_judged_alone(stage: Any) -> None:
     told = stage.carry(
         3,
-        Reply(
+        ParsedReply(
             ({"room_id": 2, "message": "no"}, {"room_id": 1, "message": "yes"}),
             (
                 {"type": "set", "path": "a", "value": 1},
@@ -258,7 +260,15 @@ def test_each_action_of_a_reply_is_judged_alone(stage: Any) -> None:
         ),
     )
     assert [type(what).__name__ for what in told] == [
-        *("Applied", "KnowledgeSet", "Refused", "Applied", "KnowledgeSet", "Refused", "Said"),
+        *(
+            "ActionApplied",
+            "KnowledgeSet",
+            "ActionRefused",
+            "ActionApplied",
+            "KnowledgeSet",
+            "ActionRefused",
+            "MessagePosted",
+        ),
     ]
     assert stage.agent(3).knowledge == {"a": 1, "b": 2} and not stage.agent(1).retired
 
@@ -300,7 +310,7 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_message_is_text_of_its_sender_and_nothing_else(stage: Any, text: str) -> None:
     told = stage.do(2, {"type": "set_billboard", "message": text}, say={1: text})
-    assert [type(what).__name__ for what in told] == ["Applied", "BillboardSet", "Said"]
+    assert [type(what).__name__ for what in told] == ["ActionApplied", "BillboardSet", "MessagePosted"]
     said = told[-1]
     assert (said.sender, said.kind, said.content) == (2, "text", text.strip())
     assert stage.room(2).billboard == text.strip()
@@ -314,11 +324,11 @@ def test_a_message_is_text_of_its_sender_and_nothing_else(stage: Any, text: str)
 )
 def test_in_a_hud_it_is_one_text_of_one_field(stage: Any, format_: str, text: str) -> None:
     def forms() -> tuple[Any, list[str]]:
-        seen = compose(stage.world, 3, stage.now, Typesetter())
+        seen = build_agent_hud(stage.world, 3, stage.now, CachedRenderer())
         assert seen.tokens <= seen.limit
         assert not [char for char in seen.text if HIDDEN.match(char)]
         parsed = READERS[format_](seen.text)
-        assert parsed == (shown(seen.document) if format_ == "toon" else seen.document)
+        assert parsed == (visible_data(seen.document) if format_ == "toon" else seen.document)
         return skeleton(parsed), re.findall(r"^#+ .*", as_markdown(seen), re.MULTILINE)
 
     stage.architect.alter(3, input_format=format_)
@@ -340,7 +350,7 @@ def test_in_a_hud_it_is_one_text_of_one_field(stage: Any, format_: str, text: st
 HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
 READERS: dict[str, Any] = {
     "json": json.loads,
-    "compact": compact.decode,
+    "compact": notations.decode_compact_hud,
     "toon": lambda text: toon.decode(text, even=True),
 }
 
@@ -379,7 +389,7 @@ def test_agents_that_agents_made_make_none(stage: Any) -> None:
 
 
 def test_one_agent_makes_only_so_many(staged: Any) -> None:
-    stage = staged(rules=Rules(caps=Caps(agents_of=2)))
+    stage = staged(rules=WorldRules(caps=CapRules(agents_of=2)))
     stage.make("Ann", can_create=True)
     create = {"type": "create_agent", "name": "", "background_prompt": "x", "agent_type": "bot"}
     stage.do(1, create, create, create)
@@ -390,7 +400,7 @@ def test_one_agent_makes_only_so_many(staged: Any) -> None:
     assert list(stage.world.agents) == [1, 2, 3, 4]
 
 
-def woken(told: list[e.Happening]) -> int:
+def woken(told: list[e.WorldEvent]) -> int:
     return sum(isinstance(what, e.AgentWoken) for what in told)
 
 
@@ -406,7 +416,9 @@ def test_six_wakes_a_minute_by_action_and_by_mention(stage: Any) -> None:
         count += woken(told)
     assert count == 6
     assert "you woke 6 agents within a minute" in stage.refused(3, {"type": "wake_agent", "agent_id": 2})
-    assert [type(what).__name__ for what in stage.do(3, say={1: "@Bob"})] == ["Said"], "it is said all the same"
+    assert [type(what).__name__ for what in stage.do(3, say={1: "@Bob"})] == ["MessagePosted"], (
+        "it is said all the same"
+    )
     stage.wait(61)
     assert woken(stage.do(3, {"type": "wake_agent", "agent_id": 2})) == 1
 
@@ -424,8 +436,8 @@ def test_two_that_wake_each_other_beat_no_faster_than_the_least_interval(stage: 
     for n in range(12):
         agent, other = (2, 3) if n % 2 else (3, 2)
         with stage.book.commit("system") as commit:
-            commit.tell(e.Beat(agent, n, stage.now, stage.now, "", 1, "json", "m"))
-            commit.tell(e.BeatDone(agent, n, stage.now + 9000))
+            commit.tell(e.BeatBegun(agent, n, stage.now, stage.now, "", 1, "json", "m"))
+            commit.tell(e.BeatFinished(agent, n, stage.now + 9000))
         stage.do(agent, say={1: f"@{other}"})
         assert stage.agent(other).due >= stage.agent(other).last_beat + 1000
         stage.wait(0.1)
@@ -443,7 +455,7 @@ plain = st.recursive(
 @pytest.mark.slow
 @given(st.sampled_from([*ACTIONS, "send_message"]), st.data())
 def test_whatever_the_arguments_are_the_answer_is_applied_or_refused(name: str, data: st.DataObject) -> None:
-    book = Book.in_memory(clock=lambda: 1_800_000_000_000)
+    book = WorldLog.in_memory(clock=lambda: 1_800_000_000_000)
     architect = Architect(book)
     for agent in ("Ann", "Bob"):
         architect.make_agent("persona", agent, "x", "m", can_create=True)
@@ -452,9 +464,11 @@ def test_whatever_the_arguments_are_the_answer_is_applied_or_refused(name: str, 
         field: data.draw(plain, field) for field in (*fields, *data.draw(st.lists(st.text(max_size=5), max_size=1)))
     }
     before = book.world.seq
-    reply = read_reply(json.dumps({"actions": [{**given_, "type": name}]}))
+    reply = parse_reply(json.dumps({"actions": [{**given_, "type": name}]}))
     with book.commit(Origin.AGENT) as commit:
-        carry_out(commit, book.world, 1, 1, reply, commit.at)
+        execute_reply(commit, book.world, 1, 1, reply, commit.at)
     told = [what for _, what in book.happenings(before)]
-    assert all(isinstance(what, e.Refused) for what in told) or isinstance(told[0], e.Applied | e.Said)
-    assert book.world == Book(book.log).world
+    assert all(isinstance(what, e.ActionRefused) for what in told) or isinstance(
+        told[0], e.ActionApplied | e.MessagePosted
+    )
+    assert book.world == WorldLog(book.log).world

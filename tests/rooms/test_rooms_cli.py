@@ -21,9 +21,9 @@ from hudkit.cli import main
 from hudkit.cli.rooms.making import whole
 from hudkit.cli.rooms.place import agent_of
 from hudkit.errors import ConfigError
-from hudkit.rooms import events as e
+from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
-from hudkit.rooms.book import Book
+from hudkit.rooms.world_log import WorldLog
 
 pytestmark = pytest.mark.slow
 
@@ -95,7 +95,7 @@ def test_the_first_run_makes_the_island_and_it_lives(rooms: Run) -> None:
 
 
 def test_a_world_from_a_file_is_as_the_file_says(rooms: Run, pair: Path) -> None:
-    with Book.open(pair, read_only=True) as book:
+    with WorldLog.open(pair, read_only=True) as book:
         world = book.world
         ann, bob = world.agents[1], world.agents[2]
         assert (world.name, world.seed, world.rules.tempo.quiet) == ("pair", 3, 30)
@@ -193,7 +193,7 @@ def test_an_agent_is_shown_what_it_sees_in_any_format(rooms: Run, pair: Path, fo
 
 
 def test_the_past_is_shown_and_forked(rooms: Run, pair: Path) -> None:
-    with Book.open(pair) as book:
+    with WorldLog.open(pair) as book:
         seq = book.world.seq
         Architect(book).say(1, "Later.")
     assert "Later." not in rooms("show", "Ann", "--at", seq)[1] and "Later." in rooms("show", "Ann")[1]
@@ -211,10 +211,10 @@ def test_the_past_is_shown_and_forked(rooms: Run, pair: Path) -> None:
 
 def test_a_log_that_gives_other_huds_is_said(rooms: Run, pair: Path) -> None:
     from hudkit.log import Origin
-    from hudkit.rooms import events as e
+    from hudkit.rooms import world_events as e
 
-    with Book.open(pair) as book, book.commit(Origin.SYSTEM) as commit:
-        commit.tell(e.Beat(1, 1, book.world.now, book.world.now, "00", 5, "json", "improviser"))
+    with WorldLog.open(pair) as book, book.commit(Origin.SYSTEM) as commit:
+        commit.tell(e.BeatBegun(1, 1, book.world.now, book.world.now, "00", 5, "json", "improviser"))
     code, out, _ = rooms("replay")
     assert code == 1 and "1 of 1 HUDs came out otherwise" in out and "beat 1 of agent 1" in out
 
@@ -248,7 +248,7 @@ def test_one_of_something_is_not_several(rooms: Run, pair: Path) -> None:
 
 
 def test_hostile_text_is_shown_and_not_sent(rooms: Run, pair: Path) -> None:
-    with Book.open(pair) as book:
+    with WorldLog.open(pair) as book:
         Architect(book).say(1, "\x1b[2Jgone \u202e and\nmore")
         Architect(book).billboard(1, "\x1b]0;title\x07")
     agent = [("show", "Ann", "--format", form) for form in ("json", "toon", "markdown")]
@@ -265,10 +265,10 @@ def test_a_run_ends_after_its_time_and_counts(rooms: Run, pair: Path) -> None:
 
 
 def test_a_world_that_pauses_by_itself_ends_the_run(rooms: Run, pair: Path) -> None:
-    from hudkit.rooms.rules import Caps, Rules
+    from hudkit.rooms.world import CapRules, WorldRules
 
-    with Book.open(pair) as book:
-        Architect(book).set_rules(Rules(caps=Caps(beats_without_people=6)))
+    with WorldLog.open(pair) as book:
+        Architect(book).set_rules(WorldRules(caps=CapRules(beats_without_people=6)))
     found = facts(rooms("run", "--for", "2h", "--fast", "--json"))
     assert found["stopped"].startswith("paused: alone") and found["beats"] == 6
     code, _, err = rooms("run", "--beats", "1", "--fast")
@@ -311,7 +311,7 @@ def test_what_cannot_be_done_says_what_would_be_right(rooms: Run, argv: tuple[st
 def test_a_model_is_asked_no_more_in_a_minute_than_was_said(
     rooms: Run, pair: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hudkit.rooms import events as e
+    from hudkit.rooms import world_events as e
     from hudkit.testing.model import ScriptedModel
     from hudkit.testing.replies import says
 
@@ -322,8 +322,8 @@ def test_a_model_is_asked_no_more_in_a_minute_than_was_said(
         found = facts(rooms("run", *given, "--requests-a-minute", 3))
         assert len(server.requests) == 9
     assert found["late_most"] > 20 and found["messages"] and found["cost"] > 0
-    with Book.open(pair, read_only=True) as book:
-        times = [what.at for _, what in book.happenings() if isinstance(what, e.Beat)]
+    with WorldLog.open(pair, read_only=True) as book:
+        times = [what.at for _, what in book.happenings() if isinstance(what, e.BeatBegun)]
     assert max(sum(at <= one < at + 60_000 for one in times) for at in times) == 3
 
 
@@ -360,7 +360,7 @@ def test_serve_shows_a_living_world_offline(tmp_path: Path) -> None:
             opener.open(f"{address}login", f"token={token}".encode()).read()
             path = tmp_path / "data" / "worlds" / "island.db"
             for _ in range(240):
-                with Book.open(path, read_only=True) as book:
+                with WorldLog.open(path, read_only=True) as book:
                     said = [one for one in book.world.messages.values() if one.kind == "text"]
                 if len(said) >= 3:
                     break
@@ -370,13 +370,13 @@ def test_serve_shows_a_living_world_offline(tmp_path: Path) -> None:
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(30)
-    with Book.open(path, read_only=True) as book:
+    with WorldLog.open(path, read_only=True) as book:
         assert not any(agent.beating for agent in book.world.agents.values())
 
 
 def test_a_world_in_which_nobody_lives_is_served_so_that_somebody_can_be_made(tmp_path: Path) -> None:
     path = tmp_path / "empty.db"
-    Book.create(path, name="empty").close()
+    WorldLog.create(path, name="empty").close()
     command = [sys.executable, "-m", "hudkit", "rooms"]
     environment = {**os.environ, "HUDKIT_DATA": str(tmp_path / "data"), "PYTHONUNBUFFERED": "1"}
     refused = subprocess.run(
@@ -394,7 +394,7 @@ def test_a_world_in_which_nobody_lives_is_served_so_that_somebody_can_be_made(tm
 
 
 def test_of_namesakes_the_one_that_lives_is_meant(tmp_path: Path) -> None:
-    with Book.create(tmp_path / "w.db", name="w") as book:
+    with WorldLog.create(tmp_path / "w.db", name="w") as book:
         architect = Architect(book)
         for name in ("Ann", "Bob"):
             architect.make_agent("persona", name, "You are here.", "improviser")
@@ -408,14 +408,14 @@ def test_of_namesakes_the_one_that_lives_is_meant(tmp_path: Path) -> None:
 
 def test_to_resume_a_fast_world_leaves_its_time_where_it_stood(rooms: Run, pair: Path, tmp_path: Path) -> None:
     rooms("new", "--file", pair)
-    with Book.open(tmp_path / "data" / "worlds" / "pair.db") as book:
+    with WorldLog.open(tmp_path / "data" / "worlds" / "pair.db") as book:
         architect = Architect(book, lambda: book.world.now)
         architect.speed(10)
         architect.pause()
         before = book.world.now
     time.sleep(0.2)
     assert rooms("run", "--world", "pair", "--resume", "--beats", 1, "--fast", "--quiet")[0] == 0
-    with Book.open(tmp_path / "data" / "worlds" / "pair.db") as book:
+    with WorldLog.open(tmp_path / "data" / "worlds" / "pair.db") as book:
         resumed = [event.timestamp for event, what in book.happenings() if isinstance(what, e.WorldResumed)]
     assert resumed[0] - before < 150
 
@@ -423,7 +423,7 @@ def test_to_resume_a_fast_world_leaves_its_time_where_it_stood(rooms: Run, pair:
 def test_a_world_that_is_not_finished_leaves_no_file(tmp_path: Path) -> None:
     path = tmp_path / "half.db"
     with pytest.raises(KeyboardInterrupt), whole(path):
-        Book.create(path, name="half").close()
+        WorldLog.create(path, name="half").close()
         assert path.exists()
         raise KeyboardInterrupt
     assert not list(tmp_path.iterdir())
@@ -447,11 +447,11 @@ def test_words_reach_a_world_that_another_process_plays(rooms: Run, pair: Path) 
     """One writer has the world open and plays; what is said meanwhile is in it."""
     import asyncio
 
-    from hudkit.rooms.beats import JumpingClock, Runner
-    from hudkit.rooms.minds import open_minds
+    from hudkit.rooms.players import open_players
+    from hudkit.rooms.scheduler import SimulatedClock, WorldRunner
 
-    with Book.open(pair) as book:
-        runner = Runner(book, open_minds(), clock=JumpingClock(book.world.now))
+    with WorldLog.open(pair) as book:
+        runner = WorldRunner(book, open_players(), clock=SimulatedClock(book.world.now))
         asyncio.run(runner.run(beats=3))
         number = facts(rooms("say", "Ann", "Are you there?", "--json"))["message"]
         asyncio.run(runner.run(beats=4))

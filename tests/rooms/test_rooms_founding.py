@@ -9,12 +9,12 @@ import pytest
 
 from hudkit.config import parse
 from hudkit.errors import ConfigError
-from hudkit.rooms.beats import JumpingClock, Runner
-from hudkit.rooms.book import Book
-from hudkit.rooms.export import transcript
-from hudkit.rooms.founding import found, founding_from, island
-from hudkit.rooms.minds import open_minds
+from hudkit.rooms.players import open_players
 from hudkit.rooms.prompts import load_prompts
+from hudkit.rooms.scheduler import SimulatedClock, WorldRunner
+from hudkit.rooms.world_export import transcript_lines
+from hudkit.rooms.world_file import island_world, parse_world_table, populate_world
+from hudkit.rooms.world_log import WorldLog
 
 pytestmark = pytest.mark.slow
 
@@ -23,12 +23,12 @@ PAGE = (Path(__file__).parent.parent.parent / "docs" / "rooms.md").read_text(enc
 
 
 async def lived(seed: int, beats: int = 60) -> list[str]:
-    clock = JumpingClock(START)
-    founding = island()
-    with Book.in_memory(seed=seed, rules=founding.rules, prompts=load_prompts(), clock=clock.wall) as book:
-        found(book, founding)
-        await Runner(book, open_minds(), clock=clock).run(beats=beats)
-        return list(transcript(book.happenings()))
+    clock = SimulatedClock(START)
+    founding = island_world()
+    with WorldLog.in_memory(seed=seed, rules=founding.rules, prompts=load_prompts(), clock=clock.wall) as book:
+        populate_world(book, founding)
+        await WorldRunner(book, open_players(), clock=clock).run(beats=beats)
+        return list(transcript_lines(book.happenings()))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ async def lived(seed: int, beats: int = 60) -> list[str]:
 def test_rules_by_which_no_world_can_live_are_named(wrong: str, said: str) -> None:
     toml = f"[rules]\n{wrong}\n[[agents]]\nname = 'A'\nbackground = 'b'"
     with pytest.raises(ConfigError, match=re.escape(said)):
-        founding_from(parse(toml, "x.toml"), "x.toml")
+        parse_world_table(parse(toml, "x.toml"), "x.toml")
 
 
 @pytest.mark.anyio
@@ -58,8 +58,8 @@ async def test_the_same_seed_gives_the_same_world(anyio_backend: str) -> None:
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_everyone_on_the_island_soon_speaks(anyio_backend: str) -> None:
-    said = "\n".join(await lived(island().seed))
-    assert all(f"{one.name} ({id})" in said.partition("#")[2] for id, one in enumerate(island().agents, 1))
+    said = "\n".join(await lived(island_world().seed))
+    assert all(f"{one.name} ({id})" in said.partition("#")[2] for id, one in enumerate(island_world().agents, 1))
     spoke = re.findall(r"^08:00:\d\d  \[.*?\] #\d+ (\w+)", said, re.MULTILINE)
     assert len(spoke) >= 5 and len(set(spoke)) >= 4, "within the first minute"
 

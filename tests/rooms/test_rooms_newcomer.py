@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from page_browsed import chromium
 
-from hudkit.rooms.book import Book
+from hudkit.rooms.world_log import WorldLog
 
 pytestmark = pytest.mark.slow
 
@@ -93,7 +93,7 @@ def test_within_a_minute_five_agents_live_in_a_browser(
     assert time.monotonic() - began < MINUTE
     assert all(url.startswith(address) for url in asked)
     (path,) = (tmp_path / "home").rglob("island.db")
-    with Book.open(path, read_only=True) as book:
+    with WorldLog.open(path, read_only=True) as book:
         speakers = {one.sender for one in book.world.messages.values() if one.kind == "text"}
         assert len(book.world.agents) == 5 and len(speakers) >= 2
         assert {agent.model for agent in book.world.agents.values()} == {"improviser"}

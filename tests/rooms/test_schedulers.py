@@ -8,36 +8,36 @@ import pytest
 
 from hudkit.log import EventLog, Origin
 from hudkit.log.stores import open_log
-from hudkit.rooms import events as e
-from hudkit.rooms.beats import HeapScheduler
-from hudkit.rooms.book import Book, Commit
-from hudkit.rooms.scheduling import Claim
+from hudkit.rooms import world_events as e
+from hudkit.rooms.scheduler import HeapScheduler
+from hudkit.rooms.scheduler.protocol import JobClaim
+from hudkit.rooms.world_log import Transaction, WorldLog
 from hudkit.testing.schedulers import NOON, Place, SchedulerConformance
 
 
 class HeapPlace:
     def __init__(self, log: EventLog, path: Path | None) -> None:
         self._log, self._path = log, path
-        self.book = Book(log, clock=lambda: NOON)
+        self.book = WorldLog(log, clock=lambda: NOON)
         if not self.book.world.seq:
             with self.book.commit(Origin.SYSTEM) as commit:
-                commit.tell(e.WorldMade("w", 1))
+                commit.tell(e.WorldCreated("w", 1))
         self.scheduler = HeapScheduler(self.book, lambda: NOON)
 
-    def add(self, tx: Commit, due: int) -> int:
+    def add(self, tx: Transaction, due: int) -> int:
         id = tx.world.next_agent
-        tx.tell(e.AgentMade(id, "persona", f"A{id}", "b", "m", first_due=due))
-        tx.tell(e.Joined(id, id))
+        tx.tell(e.AgentCreated(id, "persona", f"A{id}", "b", "m", first_due=due))
+        tx.tell(e.RoomJoined(id, id))
         return id
 
-    def remove(self, tx: Commit, job: int) -> None:
+    def remove(self, tx: Transaction, job: int) -> None:
         tx.tell(e.AgentRetired(job))
 
-    def begin(self, tx: Commit, claim: Claim) -> None:
-        tx.tell(e.Beat(claim.job, claim.fence, NOON, claim.due, "", 0, "json", "m"))
+    def begin(self, tx: Transaction, claim: JobClaim) -> None:
+        tx.tell(e.BeatBegun(claim.job, claim.fence, NOON, claim.due, "", 0, "json", "m"))
 
-    def note(self, tx: Commit, text: str) -> None:
-        tx.tell(e.Said(tx.world.next_message, 1, 1, text))
+    def note(self, tx: Transaction, text: str) -> None:
+        tx.tell(e.MessagePosted(tx.world.next_message, 1, 1, text))
 
     def notes(self) -> list[str]:
         self.book.refresh()
@@ -93,7 +93,7 @@ def test_of_two_in_a_loop_only_the_architect_wakes_one() -> None:
     place = HeapPlace(open_log(None), None)
     with place.scheduler.transaction() as tx:
         job, other = place.add(tx, NOON), place.add(tx, NOON)
-        tx.tell(e.Slowed(job, other, 1, NOON + 60_000))
+        tx.tell(e.AgentThrottled(job, other, 1, NOON + 60_000))
         tx.tell(e.AgentWoken(job, other, "mention", NOON + 1_000))
     assert place.scheduler.due(job) == NOON + 60_000 == place.book.world.agents[job].due
     with place.scheduler.transaction() as tx:

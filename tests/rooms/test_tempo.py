@@ -9,18 +9,18 @@ import pytest
 from plays import START, Play, run, talking
 
 from hudkit.log import Origin
-from hudkit.rooms import events as e
-from hudkit.rooms.beats import JumpingClock, tempo
-from hudkit.rooms.beats.clocks import WorldTime
-from hudkit.rooms.minds import Scripted
-from hudkit.rooms.rules import Rules, Tempo
+from hudkit.rooms import world_events as e
+from hudkit.rooms.players import ScriptedPlayer
+from hudkit.rooms.scheduler import SimulatedClock, heartbeat
+from hudkit.rooms.scheduler.clocks import WorldTime
+from hudkit.rooms.world import IntervalRules, WorldRules
 
-EXACT = Tempo(jitter=0.0)
+EXACT = IntervalRules(jitter=0.0)
 
 
 @pytest.mark.parametrize(("interval", "expected"), [(1.0, 1.1), (5.0, 5.1), (9.9, 10.0), (9.95, 10.0), (10.0, 10.0)])
 def test_every_beat_drifts_a_tenth_of_a_second_to_the_slowest(interval: float, expected: float) -> None:
-    assert tempo.decayed(interval, EXACT) == expected
+    assert heartbeat.decayed_interval(interval, EXACT) == expected
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_every_beat_drifts_a_tenth_of_a_second_to_the_slowest(interval: float, e
     [(5.0, 0.0, 4.5), (5.0, 0.5, 5.0), (5.0, 1.0, 5.5), (1.0, 0.0, 1.0), (10.0, 1.0, 10.0), (9.5, 1.0, 10.0)],
 )
 def test_jitter_is_a_tenth_at_most_and_keeps_the_bounds(interval: float, share: float, expected: float) -> None:
-    assert tempo.jittered(interval, Tempo(), share) == pytest.approx(expected)
+    assert heartbeat.jittered_interval(interval, IntervalRules(), share) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def test_jitter_is_a_tenth_at_most_and_keeps_the_bounds(interval: float, share: 
 )
 def test_thumbs_change_their_authors_tempo_by_half_a_second(before: float, reaction: str, after: float) -> None:
     react = {"actions": [{"type": "react", "message_id": 2, "reaction": reaction}]}
-    play = Play(Scripted({2: [react]}), "Ann", "Bob", rules=Rules(tempo=EXACT))
+    play = Play(ScriptedPlayer({2: [react]}), "Ann", "Bob", rules=WorldRules(tempo=EXACT))
     play.architect.tempo(1, before)
     with play.book.commit(Origin.AGENT) as commit:
-        commit.tell(e.Said(2, 1, 1, "Hello"))
+        commit.tell(e.MessagePosted(2, 1, 1, "Hello"))
     run_one(play, 2)
     assert play.book.world.agents[1].interval == after
 
@@ -57,7 +57,7 @@ def run_one(play: Play, agent: int) -> None:
 
 
 def test_beats_are_an_interval_apart_and_slow_down() -> None:
-    play = talking("Ann", "Bob", rules=Rules(tempo=EXACT))
+    play = talking("Ann", "Bob", rules=WorldRules(tempo=EXACT))
     play.play(40)
     beats = play.beats(1)
     gaps = [round((two.at - one.at) / 1000, 1) for one, two in pairwise(beats)]
@@ -70,7 +70,7 @@ def test_jitter_takes_agents_out_of_step() -> None:
     play = talking(*(f"A{n}" for n in range(20)))
     for agent in range(1, 21):
         with play.book.commit(Origin.SYSTEM) as commit:
-            commit.tell(e.Scheduled(agent, START))
+            commit.tell(e.BeatScheduled(agent, START))
     play.play(100)
     at = [max(beat.at for beat in play.beats(agent)) for agent in range(1, 21)]
     assert len(set(at)) > 15
@@ -86,29 +86,32 @@ def test_the_first_beat_is_within_the_interval() -> None:
 def test_errors_in_a_row_make_an_agent_rest_longer_and_longer() -> None:
     play = talking("Ann")
     agent = msgspec.structs.replace(play.book.world.agents[1], interval=5.0)
-    rests = [tempo.after_error(play.book.world, agent, START, errors, None) - START for errors in (1, 2, 3, 12)]
+    rests = [
+        heartbeat.next_due_after_error(play.book.world, agent, START, errors, None) - START
+        for errors in (1, 2, 3, 12)
+    ]
     assert rests == [10_000, 20_000, 40_000, 300_000]
-    assert tempo.after_error(play.book.world, agent, START, 1, 90.0) - START == 90_000
+    assert heartbeat.next_due_after_error(play.book.world, agent, START, 1, 90.0) - START == 90_000
 
 
 def test_who_sleeps_or_was_found_in_a_loop_is_not_due_before_that_is_over() -> None:
     play = talking("Ann")
     agent = msgspec.structs.replace(play.book.world.agents[1], slowed_until=START + 60_000)
-    assert tempo.after(play.book.world, agent, START) == START + 60_000
+    assert heartbeat.next_due(play.book.world, agent, START) == START + 60_000
     agent = msgspec.structs.replace(agent, sleeps_until=START + 90_000)
-    assert tempo.after(play.book.world, agent, START) == START + 90_000
-    assert tempo.after(play.book.world, agent, START + 100_000) > START + 100_000
+    assert heartbeat.next_due(play.book.world, agent, START) == START + 90_000
+    assert heartbeat.next_due(play.book.world, agent, START + 100_000) > START + 100_000
 
 
 def test_chance_is_the_same_for_the_same_beat_and_even() -> None:
-    drawn = [tempo.chance(7, agent, number, "jitter") for agent in range(40) for number in range(50)]
-    assert drawn[3] == tempo.chance(7, 0, 3, "jitter")
+    drawn = [heartbeat.seeded_fraction(7, agent, number, "jitter") for agent in range(40) for number in range(50)]
+    assert drawn[3] == heartbeat.seeded_fraction(7, 0, 3, "jitter")
     assert all(0 <= one < 1 for one in drawn)
     assert 0.45 < sum(drawn) / len(drawn) < 0.55
 
 
 def test_the_world_s_time_goes_on_from_what_another_process_wrote_and_never_back() -> None:
-    clock = JumpingClock(START)
+    clock = SimulatedClock(START)
     time = WorldTime(clock, START - 5_000, 1.0)
     assert time.now() == START
     assert time.now(START + 60_000) == START + 60_000, "its clock is a minute ahead"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hudkit.rooms.rules import Rules, Words
-from hudkit.rooms.words import budget, left, time_since_last
+from hudkit.rooms.allowances import describe_last_spoke, room_words_left, word_budget
+from hudkit.rooms.world import WordRules, WorldRules
 
 
 def words(number: int) -> str:
@@ -37,16 +37,16 @@ def test_elapsed_time_by_the_rooms_pace_within_bounds(stage: Any, seconds: float
     stage.architect.wpm(1, wpm)
     stage.do(2, say={1: "Hello"})
     stage.wait(seconds)
-    assert budget(stage.world, 2, 1, stage.now) == expected
+    assert word_budget(stage.world, 2, 1, stage.now) == expected
 
 
 def test_the_first_message_in_each_room_may_have_200_words(stage: Any) -> None:
-    assert budget(stage.world, 2, 1, stage.now) == budget(stage.world, 2, 2, stage.now) == 200
+    assert word_budget(stage.world, 2, 1, stage.now) == word_budget(stage.world, 2, 2, stage.now) == 200
     assert "201 words, and 200 are allowed" in stage.refused(2, say={1: words(201)})
     stage.do(2, say={1: words(200)})
     assert stage.texts(1)[-1] == (2, words(200))
-    assert budget(stage.world, 2, 1, stage.now) == 10
-    assert budget(stage.world, 2, 2, stage.now) == 200
+    assert word_budget(stage.world, 2, 1, stage.now) == 10
+    assert word_budget(stage.world, 2, 2, stage.now) == 200
 
 
 def test_a_message_over_the_budget_is_refused_with_both_numbers(stage: Any) -> None:
@@ -65,9 +65,9 @@ def test_the_refusal_says_when_the_words_will_be_allowed(stage: Any, size: int) 
     stage.wait(3.2)
     seconds = int(stage.refused(2, say={1: words(size)}).rpartition("or in ")[2].removesuffix(" s"))
     stage.wait(seconds - 1.1)
-    assert budget(stage.world, 2, 1, stage.now) < size
+    assert word_budget(stage.world, 2, 1, stage.now) < size
     stage.wait(1.1)
-    assert budget(stage.world, 2, 1, stage.now) >= size
+    assert word_budget(stage.world, 2, 1, stage.now) >= size
     assert stage.refused(2, say={1: words(201)}).endswith("Say it shorter")
 
 
@@ -76,19 +76,25 @@ def test_what_one_reply_says_in_a_room_shares_one_budget(stage: Any) -> None:
     stage.wait(45)
     sent = {"type": "send_message", "room_id": 1, "content": words(20)}
     told = stage.do(2, sent, sent, sent, {**sent, "content": "more"}, say={2: words(100)})
-    assert [type(what).__name__ for what in told] == ["Said", "Said", "Said", "Refused", "Said"]
+    assert [type(what).__name__ for what in told] == [
+        "MessagePosted",
+        "MessagePosted",
+        "MessagePosted",
+        "ActionRefused",
+        "MessagePosted",
+    ]
 
 
 def test_all_agents_together_stay_within_the_rooms_words_a_minute(staged: Any) -> None:
-    stage = staged(rules=Rules(words=Words(room_wpm=100)))
+    stage = staged(rules=WorldRules(words=WordRules(room_wpm=100)))
     stage.make("Ann")
     others = [stage.make(f"A{n}", rooms=(1,)) for n in range(5)]
     for agent in others[:3]:
         stage.do(agent, say={1: words(30)})
-    assert left(stage.world, 1, stage.now) == budget(stage.world, others[3], 1, stage.now) == 10
+    assert room_words_left(stage.world, 1, stage.now) == word_budget(stage.world, others[3], 1, stage.now) == 10
     assert "the room has heard 90 words within a minute" in stage.refused(others[3], say={1: words(30)})
     stage.architect.say(1, words(300))
-    assert left(stage.world, 1, stage.now) == 10, "people are not counted"
+    assert room_words_left(stage.world, 1, stage.now) == 10, "people are not counted"
     stage.wait(60)
     stage.do(others[4], say={1: words(30)})
     assert stage.texts(1)[-1][0] == others[4]
@@ -111,14 +117,14 @@ def test_all_agents_together_stay_within_the_rooms_words_a_minute(staged: Any) -
     ],
 )
 def test_time_since_last_is_in_words(stage: Any, seconds: float, said: str) -> None:
-    assert time_since_last(stage.world, 2, 1, stage.now) == "never (just joined)"
+    assert describe_last_spoke(stage.world, 2, 1, stage.now) == "never (just joined)"
     stage.do(2, say={1: "Hello"})
     stage.wait(seconds)
-    assert time_since_last(stage.world, 2, 1, stage.now) == said
+    assert describe_last_spoke(stage.world, 2, 1, stage.now) == said
 
 
 def test_a_clock_that_goes_backwards_does_not_make_time(stage: Any) -> None:
     stage.do(2, say={1: "Hello"})
     stage.wait(-500)
-    assert budget(stage.world, 2, 1, stage.now) == 10
-    assert time_since_last(stage.world, 2, 1, stage.now) == "0 seconds"
+    assert word_budget(stage.world, 2, 1, stage.now) == 10
+    assert describe_last_spoke(stage.world, 2, 1, stage.now) == "0 seconds"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from hudkit.errors import HudkitError
-from hudkit.rooms.scheduling import Claim, Fenced, Scheduler
+from hudkit.rooms.scheduler.protocol import JobClaim, Scheduler, StaleClaim
 from hudkit.testing.raising import raises
 
 NOON = 1_800_000_000_000
@@ -26,7 +26,7 @@ class Place(Protocol):
     def remove(self, tx: Any, job: int) -> None:
         """Append the event that ends a job for good."""
 
-    def begin(self, tx: Any, claim: Claim) -> None:
+    def begin(self, tx: Any, claim: JobClaim) -> None:
         """Append the event that makes a claim outlive the process."""
 
     def note(self, tx: Any, text: str) -> None:
@@ -56,7 +56,7 @@ class SchedulerConformance:
         (job,) = _jobs(place, NOON)
         assert place.scheduler.due(job) == place.scheduler.next_due() == NOON
         assert _claim(place, NOON - 1) == ()
-        assert _claim(place, NOON) == (Claim(job, 1, NOON),)
+        assert _claim(place, NOON) == (JobClaim(job, 1, NOON),)
         place.close()
 
     def test_the_longest_due_comes_first_and_no_more_than_asked_for(self) -> None:
@@ -121,7 +121,7 @@ class SchedulerConformance:
         (claim,) = _begin(place, NOON)
         with place.scheduler.transaction():
             place.scheduler.finish(claim, NOON + 5)
-        raises(Fenced, lambda: _finish(place, claim, NOON + 9, "twice"))
+        raises(StaleClaim, lambda: _finish(place, claim, NOON + 9, "twice"))
         assert place.notes() == []
         assert place.scheduler.next_due() == NOON + 5
         place.close()
@@ -176,7 +176,7 @@ class SchedulerConformance:
         with other.scheduler.transaction() as tx:
             for job in (first, second, third):
                 other.remove(tx, job)
-        raises(Fenced, lambda: _finish(place, waiting, NOON + 100, "too late"))
+        raises(StaleClaim, lambda: _finish(place, waiting, NOON + 100, "too late"))
         _finish(place, begun, NOON + 100, "the end")
         for one in (place, other):
             with one.scheduler.transaction():
@@ -276,7 +276,7 @@ class SchedulerConformance:
         for claim in _begin(other, NOON):  # a store that tells others of claims gives none
             with place.scheduler.transaction():
                 assert not place.scheduler.holds(waiting), "another process began it"
-            raises(Fenced, lambda: _finish(place, waiting, NOON + 100, "mine"))
+            raises(StaleClaim, lambda: _finish(place, waiting, NOON + 100, "mine"))
             assert other.scheduler.holds(claim)
             _finish(other, claim, NOON + 5, "theirs")
             assert place.notes() == ["theirs"]
@@ -308,10 +308,10 @@ class SchedulerConformance:
         other = place.again()
         assert other.scheduler.begun() == (claim,)
         _finish(other, other.scheduler.begun()[0], NOON + 1, "lost")
-        raises(Fenced, lambda: _finish(place, claim, NOON + 100, "late"))
+        raises(StaleClaim, lambda: _finish(place, claim, NOON + 100, "late"))
         assert place.notes() == ["lost"]
         (again,) = _begin(other, NOON + 1)
-        raises(Fenced, lambda: _finish(place, claim, NOON + 100, "later"))
+        raises(StaleClaim, lambda: _finish(place, claim, NOON + 100, "later"))
         assert other.scheduler.holds(again)
         _finish(other, again, NOON + 5, "anew")
         assert place.notes() == ["lost", "anew"]
@@ -350,12 +350,12 @@ def _jobs(place: Place, *dues: int) -> list[int]:
         return [place.add(tx, due) for due in dues]
 
 
-def _claim(place: Place, now: int, most: int = 1) -> tuple[Claim, ...]:
+def _claim(place: Place, now: int, most: int = 1) -> tuple[JobClaim, ...]:
     with place.scheduler.transaction():
         return place.scheduler.claim(now, most)
 
 
-def _begin(place: Place, now: int) -> tuple[Claim, ...]:
+def _begin(place: Place, now: int) -> tuple[JobClaim, ...]:
     with place.scheduler.transaction() as tx:
         claims = place.scheduler.claim(now)
         for claim in claims:
@@ -363,7 +363,7 @@ def _begin(place: Place, now: int) -> tuple[Claim, ...]:
         return claims
 
 
-def _finish(place: Place, claim: Claim, due: int, text: str) -> None:
+def _finish(place: Place, claim: JobClaim, due: int, text: str) -> None:
     with place.scheduler.transaction() as tx:
         place.note(tx, text)
         place.scheduler.finish(claim, due)

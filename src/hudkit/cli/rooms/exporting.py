@@ -15,9 +15,9 @@ from hudkit.cli.progress import progress_bar
 from hudkit.cli.rooms import file_argument, world_argument
 from hudkit.cli.rooms.place import agent_of, many, reading, whole_number
 from hudkit.errors import ConfigError
-from hudkit.rooms.export import json_lines, transcript
+from hudkit.rooms.world_export import json_lines, transcript_lines
 
-FORMATS = {"text": transcript, "jsonl": json_lines}
+FORMATS = {"text": transcript_lines, "jsonl": json_lines}
 
 
 def export_arguments(one: argparse.ArgumentParser) -> None:

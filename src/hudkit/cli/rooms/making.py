@@ -18,10 +18,10 @@ from hudkit.cli.rooms.prompting import check_room
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.log.stores.paths import SUFFIXES, beside
-from hudkit.rooms.book import Book
-from hudkit.rooms.founding import MOST_SEED, Founding, found, island, read_founding
-from hudkit.rooms.minds import LABEL, NAME
+from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL
 from hudkit.rooms.prompts import load_prompts, write_prompts
+from hudkit.rooms.world_file import MAX_SEED, WorldFile, island_world, populate_world, read_world_file
+from hudkit.rooms.world_log import WorldLog
 
 
 def new_arguments(one: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def new_arguments(one: argparse.ArgumentParser) -> None:
     file_argument(one, "--file", "a TOML file that says who is there (default: the world that comes with hudkit)")
     one.add_argument("--prompts", type=Path, metavar="DIR", help="a folder of prompts, in place of hudkit's own")
     one.add_argument("--write-prompts", type=Path, metavar="DIR", help="only copy hudkit's prompts there, to edit")
-    one.add_argument("--model", metavar="NAME", help=f"who thinks, as provider:name (default: {LABEL})")
+    one.add_argument("--model", metavar="NAME", help=f"who thinks, as provider:name (default: {IMPROVISER_LABEL})")
     one.add_argument("--seed", type=_seed, metavar="N", help="what all chance comes from (default: the file's)")
 
 
@@ -39,7 +39,7 @@ def new(given: argparse.Namespace) -> int:
         facts = {"schema": SCHEMA, "written": [str(path) for path in written]}
         print(as_json(facts) if given.json else f"{len(written)} prompts written to {given.write_prompts}")
         return 0
-    founding = read_founding(given.file) if given.file is not None else island()
+    founding = read_world_file(given.file) if given.file is not None else island_world()
     path = path_of(given.name or founding.name or FIRST)
     with make(path, founding, model=given.model, prompts=given.prompts, seed=given.seed, file=given.file) as book:
         _say_made(book, path, as_facts=given.json)
@@ -65,13 +65,13 @@ def fork(given: argparse.Namespace) -> int:
 
 def make(
     path: Path,
-    founding: Founding,
+    founding: WorldFile,
     *,
     model: str | None = None,
     prompts: Path | None = None,
     seed: int | None = None,
     file: Path | None = None,
-) -> Book:
+) -> WorldLog:
     """A world of a founding in a new file. Raises `ConfigError` for a founding that cannot be; there is no file
     then."""
     if model is not None:
@@ -85,32 +85,34 @@ def make(
         "rules": founding.rules,
         "prompts": texts,
     }
-    with Book.in_memory(**given) as trial:
-        found(trial, founding, where)
+    with WorldLog.in_memory(**given) as trial:
+        populate_world(trial, founding, where)
         check_room(trial.world)
     with whole(path):
-        book = Book.create(path, name=_name(founding, path), **given)
+        book = WorldLog.create(path, name=_name(founding, path), **given)
         try:
-            found(book, founding, where)
+            populate_world(book, founding, where)
         except BaseException:
             book.close()
             raise
     return book
 
 
-def _name(founding: Founding, path: Path) -> str:
+def _name(founding: WorldFile, path: Path) -> str:
     return path.stem if founding.name in ("", FIRST) else founding.name
 
 
 def checked_model(name: str) -> str:
     """A model's name. Raises `ConfigError` for what is none."""
     seller, _, model = name.partition(":")
-    if name != NAME and not (seller and model):
-        raise ConfigError(f"{name!r} is no model", hint=f"{NAME}, or provider:name as in anthropic:claude-haiku-4-5")
+    if name != IMPROVISER_MODEL and not (seller and model):
+        raise ConfigError(
+            f"{name!r} is no model", hint=f"{IMPROVISER_MODEL}, or provider:name as in anthropic:claude-haiku-4-5"
+        )
     return name
 
 
-def _thinking_with(founding: Founding, model: str) -> Founding:
+def _thinking_with(founding: WorldFile, model: str) -> WorldFile:
     return msgspec.structs.replace(founding, model=model)
 
 
@@ -131,12 +133,12 @@ def whole(path: Path) -> Iterator[None]:
 
 
 def _seed(text: str) -> int:
-    if not text.isdecimal() or int(text) > MOST_SEED:
-        raise argparse.ArgumentTypeError(f"{text!r} is no seed; give a whole number from 0 to {MOST_SEED}")
+    if not text.isdecimal() or int(text) > MAX_SEED:
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed; give a whole number from 0 to {MAX_SEED}")
     return int(text)
 
 
-def _say_made(book: Book, path: Path, *, as_facts: bool, past: Mapping[str, Any] | None = None) -> None:
+def _say_made(book: WorldLog, path: Path, *, as_facts: bool, past: Mapping[str, Any] | None = None) -> None:
     world = book.world
     models = sorted({agent.model for agent in world.agents.values()})
     if as_facts:
@@ -144,7 +146,7 @@ def _say_made(book: Book, path: Path, *, as_facts: bool, past: Mapping[str, Any]
         print(as_json({"schema": SCHEMA, **facts, **(past or {}), "seed": world.seed, "models": models}))
         return
     names = ", ".join(agent.name for agent in world.agents.values() if agent.id <= 12)
-    thinks = ", ".join(LABEL if model == NAME else model for model in models)
+    thinks = ", ".join(IMPROVISER_LABEL if model == IMPROVISER_MODEL else model for model in models)
     there = f"{names}{', …' if len(world.agents) > 12 else ''}"
     print(visible(f"{world.name}: {many(len(world.agents), 'agent')}{f' ({there})' if there else ''}"))
     if past:

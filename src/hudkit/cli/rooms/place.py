@@ -14,9 +14,9 @@ from hudkit.cli import complain
 from hudkit.compose import visible
 from hudkit.errors import ConfigError, SequenceConflict
 from hudkit.paths import data_directory
-from hudkit.rooms.beats.clocks import Clock, RealClock, WorldTime
-from hudkit.rooms.book import Book
-from hudkit.rooms.world import Agent, World
+from hudkit.rooms.scheduler.clocks import Clock, RealClock, WorldTime
+from hudkit.rooms.world import AgentState, World
+from hudkit.rooms.world_log import WorldLog
 
 FIRST = "island"
 """The name of the world that comes with hudkit."""
@@ -66,9 +66,9 @@ def picked(name: str | None) -> Path:
     return path
 
 
-def reading(name: str | None) -> Book:
+def reading(name: str | None) -> WorldLog:
     """A world to look at, also while another process plays it."""
-    return Book.open(picked(name), read_only=True)
+    return WorldLog.open(picked(name), read_only=True)
 
 
 def time_of(world: World, clock: Clock | None = None) -> int:
@@ -76,7 +76,7 @@ def time_of(world: World, clock: Clock | None = None) -> int:
     return WorldTime(clock or RealClock(), world.now, world.speed).now(world.now)
 
 
-def agent_of(world: World, word: str) -> Agent:
+def agent_of(world: World, word: str) -> AgentState:
     """The agent of a number or a name; of namesakes, who lives. Raises `ConfigError` with the nearest name."""
     agents = world.agents
     if word.isdecimal() and int(word) in agents:
@@ -113,7 +113,7 @@ def with_patience(do: Callable[[], V]) -> V:
     return do()
 
 
-def _named(agents: Iterable[Agent]) -> str:
+def _named(agents: Iterable[AgentState]) -> str:
     some = [f"{agent.id} {agent.name}" for agent in agents]
     return visible(", ".join(some[:12]) + (", …" if len(some) > 12 else ""))
 

@@ -20,14 +20,14 @@ from hudkit.cli.rooms.making import checked_model, make
 from hudkit.cli.rooms.place import FIRST, known, many, path_of, picked, time_of
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
-from hudkit.rooms import events as e
+from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
-from hudkit.rooms.beats import ANY, Clock, Figures, JumpingClock, Quota, RealClock, Runner
-from hudkit.rooms.book import Book
-from hudkit.rooms.export import Transcript
-from hudkit.rooms.founding import island
-from hudkit.rooms.minds import LABEL, NAME, open_minds
-from hudkit.rooms.replaying import Progress
+from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL, open_players
+from hudkit.rooms.scheduler import ANY_MODEL, Clock, ModelQuota, RealClock, RunnerMetrics, SimulatedClock, WorldRunner
+from hudkit.rooms.world_export import TranscriptWriter
+from hudkit.rooms.world_file import island_world
+from hudkit.rooms.world_log import WorldLog
+from hudkit.rooms.world_replay import Progress
 
 LOOK = 0.2
 """Seconds between two looks at what was said."""
@@ -83,7 +83,7 @@ def run(given: argparse.Namespace) -> int:
     return 130 if stopped == "interrupted" else 0
 
 
-def opened(given: argparse.Namespace) -> Book:
+def opened(given: argparse.Namespace) -> WorldLog:
     """The world that is to be played; where there is none at all, the one that comes with hudkit is made. Raises
     `ConfigError`."""
     if given.model is not None:
@@ -91,9 +91,9 @@ def opened(given: argparse.Namespace) -> Book:
     if given.world is None and not known():
         path = path_of(FIRST)
         print(f"hudkit rooms: a new world, {FIRST}, in {path}", file=sys.stderr)
-        book = make(path, island(), model=given.model)
+        book = make(path, island_world(), model=given.model)
     else:
-        book = Book.open(picked(given.world))
+        book = WorldLog.open(picked(given.world))
     architect = Architect(book, lambda: time_of(book.world))
     if given.model is not None:
         for agent in book.world.agents.values():
@@ -104,35 +104,37 @@ def opened(given: argparse.Namespace) -> Book:
     return book
 
 
-def quotas(given: argparse.Namespace) -> dict[str, Quota]:
+def quotas(given: argparse.Namespace) -> dict[str, ModelQuota]:
     """What every model may be asked for. The improviser is no model: it never waits."""
-    return {ANY: Quota(given.requests_a_minute, given.tokens_a_minute)}
+    return {ANY_MODEL: ModelQuota(given.requests_a_minute, given.tokens_a_minute)}
 
 
-def thinkers(book: Book) -> str:
+def thinkers(book: WorldLog) -> str:
     """Who thinks for the living agents of a world, for people."""
     models = Counter(agent.model for agent in book.world.agents.values() if not agent.retired)
-    who = ", ".join(f"{count} by {LABEL if name == NAME else name}" for name, count in models.items())
+    who = ", ".join(
+        f"{count} by {IMPROVISER_LABEL if name == IMPROVISER_MODEL else name}" for name, count in models.items()
+    )
     return visible(who or "nobody lives there")
 
 
 class Run:
     """One run of a world: ends it, prints what is said, and counts."""
 
-    def __init__(self, book: Book, given: argparse.Namespace) -> None:
+    def __init__(self, book: WorldLog, given: argparse.Namespace) -> None:
         world = book.world
         self.book = book
         self.beats: int | None = given.beats
         self.prints = not (given.quiet or given.json)
         self.start = self.printed = world.seq
         self.cost = world.cost
-        clock: Clock = JumpingClock(world.now) if given.fast else RealClock()
-        self.runner = Runner(book, open_minds(), clock=clock, quotas=quotas(given))
+        clock: Clock = SimulatedClock(world.now) if given.fast else RealClock()
+        self.runner = WorldRunner(book, open_players(), clock=clock, quotas=quotas(given))
         self.began = self.runner.now()
         seconds = given.long if given.long is not None else None if self.beats else DEFAULT
         self.end = None if seconds is None else self.began + round(seconds * 1000)
         self.why = ""
-        self._writer = Transcript({id: agent.name for id, agent in world.agents.items()})
+        self._writer = TranscriptWriter({id: agent.name for id, agent in world.agents.items()})
         book.watchers.append(self._hear)
 
     async def play(self, progress: Progress | None) -> str:
@@ -152,25 +154,25 @@ class Run:
 
     def summary(self) -> dict[str, Any]:
         """What the run came to, as plain data."""
-        figures: Figures = self.runner.figures()
+        figures: RunnerMetrics = self.runner.figures()
         said: Counter[str] = Counter()
         sums: Counter[str] = Counter()
         for _, what in self.book.happenings(self.start):
             match what:
-                case e.Said(kind="text"):
+                case e.MessagePosted(kind="text"):
                     said[str(what.sender)] += 1
                     sums["messages"] += 1
                     sums["words"] += what.words
-                case e.Replied():
+                case e.ReplyReceived():
                     sums["input_tokens"] += what.input_tokens
                     sums["cached_tokens"] += what.cached_tokens
                     sums["output_tokens"] += what.output_tokens
                     sums["errors"] += bool(what.error)
-                case e.Applied():
+                case e.ActionApplied():
                     sums["actions"] += 1
-                case e.Refused():
+                case e.ActionRefused():
                     sums["refused"] += 1
-                case e.Beat():
+                case e.BeatBegun():
                     sums["hud_tokens"] += what.tokens
         names = ("messages", "words", "actions", "refused", "errors", "hud_tokens")
         spent = ("input_tokens", "cached_tokens", "output_tokens")
@@ -192,13 +194,13 @@ class Run:
         self.why = self.why or why
         self.runner.stop()
 
-    def _hear(self, what: e.Happening | None) -> None:
+    def _hear(self, what: e.WorldEvent | None) -> None:
         world = self.book.world
         if world.paused is not None:
             self._stop(f"paused: {world.paused}")
         elif isinstance(what, e.AgentRetired) and all(agent.retired for agent in world.agents.values()):
             self._stop("nobody is left")
-        elif self.end is not None and isinstance(what, e.Beat) and what.at >= self.end:
+        elif self.end is not None and isinstance(what, e.BeatBegun) and what.at >= self.end:
             self.runner.stop()
 
     def _look(self, progress: Progress | None) -> None:

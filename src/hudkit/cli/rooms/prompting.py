@@ -11,12 +11,12 @@ from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.place import many, picked, reading, time_of, with_patience
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
-from hudkit.rooms import events as e
+from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
-from hudkit.rooms.book import Book
-from hudkit.rooms.hud import Typesetter, compose
+from hudkit.rooms.hud import CachedRenderer, build_agent_hud
 from hudkit.rooms.prompts import PROMPTS, load_prompts, read_prompts, write_prompts
 from hudkit.rooms.world import World
+from hudkit.rooms.world_log import WorldLog
 
 
 def prompts_arguments(one: argparse.ArgumentParser) -> None:
@@ -49,19 +49,19 @@ def prompts(given: argparse.Namespace) -> int:
 def check_room(world: World) -> None:
     """Raise `BudgetError` where the HUD of an agent has no room for what the world's agents are told. It may be
     called on a world that is there for nothing else."""
-    typeset, seen = Typesetter(), set()
+    typeset, seen = CachedRenderer(), set()
     for agent in world.agents.values():
         kind = agent.kind, agent.input_format, agent.output_format, agent.can_create
         if not agent.retired and kind not in seen:
             seen.add(kind)
-            compose(world, agent.id, world.now, typeset)
+            build_agent_hud(world, agent.id, world.now, typeset)
 
 
 def _read(folder: Path, given: argparse.Namespace) -> None:
     found = read_prompts(folder)
     if not found:
         raise ConfigError(f"there are no prompts in {folder}", hint="hudkit rooms prompts --write DIR makes some")
-    with Book.open(picked(given.world)) as book:
+    with WorldLog.open(picked(given.world)) as book:
         new = {name: text for name, text in found.items() if book.world.prompts.get(name) != text}
         if new:
             trial = book.at(book.world.seq)
@@ -77,7 +77,7 @@ def _read(folder: Path, given: argparse.Namespace) -> None:
             print("nothing to change: the world's agents are told just that")
 
 
-def _show(book: Book, *, as_facts: bool) -> None:
+def _show(book: WorldLog, *, as_facts: bool) -> None:
     told, own = book.world.prompts, load_prompts()
     since = _changes(book)
     rows = [(name, len(told[name]), told[name] == own[name], since.get(name, 1)) for name in PROMPTS if name in told]
@@ -91,7 +91,7 @@ def _show(book: Book, *, as_facts: bool) -> None:
         print(visible(f"{name:<{width}}  {size:>6,} characters  {whose}, since event {seq:,}: {PROMPTS[name]}"))
 
 
-def _changes(book: Book) -> Mapping[str, int]:
+def _changes(book: WorldLog) -> Mapping[str, int]:
     """The event that last changed each prompt."""
     found: dict[str, int] = {}
     for event, what in book.happenings():

@@ -11,8 +11,8 @@ from hudkit.cli.progress import progress_bar
 from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.place import many, reading
 from hudkit.compose import visible
-from hudkit.rooms.replaying import Replayed
-from hudkit.rooms.replaying import replay as play_again
+from hudkit.rooms.world_replay import ReplayReport
+from hudkit.rooms.world_replay import replay_log as play_again
 
 SHOWN = 10
 """Differences that are listed."""
@@ -33,7 +33,7 @@ def replay(given: argparse.Namespace) -> int:
     return 0 if found.sound else 1
 
 
-def _lines(found: Replayed) -> list[str]:
+def _lines(found: ReplayReport) -> list[str]:
     lines = [f"{many(found.events, 'event')}, {many(found.beats, 'beat')}"]
     if found.gone:
         lines.append(f"passed over, as redacted or of a newer version: {many(found.gone, 'event')}")

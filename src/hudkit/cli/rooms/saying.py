@@ -9,7 +9,7 @@ from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.place import agent_of, picked, time_of, whole_number, with_patience
 from hudkit.compose import visible
 from hudkit.rooms.architect import Architect
-from hudkit.rooms.book import Book
+from hudkit.rooms.world_log import WorldLog
 
 
 def say_arguments(one: argparse.ArgumentParser) -> None:
@@ -20,7 +20,7 @@ def say_arguments(one: argparse.ArgumentParser) -> None:
 
 
 def say(given: argparse.Namespace) -> int:
-    with Book.open(picked(given.world)) as book:
+    with WorldLog.open(picked(given.world)) as book:
         room = agent_of(book.world, given.room)
         architect = Architect(book, lambda: time_of(book.world))
         number = with_patience(lambda: architect.say(room.id, given.text, given.reply_to))

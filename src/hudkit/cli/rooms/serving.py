@@ -14,9 +14,9 @@ from hudkit.cli.rooms.place import many, worlds_directory
 from hudkit.cli.rooms.playing import opened, play_arguments, quotas, thinkers
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
-from hudkit.rooms.beats import Runner
-from hudkit.rooms.book import Book
-from hudkit.rooms.minds import open_minds
+from hudkit.rooms.players import open_players
+from hudkit.rooms.scheduler import WorldRunner
+from hudkit.rooms.world_log import WorldLog
 
 TOKEN = "page-token"
 """The file of the page's token, beside the worlds."""
@@ -46,7 +46,7 @@ def serve(given: argparse.Namespace) -> int:
         file = given.token_file or worlds_directory() / TOKEN
         _directory(file)
         token = token_at(file)
-        desk = Desk(book, player=Runner(book, open_minds(), quotas=quotas(given)))
+        desk = Desk(book, player=WorldRunner(book, open_players(), quotas=quotas(given)))
         if given.paused:
             desk.architect.pause()
 
@@ -64,7 +64,7 @@ def _directory(file: Path) -> None:
     make_directory(file.absolute().parent)
 
 
-def _say(book: Book, address: str, token: str, file: Path, *, as_facts: bool) -> None:
+def _say(book: WorldLog, address: str, token: str, file: Path, *, as_facts: bool) -> None:
     if as_facts:
         facts = {"world": book.world.name, "address": address, "token_file": str(file)}
         print(as_json({"schema": SCHEMA, **facts}, lines=True), flush=True)

@@ -14,10 +14,10 @@ from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.place import agent_of, many, picked, time_of, whole_number
 from hudkit.compose import shorten, visible
 from hudkit.errors import ConfigError
-from hudkit.rooms.actions.memory import tokens_of
-from hudkit.rooms.book import Book
-from hudkit.rooms.hud import Typesetter, as_markdown, compose
-from hudkit.rooms.world import Agent, World
+from hudkit.rooms.actions.agent_actions import knowledge_tokens
+from hudkit.rooms.hud import CachedRenderer, as_markdown, build_agent_hud
+from hudkit.rooms.world import AgentState, World
+from hudkit.rooms.world_log import WorldLog
 
 FORMATS = ("json", "compact", "toon", "markdown")
 FACTS = ("agent", "at", "format", "tokens", "limit", "digest", "stable", "document", "sections", "omitted")
@@ -37,7 +37,7 @@ def show(given: argparse.Namespace) -> int:
     if given.format is not None and given.agent is None:
         raise ConfigError("--format is how a HUD is written", hint="Name an agent")
     path = picked(given.world)
-    with Book.open(path, read_only=True) as book:
+    with WorldLog.open(path, read_only=True) as book:
         world = book.world if given.at is None else book.at(given.at)
         now = time_of(world) if given.at is None else world.now
         if given.agent is not None:
@@ -50,10 +50,10 @@ def show(given: argparse.Namespace) -> int:
     return 0
 
 
-def _hud(world: World, agent: Agent, now: int, given: argparse.Namespace) -> None:
+def _hud(world: World, agent: AgentState, now: int, given: argparse.Namespace) -> None:
     if given.format not in (None, "markdown"):
         agent.input_format = given.format
-    seen = compose(world, agent.id, now, Typesetter())
+    seen = build_agent_hud(world, agent.id, now, CachedRenderer())
     text = as_markdown(seen) if given.format == "markdown" else seen.text
     if given.json:
         facts = msgspec.to_builtins({name: getattr(seen, name) for name in FACTS})
@@ -100,8 +100,8 @@ def _lines(world: World, file: str, now: int) -> Iterator[str]:
         yield f"[{message.room}] #{message.id} {sender}: {shorten(message.content, 140)}"
 
 
-def _row(world: World, agent: Agent, now: int) -> tuple[str, ...]:
-    memory = min(100, 100 * tokens_of(agent.knowledge) // world.rules.tokens.knowledge)
+def _row(world: World, agent: AgentState, now: int) -> tuple[str, ...]:
+    memory = min(100, 100 * knowledge_tokens(agent.knowledge) // world.rules.tokens.knowledge)
     note = ""
     if agent.retired:
         note = "retired"

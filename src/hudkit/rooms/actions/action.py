@@ -17,22 +17,22 @@ from msgspec import Meta
 
 from hudkit.compose import visible
 from hudkit.errors import OperationError
-from hudkit.rooms import events as e
-from hudkit.rooms.world import Agent, Room, World
+from hudkit.rooms import world_events as e
+from hudkit.rooms.world import AgentState, RoomState, World
 
 MINUTE = 60_000
 
-Id = Annotated[int, Meta(ge=1)]
+PositiveId = Annotated[int, Meta(ge=1)]
 
 
-class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ActionArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Root of the argument structs of actions."""
 
 
-A = TypeVar("A", bound=Arguments)
+A = TypeVar("A", bound=ActionArguments)
 
 
-class Turn:
+class ActionContext:
     """Who acts, when, and what comes of it. `by` is the authenticated actor: an agent, or the Architect (0), who may
     do everything, in the place of the agent `place`. `now` is Unix ms."""
 
@@ -42,8 +42,8 @@ class Turn:
         self.place = place or by
         self.now = max(now, world.now)
         self.secret = secret
-        self.effects: list[e.Happening] = []
-        self.anyway: list[e.Happening] = []
+        self.effects: list[e.WorldEvent] = []
+        self.anyway: list[e.WorldEvent] = []
         """Effects of an action that was refused."""
         self.whispers: list[tuple[int, str]] = []
         self.spent: dict[int, int] = {}
@@ -62,20 +62,20 @@ class Turn:
         return None if self.by == self.place else self.by
 
     @property
-    def me(self) -> Agent:
+    def me(self) -> AgentState:
         """The agent that acts, or in whose place the Architect does."""
-        return agent_of(self.world, self.place)
+        return living_agent(self.world, self.place)
 
     @property
-    def own(self) -> Room:
+    def own(self) -> RoomState:
         """The actor's own room. Raises `OperationError` where it is closed."""
         return open_room(self.world, self.place)
 
     def say(self, room: int, content: str, *, sender: int = e.SYSTEM, reply_to: int = 0, words: int = 0) -> int:
         """A message with the next number, which is returned."""
-        before = sum(isinstance(effect, e.Said) for effect in self.effects)
+        before = sum(isinstance(effect, e.MessagePosted) for effect in self.effects)
         kind: Literal["text", "system"] = "system" if sender == e.SYSTEM else "text"
-        said = e.Said(self.world.next_message + before, room, sender, content, kind, reply_to, words)
+        said = e.MessagePosted(self.world.next_message + before, room, sender, content, kind, reply_to, words)
         self.effects.append(said)
         return said.id
 
@@ -109,14 +109,14 @@ class Turn:
         return self.world.rules.caps.wakes - woken
 
 
-Run = Callable[[Turn, A], None]
+Run = Callable[[ActionContext, A], None]
 
 
 class Action(msgspec.Struct, frozen=True):
     """`summary` is a sentence; `gated` ones are for agents that may make agents, `example` is a right one."""
 
     name: str
-    arguments: type[Arguments]
+    arguments: type[ActionArguments]
     run: Run[Any]
     gated: bool
     example: dict[str, Any]
@@ -140,7 +140,7 @@ def action(
     return register
 
 
-def agent_of(world: World, id: int) -> Agent:
+def living_agent(world: World, id: int) -> AgentState:
     """A living agent. Raises `OperationError` where there is none."""
     agent = world.agents.get(id)
     if agent is None or agent.retired:
@@ -148,7 +148,7 @@ def agent_of(world: World, id: int) -> Agent:
     return agent
 
 
-def open_room(world: World, id: int) -> Room:
+def open_room(world: World, id: int) -> RoomState:
     """A room whose agent lives. Raises `OperationError` where there is none, or it is closed."""
     room = world.rooms.get(id)
     if room is None:
@@ -158,7 +158,7 @@ def open_room(world: World, id: int) -> Room:
     return room
 
 
-def room_of(turn: Turn, id: int) -> Room:
+def joined_room(turn: ActionContext, id: int) -> RoomState:
     """An open room in which the actor is. Raises `OperationError` otherwise."""
     room = turn.world.rooms.get(id)
     if room is None or (not turn.free and turn.by not in room.members):
@@ -167,12 +167,12 @@ def room_of(turn: Turn, id: int) -> Room:
     return open_room(turn.world, id)
 
 
-def near(turn: Turn, id: int) -> Agent:
+def neighbor(turn: ActionContext, id: int) -> AgentState:
     """A living agent that shares a room with the actor, and is not the actor. Raises `OperationError` otherwise,
     with the same words whether it is elsewhere or nowhere."""
     target = turn.world.agents.get(id)
     if turn.free:
-        return agent_of(turn.world, id)
+        return living_agent(turn.world, id)
     if id == turn.by:
         raise OperationError("that is yourself", hint="Name another agent")
     if target is None or target.retired or not set(target.rooms) & set(turn.me.rooms):
@@ -183,14 +183,14 @@ def near(turn: Turn, id: int) -> Agent:
 _PLAIN = re.compile(r"[\w' -]+")
 
 
-def called(world: World, id: int) -> str:
+def display_name(world: World, id: int) -> str:
     """An agent as system messages name it: `Ann (5)`."""
     if id == e.ARCHITECT:
         return "The Architect"
-    return f"{as_said(world.agents[id].name)} ({id})"
+    return f"{quoted_name(world.agents[id].name)} ({id})"
 
 
-def as_said(name: str) -> str:
+def quoted_name(name: str) -> str:
     """A name within a system message: in quotes where it has more than letters, digits and blanks, so that no name
     goes on as a sentence of the system's."""
     return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', "'") + '"'

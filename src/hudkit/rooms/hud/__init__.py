@@ -1,8 +1,7 @@
 """The HUD of an agent in a world: composed, fitted to its token budget, written in the agent's format."""
 
-from hudkit.rooms.hud.compose import compose
-from hudkit.rooms.hud.markdown import as_markdown
-from hudkit.rooms.hud.seen import Omission, Section, Seen
-from hudkit.rooms.hud.typesetter import Typesetter
+from hudkit.rooms.hud.agent_hud import AgentHud, HudOmission, HudSection, as_markdown
+from hudkit.rooms.hud.cached_renderer import CachedRenderer
+from hudkit.rooms.hud.hud_builder import build_agent_hud
 
-__all__ = ["Omission", "Section", "Seen", "Typesetter", "as_markdown", "compose"]
+__all__ = ["AgentHud", "CachedRenderer", "HudOmission", "HudSection", "as_markdown", "build_agent_hud"]

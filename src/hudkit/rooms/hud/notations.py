@@ -2,11 +2,343 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
-from hudkit.rooms.hud.compact import Compact
-from hudkit.rooms.hud.indented import Indented
-from hudkit.rooms.hud.notation import Notation
-from hudkit.rooms.hud.tabular import Tabular
+from hudkit.compose import visible
+from hudkit.compose.formats import compact, json_text, toon
+from hudkit.compose.formats.even import even
+from hudkit.errors import FormatError
 
-NOTATIONS: Mapping[str, Notation] = {one.name: one for one in (Indented(), Compact(), Tabular())}
+
+class Notation(Protocol):
+    """The pieces of a HUD. `members` of `self` and of rooms are never the last there: `now`, and `messages` are."""
+
+    name: str
+    short_times: bool
+    between: str
+    """Behind a message, or an action, that another one follows."""
+    end_actions: str
+    """Behind the last recent action."""
+
+    def system(self, value: dict[str, Any]) -> str:
+        """Opens the document."""
+        ...
+
+    def meta(self, value: dict[str, Any]) -> str: ...
+
+    def identity(self, value: dict[str, Any]) -> str:
+        """Opens `self`."""
+        ...
+
+    def member(self, name: str, value: Any) -> str:
+        """A member of `self`."""
+        ...
+
+    def knowledge(self, value: dict[str, Any], *, tight: bool) -> str:
+        """`tight`: on one line, where a notation has more than one way."""
+        ...
+
+    def actions(self, number: int) -> str:
+        """Opens the recent actions; without any, all of them."""
+        ...
+
+    def action(self, value: dict[str, Any]) -> str:
+        """One, without what is behind it."""
+        ...
+
+    def now(self, value: str) -> str:
+        """Closes `self`."""
+        ...
+
+    def tail(self, body: str) -> str | None:
+        """The end of a message or an action, behind a place where a tokenizer always cuts, if one is known: what is
+        before it costs the same, whatever follows."""
+        ...
+
+    def rooms(self, number: int) -> str:
+        """Opens the rooms; without any, the document ends here."""
+        ...
+
+    def head(self, value: dict[str, Any]) -> str:
+        """Opens a room."""
+        ...
+
+    def room_member(self, name: str, value: Any) -> str: ...
+
+    def messages(self, number: int) -> str:
+        """Opens the messages; without any, all of them, and `end` is behind it."""
+        ...
+
+    def message(self, value: dict[str, Any]) -> str:
+        """One, without what is behind it."""
+        ...
+
+    def end(self, *, rows: bool, last: bool) -> str:
+        """Behind the last message of a room (or `messages(0)`); `last`: of the last room, which ends the document."""
+        ...
+
+
+class JsonNotation:
+    name = "json"
+    short_times = False
+    between = ",\n"
+    end_actions = "\n    ],\n"
+
+    def system(self, value: dict[str, Any]) -> str:
+        return "{\n" + _json_member(1, "system", value)
+
+    def meta(self, value: dict[str, Any]) -> str:
+        return _json_member(1, "meta", value)
+
+    def identity(self, value: dict[str, Any]) -> str:
+        return '  "self": {\n' + _json_member(2, "identity", value)
+
+    def member(self, name: str, value: Any) -> str:
+        return _json_member(2, name, value)
+
+    def knowledge(self, value: dict[str, Any], *, tight: bool) -> str:
+        if tight:
+            return f'    "knowledge": {json_text.encode(value, indent=None)},\n'
+        return self.member("knowledge", value)
+
+    def actions(self, number: int) -> str:
+        return '    "recent_actions": [\n' if number else _json_member(2, "recent_actions", [])
+
+    def action(self, value: dict[str, Any]) -> str:
+        return _json_item(3, value)
+
+    def now(self, value: str) -> str:
+        return f'    "now": {json_text.encode(value)}\n  }},\n'
+
+    def tail(self, body: str) -> str | None:
+        return body[body.rindex("\n") + 1 :]
+
+    def rooms(self, number: int) -> str:
+        return '  "rooms": [\n' if number else '  "rooms": []\n}'
+
+    def head(self, value: dict[str, Any]) -> str:
+        return f"{_json_item(2, value).removesuffix(_JSON_CLOSE)},\n"
+
+    def room_member(self, name: str, value: Any) -> str:
+        return _json_member(3, name, value)
+
+    def messages(self, number: int) -> str:
+        return '      "messages": [\n' if number else '      "messages": []'
+
+    def message(self, value: dict[str, Any]) -> str:
+        return _json_item(4, value)
+
+    def end(self, *, rows: bool, last: bool) -> str:
+        return ("\n      ]\n    }" if rows else "\n    }") + ("\n  ]\n}" if last else ",\n")
+
+
+_JSON_CLOSE = "\n    }"
+
+
+def _json_lines(depth: int, value: Any) -> str:
+    return json_text.encode(value).replace("\n", "\n" + "  " * depth)
+
+
+def _json_member(depth: int, name: str, value: Any) -> str:
+    return f'{"  " * depth}"{name}": {_json_lines(depth, value)},\n'
+
+
+def _json_item(depth: int, value: Any) -> str:
+    return "  " * depth + _json_lines(depth, value)
+
+
+SHORT_NAMES: Mapping[str, str] = {
+    long: compact.SHORT[long]
+    for long in (
+        "attention_pct",
+        "billboard",
+        "is_self_room",
+        "key_used",
+        "memory_used",
+        "my_keys",
+        "pending_access_requests",
+        "reactions",
+        "recent_actions",
+        "reply_to",
+        "requester_id",
+        "time_since_last",
+        "word_budget",
+    )
+}
+"""Long names and the short ones that stand for them."""
+
+LEGEND = "Short names: " + ", ".join(f"{name} = {long}" for long, name in SHORT_NAMES.items()) + "."
+
+
+def decode_compact_hud(text: str) -> Any:
+    """The document that a compact HUD says. Raises `FormatError`."""
+    return compact.decode(text, SHORT_NAMES)
+
+
+class CompactNotation:
+    name = "compact"
+    short_times = True
+    between = ',{"'
+    end_actions = '],"'
+
+    def system(self, value: dict[str, Any]) -> str:
+        return '{"' + self.member("system", value)
+
+    def meta(self, value: dict[str, Any]) -> str:
+        return self.member("meta", value)
+
+    def identity(self, value: dict[str, Any]) -> str:
+        return 'self":{"' + self.member("identity", value)
+
+    def member(self, name: str, value: Any) -> str:
+        return _compact_member(name, value) + ',"'
+
+    def knowledge(self, value: dict[str, Any], *, tight: bool) -> str:  # noqa: ARG002
+        return self.member("knowledge", value)
+
+    def actions(self, number: int) -> str:
+        return f'{SHORT_NAMES["recent_actions"]}":[' + ('{"' if number else '],"')
+
+    def action(self, value: dict[str, Any]) -> str:
+        return _compact_object(value) + "}"
+
+    def now(self, value: str) -> str:
+        return _compact_member("now", value) + '},"'
+
+    def tail(self, body: str) -> str | None:  # noqa: ARG002
+        return None
+
+    def rooms(self, number: int) -> str:
+        return 'rooms":[{"' if number else 'rooms":[]}'
+
+    def head(self, value: dict[str, Any]) -> str:
+        return _compact_object(value) + ',"'
+
+    def room_member(self, name: str, value: Any) -> str:
+        return self.member(name, value)
+
+    def messages(self, number: int) -> str:
+        return 'messages":[{"' if number else 'messages":['
+
+    def message(self, value: dict[str, Any]) -> str:
+        return _compact_object(value) + "}"
+
+    def end(self, *, rows: bool, last: bool) -> str:  # noqa: ARG002
+        return "]}" + ("]}" if last else ',{"')
+
+
+def _compact_object(value: dict[str, Any]) -> str:
+    """The members of an object, without the bracket and the quotation mark before the first, and the last bracket."""
+    return json_text.encode(compact.shorten_keys(value, SHORT_NAMES), indent=None)[2:-1]
+
+
+def _compact_member(name: str, value: Any) -> str:
+    return _compact_object({name: value})
+
+
+class ToonNotation:
+    name = "toon"
+    short_times = True
+    between = "\n"
+    end_actions = "\n"
+
+    def system(self, value: dict[str, Any]) -> str:
+        return _toon_lines(0, _toon_member("system", value))
+
+    def meta(self, value: dict[str, Any]) -> str:
+        return _toon_lines(0, _toon_member("meta", value))
+
+    def identity(self, value: dict[str, Any]) -> str:
+        return "self:\n" + _toon_lines(1, _toon_member("identity", value))
+
+    def member(self, name: str, value: Any) -> str:
+        return _toon_lines(1, _toon_member(name, value))
+
+    def knowledge(self, value: dict[str, Any], *, tight: bool) -> str:  # noqa: ARG002
+        return self.member("knowledge", value)
+
+    def actions(self, number: int) -> str:
+        return f"  recent_actions[{number}]:\n" if number else "  recent_actions: []\n"
+
+    def action(self, value: dict[str, Any]) -> str:
+        lines = toon.encode(even(visible_data(value), flat=True)).split("\n")
+        return "    - " + "\n      ".join(lines)
+
+    def now(self, value: str) -> str:
+        return self.member("now", value)
+
+    def tail(self, body: str) -> str | None:  # noqa: ARG002
+        return None
+
+    def rooms(self, number: int) -> str:
+        return f"rooms[{number}]:\n" if number else "rooms: []"
+
+    def head(self, value: dict[str, Any]) -> str:
+        return _toon_lines(0, _toon_member("rooms", [value])[1:])
+
+    def room_member(self, name: str, value: Any) -> str:
+        return _toon_lines(2, _toon_member(name, value))
+
+    def messages(self, number: int) -> str:
+        return f"    messages[{number}]{_TOON_COLUMNS}:\n" if number else "    messages: []"
+
+    def message(self, value: dict[str, Any]) -> str:
+        return f"      {_toon_table(value)[1].lstrip()}"
+
+    def end(self, *, rows: bool, last: bool) -> str:  # noqa: ARG002
+        return "" if last else "\n"
+
+
+def visible_data(value: Any) -> Any:
+    """Plain data with every hidden character written out."""
+    if isinstance(value, str):
+        return visible(value, breaks=True)
+    if isinstance(value, dict):
+        found: dict[str, Any] = {}
+        for key, one in value.items():
+            name = visible(key)
+            while name in found:
+                name += "'"
+            found[name] = visible_data(one)
+        return found
+    return [visible_data(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _toon_member(name: str, value: Any) -> list[str]:
+    """The lines of one member of an object; what TOON cannot say stands as JSON text."""
+    value = visible_data(value)
+    try:
+        return toon.encode({name: value}, even=True).split("\n")
+    except FormatError:
+        return toon.encode({name: json_text.encode(value, indent=None)}, even=True).split("\n")
+
+
+def _toon_table(value: dict[str, Any]) -> list[str]:
+    """The header and the row of a table with one message."""
+    reactions = value.get("reactions")
+    cells = {
+        "id": value["id"],
+        "timestamp": value["timestamp"],
+        "sender": value["sender"],
+        "content": visible_data(value["content"]),
+        "type": value["type"],
+        "reply_to?": value.get("reply_to"),
+        "reactions~": reactions and json_text.encode(reactions, indent=None),
+    }
+    return toon.encode({"messages": [cells]}).split("\n")
+
+
+def _toon_lines(depth: int, lines: Iterable[str]) -> str:
+    pad = "  " * depth
+    return "".join([f"{pad}{line}\n" for line in lines])
+
+
+_TOON_COLUMNS = (
+    _toon_table({"id": 0, "timestamp": "", "sender": "", "content": "", "type": ""})[0]
+    .removeprefix("messages[1]")
+    .removesuffix(":")
+)
+
+
+NOTATIONS: Mapping[str, Notation] = {one.name: one for one in (JsonNotation(), CompactNotation(), ToonNotation())}

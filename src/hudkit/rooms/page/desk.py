@@ -10,11 +10,11 @@ import msgspec
 
 from hudkit.errors import OperationError, StoreError
 from hudkit.rooms.architect import Architect
-from hudkit.rooms.book import Book
-from hudkit.rooms.events import Format
-from hudkit.rooms.hud import Seen, Typesetter, compose
+from hudkit.rooms.hud import AgentHud, CachedRenderer, build_agent_hud
 from hudkit.rooms.page.pulse import Pulse
-from hudkit.rooms.world import Agent, World
+from hudkit.rooms.world import AgentState, World
+from hudkit.rooms.world_events import HudFormat
+from hudkit.rooms.world_log import WorldLog
 
 _KEPT = 4  # worlds as they were
 
@@ -54,7 +54,7 @@ class Desk:
     """Without a `player` the world is only looked at: it cannot be played, and its time is the book's. `models` are
     those that an agent may be given; any where there are none."""
 
-    def __init__(self, book: Book, *, player: Player | None = None, models: tuple[str, ...] = ()) -> None:
+    def __init__(self, book: WorldLog, *, player: Player | None = None, models: tuple[str, ...] = ()) -> None:
         self.book = book
         self.player = player
         self.models = models
@@ -63,8 +63,8 @@ class Desk:
         self.fault = ""
         """Why the world is not played any more, where it was not told to stop."""
         self._run: asyncio.Task[None] | None = None
-        self._typeset = Typesetter()
-        self._typeset_past = Typesetter()
+        self._typeset = CachedRenderer()
+        self._typeset_past = CachedRenderer()
         self._past: OrderedDict[int, Past] = OrderedDict()
 
     @property
@@ -90,7 +90,7 @@ class Desk:
         """Let one beat take place. Raises `OperationError` where nobody plays."""
         await self._player().step(agent)
 
-    def due(self, agent: Agent) -> int:
+    def due(self, agent: AgentState) -> int:
         """When an agent's next beat is due (Unix ms)."""
         due = self.player.due(agent.id) if self.player is not None else None
         return agent.due if due is None else due
@@ -119,11 +119,11 @@ class Desk:
             self._past.popitem(last=False)
         return found
 
-    def seen(self, world: World, agent: int, now: int, format: Format | None = None) -> Seen:
+    def seen(self, world: World, agent: int, now: int, format: HudFormat | None = None) -> AgentHud:
         """What an agent sees in a world at `now`; in another notation than its own where one is given."""
         if format is not None:
             other = msgspec.structs.replace(world.agents[agent], input_format=format)
             world = msgspec.structs.replace(world, agents={**world.agents, agent: other})
-        return compose(
+        return build_agent_hud(
             world, agent, now, self._typeset if world.rooms is self.book.world.rooms else self._typeset_past
         )

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from hudkit.rooms import events as e
+from hudkit.rooms import world_events as e
 
 Number = Annotated[int, Meta(ge=0, le=2**53)]
 Id = Annotated[int, Meta(ge=1, le=2**53)]
@@ -81,13 +81,13 @@ class Step(Form, frozen=True):
 
 
 class Make(Form, frozen=True):
-    kind: e.Kind
+    kind: e.AgentKind
     background: str
     model: Annotated[str, Meta(min_length=1, max_length=200)]
     name: str = ""
     interval: float = 5.0
     can_create: bool = False
-    input_format: e.Format = "json"
+    input_format: e.HudFormat = "json"
     output_format: OutputFormat = "json"
     room: Number = 0
 
@@ -97,6 +97,6 @@ class Alter(Form, frozen=True):
     name: str
     background: str
     model: Annotated[str, Meta(min_length=1, max_length=200)]
-    input_format: e.Format
+    input_format: e.HudFormat
     output_format: OutputFormat
     can_create: bool = False

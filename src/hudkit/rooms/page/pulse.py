@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from hudkit.rooms import events as e
-from hudkit.rooms.book import Book
+from hudkit.rooms import world_events as e
+from hudkit.rooms.world_log import WorldLog
 
 DEPTH = 4_000
 """Events that are looked back on."""
@@ -37,7 +37,7 @@ class Answer(msgspec.Struct):
 class Pulse:
     """The last beats of a world, up to event `upto` or as they come. Not for several threads."""
 
-    def __init__(self, book: Book, upto: int | None = None) -> None:
+    def __init__(self, book: WorldLog, upto: int | None = None) -> None:
         self._book = book
         self._seq = 0
         self.beats: deque[Answer] = deque(maxlen=1_000)
@@ -51,11 +51,11 @@ class Pulse:
         if after < last:
             self._seq = last
             for event, what in self._book.happenings(after, last):
-                if isinstance(what, e.Beat):
+                if isinstance(what, e.BeatBegun):
                     self._began(event.seq, what)
-                elif isinstance(what, e.Replied):
+                elif isinstance(what, e.ReplyReceived):
                     self._replied(what)
-                elif isinstance(what, e.BeatDone) and (found := self._find(what.agent, what.number)):
+                elif isinstance(what, e.BeatFinished) and (found := self._find(what.agent, what.number)):
                     found.over = True
 
     def of(self, agent: int) -> list[Answer]:
@@ -84,12 +84,12 @@ class Pulse:
         scale = MINUTE // step
         return [(begin + n * step) // 1000 for n in range(count)], [n * scale for n in beats], late
 
-    def _began(self, seq: int, what: e.Beat) -> None:
+    def _began(self, seq: int, what: e.BeatBegun) -> None:
         made = Answer(what.number, what.at, max(0, what.at - what.due), what.tokens, seq, what.hud)
         self.beats.append(made)
         self._of.setdefault(what.agent, deque(maxlen=60)).append(made)
 
-    def _replied(self, what: e.Replied) -> None:
+    def _replied(self, what: e.ReplyReceived) -> None:
         if found := self._find(what.agent, what.number):
             found.text, found.error = what.text, what.error
             found.input_tokens, found.output_tokens = what.input_tokens, what.output_tokens

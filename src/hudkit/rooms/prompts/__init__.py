@@ -1,15 +1,21 @@
 """What agents are told: files of one's own words with a schema, read into plain texts by name."""
 
-from hudkit.rooms.prompts.actions import Category, read_actions
-from hudkit.rooms.prompts.files import load_prompts, read_prompts, write_prompts
-from hudkit.rooms.prompts.places import filled
-from hudkit.rooms.prompts.schema import PROMPTS, check_prompts
+from hudkit.rooms.prompts.prompt_files import (
+    PROMPTS,
+    ActionCategory,
+    check_prompts,
+    fill_placeholders,
+    load_prompts,
+    read_actions,
+    read_prompts,
+    write_prompts,
+)
 
 __all__ = [
     "PROMPTS",
-    "Category",
+    "ActionCategory",
     "check_prompts",
-    "filled",
+    "fill_placeholders",
     "load_prompts",
     "read_actions",
     "read_prompts",

@@ -7,14 +7,14 @@ import json
 from hudkit.compose.formats.html.hast import Element
 from hudkit.rooms.page.pulse import Answer
 from hudkit.rooms.page.views.scene import Scene, clock, dollars, seconds
-from hudkit.rooms.world import Agent, Done
+from hudkit.rooms.world import AgentState, RecentAction
 from hudkit.web.elements import classes, e
 
 SHOWN = 12
 """Answers that are shown."""
 
 
-def activity(scene: Scene, agent: Agent) -> Element:
+def activity(scene: Scene, agent: AgentState) -> Element:
     answers = scene.pulse.of(agent.id)[-SHOWN:]
     return e(
         "section",
@@ -28,7 +28,7 @@ def activity(scene: Scene, agent: Agent) -> Element:
     )
 
 
-def _action(done: Done) -> Element:
+def _action(done: RecentAction) -> Element:
     arguments = ", ".join(f"{name}: {_said(value)}" for name, value in done.action.items() if name != "type")
     return e(
         "li",
@@ -43,7 +43,7 @@ def _action(done: Done) -> Element:
     )
 
 
-def _answer(scene: Scene, agent: Agent, one: Answer) -> Element:
+def _answer(scene: Scene, agent: AgentState, one: Answer) -> Element:
     figures = (
         f"HUD {one.tokens:,} tokens",
         f"{one.input_tokens:,} in, {one.output_tokens:,} out" if one.input_tokens or one.output_tokens else "",

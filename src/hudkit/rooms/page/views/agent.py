@@ -6,14 +6,14 @@ import json
 from itertools import pairwise
 
 from hudkit.compose.formats.html.hast import Element
-from hudkit.rooms.minds import LABEL, NAME
 from hudkit.rooms.page.look import Tab
 from hudkit.rooms.page.views.activity import activity
 from hudkit.rooms.page.views.agent_forms import edit_agent, new_agent
 from hudkit.rooms.page.views.hud import hud_part
 from hudkit.rooms.page.views.memory import memory
 from hudkit.rooms.page.views.scene import Scene, button, dollars, face, form, hidden, state_of
-from hudkit.rooms.world import Agent
+from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL
+from hudkit.rooms.world import AgentState
 from hudkit.web.elements import Child, e
 
 _TABS: tuple[tuple[Tab, str], ...] = (
@@ -36,7 +36,7 @@ def agent_column(scene: Scene) -> Element:
     return e("aside", inner, class_="column right", id="right", tabindex="-1", aria_label="Agent")
 
 
-def _card(scene: Scene, agent: Agent) -> Element:
+def _card(scene: Scene, agent: AgentState) -> Element:
     style, words = state_of(scene, agent)
     beats = scene.pulse.of(agent.id)
     gaps = [round((two.at - one.at) / 1000, 2) for one, two in pairwise(beats)]
@@ -49,7 +49,7 @@ def _card(scene: Scene, agent: Agent) -> Element:
         ("sees / answers", f"{agent.input_format} / {agent.output_format}"),
     )
     made = scene.name(agent.by) + (f" ({agent.by})" if agent.by else "")
-    model = LABEL if agent.model == NAME else agent.model
+    model = IMPROVISER_LABEL if agent.model == IMPROVISER_MODEL else agent.model
     return e(
         "section",
         e(
@@ -109,7 +109,7 @@ def _tabs(scene: Scene) -> Element:
     )
 
 
-def _part(scene: Scene, agent: Agent) -> Element:
+def _part(scene: Scene, agent: AgentState) -> Element:
     match scene.look.tab:
         case "memory":
             return memory(scene, agent)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hudkit.compose.formats.html.hast import Element
 from hudkit.rooms.page.views.scene import Scene, button, choice, field, form, hidden, one_of
-from hudkit.rooms.world import Agent
+from hudkit.rooms.world import AgentState
 from hudkit.web.elements import e
 
 _KINDS = (("persona", "Persona: someone, with a character"), ("bot", "Bot: something, with a task"))
@@ -60,7 +60,7 @@ def new_agent(scene: Scene) -> Element:
     )
 
 
-def edit_agent(scene: Scene, agent: Agent) -> Element:
+def edit_agent(scene: Scene, agent: AgentState) -> Element:
     if agent.retired:
         return e("section", e("p", "It is retired: it stays as it is.", class_="empty"), class_="edit")
     tempo = scene.world.rules.tempo

@@ -6,9 +6,9 @@ from hudkit.compose.formats.html import to_hast
 from hudkit.compose.formats.html.hast import Element, Text
 from hudkit.compose.formats.markdown import parse
 from hudkit.errors import HudkitError
-from hudkit.rooms.hud import Section, Seen, as_markdown
+from hudkit.rooms.hud import AgentHud, HudSection, as_markdown
 from hudkit.rooms.page.views.scene import Scene
-from hudkit.rooms.world import Agent, World
+from hudkit.rooms.world import AgentState, World
 from hudkit.web.elements import Child, classes, e
 
 _FORMATS = (("json", "JSON"), ("compact", "Compact"), ("toon", "TOON"), ("markdown", "Readable"))
@@ -18,7 +18,7 @@ _READABLE = {"h1": "h3", "h2": "h4", "h3": "h5", "h4": "h5"}
 """Headings of a HUD below those of the page."""
 
 
-def hud_part(scene: Scene, agent: Agent) -> Element:
+def hud_part(scene: Scene, agent: AgentState) -> Element:
     look = scene.look
     format = look.format or agent.input_format
     try:
@@ -49,7 +49,7 @@ def hud_part(scene: Scene, agent: Agent) -> Element:
     )
 
 
-def _readable(seen: Seen) -> list[Element | Text]:
+def _readable(seen: AgentHud) -> list[Element | Text]:
     """The HUD for people, through its Markdown. Links would be what somebody wrote: they stay words."""
     return list(map(_unlinked, to_hast(parse(as_markdown(seen))).children))
 
@@ -61,7 +61,7 @@ def _unlinked(node: Element | Text) -> Element | Text:
     return Element(tag, (), tuple(map(_unlinked, node.children)))
 
 
-def _seen(scene: Scene, agent: Agent) -> tuple[Seen, Child]:
+def _seen(scene: Scene, agent: AgentState) -> tuple[AgentHud, Child]:
     """The HUD that is asked for, and what is to be said about it."""
     world, look = scene.world, scene.look
     format = None if look.format in ("", "markdown", agent.input_format) else look.format
@@ -79,7 +79,7 @@ def _seen(scene: Scene, agent: Agent) -> tuple[Seen, Child]:
     return seen, e("span", f"Beat {last.number}, event {last.seq:,}: ", e("b", same), f" ({last.digest[:12]}).")
 
 
-def _composed(scene: Scene, world: World, agent: Agent, now: int, format: str | None) -> Seen:
+def _composed(scene: Scene, world: World, agent: AgentState, now: int, format: str | None) -> AgentHud:
     match format:
         case "json" | "compact" | "toon":
             return scene.desk.seen(world, agent.id, now, format)
@@ -107,7 +107,7 @@ def _switch(
     )
 
 
-def _bars(scene: Scene, seen: Seen) -> Element:
+def _bars(scene: Scene, seen: AgentHud) -> Element:
     """All of the budget as one bar, and each part with its tokens."""
     parts = [one for one in seen.sections if one.room is None and one.name != "rooms"]
     rooms = [one for one in seen.sections if one.room is not None]
@@ -149,7 +149,7 @@ def _bars(scene: Scene, seen: Seen) -> Element:
     )
 
 
-def _row(scene: Scene, number: int, one: Section) -> Element:
+def _row(scene: Scene, number: int, one: HudSection) -> Element:
     share = ""
     fill: Element | None = None
     if one.room is not None:
@@ -180,17 +180,17 @@ def _row(scene: Scene, number: int, one: Section) -> Element:
     )
 
 
-def _style(number: int, one: Section) -> str:
+def _style(number: int, one: HudSection) -> str:
     return f"room-{(one.room or 0) * 5 % 12}" if one.room is not None else str(number % 6)
 
 
-def _label(scene: Scene, one: Section) -> str:
+def _label(scene: Scene, one: HudSection) -> str:
     if one.room is None:
         return one.name.replace("_", " ")
     return f"{scene.name(one.room)}’s room"
 
 
-def _left_out(seen: Seen) -> Element | None:
+def _left_out(seen: AgentHud) -> Element | None:
     if not seen.omitted:
         return None
     lines = [e("li", f"{one.count:,} {one.what} of {one.section}: {one.why}") for one in seen.omitted]

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from hudkit.compose.formats.html.hast import Element
-from hudkit.rooms.actions.memory import tokens_of
+from hudkit.rooms.actions.agent_actions import knowledge_tokens
 from hudkit.rooms.page.views.scene import Scene
-from hudkit.rooms.world import Agent
+from hudkit.rooms.world import AgentState
 from hudkit.web.elements import Child, e
 
 
-def memory(scene: Scene, agent: Agent) -> Element:
-    used, most = tokens_of(agent.knowledge), scene.world.rules.tokens.knowledge
+def memory(scene: Scene, agent: AgentState) -> Element:
+    used, most = knowledge_tokens(agent.knowledge), scene.world.rules.tokens.knowledge
     bar = e(
         "svg",
         e("rect", x=0, y=0, width=1000, height=10, class_="rest"),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hudkit.compose.formats.html.hast import Element
-from hudkit.rooms.events import ARCHITECT, SYSTEM
 from hudkit.rooms.page.views.scene import Scene, clock, excerpt, face, form, hidden, many
-from hudkit.rooms.world import Message, Room, World
+from hudkit.rooms.world import RoomMessage, RoomState, World
+from hudkit.rooms.world_events import ARCHITECT, SYSTEM
 from hudkit.web.elements import classes, e
 
 SIGNS = {
@@ -24,7 +24,7 @@ _CLOSE = 5 * 60_000  # ms within which one's messages stand together
 class Threads:
     """Who answers what in a room."""
 
-    def __init__(self, world: World, room: Room) -> None:
+    def __init__(self, world: World, room: RoomState) -> None:
         self._world = world
         self._answers: dict[int, list[int]] = {}
         for id in room.messages:
@@ -49,7 +49,7 @@ class Threads:
         return sorted(found)
 
 
-def message_row(scene: Scene, message: Message, threads: Threads, previous: Message | None) -> Element:
+def message_row(scene: Scene, message: RoomMessage, threads: Threads, previous: RoomMessage | None) -> Element:
     if message.sender == SYSTEM:
         return e("li", e("p", message.content, " ", clock(message.at)), class_="system", id=f"m{message.id}")
     together = (
@@ -74,7 +74,7 @@ def message_row(scene: Scene, message: Message, threads: Threads, previous: Mess
     )
 
 
-def _who(scene: Scene, message: Message) -> Element:
+def _who(scene: Scene, message: RoomMessage) -> Element:
     name = scene.name(message.sender)
     sender: Element
     if message.sender == ARCHITECT:
@@ -85,7 +85,7 @@ def _who(scene: Scene, message: Message) -> Element:
     return e("p", sender, " ", id, " ", clock(message.at), class_="who")
 
 
-def _answered(scene: Scene, message: Message) -> Element | None:
+def _answered(scene: Scene, message: RoomMessage) -> Element | None:
     to = scene.world.messages.get(message.reply_to)
     if to is None:
         return None
@@ -98,7 +98,7 @@ def _answered(scene: Scene, message: Message) -> Element | None:
     )
 
 
-def _under(scene: Scene, message: Message, threads: Threads) -> Element:
+def _under(scene: Scene, message: RoomMessage, threads: Threads) -> Element:
     """Reactions, the way to answer, and the thread; what is for the Architect to do shows at a touch."""
     look = scene.look
     given = []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from hudkit.compose.formats.html.hast import Element
-from hudkit.rooms.events import ARCHITECT
 from hudkit.rooms.page.views.scene import Scene, button, clock, face, field, form, hidden, many, one_of
-from hudkit.rooms.world import Key, Request, Room
+from hudkit.rooms.world import AccessRequest, RoomKey, RoomState
+from hudkit.rooms.world_events import ARCHITECT
 from hudkit.web.elements import e
 
 
-def room_settings(scene: Scene, room: Room) -> Element:
+def room_settings(scene: Scene, room: RoomState) -> Element:
     open_ = bool(room.requests)
     return e(
         "details",
@@ -32,8 +32,8 @@ def room_settings(scene: Scene, room: Room) -> Element:
     )
 
 
-def _requests(scene: Scene, room: Room) -> Element:
-    def one(request: Request) -> Element:
+def _requests(scene: Scene, room: RoomState) -> Element:
+    def one(request: AccessRequest) -> Element:
         answer = None
         if not scene.past:
             answer = (
@@ -46,7 +46,7 @@ def _requests(scene: Scene, room: Room) -> Element:
     return e("section", e("h3", "Requests"), e("ul", [one(scene.world.requests[id]) for id in room.requests]))
 
 
-def _members(scene: Scene, room: Room) -> Element:
+def _members(scene: Scene, room: RoomState) -> Element:
     def one(id: int) -> Element:
         away = None
         if not scene.past and id != room.id:
@@ -75,8 +75,8 @@ def _members(scene: Scene, room: Room) -> Element:
     return e("section", e("h3", "Members"), e("ul", [one(id) for id in room.members]), letting)
 
 
-def _keys(scene: Scene, room: Room) -> Element:
-    def one(key: Key) -> Element:
+def _keys(scene: Scene, room: RoomState) -> Element:
+    def one(key: RoomKey) -> Element:
         uses = many(key.uses, "use") + " left" if key.uses else "any number of uses"
         away = None
         if not scene.past:
@@ -104,7 +104,7 @@ def _keys(scene: Scene, room: Room) -> Element:
     return e("section", e("h3", "Keys"), e("ul", [one(key) for key in room.keys]) if room.keys else None, making)
 
 
-def _setting(scene: Scene, room: Room) -> Element:
+def _setting(scene: Scene, room: RoomState) -> Element:
     words = scene.world.rules.words
     return e(
         "section",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hudkit.compose.formats.html.hast import Element
 from hudkit.rooms.page.views.scene import MOST, Scene, clock, excerpt, face, many, state_of
-from hudkit.rooms.world import Agent, Room
+from hudkit.rooms.world import AgentState, RoomState
 from hudkit.web.elements import classes, e
 
 
@@ -28,11 +28,11 @@ def rooms_column(scene: Scene) -> Element:
     )
 
 
-def _last(room: Room) -> int:
+def _last(room: RoomState) -> int:
     return room.messages[-1] if room.messages else 0
 
 
-def _room(scene: Scene, room: Room) -> Element:
+def _room(scene: Scene, room: RoomState) -> Element:
     look = scene.look
     here = room.id == look.room
     last = scene.world.messages[room.messages[-1]] if room.messages else None
@@ -81,7 +81,7 @@ def _room(scene: Scene, room: Room) -> Element:
     )
 
 
-def _agent(scene: Scene, agent: Agent) -> Element:
+def _agent(scene: Scene, agent: AgentState) -> Element:
     look = scene.look
     style, words = state_of(scene, agent)
     return e(

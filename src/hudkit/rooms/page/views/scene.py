@@ -9,12 +9,12 @@ import msgspec
 
 from hudkit.compose import shorten
 from hudkit.compose.formats.html.hast import Element
-from hudkit.rooms.events import ARCHITECT, SYSTEM
 from hudkit.rooms.page.desk import Desk
 from hudkit.rooms.page.look import Look
 from hudkit.rooms.page.pulse import Pulse
 from hudkit.rooms.page.sessions import Session
-from hudkit.rooms.world import Agent, World
+from hudkit.rooms.world import AgentState, World
+from hudkit.rooms.world_events import ARCHITECT, SYSTEM
 from hudkit.web.elements import Child, classes, e
 
 HUES = 12
@@ -37,7 +37,7 @@ class Scene(msgspec.Struct, frozen=True):
         return bool(self.look.at)
 
     @property
-    def agent(self) -> Agent | None:
+    def agent(self) -> AgentState | None:
         """The agent that is looked at."""
         return self.world.agents.get(self.look.agent)
 
@@ -134,7 +134,7 @@ def many(number: int, noun: str, more: str = "") -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {more or noun + 's'}"
 
 
-def state_of(scene: Scene, agent: Agent) -> tuple[str, Element]:
+def state_of(scene: Scene, agent: AgentState) -> tuple[str, Element]:
     """What an agent is about: a name for its style, and words."""
     if agent.retired:
         return "retired", e("span", "retired")

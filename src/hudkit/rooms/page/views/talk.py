@@ -6,7 +6,7 @@ from hudkit.compose.formats.html.hast import Element
 from hudkit.rooms.page.views.messages import Threads, message_row
 from hudkit.rooms.page.views.room_settings import room_settings
 from hudkit.rooms.page.views.scene import Scene, button, excerpt, form, hidden, many
-from hudkit.rooms.world import Room
+from hudkit.rooms.world import RoomState
 from hudkit.web.elements import e
 
 SHOWN = 80
@@ -31,7 +31,7 @@ def talk_column(scene: Scene) -> Element:
     return e("main", inner, class_="column talk", id="talk")
 
 
-def _header(scene: Scene, room: Room) -> Element:
+def _header(scene: Scene, room: RoomState) -> Element:
     world = scene.world
     closed = world.agents[room.id].retired
     return e(
@@ -54,7 +54,7 @@ def _header(scene: Scene, room: Room) -> Element:
     )
 
 
-def _messages(scene: Scene, room: Room) -> Element:
+def _messages(scene: Scene, room: RoomState) -> Element:
     look, world = scene.look, scene.world
     threads = Threads(world, room)
     ids = room.messages
@@ -99,7 +99,7 @@ def _newest() -> Element:
     return e("p", e("button", "Newer messages ↓", type="button", class_="button", id="newest"), class_="newest")
 
 
-def _composer(scene: Scene, room: Room) -> Element:
+def _composer(scene: Scene, room: RoomState) -> Element:
     if scene.past or scene.world.agents[room.id].retired:
         why = "This is how it was: nothing can be said." if scene.past else "This room is closed."
         return e("p", why, class_="composer shut")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hudkit.rooms import events as ev
+from hudkit.rooms import world_events as ev
 from hudkit.rooms.page.views.scene import Scene, clock_time, excerpt, many
 
 
-def told(scene: Scene, what: ev.Happening | None) -> str:
+def told(scene: Scene, what: ev.WorldEvent | None) -> str:
     """One line; `None` is an event that cannot be read any more."""
     if what is None:
         return "what it was is gone"
@@ -27,9 +27,9 @@ def _room(scene: Scene) -> Callable[[int], str]:
     return lambda id: f"{scene.name(id)}’s room"
 
 
-def _of_the_world(what: ev.Happening) -> str | None:
+def _of_the_world(what: ev.WorldEvent) -> str | None:
     match what:
-        case ev.WorldMade(name=made):
+        case ev.WorldCreated(name=made):
             return f"the world {excerpt(made, 40)} begins"
         case ev.RulesChanged():
             return "the world’s rules are changed"
@@ -45,9 +45,9 @@ def _of_the_world(what: ev.Happening) -> str | None:
             return None
 
 
-def _of_agents(what: ev.Happening, name: Callable[[int], str]) -> str | None:
+def _of_agents(what: ev.WorldEvent, name: Callable[[int], str]) -> str | None:
     match what:
-        case ev.AgentMade(name=made, by=by):
+        case ev.AgentCreated(name=made, by=by):
             return f"{name(by)} makes {excerpt(made, 40)}"
         case ev.AgentAltered(id=id, by=by):
             return f"{name(by)} changes {name(id)}"
@@ -57,37 +57,37 @@ def _of_agents(what: ev.Happening, name: Callable[[int], str]) -> str | None:
             return f"{name(id)} sleeps until {clock_time(until)}"
         case ev.AgentWoken(id=id, why=why):
             return f"{name(id)} is woken: {excerpt(why, 40)}"
-        case ev.TempoSet(id=id, interval=interval):
+        case ev.IntervalSet(id=id, interval=interval):
             return f"{name(id)} beats every {interval:g} s"
-        case ev.Scheduled(id=id):
+        case ev.BeatScheduled(id=id):
             return f"{name(id)} is due at another time"
-        case ev.Slowed(id=id, other=other):
+        case ev.AgentThrottled(id=id, other=other):
             return f"{name(id)} is slowed: it repeats itself with {name(other)}"
         case _:
             return None
 
 
-def _of_rooms(what: ev.Happening, name: Callable[[int], str], room: Callable[[int], str]) -> str | None:
+def _of_rooms(what: ev.WorldEvent, name: Callable[[int], str], room: Callable[[int], str]) -> str | None:
     match what:
-        case ev.Said(kind="system", room=place, content=content):
+        case ev.MessagePosted(kind="system", room=place, content=content):
             return f"{room(place)}: {excerpt(content, 50)}"
-        case ev.Said(sender=sender, content=content):
+        case ev.MessagePosted(sender=sender, content=content):
             return f"{name(sender)}: {excerpt(content, 50)}"
-        case ev.Reacted(agent=agent, reaction=reaction):
+        case ev.ReactionAdded(agent=agent, reaction=reaction):
             return f"{name(agent)} reacts: {reaction.replace('_', ' ')}"
-        case ev.Joined(room=place, agent=agent):
+        case ev.RoomJoined(room=place, agent=agent):
             return f"{name(agent)} comes into {room(place)}"
-        case ev.Left(room=place, agent=agent):
+        case ev.RoomLeft(room=place, agent=agent):
             return f"{name(agent)} leaves {room(place)}"
         case ev.BillboardSet(room=place, text=text):
             return f"billboard of {room(place)}: {excerpt(text, 40) or 'taken down'}"
         case ev.WpmSet(room=place, wpm=wpm):
             return f"{room(place)} has {many(wpm, 'word')} a minute"
-        case ev.KeyMade(room=place, label=label):
+        case ev.KeyCreated(room=place, label=label):
             return f"a key of {room(place)} is made: {excerpt(label, 30)}"
         case ev.KeyRevoked(room=place, label=label):
             return f"a key of {room(place)} is revoked: {excerpt(label, 30)}"
-        case ev.AccessAsked(room=place, agent=agent):
+        case ev.AccessRequested(room=place, agent=agent):
             return f"{name(agent)} asks to come into {room(place)}"
         case ev.AccessGranted(id=id):
             return f"request {id} is granted"
@@ -99,23 +99,23 @@ def _of_rooms(what: ev.Happening, name: Callable[[int], str], room: Callable[[in
             return None
 
 
-def _of_beats(what: ev.Happening, name: Callable[[int], str]) -> str | None:
+def _of_beats(what: ev.WorldEvent, name: Callable[[int], str]) -> str | None:
     match what:
-        case ev.Beat(agent=agent, number=number):
+        case ev.BeatBegun(agent=agent, number=number):
             return f"{name(agent)} sees its HUD (beat {number})"
-        case ev.Replied(agent=agent, error=error):
+        case ev.ReplyReceived(agent=agent, error=error):
             return f"{name(agent)} " + (f"failed: {excerpt(error, 50)}" if error else "answers")
-        case ev.Applied(agent=agent, action=action):
+        case ev.ActionApplied(agent=agent, action=action):
             return f"{name(agent)} does {excerpt(str(action.get('type', 'something')), 30)}"
-        case ev.Refused(agent=agent, why=why):
+        case ev.ActionRefused(agent=agent, why=why):
             return f"{name(agent)} is refused: {excerpt(why, 50)}"
-        case ev.BeatDone(agent=agent, number=number):
+        case ev.BeatFinished(agent=agent, number=number):
             return f"beat {number} of {name(agent)} is over"
         case _:
             return None
 
 
-def _of_memory(what: ev.Happening, name: Callable[[int], str], room: Callable[[int], str]) -> str | None:
+def _of_memory(what: ev.WorldEvent, name: Callable[[int], str], room: Callable[[int], str]) -> str | None:
     match what:
         case ev.KnowledgeSet(agent=agent, path=path) | ev.KnowledgeAppended(agent=agent, path=path):
             return f"{name(agent)} notes {excerpt(path, 40)}"
