@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+from msgspec.structs import replace
+
 from hudkit.config import Settings
+from hudkit.errors import SequenceConflict
 from hudkit.hud import Counter, Outside
 from hudkit.hud import Session as Recorded
 from hudkit.hud.defaults import PROJECT_LOG, Defaults
 from hudkit.hud.keys import found, own_name, part
 from hudkit.hud.offering import Offering
+from hudkit.hud.session import ATTEMPTS
 from hudkit.hud.sharing import Sharing
-from hudkit.log.event import Origin
+from hudkit.log.event import Draft, Origin
 from hudkit.log.log import EventLog, Finding
 from hudkit.log.payloads import Payload, SessionStart
 from hudkit.sections.sandboxed import Allowed, Bench, Places, Preparation, ProjectFile, Shelf
@@ -25,7 +30,9 @@ from hudkit.sections.state import HudState
 from hudkit.tools import Answer, call, route
 from hudkit.tools.record import peek
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # reading messages costs time to import, and many programs read none
+    from hudkit.ingest import IngestBatch, IngestEvent, IngestState
+    from hudkit.ingest.fork import ForkCandidate
     from hudkit.transcripts.search import Past
 
 Step = Callable[[HudState], Sequence[Payload]]
@@ -227,3 +234,125 @@ def _uuid7() -> str:
     import uuid_utils
 
     return str(uuid_utils.uuid7())
+
+
+class PendingEvents(msgspec.Struct, frozen=True):
+    """Drafts that are to be appended behind event `seq` of a session, and what is known once they are."""
+
+    seq: int = 0
+    drafts: tuple[Draft, ...] = ()
+    state: IngestState | None = None
+    batch: IngestBatch | None = None
+
+
+class TranscriptIngester:
+    """Ingests one session's messages as they come in: the shell around `hudkit.ingest.ingest`, which is pure.
+
+    It reads the session's log and appends to it. Everything that it remembers can be read from the log again. Not
+    safe for several threads.
+    """
+
+    def __init__(self, session: Session, host_session: str, directory: str, host: str = "opencode") -> None:
+        """`host_session` is the host's own id of the session, `directory` what its paths are relative to."""
+        from hudkit.ingest import IngestState
+        from hudkit.transcripts import SessionRow
+
+        self.session = session
+        self._known = IngestState(row=SessionRow(id=host_session, host=host, directory=directory), hud=HudState())
+        self._appended = 0
+        self._last: IngestBatch | None = None
+
+    @property
+    def seq(self) -> int:
+        """The number of the last event that the session is known to have."""
+        return max(self._known.seq, self._appended)
+
+    def record(self, batch: IngestBatch) -> int:
+        """Append what is new in a batch, all or none; return the number of events. Raises a `StoreError`."""
+        conflict: SequenceConflict | None = None
+        for _ in range(ATTEMPTS):
+            pending = self.prepare(batch)
+            try:
+                if pending.drafts:
+                    self.session.log.append(self.session.id, pending.drafts, expected=pending.seq)
+            except SequenceConflict as error:
+                conflict = error
+                continue
+            self.settle(pending)
+            return len(pending.drafts)
+        assert conflict is not None
+        raise conflict
+
+    def prepare(self, batch: IngestBatch) -> PendingEvents:
+        """Return what is new in a batch, to be appended behind event `seq` and then settled.
+
+        Where another writer came between, prepare it again. Where the batch is the first of a fork, the events of its
+        source are appended here, before. Raises a `StoreError`.
+        """
+        from hudkit.ingest import ingest
+
+        about = replace(batch, messages=(), anchors=())
+        if about == self._last and not batch.messages:
+            return PendingEvents(self._known.seq)
+        conflict: SequenceConflict | None = None
+        for _ in range(ATTEMPTS):
+            self._catch_up()
+            known = self._known
+            state, events = ingest(known, batch)
+            pending = PendingEvents(known.seq, self._drafts(events), state, about)
+            if known.recorded or known.hud.epoch.base is not None:
+                return pending  # not the first batch, so that it is too late to become a fork
+            copied = self._copied_from_source(events, batch)
+            if not copied:
+                return pending
+            try:
+                self.session.log.append(self.session.id, copied, expected=known.seq)
+                self._known = replace(known, facts=None, seq=0)  # take up what they tell
+            except SequenceConflict as error:
+                conflict = error
+        assert conflict is not None
+        raise conflict
+
+    def settle(self, pending: PendingEvents) -> None:
+        """Note that what was prepared last is in the log now."""
+        if pending.state is None:
+            return
+        self._appended = pending.seq + len(pending.drafts)
+        self._known = pending.state
+        self._last = pending.batch
+
+    def _catch_up(self) -> None:
+        from hudkit.ingest import observe
+
+        events = tuple(self.session.events(after=self._known.seq))
+        self._known = observe(self._known, events, self.session.state)
+
+    def _drafts(self, events: Iterable[IngestEvent]) -> tuple[Draft, ...]:
+        """The session's own id, time and turn for what an event leaves open."""
+        session, drafts = self.session, []
+        calls = session.state.window.calls
+        for event in events:
+            turn = calls if event.turn is None else event.turn
+            draft = session.drafts((event.payload,), event.origin, turn)[0]
+            timestamp = draft.timestamp if event.at is None else event.at
+            drafts.append(replace(draft, id=event.id or draft.id, timestamp=timestamp))
+        return tuple(drafts)
+
+    def _copied_from_source(self, events: Sequence[IngestEvent], batch: IngestBatch) -> tuple[Draft, ...]:
+        from hudkit.ingest.fork import fork_events
+
+        candidates = self._fork_candidates()
+        return self._drafts(fork_events(events, batch.messages, batch.anchors, candidates, shift=self._known.seq))
+
+    def _fork_candidates(self) -> Iterator[ForkCandidate]:
+        from hudkit.ingest.fork import MAX_FORK_EVENTS, MAX_SEARCHED_EVENTS, ForkCandidate, related_sessions
+
+        log, searched = self.session.log, 0
+        for key in related_sessions(self.session.id, log.sessions()):
+            count = log.last_seq(key)
+            if count > MAX_FORK_EVENTS:
+                continue
+            searched += count
+            if searched > MAX_SEARCHED_EVENTS:
+                return
+            yield ForkCandidate(key, tuple(log.read(key)))

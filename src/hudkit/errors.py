@@ -56,6 +56,12 @@ class OperationError(HudkitError):
     code = "operation"
 
 
+class MessageError(HudkitError):
+    """A message that was given to be ingested is not one: `details` has its `number` (from 0) and the `field`."""
+
+    code = "message"
+
+
 class StoreError(HudkitError):
     """A log's medium refused; nothing of the batch was written."""
 

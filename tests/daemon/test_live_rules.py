@@ -6,9 +6,14 @@ from typing import Any
 
 from opencode_messages import HERE, bash, response, tool, user
 
-from hudkit.api import Hud
-from hudkit.ingest.ingester import IngestBatch, TranscriptIngester
+from hudkit.api import Hud, TranscriptIngester
+from hudkit.ingest import IngestBatch, read_messages
 from hudkit.log import Origin
+
+
+def batch(raw: list[dict[str, Any]]) -> IngestBatch:
+    """What the daemon makes of the messages of an upload."""
+    return IngestBatch(messages=read_messages(raw, "s"))
 
 
 def said(n: int, text: str) -> dict[str, Any]:
@@ -37,7 +42,7 @@ def test_a_talk_is_heard_once_in_any_portions_and_processes() -> None:
     with Hud.in_memory() as hud:
         session = hud.session("s")
         for upto in range(1, len(TALK) + 1):  # a new process for each message, which is sent all that was before
-            TranscriptIngester(session, "s", HERE).hear(IngestBatch(TALK[:upto]))
+            TranscriptIngester(session, "s", HERE).record(batch(TALK[:upto]))
         assert texts(session) == (["always use tabs"], ["let's use Valkey instead of Redis"])
         progress = session.state.progress
         assert [(one.passed, one.failed) for one in progress.suites] == [(2, 1)]
@@ -45,22 +50,22 @@ def test_a_talk_is_heard_once_in_any_portions_and_processes() -> None:
         assert [(one.path, one.done, len(one.points)) for one in progress.plans] == [("PLAN.md", 1, 2)]
         kinds = [event.type for event in session.events() if event.type != "session.start"]
         at_once = hud.session("t")
-        TranscriptIngester(at_once, "s", HERE).hear(IngestBatch(TALK))
+        TranscriptIngester(at_once, "s", HERE).record(batch(TALK))
         told = [event.type for event in at_once.events() if event.type != "session.start"]
         assert sorted(told) == sorted(kinds)
-        assert TranscriptIngester(session, "s", HERE).hear(IngestBatch(TALK)) == 0
+        assert TranscriptIngester(session, "s", HERE).record(batch(TALK)) == 0
 
 
 def test_what_was_removed_is_not_told_again() -> None:
     with Hud.in_memory() as hud:
         session = hud.session("s")
-        TranscriptIngester(session, "s", HERE).hear(IngestBatch(TALK[:1]))
+        TranscriptIngester(session, "s", HERE).record(batch(TALK[:1]))
         assert texts(session) == (["Never push to main", "always use tabs"], ["Let's go with Redis"])
         session.call("constraints.remove", {"id": "c1"})
         session.call("decisions.remove", {"id": "d1"})
-        assert TranscriptIngester(session, "s", HERE).hear(IngestBatch(TALK[:1])) == 0
-        TranscriptIngester(session, "s", HERE).hear(
-            IngestBatch([*TALK[:1], user(9, "Never push to main. Let's go with Redis.")])
+        assert TranscriptIngester(session, "s", HERE).record(batch(TALK[:1])) == 0
+        TranscriptIngester(session, "s", HERE).record(
+            batch([*TALK[:1], user(9, "Never push to main. Let's go with Redis.")])
         )
         assert texts(session) == (["always use tabs"], [])
 
@@ -68,8 +73,8 @@ def test_what_was_removed_is_not_told_again() -> None:
 def test_origins_are_those_of_the_speakers() -> None:
     with Hud.in_memory() as hud:
         session = hud.session("s")
-        TranscriptIngester(session, "s", HERE).hear(
-            IngestBatch([user(1, "never push"), said(2, "I'll use tabs instead of spaces.")])
+        TranscriptIngester(session, "s", HERE).record(
+            batch([user(1, "never push"), said(2, "I'll use tabs instead of spaces.")])
         )
         rule, decision = session.state.constraints[0], session.state.decisions[0]
         assert (rule.mark.origin, rule.derived) == (Origin.USER, True)
@@ -83,5 +88,5 @@ def test_a_summary_and_synthetic_words_state_nothing() -> None:
         host["parts"][0]["synthetic"] = True
         summary = said(2, "Constraints: never push. Decision: use Redis.")
         summary["info"]["summary"] = True
-        TranscriptIngester(session, "s", HERE).hear(IngestBatch([host, summary]))
+        TranscriptIngester(session, "s", HERE).record(batch([host, summary]))
         assert texts(session) == ([], [])

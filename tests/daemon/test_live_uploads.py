@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from opencode_messages import response, tool, user
 
-from hudkit.api import Hud
+from hudkit.api import Hud, TranscriptIngester
 from hudkit.cli.replays.recorded import orchard
 from hudkit.errors import StoreFull
-from hudkit.ingest import KnownFacts, derive_facts
+from hudkit.ingest import IngestBatch, KnownFacts, derive_facts, read_messages
 from hudkit.ingest.event_ids import event_id, message_time
-from hudkit.ingest.ingester import IngestBatch, TranscriptIngester, message_from
+from hudkit.ingest.ingester import message_from
 from hudkit.log.payloads import SessionStart
 from hudkit.transcripts import OpenCodeTranscript
 
@@ -50,6 +50,11 @@ def live_messages(path: Path, session_id: str) -> list[dict[str, Any]]:
         ]
 
 
+def batch(raw: list[dict[str, Any]], **facts: str) -> IngestBatch:
+    """What the daemon makes of the messages of an upload."""
+    return IngestBatch(messages=read_messages(raw, "s"), **facts)  # type: ignore[arg-type]
+
+
 def told(hud: Hud, name: str) -> list[Any]:
     return [event.payload for event in hud.session(name).events()]
 
@@ -69,8 +74,8 @@ def test_one_upload_tells_what_a_replay_tells(recorded: Path, hud: Hud) -> None:
             known, more = derive_facts(row, message, known)
             facts += [fact.payload for fact in more]
         session = hud.session(row.id)
-        upload = IngestBatch(live_messages(recorded, row.id), None, row.title, row.agent, row.parent_id)
-        TranscriptIngester(session, row.id, row.directory).hear(upload)
+        upload = batch(live_messages(recorded, row.id), title=row.title, agent=row.agent, parent=row.parent_id)
+        TranscriptIngester(session, row.id, row.directory).record(upload)
         heard = told(hud, row.id)
 
         def of(payloads: list[Any]) -> list[Any]:
@@ -92,8 +97,8 @@ def test_the_recorded_fork_is_recognised(recorded: Path, hud: Hud) -> None:
     rows = OpenCodeTranscript.open(recorded).sessions()
     for row in rows:
         session = hud.session(row.id, project=row.directory, host="opencode")
-        TranscriptIngester(session, row.id, row.directory).hear(
-            IngestBatch(live_messages(recorded, row.id), title=row.title)
+        TranscriptIngester(session, row.id, row.directory).record(
+            batch(live_messages(recorded, row.id), title=row.title)
         )
     links = {
         row.id: [
@@ -117,18 +122,18 @@ def test_the_recorded_fork_is_recognised(recorded: Path, hud: Hud) -> None:
 def test_portions_repeats_and_restarts_tell_each_fact_once(data: st.DataObject) -> None:
     messages = DAY
     whole, pieces = Hud.in_memory(), Hud.in_memory()
-    TranscriptIngester(whole.session("s"), "s", HERE).hear(IngestBatch(messages))
+    TranscriptIngester(whole.session("s"), "s", HERE).record(batch(messages))
     session = pieces.session("s")
     live = TranscriptIngester(session, "s", HERE)
     at = 0
     while at < len(messages):
         size = data.draw(st.integers(1, 4), label="size")
         back = data.draw(st.integers(0, at), label="back")
-        live.hear(IngestBatch(messages[back : at + size]))
+        live.record(batch(messages[back : at + size]))
         at += size
         if data.draw(st.booleans(), label="restart"):
             live = TranscriptIngester(session, "s", HERE)
-    live.hear(IngestBatch(messages))
+    live.record(batch(messages))
     assert facts_of(pieces) == facts_of(whole)
 
 
@@ -147,20 +152,20 @@ def test_a_store_that_refuses_leaves_everything_to_be_told_again(hud: Hud, monke
 
     monkeypatch.setattr(hud.log, "append", full)
     with pytest.raises(StoreFull):
-        live.hear(IngestBatch(DAY))
+        live.record(batch(DAY))
     monkeypatch.setattr(hud.log, "append", append)
-    count = live.hear(IngestBatch(DAY))
+    count = live.record(batch(DAY))
     assert count == len(told(hud, "s")) > 5
-    assert live.hear(IngestBatch(DAY)) == 0
+    assert live.record(batch(DAY)) == 0
 
 
 def test_two_writers_tell_it_once(hud: Hud) -> None:
     lives = [TranscriptIngester(hud.session("s"), "s", HERE) for _ in range(2)]
     for n in range(1, len(DAY) + 1):
         for live in lives:
-            live.hear(IngestBatch(DAY[:n]))
+            live.record(batch(DAY[:n]))
     again = Hud.in_memory()
-    TranscriptIngester(again.session("s"), "s", HERE).hear(IngestBatch(DAY))
+    TranscriptIngester(again.session("s"), "s", HERE).record(batch(DAY))
     assert facts_of(hud) == facts_of(again)
 
 
@@ -173,8 +178,8 @@ def test_what_is_no_message_is_passed_over(hud: Hud) -> None:
         {"info": {"role": "user", "time": []}, "parts": 4},
     ]
     wrong.append({"info": {"role": "assistant", "time": {"created": "x"}}, "parts": [None, {"type": 3}, {"id": 9}]})
-    live.hear(IngestBatch([*wrong, user(1)]))
-    assert live.unread == 3
+    live.record(batch([*wrong, user(1)]))
+    assert len(read_messages(wrong, "s")) == len(wrong) - 3
     assert hud.session("s").state.session.request == "Do it"
 
 

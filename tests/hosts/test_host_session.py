@@ -61,10 +61,10 @@ def payloads(hud: Hud, kind: type) -> list[Any]:
 
 def test_messages_without_dates_are_told_once_also_by_another_process_and_after_a_cut(hud: Hud) -> None:
     first = (user("a", "Fix it"), answer("b", "", ran("c1", "false", "", 1)))
-    talk(hud).place(asked(*first))
+    talk(hud).prepare_call(asked(*first))
     later = talk(hud)  # knows nothing but the log
-    later.place(asked(*first, user("c", "And then?")))
-    talk(hud).place(asked(user("c", "And then?"), answer("d", "done")))  # the host has cut its history
+    later.prepare_call(asked(*first, user("c", "And then?")))
+    talk(hud).prepare_call(asked(user("c", "And then?"), answer("d", "done")))  # the host has cut its history
     assert [one.request for one in payloads(hud, SessionStart) if one.request] == ["Fix it", "And then?"]
     assert len(later.session.state.errors.open) == 1
     assert [one.keys for one in payloads(hud, TranscriptSeen)] == [("a", "b"), ("c",), ("d",)]
@@ -72,9 +72,9 @@ def test_messages_without_dates_are_told_once_also_by_another_process_and_after_
 
 def test_a_clock_that_goes_back_changes_no_order(hud: Hud) -> None:
     conversation = talk(hud, clock=(5_000, 1_000, 1_000))
-    conversation.place(asked(user("a", "One")))
-    conversation.place(asked(user("a", "One"), answer("b", "ok")))
-    conversation.place(asked(user("a", "One"), answer("b", "ok"), user("c", "Two")))
+    conversation.prepare_call(asked(user("a", "One")))
+    conversation.prepare_call(asked(user("a", "One"), answer("b", "ok")))
+    conversation.prepare_call(asked(user("a", "One"), answer("b", "ok"), user("c", "Two")))
     assert conversation.session.state.session.request == "Two"
     times = [event.timestamp for event in conversation.session.events() if isinstance(event.payload, TranscriptSeen)]
     assert times == [5_000, 5_001, 5_002]
@@ -82,16 +82,16 @@ def test_a_clock_that_goes_back_changes_no_order(hud: Hud) -> None:
 
 def test_what_could_not_be_recorded_is_told_with_the_next_call(hud: Hud, monkeypatch: pytest.MonkeyPatch) -> None:
     conversation = talk(hud)
-    conversation.place(asked(user("a", "One")))
+    conversation.prepare_call(asked(user("a", "One")))
 
     def refuse(*_: object, **__: object) -> None:
         raise StoreError("the disk is full", code="full")
 
     with monkeypatch.context() as patched:
         patched.setattr(hud.log, "append", refuse)
-        placing = conversation.place(asked(user("a", "One"), answer("b", "", ran("c1", "false", "", 1))))
+        placing = conversation.prepare_call(asked(user("a", "One"), answer("b", "", ran("c1", "false", "", 1))))
         assert placing.frame is not None and placing.frame.notice
-    conversation.place(asked(user("a", "One"), answer("b", "", ran("c1", "false", "", 1)), user("c", "Two")))
+    conversation.prepare_call(asked(user("a", "One"), answer("b", "", ran("c1", "false", "", 1)), user("c", "Two")))
     assert len(conversation.session.state.errors.open) == 1
     assert [key for one in payloads(hud, TranscriptSeen) for key in one.keys] == ["a", "b", "c"]
 
@@ -101,15 +101,15 @@ def test_what_could_not_be_recorded_is_told_with_the_next_call(hud: Hud, monkeyp
 
 def test_blocks_stay_where_they_were_and_the_tail_does_not(hud: Hud) -> None:
     conversation = talk(hud)
-    one = conversation.place(asked(user("a", "Fix it")))
+    one = conversation.prepare_call(asked(user("a", "Fix it")))
     assert one.base and one.tail.startswith("Context: ") and not one.behind
     assert conversation.tool("hud", {"tool": "notes.add", "args": {"content": "x"}}).ok
     conversation.session.call("notes.add", {"content": "by somebody else"})
     entries = (user("a", "Fix it"), answer("b", "", ran("c1", "true", "")))
-    two = conversation.place(asked(*entries))
+    two = conversation.prepare_call(asked(*entries))
     assert list(two.behind) == [1] and "by somebody else" in two.behind[1][0]
     assert two.base == one.base and not two.tail
-    three = talk(hud).place(asked(*entries, answer("c", "done"), user("d", "More")))
+    three = talk(hud).prepare_call(asked(*entries, answer("c", "done"), user("d", "More")))
     assert three.behind[1] == two.behind[1] and three.tail
 
 
@@ -117,11 +117,11 @@ def test_an_old_output_becomes_a_stub_where_the_host_can_leave_it_away(hud: Hud)
     looks = (answer(f"b{n}", "looking", ran(f"c{n}", f"cat {n}", f"{n} " * 6_000)) for n in range(30))
     entries = [user("a", "Look around"), *looks]
     big = HostCall(entries=entries, window=Window(200_000, 8_000, None, "host"), used=120_000, prunes=True)
-    placing = talk(hud).place(big)
+    placing = talk(hud).prepare_call(big)
     assert placing.stubs and all("memory" in text for text in placing.stubs.values())
     assert "c29" not in placing.stubs, "the newest stays"
     with Hud.in_memory() as other:
-        assert not talk(other).place(HostCall(entries=entries, window=big.window, used=120_000)).stubs
+        assert not talk(other).prepare_call(HostCall(entries=entries, window=big.window, used=120_000)).stubs
 
 
 # -- compactions -----------------------------------------------------------------------------------------------
@@ -129,62 +129,62 @@ def test_an_old_output_becomes_a_stub_where_the_host_can_leave_it_away(hud: Hud)
 
 def test_a_compaction_is_due_when_the_window_is_full_or_the_agent_asks(hud: Hud) -> None:
     conversation = talk(hud)
-    conversation.place(asked(user("a", "Fix it"), answer("b", "ok", used=9_000)))
-    assert not conversation.due(WINDOW)
-    may, said = conversation.compact()
-    assert not may and said.startswith("Not compacted: 28 %") and not conversation.due(WINDOW)
-    conversation.reported(20_000)
-    assert conversation.tool("hud_compact", {}).ok and conversation.due(WINDOW)
-    conversation.prompt()
-    assert not conversation.due(WINDOW)
-    conversation.reported(28_100)
-    assert conversation.due(WINDOW)
+    conversation.prepare_call(asked(user("a", "Fix it"), answer("b", "ok", used=9_000)))
+    assert not conversation.is_compaction_due(WINDOW)
+    may, said = conversation.request_compaction()
+    assert not may and said.startswith("Not compacted: 28 %") and not conversation.is_compaction_due(WINDOW)
+    conversation.report_usage(20_000)
+    assert conversation.tool("hud_compact", {}).ok and conversation.is_compaction_due(WINDOW)
+    conversation.start_compaction()
+    assert not conversation.is_compaction_due(WINDOW)
+    conversation.report_usage(28_100)
+    assert conversation.is_compaction_due(WINDOW)
 
 
 def test_a_compaction_that_freed_nothing_is_not_due_again_until_the_window_has_grown(hud: Hud) -> None:
     conversation = talk(hud)
-    conversation.place(asked(user("a", "Fix it"), answer("b", "ok", used=28_100)))
-    conversation.prompt("auto")
+    conversation.prepare_call(asked(user("a", "Fix it"), answer("b", "ok", used=28_100)))
+    conversation.start_compaction("auto")
     entries = [answer("s", "I was fixing it.", summary=True), user("c", "Go on")]
-    conversation.place(asked(*entries))
-    conversation.place(asked(*entries, answer("d", "ok", used=26_900)))
-    conversation.reported(28_100)
-    assert not conversation.due(WINDOW)
-    conversation.reported(31_800)
-    assert conversation.due(WINDOW)
+    conversation.prepare_call(asked(*entries))
+    conversation.prepare_call(asked(*entries, answer("d", "ok", used=26_900)))
+    conversation.report_usage(28_100)
+    assert not conversation.is_compaction_due(WINDOW)
+    conversation.report_usage(31_800)
+    assert conversation.is_compaction_due(WINDOW)
 
 
 def test_a_compaction_is_recorded_once_and_its_summary_is_told(hud: Hud) -> None:
     conversation = talk(hud)
     conversation.session.call("task.set", {"description": "Port the report"})
-    conversation.place(asked(user("a", "Fix it"), answer("b", "ok", used=28_100)))
-    assert "Port the report" in conversation.prompt("auto")
-    text, why = conversation.summary("I was porting the report.")
+    conversation.prepare_call(asked(user("a", "Fix it"), answer("b", "ok", used=28_100)))
+    assert "Port the report" in conversation.start_compaction("auto")
+    text, why = conversation.usable_summary("I was porting the report.")
     assert (text, why) == ("I was porting the report.", "")
-    placing = conversation.place(asked(answer("s", text, summary=True), user("c", "Go on")))
+    placing = conversation.prepare_call(asked(answer("s", text, summary=True), user("c", "Go on")))
     assert "Port the report" in placing.base and conversation.used is None
     assert len(payloads(hud, CompactBefore)) == len(payloads(hud, CompactAfter)) == 1
     assert conversation.session.state.compacted.summary == text
-    conversation.place(asked(answer("s", text, summary=True), user("c", "Go on"), answer("d", "done")))
+    conversation.prepare_call(asked(answer("s", text, summary=True), user("c", "Go on"), answer("d", "done")))
     assert len(payloads(hud, CompactAfter)) == 1
 
 
 @pytest.mark.parametrize("said", ["", "I'm sorry, I can't help with that."])
 def test_a_summary_that_says_nothing_is_replaced_by_the_logs_own(hud: Hud, said: str) -> None:
     conversation = talk(hud)
-    conversation.place(asked(user("a", "Port the report")))
-    text, why = conversation.summary(said)
+    conversation.prepare_call(asked(user("a", "Port the report")))
+    text, why = conversation.usable_summary(said)
     assert "Port the report" in text and why
     with Hud.in_memory() as empty:
-        assert talk(empty).summary(said)[0] == EMPTY_SUMMARY
+        assert talk(empty).usable_summary(said)[0] == EMPTY_SUMMARY
 
 
 def test_the_tail_of_a_compaction_fits_an_eighth_of_the_window_and_is_never_all(hud: Hud) -> None:
     conversation = talk(hud)
     entries = [user("a", "x" * 100), *(answer(f"b{n}", "y" * 4_000) for n in range(6))]
-    assert conversation.kept_from(entries, WINDOW) == 5  # 3,500 tokens are 10,500 characters
-    assert conversation.kept_from(entries[:2], WINDOW) == 2, "all would fit: then nothing is kept"
-    assert conversation.kept_from([answer("b", "y" * 50_000)], WINDOW) == 1
+    assert conversation.tail_start(entries, WINDOW) == 5  # 3,500 tokens are 10,500 characters
+    assert conversation.tail_start(entries[:2], WINDOW) == 2, "all would fit: then nothing is kept"
+    assert conversation.tail_start([answer("b", "y" * 50_000)], WINDOW) == 1
 
 
 # -- attached --------------------------------------------------------------------------------------------------
@@ -195,13 +195,13 @@ def test_a_log_that_cannot_be_opened_stops_nobody_and_is_used_again_once_it_can(
     log.parent.mkdir(mode=0o700)
     log.write_bytes(b"no log at all" * 500)
     attached = InProcessHud(log, host="here", project=tmp_path)
-    placing = attached.place("s", asked(user("a", "Fix it")))
+    placing = attached.prepare_call("s", asked(user("a", "Fix it")))
     assert not placing.base and "hud.db" in placing.why
     said = attached.tool("s", "hud", {"tool": "notes.add", "args": {"content": "x"}})
     assert not said.ok and said.text.startswith("not recorded: ")
     assert attached.resume("s", "ses_1") == "ses_1"
     log.unlink()
-    assert attached.place("s", asked(user("a", "Fix it"))).base
+    assert attached.prepare_call("s", asked(user("a", "Fix it"))).base
     assert attached.resume("s", "ses_1") == "", "there is no such session: said, and not asked again"
     attached.close()
     attached.close()
@@ -210,12 +210,12 @@ def test_a_log_that_cannot_be_opened_stops_nobody_and_is_used_again_once_it_can(
 def test_an_error_of_ours_stops_nobody(hud: Hud, monkeypatch: pytest.MonkeyPatch) -> None:
     conversation = talk(hud)
     monkeypatch.setattr(conversation.session, "frame", lambda **_: 1 / 0)
-    assert conversation.place(asked(user("a", "Fix it"))).why == "ZeroDivisionError: division by zero"
+    assert conversation.prepare_call(asked(user("a", "Fix it"))).why == "ZeroDivisionError: division by zero"
 
 
 def test_a_hud_that_was_given_stays_open(hud: Hud, tmp_path: Path) -> None:
     attached = InProcessHud(hud, host="here", project=tmp_path)
-    attached.place("s", asked(user("a", "Fix it")))
+    attached.prepare_call("s", asked(user("a", "Fix it")))
     attached.close()
     assert hud.sessions()
 
@@ -227,7 +227,7 @@ def test_a_session_that_only_the_log_has_is_listed_and_can_be_resumed(
         monkeypatch.setenv(name, str(tmp_path / "home"))
     attached = InProcessHud(tmp_path / "log" / "hud.db", host="here", project=tmp_path)
     assert attached.tool("first", "hud", {"tool": "task.set", "args": {"description": "Port the report"}}).ok
-    attached.place("second", asked(user("a", "Hello")))
+    attached.prepare_call("second", asked(user("a", "Hello")))
     listed = attached.tool("second", "memory", {"tool": "sessions"}).text
     assert "first" in listed and "(open task)" in listed and "second" in listed and "(this one)" in listed
     assert (
@@ -243,9 +243,9 @@ def test_a_server_with_many_conversations_keeps_only_the_newest_in_memory(
     monkeypatch.setattr("hudkit.hosts.in_process.MAX_OPEN_SESSIONS", 3)
     attached = InProcessHud(hud, host="here", project=tmp_path)
     attached.tool("s0", "hud", {"tool": "notes.add", "args": {"content": "kept in the log"}})
-    first = attached.ask("s0", lambda one: one.session)
+    first = attached.with_session("s0", lambda one: one.session)
     for n in range(1, 4):
-        attached.place(f"s{n}", asked(user("a", "Hello")))
-    again = attached.ask("s0", lambda one: one.session)
+        attached.prepare_call(f"s{n}", asked(user("a", "Hello")))
+    again = attached.with_session("s0", lambda one: one.session)
     assert again is not first, "it was let go of"
     assert [note.content for note in again.state.notes] == ["kept in the log"]

@@ -117,7 +117,7 @@ LIFTED = {
 def test_rules_that_are_taken_back(message: str) -> None:
     standing = KnownStatements(("no new dependencies", "never push to main", "always use tabs"))
     news, held = extract(message, standing)
-    assert news.lifted == (LIFTED[message],)
+    assert news.withdrawn == (LIFTED[message],)
     assert news.rules == ()
     assert set(held.rules) == set(standing.rules) - {LIFTED[message]}
 
@@ -126,7 +126,7 @@ def test_rules_that_are_taken_back(message: str) -> None:
     "message", ("you may restart staging", "can we push to main now?", "forget that", "you can see it now")
 )
 def test_what_takes_nothing_back(message: str) -> None:
-    assert extract(message, KnownStatements(("never push to main",)))[0].lifted == ()
+    assert extract(message, KnownStatements(("never push to main",)))[0].withdrawn == ()
 
 
 DECIDED = {
@@ -176,12 +176,12 @@ def test_a_later_decision_replaces_an_earlier_one() -> None:
     _, held = extract("I'll use Redis instead of Memcached, because it is there.", KnownStatements(), by_agent=True)
     news, held = extract("no wait, let's go with Valkey instead of Redis", held)
     assert news.decisions[0].replaces == ("I'll use Redis instead of Memcached",)
-    assert len(held.decided) == 1
+    assert len(held.decisions) == 1
     news, held = extract("Going with Valkey.", held, by_agent=True)
     assert not news.decisions, "the agent repeats it"
     news, held = extract("let's use pnpm", held)
     assert news.decisions[0].replaces == ()
-    assert len(held.decided) == 2
+    assert len(held.decisions) == 2
 
 
 def test_of_two_alternatives_the_later_choice_replaces_the_earlier() -> None:
@@ -190,7 +190,7 @@ def test_of_two_alternatives_the_later_choice_replaces_the_earlier() -> None:
     _, held = extract("let's store the pages compressed", held)
     news, held = extract("Let's go back to SpamAssassin, it is enough", held)
     assert news.decisions[0].replaces == ("rspamd, decided",)
-    assert len(held.decided) == 2
+    assert len(held.decisions) == 2
     assert extract("Let's use pnpm", held)[0].decisions[0].replaces == ()
 
 

@@ -1,4 +1,4 @@
-"""Tools of any agent are heard by what they do."""
+"""Calls of any agent's tools are read by what they do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hudkit.ingest.tool_calls import neutral_part
+from hudkit.ingest.tool_calls import finished_call, neutral_part
 from hudkit.transcripts import ToolPart
 
 
@@ -15,32 +15,32 @@ def call(tool: str, output: str = "", **given: Any) -> ToolPart:
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "name", "known"),
+    ("tool", "given", "expected"),
     [
-        ("read_file", {"path": "a.py"}, "read", {"filePath": "a.py"}),
-        ("ReadFile", {"file_path": "a.py", "limit": 3}, "read", {"filePath": "a.py", "limit": 3}),
-        ("write_file", {"filename": "a.py", "text": "x"}, "write", {"filePath": "a.py", "content": "x"}),
+        ("read_file", {"path": "a.py"}, {"kind": "read", "path": "a.py"}),
+        ("ReadFile", {"file_path": "a.py", "limit": 3}, {"kind": "read", "path": "a.py", "partial": True}),
+        ("write_file", {"filename": "a.py", "text": "x"}, {"kind": "write", "path": "a.py", "content": "x"}),
         (
             "str_replace",
             {"path": "a.py", "old_str": "x", "new_str": "y"},
-            "edit",
-            {"filePath": "a.py", "oldString": "x", "newString": "y"},
+            {"kind": "edit", "path": "a.py", "edits": (("x", "y"),)},
         ),
-        ("run_shell_command", {"cmd": "ls", "cwd": "src"}, "bash", {"command": "ls", "workdir": "src"}),
-        ("write_todos", {"todos": []}, "todowrite", {"todos": []}),
-        ("todo", {"items": []}, "todo", {"items": []}),
-        ("weather", {"path": "x"}, "weather", {"path": "x"}),
-        ("read", {"filePath": "a.py", "path": "b"}, "read", {"filePath": "a.py", "path": "b"}),
+        ("run_shell_command", {"cmd": "ls", "cwd": "src"}, {"kind": "shell", "command": "ls", "workdir": "src"}),
+        ("write_todos", {"todos": []}, {"kind": "todos", "todos": []}),
+        ("todo", {"items": []}, {"kind": "other", "tool": "todo"}),
+        ("weather", {"path": "x"}, {"kind": "other", "tool": "weather", "path": None, "main_argument": "x"}),
+        ("read", {"filePath": "a.py", "path": "b"}, {"kind": "read", "path": "a.py"}),
+        ("apply_patch", {"input": "*** Add File: a"}, {"kind": "patch", "patch": "*** Add File: a"}),
     ],
 )
-def test_a_call_in_known_words(tool: str, given: dict[str, Any], name: str, known: dict[str, Any]) -> None:
-    heard = neutral_part(call(tool, **given))
-    assert (heard.tool, heard.input) == (name, known)
+def test_a_call_of_any_agent_in_neutral_form(tool: str, given: dict[str, Any], expected: dict[str, Any]) -> None:
+    read = finished_call(neutral_part(call(tool, **given)))
+    assert {name: getattr(read, name) for name in expected} == expected
 
 
 def test_the_users_own_names_come_first() -> None:
-    heard = neutral_part(call("load_text", file="a.py"), {"load_text": "read"})
-    assert (heard.tool, heard.input) == ("read", {"filePath": "a.py"})
+    read = finished_call(neutral_part(call("load_text", file="a.py"), {"load_text": "read"}))
+    assert (read.tool, read.kind, read.path) == ("read", "read", "a.py")
 
 
 @pytest.mark.parametrize(
@@ -55,4 +55,4 @@ def test_the_users_own_names_come_first() -> None:
     ],
 )
 def test_an_exit_status_is_read_where_an_output_ends_with_it(output: str, exit: int | None) -> None:
-    assert neutral_part(call("bash", output, command="x")).metadata.get("exit") == exit
+    assert finished_call(neutral_part(call("bash", output, command="x"))).exit_status == exit

@@ -6,14 +6,13 @@ import pytest
 from bench.shapes import judge, read, shapes
 
 from hudkit.ingest.extraction import (
-    FoundCommit,
-    FoundPoint,
     count_tests,
     find_commits,
     is_plan_file,
     plan_points,
     update_points,
 )
+from hudkit.log.payloads import CommitMade, PlanPoint
 
 OUTPUTS = {
     ("pytest -q", "1 failed, 2 passed in 6.11s"): (2, 1, 0),
@@ -82,10 +81,10 @@ def test_no_counts(command: str, output: str) -> None:
 def test_commits_as_git_tells_them() -> None:
     told = "[main (root-commit) 5be0c21] Renderer: labels\n 11 files changed"
     assert find_commits('git commit -m "Renderer: labels"', told) == (
-        FoundCommit("5be0c21", "Renderer: labels", "main"),
+        CommitMade("5be0c21", "Renderer: labels", "main"),
     )
     quiet = find_commits("git commit -qm 'printer' && git log --oneline -2", "f00dfee printer\n1234567 init")
-    assert quiet == (FoundCommit("f00dfee", "printer"),)
+    assert quiet == (CommitMade("f00dfee", "printer"),)
     assert find_commits("git log", told) == ()
     assert find_commits("git commit -qm x", "") == ()
 
@@ -101,9 +100,9 @@ def test_plan_files() -> None:
         False,
     ]
     known = plan_points("- [ ] a\n1. [x] b\n* [ ] c\ntext [ ] d")
-    assert known == (FoundPoint("a", False), FoundPoint("b", True), FoundPoint("c", False))
+    assert known == (PlanPoint("a", False), PlanPoint("b", True), PlanPoint("c", False))
     after = update_points(known, "- [ ] a\n* [ ] c", "- [x] a\n- [ ] e")
-    assert after == (FoundPoint("a", True), FoundPoint("b", True), FoundPoint("e", False))
+    assert after == (PlanPoint("a", True), PlanPoint("b", True), PlanPoint("e", False))
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ class HudPlugin:
             title=row.title if row is not None else "",
             agent=row.agent if row is not None else "",
         )
-        placing = self.attached.place(given.session_id, asked, parent=seen.parent)
+        placing = self.attached.prepare_call(given.session_id, asked, parent=seen.parent)
         seen.base = placing.base
         if placing.frame is not None:
             self._given.client.figures(given.session_id, **_figures(placing.frame))
@@ -100,10 +100,10 @@ class HudPlugin:
         self._take_up(seen, given.session_id)
 
         def prompt(conversation: HostSession) -> str:
-            conversation.hear(tuple(seen.entries.values()))
-            return conversation.prompt("host" if given.auto else "agent")
+            conversation.ingest(tuple(seen.entries.values()))
+            return conversation.start_compaction("host" if given.auto else "agent")
 
-        output.prompt = self.attached.ask(given.session_id, prompt, parent=seen.parent)
+        output.prompt = self.attached.with_session(given.session_id, prompt, parent=seen.parent)
 
     def close(self) -> None:
         """Close the log, where it was opened for this plugin."""
@@ -117,7 +117,7 @@ class HudPlugin:
             if name in COMPACT_TOOLS:
                 self._take_up(seen, call.session_id)
                 used = last_usage([one.message for one in seen.entries.values()])
-                self.attached.reported(call.session_id, used, parent=seen.parent)
+                self.attached.report_usage(call.session_id, used, parent=seen.parent)
             said = self.attached.tool(call.session_id, name, arguments, parent=seen.parent)
             if name in COMPACT_TOOLS and said.ok:
                 self._given.client.summarise(call.session_id)

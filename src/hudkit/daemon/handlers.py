@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, PendingEvents, Session, TranscriptIngester
 from hudkit.context.caching import Piece, compare
 from hudkit.context.compaction import carried
 from hudkit.context.compaction.carried import Output
@@ -40,10 +40,11 @@ from hudkit.hosts.wire import (
     decode,
     encode,
 )
-from hudkit.ingest.ingester import IngestBatch, PendingEvents, TranscriptIngester
+from hudkit.ingest import IngestBatch, read_messages
 from hudkit.log import Draft, Origin
 from hudkit.log.payloads import ContextSnapshot, Learned, Parts
 from hudkit.tools import reply
+from hudkit.transcripts.opencode_rows import todos_of
 
 MAX_CONVERSATIONS = 256
 """Conversations that are remembered; one that fell out is taken up from the log again."""
@@ -65,6 +66,17 @@ STATUS: Mapping[str, int] = {
 """HTTP status by the code of an error. Every other code, such as those of a store that refuses, is status 503."""
 
 
+class _Conversation:
+    """What is remembered of a host's conversation from one request to the next."""
+
+    def __init__(self, ingester: TranscriptIngester) -> None:
+        self.ingester = ingester
+        self.order = -1
+        """Of the last request for a frame, as the plugin numbers them."""
+        self.pieces: tuple[Piece, ...] | None = None
+        """The transcript of the last call; `None` before the first of this process."""
+
+
 class RequestHandlers:
     """Answers requests on one `Hud`.
 
@@ -73,7 +85,7 @@ class RequestHandlers:
 
     def __init__(self, hud: Hud) -> None:
         self._hud = hud
-        self._live: OrderedDict[tuple[str, str], TranscriptIngester] = OrderedDict()
+        self._conversations: OrderedDict[tuple[str, str], _Conversation] = OrderedDict()
 
     def answer(self, path: str, body: bytes) -> tuple[int, bytes]:
         """Return HTTP status and body for the body of a request; `path` is one of `HANDLERS`."""
@@ -96,41 +108,42 @@ class RequestHandlers:
         Raises `RequestRefused` where a later request of the conversation was answered already: the plugin has stopped
         waiting for this one, and a frame recorded now would count as sent.
         """
-        live = self._conversation(ask)
-        if ask.order is not None and ask.order <= live.order:
+        conversation = self._conversation(ask)
+        ingester, session = conversation.ingester, conversation.ingester.session
+        if ask.order is not None and ask.order <= conversation.order:
             raise RequestRefused(
                 "a later question was answered already", hint="Use the answer to that one", status=409
             )
-        live.order = ask.order if ask.order is not None else live.order
-        upload = _upload(ask, ask.model.limit)
+        conversation.order = ask.order if ask.order is not None else conversation.order
+        batch = _batch(ask, ask.model.limit)
         # What the messages tell goes into the same commit as the frame that shows it; where another writer was first,
         # `news` is asked again on the state as it is then.
-        staged = PendingEvents(0)
+        pending = PendingEvents()
         messages = ask.transcript
         anchors = [(entry.anchor, entry.role) for entry in messages if entry.role != "cleared"]
-        taught = _calibration_seed(self._hud, live.session, ask.model.id) if live.pieces is None else ()
+        taught = _calibration_seed(self._hud, session, ask.model.id) if conversation.pieces is None else ()
 
         def news() -> Sequence[Draft]:
-            nonlocal staged
-            staged = live.stage(upload)
-            back = undone_drafts(live.session, upload.anchors, staged.drafts)
-            return (*staged.drafts, *back, *_limits(live.session, ask.model), *taught)
+            nonlocal pending
+            pending = ingester.prepare(batch)
+            back = undone_drafts(session, batch.anchors, pending.drafts)
+            return (*pending.drafts, *back, *_limits(session, ask.model), *taught)
 
-        frame = live.session.frame(
+        frame = session.frame(
             used_tokens=ask.used,
             limit_tokens=ask.model.limit or None,
             transcript=anchors if messages else None,
             model=ask.model.id,
             have=ask.have or "",
             first=news,
-            sent=(lambda stubs: compare(live.pieces, _pieces_of(messages, stubs))) if messages else None,
+            sent=(lambda stubs: compare(conversation.pieces, _pieces_of(messages, stubs))) if messages else None,
             parts=_parts_of(messages, ask.fixed) if messages else None,
             outputs=_outputs_of(messages),
         )
-        live.pieces = _pieces_of(messages, {stub.call: len(stub.text) for stub in frame.pruned})
+        conversation.pieces = _pieces_of(messages, {stub.call: len(stub.text) for stub in frame.pruned})
         # Contract 6: nothing is acknowledged that is not durable. The host sends it again.
         if not frame.notice:
-            live.settle(staged)
+            ingester.settle(pending)
         return FrameResponse(
             base=frame.base,
             deltas=tuple(DeltaLayer(delta.id, delta.anchor, delta.form, delta.text) for delta in frame.deltas),
@@ -140,20 +153,20 @@ class RequestHandlers:
             tokens=frame.tokens,
             budget=frame.budget,
             notice=frame.notice,
-            ack="" if frame.notice else _ack(live, ask.seen),
+            ack="" if frame.notice else _ack(ingester, ask.seen),
             mark=frame.mark,
             pruned=tuple(OutputStub(stub.call, stub.text) for stub in frame.pruned),
         )
 
     def events(self, ask: EventsRequestBody) -> EventsAccepted:
         """Record what the request's messages and todos tell; return how far the log has come."""
-        live = self._conversation(ask)
-        live.hear(_upload(ask, None, ask.todos))
-        return EventsAccepted(_ack(live, ask.seen))
+        ingester = self._conversation(ask).ingester
+        ingester.record(_batch(ask, None, ask.todos))
+        return EventsAccepted(_ack(ingester, ask.seen))
 
     def tool(self, ask: ToolRequestBody) -> ToolReply:
         """Carry out a model's call of a router, and return what the agent is told."""
-        session = self._conversation(ask).session
+        session = self._conversation(ask).ingester.session
         before = session.state
         answer = reply(session, ask.router, ask.arguments, origin=Origin.AGENT)
         session.said(before)
@@ -161,7 +174,7 @@ class RequestHandlers:
 
     def compacting(self, ask: CompactingRequestBody) -> CompactingResponse:
         """Record that the host compacts, and return the prompt that replaces the host's own."""
-        session = self._conversation(ask).session
+        session = self._conversation(ask).ingester.session
         try:
             record_start(session, "host", ask.used)
         except StoreError as error:
@@ -171,21 +184,22 @@ class RequestHandlers:
 
     def compact(self, ask: CompactRequestBody) -> ToolReply:
         """Return whether the compaction that the agent asks for may be, and what the agent is told."""
-        session = self._conversation(ask).session
+        session = self._conversation(ask).ingester.session
         ok, text = request_compaction(session, ask.used, self._hud.settings)
         return ToolReply(text, ok)
 
-    def _conversation(self, ask: SessionIdentity) -> TranscriptIngester:
+    def _conversation(self, ask: SessionIdentity) -> _Conversation:
         key = (ask.session, ask.directory)
-        live = self._live.get(key)
-        if live is None:
+        conversation = self._conversations.get(key)
+        if conversation is None:
             session = self._hud.session(ask.session, project=ask.directory or None, host=ask.host)
-            live = self._live[key] = TranscriptIngester(session, ask.session, ask.directory)
+            conversation = _Conversation(TranscriptIngester(session, ask.session, ask.directory))
+            self._conversations[key] = conversation
             # The least recently asked conversation goes; nothing is lost, the log has it all.
-            if len(self._live) > MAX_CONVERSATIONS:
-                self._live.popitem(last=False)
-        self._live.move_to_end(key)
-        return live
+            if len(self._conversations) > MAX_CONVERSATIONS:
+                self._conversations.popitem(last=False)
+        self._conversations.move_to_end(key)
+        return conversation
 
 
 _Handler = Callable[[RequestHandlers, Any], object]
@@ -214,13 +228,13 @@ def error_response(status: int, code: str, message: str, hint: str = "") -> tupl
 DONE = encode(Acknowledgement())
 
 
-def _upload(
+def _batch(
     ask: FrameRequestBody | EventsRequestBody, limit: int | None, todos: tuple[dict[str, Any], ...] | None = None
 ) -> IngestBatch:
     facts = ask.facts
     return IngestBatch(
-        messages=ask.messages,
-        todos=todos,
+        messages=read_messages(ask.messages, ask.session),
+        todos=None if todos is None else todos_of(todos),
         title=facts.title or "",
         agent=facts.agent or "",
         parent=facts.parent or "",
@@ -240,14 +254,14 @@ def _limits(session: Session, model: ModelInfo) -> tuple[Draft, ...]:
     return session.drafts((snapshot,), Origin.HOST, session.state.window.calls)
 
 
-def _ack(live: TranscriptIngester, seen: str | None) -> str:
+def _ack(ingester: TranscriptIngester, seen: str | None) -> str:
     """Return how far the log has come, as an opaque text.
 
     Empty where the host was told before that it had come further: the log lost its end (a disk that lied about a
     sync), and the host has to send everything again.
     """
     before = seen.rpartition(".")[2] if seen else ""
-    return "" if before.isdecimal() and int(before[:18]) > live.seq else f"a.{live.seq}"
+    return "" if before.isdecimal() and int(before[:18]) > ingester.seq else f"a.{ingester.seq}"
 
 
 def _calibration_seed(hud: Hud, session: Session, model: str) -> tuple[Draft, ...]:

@@ -1,4 +1,8 @@
-"""A conversation of a host in this process: what its messages tell is heard, and each of its calls gets its frame."""
+"""One session of a host in this process: its messages are ingested, and each of its model calls gets its frame.
+
+What in-process hosts share. An adapter reads the host's messages as `HostMessage`s and describes a call as
+`HostCall`; `HostSession.prepare_call` answers with an `Injection`, which the adapter puts into the host's request.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from hudkit.api import Session
+from hudkit.api import PendingEvents, Session, TranscriptIngester
 from hudkit.context.caching import Piece, compare
 from hudkit.context.compaction import thrash
 from hudkit.context.compaction.carried import Output, parts_of
@@ -18,8 +22,8 @@ from hudkit.context.compaction.fallback import static_summary, unusable
 from hudkit.errors import HudkitError, StoreError
 from hudkit.hosts import compaction_records
 from hudkit.hud.frame import Frame
+from hudkit.ingest import IngestBatch
 from hudkit.ingest.first_seen import FirstSeenTimes
-from hudkit.ingest.ingester import IngestBatch, PendingEvents, TranscriptIngester
 from hudkit.log import Draft, Origin
 from hudkit.log.payloads import Parts
 from hudkit.tokens import Window
@@ -43,44 +47,53 @@ CHARS_PER_TOKEN = 3
 
 
 class HostMessage(NamedTuple):
-    """One message of a transcript: what it is known by (`key`, the same after a restart), what it says (with the
-    results of its calls; `created` is 0 where the host does not date it), what stands last in it (`user`,
-    `assistant` or `tool`), and its characters as the host sends it."""
+    """One message of a host's transcript, as its adapter read it."""
 
     key: str
+    """What the message is known by: the same after a restart."""
     message: Message
+    """What it says, with the results of its calls; `created` is 0 where the host does not date it."""
     role: str
+    """What stands last in it: `user`, `assistant` or `tool`."""
     size: int
+    """Its characters as the host sends it."""
 
 
 class HostCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A model call that a host is about to make. `used` are the tokens in the window as far as the host knows; sizes
-    are in characters, `None` where they are not known; `parts` is what the request carries, where outputs are not as
-    the entries have them. `prunes`: the host can leave old outputs away."""
+    """A model call that a host is about to make. Sizes are in characters, `None` where they are not known."""
 
     entries: Sequence[HostMessage]
     window: Window
     model: str = ""
     used: int | None = None
+    """Tokens in the window, as far as the host knows."""
     system: int | None = None
     tools: int | None = None
     parts: Parts | None = None
+    """What the request carries, where outputs are not as the entries have them."""
     title: str = ""
     agent: str = ""
     prunes: bool = False
+    """The host can leave old outputs away."""
 
 
 class Injection(msgspec.Struct, frozen=True):
-    """Where the HUD goes: `base` behind the system prompt, `behind` each entry (by its place) the blocks that follow
-    it, `tail` behind everything, `stubs` instead of old outputs (by the call's id). The blocks stay with each
-    call, the tail does not. Empty where there is no HUD; `why` then says why."""
+    """Where the HUD goes in a host's request. Empty where there is no HUD.
+
+    The base and the blocks stay with each call that follows, the tail does not.
+    """
 
     base: str = ""
+    """Behind the system prompt."""
     behind: Mapping[int, tuple[str, ...]] = {}
+    """The blocks that follow an entry, by its index."""
     tail: str = ""
+    """Behind everything."""
     stubs: Mapping[str, str] = {}
+    """What stands instead of old outputs, by the id of the call."""
     frame: Frame | None = None
     why: str = ""
+    """Why there is no HUD."""
 
 
 class HostSession:
@@ -96,25 +109,29 @@ class HostSession:
         clock: Callable[[], int] | None = None,
         parent: str = "",
     ) -> None:
+        """`host_session` and `parent` (the session that started it) are the host's own ids; `clock` gives Unix ms."""
         self.session = session
-        self.wanted = False
+        self.compaction_requested = False
         """The agent asked for a compaction, and was told that it comes."""
-        self._live = TranscriptIngester(session, host_session, directory, host)
-        self._sighted = FirstSeenTimes(session)
+        self._ingester = TranscriptIngester(session, host_session, directory, host)
+        self._first_seen = FirstSeenTimes()
         self._clock = clock or unix_ms
         self._parent = parent
-        self._heard: set[str] = set()
+        self._ingested: set[str] = set()  # keys of messages that will not change any more
         self._pieces: tuple[Piece, ...] | None = None
         self._used: int | None = None
         self._window: Window | None = None
 
     # -- calls -------------------------------------------------------------------------------------------------
 
-    def place(self, asked: HostCall) -> Injection:
-        """What the call carries, recorded before it goes out. Never raises: what is wrong with the HUD is no reason
-        for an agent's call to fail."""
+    def prepare_call(self, call: HostCall) -> Injection:
+        """Return what a call carries, recorded before it goes out.
+
+        Never raises: what is wrong with the HUD is no reason for an agent's call to fail. Then the injection is empty
+        and says why.
+        """
         try:
-            return self._placed(asked)
+            return self._prepare_call(call)
         except HudkitError as error:
             _LOG.warning("a call goes without the HUD: %s", error)
             return Injection(why=str(error))
@@ -122,17 +139,16 @@ class HostSession:
             _LOG.exception("a call goes without the HUD")
             return Injection(why=f"{type(error).__name__}: {error}")
 
-    def hear(self, entries: Sequence[HostMessage], *, title: str = "", agent: str = "") -> None:
-        """Take up what was said, also where no call follows. What cannot be recorded is told again with the next."""
-        messages, closed = self._fresh(self._dated(entries))
-        upload = IngestBatch(
-            messages=messages, title=title, agent=agent, parent=self._parent, limit=self._limit(), anchors=()
-        )
+    def ingest(self, entries: Sequence[HostMessage], *, title: str = "", agent: str = "") -> None:
+        """Record what messages tell, also where no call follows. What cannot be recorded is told with the next."""
+        messages, closed = self._new_messages(self._dated(entries))
+        limit = self._window.limit_tokens if self._window is not None else None
+        batch = IngestBatch(messages=messages, title=title, agent=agent, parent=self._parent, limit=limit)
         try:
-            self._live.hear(upload)
-            if drafts := self._sighted.drafts():
+            self._ingester.record(batch)
+            if drafts := self._time_drafts():
                 self.session.log.append(self.session.id, drafts)
-                self._sighted.settle()
+                self._first_seen.settle()
         except StoreError as error:
             _LOG.warning("what was said is not recorded yet: %s", error)
             return
@@ -141,16 +157,19 @@ class HostSession:
     def tool(self, router: str, arguments: Mapping[str, object] | str) -> Reply:
         """Answer a call of `hud`, `memory`, `hud_compact` or `memory_compact`; a mistake is answered, not raised."""
         if router in COMPACT_TOOLS:
-            may, said = self.compact()
-            return Reply(said, may)
+            allowed, answer = self.request_compaction()
+            return Reply(answer, allowed)
         before = self.session.state
-        answer = reply(self.session, router, arguments, origin=Origin.AGENT)
+        reply_text = reply(self.session, router, arguments, origin=Origin.AGENT)
         self.session.said(before)
-        return answer
+        return reply_text
 
     def resume(self, session_id: str) -> str:
-        """Take up the task of another session, of any host, where this one has taken up none yet; what was said
-        of it. Raises `OperationError` where there is no such session, a `StoreError`."""
+        """Take up the task of another session, of any host, where this one has taken up none yet.
+
+        Returns what is told of it, empty where one was taken up before. Raises `OperationError` where there is no
+        such session, a `StoreError` where it cannot be recorded.
+        """
         if any(link.relation == "resume" for link in self.session.state.session.links):
             return ""
         return self.session.call("task.resume", {"session": session_id}, origin=Origin.USER).text
@@ -159,26 +178,29 @@ class HostSession:
 
     @property
     def used(self) -> int | None:
-        """Tokens in the window after the last response; `None`: not known, as after a compaction."""
+        """Tokens in the window after the last response; `None` where they are not known, as after a compaction."""
         return self._used if self._used is not None else self.session.state.window.used_tokens
 
-    def reported(self, used: int | None) -> None:
-        """A response has come, with so many tokens in the window after it, where its host tells."""
+    def report_usage(self, used: int | None) -> None:
+        """Note that a response has come, with so many tokens in the window after it (`None`: the host does not
+        tell)."""
         self._used = used if used is not None else self._used
 
-    def compact(self) -> tuple[bool, str]:
-        """Whether the compaction that the agent asks for is done before the next step, and what it is told."""
+    def request_compaction(self) -> tuple[bool, str]:
+        """Return whether the compaction that the agent asks for is done before the next step, and what it is told."""
         try:
-            may, said = compaction_records.request_compaction(self.session, self.used, self.session.settings)
+            allowed, answer = compaction_records.request_compaction(self.session, self.used, self.session.settings)
         except StoreError as error:
             return False, f"Not compacted: {error}."
-        self.wanted = self.wanted or may
-        return may, said
+        self.compaction_requested = self.compaction_requested or allowed
+        return allowed, answer
 
-    def due(self, window: Window) -> bool:
-        """Whether a host that compacts by our rules should do so now: the agent asked, or the window is full and the
-        last compaction was of some use."""
-        if self.wanted:
+    def is_compaction_due(self, window: Window) -> bool:
+        """Whether a host that compacts by our rules should do so now.
+
+        It should where the agent asked, or where the window is full and the last compaction was of some use.
+        """
+        if self.compaction_requested:
             return True
         settings, used = self.session.settings, self.used
         usable = usable_of(window, OverflowRule(settings.overflow.auto, settings.overflow.reserved_tokens))
@@ -187,28 +209,32 @@ class HostSession:
         rules = replace(settings.compaction, cooldown_calls=0)
         return not thrash.refusal(self.session.state.rounds, used, window.limit_tokens, rules)
 
-    def kept_from(self, entries: Sequence[HostMessage], window: Window) -> int:
-        """The place of the first entry that a compaction leaves word for word; their number where it leaves none."""
+    def tail_start(self, entries: Sequence[HostMessage], window: Window) -> int:
+        """Return the index of the first entry that a compaction leaves word for word; their number where it is none.
+
+        The tail has room for an eighth of the usable window. It is never the whole transcript: then nothing would be
+        compacted.
+        """
         usable = usable_of(window, OverflowRule(reserved=self.session.settings.overflow.reserved_tokens)) or 0
         room = min(TAIL_TOKENS, usable // TAIL_SHARE) * CHARS_PER_TOKEN
-        at = len(entries)
-        while at > 0 and entries[at - 1].size <= room:
-            at -= 1
-            room -= entries[at].size
-        return at if at > 0 else len(entries)
+        start = len(entries)
+        while start > 0 and entries[start - 1].size <= room:
+            start -= 1
+            room -= entries[start].size
+        return start if start > 0 else len(entries)
 
-    def prompt(self, trigger: str = "auto") -> str:
-        """What a model is asked for when it is to write the summary; that a compaction comes is recorded."""
+    def start_compaction(self, trigger: str = "auto") -> str:
+        """Record that a compaction comes, and return the prompt with which a model is asked for the summary."""
         try:
-            if not self.wanted:  # recorded when it was asked for
+            if not self.compaction_requested:  # what the agent asked for was recorded then
                 compaction_records.record_start(self.session, trigger, self.used)
         except StoreError as error:
             _LOG.warning("a compaction is not recorded: %s", error)
-        self.wanted = False
+        self.compaction_requested = False
         return compaction_records.summary_request(self.session, carries=False)
 
-    def summary(self, text: str, finish: str = "") -> tuple[str, str]:
-        """The summary to store: the model's, or the log's own where that one cannot be used, and then why."""
+    def usable_summary(self, text: str, finish: str = "") -> tuple[str, str]:
+        """Return the summary to store: the model's, or the log's own where that cannot be used, and then why."""
         why = unusable(text, finish)
         if not why:
             return text, ""
@@ -216,82 +242,103 @@ class HostSession:
 
     # -- inside ------------------------------------------------------------------------------------------------
 
-    def _placed(self, asked: HostCall) -> Injection:
-        entries = self._dated(asked.entries)
-        self._window = asked.window
-        messages, closed = self._fresh(entries)
-        anchors = [f"{one.message.role}:{one.message.created}:{one.key}" for one in entries]
-        outputs = _outputs(entries) if asked.prunes else ()
-        upload = IngestBatch(
+    def _prepare_call(self, call: HostCall) -> Injection:
+        entries = self._dated(call.entries)
+        self._window = call.window
+        messages, closed = self._new_messages(entries)
+        anchors = [f"{entry.message.role}:{entry.message.created}:{entry.key}" for entry in entries]
+        batch = IngestBatch(
             messages=messages,
-            title=asked.title,
-            agent=asked.agent,
+            title=call.title,
+            agent=call.agent,
             parent=self._parent,
-            limit=asked.window.limit_tokens,
+            limit=call.window.limit_tokens,
             anchors=anchors,
         )
-        staged = PendingEvents(0)
+        pending = PendingEvents()
 
-        def news() -> Sequence[Draft]:
-            nonlocal staged
-            staged = self._live.stage(upload)
-            more = compaction_records.undone_drafts(self.session, anchors, staged.drafts)
-            return (*staged.drafts, *more, *self._sighted.drafts())
+        def new_events() -> Sequence[Draft]:
+            # In one commit with the frame that shows them; asked again where another writer came between.
+            nonlocal pending
+            pending = self._ingester.prepare(batch)
+            undone = compaction_records.undone_drafts(self.session, anchors, pending.drafts)
+            return (*pending.drafts, *undone, *self._time_drafts())
 
-        used = asked.used if asked.used is not None else last_usage(messages, self._used)
         frame = self.session.frame(
-            used_tokens=used,
-            limit_tokens=asked.window.limit_tokens,
-            transcript=[(anchor, one.role) for anchor, one in zip(anchors, entries, strict=True)],
-            model=asked.model,
-            first=news,
+            used_tokens=call.used if call.used is not None else last_usage(messages, self._used),
+            limit_tokens=call.window.limit_tokens,
+            transcript=[(anchor, entry.role) for anchor, entry in zip(anchors, entries, strict=True)],
+            model=call.model,
+            first=new_events,
             sent=lambda stubs: compare(self._pieces, _sent_pieces(entries, anchors, stubs)),
-            parts=asked.parts or _parts(entries, asked),
-            outputs=outputs,
+            parts=call.parts or _parts(entries, call),
+            outputs=_outputs(entries) if call.prunes else (),
         )
         self._pieces = _sent_pieces(entries, anchors, {stub.call: len(stub.text) for stub in frame.pruned})
-        if not frame.notice:
-            self._live.settle(staged)
-            self._sighted.settle()
+        if not frame.notice:  # else nothing was recorded, and the next call tells it again
+            self._ingester.settle(pending)
+            self._first_seen.settle()
             self._remember(messages, closed)
         return _injection(frame, anchors)
 
     def _dated(self, entries: Sequence[HostMessage]) -> Sequence[HostMessage]:
         """The entries with times. A summary that is new stands before what it left word for word, but is newer."""
-        undated = sorted((one for one in entries if not one.message.created), key=lambda one: one.message.summary)
+        undated = [entry for entry in entries if not entry.message.created]
         if not undated:
             return entries
-        keys = [one.key for one in undated]
-        dates = dict(zip(keys, self._sighted.dates(keys, self._clock()), strict=True))
-        return [
-            one if one.message.created else one._replace(message=replace(one.message, created=dates[one.key]))
-            for one in entries
-        ]
+        if self.session.log.last_seq(self.session.id) > self._first_seen.seq:
+            self._first_seen.observe(self.session.events(after=self._first_seen.seq))
+        keys = [entry.key for entry in sorted(undated, key=lambda entry: entry.message.summary)]
+        times = dict(zip(keys, self._first_seen.of(keys, self._clock()), strict=True))
+        dated = []
+        for entry in entries:
+            if not entry.message.created:
+                entry = entry._replace(message=replace(entry.message, created=times[entry.key]))
+            dated.append(entry)
+        return dated
 
-    def _fresh(self, entries: Sequence[HostMessage]) -> tuple[list[Message], list[str]]:
-        """Messages that were not heard in full, and the keys of those of them that will not change any more."""
-        fresh = [one for one in entries if one.key not in self._heard]
-        return [one.message for one in fresh], [one.key for one in fresh if _closed(one.message)]
+    def _time_drafts(self) -> tuple[Draft, ...]:
+        """Drafts that keep when undated messages were first seen."""
+        unrecorded = self._first_seen.unrecorded()
+        turn = self.session.state.window.calls
+        drafts = self.session.drafts([payload for payload, _ in unrecorded], Origin.HOST, turn)
+        return tuple(replace(draft, timestamp=at) for draft, (_, at) in zip(drafts, unrecorded, strict=True))
+
+    def _new_messages(self, entries: Sequence[HostMessage]) -> tuple[list[Message], list[str]]:
+        """Messages that were not ingested in full, and the keys of those of them that will not change any more."""
+        new = [entry for entry in entries if entry.key not in self._ingested]
+        return [entry.message for entry in new], [entry.key for entry in new if _is_closed(entry.message)]
 
     def _remember(self, messages: Sequence[Message], closed: Sequence[str]) -> None:
         self._used = last_usage(messages, self._used)
-        self._heard.update(closed)
-
-    def _limit(self) -> int | None:
-        return self._window.limit_tokens if self._window is not None else None
+        self._ingested.update(closed)
 
 
 def unix_ms() -> int:
+    """Return the time of this machine in Unix milliseconds."""
     return time.time_ns() // 1_000_000
 
 
+def last_usage(messages: Sequence[Message], before: int | None = None) -> int | None:
+    """Return the tokens in the window after the last response of these, `before` where none tells.
+
+    The last is the newest by its time: what a summary left word for word stands behind it, and is older.
+    """
+    for message in sorted(messages, key=lambda message: message.created)[::-1]:
+        if message.role == "assistant" and message.summary and message.finish and not message.error:
+            return None
+        if message.role == "assistant" and not message.summary and message.usage is not None:
+            return message.usage.used
+    return before
+
+
 def _injection(frame: Frame, anchors: Sequence[str]) -> Injection:
-    places = {anchor: at for at, anchor in enumerate(anchors)}
+    index_of = {anchor: index for index, anchor in enumerate(anchors)}
     behind: dict[int, tuple[str, ...]] = {}
     for delta in frame.deltas:
-        if delta.anchor in places:
-            at = places[delta.anchor]
-            behind[at] = (*behind.get(at, ()), delta.text)
+        if delta.anchor in index_of:  # else the host has cut its history
+            index = index_of[delta.anchor]
+            behind[index] = (*behind.get(index, ()), delta.text)
     return Injection(frame.base, behind, frame.tail, {stub.call: stub.text for stub in frame.pruned}, frame)
 
 
@@ -300,49 +347,42 @@ def _sent_pieces(
 ) -> tuple[Piece, ...]:
     """The transcript as it is sent, where the calls in `stubs` have outputs of so many characters."""
     pieces = []
-    for anchor, one in zip(anchors, entries, strict=True):
-        cut = sum(len(part.output) - stubs[part.call_id] for part in _calls(one.message) if part.call_id in stubs)
-        pieces.append(Piece(anchor, one.role, max(0, one.size - cut)))
+    for anchor, entry in zip(anchors, entries, strict=True):
+        pruned = (part for part in _finished_calls(entry.message) if part.call_id in stubs)
+        cut = sum(len(part.output) - stubs[part.call_id] for part in pruned)
+        pieces.append(Piece(anchor, entry.role, max(0, entry.size - cut)))
     return tuple(pieces)
 
 
-def _parts(entries: Sequence[HostMessage], asked: HostCall) -> Parts:
-    brought = ((part.tool, len(part.output)) for one in entries for part in _calls(one.message))
-    return parts_of(sum(one.size for one in entries), brought, asked.system, asked.tools)
+def _parts(entries: Sequence[HostMessage], call: HostCall) -> Parts:
+    calls = (part for entry in entries for part in _finished_calls(entry.message))
+    outputs = ((part.tool, len(part.output)) for part in calls)
+    return parts_of(sum(entry.size for entry in entries), outputs, call.system, call.tools)
 
 
 def _outputs(entries: Sequence[HostMessage]) -> tuple[Output, ...]:
     """The outputs of finished calls, oldest first, with what stands behind each."""
-    found: list[Output] = []
-    behind = blocks = 0
-    for one in reversed(entries):
+    outputs: list[Output] = []
+    chars_behind = blocks_behind = 0
+    for entry in reversed(entries):
         inner = 0
-        for part in reversed(_calls(one.message)):
-            found.append(Output(part.call_id, part.tool, len(part.output), behind + inner, blocks))
-            inner += len(part.output)
-            blocks += 2
-        behind += max(one.size, inner)
-        blocks += 1
-    return tuple(reversed(found))
+        for part in reversed(_finished_calls(entry.message)):
+            size = len(part.output)
+            outputs.append(Output(part.call_id, part.tool, size, chars_behind + inner, blocks_behind))
+            inner += size
+            blocks_behind += 2  # the call and its result
+        chars_behind += max(entry.size, inner)
+        blocks_behind += 1
+    return tuple(reversed(outputs))
 
 
-def _calls(message: Message) -> list[ToolPart]:
+def _finished_calls(message: Message) -> list[ToolPart]:
     return [part for part in message.parts if isinstance(part, ToolPart) and part.done]
 
 
-def _closed(message: Message) -> bool:
+def _is_closed(message: Message) -> bool:
+    """Whether a message will not change any more."""
     if message.role == "user":
         return True
     ended = bool(message.finish or message.error)
     return ended and all(part.done for part in message.parts if isinstance(part, ToolPart))
-
-
-def last_usage(messages: Sequence[Message], before: int | None = None) -> int | None:
-    """Tokens in the window after the last response of these, by their time: what a summary left word for word stands
-    behind it, and is older. `before` is what it was before them."""
-    for message in sorted(messages, key=lambda one: one.created)[::-1]:
-        if message.role == "assistant" and message.summary and message.finish and not message.error:
-            return None
-        if message.role == "assistant" and not message.summary and message.usage is not None:
-            return message.usage.used
-    return before

@@ -1,5 +1,25 @@
-"""What a host's messages tell becomes events, without the agent's help; for every host whose messages can be read."""
+"""What a host's messages tell becomes events, without the agent's help; for every host whose messages can be read.
 
+Values in, events out: nothing here reads a log, a clock or a file. `ingest` takes what is known of a session and a
+batch of messages; `derive_facts` is the same for one message of a recorded conversation.
+"""
+
+from hudkit.ingest.event_ids import IngestEvent
+from hudkit.ingest.ingester import IngestBatch, IngestState, ingest, observe, read_messages
 from hudkit.ingest.message_facts import Fact, KnownFacts, derive_facts, session_facts, todo_facts
+from hudkit.ingest.plain_messages import read_plain_messages
 
-__all__ = ["Fact", "KnownFacts", "derive_facts", "session_facts", "todo_facts"]
+__all__ = [
+    "Fact",
+    "IngestBatch",
+    "IngestEvent",
+    "IngestState",
+    "KnownFacts",
+    "derive_facts",
+    "ingest",
+    "observe",
+    "read_messages",
+    "read_plain_messages",
+    "session_facts",
+    "todo_facts",
+]

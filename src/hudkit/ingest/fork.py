@@ -1,18 +1,24 @@
-"""A fork takes up the log of the session that it came from: the same events in the same order, so the same bytes.
+"""A fork takes over the log of the session that it came from: the same events in the same order, so the same bytes.
 
-OpenCode does not say that a session is a fork. It keeps the creation times and call ids of the messages, so that the
-facts of a fork's first upload have ids that another session of the project has recorded already.
+OpenCode does not say that a session is a fork. But it keeps the creation times of the messages and the ids of the
+calls, so that the facts of a fork's first batch have ids that another session of the project has recorded already.
+The session with the most of them is the source, where it has recorded something of at least half of the fork's
+responses. Its events are copied up to the first message that the fork does not have.
+
+For example, session A recorded m1 (t=1), m2 (t=2), m3 (t=3). A session B of the same project begins with m1, m2 and a
+new m4 (t=9). The ids of B's facts at t=1 and t=2 are in A, so that A is the source. A's events up to the end of m2
+are copied to B, then the link to A, and B goes on with the facts of m4. What the agent itself recorded in A since m2
+ended is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from hudkit.api import Session
-from hudkit.ingest.event_ids import event_id, message_time
-from hudkit.log import Draft, Event, Origin
+from hudkit.ingest.event_ids import IngestEvent, event_id, message_time
+from hudkit.log import Event, Origin
 from hudkit.log.payloads import (
     ContextSnapshot,
     EventRestate,
@@ -29,58 +35,79 @@ from hudkit.transcripts import Message, ToolPart
 
 MAX_FORK_EVENTS = 20_000
 """Sessions with more events are not copied: a fork then begins with what its messages tell."""
+
 MAX_SEARCHED_EVENTS = 60_000
 """Events of the project's sessions that are looked through, newest session first: about a third of a second."""
-MIN_COMMON_SHARE = 0.5
+
+_MIN_COMMON_SHARE = 0.5
 """The share of a fork's responses of which its source must have recorded something."""
+
 _USAGE = type_of(ContextSnapshot())
 """What the end of nearly every response tells."""
 
-_NUMBERED: dict[type[Payload], tuple[str, ...]] = {
+_SEQ_FIELDS: dict[type[Payload], tuple[str, ...]] = {
     FrameBase: ("covers",),
     FrameDelta: ("covers", "since", "heard"),
     Redact: ("seq",),
     EventRestate: ("seq",),
     EventUndo: ("seq",),
 }
-"""Payloads that name events of their own session, and the fields that do (negative: none)."""
+"""Payloads that name events of their own session by number, and the fields that do (negative: none)."""
 
 
-def fork_drafts(
-    session: Session, before: int, told: Sequence[Draft], messages: Sequence[Message], anchors: Sequence[str]
-) -> tuple[Draft, ...]:
-    """Drafts of the source's events up to the fork, and the link to it; nothing where there is no source.
+class ForkCandidate(msgspec.Struct, frozen=True):
+    """Another session of the host and project, by its key in the log, with all of its events."""
 
-    They go behind the `before` events that the fork has already, so that the sequence numbers that payloads name are
+    key: str
+    events: Sequence[Event]
+
+
+def related_sessions(session_key: str, keys: Sequence[str]) -> list[str]:
+    """Return which of a log's sessions are of the same host and project as a session, newest first."""
+    host, _, rest = session_key.partition("/")
+    project = rest.rpartition("@")[2]
+    related = [key for key in keys if key.startswith(f"{host}/") and key.endswith(f"@{project}")]
+    return [key for key in reversed(related) if key != session_key]
+
+
+def fork_events(
+    told: Iterable[IngestEvent],
+    messages: Sequence[Message],
+    anchors: Sequence[str],
+    candidates: Iterable[ForkCandidate],
+    *,
+    shift: int,
+) -> tuple[IngestEvent, ...]:
+    """Return the source's events up to the fork, and the link to it; nothing where no candidate is the source.
+
+    `told` is what the session's first batch comes to, `anchors` tell of messages that are not uploaded yet. The
+    events go behind the `shift` events that the fork has already, so that the sequence numbers in their payloads are
     moved by as many. What cannot be copied (a redacted payload, one of a newer version) leaves an empty event in its
-    place. `told` is what the messages come to; `anchors` tell of messages that are not uploaded yet.
+    place.
     """
-    answers = [one for one in (*messages, *map(_answered, anchors)) if one is not None and one.role == "assistant"]
-    times = {one.created for one in answers}
-    if not times:
+    known_by_anchor = [message for message in map(_answered, anchors) if message is not None]
+    own_messages = [*messages, *known_by_anchor]
+    responses = [message for message in own_messages if message.role == "assistant"]
+    times = {message.created for message in responses}
+    ids = {event.id for event in told if message_time(event.id) in times}
+    ids |= {event_id(message, "end", _USAGE, 0) for message in responses}
+    source = _source(candidates, ids, len(times)) if times and ids else None
+    if source is None:
         return ()
-    ids = {draft.id for draft in told if message_time(draft.id) in times}
-    ids |= {event_id(each, "end", _USAGE, 0) for each in answers}
-    best: tuple[int, str, list[Event]] | None = None
-    read = 0
-    for name in _relatives(session) if ids else ():
-        count = session.log.last_seq(name)
-        if count > MAX_FORK_EVENTS:
-            continue
-        read += count
-        if read > MAX_SEARCHED_EVENTS:
-            break
-        events = list(session.log.read(name))
-        shared = len({message_time(event.id) for event in events if event.id in ids})
-        if shared and shared >= MIN_COMMON_SHARE * len(times) and (best is None or shared > best[0]):
-            best = (shared, name, events)
-    if best is None:
-        return ()
-    _, name, events = best
-    kept = _until(events, [*messages, *(each for each in map(_answered, anchors) if each)])
-    source = name.rpartition("@")[0].rpartition("/")[2] or name
-    link = SessionLink("fork", source, seq=len(kept))
-    return (*(_copy(session, event, before) for event in kept), *session.drafts((link,), Origin.HOST, 0))
+    copied = _until_fork(source.events, own_messages)
+    name = source.key.rpartition("@")[0].rpartition("/")[2] or source.key
+    link = IngestEvent(Origin.HOST, SessionLink("fork", name, seq=len(copied)), turn=0)
+    return (*(_copy(event, shift) for event in copied), link)
+
+
+def _source(candidates: Iterable[ForkCandidate], ids: set[str], responses: int) -> ForkCandidate | None:
+    """The candidate that recorded something of the most responses."""
+    best, best_common = None, 0
+    for candidate in candidates:
+        common = len({message_time(event.id) for event in candidate.events if event.id in ids})
+        if common > best_common and common >= _MIN_COMMON_SHARE * responses:
+            best, best_common = candidate, common
+    return best
 
 
 def _answered(anchor: str) -> Message | None:
@@ -92,46 +119,39 @@ def _answered(anchor: str) -> Message | None:
     return Message("", "", role, int(created))
 
 
-def _relatives(session: Session) -> list[str]:
-    """Other sessions of the same host and project."""
-    host, _, rest = session.id.partition("/")
-    project = rest.rpartition("@")[2]
-    alike = [name for name in session.log.sessions() if name.startswith(f"{host}/") and name.endswith(f"@{project}")]
-    return [name for name in reversed(alike) if name != session.id]
-
-
-def _until(events: Sequence[Event], messages: Sequence[Message]) -> list[Event]:
+def _until_fork(events: Sequence[Event], messages: Sequence[Message]) -> list[Event]:
     """The events from before the first message that the fork does not have: those that such a message told are left
     out with all that follow, and what the agent recorded since the last common message ended."""
     times = {message_time(event.id) for event in events}
-    messages = [message for message in messages if message.created in times]  # the fork's own come later than all
-    if not messages:
+    common = [message for message in messages if message.created in times]  # the fork's own are later than all
+    if not common:
         return list(events)
-    last = max(message.created for message in messages)
-    later = (n for n, event in enumerate(events) if (message_time(event.id) or 0) > last)
+    last = max(message.created for message in common)
+    later = (index for index, event in enumerate(events) if (message_time(event.id) or 0) > last)
     cut = next(later, None)
     if cut is None:
         return list(events)
-    end = max(max(message.completed, message.created, *_ends(message)) for message in messages)
+    end = max(max(message.completed, message.created, *_call_ends(message)) for message in common)
     while cut and message_time(events[cut - 1].id) is None and events[cut - 1].timestamp > end:
         cut -= 1
     return list(events[:cut])
 
 
-def _ends(message: Message) -> list[int]:
+def _call_ends(message: Message) -> list[int]:
     return [0, *(part.end for part in message.parts if isinstance(part, ToolPart))]
 
 
-def _copy(session: Session, event: Event, before: int) -> Draft:
+def _copy(event: Event, shift: int) -> IngestEvent:
     payload = event.payload if isinstance(event.payload, Payload) else SessionStart()
-    named = {name: getattr(payload, name) for name in _NUMBERED.get(type(payload), ())}
-    payload = msgspec.structs.replace(payload, **{name: _moved(seq, before) for name, seq in named.items()})
-    draft = session.drafts((payload,), event.origin, event.turn)[0]
-    id = event.id if message_time(event.id) is not None else draft.id
-    return msgspec.structs.replace(draft, id=id, timestamp=event.timestamp)
+    numbers = {name: getattr(payload, name) for name in _SEQ_FIELDS.get(type(payload), ())}
+    moved = {name: _moved(seq, shift) for name, seq in numbers.items()}
+    payload = msgspec.structs.replace(payload, **moved)
+    # Only an id from a message may stand in two sessions: by it, the fork knows what it has.
+    id = event.id if message_time(event.id) is not None else ""
+    return IngestEvent(event.origin, payload, id=id, at=event.timestamp, turn=event.turn)
 
 
-def _moved(seq: int | tuple[int, ...], by: int) -> int | tuple[int, ...]:
+def _moved(seq: int | tuple[int, ...], shift: int) -> int | tuple[int, ...]:
     if isinstance(seq, tuple):
-        return tuple(one + by for one in seq)
-    return seq + by if seq >= 0 else seq
+        return tuple(number + shift for number in seq)
+    return seq + shift if seq >= 0 else seq

@@ -1,4 +1,26 @@
-"""A host's messages, as they are uploaded or handed over, become events: each fact once, whatever is sent again."""
+"""A batch of a host's messages becomes events, each fact once, whatever is sent again: `ingest(known, batch)`.
+
+Hosts send messages again: while they grow, after a restart, from a fork, by two processes at once. So every event has
+an id that is made of its message (`event_ids`), and what the log has already is known by its id. The log is the only
+memory. `IngestState` is what a process remembers of it: it is built by `observe` from the session's events and state,
+and given on from batch to batch. Both functions are pure; reading and appending is done by
+`hudkit.api.TranscriptIngester`, which also repeats the step where another writer came between.
+
+The hard part is a fact that comes late or again, where a newer one is in the log:
+
+- an event whose id the log has is left out, and what the message said changes nothing that is known;
+- of a message that is older than what the log was read to, a fact of which only the latest counts (the todo list, the
+  window in use, a title) and one that is named by its words is left out too. It was not told then, or is not true
+  now;
+- usage that is reported behind a newer report (the end of a turn, where a compaction followed at once) is kept as
+late:
+  its cost counts, its level does not.
+
+For example, a plugin sends m1 "Never touch legacy/" and m2 with a failed `pytest`; the log gets `constraint.add` and
+`error.encountered`. It starts anew and sends m1, m2 and m3 with a passing `pytest`. The ids of m1 and m2 are in the
+log, so only `error.resolved` of m3 is new. It settles the error though this process never saw it open: the open
+errors, with the commands in their keys, were read from the state.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +29,12 @@ from typing import Any
 
 import msgspec
 
-from hudkit.api import Session
-from hudkit.context.caching import Piece
 from hudkit.context.compaction.fallback import static_summary, unusable
-from hudkit.errors import SequenceConflict
-from hudkit.hud.session import ATTEMPTS
-from hudkit.ingest.event_ids import event_id, fingerprint, message_time
+from hudkit.ingest.event_ids import IngestEvent, event_id, fingerprint, message_time
 from hudkit.ingest.extraction import KnownStatements
-from hudkit.ingest.failures import OpenError
-from hudkit.ingest.fork import fork_drafts
+from hudkit.ingest.failures import OpenError, statement_of_key
 from hudkit.ingest.message_facts import Fact, KnownFacts, derive_facts, session_facts, todo_facts
-from hudkit.ingest.shell_statements import ShellStatement
-from hudkit.log import Draft
+from hudkit.log import Event
 from hudkit.log.payloads import (
     CompactAfter,
     CompactBefore,
@@ -33,264 +49,155 @@ from hudkit.log.payloads import (
 )
 from hudkit.sections.session import SessionFacts
 from hudkit.sections.state import HudState
-from hudkit.transcripts import Message, PatchPart, SessionRow, TextPart, ToolPart
-from hudkit.transcripts.opencode_rows import message_of, part_of, todos_of
+from hudkit.transcripts import Message, PatchPart, SessionRow, TextPart, Todo, ToolPart
+from hudkit.transcripts.opencode_rows import message_of, part_of
 from hudkit.transcripts.window import marker_of
 
+# Told again by an old message, these would undo a newer one.
 _LATEST_WINS = (SessionStart, TodoSync, ContextSnapshot, ErrorResolved, TestsRan, PlanSync)
-"""Facts that would undo a newer one, if an old message told them again; so would what is named by its words: "going
-with Redis" was not told where Redis was decided, and must not be told now that it is not."""
 
 _replace = msgspec.structs.replace
 
 
 class IngestBatch(msgspec.Struct, frozen=True):
-    """What a host tells at once: messages (as OpenCode's `{info, parts}`, or as they are in `history`), todos where
-    they were told, and what is known of the session (empty: not told). `limit` is the model's window in tokens;
-    `anchors` are those of the transcript."""
+    """What a host tells at once. What is empty was not told.
 
-    messages: Sequence[Mapping[str, Any] | Message] = ()
-    todos: Sequence[Mapping[str, Any]] | None = None
+    `limit` is the model's window in tokens; `anchors` are those of the whole transcript, of which a fork sends only
+    the new messages.
+    """
+
+    messages: Sequence[Message] = ()
+    todos: tuple[Todo, ...] | None = None
     title: str = ""
     agent: str = ""
     parent: str = ""
+    """The host's id of the session that started this one."""
     limit: int | None = None
     anchors: Sequence[str] = ()
 
 
-class TranscriptIngester:
-    """One session as its messages come in. What was told is known from the log alone, so that nothing has to be kept
-    beside it; within a process, it is remembered. Not safe for several threads."""
+class RecordedIds(msgspec.Struct, frozen=True):
+    """The ids of events that the log has from messages: a set that grows without being copied whole.
 
-    def __init__(self, session: Session, host_session: str, directory: str, host: str = "opencode") -> None:
-        self.session = session
-        self.unread = 0
-        """Messages that could not be understood; they were passed over."""
-        self.order = -1
-        """Of the last question for a frame, as the plugin numbers them."""
-        self.pieces: tuple[Piece, ...] | None = None
-        """The transcript of the last call, as far as this process knows."""
-        self._row = SessionRow(id=host_session, host=host, directory=directory)
-        self._ids: set[str] = set()
-        self._seq = 0
-        self._appended = 0
-        self._heard_to = 0  # time of the newest message that was heard before this process, as far as the log tells
-        self._newest = 0  # and in this process
-        self._reported = 0  # time of the newest message that told how full the window is, or emptied it
-        self._emptied = 0  # and of the newest that emptied it
-        self._pending = False  # a compaction was announced and is not finished
-        self._trigger = ""
-        self._known: KnownFacts | None = None
-        self._told: dict[str, frozenset[str]] = {}
-        self._last: IngestBatch | None = None
+    Each generation is more than twice as large as the next one. So an id is copied a logarithmic number of times in a
+    session's life, and looked up in as many sets.
+    """
 
-    @property
-    def seq(self) -> int:
-        """The number of the last event that this session is known to have."""
-        return max(self._seq, self._appended)
+    generations: tuple[frozenset[str], ...] = ()
 
-    def hear(self, upload: IngestBatch) -> int:
-        """Append what is new in an upload, all or none; gives the number of events. Raises a `StoreError`."""
-        conflict: SequenceConflict | None = None
-        for _ in range(ATTEMPTS):
-            staged = self.stage(upload)
-            try:
-                if staged.drafts:
-                    self.session.log.append(self.session.id, staged.drafts, expected=staged.seq)
-            except SequenceConflict as error:
-                conflict = error
-                continue
-            self.settle(staged)
-            return len(staged.drafts)
-        assert conflict is not None
-        raise conflict
+    def __contains__(self, event_id: str) -> bool:
+        return any(event_id in generation for generation in self.generations)
 
-    def stage(self, upload: IngestBatch) -> PendingEvents:
-        """What is new in an upload, to be appended behind event `seq` and then settled; staged again, where another
-        writer came between. Where the upload is a fork's first, its source's events are appended before."""
-        anchors, upload = upload.anchors, _replace(upload, anchors=())
-        if upload == self._last and not upload.messages:
-            return PendingEvents(self._seq)
-        messages = self._read(upload.messages)
-        conflict: SequenceConflict | None = None
-        for _ in range(ATTEMPTS):
-            self._catch_up()
-            step = _Step(self, upload, messages)
-            if self._ids or self.session.state.epoch.base is not None:
-                return PendingEvents(self._seq, tuple(step.drafts), step, upload)
-            drafts = fork_drafts(self.session, self._seq, step.drafts, messages, anchors)
-            if not drafts:
-                return PendingEvents(self._seq, tuple(step.drafts), step, upload)
-            try:
-                self.session.log.append(self.session.id, drafts, expected=self._seq)
-                self._known, self._seq = None, 0  # take up what it told
-            except SequenceConflict as error:
-                conflict = error
-        assert conflict is not None
-        raise conflict
+    def __bool__(self) -> bool:
+        return bool(self.generations)
 
-    def settle(self, staged: PendingEvents) -> None:
-        """What was staged last is in the log now."""
-        if staged.step is None or staged.upload is None:
-            return
-        self._appended = staged.seq + len(staged.drafts)
-        self._known = staged.step.known
-        self._told.update(staged.step.told)
-        self._newest = max(self._newest, staged.step.newest)
-        self._reported = max(self._reported, staged.step.reported)
-        self._emptied = max(self._emptied, staged.step.emptied)
-        self._last = _replace(staged.upload, messages=())
-
-    def _catch_up(self) -> None:
-        """Read what was appended since, by whomever; the first time, take up what was told from the log."""
-        first = self._known is None
-        for event in self.session.events(after=self._seq):
-            self._seq = event.seq
-            at = message_time(event.id)
-            if at is not None:
-                self._ids.add(event.id)
-                if first:
-                    self._heard_to = max(self._heard_to, at)
-            match event.payload:
-                case CompactBefore(trigger=trigger):
-                    self._pending, self._trigger = True, trigger
-                case CompactAfter():
-                    self._pending, self._trigger = False, ""
-                case Redact():
-                    first = True  # what is remembered may hold it
-        if first:
-            self._known = facts_from_state(self.session.state, self._trigger)
-        elif self._known is not None and not (self._pending and self._known.trigger):
-            self._known = _replace(self._known, trigger=self._trigger)  # hosts without a marker tell none
-
-    def _read(self, raw: Sequence[Mapping[str, Any] | Message]) -> list[Message]:
-        found = []
-        for each in raw:
-            message = each if isinstance(each, Message) else message_from(each, self._row.id)
-            if message is None:
-                self.unread += 1
-            else:
-                found.append(message)
-        return sorted(found, key=lambda message: (message.created, message.id))
+    def with_ids(self, event_ids: Iterable[str]) -> RecordedIds:
+        """Return the set with these ids as well."""
+        newest, older = frozenset(event_ids), self.generations
+        if not newest:
+            return self
+        while older and len(older[-1]) <= 2 * len(newest):
+            newest, older = newest | older[-1], older[:-1]
+        return RecordedIds((*older, newest))
 
 
-class PendingEvents(msgspec.Struct, frozen=True):
-    """Drafts to be appended behind event `seq` of the session, and what is known once they are."""
+class IngestState(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of one session: from its log up to event `seq`, and from the batches of this process."""
 
-    seq: int
-    drafts: tuple[Draft, ...] = ()
-    step: _Step | None = None
-    upload: IngestBatch | None = None
-
-
-class _Step:
-    """What one upload comes to: the events to append, and what is known once they are."""
-
-    def __init__(self, live: TranscriptIngester, upload: IngestBatch, messages: Sequence[Message]) -> None:
-        assert live._known is not None
-        self.known: KnownFacts = live._known
-        self.told: dict[str, frozenset[str]] = {}
-        self.drafts: list[Draft] = []
-        self.newest = max((message.created for message in messages), default=0)
-        self.reported, self.emptied = live._reported, live._emptied
-        self._live = live
-        self._limit = upload.limit
-        self._state = live.session.state
-        self._row = self._session(upload, messages)
-        for message in messages:
-            self._message(message)
-        if upload.todos is not None:
-            self.known, facts = todo_facts(todos_of(list(upload.todos)), self.known)
-            for fact in facts:
-                self._append(fact)
-
-    def _session(self, upload: IngestBatch, messages: Sequence[Message]) -> SessionRow:
-        before = self.known.start or SessionStart()
-        links = self._state.session.links
-        parent = upload.parent or next((link.session_id for link in links if link.relation == "parent"), "")
-        since = max(self._live._heard_to, self._live._newest)
-        new = [one for one in messages if one.created >= since and not one.summary and not marker_of(one)]
-        row = _replace(
-            self._live._row,
-            title=upload.title or before.title,
-            agent=upload.agent or _last(one.agent for one in new) or before.agent,
-            model=_last(one.model for one in new) or before.model,
-            parent_id=parent,
-        )
-        after, facts = session_facts(row, _replace(self.known, start=None))
-        for fact in facts:
-            if not isinstance(fact.payload, SessionStart) or _says_more(fact.payload, self._state.session):
-                self._append(fact)
-        self.known = after
-        return row
-
-    def _message(self, message: Message) -> None:
-        name = fingerprint(message)
-        told = set(self._live._told.get(name, ()))
-        old = message.created < self._live._heard_to
-        for unit, part, hidden in _units(message, told):
-            before = self.known
-            known = _replace(before, told=((message.id, frozenset(hidden)),))
-            after, facts = derive_facts(self._row, part, known, limit_tokens=self._limit)
-            stale = False
-            counts: dict[str, int] = {}
-            for fact in facts:
-                if isinstance(fact.payload, SessionStart) and not fact.payload.request:
-                    continue  # an older message's agent and model
-                kind = type_of(fact.payload)
-                counts[kind] = counts.get(kind, -1) + 1
-                id = event_id(message, unit, kind, counts[kind], fact.key)
-                if id in self._live._ids or (old and (fact.key or isinstance(fact.payload, _LATEST_WINS))):
-                    stale = True
-                elif isinstance(fact.payload, ContextSnapshot) and message.created < self.reported:
-                    # The end of a turn is told late where a compaction follows at once.
-                    used = fact.payload.used_tokens if message.created < self.emptied else None
-                    late = ContextSnapshot(late=used, spent=fact.payload.spent)
-                    self._append(_replace(fact, payload=late), id)
-                elif not (isinstance(fact.payload, CompactBefore) and self._live._pending):
-                    if isinstance(fact.payload, ContextSnapshot | CompactAfter):
-                        self.reported = message.created
-                    if isinstance(fact.payload, CompactAfter):
-                        self.emptied = message.created
-                    self._append(self._usable(fact, message), id)
-            self.known = before if stale else _replace(after, start=before.start)
-            told |= {unit, *dict(after.told).get(message.id, ())}
-        self.told[name] = frozenset(told)
-
-    def _usable(self, fact: Fact, message: Message) -> Fact:
-        """Where the model wrote no summary, the log's own stands in, and the one before goes on."""
-        done = fact.payload
-        why = unusable(done.summary, message.finish) if isinstance(done, CompactAfter) else ""
-        if not why or not isinstance(done, CompactAfter):
-            return fact
-        parts = (static_summary(self._state, shown=True), self._state.compacted.summary)
-        text = "\n\n".join(part for part in parts if part)
-        return _replace(fact, payload=_replace(done, summary=text, by="static", why=why, anchor=""))
-
-    def _append(self, fact: Fact, id: str = "") -> None:
-        turn = self._state.window.calls
-        draft = self._live.session.drafts((fact.payload,), fact.origin, turn)[0]
-        self.drafts.append(_replace(draft, id=id or draft.id, timestamp=fact.at or draft.timestamp))
+    row: SessionRow
+    """The session as its host names it."""
+    hud: HudState
+    """The session's state as of event `seq`."""
+    seq: int = 0
+    facts: KnownFacts | None = None
+    """What later messages are read with; `None`: to be taken from the state."""
+    recorded: RecordedIds = RecordedIds()
+    read_units: Mapping[str, frozenset[str]] = {}
+    """Which parts of a message, by its fingerprint, this process has read."""
+    earlier_until: int = 0
+    """Time of the newest message that another process recorded, as far as the log tells."""
+    newest: int = 0
+    """Time of the newest message of this process."""
+    usage_at: int = 0
+    """Time of the newest message that told how full the window is, or emptied it."""
+    emptied_at: int = 0
+    """Time of the newest message that emptied it."""
+    compacting: bool = False
+    """A compaction was announced and is not finished."""
+    trigger: str = ""
+    """Why it was started."""
 
 
-def message_from(raw: Mapping[str, Any], session_id: str) -> Message | None:
-    """A message of its live JSON, `{info, parts}`; `None` where it is none. A part that is none is left out."""
-    info, parts = raw.get("info"), raw.get("parts")
-    if not isinstance(info, dict) or info.get("role") not in ("user", "assistant"):
-        return None
-    id = info.get("id")
-    given = enumerate(parts) if isinstance(parts, list) else ()
-    return message_of(
-        id if isinstance(id, str) else "",
-        session_id,
-        info,
-        (part_of(_id(part, n), part) for n, part in given if isinstance(part, dict)),
+def observe(known: IngestState, events: Iterable[Event], hud: HudState) -> IngestState:
+    """Return what is known when the session's events after `known.seq`, by whomever, were read; `hud` is its state.
+
+    The first time, and after a redaction (what is remembered may hold the secret), the facts are taken from the
+    state.
+    """
+    afresh = known.facts is None
+    seq, earlier_until = known.seq, known.earlier_until
+    compacting, trigger = known.compacting, known.trigger
+    ids: list[str] = []
+    for event in events:
+        seq = event.seq
+        at = message_time(event.id)
+        if at is not None:
+            ids.append(event.id)
+            if afresh:
+                earlier_until = max(earlier_until, at)
+        match event.payload:
+            case CompactBefore(trigger=cause):
+                compacting, trigger = True, cause
+            case CompactAfter():
+                compacting, trigger = False, ""
+            case Redact():
+                afresh = True
+    facts = known.facts
+    if afresh or facts is None:
+        facts = facts_from_state(hud, trigger)
+    elif not (compacting and facts.trigger):
+        facts = _replace(facts, trigger=trigger)  # a host without a marker tells no cause of its own
+    return _replace(
+        known,
+        hud=hud,
+        seq=seq,
+        facts=facts,
+        recorded=known.recorded.with_ids(ids),
+        earlier_until=earlier_until,
+        compacting=compacting,
+        trigger=trigger,
     )
 
 
-def facts_from_state(state: HudState, trigger: str = "") -> KnownFacts:
-    """What the log says was told. A shell command is read back from the key of its error."""
-    session = state.session
+def ingest(known: IngestState, batch: IngestBatch) -> tuple[IngestState, tuple[IngestEvent, ...]]:
+    """Return what is known once the events are in the log, and the events that a batch brings, in order.
+
+    `known` comes from `observe`; the events are to be appended behind event `known.seq`. Where they were not, the
+    state that comes back is dropped, and the batch is ingested again. Messages are read in order of their time.
+    """
+    assert known.facts is not None, "the log was not read"
+    step = _BatchStep(known, known.facts)
+    messages = sorted(batch.messages, key=lambda message: (message.created, message.id))
+    row = _tell_session(step, batch, messages)
+    for message in messages:
+        _tell_message(step, row, message, batch.limit)
+    if batch.todos is not None:
+        step.facts, facts = todo_facts(batch.todos, step.facts)
+        step.events += [_event(fact) for fact in facts]
+    after = _replace(
+        known,
+        facts=step.facts,
+        read_units={**known.read_units, **step.read_units},
+        newest=max((known.newest, *(message.created for message in messages))),
+        usage_at=step.usage_at,
+        emptied_at=step.emptied_at,
+    )
+    return after, tuple(step.events)
+
+
+def facts_from_state(hud: HudState, trigger: str = "") -> KnownFacts:
+    """Return what the log says was told; `trigger` is the cause of a compaction that is going on."""
+    session = hud.session
     start = SessionStart(
         host=session.host,
         host_session=session.host_session,
@@ -299,39 +206,162 @@ def facts_from_state(state: HudState, trigger: str = "") -> KnownFacts:
         model=session.model,
         directory=session.directory,
     )
+    errors = (
+        OpenError(error.key, error.message, statement_of_key(error.key)) for error in hud.errors.open if error.key
+    )
+    rules = tuple(rule.text for rule in hud.constraints)
+    decisions = tuple(decision.summary for decision in hud.decisions)
     return KnownFacts(
         start=start if session.host else None,
         request=session.request,
-        linked=any(link.relation == "parent" for link in session.links),
-        todos=state.todos.items or None,
-        errors=tuple(OpenError(one.key, one.message, _statement(one.key)) for one in state.errors.open if one.key),
+        parent_linked=any(link.relation == "parent" for link in session.links),
+        todos=hud.todos.items or None,
+        open_errors=tuple(errors),
         trigger=trigger,
-        used=state.window.used_tokens,
-        held=KnownStatements(
-            tuple(rule.text for rule in state.constraints), tuple(decision.summary for decision in state.decisions)
-        ),
-        plans=tuple(PlanSync(plan.path, plan.points) for plan in state.progress.plans),
+        used_tokens=hud.window.used_tokens,
+        statements=KnownStatements(rules, decisions),
+        plans=tuple(PlanSync(plan.path, plan.points) for plan in hud.progress.plans),
     )
 
 
-def _units(message: Message, told: set[str]) -> Iterator[tuple[str, Message, set[str]]]:
+def read_messages(raw: Iterable[Mapping[str, Any]], session_id: str) -> tuple[Message, ...]:
+    """Return the messages of OpenCode's live JSON; what is not a message is passed over."""
+    messages = (message_from(entry, session_id) for entry in raw)
+    return tuple(message for message in messages if message is not None)
+
+
+def message_from(raw: Mapping[str, Any], session_id: str) -> Message | None:
+    """Return a message from OpenCode's live JSON, `{info, parts}`; `None` where it is not one.
+
+    A part that is not one is left out.
+    """
+    info, parts = raw.get("info"), raw.get("parts")
+    if not isinstance(info, dict) or info.get("role") not in ("user", "assistant"):
+        return None
+    numbered = enumerate(parts) if isinstance(parts, list) else ()
+    read_parts = (part_of(_part_id(part, number), part) for number, part in numbered if isinstance(part, dict))
+    message_id = info.get("id")
+    return message_of(message_id if isinstance(message_id, str) else "", session_id, info, read_parts)
+
+
+class _BatchStep:
+    """The working copy of one batch; it lives no longer than the call that made it."""
+
+    def __init__(self, known: IngestState, facts: KnownFacts) -> None:
+        self.known = known
+        self.facts = facts
+        self.events: list[IngestEvent] = []
+        self.read_units: dict[str, frozenset[str]] = {}
+        self.usage_at, self.emptied_at = known.usage_at, known.emptied_at
+
+
+def _tell_session(step: _BatchStep, batch: IngestBatch, messages: Sequence[Message]) -> SessionRow:
+    """The session as its host knows it now: once a batch, because each message names an agent and a model."""
+    before = step.facts.start or SessionStart()
+    session = step.known.hud.session
+    parents = (link.session_id for link in session.links if link.relation == "parent")
+    since = max(step.known.earlier_until, step.known.newest)
+    new = [message for message in messages if message.created >= since]
+    speakers = [message for message in new if not message.summary and not marker_of(message)]
+    row = _replace(
+        step.known.row,
+        title=batch.title or before.title,
+        agent=batch.agent or _last(message.agent for message in speakers) or before.agent,
+        model=_last(message.model for message in speakers) or before.model,
+        parent_id=batch.parent or next(parents, ""),
+    )
+    step.facts, facts = session_facts(row, _replace(step.facts, start=None))
+    for fact in facts:
+        if not isinstance(fact.payload, SessionStart) or _says_more(fact.payload, session):
+            step.events.append(_event(fact))
+    return row
+
+
+def _tell_message(step: _BatchStep, row: SessionRow, message: Message, limit: int | None) -> None:
+    name = fingerprint(message)
+    done = set(step.known.read_units.get(name, ()))
+    for unit, part, hidden in _units(message, done):
+        before = step.facts
+        known = _replace(before, read_units=((message.id, frozenset(hidden)),))
+        after, facts = derive_facts(row, part, known, limit_tokens=limit)
+        stale = _tell_unit(step, message, unit, facts)
+        # What an old message says again may be over by now: then it changes nothing that is known.
+        step.facts = before if stale else _replace(after, start=before.start)
+        done |= {unit, *dict(after.read_units).get(message.id, ())}
+    step.read_units[name] = frozenset(done)
+
+
+def _tell_unit(step: _BatchStep, message: Message, unit: str, facts: Iterable[Fact]) -> bool:
+    """Add the events of one part of a message; whether one of them was told before, or is too old to be told."""
+    stale = False
+    counts: dict[str, int] = {}
+    for fact in facts:
+        payload = fact.payload
+        if isinstance(payload, SessionStart) and not payload.request:
+            continue  # an older message's agent and model
+        kind = type_of(payload)
+        number = counts[kind] = counts.get(kind, -1) + 1
+        id = event_id(message, unit, kind, number, fact.key)
+        if id in step.known.recorded or _is_outdated(step, message, fact):
+            stale = True
+        elif isinstance(payload, ContextSnapshot) and message.created < step.usage_at:
+            used = payload.used_tokens if message.created < step.emptied_at else None
+            late = ContextSnapshot(late=used, spent=payload.spent)
+            step.events.append(_event(_replace(fact, payload=late), id))
+        elif not (isinstance(payload, CompactBefore) and step.known.compacting):
+            if isinstance(payload, ContextSnapshot | CompactAfter):
+                step.usage_at = message.created
+            if isinstance(payload, CompactAfter):
+                step.emptied_at = message.created
+                fact = _replace(fact, payload=_usable(payload, message, step.known.hud))
+            step.events.append(_event(fact, id))
+    return stale
+
+
+def _is_outdated(step: _BatchStep, message: Message, fact: Fact) -> bool:
+    """Whether a message from before this process tells what only the newest message may tell.
+
+    So is what is named by its words: "going with Redis" was not told where Redis was decided, and must not be told
+    now that it is not decided any more.
+    """
+    if message.created >= step.known.earlier_until:
+        return False
+    return bool(fact.key) or isinstance(fact.payload, _LATEST_WINS)
+
+
+def _usable(compacted: CompactAfter, message: Message, hud: HudState) -> CompactAfter:
+    """Where the model wrote no summary, the log's own stands in, and the one before goes on."""
+    why = unusable(compacted.summary, message.finish)
+    if not why:
+        return compacted
+    texts = (static_summary(hud, shown=True), hud.compacted.summary)
+    summary = "\n\n".join(text for text in texts if text)
+    return _replace(compacted, summary=summary, by="static", why=why, anchor="")
+
+
+def _units(message: Message, done: set[str]) -> Iterator[tuple[str, Message, set[str]]]:
     """The parts of a message that are told on their own, each as a message and what to pass over in it: a user's
     message, each finished tool call, each patch, and the end of a response."""
     if message.role == "user":
-        yield "user", message, told
+        yield "user", message, done
         return
     running = _replace(message, completed=0, finish="", error="", usage=None, summary=False)
-    tools = tuple(part for part in message.parts if isinstance(part, ToolPart) and part.done)
-    for n, tool in enumerate(tools):
-        unit = f"call:{tool.call_id or n}"
-        if unit not in told:
-            yield unit, _replace(running, parts=(tool,)), set()
-    for n, patch in enumerate(part for part in message.parts if isinstance(part, PatchPart)):
-        unit = f"patch:{n}"
-        if unit not in told:
-            yield unit, _replace(running, parts=(*tools, patch)), {tool.id for tool in tools}
+    calls = tuple(part for part in message.parts if isinstance(part, ToolPart) and part.done)
+    for number, call in enumerate(calls):
+        unit = f"call:{call.call_id or number}"
+        if unit not in done:
+            yield unit, _replace(running, parts=(call,)), set()
+    patches = (part for part in message.parts if isinstance(part, PatchPart))
+    for number, patch in enumerate(patches):
+        unit = f"patch:{number}"
+        if unit not in done:  # with the calls, so that what they edited is not told again
+            yield unit, _replace(running, parts=(*calls, patch)), {call.id for call in calls}
     texts = tuple(part for part in message.parts if isinstance(part, TextPart))
-    yield "end", _replace(message, parts=texts), told
+    yield "end", _replace(message, parts=texts), done
+
+
+def _event(fact: Fact, id: str = "") -> IngestEvent:
+    return IngestEvent(fact.origin, fact.payload, id=id, at=fact.at or None)
 
 
 def _last(words: Iterable[str]) -> str:
@@ -342,15 +372,6 @@ def _says_more(start: SessionStart, session: SessionFacts) -> bool:
     return any(value and value != getattr(session, name) for name, value in msgspec.structs.asdict(start).items())
 
 
-def _statement(key: str) -> ShellStatement | None:
-    if not key.startswith("bash: "):
-        return None
-    text, where = key[6:], ""
-    if text.startswith("("):
-        where, _, text = text[1:].partition(") ")
-    return ShellStatement(tuple(text.split(" ")), where=where)
-
-
-def _id(part: Mapping[str, Any], n: int) -> str:
+def _part_id(part: Mapping[str, Any], number: int) -> str:
     id = part.get("id")
-    return id if isinstance(id, str) and id else f"part {n}"
+    return id if isinstance(id, str) and id else f"part {number}"

@@ -1,22 +1,27 @@
-"""What a host tells becomes events without the agent's help: pure functions over sessions, messages and todos.
+"""The facts that one message of a host tells, in order: pure functions of a session, a message and what is known.
 
-`derive` is a fold: it takes what was known and gives back what is known now, so that it can be called again while a
-message grows (live) or once per message (recorded), and says each thing once. Origins: what a tool returned is the
-tool's, what the user typed the user's (in a subagent's session the parent agent typed it), the rest the host's.
+`derive_facts` is a fold. It takes what is known and gives back what is known now, so that it can be called again
+while a message grows (live) or once for each message (recorded), and gives each fact once. There is a function for
+each kind of fact: session, request, attached files, statements, files and results of tool calls, failures, todos,
+compactions, usage. Origins: what a tool returned is the tool's, what the user typed is the user's (in a sub-agent's
+session, the parent agent typed it), the rest is the host's.
+
+For example, in a session in `/work`, a response with the finished call `edit(filePath="/work/a.py")` and a reported
+usage of 12,000 tokens gives `FileEdit("a.py")` of the tool, then `ContextSnapshot(12000)` of the host. The same
+message passed again with what is known now gives nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import msgspec
 
 from hudkit.ingest.extraction import KnownStatements
-from hudkit.ingest.failures import OpenError, judge_call
-from hudkit.ingest.statements import extract_statements
-from hudkit.ingest.tool_calls import one_line, patched_files, relative_path
-from hudkit.ingest.tool_results import changed_plan, count_tests, find_commits
+from hudkit.ingest.failures import MAX_ERROR, CallVerdict, OpenError, judge_call
+from hudkit.ingest.statements import MAX_REQUEST, extract_statements, plain_text, request_text
+from hudkit.ingest.tool_calls import FinishedCall, edited_paths, finished_call, one_line, relative_path
+from hudkit.ingest.tool_results import changed_plan, count_tests, find_commits, read_path
 from hudkit.log import Origin, Payload
 from hudkit.log.payloads import (
     CompactAfter,
@@ -33,31 +38,21 @@ from hudkit.log.payloads import (
     TodoItem,
     TodoSync,
 )
-from hudkit.transcripts import (
-    FilePart,
-    Message,
-    PatchPart,
-    SessionRow,
-    TextPart,
-    Todo,
-    ToolPart,
-)
+from hudkit.transcripts import FilePart, Message, PatchPart, SessionRow, TextPart, Todo, ToolPart
 from hudkit.transcripts.opencode_rows import todos_of
 from hudkit.transcripts.window import is_summary, marker_of
 
-MAX_REQUEST = 300
-"""Characters of the user's last message that stand in for a task."""
-MAX_SUMMARY = 32_000
-"""Characters of a compaction's summary that are kept."""
+_MAX_COMPACTION_SUMMARY = 32_000
+"""Characters of a compaction's summary that are recorded: some 8,000 tokens, more than any model was seen to
+write."""
 
-_RECENT = 8  # messages whose told parts are remembered: a host still writes to these
-_MAX_OPEN = 200  # open errors that are followed, oldest out first
+_RECENT_MESSAGES = 8  # a host still writes to these; what was read of an older one need not be remembered
+_MAX_OPEN_ERRORS = 200  # that are followed, oldest out first
 _MAX_PLANS = 5
-_PLACEHOLDER = re.compile(r"^(?:New session|Child session) - \d{4}-\d\d-\d\dT")
-_READS = frozenset({"read"})
-_EDITS = frozenset({"write", "edit", "multiedit"})
-_PATCHES = frozenset({"patch", "apply_patch"})
-_OWN = frozenset({"hud", "memory", "hud_compact", "memory_compact"})  # our tools append their own events
+_PLACEHOLDER_TITLE = re.compile(r"^(?:New session|Child session) - \d{4}-\d\d-\d\dT")
+_OWN_TOOLS = frozenset({"hud", "memory", "hud_compact", "memory_compact"})  # they append their own events
+_MODEL_ERROR = "model"
+"""The key of the error of a model call: there is one at a time, and the next response settles it."""
 
 
 class Fact(msgspec.Struct, frozen=True):
@@ -71,19 +66,25 @@ class Fact(msgspec.Struct, frozen=True):
 
 
 class KnownFacts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What has been told of one session so far. A plain value that can be encoded, but it holds commands and texts as
-    they were typed: the log redacts secrets, this does not."""
+    """What the messages of one session told so far, as far as later messages are read with it.
+
+    A plain value that can be encoded, but it holds commands and texts as they were typed: the log redacts secrets,
+    this does not.
+    """
 
     start: SessionStart | None = None
     request: str = ""
-    linked: bool = False
+    parent_linked: bool = False
     todos: tuple[TodoItem, ...] | None = None
-    errors: tuple[OpenError, ...] = ()
+    open_errors: tuple[OpenError, ...] = ()
     trigger: str = ""
-    tail: str = ""
-    used: int | None = None
-    told: tuple[tuple[str, frozenset[str]], ...] = ()
-    held: KnownStatements = KnownStatements()
+    """Why the compaction that is going on was started."""
+    tail_start: str = ""
+    """The message from which on that compaction leaves the transcript as it is."""
+    used_tokens: int | None = None
+    read_units: tuple[tuple[str, frozenset[str]], ...] = ()
+    """For the newest messages (by id), which of their parts were read."""
+    statements: KnownStatements = KnownStatements()
     plans: tuple[PlanSync, ...] = ()
 
 
@@ -96,237 +97,253 @@ FactStep = tuple[KnownFacts, tuple[Fact, ...]]
 def derive_facts(
     session: SessionRow, message: Message, known: KnownFacts = NO_FACTS, *, limit_tokens: int | None = None
 ) -> FactStep:
-    """The events that a message brings which were not told before, in order, and what is known now.
+    """Return what is known now, and the facts of a message that were not told before, in order.
 
     Messages must come in the transcript's order. One of the last eight may be passed again as it grows: a tool call
-    is told when it has its result, usage when the response is finished.
+    is told when it has its result, usage when the response is finished. `limit_tokens` is the model's window.
     """
-    fold = _Fold(known, message)
-    fold.session(session, message)
+    step = _Step(known, message)
+    _tell_session(step, session, message)
     if message.role == "user":
-        fold.user(session, message)
+        _tell_user_message(step, session, message)
     else:
-        fold.response(session, message, limit_tokens)
-    return fold.result()
+        _tell_response(step, session, message, limit_tokens)
+    return step.result()
 
 
 def session_facts(session: SessionRow, known: KnownFacts = NO_FACTS) -> FactStep:
-    """`session.start` and `session.link` where a session's title or place is new."""
-    fold = _Fold(known, None)
-    fold.session(session, None)
-    return fold.result()
+    """Return `session.start` and `session.link` where a session's title or place is new."""
+    step = _Step(known, None)
+    _tell_session(step, session, None)
+    return step.result()
 
 
 def todo_facts(todos: tuple[Todo, ...], known: KnownFacts = NO_FACTS, *, at: int = 0) -> FactStep:
-    """`todo.sync` where the host's own list differs from the one told last."""
-    fold = _Fold(known, None)
-    fold.todos(todos, Origin.HOST, at)
-    return fold.result()
+    """Return `todo.sync` where the host's own list differs from the one that was told last."""
+    step = _Step(known, None)
+    _tell_todos(step, todos, Origin.HOST, at)
+    return step.result()
 
 
-class _Fold:
+class _Step:
     """The working copy of one step; it lives no longer than the call that made it."""
 
     def __init__(self, known: KnownFacts, message: Message | None) -> None:
         self.known = known
-        self.facts: list[Fact] = []
-        self.id = message.id if message else ""
-        self.told: set[str] = set(dict(known.told).get(self.id, ()))
+        self._facts: list[Fact] = []
+        self._message_id = message.id if message else ""
+        self._units: set[str] = set(dict(known.read_units).get(self._message_id, ()))
 
     def result(self) -> FactStep:
-        if self.id and self.told:
-            others = [entry for entry in self.known.told if entry[0] != self.id]
-            self._know(told=(*others, (self.id, frozenset(self.told)))[-_RECENT:])
-        return self.known, tuple(self.facts)
+        if self._message_id and self._units:
+            others = [entry for entry in self.known.read_units if entry[0] != self._message_id]
+            newest = (*others, (self._message_id, frozenset(self._units)))[-_RECENT_MESSAGES:]
+            self.know(read_units=newest)
+        return self.known, tuple(self._facts)
 
-    def session(self, session: SessionRow, message: Message | None) -> None:
-        speaks = message if message and not message.summary and not marker_of(message) else None
-        before = self.known.start
-        start = SessionStart(
-            host=session.host,
-            host_session=session.id,
-            title="" if _PLACEHOLDER.match(session.title) else one_line(session.title, MAX_REQUEST),
-            agent=(speaks.agent if speaks else "") or (before.agent if before else session.agent),
-            model=(speaks.model if speaks else "") or (before.model if before else session.model),
-            directory=session.directory,
-        )
-        at = message.created if message else session.created
-        if start != before:
-            self._know(start=start)
-            self._tell(Origin.HOST, start, at)
-        if session.parent_id and not self.known.linked:
-            self._know(linked=True)
-            self._tell(Origin.HOST, SessionLink("parent", session.parent_id), at)
+    def tell(self, origin: Origin, payload: Payload, at: int, key: str = "") -> None:
+        self._facts.append(Fact(origin, payload, at, key))
 
-    def user(self, session: SessionRow, message: Message) -> None:
-        speaker = Origin.AGENT if session.parent_id else Origin.USER
-        marker = marker_of(message)
-        if marker and self._first("compaction"):
-            trigger = "overflow" if marker.overflow else "auto" if marker.auto else "manual"
-            self._know(trigger=trigger, tail=marker.tail_start_id)
-            self._tell(Origin.HOST, CompactBefore(trigger, self.known.used), message.created)
-        for part in message.parts:
-            if isinstance(part, FilePart) and part.path and self._first(part.id):
-                self._tell(
-                    speaker, FileOpen(relative_path(part.path, session.directory), "referenced"), message.created
-                )
-        request = _request(message)
-        if request and request != self.known.request:
-            self._know(request=request)
-            start = SessionStart(host=session.host, host_session=session.id, request=request)
-            self._tell(speaker, start, message.created)
-        if not marker and not message.summary:
-            self.words(message, speaker)
-
-    def words(self, message: Message, speaker: Origin, *, by_agent: bool = False) -> None:
-        """What is stated or announced in plain words."""
-        if not self._first("words"):
-            return
-        at = message.completed or message.created
-        text = "\n\n".join(
-            part.text
-            for part in message.parts
-            if isinstance(part, TextPart) and not part.synthetic and not part.ignored
-        )
-        held, told = extract_statements(text, self.known.held, by_agent=by_agent)
-        for key, payload in told:
-            self.facts.append(Fact(speaker, payload, at, key))
-        self._know(held=held)
-
-    def response(self, session: SessionRow, message: Message, limit: int | None) -> None:
-        edited: set[str] = set()
-        for part in message.parts:
-            if isinstance(part, ToolPart) and part.done and part.tool not in _OWN:
-                paths = tuple(_edited(part, session.directory))
-                edited.update(paths)
-                if self._first(part.id):
-                    self.tool(session, part, paths)
-            elif isinstance(part, PatchPart) and self._first(part.id):
-                for path in part.files:
-                    shown = relative_path(path, session.directory)
-                    if shown and shown not in edited:
-                        self._tell(Origin.HOST, FileEdit(shown), message.completed or message.created)
-        self.end(message, limit)
-
-    def tool(self, session: SessionRow, part: ToolPart, edited: tuple[str, ...]) -> None:
-        if part.status == "completed":
-            path = _read(part, session.directory)
-            if path:
-                self._tell(Origin.TOOL, FileOpen(path), part.end)
-            for changed in edited:
-                self._tell(Origin.TOOL, FileEdit(changed), part.end)
-            if part.tool == "todowrite":
-                self.todos(todos_of(part.input.get("todos")), Origin.TOOL, part.end)
-            child = part.metadata.get("sessionId")
-            if part.tool == "task" and isinstance(child, str) and child:
-                self._tell(Origin.HOST, SessionLink("child", child), part.end)
-            plan = changed_plan(part, session.directory, self.known.plans)
-            if plan and plan not in self.known.plans:
-                others = (one for one in self.known.plans if one.path != plan.path)
-                self._know(plans=(*others, plan)[-_MAX_PLANS:])
-                self._tell(Origin.TOOL, plan, part.end)
-            for fact in (*count_tests(part), *find_commits(part)):
-                self._tell(Origin.TOOL, fact, part.end)
-        for judgement in judge_call(part, session.directory):
-            self._judge(judgement.error, judgement.settles, part.end, call=part.call_id)
-
-    def todos(self, todos: tuple[Todo, ...], origin: Origin, at: int) -> None:
-        items = tuple(TodoItem(todo.content, todo.status, todo.priority) for todo in todos)
-        if items != (self.known.todos or ()):
-            self._know(todos=items)
-            self._tell(origin, TodoSync(items), at)
-
-    def end(self, message: Message, limit: int | None) -> None:
-        """What the end of a response tells: usage, a finished summary, an error of the call itself."""
-        at = message.completed or message.created
-        if message.summary:
-            if is_summary(message) and self._first("summary"):
-                text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart))
-                self._tell(Origin.HOST, self.compacted(message, text.strip()[:MAX_SUMMARY]), at)
-                self._know(used=None, tail="")
-            return
-        finished = message.completed or message.finish
-        if finished and not message.aborted:
-            self.words(message, Origin.AGENT, by_agent=True)
-        if message.error and not message.aborted and self._first("error"):
-            line = one_line(f"model call: {message.error}", 200)
-            self._judge(OpenError("model", line), None, at, Origin.HOST)
-        elif finished and not message.error:
-            for error in self.known.errors:
-                if error.key == "model":
-                    self._settle(error, at, Origin.HOST)
-        if finished and message.usage and message.usage.used and self._first("usage"):
-            used = message.usage.used
-            self._know(used=used)
-            told = message.usage
-            spent = Spent(told.input, told.cache_read, told.cache_write, told.output) if told.prompt else None
-            snapshot = ContextSnapshot(used, limit, model=message.model, source="reported", spent=spent)
-            self._tell(Origin.HOST, snapshot, at)
-
-    def compacted(self, message: Message, summary: str) -> CompactAfter:
-        return CompactAfter(
-            summary,
-            self.known.trigger,
-            began=message.created,
-            marker=message.parent_id,
-            message=message.id,
-            tail=self.known.tail,
-            anchor=f"{message.role}:{message.created}:" if message.created else "",
-        )
-
-    def _judge(
-        self, error: OpenError | None, settles: object, at: int, origin: Origin = Origin.TOOL, call: str = ""
-    ) -> None:
-        if error:
-            kept = (*(each for each in self.known.errors if each.key != error.key), error)
-            self._know(errors=kept[-_MAX_OPEN:])
-            self._tell(origin, ErrorEncountered(error.message, key=error.key, by_call=call), at)
-        elif callable(settles):
-            for each in self.known.errors:
-                if settles(each):
-                    self._settle(each, at, origin)
-
-    def _settle(self, error: OpenError, at: int, origin: Origin) -> None:
-        self._know(errors=tuple(each for each in self.known.errors if each.key != error.key))
-        self._tell(origin, ErrorResolved(key=error.key), at)
-
-    def _tell(self, origin: Origin, payload: Payload, at: int) -> None:
-        self.facts.append(Fact(origin, payload, at))
-
-    def _know(self, **changes: object) -> None:
+    def know(self, **changes: object) -> None:
         self.known = msgspec.structs.replace(self.known, **changes)
 
-    def _first(self, what: str) -> bool:
-        if what in self.told:
+    def first_time(self, unit: str) -> bool:
+        """Whether a part of the message is read now; the next time it is not."""
+        if unit in self._units:
             return False
-        self.told.add(what)
+        self._units.add(unit)
         return True
 
 
-def _request(message: Message) -> str:
-    """What the user typed, on one line; `opencode run` puts quotes around an argument with spaces."""
-    if marker_of(message):
-        return ""
-    typed = (part.text for part in message.parts if isinstance(part, TextPart) and not part.synthetic)
-    text = " ".join(typed).strip()
-    if len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1]:
-        text = text[1:-1]
-    return one_line(text, MAX_REQUEST)
+# -- the session -----------------------------------------------------------------------------------------------
 
 
-def _read(part: ToolPart, directory: str) -> str:
-    path = part.input.get("filePath")
-    if part.tool not in _READS or not isinstance(path, str) or "<type>directory</type>" in part.output[:2_000]:
-        return ""
-    return relative_path(path, directory)
+def _tell_session(step: _Step, session: SessionRow, message: Message | None) -> None:
+    before = step.known.start
+    # A summary is often written by another model, which is not the session's.
+    speaker = message if message and not message.summary and not marker_of(message) else None
+    start = SessionStart(
+        host=session.host,
+        host_session=session.id,
+        title="" if _PLACEHOLDER_TITLE.match(session.title) else one_line(session.title, MAX_REQUEST),
+        agent=(speaker.agent if speaker else "") or (before.agent if before else session.agent),
+        model=(speaker.model if speaker else "") or (before.model if before else session.model),
+        directory=session.directory,
+    )
+    at = message.created if message else session.created
+    if start != before:
+        step.know(start=start)
+        step.tell(Origin.HOST, start, at)
+    if session.parent_id and not step.known.parent_linked:
+        step.know(parent_linked=True)
+        step.tell(Origin.HOST, SessionLink("parent", session.parent_id), at)
 
 
-def _edited(part: ToolPart, directory: str) -> Iterator[str]:
-    if part.status != "completed":
+# -- a user's message ------------------------------------------------------------------------------------------
+
+
+def _tell_user_message(step: _Step, session: SessionRow, message: Message) -> None:
+    speaker = Origin.AGENT if session.parent_id else Origin.USER
+    _tell_compaction_start(step, message)
+    for part in message.parts:
+        if isinstance(part, FilePart) and part.path and step.first_time(part.id):
+            path = relative_path(part.path, session.directory)
+            step.tell(speaker, FileOpen(path, "referenced"), message.created)
+    request = request_text(message)
+    if request and request != step.known.request:
+        step.know(request=request)
+        start = SessionStart(host=session.host, host_session=session.id, request=request)
+        step.tell(speaker, start, message.created)
+    if not marker_of(message) and not message.summary:
+        _tell_statements(step, message, speaker)
+
+
+def _tell_compaction_start(step: _Step, message: Message) -> None:
+    marker = marker_of(message)
+    if marker and step.first_time("compaction"):
+        trigger = "overflow" if marker.overflow else "auto" if marker.auto else "manual"
+        step.know(trigger=trigger, tail_start=marker.tail_start_id)
+        step.tell(Origin.HOST, CompactBefore(trigger, step.known.used_tokens), message.created)
+
+
+def _tell_statements(step: _Step, message: Message, speaker: Origin, *, by_agent: bool = False) -> None:
+    """What is stated or announced in plain words."""
+    if not step.first_time("words"):
         return
-    path, patch = part.input.get("filePath"), part.input.get("patchText")
-    if part.tool in _EDITS and isinstance(path, str):
-        found = [path]
-    else:
-        found = patched_files(patch) if part.tool in _PATCHES and isinstance(patch, str) else []
-    yield from (shown for shown in (relative_path(each, directory) for each in found) if shown)
+    text = plain_text(message)
+    statements, payloads = extract_statements(text, step.known.statements, by_agent=by_agent)
+    for key, payload in payloads:
+        step.tell(speaker, payload, _end_of(message), key)
+    step.know(statements=statements)
+
+
+# -- a response and its tool calls -----------------------------------------------------------------------------
+
+
+def _tell_response(step: _Step, session: SessionRow, message: Message, limit: int | None) -> None:
+    edited: set[str] = set()
+    for part in message.parts:
+        if isinstance(part, ToolPart) and part.done and part.tool not in _OWN_TOOLS:
+            call = finished_call(part)
+            paths = edited_paths(call, session.directory)
+            edited.update(paths)
+            if step.first_time(part.id):
+                _tell_call(step, call, paths, session.directory)
+        elif isinstance(part, PatchPart) and step.first_time(part.id):
+            # What changed on disk beside the edits: by the shell, or by a tool that nobody knows.
+            for path in part.files:
+                shown = relative_path(path, session.directory)
+                if shown and shown not in edited:
+                    step.tell(Origin.HOST, FileEdit(shown), _end_of(message))
+    if message.summary:
+        _tell_summary(step, message)
+        return
+    finished = message.completed or message.finish
+    if finished and not message.aborted:
+        _tell_statements(step, message, Origin.AGENT, by_agent=True)
+    _tell_model_error(step, message)
+    if finished:
+        _tell_usage(step, message, limit)
+
+
+def _tell_call(step: _Step, call: FinishedCall, edited: tuple[str, ...], directory: str) -> None:
+    if not call.failed:
+        path = read_path(call, directory)
+        if path:
+            step.tell(Origin.TOOL, FileOpen(path), call.ended)
+        for changed in edited:
+            step.tell(Origin.TOOL, FileEdit(changed), call.ended)
+        if call.kind == "todos":
+            _tell_todos(step, todos_of(call.todos), Origin.TOOL, call.ended)
+        if call.child_session:
+            step.tell(Origin.HOST, SessionLink("child", call.child_session), call.ended)
+        _tell_plan(step, call, directory)
+        tests = count_tests(call)
+        for payload in (*((tests,) if tests else ()), *find_commits(call)):
+            step.tell(Origin.TOOL, payload, call.ended)
+    for verdict in judge_call(call, directory):
+        _tell_verdict(step, verdict, call)
+
+
+def _tell_plan(step: _Step, call: FinishedCall, directory: str) -> None:
+    plan = changed_plan(call, directory, step.known.plans)
+    if plan and plan not in step.known.plans:
+        others = (known for known in step.known.plans if known.path != plan.path)
+        step.know(plans=(*others, plan)[-_MAX_PLANS:])
+        step.tell(Origin.TOOL, plan, call.ended)
+
+
+def _tell_todos(step: _Step, todos: tuple[Todo, ...], origin: Origin, at: int) -> None:
+    items = tuple(TodoItem(todo.content, todo.status, todo.priority) for todo in todos)
+    if items != (step.known.todos or ()):
+        step.know(todos=items)
+        step.tell(origin, TodoSync(items), at)
+
+
+# -- failures --------------------------------------------------------------------------------------------------
+
+
+def _tell_verdict(step: _Step, verdict: CallVerdict, call: FinishedCall) -> None:
+    if verdict.error:
+        _open_error(step, verdict.error, Origin.TOOL, call.ended, call.id)
+        return
+    for error in step.known.open_errors:
+        if verdict.settles(error):
+            _settle_error(step, error, Origin.TOOL, call.ended)
+
+
+def _tell_model_error(step: _Step, message: Message) -> None:
+    if message.error and not message.aborted and step.first_time("error"):
+        line = one_line(f"model call: {message.error}", MAX_ERROR)
+        _open_error(step, OpenError(_MODEL_ERROR, line), Origin.HOST, _end_of(message))
+    elif (message.completed or message.finish) and not message.error:
+        for error in step.known.open_errors:
+            if error.key == _MODEL_ERROR:
+                _settle_error(step, error, Origin.HOST, _end_of(message))
+
+
+def _open_error(step: _Step, error: OpenError, origin: Origin, at: int, call_id: str = "") -> None:
+    others = (known for known in step.known.open_errors if known.key != error.key)
+    step.know(open_errors=(*others, error)[-_MAX_OPEN_ERRORS:])
+    step.tell(origin, ErrorEncountered(error.message, key=error.key, by_call=call_id), at)
+
+
+def _settle_error(step: _Step, error: OpenError, origin: Origin, at: int) -> None:
+    left = tuple(known for known in step.known.open_errors if known.key != error.key)
+    step.know(open_errors=left)
+    step.tell(origin, ErrorResolved(key=error.key), at)
+
+
+# -- the end of a response: usage, or the summary of a compaction ----------------------------------------------
+
+
+def _tell_usage(step: _Step, message: Message, limit: int | None) -> None:
+    usage = message.usage
+    if usage is None or not usage.used or not step.first_time("usage"):
+        return
+    step.know(used_tokens=usage.used)
+    spent = Spent(usage.input, usage.cache_read, usage.cache_write, usage.output) if usage.prompt else None
+    snapshot = ContextSnapshot(usage.used, limit, model=message.model, source="reported", spent=spent)
+    step.tell(Origin.HOST, snapshot, _end_of(message))
+
+
+def _tell_summary(step: _Step, message: Message) -> None:
+    if not is_summary(message) or not step.first_time("summary"):
+        return
+    text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart))
+    compacted = CompactAfter(
+        text.strip()[:_MAX_COMPACTION_SUMMARY],
+        step.known.trigger,
+        began=message.created,
+        marker=message.parent_id,
+        message=message.id,
+        tail=step.known.tail_start,
+        anchor=f"{message.role}:{message.created}:" if message.created else "",
+    )
+    step.tell(Origin.HOST, compacted, _end_of(message))
+    # How much of the window is in use is not known until the next response.
+    step.know(used_tokens=None, tail_start="")
+
+
+def _end_of(message: Message) -> int:
+    return message.completed or message.created

@@ -1,4 +1,4 @@
-"""What is said in plain words as facts: rules, rules taken back, decisions; each with a key made of what it says."""
+"""What a message says in plain words: the user's request, rules, rules taken back, decisions."""
 
 from __future__ import annotations
 
@@ -7,28 +7,56 @@ from hashlib import blake2b
 import msgspec
 
 from hudkit.ingest.extraction import KnownStatements, extract
+from hudkit.ingest.tool_calls import one_line
 from hudkit.log.payloads import ConstraintAdd, ConstraintRemove, DecisionRecord, Payload
+from hudkit.transcripts import Message, TextPart
+from hudkit.transcripts.window import marker_of
 
-MAX_STANDING = 200
-"""Rules, and decisions, that are remembered as standing."""
+MAX_REQUEST = 300
+"""Characters of the user's last message that stand in for a task."""
+
+_MAX_STANDING = 200
+"""Rules, and decisions, that are compared with a message: those before them are no longer looked through."""
 
 StatementPayloads = tuple[tuple[str, Payload], ...]
+"""Payloads, each with a key that is made of what it says."""
+
+
+def request_text(message: Message) -> str:
+    """Return what the user typed, on one line of at most `MAX_REQUEST` characters; empty for a compaction marker."""
+    if marker_of(message):
+        return ""
+    typed = (part.text for part in message.parts if isinstance(part, TextPart) and not part.synthetic)
+    text = " ".join(typed).strip()
+    # `opencode run` puts quotes around an argument with spaces
+    if len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1]:
+        text = text[1:-1]
+    return one_line(text, MAX_REQUEST)
+
+
+def plain_text(message: Message) -> str:
+    """Return the text that the author wrote and the model sees, part by part with an empty line between."""
+    parts = (part for part in message.parts if isinstance(part, TextPart))
+    return "\n\n".join(part.text for part in parts if not part.synthetic and not part.ignored)
 
 
 def extract_statements(
-    text: str, held: KnownStatements, *, by_agent: bool
+    text: str, known: KnownStatements, *, by_agent: bool
 ) -> tuple[KnownStatements, StatementPayloads]:
-    """What stands after a message, and the facts that it tells, each with its key."""
+    """Return what stands after a message, and the payloads of what it states, each with its key."""
     if not text.strip():
-        return held, ()
-    news, after = extract(text, held, by_agent=by_agent)
-    payloads: list[Payload] = [ConstraintRemove("", rule, derived=True) for rule in news.lifted]
-    payloads += [ConstraintAdd(rule.text, derived=True, source=rule.reason) for rule in news.rules]
+        return known, ()
+    extracted, after = extract(text, known, by_agent=by_agent)
+    payloads: list[Payload] = [ConstraintRemove("", rule, derived=True) for rule in extracted.withdrawn]
+    payloads += [ConstraintAdd(rule.text, derived=True, source=rule.reason) for rule in extracted.rules]
     payloads += [
-        DecisionRecord(one.summary, one.details, derived=True, replaces=one.replaces) for one in news.decisions
+        DecisionRecord(decision.summary, decision.details, derived=True, replaces=decision.replaces)
+        for decision in extracted.decisions
     ]
-    kept = msgspec.structs.replace(after, rules=after.rules[-MAX_STANDING:], decided=after.decided[-MAX_STANDING:])
-    return kept, tuple((_key(one), one) for one in payloads)
+    after = msgspec.structs.replace(
+        after, rules=after.rules[-_MAX_STANDING:], decisions=after.decisions[-_MAX_STANDING:]
+    )
+    return after, tuple((_key(payload), payload) for payload in payloads)
 
 
 def _key(payload: Payload) -> str:

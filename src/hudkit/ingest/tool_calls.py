@@ -1,16 +1,29 @@
-"""Tools of any agent in the words that `hudkit.ingest` knows: what reads, writes, edits, runs, plans. Pure."""
+"""A finished tool call in neutral form: what was read, written, edited, run or planned, whatever the host calls it.
+
+Hosts hand over `ToolPart`s with the tool's name and arguments as the model wrote them. `neutral_part` gives a tool of
+any agent its common name; `finished_call` reads the arguments, under each of the names that agents have for them.
+Everything else in `hudkit.ingest` sees a `FinishedCall` only.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from posixpath import normpath
-from typing import Any
+from typing import Any, Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from hudkit.transcripts import ToolPart
 
+MAX_PATH = 4_096
+"""Characters of a path (Linux allows no more). A longer one is left out, because a cut path would name another
+file."""
+
+Kind = Literal["read", "write", "edit", "patch", "shell", "todos", "task", "other"]
+
+# Common name of a tool: the names that agents give it, in small letters.
 _TOOLS: Mapping[str, tuple[str, ...]] = {
     "read": ("read", "read_file", "readfile", "view", "view_file", "open_file", "cat"),
     "write": ("write", "write_file", "writefile", "create_file", "save_file"),
@@ -22,59 +35,110 @@ _TOOLS: Mapping[str, tuple[str, ...]] = {
     "apply_patch": ("apply_patch", "patch"),
     "todowrite": ("todowrite", "todo_write", "write_todos", "update_todos", "todo"),
 }  # fmt: skip
+_COMMON_NAMES: Mapping[str, str] = {alias: name for name, aliases in _TOOLS.items() for alias in aliases}
 
-_ARGUMENTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "read": {"filePath": ("path", "file_path", "filepath", "file", "filename", "file_name", "target_file")},
-    "write": {
-        "filePath": ("path", "file_path", "filepath", "file", "filename", "file_name", "target_file"),
-        "content": ("text", "contents", "file_text", "body"),
-    },
-    "edit": {
-        "filePath": ("path", "file_path", "filepath", "file", "filename", "file_name", "target_file"),
-        "oldString": ("old", "old_string", "old_str", "old_text", "search"),
-        "newString": ("new", "new_string", "new_str", "new_text", "replacement"),
-    },
-    "bash": {"command": ("cmd", "script", "commands"), "workdir": ("cwd", "directory", "workdir")},
-    "apply_patch": {"patchText": ("patch", "input", "patch_text")},
-    "todowrite": {},
+# Only common names have a kind. A host's tool that is merely called alike (`Bash` in a recorded Claude session) stays
+# `other` until its adapter says what it is, because its result may read differently.
+_KINDS: Mapping[str, Kind] = {
+    "read": "read",
+    "write": "write",
+    "edit": "edit",
+    "multiedit": "edit",
+    "patch": "patch",
+    "apply_patch": "patch",
+    "bash": "shell",
+    "todowrite": "todos",
+    "task": "task",
 }
 
-TOOL_NAMES: Mapping[str, str] = {alias: name for name, aliases in _TOOLS.items() for alias in aliases}
-"""What a tool of an agent is called here, by its name in small letters."""
+# Arguments by the names that agents give them. The first that is there counts.
+_PATH = ("filePath", "path", "file_path", "filepath", "file", "filename", "file_name", "target_file")
+_CONTENT = ("content", "text", "contents", "file_text", "body")
+_OLD = ("oldString", "old", "old_string", "old_str", "old_text", "search")
+_NEW = ("newString", "new", "new_string", "new_str", "new_text", "replacement")
+_COMMAND = ("command", "cmd", "script", "commands")
+_WORKDIR = ("workdir", "cwd", "directory")
+_PATCH = ("patchText", "patch", "input", "patch_text")
+_MAIN_ARGUMENT = ("url", "path", "filePath", "pattern", "command", "query", "description", "name")
+"""Where a tool is of no known kind, the argument that tells two calls apart: the first that is a text."""
 
+_PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Move to): (.+?)[ \t]*$", re.M)
 _EXIT = re.compile(r"\bexit(?:ed)?(?: with)?(?: (?:status|code|value))?(?: of)?[:= ]\s*(\d{1,3})\b\W*$", re.I)
-"""How an exit status is told in the last line of an output."""
+"""An exit status at the end of an output."""
+_EXIT_WINDOW = 200  # characters of the output's end: further up, a program only speaks of a status
+
+
+class FinishedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """One finished tool call. A field that the call does not have is empty, or `None` where that makes a difference.
+
+    `tool` is the name as messages show it, `main_argument` what tells two calls of an unknown tool apart, `ended` the
+    time in Unix ms (0: not known), `partial` says that only some lines of a file were read.
+    """
+
+    id: str
+    tool: str
+    kind: Kind
+    failed: bool
+    path: str | None = None
+    content: str | None = None
+    edits: tuple[tuple[str, str], ...] = ()
+    """Pairs of old and new text."""
+    patch: str | None = None
+    command: str | None = None
+    workdir: str = ""
+    exit_status: int | None = None
+    todos: object = None
+    child_session: str = ""
+    partial: bool = False
+    main_argument: str = ""
+    output: str = ""
+    error: str = ""
+    ended: int = 0
+
+
+def finished_call(part: ToolPart) -> FinishedCall:
+    """Read a finished call of a host into neutral form; never raises, arguments of a wrong type count as missing."""
+    arguments, kind = part.input, _KINDS.get(part.tool, "other")
+    exit_status, child = part.metadata.get("exit"), part.metadata.get("sessionId")
+    return FinishedCall(
+        id=part.call_id,
+        tool=part.tool,
+        kind=kind,
+        failed=part.status == "error",
+        path=_text(arguments, _PATH) if kind in ("read", "write", "edit", "patch") else None,
+        content=_text(arguments, _CONTENT) if kind == "write" else None,
+        edits=_edits(arguments) if kind == "edit" else (),
+        patch=_text(arguments, _PATCH) if kind == "patch" else None,
+        command=_text(arguments, _COMMAND) if kind == "shell" else None,
+        workdir=(_text(arguments, _WORKDIR) or "") if kind == "shell" else "",
+        # `True` is an `int` in Python, and no exit status
+        exit_status=exit_status if type(exit_status) is int else None,
+        todos=arguments.get("todos"),
+        child_session=child if kind == "task" and isinstance(child, str) else "",
+        partial=bool(arguments.get("offset") or arguments.get("limit")),
+        main_argument=next((text for name in _MAIN_ARGUMENT if (text := _text(arguments, (name,)))), ""),
+        output=part.output,
+        error=part.error,
+        ended=part.end,
+    )
 
 
 def neutral_part(part: ToolPart, names: Mapping[str, str] = {}) -> ToolPart:
-    """A call in the words that are heard; one of an unknown tool stays as it is. `names` says what further tools are
-    (`{"load_text": "read"}`), and comes first."""
-    name = names.get(part.tool) or TOOL_NAMES.get(part.tool.lower(), "")
-    if not name:
+    """Return a call under the common name of its tool; one of an unknown tool comes back as it is.
+
+    `names` says what further tools are (`{"load_text": "read"}`), and comes first. A shell's exit status is taken
+    from the end of its output where the host does not report it.
+    """
+    name = names.get(part.tool) or _COMMON_NAMES.get(part.tool.lower(), "")
+    if not name or (name == "todowrite" and not isinstance(part.input.get("todos"), list)):
         return part
-    given: dict[str, Any] = dict(part.input)
-    for known, aliases in _ARGUMENTS.get(name, {}).items():
-        found = next((alias for alias in aliases if alias in given), "")
-        if known not in given and found:
-            given[known] = given.pop(found)
-    if name == "todowrite" and not isinstance(given.get("todos"), list):
-        return part
-    if name == "bash" and "exit" not in part.metadata and (told := _EXIT.search(part.output[-200:])):
-        return replace(part, tool=name, input=given, metadata={**part.metadata, "exit": int(told[1])})
-    return replace(part, tool=name, input=given)
-
-
-# --- Paths as a host's tools name them: relative to the session's directory, and read out of patches.
-
-
-MAX_PATH = 4_096
-"""Longer names are no paths: they are left out, because a cut path would name another file."""
-
-_CHANGED = re.compile(r"^\*\*\* (?:Add File|Update File|Move to): (.+?)[ \t]*$", re.M)
+    if name == "bash" and "exit" not in part.metadata and (status := _EXIT.search(part.output[-_EXIT_WINDOW:])):
+        return replace(part, tool=name, metadata={**part.metadata, "exit": int(status[1])})
+    return replace(part, tool=name)
 
 
 def relative_path(path: str, directory: str) -> str:
-    """`path` from `directory` where it lies inside it, else as it was given; empty where it is no path."""
+    """Return `path` from `directory` where it lies inside, else as it was given; empty where it is not a path."""
     if not path.strip() or len(path) > MAX_PATH:
         return ""
     base = normpath(directory) if directory else ""
@@ -84,15 +148,43 @@ def relative_path(path: str, directory: str) -> str:
     return path if path.startswith("/") else full
 
 
+def edited_paths(call: FinishedCall, directory: str) -> tuple[str, ...]:
+    """Return the files that a call wrote, edited or patched, relative to `directory`; none where it failed."""
+    if call.failed:
+        return ()
+    paths: Sequence[str] = ()
+    if call.kind in ("write", "edit") and call.path is not None:
+        paths = [call.path]
+    elif call.patch is not None:
+        paths = patched_files(call.patch)
+    relative = (relative_path(path, directory) for path in paths)
+    return tuple(path for path in relative if path)
+
+
 def patched_files(patch: str) -> list[str]:
-    """The files that a patch in the form of `apply_patch` adds, updates or moves to, each once, in order."""
-    return list(dict.fromkeys(match[1] for match in _CHANGED.finditer(patch)))
-
-
-# --- Text on one line, cut to a length.
+    """Return the files that a patch in the form of `apply_patch` adds, updates or moves to, each once, in order."""
+    return list(dict.fromkeys(match[1] for match in _PATCHED.finditer(patch)))
 
 
 def one_line(text: str, limit: int) -> str:
-    """`text` with every run of white space as one space, at most `limit` characters, an ellipsis where it was cut."""
+    """Return `text` with each run of white space as one space, cut to `limit` characters with an ellipsis."""
+    # A megabyte of output is not split whole for a line of 200 characters.
     line = " ".join(text[: limit * 8].split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def _edits(arguments: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    edits = arguments.get("edits")
+    pairs = []
+    for edit in edits if isinstance(edits, list) else [arguments]:
+        if not isinstance(edit, dict):
+            continue
+        old, new = _text(edit, _OLD), _text(edit, _NEW)
+        if old is not None and new is not None:
+            pairs.append((old, new))
+    return tuple(pairs)
+
+
+def _text(arguments: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    value = next((arguments[name] for name in names if name in arguments), None)
+    return value if isinstance(value, str) else None

@@ -1,65 +1,64 @@
-"""What finished tool calls tell of the work: test counts, commits, plan files."""
+"""What a finished tool call says of the work: files, the host's todos, test counts, commits, plan files,
+sub-agents."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from hudkit.ingest import extraction
-from hudkit.ingest.tool_calls import one_line, relative_path
-from hudkit.log.payloads import CommitMade, PlanPoint, PlanSync, TestsRan
-from hudkit.transcripts import ToolPart
+from hudkit.ingest.tool_calls import FinishedCall, one_line, relative_path
+from hudkit.log.payloads import CommitMade, PlanSync, TestsRan
 
-_COMMAND = 90
-_SUBJECT = 120
-_WHOLE = {"write": "content", "read": ""}
-_PARTS = ("edit", "multiedit")
+_MAX_COMMAND = 90
+_MAX_SUBJECT = 120  # what git itself calls long is 72
+_MAX_BRANCH = 60
 
 
-def count_tests(part: ToolPart) -> tuple[TestsRan, ...]:
-    """The counts of a test run that a shell call shows at its end."""
-    command = part.input.get("command")
-    if part.tool != "bash" or part.status != "completed" or not isinstance(command, str):
-        return ()
-    found = extraction.count_tests(command, part.output)
-    if found is None:
-        return ()
-    named = one_line(found.command, _COMMAND)
-    return (TestsRan(named, found.passed, found.failed, found.skipped, found.runner),)
+def read_path(call: FinishedCall, directory: str) -> str:
+    """Return the file that a call read, relative to `directory`; empty where it read none, or listed a directory."""
+    if call.kind != "read" or call.path is None or "<type>directory</type>" in call.output[:2_000]:
+        return ""
+    return relative_path(call.path, directory)
 
 
-def find_commits(part: ToolPart) -> tuple[CommitMade, ...]:
-    """The commits that a shell call made."""
-    command = part.input.get("command")
-    if part.tool != "bash" or part.status != "completed" or not isinstance(command, str):
-        return ()
-    found = extraction.find_commits(command, part.output)
-    return tuple(CommitMade(one.sha, one_line(one.subject, _SUBJECT), one_line(one.branch, 60)) for one in found)
-
-
-def changed_plan(part: ToolPart, directory: str, known: Sequence[PlanSync]) -> PlanSync | None:
-    """The plan file that a call wrote, ticked or read, as it is now; `None` where it is about none."""
-    path = part.input.get("filePath")
-    if not isinstance(path, str) or not extraction.is_plan_file(path):
+def count_tests(call: FinishedCall) -> TestsRan | None:
+    """Return the counts of the test run that a shell call shows at its end; `None` where it shows none."""
+    if call.failed or call.command is None:
         return None
-    shown = relative_path(path, directory)
-    if not shown:
-        return None
-    if part.tool in _WHOLE:
-        text = part.input.get(_WHOLE[part.tool]) if _WHOLE[part.tool] else part.output
-        partly = part.tool == "read" and (part.input.get("offset") or part.input.get("limit"))
-        found = () if partly or not isinstance(text, str) else extraction.plan_points(text)
-        return PlanSync(shown, _plain(found)) if found else None
-    if part.tool not in _PARTS:
-        return None
-    before = next((one.points for one in known if one.path == shown), ())
-    points = tuple(extraction.FoundPoint(one.text, one.done) for one in before)
-    edits = part.input.get("edits")
-    for edit in edits if isinstance(edits, list) else [part.input]:
-        old, new = (edit.get("oldString"), edit.get("newString")) if isinstance(edit, dict) else (None, None)
-        if isinstance(old, str) and isinstance(new, str):
-            points = extraction.update_points(points, old, new)
-    return PlanSync(shown, _plain(points)) if points and _plain(points) != before else None
+    counts = extraction.count_tests(call.command, call.output)
+    return counts and replace(counts, command=one_line(counts.command, _MAX_COMMAND))
 
 
-def _plain(points: Sequence[extraction.FoundPoint]) -> tuple[PlanPoint, ...]:
-    return tuple(PlanPoint(one.text, one.done) for one in points)
+def find_commits(call: FinishedCall) -> tuple[CommitMade, ...]:
+    """Return the commits that a shell call made."""
+    if call.failed or call.command is None:
+        return ()
+    return tuple(
+        CommitMade(commit.sha, one_line(commit.subject, _MAX_SUBJECT), one_line(commit.branch, _MAX_BRANCH))
+        for commit in extraction.find_commits(call.command, call.output)
+    )
+
+
+def changed_plan(call: FinishedCall, directory: str, plans: Sequence[PlanSync]) -> PlanSync | None:
+    """Return the plan file that a call wrote, ticked or read, as it is now; `None` where the call is about none.
+
+    `plans` are those that are known, because an edit says only what it changed.
+    """
+    shown = relative_path(call.path or "", directory)
+    if call.path is None or not shown or not extraction.is_plan_file(call.path):
+        return None
+    if call.kind in ("write", "read"):
+        text = call.content if call.kind == "write" else call.output
+        # Of a file that was read in part, the points that were not shown are not gone.
+        partly = call.kind == "read" and call.partial
+        points = () if partly or text is None else extraction.plan_points(text)
+        return PlanSync(shown, points) if points else None
+    if call.kind != "edit":
+        return None
+    before = next((plan.points for plan in plans if plan.path == shown), ())
+    points = before
+    for old, new in call.edits:
+        points = extraction.update_points(points, old, new)
+    return PlanSync(shown, points) if points and points != before else None

@@ -67,7 +67,7 @@ class Calls:
                 return before
             window = models.window(call.model, self._window)
             new = line.session not in self._known
-            return self.attached.ask(
+            return self.attached.with_session(
                 line.session,
                 lambda talk: compaction.plan(talk, lambda: self._read(call), call.messages, window, new=new),
                 parent=line.parent,
@@ -82,7 +82,7 @@ class Calls:
         """The compaction, with a model's summary, or without one."""
         line = call.line
         try:
-            done = self.attached.ask(
+            done = self.attached.with_session(
                 line.session, lambda talk: compaction.made(talk, plan, answer), parent=line.parent
             )
         except (HudkitError, OSError) as error:
@@ -108,7 +108,7 @@ class Calls:
                 agent=line.agent,
                 prunes=True,
             )
-            placing = self.attached.place(line.session, asked, parent=line.parent)
+            placing = self.attached.prepare_call(line.session, asked, parent=line.parent)
             return call._replace(
                 messages=placed(call.messages, found.spans, placing), system=with_base(call.system, placing.base)
             )
@@ -118,7 +118,7 @@ class Calls:
 
     def answered(self, line: Line, response: Sequence[BaseMessage]) -> None:
         """The model has answered."""
-        self.attached.reported(line.session, used_after(response), parent=line.parent)
+        self.attached.report_usage(line.session, used_after(response), parent=line.parent)
 
     def tool(self, line: Line, name: str, arguments: Mapping[str, object] | str) -> Reply:
         """Answer a call of one of the HUD's tools."""

@@ -75,27 +75,27 @@ def plan(
 ) -> Plan | None:
     """The compaction that is due before a call, if one is; `reads` gives what is `shown` as entries, `new`: this
     process knows nothing of the session yet."""
-    if not new and not talk.due(window):
+    if not new and not talk.is_compaction_due(window):
         return None
     read = reads()
-    if not talk.wanted:
-        talk.hear(read.entries)  # a summary of somebody else's may be new
-        if not talk.due(window):
+    if not talk.compaction_requested:
+        talk.ingest(read.entries)  # a summary of somebody else's may be new
+        if not talk.is_compaction_due(window):
             return None
-    at = talk.kept_from(read.entries, window)
+    at = talk.tail_start(read.entries, window)
     cut = read.spans[at][0] if at < len(read.spans) else len(shown)
     usable = usable_of(window, OverflowRule(reserved=talk.session.settings.overflow.reserved_tokens)) or 0
     most = max(SHORT, usable * CHARS_PER_TOKEN // 4)
     if not any(isinstance(one, AIMessage) or len(str(one.text)) > most for one in shown[:cut]):
-        talk.wanted = False
+        talk.compaction_requested = False
         return None
-    return Plan(shown, cut, talk.prompt("auto"), most)
+    return Plan(shown, cut, talk.start_compaction("auto"), most)
 
 
 def made(talk: HostSession, plan: Plan, answer: AIMessage | None) -> Made:
     """The compaction, with the model's summary, or the log's own where it gave none."""
     text, finish = (str(answer.text), finish_of(answer)) if answer is not None else ("", "")
-    summary, why = talk.summary(text, finish)
+    summary, why = talk.usable_summary(text, finish)
     if why:
         _LOG.warning("the summary is made without a model: %s", why)
     old, kept = plan.shown[: plan.cut], plan.shown[plan.cut :]

@@ -145,14 +145,16 @@ class Binding:
 
     def _tool(self, where: Where, router: str, arguments: Mapping[str, object]) -> Answered:
         attached = self._door(where.project)
-        before, offer = attached.ask(where.session, lambda one: (one.session.state.seq, self._first(where, one)))
+        before, offer = attached.with_session(
+            where.session, lambda one: (one.session.state.seq, self._first(where, one))
+        )
         answered = attached.tool(where.session, router, arguments)
-        after = attached.ask(where.session, lambda one: one.session.state.seq)
+        after = attached.with_session(where.session, lambda one: one.session.state.seq)
         if offer and arguments.get("tool") not in TAKES_UP:
             answered = msgspec.structs.replace(answered, text=f"{answered.text}\n\n{offer}")
         if after == before:
             return Answered(answered)
-        return Answered(answered, attached.ask(where.session, lambda one: self._start(where, one)))
+        return Answered(answered, attached.with_session(where.session, lambda one: self._start(where, one)))
 
     def _first(self, where: Where, one: HostSession) -> str:
         """What a session is told with its first answer, once."""
@@ -181,7 +183,7 @@ class Binding:
 
     def _ask(self, where: Where, question: Callable[[HostSession], T]) -> T:
         with self._lock:
-            return self._door(where.project).ask(where.session, question)
+            return self._door(where.project).with_session(where.session, question)
 
     def _read(self, where: Where, of: str, reading: Callable[[HostSession, Session], T]) -> T:
         def read(one: HostSession) -> T:

@@ -102,16 +102,16 @@ class Calls:
 
     def tool(self, scope: Scope, name: str, arguments: str) -> str:
         """What a call of one of the HUD's tools is answered."""
-        self.attached.reported(scope.id, scope.used, parent=scope.parent)
+        self.attached.report_usage(scope.id, scope.used, parent=scope.parent)
         return self.attached.tool(scope.id, name, arguments, parent=scope.parent).text
 
     # -- inside ------------------------------------------------------------------------------------------------
 
     def _heard(self, scope: Scope) -> None:
         entries = [span.entry for span in scope.read(scope.items)]
-        self.attached.reported(scope.id, scope.used, parent=scope.parent)
+        self.attached.report_usage(scope.id, scope.used, parent=scope.parent)
         with suppress(HudkitError, OSError):
-            self.attached.ask(scope.id, lambda one: one.hear(entries), parent=scope.parent)
+            self.attached.with_session(scope.id, lambda one: one.ingest(entries), parent=scope.parent)
 
     def _opened(self, now: Running | None) -> Scope:
         started = now.scope.id if now is not None and now.scope.busy else ""
@@ -140,7 +140,7 @@ class Calls:
             items = await self._shortened(scope, agent, items, standing, found, ask.window)
             standing = scope.read(items)
             ask = msgspec.structs.replace(ask, entries=[span.entry for span in standing])
-            placing = await asyncio.to_thread(self.attached.place, scope.id, ask, parent=scope.parent)
+            placing = await asyncio.to_thread(self.attached.prepare_call, scope.id, ask, parent=scope.parent)
         scope.items = items
         out = (
             beside(sent, len(raw) - len(sent), standing, placing)
@@ -156,18 +156,18 @@ class Calls:
 
         def due(conversation: HostSession) -> bool:
             known = ask.window.source != "assumed"
-            full = conversation.due(ask.window) if known else conversation.wanted
+            full = conversation.is_compaction_due(ask.window) if known else conversation.compaction_requested
             if full:
-                conversation.hear(ask.entries)
+                conversation.ingest(ask.entries)
             return full
 
-        self.attached.reported(scope.id, scope.used, parent=scope.parent)
+        self.attached.report_usage(scope.id, scope.used, parent=scope.parent)
         try:
-            if may_compact and self.attached.ask(scope.id, due, parent=scope.parent):
+            if may_compact and self.attached.with_session(scope.id, due, parent=scope.parent):
                 return None
         except (HudkitError, OSError):
             pass  # `place` says it
-        return self.attached.place(scope.id, ask, parent=scope.parent)
+        return self.attached.prepare_call(scope.id, ask, parent=scope.parent)
 
     async def _shortened(
         self,
@@ -182,13 +182,13 @@ class Calls:
         entries = [span.entry for span in found]
 
         def begin(conversation: HostSession) -> tuple[int, str]:
-            return conversation.kept_from(entries, window), conversation.prompt("auto")
+            return conversation.tail_start(entries, window), conversation.start_compaction("auto")
 
-        at, ask = await asyncio.to_thread(self.attached.ask, scope.id, begin, parent=scope.parent)
+        at, ask = await asyncio.to_thread(self.attached.with_session, scope.id, begin, parent=scope.parent)
         start = found[at].start if at < len(found) else len(items)
         text = await written(agent, self._config, items[:start], ask)
         summary, why = await asyncio.to_thread(
-            self.attached.ask, scope.id, lambda one: one.summary(text), parent=scope.parent
+            self.attached.with_session, scope.id, lambda one: one.usable_summary(text), parent=scope.parent
         )
         if why:
             _LOG.warning("the summary is the log's own: %s", why)

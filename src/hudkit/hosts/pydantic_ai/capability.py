@@ -135,7 +135,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
     ) -> ModelResponse:
         usage = usage_of(response)
         if usage is not None:
-            await self._safely(lambda: self.attached.reported(self._session, usage.used, parent=self._parent))
+            await self._safely(lambda: self.attached.report_usage(self._session, usage.used, parent=self._parent))
         return response
 
     # -- inside ------------------------------------------------------------------------------------------------
@@ -159,7 +159,9 @@ class HudCapability(AbstractCapability[AgentDepsT]):
 
     def _hear(self, messages: Sequence[ModelMessage], agent: str | None) -> None:
         entries = [one.entry for one in self._reader.read(messages)]
-        self.attached.ask(self._session, lambda one: one.hear(entries, agent=agent or ""), parent=self._parent)
+        self.attached.with_session(
+            self._session, lambda one: one.ingest(entries, agent=agent or ""), parent=self._parent
+        )
 
     def _written(self, agent: str | None, request: ModelRequestContext) -> ModelRequestContext:
         heard = self._reader.read(request.messages)
@@ -184,7 +186,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
             agent=agent or "",
             prunes=True,
         )
-        return self.attached.place(self._session, asked, parent=self._parent)
+        return self.attached.prepare_call(self._session, asked, parent=self._parent)
 
     def _window(self, request: ModelRequestContext) -> Window:
         most = (request.model_settings or {}).get("max_tokens")
@@ -209,7 +211,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
 
     def _plan(self, messages: Sequence[ModelMessage], window: Window) -> compacting.Plan | None:
         assumed = window.source == "assumed"
-        return self.attached.ask(
+        return self.attached.with_session(
             self._session,
             lambda one: compacting.plan(one, lambda: self._reader.read(messages), window, asked_only=assumed),
             parent=self._parent,
@@ -227,7 +229,9 @@ class HudCapability(AbstractCapability[AgentDepsT]):
             ctx.usage.incr(response.usage)
             text, finish = response.text or "", response.finish_reason or ""
         told = await self._safely(
-            lambda: self.attached.ask(self._session, lambda one: one.summary(text, finish), parent=self._parent)
+            lambda: self.attached.with_session(
+                self._session, lambda one: one.usable_summary(text, finish), parent=self._parent
+            )
         )
         said, why = told if told is not None else (text, "")
         now = datetime.now(UTC)

@@ -58,19 +58,19 @@ def plan(
 ) -> Plan | None:
     """What is to be compacted before the next call; `None`: nothing. `asked_only`: not because the window is full.
     Messages are read where it may be due."""
-    if not (conversation.wanted or (not asked_only and conversation.due(window))):
+    if not (conversation.compaction_requested or (not asked_only and conversation.is_compaction_due(window))):
         return None
     heard = read()
     entries = [one.entry for one in heard]
-    conversation.hear(entries)
-    if not conversation.due(window):  # now that it is known what the last one freed
+    conversation.ingest(entries)
+    if not conversation.is_compaction_due(window):  # now that it is known what the last one freed
         return None
-    cut = conversation.kept_from(entries, window)
+    cut = conversation.tail_start(entries, window)
     if entries and entries[-1].role == "user":
         cut = min(cut, len(entries) - 1)  # what is asked for now is not for a summary
     if cut < 1 or not any(one.message.role == "assistant" and not one.message.summary for one in entries):
         return None
-    return Plan(heard, cut, conversation.prompt("auto"))
+    return Plan(heard, cut, conversation.start_compaction("auto"))
 
 
 async def summary_of(plan: Plan, model: Model, settings: ModelSettings | None) -> ModelResponse:

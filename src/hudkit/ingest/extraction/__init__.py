@@ -1,10 +1,7 @@
-"""What plain words and outputs tell: rules, decisions, test results, commits and plan files, found by rule."""
+"""What plain words and outputs say: rules, decisions, test results, commits and plan files, found by patterns."""
 
 from hudkit.ingest.extraction.extractor import Extracted, KnownStatements, extract
 from hudkit.ingest.extraction.tool_outputs import (
-    FoundCommit,
-    FoundPoint,
-    RunCounts,
     count_tests,
     find_commits,
     is_plan_file,
@@ -14,10 +11,7 @@ from hudkit.ingest.extraction.tool_outputs import (
 
 __all__ = [
     "Extracted",
-    "FoundCommit",
-    "FoundPoint",
     "KnownStatements",
-    "RunCounts",
     "count_tests",
     "extract",
     "find_commits",

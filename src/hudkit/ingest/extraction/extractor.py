@@ -1,106 +1,130 @@
-"""What a message brings: new rules, rules taken back, decisions and those that they replace."""
+"""What one message states: new rules, rules that are taken back, decisions and those that they replace.
+
+The user's words are read in an order in which nothing counts twice: a sentence that takes a rule back states none,
+and what is stated as a rule is not also a decision. An agent only announces decisions; the rules are the user's.
+
+For example, with the rule `never push to main` standing, the user's message "You may push to main now. Always use
+tabs, and let's go with Redis." takes that rule back, states `Always use tabs`, and announces `let's go with Redis`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from hudkit.ingest.extraction import decisions as alternatives
-from hudkit.ingest.extraction.decisions import AnnouncedDecision, find_decisions
+from hudkit.ingest.extraction.decisions import (
+    MAX_PAIRS,
+    AnnouncedDecision,
+    DecisionContext,
+    find_alternatives,
+    find_decisions,
+)
 from hudkit.ingest.extraction.imperatives import StatedRule, find_rules
-from hudkit.ingest.extraction.prose import Sentence, normalized_text, overlap, split_sentences, subject_stems
+from hudkit.ingest.extraction.prose import Sentence, normalized_text, split_sentences, subject_stems
 from hudkit.ingest.extraction.withdrawals import find_withdrawals
 
-MAX_STATEMENTS = 12
-"""Rules, and decisions, of one message: more is a document, not a demand."""
+_MAX_STATEMENTS = 12
+"""Rules, and decisions, of one message: more is a document that was pasted, not a demand. Then none counts."""
 
-RECENT_MESSAGES = 3
+_RECENT_MESSAGES = 3
 """Messages back to which a reversal that names nothing can reach."""
-
 
 _INSTEAD = re.compile(r"^(?:please )?(?:use|take|do|write|say) [^,;]+ instead\W*$")
 """The other half of a rule: "no names; use roles instead"."""
 
 
 class KnownStatements(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The texts of the rules and of the decisions that stand, the newest last."""
+    """What stands before a message: the texts of the rules and of the decisions, the newest last."""
 
     rules: tuple[str, ...] = ()
-    decided: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
     recent: tuple[tuple[str, ...], ...] = ()
-    """The decisions of the last messages that said something."""
-    pairs: tuple[tuple[str, str], ...] = ()
-    """Alternatives that were named: one or the other."""
+    """The decisions of the last messages, one tuple a message."""
+    alternatives: tuple[tuple[str, str], ...] = ()
+    """Names that were offered as one or the other."""
 
 
 class Extracted(msgspec.Struct, frozen=True):
-    """What a message brings: `lifted` are live rules that it takes back, `rules` new ones."""
+    """What a message states; `withdrawn` are the standing rules that it takes back."""
 
-    lifted: tuple[str, ...] = ()
+    withdrawn: tuple[str, ...] = ()
     rules: tuple[StatedRule, ...] = ()
     decisions: tuple[AnnouncedDecision, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.lifted or self.rules or self.decisions)
+        return bool(self.withdrawn or self.rules or self.decisions)
 
 
-def extract(message: str, held: KnownStatements, *, by_agent: bool = False) -> tuple[Extracted, KnownStatements]:
-    """What a message says, and what stands after it. An agent only announces decisions: it states no rules."""
-    said = split_sentences(message)
-    gone = () if by_agent else find_withdrawals(said, held.rules)
-    taken = {place for _, place in gone}
-    left = [rule for rule in held.rules if rule not in {text for text, _ in gone}]
-    rest = tuple(sentence for n, sentence in enumerate(said) if n not in taken)
+def extract(message: str, known: KnownStatements, *, by_agent: bool = False) -> tuple[Extracted, KnownStatements]:
+    """Return what a message states, and what stands after it. Pure; `by_agent`: the agent wrote it."""
+    sentences = split_sentences(message)
+    withdrawals = () if by_agent else find_withdrawals(sentences, known.rules)
+    withdrawn = tuple(rule for rule, _ in withdrawals)
+    withdrawing = {index for _, index in withdrawals}
+    rest = tuple(sentence for index, sentence in enumerate(sentences) if index not in withdrawing)
+    left = [rule for rule in known.rules if rule not in withdrawn]
     stated = () if by_agent else find_rules(rest)
-    new: list[StatedRule] = []
-    for rule in stated:
-        if not any(_same_rule(rule.text, each) for each in (*left, *(one.text for one in new))):
-            new.append(rule)
-        if len(new) > MAX_STATEMENTS:
-            break
-    if len(new) > MAX_STATEMENTS:
-        new = []
-    pairs = (*held.pairs, *alternatives.find_alternatives(said))[-alternatives.MAX_PAIRS :]
-    announced = find_decisions(
-        _unruled(rest, [rule.text for rule in stated]),
-        held.decided,
+    rules = _new_rules(stated, left)
+    alternatives = (*known.alternatives, *find_alternatives(sentences))[-MAX_PAIRS:]
+    context = DecisionContext(
+        standing=known.decisions,
         by_agent=by_agent,
-        message=" ".join(one.bare for one in said),
-        recent=[each for some in held.recent for each in some],
-        just=held.recent[-1] if held.recent else (),
-        pairs=pairs,
+        message=" ".join(sentence.bare for sentence in sentences),
+        recent=tuple(summary for summaries in known.recent for summary in summaries),
+        just_before=known.recent[-1] if known.recent else (),
+        alternatives=alternatives,
     )
-    announced = announced if len(announced) <= MAX_STATEMENTS else ()
-    old = {each for one in announced for each in one.replaces}
-    decided = (*(each for each in held.decided if each not in old), *(one.summary for one in announced))
-    news = Extracted(tuple(text for text, _ in gone), tuple(new), announced)
-    recent = (*held.recent, tuple(one.summary for one in announced))[-RECENT_MESSAGES:]
-    return news, KnownStatements((*left, *(one.text for one in new)), tuple(decided), recent, pairs)
+    decisions = find_decisions(_without_rules(rest, [rule.text for rule in stated]), context)
+    if len(decisions) > _MAX_STATEMENTS:
+        decisions = ()
+    summaries = tuple(decision.summary for decision in decisions)
+    replaced = {summary for decision in decisions for summary in decision.replaces}
+    after = KnownStatements(
+        rules=(*left, *(rule.text for rule in rules)),
+        decisions=(*(summary for summary in known.decisions if summary not in replaced), *summaries),
+        recent=(*known.recent, summaries)[-_RECENT_MESSAGES:],
+        alternatives=alternatives,
+    )
+    return Extracted(withdrawn, rules, decisions), after
 
 
-def _unruled(said: Sequence[Sentence], rules: Sequence[str]) -> tuple[Sentence, ...]:
+def _new_rules(stated: Iterable[StatedRule], standing: Sequence[str]) -> tuple[StatedRule, ...]:
+    """Those that do not stand yet, each once."""
+    rules: list[StatedRule] = []
+    for rule in stated:
+        known = (*standing, *(other.text for other in rules))
+        if not any(_same_rule(rule.text, text) for text in known):
+            rules.append(rule)
+        if len(rules) > _MAX_STATEMENTS:
+            return ()
+    return tuple(rules)
+
+
+def _without_rules(sentences: Sequence[Sentence], rules: Sequence[str]) -> tuple[Sentence, ...]:
     """What the sentences say beside the rules in them."""
     texts = list(dict.fromkeys(rule.rstrip("…").rpartition("; ")[2] for rule in rules))
-    left: list[Sentence] = []
-    ruled = -1
-    for one in said:
-        rest = _before(one, texts)
-        if rest.text != one.text:
-            ruled = one.block
-        if rest.text and not (one.block == ruled and _INSTEAD.match(one.bare)):
-            left.append(rest)
-    return tuple(left)
+    rest: list[Sentence] = []
+    block_of_rule = -1
+    for sentence in sentences:
+        before = _before_rule(sentence, texts)
+        if before.text != sentence.text:
+            block_of_rule = sentence.block
+        other_half = sentence.block == block_of_rule and _INSTEAD.match(sentence.bare)
+        if before.text and not other_half:
+            rest.append(before)
+    return tuple(rest)
 
 
-def _before(sentence: Sentence, texts: Sequence[str]) -> Sentence:
-    cut = min((at for text in texts if (at := sentence.text.find(text)) >= 0), default=len(sentence.text))
+def _before_rule(sentence: Sentence, rules: Sequence[str]) -> Sentence:
+    places = (sentence.text.find(rule) for rule in rules)
+    cut = min((place for place in places if place >= 0), default=len(sentence.text))
     return msgspec.structs.replace(sentence, text=sentence.text[:cut], bare=sentence.bare[:cut])
 
 
-def _same_rule(a: str, b: str) -> bool:
-    if normalized_text(a) == normalized_text(b):
+def _same_rule(first: str, second: str) -> bool:
+    if normalized_text(first) == normalized_text(second):
         return True
-    one, two = subject_stems(a), subject_stems(b)
-    return len(one) > 2 and one == two and overlap(one, two) == 1.0
+    stems = subject_stems(first)
+    return len(stems) > 2 and stems == subject_stems(second)  # two words alone make many rules

@@ -1,4 +1,8 @@
-"""What a sentence does not mean: questions, suppositions, other people's words, stories."""
+"""Sentences that state nothing: questions, suppositions, wishes, the words of other people.
+
+"Always use tabs" is a rule; "should we always use tabs?", "maybe we never need that" and "the docs say never share a
+connection" are not. Each reader of statements asks these four questions before it believes a pattern.
+"""
 
 # ruff: noqa: E501 (a table of patterns is read by its rows)
 from __future__ import annotations
@@ -8,18 +12,18 @@ import re
 from hudkit.ingest.extraction.prose import Sentence
 
 
-def _any(*parts: str) -> re.Pattern[str]:
+def _any_of(*parts: str) -> re.Pattern[str]:
     return re.compile("|".join(parts), re.IGNORECASE)
 
 
-_ASKS = _any(
+_ASKS = _any_of(
     r"^(?:and |but |so |or |ok(?:ay)?,? |hm+,? |by the way,? |then )*(?:why|what(?! matters| counts| i (?:want|need|care))|how(?! we work)|when(?!ever| (?:you|we|in|a|an|the)\b)|where|who|whose|which|did|does|do"
     r" (?:you|we|i|they)|is (?:it|that|this|there)|are (?:you|we|there|they)|should|shouldn't|could|can (?:we|i|you|it)"
     r"|would|shall|will (?:you|it|we)|have (?:you|we)|has|isn't|aren't|don't (?:you|we) (?:think|have)|doesn't"
     r"|warum|wieso|wie|was|wann|sollen wir|sollten wir|können wir)\b(?! if\b)"
 )
 
-_SUPPOSES = _any(
+_SUPPOSES = _any_of(
     r"\b(?:what if|suppose|supposing|imagine|assuming|assume|hypothetically|in theory|let's say|say we)\b",
     r"\bif (?:we|i|you|they|he|she|it|one|somebody|someone|anyone) (?:ever|were|was|had|could|would|wanted|did)\b",
     r"\b(?:had|were) (?:we|i|it) (?:to )?",
@@ -27,9 +31,10 @@ _SUPPOSES = _any(
     r"\bif i (?:could|can)\b",
 )
 
-_WOULD = _any(r"\b(?:would|could|'d)\b(?! rather| like you| prefer)")
+# "I would rather" and "would you" are how polite people order.
+_WOULD = _any_of(r"\b(?:would|could|'d)\b(?! rather| like you| prefer)")
 
-_REPORTS = _any(
+_REPORTS = _any_of(
     r"\b(?!(?:i|we|always|never|second)\b)[a-z']+ (?:always |also |just |once |even |still |had |has )?(?:says|said|thinks|thought|tells"
     r"|told|writes|wrote|recommends|recommended|suggests|suggested|claims|claimed|insists|insisted that|argue[sd]|swears|swore|reckons?|reads|believes|agreed that|used to"
     r"|complains|complained|mentioned|mentions|warns|warned|meint|sagt|sagte|empfiehlt)\b",
@@ -38,24 +43,25 @@ _REPORTS = _any(
     r"\b(?:according to|quote(?= ?:)|as (?:the )?(?:docs?|documentation|readme|comment|log|error)\b|laut)\b",
 )
 
-_SELF = _any(r"\byou (?:said|told|asked|mentioned|want(?:ed)?)\b")
+# What the user says that the agent said is no order either.
+_SELF = _any_of(r"\byou (?:said|told|asked|mentioned|want(?:ed)?)\b")
 
 
 def is_question(sentence: Sentence) -> bool:
-    """A question, with its mark or without."""
+    """Whether a sentence is a question, with its mark or without."""
     return sentence.asks or bool(_ASKS.search(sentence.bare))
 
 
 def is_supposition(text: str) -> bool:
-    """A thought about what might be."""
+    """Whether a text is a thought about what might be."""
     return bool(_SUPPOSES.search(text))
 
 
 def is_wish(text: str) -> bool:
-    """Something that would or could be."""
+    """Whether a text is about what would or could be."""
     return bool(_WOULD.search(text))
 
 
 def is_report(text: str) -> bool:
-    """The words of somebody else, or of a document."""
+    """Whether a text gives the words of somebody else, or of a document."""
     return bool(_REPORTS.search(text)) or bool(_SELF.search(text))

@@ -1,19 +1,46 @@
-"""How the rules of a user read: orders, statements that demand, customs, limits, and the headings above them."""
+"""Rules that a user states plainly: what must be, what must never be, what stays as it is.
 
+A sentence is cut into clauses, and each clause is asked whether it demands: by a table of orders ("never ...", "no ..."),
+of statements that demand ("migrations are never edited by hand"), and of wishes that are orders ("I want you to ...").
+Hedging is asked first: a question, a supposition, a report or a story states nothing, whatever words it has.
+
+*Scope.* Under a heading for rules ("House rules:", "**Guidelines**" over a list) less is needed: a plain statement
+demands there, and under a strong heading even a bare name does. A rule goes from the clause that demands to the next
+one that does. It takes along what it cannot be read without: a condition before it ("when you add a column, never drop
+the old one"), the clause that has its subject, or, where it only says "it", the sentence before.
+
+For example, "Fix the parser, and do not touch the API, because it is public. Why does it never fail here?" has the
+clauses `Fix the parser` (an order, but of work, not a rule: no row fits), `do not touch the API` (fits), `because it is
+public` (goes along, and becomes the reason) and a question, which is passed over. The rule is `do not touch the API`
+with the reason `because it is public`.
+"""
+
+# ruff: noqa: E501, ISC004 (a table of patterns is read by its rows)
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import msgspec
 
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_wish
 from hudkit.ingest.extraction.prose import Sentence
 
-# ruff: noqa: E501, ISC004 (a table of patterns is read by its rows)
+MAX_RULE = 240
+"""Characters of one rule that are kept."""
 
+_MIN_RULE = 5  # characters: less is a word that a pattern caught
+_MIN_BEFORE_REASON = 8  # characters: with less before it, "because ..." is the sentence itself
 
-FILLER = (
+Span = tuple[int, int]
+"""Where a clause or a rule is in a sentence."""
+
+# -- the tables: how rules read --------------------------------------------------------------------------------
+# The rows are strings, and compiled with the first message that has a sentence: nearly half a second, which a
+# program that only imports this package does not pay.
+
+_FILLER = (
     r"(?:(?:(?:please|pls|plz|kindly|anyway|also|and|but|or|so|then|therefore|furthermore|moreover|ok(?:ay)?|kk?|oh|hm+|important|attention|warning|careful|caution|heads[- ]?up|fyi|psa|nb|n\.b\.|note|remember|reminder|mind you|btw|well|plus|meanwhile|\(?\d\)|[a-e]\)"
     r"|in addition|by the way|one (?:more|last|other)? ?thing|(?:and |one )?(?:last|more) (?:wish|thing|rule)|for next time|before anything else|before you start|before we (?:start|begin)"
     r"|as (?:always|before|usual|i said)|i (?:want|need|'d like|would like) you to|whatever you do|whatever happens|above all|most of all|most importantly|in general|generally|as a rule|for now"
@@ -27,23 +54,23 @@ _NOT_FORBIDDEN = (
     r"|even|just|really|rush|wait|ask me|tell me|look at me|panic(?!\()|take (?:it|this|everything|me)|give up|stop now|you(?! dare)|feel"
     r"|recall|agree|trust me|shoot|laugh|blame|hate|love|judge|expect|mean|quote me|hold (?:your|me)|sweat|miss"
 )
-NOT_NEVER = (
+_NOT_NEVER = (
     r"mind|heard|seen|knew|thought|got|had|was|were|happened|saw|did|been|said|knows?|understood|again|found|came|went|so\b|quite|really"
     r"|works?\b|fails?|happens|ends|used|in my life|made|told|took|gave|left|lost|ran\b|broke|wrote|crash(?:es)?|the\b|a\b|an\b|too\b|more\b|less\b|easy|easier|nice|good|better"
     r"|built|bought|brought|caught|taught|sent|spent|kept|met|paid|sold|told|won|held|led|felt|dealt|meant|slept|chosen|given|taken|gone|seen|written|spoken|driven|shown|known|grown|sure|ready|enough|gets?\b|knew|understands?|comes|goes|finishes|stops|returns|arrives|terminates|appears|reaches"
     r"|(?!(?:need|feed|seed|embed|exceed|proceed|shed|speed|breed|shred)\b)\w+ed\b"
 )
-NOT_MISSING = (
+_NOT_MISSING = (
     r"idea|problems?|worries|need|wait|one|doubt|sorry|thanks?|thank you|rush|hurry|way|matter|longer|luck|reason|that"
     r"|it|this|not|chance|clue|big deal|biggie|joke|questions?|answer|change|changes yet|i|you|we|they|he|she|there|the|my|our|error|errors|difference|changes(?! to)|no|nope"
     r"|output|response|result|results|effect|success|such|sign|trace|tests? (?:fail|ran|run|found|yet)\w*|crash\w*|traceback|objections?|complaints?|news|time|pressure|worse|better|good|harm|point|sense|surprise|kidding"
     r"|more|new|other|further|deadlines?|offen[cs]e|panic|drama|hard feelings|comment|comments from|hits?|match(?:es)?|data (?:yet|so far)|strong|preference|opinion|more questions?|please|but|and|so|let|use|make|do|just|go|keep"
 )
-_BROKEN = (
+_COMPLAINT_WORDS = (
     r"(?i)\b(?:\w*errors?|fail\w*|crash\w*|broken?|breaks|wrong\w*|slow\w*|hang\w*|stuck|timeouts?|times? out|timed out|missing|empty|flak[ey]\w*|leak\w*|bugs?|buggy|weird\w*|strange\w*|500|404|40[0139]|50[0234]|unreachable|garbage|duplicat\w+"
     r"|complain\w*|corrupt\w*|lost|lose[sn]?|late|dies|die|died|freezes|nan|undefined|unhappy|annoy\w*|red|pain|fortune|forever|nothing happens|gone|overwritten|disappear\w*|vanish\w*|confus\w*)\b"
 )
-BROKEN = re.compile(_BROKEN)
+_COMPLAINT = re.compile(_COMPLAINT_WORDS)
 """Words of a complaint: what is always so is no rule where it is bad."""
 
 _LIMITED = r"(?:max|maximum|minimum|min|at (?:the )?most|at (?:the )?least|tops)"
@@ -56,88 +83,85 @@ _MADE = (
 """What is made in a project: what each of these has is a custom, what each user has is a fact."""
 _CALM = r"(?:under|below|within|at|above|over|between|out of|away from|free (?:of|from)|to (?:a|at) m\w+|short|small|simple|separate|in sync|in git|in english|secret|offline|[<>≤≥]=? ?\d)"
 
-OPENINGS: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(f"^{FILLER}(?:you (?:must|should|have to|need to) )?(?:{pattern})", re.IGNORECASE)
-    for pattern in (
-        rf"never,?(?: ever)?,? (?!(?:{NOT_NEVER})\b)[a-z]",
-        rf"(?:do not|don'?t|do n't|don’t)(?: ever)? (?!(?:{_NOT_FORBIDDEN})\b)[a-z]",
-        r"do(?:n't| not) you dare\b",
-        r"(?:please|pls|plz|kindly) (?:do )?not (?:by|in|on|to|with|the|a)\b",
-        r"(?:always|without fail,?) (?!(?:the|a|an|been|so|nice|good|like|had|was|were|happy|glad|here|fun|welcome|interesting|funny|liked|wanted|thought|got|has|is|are|there|works?|fails?|some\w*)\b)(?!\w+ed\b(?!\W))[a-z]",
-        r"(?:must not|mustn't|must never|must always|must(?! (?:be (?:a|an|the|some\w*|because|why|due|that)|have|say|admit|confess)\b| be (?!\w+(?:ed|en)$)\w+$))\b",
-        rf"(?:no|zero|0) (?:more |new |other |further )?(?!(?:{NOT_MISSING})\b)[\w.'`·()*#@$&/<>=+-]+(?: [\w.'`·()/:*#@$&<>=+-]+){{0,14}}$",
-        rf"no (?!(?:{NOT_MISSING})\b)[\w.'`·()-]+(?: [\w.'`·()/-]+){{0,5}}, ",
-        r"avoid (?!that\b|this\b|it\b)\S",
-        r"(?:refrain|abstain|desist) from ",
-        r"steer clear of ",
-        r"(?:stick|keep|adhere|conform) (?:strictly )?(?:with|to) (?!it\b|that\b|me\b|us\b|(?:your|my|the) (?:plan|promise|point)\b)\S",
-        r"(?:follow|respect|obey|honou?r|comply with) (?:the|our|my|all)? ?[^.;]*(?:conventions?|guidelines?|rules?|style(?: ?guide)?|standards?|commits?|semver|pep ?8|licen[cs]e|robots|limits?)\b",
-        r"(?:stay|keep|steer) (?:well |far )?(?:within|away from|clear of|out of|on|under|below|off) (?!it\b|that\b|track\b|it all\b|top\b|mind\b|going\b)\S",
-        r"(?:under no circumstances|in no case|at no time|on no account|by no means)\b",
-        r"(?:from (?:now|here|today|tomorrow|this point)(?: on(?:wards?)?| on out| out| forward)|starting (?:now|today)|going forward|henceforth|in (?:the )?future|ab jetzt|ab sofort)\b",
-        r"(?:keep your )?(?:hands|paws|fingers) off(?: |$)",
-        r"only (?:ever )?(?:use|touch|edit|change|write|read|run|add|commit|push|deploy|log|call|import|answer|work|modify"
-        r"|send|show|store|create|print|reply|allow|accept|open|keep|delete|remove|return|raise|test|build|render|load|save"
-        r"|merge|ask|speak|contact|mail|display|export|query|fetch|install|start|stop|respond|include|expose)\b",
-        r"(?!read only|plan only|it |that |this |i |not )\S+(?: \S+){0,6} only$",
-        r"(?!.*\b(?:gave|gives?|is|was|were|have|has|had|caused?|causes|brings?|brought|does|did|shows?|there|i|it|got|gets|makes?|made|prints?|returns?) (?:\w+ )?nothing)(?:\S+ ){0,8}nothing (?:but|except|other than) \S",
-        r"(?:change|touch|modify|edit|alter|delete|remove|add) nothing (?:in|of|on|about|outside|from|to|else)\b",
-        r"(?:it is|it's|its) (?:strictly )?(?:not allowed|forbidden|prohibited|not permitted|mandatory) (?:to|that)\b",
-        r"(?:nobody|no one) (?:but|except|besides|other than|outside) [^,;]{1,40}? (?:may|can|must|should|sees?|gets?|touches|has)\b",
-        r"(?:nobody|no one|none of \w+) (?:may|must|should|is (?:allowed|supposed) to|gets to)\b",
-        r"(?:nobody|no one) (?!(?:knows|remembers|likes|uses|cares|reads|noticed|notices|understands|told|wants|needs|is|was|has|had|will|would|can|could|ever|else|seems|says|knew|complained|complains|answers|looks|minds|asked|thinks|thought|wrote|works|got|really|does|did)\b)[a-z]+s\b",
-        rf"keep (?!me\b|going\b|it\b|them\b|this\b|that\b|in mind\b|on\b|your eyes\b)(?:[^.;:]|\.\w)*? {_CALM}",
-        rf"keep (?:it|them|this|that|everything|things) (?:under|below|within|above|free of|out of|away from|offline|[<>≤≥]=? ?\d|(?:at|to) {_LIMITED})",
-        r"nothing (?:from|into|outside|goes|in|on|may|must|should|ends up|leaves|gets|but) \S",
-        r"nothing \w+ (?:ends up|goes|belongs|may|must|should|leaves|gets|is) (?:in|into|to|on|out|the)\b",
-        r"(?:before|after|with|for|on|in) (?:every|each|any) (?!.*\b(?:is|are|was|were|it|i|gets|got|prints?|shows?|appears?|works?|has|have|becomes?|takes|we|they|there|happens?|comes|goes)\b)\S+ \S",
-        rf"(?!.*\b(?:takes?|took|lasts?|costs?|is|are|was|were|has|have|i|we|it|needs?|give|by)\b)(?:\S+ ){{1,5}}{_LIMITED}$",
-        rf"\d\S*(?: \S+){{0,3}} {_LIMITED}$",
-        rf"{_MORE} than(?: \S+){{1,8}}$",
-        r"use (?:it|them|this|that) [^,]*only$",
-        r"i want you to (?:always|never|only)\b",
-        r"(?:we|you) (?:(?:can't|cannot|can not) (?=(?:change|touch|use|add|break|rename|move|upgrade|store|log|ship|deploy|exceed|depend|rely|modify|allow|go (?:over|above|below)|drop|remove|delete|keep|share|expose|edit|alter|merge|disable|enable|turn off|lower|raise|increase|skip)\b)|(?:must not|may not) )(?!see\b|find\b|know\b|tell\b|say\b|think\b|reproduce\b|wait\b"
-        r"|believe\b|remember\b|explain\b|get\b|be\b|do\b|help\b|reach\b|connect\b|figure\b|open\b|understand\b|have\b|even\b|just\b|go wrong|login|log in|imagine)"
-        r"[a-z]+ ",
-        r"we (?:do not|don't|never|only(?: ever)?|always|prefer to|try (?:hard )?(?:not to|to avoid)) (?:ever )?(?:log|store|write|use|commit|push|deploy|ship|add|edit|change|modify|delete|drop|mock|hard-?code|expose|send|call|import"
-        r"|cache|share|merge|rebase|squash|test|review|document|support|accept|allow|touch|break|publish|release|track|collect|print|catch|swallow|return|throw|raise|target|nest|inline|copy|vendor|name|format|adding|install|do|work|talk|speak|operate|measure|count|calculate)\b(?!.*\b(?:yet|any ?more|currently|really|at the moment|today|enough|anyway|if)\b)",
-        r"we (?:never|always|don't|do not) [^.;]*\b(?:here|in this (?:repo|repository|project|team|house|company|codebase)|on main|to main)$",
-        r"(?:limit|restrict|confine) (?:yourself|[^.;]+?) to \S",
-        r"(?:again )?without (?:any |adding |using |touching |changing |breaking |introducing )",
-        r"(?:max|maximum|min|minimum|at most|at least|no more than|not more than|no longer than)\.?(?: [a-z]+){0,3} \S*\d",
-        r"(?:make (?:very |absolutely )?sure|ensure|be sure|see to it|take care)(?: that)?(?: you| we| to| it| they)* (?:always|never|not to|do not|don't|only|nothing|nobody|no|every|all|each)\b",
-        r"(?:make (?:very |absolutely )?sure|ensure|be sure|see to it|take care)(?: that)?\b(?:[^.]|\.\w)*?\b(?:never|always|not|stays?|remains?|don't|doesn't|do not|can't|won't|isn't|aren't|no|nothing|untouched|unchanged|keeps? working)\b",
-        r"(?:be )?careful not to ",
-        r"(?:keep|leave|let)\b(?:[^.;]|\.\w)*?\b(?:as (?:it|they|this|that)?(?: is| are|-is)|as is|unchanged|untouched|intact|alone"
-        r"|the same|exactly as|stable|green|backwards?[- ]compatible|compatible|alphabetical|sorted|private|read-only|be$|in place|verbatim|where (?:it|they) (?:is|are))\b",
-        r"use (?:only )?(?:[^.,;]|\.\w)+?(?:, (?:not|never) | only\b| and (?:nothing|no(?:thing)?) else| for everything| everywhere| throughout)",
-        r"use [^,;]+ for (?:everything|anything|all|every|each)\b",
-        r"use (?:[^.;]|\.\w)+?,? (?:always|at all times|every time|without exception)$",
-        r"use (?:british|american|metric(?: units|$)|imperial(?: units|$)|si units|(?:tabs|spaces)(?:$|,| for indent\w*| and not)|two spaces|four spaces|single quotes|double quotes|semicolons|utf-?8|utc|iso|plain english|english|german|french|lf|crlf|camelcase|snake_?case|kebab-?case|type hints|conventional commits)\b",
-        r"(?:british|american|uk|us|plain) (?:english|spelling)\b",
-        r"(?:keep|write|name|word|do) (?:everything|anything|all [\w ]{2,30}?|comments?|texts?|docs|docstrings|commit messages) in \w+",
-        r"[a-z]+ [^,;]*\b(?:each|every|any|all)(?: the)? [^,;]*?\b(?:that |which )?you (?:change|touch|edit|add|make|create|write|delete|remove|modify|rename|move|introduce|open|find|run)\b",
-        r"(?:we|you)(?:'re| are) not (?:allowed|permitted|supposed) to (?!see|know)[a-z]",
-        r"keep (?:the|our|all|my) (?:\w+ ){0,2}(?:formats?|order|names?|api|signatures?|schema|structure|layout|style|fonts?|colou?rs?|semantics|behaviou?r|interfaces?|contracts?|urls?|ids?|keys?|spelling|wording|numbering|headers?|licen[cs]e|copyright)$",
-        r"(?:use|write|put) [^,;]+ in (?:the |our |all |your |any |every )?(?:code |commit )?(?:comments?|docs|documentation|texts?|commit messages|names|titles)$",
-        r"(?:please )?keep (?:your )?(?:hands|paws|fingers) off\b",
-        r"prefer \S(?:[^.;]|\.\w)* (?:over|to) ",
-        r"[\w-]+(?: [\w-]+)?, never [\w·()`-]+$",
-        r"(?:tabs|spaces|[\w-]+), not [\w-]+(?:, |\b(?:[^.]|\.\w)*\b(?:in|for|everywhere))",
-        r"nothing (?:but|except|besides) |nothing (?:in|under|outside) \S+ (?:may|must|should|is to)",
-        rf"{_ASK}(?: \w+)?,? (?:(?:before|prior to|whenever) (?!it\b)\S|(?<!tell me )(?:if|when) (?!you have to\b|(?:any|some)thing\b|you(?:'re| are) (?:unsure|stuck)\b)\S|(?:about [^,]+ )?(?:first|beforehand)$)",
-        r"(?:treat|consider|regard) (?!it like)(?:[^.;]|\.\w)+? (?:as )?(?:read-?only|untouchable|frozen|immutable|final|sacred|off[- ]limits|a black box|fixed|locked|given|private|confidential|secret|toxic|radioactive|append-only|generated)\b",
-        r"(?:pin|tag|version|sign(?: off)?|document|test|type|annotate|review|quote|escape|validate|sanitize|back ?up|squash|wrap) (?:all|every|each(?! of)|everything|any|[\w-]+ versions)\b",
-        r"(?:[a-z]+) (?:[^,;]{2,60}), always$",
-        r"(?:all|any|every|each) (?:new |other )?[\w-]+(?: [\w-]+){0,3} in (?:british|american|english|german|french|lower ?case|upper ?case|singular|snake_?case|camelcase|utc|singular|plural|the present tense|the imperative)\b",
-        r"(?:clear|strip|delete|remove|run|format|lint|update|regenerate|rebuild|write|add|make|take|do|create|bump|tag|test) [^,;]+ (?:before|after|with) (?:you |we )?(?:each|every|any|(?:commit|push|deploy|release|merge|pr|migrat|upgrad)\w*)\b",
-        r"(?!(?:i|we|it|they|you|he|she|this|that|there|see|saw)\b)[a-z]+(?: [a-z]+){0,3} before (?:each|every|any) \w+",
-        r"\S[^;]*, [^,;]+ (?:requires?|insists? on|demands?|expects?|needs?|wants?) (?:it|this|that|us to)\b",
-        rf"(?:any|every|each|all) (?:new |public |single |other )*{_MADE} (?:behind|with|in|under|via|through|as|at|on|by) \S[^,;]*$",
-        r"(?:write|do|put) (?:the )?tests? (?:first|before)\b",
-        r"(?:niemals|nie|immer|keine[nr]?|verwende (?:nur|immer)|benutze (?:nur|immer)|nicht) [a-zäöü]",
-        r"(?:ändere|fasse|lösche|schreibe|benutze|verwende|committe|pushe) (?:[^.;]|\.\w)*\b(?:nie|niemals|nicht|keine[nr]?)\b",
-    )
+_ORDERS: tuple[str, ...] = (
+    rf"never,?(?: ever)?,? (?!(?:{_NOT_NEVER})\b)[a-z]",
+    rf"(?:do not|don'?t|do n't|don’t)(?: ever)? (?!(?:{_NOT_FORBIDDEN})\b)[a-z]",
+    r"do(?:n't| not) you dare\b",
+    r"(?:please|pls|plz|kindly) (?:do )?not (?:by|in|on|to|with|the|a)\b",
+    r"(?:always|without fail,?) (?!(?:the|a|an|been|so|nice|good|like|had|was|were|happy|glad|here|fun|welcome|interesting|funny|liked|wanted|thought|got|has|is|are|there|works?|fails?|some\w*)\b)(?!\w+ed\b(?!\W))[a-z]",
+    r"(?:must not|mustn't|must never|must always|must(?! (?:be (?:a|an|the|some\w*|because|why|due|that)|have|say|admit|confess)\b| be (?!\w+(?:ed|en)$)\w+$))\b",
+    rf"(?:no|zero|0) (?:more |new |other |further )?(?!(?:{_NOT_MISSING})\b)[\w.'`·()*#@$&/<>=+-]+(?: [\w.'`·()/:*#@$&<>=+-]+){{0,14}}$",
+    rf"no (?!(?:{_NOT_MISSING})\b)[\w.'`·()-]+(?: [\w.'`·()/-]+){{0,5}}, ",
+    r"avoid (?!that\b|this\b|it\b)\S",
+    r"(?:refrain|abstain|desist) from ",
+    r"steer clear of ",
+    r"(?:stick|keep|adhere|conform) (?:strictly )?(?:with|to) (?!it\b|that\b|me\b|us\b|(?:your|my|the) (?:plan|promise|point)\b)\S",
+    r"(?:follow|respect|obey|honou?r|comply with) (?:the|our|my|all)? ?[^.;]*(?:conventions?|guidelines?|rules?|style(?: ?guide)?|standards?|commits?|semver|pep ?8|licen[cs]e|robots|limits?)\b",
+    r"(?:stay|keep|steer) (?:well |far )?(?:within|away from|clear of|out of|on|under|below|off) (?!it\b|that\b|track\b|it all\b|top\b|mind\b|going\b)\S",
+    r"(?:under no circumstances|in no case|at no time|on no account|by no means)\b",
+    r"(?:from (?:now|here|today|tomorrow|this point)(?: on(?:wards?)?| on out| out| forward)|starting (?:now|today)|going forward|henceforth|in (?:the )?future|ab jetzt|ab sofort)\b",
+    r"(?:keep your )?(?:hands|paws|fingers) off(?: |$)",
+    r"only (?:ever )?(?:use|touch|edit|change|write|read|run|add|commit|push|deploy|log|call|import|answer|work|modify"
+    r"|send|show|store|create|print|reply|allow|accept|open|keep|delete|remove|return|raise|test|build|render|load|save"
+    r"|merge|ask|speak|contact|mail|display|export|query|fetch|install|start|stop|respond|include|expose)\b",
+    r"(?!read only|plan only|it |that |this |i |not )\S+(?: \S+){0,6} only$",
+    r"(?!.*\b(?:gave|gives?|is|was|were|have|has|had|caused?|causes|brings?|brought|does|did|shows?|there|i|it|got|gets|makes?|made|prints?|returns?) (?:\w+ )?nothing)(?:\S+ ){0,8}nothing (?:but|except|other than) \S",
+    r"(?:change|touch|modify|edit|alter|delete|remove|add) nothing (?:in|of|on|about|outside|from|to|else)\b",
+    r"(?:it is|it's|its) (?:strictly )?(?:not allowed|forbidden|prohibited|not permitted|mandatory) (?:to|that)\b",
+    r"(?:nobody|no one) (?:but|except|besides|other than|outside) [^,;]{1,40}? (?:may|can|must|should|sees?|gets?|touches|has)\b",
+    r"(?:nobody|no one|none of \w+) (?:may|must|should|is (?:allowed|supposed) to|gets to)\b",
+    r"(?:nobody|no one) (?!(?:knows|remembers|likes|uses|cares|reads|noticed|notices|understands|told|wants|needs|is|was|has|had|will|would|can|could|ever|else|seems|says|knew|complained|complains|answers|looks|minds|asked|thinks|thought|wrote|works|got|really|does|did)\b)[a-z]+s\b",
+    rf"keep (?!me\b|going\b|it\b|them\b|this\b|that\b|in mind\b|on\b|your eyes\b)(?:[^.;:]|\.\w)*? {_CALM}",
+    rf"keep (?:it|them|this|that|everything|things) (?:under|below|within|above|free of|out of|away from|offline|[<>≤≥]=? ?\d|(?:at|to) {_LIMITED})",
+    r"nothing (?:from|into|outside|goes|in|on|may|must|should|ends up|leaves|gets|but) \S",
+    r"nothing \w+ (?:ends up|goes|belongs|may|must|should|leaves|gets|is) (?:in|into|to|on|out|the)\b",
+    r"(?:before|after|with|for|on|in) (?:every|each|any) (?!.*\b(?:is|are|was|were|it|i|gets|got|prints?|shows?|appears?|works?|has|have|becomes?|takes|we|they|there|happens?|comes|goes)\b)\S+ \S",
+    rf"(?!.*\b(?:takes?|took|lasts?|costs?|is|are|was|were|has|have|i|we|it|needs?|give|by)\b)(?:\S+ ){{1,5}}{_LIMITED}$",
+    rf"\d\S*(?: \S+){{0,3}} {_LIMITED}$",
+    rf"{_MORE} than(?: \S+){{1,8}}$",
+    r"use (?:it|them|this|that) [^,]*only$",
+    r"i want you to (?:always|never|only)\b",
+    r"(?:we|you) (?:(?:can't|cannot|can not) (?=(?:change|touch|use|add|break|rename|move|upgrade|store|log|ship|deploy|exceed|depend|rely|modify|allow|go (?:over|above|below)|drop|remove|delete|keep|share|expose|edit|alter|merge|disable|enable|turn off|lower|raise|increase|skip)\b)|(?:must not|may not) )(?!see\b|find\b|know\b|tell\b|say\b|think\b|reproduce\b|wait\b"
+    r"|believe\b|remember\b|explain\b|get\b|be\b|do\b|help\b|reach\b|connect\b|figure\b|open\b|understand\b|have\b|even\b|just\b|go wrong|login|log in|imagine)"
+    r"[a-z]+ ",
+    r"we (?:do not|don't|never|only(?: ever)?|always|prefer to|try (?:hard )?(?:not to|to avoid)) (?:ever )?(?:log|store|write|use|commit|push|deploy|ship|add|edit|change|modify|delete|drop|mock|hard-?code|expose|send|call|import"
+    r"|cache|share|merge|rebase|squash|test|review|document|support|accept|allow|touch|break|publish|release|track|collect|print|catch|swallow|return|throw|raise|target|nest|inline|copy|vendor|name|format|adding|install|do|work|talk|speak|operate|measure|count|calculate)\b(?!.*\b(?:yet|any ?more|currently|really|at the moment|today|enough|anyway|if)\b)",
+    r"we (?:never|always|don't|do not) [^.;]*\b(?:here|in this (?:repo|repository|project|team|house|company|codebase)|on main|to main)$",
+    r"(?:limit|restrict|confine) (?:yourself|[^.;]+?) to \S",
+    r"(?:again )?without (?:any |adding |using |touching |changing |breaking |introducing )",
+    r"(?:max|maximum|min|minimum|at most|at least|no more than|not more than|no longer than)\.?(?: [a-z]+){0,3} \S*\d",
+    r"(?:make (?:very |absolutely )?sure|ensure|be sure|see to it|take care)(?: that)?(?: you| we| to| it| they)* (?:always|never|not to|do not|don't|only|nothing|nobody|no|every|all|each)\b",
+    r"(?:make (?:very |absolutely )?sure|ensure|be sure|see to it|take care)(?: that)?\b(?:[^.]|\.\w)*?\b(?:never|always|not|stays?|remains?|don't|doesn't|do not|can't|won't|isn't|aren't|no|nothing|untouched|unchanged|keeps? working)\b",
+    r"(?:be )?careful not to ",
+    r"(?:keep|leave|let)\b(?:[^.;]|\.\w)*?\b(?:as (?:it|they|this|that)?(?: is| are|-is)|as is|unchanged|untouched|intact|alone"
+    r"|the same|exactly as|stable|green|backwards?[- ]compatible|compatible|alphabetical|sorted|private|read-only|be$|in place|verbatim|where (?:it|they) (?:is|are))\b",
+    r"use (?:only )?(?:[^.,;]|\.\w)+?(?:, (?:not|never) | only\b| and (?:nothing|no(?:thing)?) else| for everything| everywhere| throughout)",
+    r"use [^,;]+ for (?:everything|anything|all|every|each)\b",
+    r"use (?:[^.;]|\.\w)+?,? (?:always|at all times|every time|without exception)$",
+    r"use (?:british|american|metric(?: units|$)|imperial(?: units|$)|si units|(?:tabs|spaces)(?:$|,| for indent\w*| and not)|two spaces|four spaces|single quotes|double quotes|semicolons|utf-?8|utc|iso|plain english|english|german|french|lf|crlf|camelcase|snake_?case|kebab-?case|type hints|conventional commits)\b",
+    r"(?:british|american|uk|us|plain) (?:english|spelling)\b",
+    r"(?:keep|write|name|word|do) (?:everything|anything|all [\w ]{2,30}?|comments?|texts?|docs|docstrings|commit messages) in \w+",
+    r"[a-z]+ [^,;]*\b(?:each|every|any|all)(?: the)? [^,;]*?\b(?:that |which )?you (?:change|touch|edit|add|make|create|write|delete|remove|modify|rename|move|introduce|open|find|run)\b",
+    r"(?:we|you)(?:'re| are) not (?:allowed|permitted|supposed) to (?!see|know)[a-z]",
+    r"keep (?:the|our|all|my) (?:\w+ ){0,2}(?:formats?|order|names?|api|signatures?|schema|structure|layout|style|fonts?|colou?rs?|semantics|behaviou?r|interfaces?|contracts?|urls?|ids?|keys?|spelling|wording|numbering|headers?|licen[cs]e|copyright)$",
+    r"(?:use|write|put) [^,;]+ in (?:the |our |all |your |any |every )?(?:code |commit )?(?:comments?|docs|documentation|texts?|commit messages|names|titles)$",
+    r"(?:please )?keep (?:your )?(?:hands|paws|fingers) off\b",
+    r"prefer \S(?:[^.;]|\.\w)* (?:over|to) ",
+    r"[\w-]+(?: [\w-]+)?, never [\w·()`-]+$",
+    r"(?:tabs|spaces|[\w-]+), not [\w-]+(?:, |\b(?:[^.]|\.\w)*\b(?:in|for|everywhere))",
+    r"nothing (?:but|except|besides) |nothing (?:in|under|outside) \S+ (?:may|must|should|is to)",
+    rf"{_ASK}(?: \w+)?,? (?:(?:before|prior to|whenever) (?!it\b)\S|(?<!tell me )(?:if|when) (?!you have to\b|(?:any|some)thing\b|you(?:'re| are) (?:unsure|stuck)\b)\S|(?:about [^,]+ )?(?:first|beforehand)$)",
+    r"(?:treat|consider|regard) (?!it like)(?:[^.;]|\.\w)+? (?:as )?(?:read-?only|untouchable|frozen|immutable|final|sacred|off[- ]limits|a black box|fixed|locked|given|private|confidential|secret|toxic|radioactive|append-only|generated)\b",
+    r"(?:pin|tag|version|sign(?: off)?|document|test|type|annotate|review|quote|escape|validate|sanitize|back ?up|squash|wrap) (?:all|every|each(?! of)|everything|any|[\w-]+ versions)\b",
+    r"(?:[a-z]+) (?:[^,;]{2,60}), always$",
+    r"(?:all|any|every|each) (?:new |other )?[\w-]+(?: [\w-]+){0,3} in (?:british|american|english|german|french|lower ?case|upper ?case|singular|snake_?case|camelcase|utc|singular|plural|the present tense|the imperative)\b",
+    r"(?:clear|strip|delete|remove|run|format|lint|update|regenerate|rebuild|write|add|make|take|do|create|bump|tag|test) [^,;]+ (?:before|after|with) (?:you |we )?(?:each|every|any|(?:commit|push|deploy|release|merge|pr|migrat|upgrad)\w*)\b",
+    r"(?!(?:i|we|it|they|you|he|she|this|that|there|see|saw)\b)[a-z]+(?: [a-z]+){0,3} before (?:each|every|any) \w+",
+    r"\S[^;]*, [^,;]+ (?:requires?|insists? on|demands?|expects?|needs?|wants?) (?:it|this|that|us to)\b",
+    rf"(?:any|every|each|all) (?:new |public |single |other )*{_MADE} (?:behind|with|in|under|via|through|as|at|on|by) \S[^,;]*$",
+    r"(?:write|do|put) (?:the )?tests? (?:first|before)\b",
+    r"(?:niemals|nie|immer|keine[nr]?|verwende (?:nur|immer)|benutze (?:nur|immer)|nicht) [a-zäöü]",
+    r"(?:ändere|fasse|lösche|schreibe|benutze|verwende|committe|pushe) (?:[^.;]|\.\w)*\b(?:nie|niemals|nicht|keine[nr]?)\b",
 )
 """How an order begins that holds longer than for the next step."""
 
@@ -172,120 +196,114 @@ _WANT = (
 )
 _TO = r"(?:you|we|us|everyone|nobody|everything|all [\w ]{1,30}) (?:please )?(?:to never |to always |to only |to avoid |not to |to not |never to |to refrain |to stay |to keep |to leave |to stick |to respect |to ask )"
 
-STATEMENTS: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(f"^{FILLER}(?:{pattern})", re.IGNORECASE)
-    for pattern in (
-        rf"{_SUBJECT}{_DEMAND}\b(?! have been\b| have \w+ed\b| (?:be )?(?!un|compat|avail|stable|read)\w{(3,)}[ai]ble\b| (?:become|exist|support(?! \w+ \d)|show|offer|happen|come from|mean)\b| be (?:a|an|the|something|somewhere|because|due|why|wrong|broken|kidding|able|possible|added|fixed|configurable|implemented|some|about|asleep|in|there|hard|nice|fun|easy|joking|new|missing)\b)",
-        rf"(?!(?:the |our |a |some )?(?:\w+ )?(?:customers?|users?|visitors?|clients?|people|admins?|editors?|members?)\b){_SUBJECT}(?:can(?:'t|not| not| never| only)|may not|won't) (?:ever )?(?:change|exceed|contain|include|depend on|break|rely on|touch|alter|rename|outgrow|be (?:changed|renamed|modified|removed|deleted|broken|touched|altered|edited|used|exceeded|replaced|moved|shared|logged|stored|reordered|reused|merged|exposed|published))\b",
-        rf"only {_SUBJECT}(?:may|can|must|should|is allowed|are allowed)\b",
-        rf"{_SUBJECT}(?:stays?|remains?) (?:\w+ed )?(?:exactly |strictly |always )?{_STATE}",
-        rf"{_SUBJECT}(?:is|are|'s|'re) (?:strictly |absolutely |also |simply |completely )?{_BANNED}(?! (?:now|yet|because|to me)\b)(?!\w)",
-        rf"{_SUBJECT}(?:ha(?:s|ve) no (?:place|business) |do(?:es)?(?: not|n't) belong )",
-        r"(?:any|every|each|all|no) (?!of (?:them|these|those)\b|the\b)\S(?:[^.;?]|\.\w)*? (?:requires?|needs? (?!about|around|roughly|up to)|must|has to|have to|may (?!be\b)|is to|are to|belongs?)(?:\b|(?<= ))",
-        rf"(?:any|every|each|all) (?:new |public |single |other |such )*{_MADE}(?: (?!(?:is|are|gets?|goes|comes?|has|have)\b)[\w`·'/.-]+){{0,6}}? (?:gets?|goes|go|comes? (?:with|from|in)|starts? with|ends? with|carr(?:y|ies)|(?:is|are) (?:\w+ed|written|kept|done|made|hidden|given|in|behind|run|of)|ha(?:s|ve) (?:a|an|its|their|one|at least|tests?|docs?|exactly|the same|two|to))\b",
-        r"(?!.*\b(?:it|this|that)\b)\S[^,;?]* and (?:stays?|remains?|keeps?) (?:so|that way|like that|it|this way)\b",
-        rf"{_PLURAL} (?:are|have|take|last|contain|use) (?:[^,;]{{1,60}} )?{_LIMITED}$",
-        rf"(?!.*\b(?:anyway|customers|users|clients|people|visitors)\b){_PLURAL} (?:are|have|go|come|get|start|end|carry|live|use|need)(?:,? (?:always|never|only(?: ever)?|strictly)) (?!{_NOT_CALLED}\b)\S",
-        rf"(?!.*\b(?:anyway|customers|users|clients|people|visitors)\b){_PLURAL} (?:always|never|only(?: ever)?) (?:are|have|go|come|get|start|end|carry|live|use|need|in|with) (?!{_NOT_CALLED}\b)\S",
-        rf"{_THINGS} only (?:behind|via|through|on|from|by|under|inside|in) \S",
-        r"(?:[\w-]+ ){1,4}(?:under|below|within|over|above|at most|up to|no more than|[<>≤≥]=?) ?\d[\w.,]*(?: ?[\w%/]+)?$",
-        r"(?:a|an|each|every|any) [\w-]+(?: [\w-]+){0,3} (?:never|always) (?!(?:gets?|fails?|crashes|happens|ends up|comes|works?|breaks|asks|says|wants|knows|sees|finds|seems|looks|takes|forgets|loses|complains|picks|has been)\b)[a-z]+s\b",
-        r"(?:nothing|no \w+) (?:is|are|gets?|goes|may be) (?:\w+ed|merged|deployed|live|out|in|done|written|sent) (?:\w+ )?without \S",
-        r"(?!.*\b(?:is|are|was|were|contains?|has|have|takes?|needs?|i|we|it)\b)(?:[\w-]+ ){1,3}(?:at least|at most|no (?:more|less|smaller|larger|bigger|longer) than|max|min)\.? \d\S*(?: \w+)?$",
-        r"(?:anything|everything|all)(?: \w+)? [^,;]{2,50} (?:goes|go|lives?|belongs?|comes|stays?) (?:behind|in|into|through|under|via|to|with)\b",
-        r"[^,;]+ (?:does|do|is|are|goes|leaves|gets)(?: not|n't)? [^,;]*\bwithout (?:(?:the |a |an |my |our |your |their |\S+'s? |explicit |prior |written )*(?:consent|permission|approval|ok(?:ay)?|review|sign-?off|notice|knowledge|tests?|ticket|asking))\b",
-        rf"(?!(?:add|write|create|show|make|give|run|do|fix|build|generate|convert|rename|delete|list|print|put|there|see|check|look)\b)(?:[\w-]+ ){{1,4}}(?:for|in|on|with|per|behind) (?:every|each|all|any) (?:\w+ )?{_MADE}$",
-        r"[^,;]+ (?:is|are) (?:limited|restricted|capped|confined) (?:to|at) \S",
-        rf"(?:[\w·'-]+ ){{1,6}}(?:is|are) (?:always )?in {_LANGUAGE}\b(?! in\b)",
-        r"(?:they|these|those) must (?!have\b|happen|be (?:a|an|the|wrong|broken|kidding|joking|mad|new|there|here|hard|easy|happy|proud|some\w*)\b)",
-        rf"(?!.*{_BROKEN[4:]}){_PLURAL} only (?:behind|via|through|on|for|from|by|after|when|as|under|inside|if) \S",
-        rf"(?:the |our |my )?{_NAME}(?: {_NAME}){{0,5}}? (?:is|are|gets|goes|comes) (?:always|never|only ever|only) (?!{_NOT_CALLED}\b)(?:\w+ed\b|\w+en\b|kept|made|done|set by|shown in|run (?:by|in|on|from)|in (?!the\b)|to \w|through|by\b|for\b|with\b|upper|lower|singular|plural)",
-        r"(?!(?:i|we|you|it|he|she|they|that|this|there|which|what|who)\b)(?:[\w`'·()/.-]+ ){1,4}(?:always|never) (?:in|without|with|under|as) \S",
-        rf"{_THINGS} (?:belongs?|goes|go|lives?|comes?|come) (?:only |always |strictly )?(?:in|into|under|through|to|via|behind)\b",
-        rf"{_PLURAL} belong (?:in|into|to|under|on) ",
-        rf"(?!(?:it|this|that|there|i|we|you|they|he|she)\b)(?!.*\b(?:errors?|see|seen|found|shows?|appears?|looked|searched|fail\w*|have|pops?|old|stored|was|were|had|did)\b){_NAME}(?: {_NAME}){{0,9}} (?:throughout|everywhere|at all times|across the board|without exceptions?|in all cases|no matter what|all the way through|never by hand)$",
-        rf"(?:the |our |my |a )?(?:{_NAME} ){{0,4}}(?:limit|budget|cap|ceiling|msrv|floor|line length|timeout budget|baseline)(?: for [^,;:]{{2,40}}?)?(?: is|:| stays| remains| =| of) (?:at )?(?:\w+ )?\S*\d",
-        r"(?:we|i) (?:support|target|are on|'re on|ship (?:to|on)) (?:only )?[\w.+ -]*\d[\w.+]*(?: and (?:up|newer|later|above)| or (?:newer|later)| only|\+)",
-        r"(?:if|when(?:ever)?|before|after|once|unless) (?:[^.;?]|\.\w)*, (?:never|always|do not|don't|you must|must|ask|stop|leave)\b",
-        r"(?:whatever|whichever|wherever|whenever|anything|everything) (?:you|that|we|which) (?:[^.;?]|\.\w)*?(?:, (?:do|run|add|write|use|make|put|leave|test|keep|ask)\b| (?:needs?|must|gets?|has to|requires?|goes|comes with|stays|is (?:covered|tested|documented)) )",
-        r"\S[^,]* needs? [^,]+, (?:all|each|every one) of them$",
-        r"[^,]+(?:,[^,]+)?, (?:always|ever|never ever|no exceptions?|without exceptions?|period|full stop|at all times|everywhere|not more|never by hand|please not by hand)$",
-        r"\S[^,;]* (?:is|are) [a-z]+-only\b",
-        r"\S[^,;]* (?:is|are) (?:for|there for) \w+(?: \w+)? only$",
-        r"\w+ (?:the|a|an|all|any|each|every|it|them)\b[^;]*, (?:but |and )?never (?!mind\b)[a-z]+",
-        r"(?:always|never) (?:[^.;?]|\.\w)* (?:before|after|when|unless|without) ",
-        r"\S[^;?]*? (?:under no circumstances|on no account|in no case|at no time|by no means)\b",
-        rf"{_SUBJECT}(?:is|are) to (?:be \w+|stay|remain)\b",
-        r"(?:all |our )?(?:code )?(?:comments|docs?|documentation|docstrings|commit messages|commits|names|texts|identifiers|variable names|function names|class names|messages|labels|titles|log lines|amounts|prices|dates|timestamps|units|lengths|weights|temperatures|ids)(?: \w+){0,3} (?:is|are) (?:always )?(?:written|kept|named|given|stored|worded|measured|stated|always) in \S",
-        r"(?:one|a single|exactly one|at most \w+) [^,;]{2,40} (?:per (?:commit|pr|pull request|file|class|function|module|test|branch|change|ticket|migration|environment|release|component|package|line|paragraph|sentence|chapter)|each)$",
-        r"[\w`·'-]+(?: \S+){0,4} exactly (?:as|like) (?:in|it|they|described|before|specified|stated|written|given|per|the)\b",
-        r"(?:that|this|these|those|it|they)(?: one| ones| part| folder| file)? (?:must (?:not|never|stay|remain|always) (?!have\b|happen|be (?:hard|easy|fun|because))|may (?:never|only) |stays? (?:as is|untouched|unchanged|private|frozen))",
-        r"(?:the )?(?:spelling|language|encoding|indentation|citation style|time ?zone|line endings?|currency|date format|naming|licen[cs]e|quotes)(?: \w+){0,2} (?:is|are|stays?) (?!(?:great|nice|good|bad|fine|missing|ok|easy|hard|unclear|not|a|so|too|very|weird)\b)\S",
-        rf"(?!.*\b(?:that|this|it|folks?|people|users?|devs|customers|clients|everyone)\b){_PLURAL} (?:never|always|don't|do not) (?:stack|change|move|expire|leave|contain|include|cross|break|exceed|repeat|carry|start|end|use|depend|block|allocate|throw|return|touch|mix|follow|pass|run|stay|match|point|log|store)\b",
-        r"it (?:has to|must|needs to) (?:always )?(?:sound|look|stay|be|remain|work|run|fit|feel|behave) (?:exactly )?(?:the same|identical|deterministic|reproducible|offline|on every|on all|everywhere|under|within|below|without)\b",
-        r"[^,]+, (?:so )?please (?:follow|respect|keep(?: to)?|stick to|observe|do) (?:that|this|it|them|so|the same)$",
-        r"warnings (?:are|count as) errors",
-        r"\S[^,;?]{2,80} (?:require|requires|need|needs) (?:my|our|a|an|two|\w+'s) (?:\w+ )?(?:sign-?off|approval|ok(?:ay)?|permission|review|reviews|consent|description|test|tests|migration|ticket|changelog entry|adr)\b",
-        r"\S[^,;?]{2,80} (?:is|are) (?:reviewed|approved|signed off|tested|backed up|checked|confirmed|done|created|written|made|run|maintained|edited|changed|generated|deployed) (?:only )?by (?:me|us|a human|hand|humans)\b",
-        r"\S[^,;?]{2,60} comes? with (?:a |an |its |their )?(?:tests?|migration|docs?|documentation|changelog|type|comment|example)\b",
-    )
+_STATEMENTS: tuple[str, ...] = (
+    rf"{_SUBJECT}{_DEMAND}\b(?! have been\b| have \w+ed\b| (?:be )?(?!un|compat|avail|stable|read)\w{(3,)}[ai]ble\b| (?:become|exist|support(?! \w+ \d)|show|offer|happen|come from|mean)\b| be (?:a|an|the|something|somewhere|because|due|why|wrong|broken|kidding|able|possible|added|fixed|configurable|implemented|some|about|asleep|in|there|hard|nice|fun|easy|joking|new|missing)\b)",
+    rf"(?!(?:the |our |a |some )?(?:\w+ )?(?:customers?|users?|visitors?|clients?|people|admins?|editors?|members?)\b){_SUBJECT}(?:can(?:'t|not| not| never| only)|may not|won't) (?:ever )?(?:change|exceed|contain|include|depend on|break|rely on|touch|alter|rename|outgrow|be (?:changed|renamed|modified|removed|deleted|broken|touched|altered|edited|used|exceeded|replaced|moved|shared|logged|stored|reordered|reused|merged|exposed|published))\b",
+    rf"only {_SUBJECT}(?:may|can|must|should|is allowed|are allowed)\b",
+    rf"{_SUBJECT}(?:stays?|remains?) (?:\w+ed )?(?:exactly |strictly |always )?{_STATE}",
+    rf"{_SUBJECT}(?:is|are|'s|'re) (?:strictly |absolutely |also |simply |completely )?{_BANNED}(?! (?:now|yet|because|to me)\b)(?!\w)",
+    rf"{_SUBJECT}(?:ha(?:s|ve) no (?:place|business) |do(?:es)?(?: not|n't) belong )",
+    r"(?:any|every|each|all|no) (?!of (?:them|these|those)\b|the\b)\S(?:[^.;?]|\.\w)*? (?:requires?|needs? (?!about|around|roughly|up to)|must|has to|have to|may (?!be\b)|is to|are to|belongs?)(?:\b|(?<= ))",
+    rf"(?:any|every|each|all) (?:new |public |single |other |such )*{_MADE}(?: (?!(?:is|are|gets?|goes|comes?|has|have)\b)[\w`·'/.-]+){{0,6}}? (?:gets?|goes|go|comes? (?:with|from|in)|starts? with|ends? with|carr(?:y|ies)|(?:is|are) (?:\w+ed|written|kept|done|made|hidden|given|in|behind|run|of)|ha(?:s|ve) (?:a|an|its|their|one|at least|tests?|docs?|exactly|the same|two|to))\b",
+    r"(?!.*\b(?:it|this|that)\b)\S[^,;?]* and (?:stays?|remains?|keeps?) (?:so|that way|like that|it|this way)\b",
+    rf"{_PLURAL} (?:are|have|take|last|contain|use) (?:[^,;]{{1,60}} )?{_LIMITED}$",
+    rf"(?!.*\b(?:anyway|customers|users|clients|people|visitors)\b){_PLURAL} (?:are|have|go|come|get|start|end|carry|live|use|need)(?:,? (?:always|never|only(?: ever)?|strictly)) (?!{_NOT_CALLED}\b)\S",
+    rf"(?!.*\b(?:anyway|customers|users|clients|people|visitors)\b){_PLURAL} (?:always|never|only(?: ever)?) (?:are|have|go|come|get|start|end|carry|live|use|need|in|with) (?!{_NOT_CALLED}\b)\S",
+    rf"{_THINGS} only (?:behind|via|through|on|from|by|under|inside|in) \S",
+    r"(?:[\w-]+ ){1,4}(?:under|below|within|over|above|at most|up to|no more than|[<>≤≥]=?) ?\d[\w.,]*(?: ?[\w%/]+)?$",
+    r"(?:a|an|each|every|any) [\w-]+(?: [\w-]+){0,3} (?:never|always) (?!(?:gets?|fails?|crashes|happens|ends up|comes|works?|breaks|asks|says|wants|knows|sees|finds|seems|looks|takes|forgets|loses|complains|picks|has been)\b)[a-z]+s\b",
+    r"(?:nothing|no \w+) (?:is|are|gets?|goes|may be) (?:\w+ed|merged|deployed|live|out|in|done|written|sent) (?:\w+ )?without \S",
+    r"(?!.*\b(?:is|are|was|were|contains?|has|have|takes?|needs?|i|we|it)\b)(?:[\w-]+ ){1,3}(?:at least|at most|no (?:more|less|smaller|larger|bigger|longer) than|max|min)\.? \d\S*(?: \w+)?$",
+    r"(?:anything|everything|all)(?: \w+)? [^,;]{2,50} (?:goes|go|lives?|belongs?|comes|stays?) (?:behind|in|into|through|under|via|to|with)\b",
+    r"[^,;]+ (?:does|do|is|are|goes|leaves|gets)(?: not|n't)? [^,;]*\bwithout (?:(?:the |a |an |my |our |your |their |\S+'s? |explicit |prior |written )*(?:consent|permission|approval|ok(?:ay)?|review|sign-?off|notice|knowledge|tests?|ticket|asking))\b",
+    rf"(?!(?:add|write|create|show|make|give|run|do|fix|build|generate|convert|rename|delete|list|print|put|there|see|check|look)\b)(?:[\w-]+ ){{1,4}}(?:for|in|on|with|per|behind) (?:every|each|all|any) (?:\w+ )?{_MADE}$",
+    r"[^,;]+ (?:is|are) (?:limited|restricted|capped|confined) (?:to|at) \S",
+    rf"(?:[\w·'-]+ ){{1,6}}(?:is|are) (?:always )?in {_LANGUAGE}\b(?! in\b)",
+    r"(?:they|these|those) must (?!have\b|happen|be (?:a|an|the|wrong|broken|kidding|joking|mad|new|there|here|hard|easy|happy|proud|some\w*)\b)",
+    rf"(?!.*{_COMPLAINT_WORDS[4:]}){_PLURAL} only (?:behind|via|through|on|for|from|by|after|when|as|under|inside|if) \S",
+    rf"(?:the |our |my )?{_NAME}(?: {_NAME}){{0,5}}? (?:is|are|gets|goes|comes) (?:always|never|only ever|only) (?!{_NOT_CALLED}\b)(?:\w+ed\b|\w+en\b|kept|made|done|set by|shown in|run (?:by|in|on|from)|in (?!the\b)|to \w|through|by\b|for\b|with\b|upper|lower|singular|plural)",
+    r"(?!(?:i|we|you|it|he|she|they|that|this|there|which|what|who)\b)(?:[\w`'·()/.-]+ ){1,4}(?:always|never) (?:in|without|with|under|as) \S",
+    rf"{_THINGS} (?:belongs?|goes|go|lives?|comes?|come) (?:only |always |strictly )?(?:in|into|under|through|to|via|behind)\b",
+    rf"{_PLURAL} belong (?:in|into|to|under|on) ",
+    rf"(?!(?:it|this|that|there|i|we|you|they|he|she)\b)(?!.*\b(?:errors?|see|seen|found|shows?|appears?|looked|searched|fail\w*|have|pops?|old|stored|was|were|had|did)\b){_NAME}(?: {_NAME}){{0,9}} (?:throughout|everywhere|at all times|across the board|without exceptions?|in all cases|no matter what|all the way through|never by hand)$",
+    rf"(?:the |our |my |a )?(?:{_NAME} ){{0,4}}(?:limit|budget|cap|ceiling|msrv|floor|line length|timeout budget|baseline)(?: for [^,;:]{{2,40}}?)?(?: is|:| stays| remains| =| of) (?:at )?(?:\w+ )?\S*\d",
+    r"(?:we|i) (?:support|target|are on|'re on|ship (?:to|on)) (?:only )?[\w.+ -]*\d[\w.+]*(?: and (?:up|newer|later|above)| or (?:newer|later)| only|\+)",
+    r"(?:if|when(?:ever)?|before|after|once|unless) (?:[^.;?]|\.\w)*, (?:never|always|do not|don't|you must|must|ask|stop|leave)\b",
+    r"(?:whatever|whichever|wherever|whenever|anything|everything) (?:you|that|we|which) (?:[^.;?]|\.\w)*?(?:, (?:do|run|add|write|use|make|put|leave|test|keep|ask)\b| (?:needs?|must|gets?|has to|requires?|goes|comes with|stays|is (?:covered|tested|documented)) )",
+    r"\S[^,]* needs? [^,]+, (?:all|each|every one) of them$",
+    r"[^,]+(?:,[^,]+)?, (?:always|ever|never ever|no exceptions?|without exceptions?|period|full stop|at all times|everywhere|not more|never by hand|please not by hand)$",
+    r"\S[^,;]* (?:is|are) [a-z]+-only\b",
+    r"\S[^,;]* (?:is|are) (?:for|there for) \w+(?: \w+)? only$",
+    r"\w+ (?:the|a|an|all|any|each|every|it|them)\b[^;]*, (?:but |and )?never (?!mind\b)[a-z]+",
+    r"(?:always|never) (?:[^.;?]|\.\w)* (?:before|after|when|unless|without) ",
+    r"\S[^;?]*? (?:under no circumstances|on no account|in no case|at no time|by no means)\b",
+    rf"{_SUBJECT}(?:is|are) to (?:be \w+|stay|remain)\b",
+    r"(?:all |our )?(?:code )?(?:comments|docs?|documentation|docstrings|commit messages|commits|names|texts|identifiers|variable names|function names|class names|messages|labels|titles|log lines|amounts|prices|dates|timestamps|units|lengths|weights|temperatures|ids)(?: \w+){0,3} (?:is|are) (?:always )?(?:written|kept|named|given|stored|worded|measured|stated|always) in \S",
+    r"(?:one|a single|exactly one|at most \w+) [^,;]{2,40} (?:per (?:commit|pr|pull request|file|class|function|module|test|branch|change|ticket|migration|environment|release|component|package|line|paragraph|sentence|chapter)|each)$",
+    r"[\w`·'-]+(?: \S+){0,4} exactly (?:as|like) (?:in|it|they|described|before|specified|stated|written|given|per|the)\b",
+    r"(?:that|this|these|those|it|they)(?: one| ones| part| folder| file)? (?:must (?:not|never|stay|remain|always) (?!have\b|happen|be (?:hard|easy|fun|because))|may (?:never|only) |stays? (?:as is|untouched|unchanged|private|frozen))",
+    r"(?:the )?(?:spelling|language|encoding|indentation|citation style|time ?zone|line endings?|currency|date format|naming|licen[cs]e|quotes)(?: \w+){0,2} (?:is|are|stays?) (?!(?:great|nice|good|bad|fine|missing|ok|easy|hard|unclear|not|a|so|too|very|weird)\b)\S",
+    rf"(?!.*\b(?:that|this|it|folks?|people|users?|devs|customers|clients|everyone)\b){_PLURAL} (?:never|always|don't|do not) (?:stack|change|move|expire|leave|contain|include|cross|break|exceed|repeat|carry|start|end|use|depend|block|allocate|throw|return|touch|mix|follow|pass|run|stay|match|point|log|store)\b",
+    r"it (?:has to|must|needs to) (?:always )?(?:sound|look|stay|be|remain|work|run|fit|feel|behave) (?:exactly )?(?:the same|identical|deterministic|reproducible|offline|on every|on all|everywhere|under|within|below|without)\b",
+    r"[^,]+, (?:so )?please (?:follow|respect|keep(?: to)?|stick to|observe|do) (?:that|this|it|them|so|the same)$",
+    r"warnings (?:are|count as) errors",
+    r"\S[^,;?]{2,80} (?:require|requires|need|needs) (?:my|our|a|an|two|\w+'s) (?:\w+ )?(?:sign-?off|approval|ok(?:ay)?|permission|review|reviews|consent|description|test|tests|migration|ticket|changelog entry|adr)\b",
+    r"\S[^,;?]{2,80} (?:is|are) (?:reviewed|approved|signed off|tested|backed up|checked|confirmed|done|created|written|made|run|maintained|edited|changed|generated|deployed) (?:only )?by (?:me|us|a human|hand|humans)\b",
+    r"\S[^,;?]{2,60} comes? with (?:a |an |its |their )?(?:tests?|migration|docs?|documentation|changelog|type|comment|example)\b",
 )
 """How a statement reads that demands."""
 
-FIRM = re.compile(rf"(?i)\b(?:must|mustn't|should|shall|may|{_BANNED})\b")
+_FIRM = re.compile(rf"(?i)\b(?:must|mustn't|should|shall|may|{_BANNED})\b")
 """Words of a demand that no complaint makes."""
 
-WANTED: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(f"^{FILLER}(?:{pattern})", re.IGNORECASE)
-    for pattern in (
-        rf"(?:i|we)(?:'d| would|'m| am)? (?:also |really |much |very much |strongly |rather |absolutely |kindly )*(?:ask|like|love|want|need|prefer|appreciate|expect|insist|wish|beg|request|rather|urge)(?: it)?(?: on| of)?(?: if| that)? (?:(?:(?:you|we|us|everything|everyone|nobody|nothing|all [\w ]{{1,30}}) )?(?:please )?{_WANT}|{_TO})",
-        r"(?:i|we)(?:'d| would)? (?:also |really |much |very much |strongly |rather )*(?:appreciate it|be (?:very )?(?:grateful|glad|happy|thankful)|like it|prefer it|love it|rather|prefer(?: that)?)(?: if)? (?:you|we|nobody|nothing) (?:did(?: not|n't)|do(?: not|n't)|never|only|always|kept|left|stayed|avoided|would not|wouldn't|could avoid|could leave|touched nothing)\b",
-        r"(?:i|we) (?:also |really |absolutely )?(?:do not|don't|never) (?:ever )?want (?:to see |you to |us to |any |our )?(?!to (?:know|be rude|sound|think|blow|bother|lose)\b)[a-z]",
-        r"(?:i|we) (?:refuse to|insist on|insist that|have banned|ban|forbid|prohibit|disallow|require)\b(?! (?:it|this|that|when|how|to (?:say|ask|admit|bother|be))\b)[^;]*",
-        r"(?:it is|it's|it’s) (?:very |really |absolutely |also )?(?:important|essential|vital|crucial|critical|key|imperative|paramount|mandatory)(?: to (?:me|us)| for (?:me|us))? (?:that|to)\b.*\b(?:always|never|not|no|nothing|nobody|every|all|only|stays?|remains?|must|keep|any|unchanged|untouched)\b",
-        r"(?:please )?(?:stop|quit) (?:adding|using|writing|putting|touching|changing|committing|pushing|renaming|reformatting|creating|removing|deleting|inventing|making|editing|importing)\b",
-    )
+_DEMANDING_WISHES: tuple[str, ...] = (
+    rf"(?:i|we)(?:'d| would|'m| am)? (?:also |really |much |very much |strongly |rather |absolutely |kindly )*(?:ask|like|love|want|need|prefer|appreciate|expect|insist|wish|beg|request|rather|urge)(?: it)?(?: on| of)?(?: if| that)? (?:(?:(?:you|we|us|everything|everyone|nobody|nothing|all [\w ]{{1,30}}) )?(?:please )?{_WANT}|{_TO})",
+    r"(?:i|we)(?:'d| would)? (?:also |really |much |very much |strongly |rather )*(?:appreciate it|be (?:very )?(?:grateful|glad|happy|thankful)|like it|prefer it|love it|rather|prefer(?: that)?)(?: if)? (?:you|we|nobody|nothing) (?:did(?: not|n't)|do(?: not|n't)|never|only|always|kept|left|stayed|avoided|would not|wouldn't|could avoid|could leave|touched nothing)\b",
+    r"(?:i|we) (?:also |really |absolutely )?(?:do not|don't|never) (?:ever )?want (?:to see |you to |us to |any |our )?(?!to (?:know|be rude|sound|think|blow|bother|lose)\b)[a-z]",
+    r"(?:i|we) (?:refuse to|insist on|insist that|have banned|ban|forbid|prohibit|disallow|require)\b(?! (?:it|this|that|when|how|to (?:say|ask|admit|bother|be))\b)[^;]*",
+    r"(?:it is|it's|it’s) (?:very |really |absolutely |also )?(?:important|essential|vital|crucial|critical|key|imperative|paramount|mandatory)(?: to (?:me|us)| for (?:me|us))? (?:that|to)\b.*\b(?:always|never|not|no|nothing|nobody|every|all|only|stays?|remains?|must|keep|any|unchanged|untouched)\b",
+    r"(?:please )?(?:stop|quit) (?:adding|using|writing|putting|touching|changing|committing|pushing|renaming|reformatting|creating|removing|deleting|inventing|making|editing|importing)\b",
 )
 """How a wish reads that is a rule: what would be polite is no doubt here."""
 
-POLITE = re.compile(
+_POLITE_ORDER = re.compile(
     r"(?i)^(?:(?:and|but|so|also|oh|ok(?:ay)?|btw|by the way),? )*(?:could|can|would|will|may i ask|might i ask)(?: you| i ask you)(?: please| kindly| also| maybe| just| perhaps)*"
     r"(?: make sure| ensure| be sure)?(?= (?:to )?(?:not|never|always|only|from now on|avoid|refrain|stop|keep [^?]*(?:under|as is|out of|free of)|leave [^?]*(?:alone|as is|untouched))\b)(?: please| kindly)? (?:to )?"
 )
 """How a rule reads that is put as a question."""
 
-STRONG = re.compile(
+_STRONG_HEADING = re.compile(
     r"(?i)\b(?:rules|constraints|conventions|guidelines|musts|must-haves?|no-gos?|non-negotiables?|don'?ts|house style|principles|boundaries|standards|what matters|(?:what|things?|all)(?: that)? (?:i|we) (?:really |only |just )?(?:insist on|expect|require|care about|demand)|restrictions|regeln|vorgaben)\b"
 )
 """Headings under which a bare name is a rule."""
-OTHER_RULES = re.compile(
+_WORK_RULES = re.compile(
     r"(?i)\b(?:firewall|es-?lint|lint\w*|css|routing|business|iptables|validation|grammar|scoring|tax|discount|pricing|proxy|rewrite|access|sharing|alert\w*|build|makefile|ignore|apache|nginx|sieve|udev|production|game) rules\b|\brules of (?:the )?(?:game|thumb|chess)|\brules (?:are|were)\b"
 )
 """Rules that are the work's matter."""
 
-NORMS = re.compile(
+_RULE_HEADING = re.compile(
     r"(?i)\b(?:rules?|constraints?|requirements?|conventions?|guidelines?|policy|policies|non-negotiables?|restrictions?|musts|must-haves?|no-gos?|don'?ts|dos|wishes|principles|boundaries|expectations|house style|standards"
     r"|regeln?|vorgaben?|requests?|how (?:we|i) work|(?:keep|bear) in mind|what matters|(?:what|things?|all)(?: that)? (?:i|we) (?:really |only |just )?(?:insist on|expect|require|care about|ask(?: for| of you)?|demand)|things? (?:that|which) (?:really )?(?:matters?|counts?|(?:is|are) important)|things? (?:to|you (?:must|should)) (?:know|respect|remember)"
     r"|(?:read|note|observe|respect|follow|mind|remember) (?:\w+ ){0,2}(?:following|these|this)\b|following (?:\w+ )?appl(?:y|ies)|for (?:the rest of )?(?:this|the) (?:project|repo|repository|session)|from now on"
     r"|for everything|valid for|the deal|ways? of working|working agreements?|as for style|style)\b"
 )
-LIST = re.compile(
+_RULE_LIST_HEADING = re.compile(
     r"(?i)^(?:\S+ ){0,6}(?:rules?|constraints?|requirements?|conventions?|guidelines?|restrictions?|musts|must-haves?|no-gos?|non-negotiables?|don'?ts|house style|policy|policies|working agreements?|principles|boundaries|limits|demands|wishes|standards|regeln?|vorgaben)\b"
 )
-HEAD = re.compile(r"^([^:·]{2,160}):\s+(?=\S)")
-TALK = re.compile(
+_HEADING = re.compile(r"^([^:·]{2,160}):\s+(?=\S)")
+_TALK_HEADING = re.compile(
     r"(?i)\b(?:rules?|things?|constraints?|requirements?|requests?|wish(?:es)?|note|remember|important|reminder|begin|before"
     r"|conventions?|policy|security|project|repo|session|regel|wichtig|style|musts|how (?:we|i) work|in mind|with regard|regarding|concerning|as (?:for|to)|next time|heads-?up|matters|official|btw|fyi|also|principles|guidelines|house)\b"
 )
-DEMANDED = re.compile(
+_DEMANDING = re.compile(
     rf"(?i)\b{_DEMAND}\b|\b(?:never|always|only|no|not|requires?|needs?|stays?|remains?|forbidden)\b"
 )
-GENERIC = re.compile(
+_GENERIC_STATEMENT = re.compile(
     rf"(?i)^(?!(?:i|you|it|he|she|they|this|that|there|which|what|who|because|since|as|so|some|many|most|few|sometimes|one of|otherwise|else)\b)(?:{_NAME} ){{1,9}}?(?:is|are|gets?|goes|go|comes?|belongs?|stays?|stay|(?:has|have)(?! been)|lives?|starts?|ends?|uses?|needs?|requires?|matters?|wins|fails?|runs?|pass(?:es)?|follows?|takes? precedence)\b|^(?:every|each|any) [\w`·-]+(?: [\w`·-]+)? [a-z]+s\b"
 )
 """A statement in the present: under a heading for rules it is one."""
 
-STORIES = re.compile(
+_STORY = re.compile(
     r"(?i)^(?!i (?:also |really |absolutely )?(?:do not|don't|never) (?:ever )?want|i want you|we (?:never|always|don't|do not|can't|can not|cannot|only) |we(?:'re| are) not (?:allowed|permitted|supposed) |(?:i|we) (?:hate|can't stand|cannot stand|refuse|insist|ban|forbid|prefer|require|support|target)\b)"
     r"(?:i|we)(?:'ve|'d|'ll|'m|'re)? (?:never|always|do not|don't|did|didn't|have|had|was|were|am|are|can|can't|only|also"
     r"|just|really|still|will|should really|keep|kept|think|thought|know|see|wanted|tried|looked|talked|ran|got|saw)\b"
@@ -300,68 +318,62 @@ STORIES = re.compile(
 )
 """What is told of oneself, or of the past."""
 
-FEATURE = re.compile(
+_FEATURE_HEADING = re.compile(
     r"(?i)^(?:please |now |next(?: up)?:? )*(?:add|create|build|implement|make|feature(?: request)?|bug(?: report)?|task|show|export|extend|introduce|design|todo|story|user story|ticket|validation)\b"
 )
 """A heading over what shall be built: what must be so there is one feature."""
-DECIDED = re.compile(r"(?i)^(?:\w+ ){0,2}(?:decision|verdict|choice|resolution)\b")
+_DECISION_HEADING = re.compile(r"(?i)^(?:\w+ ){0,2}(?:decision|verdict|choice|resolution)\b")
 """A heading over a decision."""
-EXPLAINED = re.compile(
+_EXPLANATION = re.compile(
     r"(?i)^.*\b(?:anyway|anyways|already|as well|by now)$|^(?:it|this|that|there|he|she|they|which|because|since)\b"
 )
-SUGGESTS = re.compile(r"(?i)^(?:\S+ ){0,2}(?:let'?s)\b")
-PRAISE = re.compile(r"(?i)^(?:\S+ ){0,2}(?:i'll|i will|we'll|thanks|good|great|it|that|this|works?|nice|perfect)\b")
-POINTS = re.compile(
+_SUGGESTION = re.compile(r"(?i)^(?:\S+ ){0,2}(?:let'?s)\b")
+_PRAISE = re.compile(r"(?i)^(?:\S+ ){0,2}(?:i'll|i will|we'll|thanks|good|great|it|that|this|works?|nice|perfect)\b")
+_POINTS_BACK = re.compile(
     r"(?i)^(?:so |but )?(?:please )?(?:(?:(?:never|always|do not|don't|only|must not) )?[a-z]+ (?:it|them|this|those|these|(?:a |the |any )?(?:new|other|another|second|different) one)\b|(?:that|this|these|those|it|they)(?: \w+)? (?:must|may|stays?)\b)"
 )
-LEADING = re.compile(rf"^{FILLER}", re.IGNORECASE)
-NAMES = re.compile(rf"(?i)(?:the |our |every |all |each |any |both |neither )(?:{_NAME}(?: |$)){{1,3}}$")
+_LEADING_FILLER = re.compile(rf"^{_FILLER}", re.IGNORECASE)
+_FIRST_NAMES = re.compile(rf"(?i)(?:the |our |every |all |each |any |both |neither )(?:{_NAME}(?: |$)){{1,3}}$")
 """The first names of an enumerated subject."""
-CUSTOM = re.compile(rf"(?i)^{FILLER}{_PLURAL} (?:are|go|come|start|end|use|live) [^,;]+$")
+_CUSTOM = re.compile(rf"(?i)^{_FILLER}{_PLURAL} (?:are|go|come|start|end|use|live) [^,;]+$")
 """What is so with all of a kind: with its opposite behind it, a rule."""
 
+# -- the patterns around a clause ------------------------------------------------------------------------------
 
-# --- Rules that a user states plainly: what must, what must never, what stays as it is.
-
-
-# ruff: noqa: E501 (patterns are read whole)
-
-
-MAX_RULE = 240
-"""Characters of one rule that are kept."""
-
-_CUE = (
+_CUES = (
     r"(?:please |always |never |do not |don'?t |avoid |stick to |keep |leave |only |no |make sure |under no |every |any "
     r"|each |all |must not |must never |nothing |nobody |ask me |stay |use )"
 )
-_BREAK = re.compile(
+_CLAUSE_BREAK = re.compile(
     r",\s+(?:(?:and|but|so|also|then|plus)\s+)*|\s+(?:[-–—]{1,2}|=>|→)\s+(?:(?:and|but|so)\s+)?"
-    rf"|\s+(?:and|but|so|plus)\s+(?:also\s+|please\s+|then\s+)*(?={_CUE}\b)",
+    rf"|\s+(?:and|but|so|plus)\s+(?:also\s+|please\s+|then\s+)*(?={_CUES}\b)",
     re.IGNORECASE,
 )
-_REPORTED = re.compile(r"(?i)\b(?:had|was|were|said|says|wrote|writes|told|used to|did|printed|prints|shows)\b")
-_RULED = re.compile(r"(?i)\b(?:make|made|call|so|as) (?:that|this|it|a) (?:a |the |our )?(?:new )?rule$|\bnew rule$")
-_HEDGED = re.compile(
+_TELLS_OF_PAST = re.compile(r"(?i)\b(?:had|was|were|said|says|wrote|writes|told|used to|did|printed|prints|shows)\b")
+_MADE_A_RULE = re.compile(
+    r"(?i)\b(?:make|made|call|so|as) (?:that|this|it|a) (?:a |the |our )?(?:new )?rule$|\bnew rule$"
+)
+_HEDGED_END = re.compile(
     r"(?i)(?:, (?:right|no)|,? (?:i (?:believe|think|guess|suppose|assume)|afaik|iirc|as far as i (?:know|can (?:see|tell))))$"
 )
-_TAG = re.compile(r"(?i),? (?:ok(?:ay)?|alright|deal|understood|got it|clear|yeah|yes|please|agreed)\?+\s*$")
-_PLEASE = re.compile(r"(?i),? (?:please|pls|plz|thanks|thx|btw)$")
-_SMILE = re.compile(r"\s*[:;]-?[)DP(]+\s*$")
-_OPPOSITE = re.compile(r"(?i)^not (?:an? )?[\w-]+\W*$")
+_QUESTION_TAG = re.compile(r"(?i),? (?:ok(?:ay)?|alright|deal|understood|got it|clear|yeah|yes|please|agreed)\?+\s*$")
+_PLEASE_END = re.compile(r"(?i),? (?:please|pls|plz|thanks|thx|btw)$")
+_SMILE_END = re.compile(r"\s*[:;]-?[)DP(]+\s*$")
+_BARE_OPPOSITE = re.compile(r"(?i)^not (?:an? )?[\w-]+\W*$")
 _HAS_TO = re.compile(r"(?i)^(?:it|they|this|everything) (?:has to|have to|must|needs? to)\b")
-_HANGS = re.compile(
+_NEEDS_SUBJECT = re.compile(
     r"(?i)^(?:also |therefore |thus |hence )*(?:must|may|shall|should|can|can't|cannot|is|are|has|have|stays?|remains?|gets?|goes)\b(?! you\b| we\b| i\b)"
 )
 """A piece that has its subject in the piece before it."""
-_ONWARD = re.compile(
+_FROM_NOW_ON = re.compile(
     r"(?i)^(?:and |but |so |also |please |ok(?:ay)? )*(?:from (?:now|here|today|tomorrow)(?: on(?:wards?)?| forward)?|going forward"
     r"|in (?:the )?future|starting (?:now|today)|henceforth)\W*$"
 )
 """When a rule begins: no rule of its own."""
 _FOR_EXAMPLE = re.compile(r"(?i)^(?:such as|like|including|e\.g\.|for example|i\.e\.|namely)\b")
-_TURN = re.compile(r"(?i)\b(?:but|still|however|so)\s*$")
+_TURN_END = re.compile(r"(?i)\b(?:but|still|however|so)\s*$")
 _AND = re.compile(r"(?:,\s*|\s+)and\s+")
-_INSIDE = re.compile(r"\(([^()]{8,160})\)")
+_IN_BRACKETS = re.compile(r"\(([^()]{8,160})\)")
 _BECAUSE = re.compile(
     r"(?i),? (?P<why>(?:because|weil|since (?=(?:we|i|it|they|the|this|that|our|my|you|he|she|otherwise|there|some|all|many|most)\b))\b.+)$"
 )
@@ -375,7 +387,7 @@ _CONTRAST = re.compile(
 )
 """The end of a statement that only says what it is not: "never by hand"."""
 _GENERAL = re.compile(r"(?i)^(?:all|every|each|any|no|new|we|(?!the\b|my\b|our\b|a\b)[\w`·-]+s|state|code)\b")
-_NOUNS = re.compile(
+_CLAUSE_WORDS = re.compile(
     r"(?i)\b(?:i|we|you|it|they|he|she|is|are|was|were|do|does|did|can|could|will|would|has|had|have|which|because)\b"
     r"|'(?:s|ll|re|m|ve|d)\b|n't\b"
 )
@@ -388,194 +400,251 @@ class StatedRule(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-def find_rules(said: tuple[Sentence, ...]) -> tuple[StatedRule, ...]:
-    """The rules that these sentences of a user state, each in its own words, in order."""
-    found: list[StatedRule] = []
-    last: Sentence | None = None
-    headed = -1
-    for one in said:
-        for rule in _stated(one, under=one.block == headed):
-            stated = _reasoned(rule)
-            found.append(StatedRule(_whole(stated.text, last), stated.reason))
-        if _opens(one):
-            headed = one.block
-        elif one.asks:
-            headed = -1
-        last = one
-    return tuple(found)
+def find_rules(sentences: tuple[Sentence, ...]) -> tuple[StatedRule, ...]:
+    """Return the rules that these sentences of a user state, each in its own words, in order."""
+    rules: list[StatedRule] = []
+    before: Sentence | None = None
+    headed_block = -1
+    for sentence in sentences:
+        for text in _stated_rules(sentence, under_heading=sentence.block == headed_block):
+            rule = _without_reason(text)
+            rules.append(StatedRule(_with_referent(rule.text, before), rule.reason))
+        if _opens_list(sentence):
+            headed_block = sentence.block
+        elif sentence.asks:
+            headed_block = -1
+        before = sentence
+    return tuple(rules)
 
 
-def _opens(sentence: Sentence) -> bool:
+@cache
+def _orders() -> tuple[re.Pattern[str], ...]:
+    subject = "(?:you (?:must|should|have to|need to) )?"
+    return tuple(re.compile(f"^{_FILLER}{subject}(?:{pattern})", re.IGNORECASE) for pattern in _ORDERS)
+
+
+@cache
+def _statements() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(f"^{_FILLER}(?:{pattern})", re.IGNORECASE) for pattern in _STATEMENTS)
+
+
+@cache
+def _demanding_wishes() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(f"^{_FILLER}(?:{pattern})", re.IGNORECASE) for pattern in _DEMANDING_WISHES)
+
+
+# -- headings --------------------------------------------------------------------------------------------------
+
+
+def _opens_list(sentence: Sentence) -> bool:
     """Whether the rest of the paragraph stands under a heading for rules."""
-    head = HEAD.match(sentence.bare)
-    return bool(head and _headed(head[1])) and not sentence.asks
+    head = _HEADING.match(sentence.bare)
+    return bool(head and _announces_rules(head[1])) and not sentence.asks
 
 
-def _headed(head: str) -> bool:
+def _announces_rules(head: str) -> bool:
     """Whether words before a colon announce rules for the agent."""
-    return bool(_RULED.search(head)) or (
-        bool(NORMS.search(head))
-        and not OTHER_RULES.search(head)
-        and not (is_supposition(head) or is_report(head) or _REPORTED.search(head))
-    )
+    if _MADE_A_RULE.search(head):
+        return True
+    if not _RULE_HEADING.search(head) or _WORK_RULES.search(head):
+        return False
+    return not (is_supposition(head) or is_report(head) or _TELLS_OF_PAST.search(head))
 
 
-def _reasoned(rule: str) -> StatedRule:
-    reason = _BECAUSE.search(rule)
-    return (
-        StatedRule(rule[: reason.start()], rule[reason.start("why") :])
-        if reason and reason.start() > 8
-        else StatedRule(rule)
-    )
+# -- the rules of one sentence ---------------------------------------------------------------------------------
 
 
-def _whole(rule: str, last: Sentence | None) -> str:
-    """The rule with the sentence before it, where it only says "it"."""
-    if last is None or last.asks or not POINTS.match(rule):
-        return rule
-    whole = f"{' '.join(last.text.split()).rstrip(' .!;')}; {rule}"
-    return whole if len(whole) <= MAX_RULE else rule
+def _stated_rules(sentence: Sentence, *, under_heading: bool) -> Iterator[str]:
+    clean = _as_order(sentence)
+    if clean is None:
+        return
+    text, bare = clean
+    if _HEDGED_END.search(bare.rstrip(".! ")):
+        return
+    if _is_listed_rule(sentence, bare):
+        yield from _cleaned(text)
+        return
+    listed = strong = sentence.bullet and _announces_rules(sentence.lead)
+    norm = under_heading or listed
+    head = _HEADING.match(bare)
+    if head and _heads_no_rules(head[1]):
+        return
+    if head:
+        listed = listed or _announces_rules(head[1])
+        strong = strong or bool(_STRONG_HEADING.search(head[1]))
+        if listed or (_TALK_HEADING.search(head[1]) and not _DEMANDING.search(head[1])):
+            norm = norm or listed
+            text, bare = text[head.end() :], bare[head.end() :]
+        else:
+            spans = tuple(_rule_spans(bare, head.end(), norm=False))
+            if spans:
+                for start, end in _with_what_they_point_to(bare, spans, head.end()):
+                    yield from _cleaned(text[0 if start == head.end() else start : end])
+                return
+    spans = tuple(_rule_spans(bare, 0, norm=norm, listed=listed, general=under_heading, strong=strong))
+    for start, end in _with_what_they_point_to(bare, spans, 0):
+        yield from _cleaned(text[start:end])
+    if not spans and (inner := next((match for match in _IN_BRACKETS.finditer(bare) if _is_order(match[1])), None)):
+        yield from _cleaned(text if not is_report(bare[: inner.end()]) else "")
 
 
-def _stated(sentence: Sentence, *, under: bool) -> Iterator[str]:
+def _as_order(sentence: Sentence) -> tuple[str, str] | None:
+    """Text and bare text, where a question that is an order ("could you please not ...?") reads like one."""
     text, bare = sentence.text, sentence.bare
-    polite = POLITE.match(bare)
+    polite = _POLITE_ORDER.match(bare)
     if polite:
         text, bare = text[polite.end() :].rstrip("? "), bare[polite.end() :].rstrip("? ")
         if bare.casefold().startswith("not "):
             text, bare = f"do {text}", f"do {bare}"
-    elif tag := _TAG.search(bare):
+    elif tag := _QUESTION_TAG.search(bare):
         text, bare = text[: tag.start()], bare[: tag.start()]
         if is_question(msgspec.structs.replace(sentence, text=text, bare=bare, asks=False)):
-            return
-    elif sentence.asks or (is_question(sentence) and not _opens(sentence)):
-        return
-    if _HEDGED.search(bare.rstrip(".! ")):
-        return
-    listed = strong = sentence.bullet and _headed(sentence.lead)
-    norm = under or listed
-    if (
-        sentence.bullet
-        and LIST.match(sentence.lead)
-        and not OTHER_RULES.search(sentence.lead)
-        and not is_supposition(bare)
-        and not is_report(bare)
-    ):
-        yield from _cleaned(text)
-        return
-    head = HEAD.match(bare)
-    if head and DECIDED.match(head[1]):
-        return
-    if head and (FEATURE.match(head[1]) or (_REPORTED.search(head[1]) and not _RULED.search(head[1]))):
-        return
-    if head:
-        listed = listed or _headed(head[1])
-        strong = strong or bool(STRONG.search(head[1]))
-        if listed or (TALK.search(head[1]) and not DEMANDED.search(head[1])):
-            norm = norm or listed
-            text, bare = text[head.end() :], bare[head.end() :]
-        else:
-            found = tuple(_items(bare, head.end(), norm=False))
-            if found:
-                for start, end in _joined_rules(bare, found, head.end()):
-                    yield from _cleaned(text[0 if start == head.end() else start : end])
-                return
-    found = tuple(_items(bare, 0, norm=norm, listed=listed, general=under, strong=strong))
-    for start, end in _joined_rules(bare, found, 0):
-        yield from _cleaned(text[start:end])
-    if not found and (inner := next((one for one in _INSIDE.finditer(bare) if _ordered(one[1])), None)):
-        yield from _cleaned(text if not is_report(bare[: inner.end()]) else "")
+            return None
+    elif sentence.asks or (is_question(sentence) and not _opens_list(sentence)):
+        return None
+    return text, bare
 
 
-def _joined_rules(bare: str, found: tuple[tuple[int, int], ...], begin: int) -> Iterator[tuple[int, int]]:
+def _is_listed_rule(sentence: Sentence, bare: str) -> bool:
+    """Whether a bullet stands under words that announce nothing but rules: then it is one as it is."""
+    lead = sentence.lead
+    if not sentence.bullet or not _RULE_LIST_HEADING.match(lead) or _WORK_RULES.search(lead):
+        return False
+    return not is_supposition(bare) and not is_report(bare)
+
+
+def _heads_no_rules(head: str) -> bool:
+    """Whether what stands behind these words and a colon is a decision, a feature or a story."""
+    if _DECISION_HEADING.match(head) or _FEATURE_HEADING.match(head):
+        return True
+    return bool(_TELLS_OF_PAST.search(head)) and not _MADE_A_RULE.search(head)
+
+
+def _with_what_they_point_to(bare: str, spans: tuple[Span, ...], begin: int) -> Iterator[Span]:
     """The rules of a sentence; one that only points ("leave it alone") with what is before it."""
-    held: tuple[int, int] | None = None
-    for start, end in found:
-        if start > begin and _points(bare[start:end]):
-            held = (held[0] if held else begin, end)
+    pending: Span | None = None
+    for start, end in spans:
+        if start > begin and _points_back(bare[start:end]):
+            pending = (pending[0] if pending else begin, end)
             continue
-        if held:
-            yield held
-        held = (start, end)
-    if held:
-        yield held
+        if pending:
+            yield pending
+        pending = (start, end)
+    if pending:
+        yield pending
 
 
-def _points(clause: str) -> bool:
-    return bool(POINTS.match(LEADING.sub("", clause.strip())))
+def _points_back(clause: str) -> bool:
+    return bool(_POINTS_BACK.match(_LEADING_FILLER.sub("", clause.strip())))
 
 
-def _ordered(clause: str) -> bool:
-    return not is_supposition(clause) and any(pattern.search(clause) for pattern in OPENINGS)
+def _is_order(clause: str) -> bool:
+    return not is_supposition(clause) and any(pattern.search(clause) for pattern in _orders())
 
 
-def _items(
+# -- where in a sentence its rules are -------------------------------------------------------------------------
+
+
+def _rule_spans(
     bare: str, begin: int, *, norm: bool, listed: bool = False, general: bool = False, strong: bool = False
-) -> Iterator[tuple[int, int]]:
-    """Where in a sentence its rules are: each from the piece that demands to the next one that does."""
-    pieces = list(_pieces(bare, begin, _BREAK))
+) -> Iterator[Span]:
+    """Where in a sentence its rules are: each from the clause that demands to the next one that does."""
+    clauses = list(_clauses(bare, begin, _CLAUSE_BREAK))
     if norm:
-        pieces = [part for piece in pieces for part in _parted(bare, *piece)]
-    starts: list[int] = []
-    turned, told, onward = begin, False, False
-    for n, (start, end) in enumerate(pieces):
-        piece = bare[start:end]
-        if _TURN.search(bare[begin:start]):
-            turned = start
-        if onward:
-            onward = False
-            continue
-        if _ONWARD.match(piece):
-            starts.append(n)
-            onward = told = True
-            continue
-        if n and (_CONTRAST.match(piece) or (_OPPOSITE.match(piece) and CUSTOM.match(bare[slice(*pieces[n - 1])]))):
-            if (
-                not told
-                and (n > 1 or len(bare[slice(*pieces[n - 1])].split()) > 2)
-                and not _lists_nothing(bare, *pieces[n - 1])
-            ):
-                first = n - 1
-                while first and first - 1 not in starts and not _NOUNS.search(bare[slice(*pieces[first - 1])]):
-                    first -= 1
-                starts.append(first)
-                told = True
-            if told:
-                continue
-        told = (
-            _demands(piece, bare[turned:start], norm=norm and not general)
-            or (listed and _lists(piece, first=n == 0, strong=strong))
-            or (general and n == 0 and bool(_GENERAL.match(piece)) and _lists(piece, first=False))
-        )
-        if told:
-            starts.append(n)
+        clauses = [part for clause in clauses for part in _parted(bare, *clause)]
+    starts = _demanding_clauses(bare, begin, clauses, norm=norm, listed=listed, general=general, strong=strong)
     if not starts:
-        if len(pieces) > 1 and _demands(bare[begin:], "", norm=False):
+        if len(clauses) > 1 and _demands(bare[begin:], "", norm=False):
             yield begin, len(bare)
         return
-    for at, following in zip(starts, (*starts[1:], len(pieces)), strict=True):
-        start = pieces[at][0]
-        if at == starts[0] and at > 1 and _FOR_EXAMPLE.match(bare[slice(*pieces[at - 1])]):
-            start = pieces[at - 2][0]
-        elif (at > 0 and at - 1 not in starts and _HANGS.match(bare[slice(*pieces[at])])) or (
-            at == starts[0] and at > 0 and _leads(bare[pieces[at - 1][0] : pieces[at - 1][1]])
-        ):
-            start = pieces[at - 1][0]
-        yield start, pieces[following - 1][1]
+    for first, following in zip(starts, (*starts[1:], len(clauses)), strict=True):
+        begins = _first_clause_of_rule(bare, clauses, first, starts)
+        yield clauses[begins][0], clauses[following - 1][1]
 
 
-def _lists_nothing(bare: str, start: int, end: int) -> bool:
-    """Whether a piece is a doubt, a story or a report, which a contrast behind it makes no rule."""
-    piece = bare[start:end].strip()
-    return is_supposition(piece) or is_report(bare[:end]) or bool(STORIES.search(piece) or EXPLAINED.match(piece))
+def _demanding_clauses(
+    bare: str, begin: int, clauses: list[Span], *, norm: bool, listed: bool, general: bool, strong: bool
+) -> list[int]:
+    """The indices of the clauses with which a rule begins."""
+    starts: list[int] = []
+    turned, demanded, needs_more = begin, False, False
+    for index, (start, end) in enumerate(clauses):
+        clause = bare[start:end]
+        if _TURN_END.search(bare[begin:start]):
+            turned = start  # behind a "but", what was said before casts no doubt any more
+        if needs_more:
+            needs_more = False
+            continue
+        if _FROM_NOW_ON.match(clause):
+            starts.append(index)
+            needs_more = demanded = True
+            continue
+        if index and _is_contrast(clause, bare[slice(*clauses[index - 1])]):
+            if not demanded and _may_be_contrasted(bare, clauses, index):
+                starts.append(_first_of_names(bare, clauses, index - 1, starts))
+                demanded = True
+            if demanded:
+                continue
+        first = index == 0
+        demanded = (
+            _demands(clause, bare[turned:start], norm=norm and not general)
+            or (listed and _is_listed_item(clause, first=first, strong=strong))
+            or (general and first and bool(_GENERAL.match(clause)) and _is_listed_item(clause, first=False))
+        )
+        if demanded:
+            starts.append(index)
+    return starts
 
 
-def _leads(piece: str) -> bool:
-    """Whether a piece before a rule belongs to it: a condition, or the first names of its subject."""
-    return bool(_CONDITION.match(piece)) or (len(piece.split()) <= 4 and NAMES.match(piece) is not None)
+def _is_contrast(clause: str, before: str) -> bool:
+    """Whether a clause only says what the one before it is not: "(benchmarks go into benches/), never by hand"."""
+    return bool(_CONTRAST.match(clause) or (_BARE_OPPOSITE.match(clause) and _CUSTOM.match(before)))
 
 
-def _pieces(bare: str, begin: int, breaks: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+def _may_be_contrasted(bare: str, clauses: list[Span], index: int) -> bool:
+    """Whether the clause before the contrast at `index` becomes a rule by it; two words alone do not."""
+    before = clauses[index - 1]
+    if index == 1 and len(bare[slice(*before)].split()) <= 2:
+        return False
+    return not _states_nothing(bare, *before)
+
+
+def _first_of_names(bare: str, clauses: list[Span], index: int, starts: list[int]) -> int:
+    """The first clause of an enumerated subject ("commits, names, comments in English, never in German")."""
+    while index and index - 1 not in starts and not _CLAUSE_WORDS.search(bare[slice(*clauses[index - 1])]):
+        index -= 1
+    return index
+
+
+def _first_clause_of_rule(bare: str, clauses: list[Span], index: int, starts: list[int]) -> int:
+    """The clause with which the rule in `index` can be read alone: of its subject, its condition, its examples."""
+    if index == 0:
+        return index
+    is_first_rule = index == starts[0]
+    before = bare[slice(*clauses[index - 1])]
+    if is_first_rule and index > 1 and _FOR_EXAMPLE.match(before):
+        return index - 2
+    if index - 1 not in starts and _NEEDS_SUBJECT.match(bare[slice(*clauses[index])]):
+        return index - 1
+    if is_first_rule and _belongs_to_next(before):
+        return index - 1
+    return index
+
+
+def _states_nothing(bare: str, start: int, end: int) -> bool:
+    """Whether a clause is a doubt, a story or a report, which a contrast behind it makes no rule."""
+    clause = bare[start:end].strip()
+    if is_supposition(clause) or is_report(bare[:end]):
+        return True
+    return bool(_STORY.search(clause) or _EXPLANATION.match(clause))
+
+
+def _belongs_to_next(clause: str) -> bool:
+    """Whether a clause before a rule belongs to it: a condition, or the first names of its subject."""
+    return bool(_CONDITION.match(clause)) or (len(clause.split()) <= 4 and _FIRST_NAMES.match(clause) is not None)
+
+
+def _clauses(bare: str, begin: int, breaks: re.Pattern[str]) -> Iterator[Span]:
     start = begin
     for match in breaks.finditer(bare, begin):
         if match.start() > start:
@@ -585,61 +654,85 @@ def _pieces(bare: str, begin: int, breaks: re.Pattern[str]) -> Iterator[tuple[in
         yield start, len(bare)
 
 
-def _parted(bare: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """A piece under a heading for rules, parted at an "and" between two statements."""
-    parts = [(start + a, start + b) for a, b in _pieces(bare[start:end], 0, _AND)]
-    alike = all(GENERIC.match(bare[a:b]) or DEMANDED.search(bare[a:b]) for a, b in parts)
+def _parted(bare: str, start: int, end: int) -> Iterator[Span]:
+    """A clause under a heading for rules, parted at an "and" between two statements."""
+    parts = [(start + first, start + last) for first, last in _clauses(bare[start:end], 0, _AND)]
+    alike = all(
+        _GENERIC_STATEMENT.match(bare[first:last]) or _DEMANDING.search(bare[first:last]) for first, last in parts
+    )
     yield from parts if len(parts) > 1 and alike else ((start, end),)
 
 
-def _lists(piece: str, *, first: bool, strong: bool = False) -> bool:
-    """Whether a piece in a list of rules is one, though it has no word that demands."""
-    piece = piece.strip().rstrip(".!")
-    if is_supposition(piece) or is_wish(piece) or STORIES.search(piece):
+# -- whether a clause demands ----------------------------------------------------------------------------------
+
+
+def _is_listed_item(clause: str, *, first: bool, strong: bool = False) -> bool:
+    """Whether a clause in a list of rules is one, though it has no word that demands."""
+    clause = clause.strip().rstrip(".!")
+    if is_supposition(clause) or is_wish(clause) or _STORY.search(clause):
         return False
-    if EXPLAINED.match(piece) and not _HAS_TO.match(piece):
+    if _EXPLANATION.match(clause) and not _HAS_TO.match(clause):
         return False
-    return bool(GENERIC.match(piece) or _HAS_TO.match(piece)) or (
-        first and strong and 1 <= len(piece.split()) <= 5 and not _NOUNS.search(piece)
-    )
+    if _GENERIC_STATEMENT.match(clause) or _HAS_TO.match(clause):
+        return True
+    return first and strong and 1 <= len(clause.split()) <= 5 and not _CLAUSE_WORDS.search(clause)
 
 
 def _demands(clause: str, before: str, *, norm: bool) -> bool:
-    lead = len(clause) - len(clause.lstrip())
-    clause = _PLEASE.sub("", _SMILE.sub("", clause.strip().rstrip(".!")))
-    if not clause or is_supposition(clause) or is_supposition(before) or STORIES.search(clause):
+    """Whether a clause demands, with what was said `before` it in the sentence; `norm`: it stands among rules."""
+    leading_space = " " * (len(clause) - len(clause.lstrip()))
+    clause = _PLEASE_END.sub("", _SMILE_END.sub("", clause.strip().rstrip(".!")))
+    if not clause or is_supposition(clause) or is_supposition(before) or _STORY.search(clause):
         return False
-    if norm and DEMANDED.search(clause) and not EXPLAINED.match(clause) and not is_wish(clause):
+    if norm and _DEMANDING.search(clause) and not _EXPLANATION.match(clause) and not is_wish(clause):
         return True
-    if before and SUGGESTS.match(before) and len(clause.split()) <= 3:
+    if before and _SUGGESTION.match(before) and len(clause.split()) <= 3:
         return False
-    if before and PRAISE.match(before) and re.match(r"(?i)(?:no|not) (?!other|more|new|further)", clause):
+    if before and _PRAISE.match(before) and re.match(r"(?i)(?:no|not) (?!other|more|new|further)", clause):
         return False
-    for pattern in OPENINGS:
+    for pattern in _orders():
         match = pattern.search(clause)
-        if (
-            match
-            and not is_report(before + " " * lead + clause[: match.end()])
-            and not is_wish(clause[: match.end()])
-        ):
+        if match and _is_meant(before + leading_space, clause[: match.end()]):
             return True
-    for pattern in STATEMENTS:
+    for pattern in _statements():
         match = pattern.search(clause)
-        if (
-            match
-            and not is_report(before + clause[: match.end()])
-            and not is_wish(clause[: match.end()])
-            and (FIRM.search(match[0]) or not BROKEN.search(clause[match.end() :]))
-        ):
+        # "it always crashes" is a complaint; "it must always ..." is not
+        firm = match and (_FIRM.search(match[0]) or not _COMPLAINT.search(clause[match.end() :]))
+        if match and firm and _is_meant(before, clause[: match.end()]):
             return True
-    return any(
-        (match := pattern.search(clause)) and not is_report(before + clause[: match.end()]) for pattern in WANTED
-    )
+    for pattern in _demanding_wishes():
+        match = pattern.search(clause)
+        if match and not is_report(before + clause[: match.end()]):
+            return True
+    return False
+
+
+def _is_meant(before: str, words: str) -> bool:
+    return not is_report(before + words) and not is_wish(words)
+
+
+# -- the words of a rule ---------------------------------------------------------------------------------------
+
+
+def _without_reason(text: str) -> StatedRule:
+    reason = _BECAUSE.search(text)
+    if reason is None or reason.start() <= _MIN_BEFORE_REASON:
+        return StatedRule(text)
+    return StatedRule(text[: reason.start()], text[reason.start("why") :])
+
+
+def _with_referent(text: str, before: Sentence | None) -> str:
+    """The rule with the sentence before it, where it only says "it"."""
+    if before is None or before.asks or not _POINTS_BACK.match(text):
+        return text
+    whole = f"{' '.join(before.text.split()).rstrip(' .!;')}; {text}"
+    return whole if len(whole) <= MAX_RULE else text
 
 
 def _cleaned(text: str) -> Iterator[str]:
+    """The words of a rule without filler and end marks; nothing where too little is left."""
     words = " ".join(text.split()).strip(" ,-–—")
-    words = LEADING.sub("", words)
-    words = _SMILE.sub("", words).rstrip(" .!,;:")
-    if len(words) >= 5:
+    words = _LEADING_FILLER.sub("", words)
+    words = _SMILE_END.sub("", words).rstrip(" .!,;:")
+    if len(words) >= _MIN_RULE:
         yield words if len(words) <= MAX_RULE else words[: MAX_RULE - 1].rstrip() + "…"

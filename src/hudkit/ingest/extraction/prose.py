@@ -1,4 +1,19 @@
-"""A message as sentences of its author's own: without code, logs, quoted lines and, for cues, what is in quotes."""
+"""A message as sentences of its author's own, and the words of a text that carry its subject.
+
+Rules and decisions are looked for in what a person says, not in what a person shows. So code, logs, diffs, quotations
+and pasted output are left out first: by fences and tags, then line by line. What is left is joined to paragraphs and
+bullets, and cut at the ends of sentences. What is in quotes stays in `text`, but is blanked in `bare`, where patterns
+look. Both have the same length, so that a place in the one is a place in the other.
+
+For example, the message
+
+    Two rules:
+    - call it "never again"
+    2026-03-02T09:14:07Z ERROR must not be empty
+
+has the sentences `Two rules:` and, as a bullet whose `lead` is `Two rules:`, `call it "never again"` with the text
+`call it "····· ·····"` as `bare`. The line of the log is left out.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +23,22 @@ from functools import lru_cache
 
 import msgspec
 
-MAX_MESSAGE = 12_000
-"""Characters of a message that are read, half from its beginning and half from its end."""
+_MAX_MESSAGE = 12_000
+"""Characters of a message that are read, half from its beginning and half from its end: people ask before and after
+what they paste."""
 
-LONGEST_SENTENCE = 600
+_MAX_SENTENCE = 600
 """A longer run of characters without an end is a paste, not a sentence."""
 
-PASTED: tuple[re.Pattern[str], ...] = tuple(
+_HARD_WRAP = 55
+"""From this length on, a line that ends inside a sentence was wrapped by an editor, and the next one goes on."""
+
+_CACHED_TEXTS = 4_096  # the rules and decisions that stand are compared with every message
+
+_BLANK = "·"
+"""Stands for each character in quotes or code. Patterns name it where something in quotes may stand."""
+
+_PASTED: tuple[re.Pattern[str], ...] = tuple(
     re.compile(pattern)
     for pattern in (
         r"^\s*\[?\d{4}[-/]\d\d[-/]\d\d[T ,]\s?\d\d:\d\d",  # times
@@ -60,43 +84,99 @@ _HEADING = re.compile(
     r"(?i)^#{1,6}\s+(?:\w+\s+){0,3}(?:rules|constraints|requirements|guidelines|conventions|principles|restrictions)\s*:?\s*$"
 )
 """A heading of a person's own, where others are comments."""
-_HARD_WRAP = 55
-BLANK = "·"
-"""Stands for each character in quotes or code."""
+
+_WORD = re.compile(r"[\w][\w./=()+#'-]*[\w)/]|\w")
+
+_EMPTY_WORDS: frozenset[str] = frozenset(
+    """
+    a about above after again ago all alone also although altogether always am an and any anymore anything anyway are
+    as ask at be because been before but by can could did do does don't dont done down each either else even ever
+    every everything exactly far few fine first for from get go going good had has have he her here him his how i i'd
+    i'll i'm i've if in instead into is isn't it it's its just keep kept leave let let's like long longer make makes
+    many may maybe me might mind more most much must my need needn't never new no not nothing now of off oh ok okay on
+    once one only or other our out over own part place please put quite rather really right said same say says see
+    shall she should so some something still stop such sure take than that that's the their them then there these they
+    thing this those though to too two under until up us use used using very want was way we we'll we're well were
+    what when where which while who why will with within without would yes yet you you'd you'll you're you've your
+    rule rules constraint restriction requirement decision decided decide longer
+    """.split()  # noqa: SIM905
+)
+"""Words that say nothing of a subject."""
+
+_NUMBERS = frozenset({"two", "one"})  # "two spaces" and "one space" are different rules
 
 
 class Sentence(msgspec.Struct, frozen=True):
-    """One sentence: its words, the same length with what is quoted blanked, whether it ends as a question, and the
-    line that led to it (the sentence before a list, the words before a colon)."""
+    """One sentence of a message."""
 
     text: str
     bare: str
+    """The text with what is in quotes or code blanked; as long as `text`."""
     asks: bool = False
+    """It ends with a question mark."""
     bullet: bool = False
     lead: str = ""
+    """For a bullet, the line that led to its list; empty where none did."""
     block: int = 0
-    """The number of the paragraph, line or bullet that it is in."""
+    """The number of the paragraph or bullet that it is in."""
 
 
 def split_sentences(message: str) -> tuple[Sentence, ...]:
-    """The sentences of a message in order; those of a bullet have the line above their list as `lead`."""
+    """Return the sentences of a message in order; those of a bullet have the line above their list as `lead`."""
     return tuple(_sentences(message))
 
 
+@lru_cache(maxsize=_CACHED_TEXTS)
+def subject_stems(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text that carry its subject; where none does, of all its words."""
+    words = [word.casefold().strip("'") for word in _WORD.findall(text)]
+    stems = frozenset(_stem(word) for word in words if word not in _EMPTY_WORDS or word in _NUMBERS)
+    return stems or frozenset(_stem(word) for word in words)
+
+
+def overlap(first: frozenset[str], second: frozenset[str]) -> float:
+    """Return how much of the smaller set is in the other: 0 to 1."""
+    return len(first & second) / min(len(first), len(second)) if first and second else 0.0
+
+
+@lru_cache(maxsize=_CACHED_TEXTS)
+def normalized_text(text: str) -> str:
+    """Return a text as it is compared: letters and digits in lower case, single spaces."""
+    return " ".join(re.findall(r"[\w./()=+#-]*\w[)]*", text.casefold()))
+
+
+def _stem(word: str) -> str:
+    """A word without its commonest endings; names (with dots, slashes, digits) stay as they are."""
+    if not word.isalpha() or len(word) < 5:
+        return word[:-1] if word.isalpha() and len(word) == 4 and word.endswith("s") else word
+    for ending, instead in (("ies", "y"), ("ing", ""), ("ed", ""), ("es", ""), ("s", ""), ("e", "")):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)] + instead
+    return word
+
+
+# -- sentences -------------------------------------------------------------------------------------------------
+
+
 def _sentences(message: str) -> Iterator[Sentence]:
-    if len(message) > MAX_MESSAGE:
-        message = f"{message[: MAX_MESSAGE // 2]}\n\n{message[-MAX_MESSAGE // 2 :]}"
+    if len(message) > _MAX_MESSAGE:
+        message = f"{message[: _MAX_MESSAGE // 2]}\n\n{message[-_MAX_MESSAGE // 2 :]}"
     lead = ""
     for block, (text, bullet) in enumerate(_blocks(message)):
         bare = _QUOTED.sub(_blanked, text)
-        found = list(_split(text, bare, bullet, lead if bullet else "", block))
+        sentences = list(_split(text, bare, bullet, lead if bullet else "", block))
         if not bullet:
-            lead = (
-                found[-1].text.strip("*_# ")
-                if found and _leads(text if text.rstrip().endswith(":") else found[-1].text)
-                else ""
-            )
-        yield from found
+            lead = _lead_of(text, sentences)
+        yield from sentences
+
+
+def _lead_of(text: str, sentences: list[Sentence]) -> str:
+    """The line that leads to a list behind this paragraph: its last sentence, where that reads like a heading."""
+    if not sentences:
+        return ""
+    last = sentences[-1].text
+    # An end that was cut off with the sentence still shows in the paragraph.
+    return last.strip("*_# ") if _leads(text if text.rstrip().endswith(":") else last) else ""
 
 
 def _leads(text: str) -> bool:
@@ -109,39 +189,44 @@ def _blanked(match: re.Match[str]) -> str:
     quoted = match.group()
     if "\n" not in quoted and quoted[0] in "`'" and len(quoted) < 3:
         return quoted
-    return quoted[0] + "".join(" " if each.isspace() else BLANK for each in quoted[1:-1]) + quoted[-1]
+    blanks = "".join(" " if character.isspace() else _BLANK for character in quoted[1:-1])
+    return quoted[0] + blanks + quoted[-1]
 
 
 def _split(text: str, bare: str, bullet: bool, lead: str, block: int) -> Iterator[Sentence]:
     start = 0
-    for end in (*(match.end() for match in _END.finditer(bare) if not _short(bare, match)), len(bare)):
+    ends = (match.end() for match in _END.finditer(bare) if not _is_abbreviation(bare, match))
+    for end in (*ends, len(bare)):
         piece, cover = text[start:end].strip(), bare[start:end].strip()
         start = end
-        if piece and len(piece) <= LONGEST_SENTENCE:
-            stripped = cover.rstrip("\"')] ")
-            yield Sentence(piece.rstrip("; "), cover.rstrip("; "), stripped.endswith("?"), bullet, lead, block)
+        if piece and len(piece) <= _MAX_SENTENCE:
+            asks = cover.rstrip("\"')] ").endswith("?")
+            yield Sentence(piece.rstrip("; "), cover.rstrip("; "), asks, bullet, lead, block)
 
 
-def _short(bare: str, match: re.Match[str]) -> bool:
+def _is_abbreviation(bare: str, match: re.Match[str]) -> bool:
     return bool(_ABBREVIATED.search(bare[: match.start() + 1][-8:])) and match.end() < len(bare)
 
 
+# -- paragraphs, and lines that are the author's own -----------------------------------------------------------
+
+
 def _blocks(message: str) -> Iterator[tuple[str, bool]]:
-    """Paragraphs and bullets, hard-wrapped lines joined, in which no line is a paste."""
-    held, bullet = "", False
+    """Paragraphs and bullets, hard-wrapped lines joined, in which no line is a paste; whether each is a bullet."""
+    block, bullet = "", False
     for line in (*_own_lines(_unquoted(message)), ""):
         begins = bool(_BULLET.match(line))
-        goes_on = bool(held and line) and not begins
-        if goes_on and ((bullet and line[0].isspace()) or _wrapped(held, line)):
-            held = f"{held} {line.strip()}"
+        goes_on = bool(block and line) and not begins
+        if goes_on and ((bullet and line[0].isspace()) or _wrapped(block, line)):
+            block = f"{block} {line.strip()}"
             continue
-        if held:
-            yield held, bullet
-        held, bullet = (_BULLET.sub("", line).strip() if begins else line.strip()), begins
+        if block:
+            yield block, bullet
+        block, bullet = (_BULLET.sub("", line).strip() if begins else line.strip()), begins
 
 
-def _wrapped(held: str, line: str) -> bool:
-    return len(held) >= _HARD_WRAP and held[-1] not in ".!?:;" and line.lstrip()[:1].islower()
+def _wrapped(block: str, line: str) -> bool:
+    return len(block) >= _HARD_WRAP and block[-1] not in ".!?:;" and line.lstrip()[:1].islower()
 
 
 def _unquoted(message: str) -> str:
@@ -151,6 +236,7 @@ def _unquoted(message: str) -> str:
 
 
 def _own_lines(message: str) -> Iterator[str]:
+    """The lines of a message, those that its author did not write as empty lines: they still end a paragraph."""
     fence, tag, pasted = "", "", False
     for line in message.splitlines():
         mark = _FENCE.match(line)
@@ -180,57 +266,4 @@ def _own_lines(message: str) -> Iterator[str]:
 def _is_paste(line: str) -> bool:
     if _HEADING.match(line):
         return False
-    return any(pattern.search(line[:400]) for pattern in PASTED)
-
-
-# --- Which words of a text carry its subject, and how much of it two texts share.
-
-
-_WORD = re.compile(r"[\w][\w./=()+#'-]*[\w)/]|\w")
-
-EMPTY_WORDS: frozenset[str] = frozenset(
-    """
-    a about above after again ago all alone also although altogether always am an and any anymore anything anyway are
-    as ask at be because been before but by can could did do does don't dont done down each either else even ever
-    every everything exactly far few fine first for from get go going good had has have he her here him his how i i'd
-    i'll i'm i've if in instead into is isn't it it's its just keep kept leave let let's like long longer make makes
-    many may maybe me might mind more most much must my need needn't never new no not nothing now of off oh ok okay on
-    once one only or other our out over own part place please put quite rather really right said same say says see
-    shall she should so some something still stop such sure take than that that's the their them then there these they
-    thing this those though to too two under until up us use used using very want was way we we'll we're well were
-    what when where which while who why will with within without would yes yet you you'd you'll you're you've your
-    rule rules constraint restriction requirement decision decided decide longer
-    """.split()  # noqa: SIM905
-)
-"""Words that say nothing of a subject."""
-
-_NUMBERS = {"two", "one"}
-
-
-@lru_cache(maxsize=4_096)
-def subject_stems(text: str) -> frozenset[str]:
-    """The stems of the words of a text that carry its subject; where none does, of all its words."""
-    words = [word.casefold().strip("'") for word in _WORD.findall(text)]
-    found = frozenset(_stem(word) for word in words if word not in EMPTY_WORDS or word in _NUMBERS)
-    return found or frozenset(_stem(word) for word in words)
-
-
-def _stem(word: str) -> str:
-    """A word without its commonest endings; names (with dots, slashes, digits) stay as they are."""
-    if not word.isalpha() or len(word) < 5:
-        return word[:-1] if word.isalpha() and len(word) == 4 and word.endswith("s") else word
-    for ending, kept in (("ies", "y"), ("ing", ""), ("ed", ""), ("es", ""), ("s", ""), ("e", "")):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)] + kept
-    return word
-
-
-def overlap(a: frozenset[str], b: frozenset[str]) -> float:
-    """How much of the smaller one is in the other: 0 to 1."""
-    return len(a & b) / min(len(a), len(b)) if a and b else 0.0
-
-
-@lru_cache(maxsize=4_096)
-def normalized_text(text: str) -> str:
-    """A text as it is compared: letters and digits in lower case, single spaces."""
-    return " ".join(re.findall(r"[\w./()=+#-]*\w[)]*", text.casefold()))
+    return any(pattern.search(line[:400]) for pattern in _PASTED)
