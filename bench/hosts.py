@@ -19,7 +19,7 @@ TITLE = "a model call of each in-process host, with the HUD and without it"
 STEPS = 25
 """Model calls of a turn, each with a call of a tool that reads a small file; real clients, a loopback model."""
 DRIVERS = {
-    "session": ("session_loop", "test_loop_conforms", "TestSession"),
+    "session": ("agent", "test_loop_conforms", "TestSession"),
     "langchain": ("hosts/langchain", "test_langchain_conforms", "TestLangChain"),
     "pydantic-ai": ("hosts/pydantic_ai", "test_pydantic_ai_conforms", "TestPydanticAI"),
     "openai-agents": ("hosts/openai_agents", "test_openai_agents_conforms", "TestOpenAIAgents"),

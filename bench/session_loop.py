@@ -11,10 +11,10 @@ from statistics import median
 from time import perf_counter
 
 from bench.figures import Figure
-from hudkit.agent.course import Rules
 from hudkit.agent.hud_plugin import hud_plugin
-from hudkit.agent.loop import Loop
-from hudkit.agent.permissions import Rule
+from hudkit.agent.loop import AgentLoop
+from hudkit.agent.permissions import PermissionRule
+from hudkit.agent.run_context import LoopSettings
 from hudkit.api import Hud
 from hudkit.hud.anchors import place
 from hudkit.hud.asking import Ask
@@ -60,13 +60,13 @@ async def _per_call(place_: Path, plugin: object) -> float:
         return Reply("looking", (Call("todo", {"todos": [{"content": f"step {asked.number}"}]}),))
 
     (place_ / "project").mkdir(parents=True)
-    loop = await Loop.open(
+    loop = await AgentLoop.open(
         place_ / "project",
         InProcessModel(answer),
         data=place_ / "data",
         plugins=[("p", plugin)] if plugin is not None else [],
-        permissions=(Rule("*", "*", "allow"),),
-        rules=Rules(prune=False),
+        permissions=(PermissionRule("*", "*", "allow"),),
+        rules=LoopSettings(prune=False),
     )
     try:
         await loop.prompt("go")

@@ -32,7 +32,7 @@ COLUMNS = {
 
 HOSTS = {
     "OpenCode": ("opencode", "test_opencode_conforms", "TestOpenCode"),
-    "session loop": ("session_loop", "test_loop_conforms", "TestSession"),
+    "session loop": ("agent", "test_loop_conforms", "TestSession"),
     "LangChain": ("hosts/langchain", "test_langchain_conforms", "TestLangChain"),
     "pydantic-ai": ("hosts/pydantic_ai", "test_pydantic_ai_conforms", "TestPydanticAI"),
     "OpenAI Agents": ("hosts/openai_agents", "test_openai_agents_conforms", "TestOpenAIAgents"),

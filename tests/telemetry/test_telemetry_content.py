@@ -14,8 +14,8 @@ from watched import Watched, of, session
 
 from hudkit.agent.hooks import ToolDefinition
 from hudkit.agent.hud_plugin import hud_plugin
-from hudkit.agent.permissions import Rule
-from hudkit.agent.records import File
+from hudkit.agent.permissions import PermissionRule
+from hudkit.agent.records import Attachment
 from hudkit.agent.telemetry import content
 from hudkit.agent.telemetry.happenings import Piece, Said
 from hudkit.testing.in_process import InProcessModel
@@ -58,10 +58,12 @@ async def everything(place: Path, watched: Watched, **given: Any) -> None:
     ]
     model = InProcessModel(script, compaction=says(MARKER))
     plugins = [("hud", hud_plugin(place / "hudkit.db")), ("loud", Loud())]
-    allowed = (Rule("loud", "*", "allow"),)
+    allowed = (PermissionRule("loud", "*", "allow"),)
     async with session(place, model, watched.telemetry(**given), plugins, permissions=allowed) as loop:
         events = loop.events()
-        await loop.prompt(f"Do {MARKER}", [File("", data=MARKER.encode(), path="p.png", media_type="image/png")])
+        await loop.prompt(
+            f"Do {MARKER}", [Attachment("", data=MARKER.encode(), path="p.png", media_type="image/png")]
+        )
         await loop.compact()
         await loop.prompt(MARKER)
         assert HEADER not in str(events.take())

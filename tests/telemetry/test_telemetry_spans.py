@@ -11,10 +11,10 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanKind, StatusCode
 from watched import DAY, NAME, NOW, Watched, began, of, session
 
-from hudkit.agent.course import Rules
 from hudkit.agent.hooks import ToolDefinition
 from hudkit.agent.hud_plugin import hud_plugin
-from hudkit.agent.permissions import Rule
+from hudkit.agent.permissions import PermissionRule
+from hudkit.agent.run_context import LoopSettings
 from hudkit.agent.telemetry import names
 from hudkit.context.caching import CallCost
 from hudkit.errors import StoreError
@@ -118,7 +118,7 @@ MEASURED = {
 async def test_every_attribute_of_a_model_call_and_of_an_agent(tmp_path: Path, watched: Watched) -> None:
     model = InProcessModel([REPLY], name=NAME, prices=PRICES)
     hud = ("hud", hud_plugin(tmp_path / "hudkit.db"))
-    rules = Rules(max_output=3_000)
+    rules = LoopSettings(max_output=3_000)
     async with session(tmp_path, model, watched.telemetry(), [hud], rules=rules) as loop:
         await loop.prompt("Greet me")
         id = loop.id
@@ -234,7 +234,7 @@ async def test_tools_that_fail_say_how(tmp_path: Path, watched: Watched) -> None
         Call("mine"),
     )
     model = InProcessModel([uses(*calls), says("done")])
-    allowed = (Rule("mine", "*", "allow"),)
+    allowed = (PermissionRule("mine", "*", "allow"),)
     async with session(tmp_path, model, watched.telemetry(), [("p", Plugin())], permissions=allowed) as loop:
         await loop.prompt("go")
     tools = {
@@ -305,9 +305,9 @@ async def test_a_summary_that_no_model_wrote(tmp_path: Path, watched: Watched) -
 
 async def test_a_pruning_is_an_event_of_the_agent(tmp_path: Path, watched: Watched) -> None:
     steps = [uses(Call("bash", {"command": f"yes {n} | head -c 24000"})) for n in range(8)]
-    rules = Rules(protect=100, minimum=100, compact=False)
+    rules = LoopSettings(protect=100, minimum=100, compact=False)
     model = InProcessModel([*steps, says("done")], window=Window(60_000, 1_000, None, "user"))
-    allowed = (Rule("bash", "*", "allow"),)
+    allowed = (PermissionRule("bash", "*", "allow"),)
     async with session(tmp_path, model, watched.telemetry(), rules=rules, permissions=allowed) as loop:
         await loop.prompt("go")
     events = [event for event in watched.named("invoke_agent build")[0].events if event.name == "hudkit.pruning"]

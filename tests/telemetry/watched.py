@@ -15,13 +15,13 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from hudkit.agent.course import Rules
-from hudkit.agent.loop import Loop
+from hudkit.agent.loop import AgentLoop
+from hudkit.agent.run_context import LoopSettings
 from hudkit.agent.telemetry import Telemetry
 from hudkit.context.caching import CallCost
 from hudkit.testing.replies import Call, Refusal, says, uses
 
-QUICK = Rules(delay=0.001, most_delay=0.01)
+QUICK = LoopSettings(delay=0.001, most_delay=0.01)
 NAME = "anthropic:claude-sonnet-4-6"
 NOW = 1_795_000_000_000
 
@@ -86,13 +86,13 @@ def of(span: ReadableSpan) -> dict[str, Any]:
 @asynccontextmanager
 async def session(
     place: Path, model: Any, telemetry: Telemetry | None, plugins: Sequence[tuple[str, object]] = (), **given: Any
-) -> AsyncIterator[Loop]:
+) -> AsyncIterator[AgentLoop]:
     """A loop in `place/project` whose clock counts milliseconds."""
     (place / "project").mkdir(exist_ok=True)
     ticks = itertools.count(NOW)
     given.setdefault("rules", QUICK)
     given.setdefault("clock", lambda: next(ticks))
-    loop = await Loop.open(
+    loop = await AgentLoop.open(
         place / "project", model, data=place / "data", plugins=plugins, telemetry=telemetry, **given
     )
     try:

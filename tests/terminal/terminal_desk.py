@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from hudkit.agent.records import Message, faults
-from hudkit.agent.store import SessionStore
+from hudkit.agent.records import StoredMessage, find_faults
+from hudkit.agent.session_store import SessionStore
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -63,12 +63,12 @@ class Desk:
         out, err = child.communicate(stdin, timeout=60)
         return child.returncode, out, err
 
-    def messages(self) -> tuple[Message, ...]:
+    def messages(self) -> tuple[StoredMessage, ...]:
         """The messages of the newest session, which must be a valid transcript."""
         with SessionStore.open(self.data / "sessions.db", read_only=True) as store:
             newest = [one for one in store.sessions() if not one.parent_id][-1]
             found = store.messages(newest.id)
-        assert faults(found) == ()
+        assert find_faults(found) == ()
         return found
 
 

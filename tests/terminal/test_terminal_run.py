@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from terminal_desk import Desk, Run, facts
 
-from hudkit.agent.sent import SentLog
-from hudkit.agent.store import SessionStore
+from hudkit.agent.request_log import RequestLog
+from hudkit.agent.session_store import SessionStore
 from hudkit.agent.terminal.line import Edited
 from hudkit.errors import ConfigError
 
@@ -247,7 +247,7 @@ def test_plugins_of_the_user_run_and_a_projects_only_when_trusted(desk: Desk, hu
         (folder / f"{name}.py").chmod(0o600)
     code, _, err = hudkit("run", "--script", desk.script(DONE), "Do it")
     assert code == 0 and "the plugin theirs is left out" in err and "not trusted" in err and "mine" not in err
-    sent = SentLog(desk.data / "requests.db")
+    sent = RequestLog(desk.data / "requests.db")
     system = [block for one in sent.requests(desk.messages()[0].session_id) for block in one.request.system]
     sent.close()
     assert "from mine" in "".join(system) and "from theirs" not in "".join(system)

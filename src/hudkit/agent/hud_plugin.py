@@ -6,10 +6,12 @@ Base in `system_transform`, deltas and tail in `messages_transform` (anchored, k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from hudkit.agent.hooks import (
     Chat,
@@ -25,7 +27,6 @@ from hudkit.agent.hooks import (
     ToolsWanted,
 )
 from hudkit.agent.plugins import PluginInput
-from hudkit.agent.spoken import as_heard
 from hudkit.agent.telemetry import names
 from hudkit.api import Hud
 from hudkit.context.compaction.carried import parts_of
@@ -35,16 +36,44 @@ from hudkit.hosts.in_process import InProcessHud
 from hudkit.hosts.tool_definitions import DEFINITIONS
 from hudkit.hud.frame import Frame
 from hudkit.log.payloads import Parts
-from hudkit.transcripts import Message
+from hudkit.transcripts import Message, Part, PatchPart, ToolPart
+
+_ARGUMENT_NAMES: Mapping[str, Mapping[str, str]] = {
+    "read": {"path": "filePath"},
+    "write": {"path": "filePath"},
+    "edit": {"path": "filePath", "old": "oldString", "new": "newString"},
+    "bash": {"path": "workdir"},
+}
+"""For each tool of the session, what its arguments are called there."""
+
+
+def to_ingest_message(message: Message, root: Path) -> Message:
+    """A message as it is heard; paths of changed files (relative to `root`) become whole ones."""
+    return replace(message, parts=tuple(_part(part, root) for part in message.parts))
+
+
+def _part(part: Part, root: Path) -> Part:
+    if isinstance(part, PatchPart):
+        return replace(part, files=tuple(str(root / name) for name in part.files))
+    if not isinstance(part, ToolPart):
+        return part
+    names = _ARGUMENT_NAMES.get(part.tool, {})
+    given: dict[str, Any] = {names.get(name, name): value for name, value in part.input.items()}
+    metadata = part.metadata
+    if "session" in metadata:
+        metadata = {**metadata, "sessionId": metadata["session"]}
+    tool = "todowrite" if part.tool == "todo" and isinstance(given.get("todos"), list) else part.tool
+    return replace(part, tool=tool, input=given, metadata=metadata)
+
 
 HOST = "session"
-NAME = "hud"
+PLUGIN_NAME = "hud"
 """The plugin's name."""
 
-FILE = "hudkit.db"
+HUD_FILE = "hudkit.db"
 """The HUD's log in hudkit's data directory, where nothing else is said."""
 
-SUMMARISER = "compaction"
+_SUMMARISER = "compaction"
 """The agent whose calls get no HUD: it writes what the HUD need not say."""
 
 
@@ -55,7 +84,7 @@ class HudPlugin:
         self.attached = InProcessHud(hud, host=HOST, project=given.directory)
         self._given = given
         self._resume = resume
-        self._seen: dict[str, _Seen] = {}
+        self._seen: dict[str, _SessionMemory] = {}
 
     def tool(self, given: ToolsWanted, output: Tools) -> None:  # noqa: ARG002 (the same for every session)
         for one in DEFINITIONS:
@@ -63,7 +92,7 @@ class HudPlugin:
             output.tools[name] = ToolDefinition(name, str(one["description"]), dict(one["parameters"]), run)
 
     def messages_transform(self, given: Chat, output: Messages) -> None:
-        if not given.session_id or given.agent == SUMMARISER:
+        if not given.session_id or given.agent == _SUMMARISER:
             return
         seen = self._of(given.session_id)
         row = self._given.client.session(given.session_id)
@@ -88,7 +117,7 @@ class HudPlugin:
             _append(output.messages[-1], placing.tail, "tail")
 
     def system_transform(self, given: Chat, output: System) -> None:
-        if not given.session_id or given.agent == SUMMARISER:
+        if not given.session_id or given.agent == _SUMMARISER:
             return
         seen = self._of(given.session_id)
         seen.system = sum(map(len, output.system))
@@ -125,7 +154,7 @@ class HudPlugin:
 
         return run
 
-    def _entries(self, seen: _Seen, session_id: str, sent: Sequence[ChatMessage]) -> list[HostMessage]:
+    def _entries(self, seen: _SessionMemory, session_id: str, sent: Sequence[ChatMessage]) -> list[HostMessage]:
         """The messages of a request, with what each of them tells."""
         self._take_up(seen, session_id)
         found = []
@@ -135,7 +164,7 @@ class HudPlugin:
             found.append(HostMessage(one.id, message, _role(one), _size(one)))
         return found
 
-    def _take_up(self, seen: _Seen, session_id: str) -> None:
+    def _take_up(self, seen: _SessionMemory, session_id: str) -> None:
         """Read what was said since; all of it, where what was read was taken back."""
         try:
             fresh = self._given.client.messages(session_id, after=seen.upto)
@@ -143,19 +172,19 @@ class HudPlugin:
             seen.entries.clear()
             fresh = self._given.client.messages(session_id)
         for one in fresh:
-            heard = as_heard(one, self._given.worktree)
+            heard = to_ingest_message(one, self._given.worktree)
             seen.entries[one.id] = HostMessage(one.id, heard, one.role, 0)
         closed = list(takewhile(_closed, fresh))
         seen.upto = closed[-1].id if closed else seen.upto
 
-    def _of(self, session_id: str) -> _Seen:
+    def _of(self, session_id: str) -> _SessionMemory:
         if session_id not in self._seen:
             row = self._given.client.session(session_id)
-            self._seen[session_id] = _Seen(row.parent_id if row is not None else "")
+            self._seen[session_id] = _SessionMemory(row.parent_id if row is not None else "")
         return self._seen[session_id]
 
 
-class _Seen:
+class _SessionMemory:
     """What is remembered of one session beside its log: the messages up to the one with the id `upto`, and the base
     and the size of the system prompt of the last call."""
 

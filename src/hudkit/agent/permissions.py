@@ -14,27 +14,36 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hudkit.agent.area import Area
-from hudkit.agent.commands import DYNAMIC, Simple, bare, line, read, texts
-from hudkit.agent.patterns import literal, meet, path_matches, wild
-from hudkit.agent.tools import Need
-from hudkit.agent.wrappers import RUNNERS, opened, rests
+from hudkit.agent.shell_parser import (
+    DYNAMIC,
+    RUNNER_PROGRAMS,
+    SimpleCommand,
+    command_forms,
+    command_line,
+    parse_script,
+    possible_commands,
+    program_name,
+    unwrap_script,
+)
+from hudkit.agent.tools import RequiredPermission
+from hudkit.agent.wildcard import literal_pattern, matches_path, matches_wildcard, wildcards_overlap
+from hudkit.agent.workspace import Workspace
 from hudkit.compose import shorten, visible
 from hudkit.errors import ConfigError, Refused
 
-Action: TypeAlias = Literal["allow", "ask", "deny"]
+PermissionAction: TypeAlias = Literal["allow", "ask", "deny"]
 
 ACTIONS = ("allow", "ask", "deny")
-PATHS = frozenset({"read", "edit", "glob", "grep", "outside"})
+PATH_KINDS = frozenset({"read", "edit", "glob", "grep", "outside"})
 """Kinds whose patterns are over paths; those of `bash` are over words, and all others over names."""
 
-_MOVING = frozenset({"cd", "pushd", "popd", "chroot"})
+_DIRECTORY_CHANGERS = frozenset({"cd", "pushd", "popd", "chroot"})
 
-MOST_STEPS = 1_000_000
+_MAX_STEPS = 1_000_000
 """Steps of comparing a command with the rules; a command that would need more is asked about."""
 
 
-class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PermissionRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`tool` is a tool's name or a pattern of names; `pattern` is one of paths, of words or of names.
 
     What leads out of the project is allowed only by a rule that names `outside`: a pattern that allows all tools does
@@ -43,45 +52,45 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     tool: str
     pattern: str
-    action: Action
+    action: PermissionAction
 
 
-DEFAULTS: tuple[Rule, ...] = (
-    Rule("*", "*", "allow"),
-    Rule("bash", "*", "ask"),
-    Rule("outside", "**", "ask"),
-    Rule("read", "*.env", "ask"),
-    Rule("read", "*.env.*", "ask"),
-    Rule("read", "*.env.example", "allow"),
-    Rule("edit", "**/.git/**", "deny"),
-    Rule("edit", ".git/**", "deny"),
-    Rule("edit", "**/.git", "deny"),
-    Rule("edit", "**/.hudkit/**", "ask"),
-    Rule("edit", "**/.envrc", "ask"),
+DEFAULT_RULES: tuple[PermissionRule, ...] = (
+    PermissionRule("*", "*", "allow"),
+    PermissionRule("bash", "*", "ask"),
+    PermissionRule("outside", "**", "ask"),
+    PermissionRule("read", "*.env", "ask"),
+    PermissionRule("read", "*.env.*", "ask"),
+    PermissionRule("read", "*.env.example", "allow"),
+    PermissionRule("edit", "**/.git/**", "deny"),
+    PermissionRule("edit", ".git/**", "deny"),
+    PermissionRule("edit", "**/.git", "deny"),
+    PermissionRule("edit", "**/.hudkit/**", "ask"),
+    PermissionRule("edit", "**/.envrc", "ask"),
 )
 """What holds where nobody says otherwise: work in the project, ask for commands and for what is outside of it."""
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class PermissionVerdict(msgspec.Struct, frozen=True):
     """What the rules say, and why in one line."""
 
-    action: Action
+    action: PermissionAction
     why: str = ""
 
 
-class Ask(msgspec.Struct, frozen=True):
+class PermissionRequest(msgspec.Struct, frozen=True):
     """A question for the user: what the call needs, why it is asked, and what `always` would allow."""
 
     session_id: str
     tool: str
-    need: Need
+    need: RequiredPermission
     why: str = ""
     always: tuple[str, ...] = ()
     call_id: str = ""
     arguments: dict[str, Any] = {}
 
 
-class Reply(msgspec.Struct, frozen=True):
+class PermissionReply(msgspec.Struct, frozen=True):
     """`always` holds for the session and allows `pattern`, or what the question says where it is empty."""
 
     answer: Literal["once", "always", "reject"]
@@ -89,29 +98,31 @@ class Reply(msgspec.Struct, frozen=True):
     said: str = ""
 
 
-Asking: TypeAlias = Callable[[Ask], Awaitable[Reply]]
+AskUser: TypeAlias = Callable[[PermissionRequest], Awaitable[PermissionReply]]
 
 
-async def nobody(ask: Ask) -> Reply:  # noqa: ARG001 (it answers all alike)
+async def reject_all(ask: PermissionRequest) -> PermissionReply:  # noqa: ARG001 (it answers all alike)
     """The callback of a session that nobody watches."""
-    return Reply("reject", said="nobody is there to be asked")
+    return PermissionReply("reject", said="nobody is there to be asked")
 
 
 class Permissions:
     """The rules of one session. `always` answers become rules behind the others; what is denied stays denied."""
 
-    def __init__(self, rules: Iterable[Rule] = (), *, ask: Asking = nobody, area: Area | None = None) -> None:
-        self._rules = (*DEFAULTS, *rules)
-        self._always: tuple[Rule, ...] = ()
+    def __init__(
+        self, rules: Iterable[PermissionRule] = (), *, ask: AskUser = reject_all, area: Workspace | None = None
+    ) -> None:
+        self._rules = (*DEFAULT_RULES, *rules)
+        self._always: tuple[PermissionRule, ...] = ()
         self._ask = ask
         self._area = area
         self._turn = asyncio.Lock()
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[PermissionRule, ...]:
         return (*self._rules, *self._always)
 
-    def verdict(self, need: Need) -> Verdict:
+    def verdict(self, need: RequiredPermission) -> PermissionVerdict:
         """What the rules say about a need. Never raises, asks nobody."""
         if need.kind == "bash":
             return self._command(*need.values)
@@ -124,12 +135,12 @@ class Permissions:
     async def permit(
         self,
         tool: str,
-        needs: Sequence[Need],
+        needs: Sequence[RequiredPermission],
         *,
         session_id: str = "",
         call_id: str = "",
         arguments: dict[str, Any] | None = None,
-        settled: Callable[[Need], Awaitable[Action]] | None = None,
+        settled: Callable[[RequiredPermission], Awaitable[PermissionAction]] | None = None,
     ) -> None:
         """Let a call through, or raise `Refused`. `settled` is asked before the user is (the hook `permission_ask`).
 
@@ -138,13 +149,13 @@ class Permissions:
         for need in needs:
             verdict = self.verdict(need)
             if verdict.action == "ask" and settled is not None:
-                verdict = Verdict(await settled(need), verdict.why)
+                verdict = PermissionVerdict(await settled(need), verdict.why)
             if verdict.action == "ask":
                 async with self._turn:
                     verdict = self.verdict(need)
                     if verdict.action == "ask":
                         always = self._suggested(need)
-                        ask = Ask(session_id, tool, need, verdict.why, always, call_id, arguments or {})
+                        ask = PermissionRequest(session_id, tool, need, verdict.why, always, call_id, arguments or {})
                         verdict = await self._answered(ask)
             if verdict.action == "deny":
                 raise Refused(
@@ -152,119 +163,127 @@ class Permissions:
                     hint="Do it in another way that is permitted, or ask the user",
                 )
 
-    async def _answered(self, ask: Ask) -> Verdict:
+    async def _answered(self, ask: PermissionRequest) -> PermissionVerdict:
         try:
             reply = await self._ask(ask)
         except Exception as error:  # a broken question is no permission
-            return Verdict("deny", f"the question failed ({type(error).__name__})")
+            return PermissionVerdict("deny", f"the question failed ({type(error).__name__})")
         if reply.answer == "always":
             patterns = (reply.pattern,) if reply.pattern else ask.always
-            self._always += tuple(Rule(ask.need.kind, pattern, "allow") for pattern in patterns)
+            self._always += tuple(PermissionRule(ask.need.kind, pattern, "allow") for pattern in patterns)
         if reply.answer in ("once", "always"):
-            return Verdict("allow")
+            return PermissionVerdict("allow")
         said = f": {shorten(visible(reply.said), 300)}" if reply.said else ""
-        return Verdict("deny", f"the user said no{said}")
+        return PermissionVerdict("deny", f"the user said no{said}")
 
-    def _suggested(self, need: Need) -> tuple[str, ...]:
+    def _suggested(self, need: RequiredPermission) -> tuple[str, ...]:
         """Patterns that match this need and little else; none where it could not be told what a command does."""
         if need.kind != "bash":
-            return tuple(literal(value) for value in self._names(need))
-        script = opened(read(need.values[0]))
+            return tuple(literal_pattern(value) for value in self._names(need))
+        script = unwrap_script(parse_script(need.values[0]))
         if script.doubts or any(simple.dynamic for simple in script.commands):
             return ()
-        return tuple(dict.fromkeys(literal(line(simple.words)) for simple in script.commands if simple.words))
+        return tuple(
+            dict.fromkeys(literal_pattern(command_line(simple.words)) for simple in script.commands if simple.words)
+        )
 
-    def _names(self, need: Need) -> tuple[str, ...]:
+    def _names(self, need: RequiredPermission) -> tuple[str, ...]:
         return need.values or ("",)
 
-    def _named(self, kind: str, values: Sequence[str]) -> Verdict:
+    def _named(self, kind: str, values: Sequence[str]) -> PermissionVerdict:
         found = [self._last(kind, value) for value in values]
-        return _worst(found)
+        return _strictest(found)
 
-    def _last(self, kind: str, value: str) -> Verdict:
+    def _last(self, kind: str, value: str) -> PermissionVerdict:
         for rule in reversed(self.rules):
-            if _about(rule, kind) and _matches(kind, rule.pattern, value, exactly=rule.action == "allow"):
+            if _concerns(rule, kind) and _matches(kind, rule.pattern, value, exactly=rule.action == "allow"):
                 if self._denied_before(rule, kind, value):
                     continue
-                return Verdict(rule.action, _because(rule, value))
-        return Verdict("ask", "no rule is about it")
+                return PermissionVerdict(rule.action, _reason(rule, value))
+        return PermissionVerdict("ask", "no rule is about it")
 
-    def _denied_before(self, rule: Rule, kind: str, value: str) -> bool:
+    def _denied_before(self, rule: PermissionRule, kind: str, value: str) -> bool:
         """Whether an `always` answer is not to count, because the rules deny what it would allow."""
         if rule not in self._always:
             return False
         for one in reversed(self._rules):
-            if _about(one, kind) and _matches(kind, one.pattern, value):
+            if _concerns(one, kind) and _matches(kind, one.pattern, value):
                 return one.action == "deny"
         return False
 
-    def _command(self, command: str, path: str = ".") -> Verdict:
-        script = opened(read(command))
-        rules = tuple(rule for rule in self.rules if wild(rule.tool, "bash"))
+    def _command(self, command: str, path: str = ".") -> PermissionVerdict:
+        script = unwrap_script(parse_script(command))
+        rules = tuple(rule for rule in self.rules if matches_wildcard(rule.tool, "bash"))
         particular = any(rule.pattern.strip("*") for rule in rules)
-        forms = [(simple, _forms(simple) if particular else ((), ())) for simple in script.commands]
+        forms = [(simple, _rule_forms(simple) if particular else ((), ())) for simple in script.commands]
         size = sum(len(text) + 1 for _, both in forms for named in both for text in named)
-        if size * sum(len(rule.pattern) + 1 for rule in rules) > MOST_STEPS:
-            return Verdict("ask", "it is too long to be compared with the rules")
+        if size * sum(len(rule.pattern) + 1 for rule in rules) > _MAX_STEPS:
+            return PermissionVerdict("ask", "it is too long to be compared with the rules")
         if particular:
             found = [self._simple(simple, rules, *both) for simple, both in forms]
         else:
-            found = [_general(rules)]
-        moves = any(simple.words and bare(simple.words[0]) in _MOVING for simple in script.commands)
+            found = [_general_verdict(rules)]
+        moves = any(
+            simple.words and program_name(simple.words[0]) in _DIRECTORY_CHANGERS for simple in script.commands
+        )
         found += [self._write(target, path, moves) for target in script.writes]
         if not found:
-            found.append(_general(rules))
+            found.append(_general_verdict(rules))
         if script.doubts and particular:
-            found.append(Verdict("ask", f"it cannot be told what it does: {shorten(visible(script.doubts[0]), 120)}"))
+            found.append(
+                PermissionVerdict("ask", f"it cannot be told what it does: {shorten(visible(script.doubts[0]), 120)}")
+            )
         elif script.doubts:
-            found.append(_general(rules))
-        return _worst(found)
+            found.append(_general_verdict(rules))
+        return _strictest(found)
 
-    def _simple(self, simple: Simple, rules: Sequence[Rule], forms: Sequence[str], hidden: Sequence[str]) -> Verdict:
+    def _simple(
+        self, simple: SimpleCommand, rules: Sequence[PermissionRule], forms: Sequence[str], hidden: Sequence[str]
+    ) -> PermissionVerdict:
         """The last rule that matches a simple command; one before it that may deny or ask makes it asked."""
         if not simple.words:
-            return Verdict("allow")  # an assignment; what it may change is a doubt
+            return PermissionVerdict("allow")  # an assignment; what it may change is a doubt
         shown = shorten(visible(" ".join(simple.words).replace(DYNAMIC, "…")), 80)
-        runs = bare(simple.words[0]) in RUNNERS
+        runs = program_name(simple.words[0]) in RUNNER_PROGRAMS
         doubt = ""
         for rule in reversed(rules):
-            names = forms if rule.action != "allow" or _standard(simple.words[0]) else forms[:1]
-            if any(_sure(rule.pattern, text) for text in names):
+            names = forms if rule.action != "allow" or _is_system_program(simple.words[0]) else forms[:1]
+            if any(_surely_matches(rule.pattern, text) for text in names):
                 if rule in self._always and _denies(self._rules, names):
                     continue
                 if doubt and rule.action == "allow":
-                    return Verdict("ask", doubt)
-                return Verdict(rule.action, _because(rule, shown))
-            if rule.action == "deny" and any(_maybe(rule.pattern, text) for text in (*forms, *hidden)):
-                if runs and any(_sure(rule.pattern, text) for text in hidden):
-                    return Verdict("deny", f'"{shown}" runs what is denied ({rule.pattern})')
+                    return PermissionVerdict("ask", doubt)
+                return PermissionVerdict(rule.action, _reason(rule, shown))
+            if rule.action == "deny" and any(_may_match(rule.pattern, text) for text in (*forms, *hidden)):
+                if runs and any(_surely_matches(rule.pattern, text) for text in hidden):
+                    return PermissionVerdict("deny", f'"{shown}" runs what is denied ({rule.pattern})')
                 doubt = doubt or f'"{shown}" may come to what is denied ({rule.pattern})'
-            elif rule.action == "ask" and any(_maybe(rule.pattern, text) for text in (*forms, *hidden)):
+            elif rule.action == "ask" and any(_may_match(rule.pattern, text) for text in (*forms, *hidden)):
                 doubt = doubt or f'"{shown}" may come to what is asked about ({rule.pattern})'
-        return Verdict("ask", doubt or "no rule is about it")
+        return PermissionVerdict("ask", doubt or "no rule is about it")
 
-    def _write(self, target: str, path: str, moves: bool) -> Verdict:
+    def _write(self, target: str, path: str, moves: bool) -> PermissionVerdict:
         """A redirection is judged as `edit` would be; `moves`: the command changes its directory on the way."""
         if self._area is None or (moves and not target.startswith("/")):
-            return Verdict("ask", f'it writes "{shorten(visible(target), 80)}"')
+            return PermissionVerdict("ask", f'it writes "{shorten(visible(target), 80)}"')
         try:
             place = self._area.locate(target if target.startswith("/") else f"{path}/{target}")
         except Refused as error:
-            return Verdict("ask", error.message)
+            return PermissionVerdict("ask", error.message)
         if not place.own:
-            return _worst([self._named("edit", (str(place.real),)), self._named("outside", (str(place.real),))])
+            return _strictest([self._named("edit", (str(place.real),)), self._named("outside", (str(place.real),))])
         return self._named("edit", tuple(name for name in (place.shown, place.named) if name))
 
 
-def tightening(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+def restrictive_rules(rules: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:
     """Those rules that a project may bring along before the user trusts it: they only ask or deny."""
     return tuple(rule for rule in rules if rule.action != "allow")
 
 
-def rules_from(table: object, where: str = "the permissions") -> tuple[Rule, ...]:
+def parse_rules(table: object, where: str = "the permissions") -> tuple[PermissionRule, ...]:
     """Rules from settings: `{tool: action}` or `{tool: {pattern: action}}`, in order. Raises `ConfigError`."""
     if table in ACTIONS:
-        return (Rule("*", "*", table),)  # type: ignore[arg-type]
+        return (PermissionRule("*", "*", table),)  # type: ignore[arg-type]
     if not isinstance(table, dict):
         raise ConfigError(f"{where} must be a table of tools", hint='Write bash = "ask"')
     found = []
@@ -273,74 +292,80 @@ def rules_from(table: object, where: str = "the permissions") -> tuple[Rule, ...
             if action not in ACTIONS:
                 said = f"{where}: {visible(str(tool))} has the action {shorten(visible(str(action)), 40)!r}"
                 raise ConfigError(said, hint="An action is allow, ask or deny")
-            every = "**" if pattern == "*" and tool in PATHS else str(pattern)
-            found.append(Rule(str(tool), every, action))
+            every = "**" if pattern == "*" and tool in PATH_KINDS else str(pattern)
+            found.append(PermissionRule(str(tool), every, action))
     return tuple(found)
 
 
-def _forms(simple: Simple) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _rule_forms(simple: SimpleCommand) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The texts by which rules name a command, and those of what else it may be running."""
-    return tuple(map(line, texts(simple))), tuple(dict.fromkeys(map(line, rests(simple))))
+    return tuple(map(command_line, command_forms(simple))), tuple(
+        dict.fromkeys(map(command_line, possible_commands(simple)))
+    )
 
 
-def _about(rule: Rule, kind: str) -> bool:
+def _concerns(rule: PermissionRule, kind: str) -> bool:
     """Whether a rule is about a kind; one that allows must name what leads out of the project."""
-    return wild(rule.tool, kind) and (kind != "outside" or rule.action != "allow" or rule.tool == kind)
+    return matches_wildcard(rule.tool, kind) and (kind != "outside" or rule.action != "allow" or rule.tool == kind)
 
 
 def _matches(kind: str, pattern: str, value: str, *, exactly: bool = True) -> bool:
     """Whether a pattern matches a value; unless `exactly`, paths that a file system may take for the same do too."""
     if pattern in ("*", "**"):
         return True
-    if kind not in PATHS:
-        return wild(pattern, value)
-    return path_matches(pattern, value) or (not exactly and path_matches(_folded(pattern), _folded(value)))
+    if kind not in PATH_KINDS:
+        return matches_wildcard(pattern, value)
+    return matches_path(pattern, value) or (not exactly and matches_path(_case_folded(pattern), _case_folded(value)))
 
 
-def _folded(path: str) -> str:
+def _case_folded(path: str) -> str:
     return unicodedata.normalize("NFC", path).casefold()
 
 
-def _sure(pattern: str, text: str) -> bool:
+def _surely_matches(pattern: str, text: str) -> bool:
     """Whether a pattern matches a command whatever its unknown parts are: a `*` over them, or everything else."""
     if pattern == "*":
         return True
     bare = pattern.removesuffix(" *")
-    return wild(pattern, text) or (bare != pattern and wild(bare, text))
+    return matches_wildcard(pattern, text) or (bare != pattern and matches_wildcard(bare, text))
 
 
-def _maybe(pattern: str, text: str) -> bool:
+def _may_match(pattern: str, text: str) -> bool:
     """Whether a pattern could match a command, as its unknown parts may turn out."""
     if DYNAMIC not in text:
-        return _sure(pattern, text)
+        return _surely_matches(pattern, text)
     known = text.replace("*", "?").replace(DYNAMIC, "*")
     bare = pattern.removesuffix(" *")
-    return meet(pattern, known) or (bare != pattern and meet(bare, known))
+    return wildcards_overlap(pattern, known) or (bare != pattern and wildcards_overlap(bare, known))
 
 
-def _denies(rules: Sequence[Rule], names: Sequence[str]) -> bool:
+def _denies(rules: Sequence[PermissionRule], names: Sequence[str]) -> bool:
     for rule in reversed(rules):
-        if wild(rule.tool, "bash") and any(_sure(rule.pattern, text) for text in names):
+        if matches_wildcard(rule.tool, "bash") and any(_surely_matches(rule.pattern, text) for text in names):
             return rule.action == "deny"
     return False
 
 
-def _standard(program: str) -> bool:
+def _is_system_program(program: str) -> bool:
     """Whether a program's path is where the system has its own: its bare name means the same."""
     folder = program.rpartition("/")[0]
     return folder in ("", "/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin")
 
 
-def _general(rules: Sequence[Rule]) -> Verdict:
+def _general_verdict(rules: Sequence[PermissionRule]) -> PermissionVerdict:
     """What the last rule about all commands says."""
     last = next((rule for rule in reversed(rules) if not rule.pattern.strip("*")), None)
-    return Verdict(last.action, _because(last, "it")) if last else Verdict("ask", "no rule is about it")
+    return (
+        PermissionVerdict(last.action, _reason(last, "it"))
+        if last
+        else PermissionVerdict("ask", "no rule is about it")
+    )
 
 
-def _worst(found: Sequence[Verdict]) -> Verdict:
+def _strictest(found: Sequence[PermissionVerdict]) -> PermissionVerdict:
     return max(found, key=lambda verdict: ACTIONS.index(verdict.action))
 
 
-def _because(rule: Rule, value: str) -> str:
+def _reason(rule: PermissionRule, value: str) -> str:
     pattern = shorten(visible(rule.pattern), 80)
     return f'"{shorten(visible(value), 80)}" by the rule {rule.action} {rule.tool} {pattern}'

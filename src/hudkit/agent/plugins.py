@@ -11,7 +11,7 @@ import inspect
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from hashlib import sha256
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -20,27 +20,89 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hudkit.agent.client import Client
+from hudkit.agent.events import AgentEvent, MetricsReported
 from hudkit.agent.hooks import HOOKS, Tools, ToolsWanted
+from hudkit.agent.session_store import SessionStore
+from hudkit.agent.session_transcript import SessionTranscript
 from hudkit.compose import shorten, visible
 from hudkit.errors import ConfigError
 from hudkit.sections.sandboxed.files import Places, root_of, trusted, write_trust
+from hudkit.tokens import Window
+from hudkit.tokens.windows import ASSUMED
+from hudkit.transcripts import Message, SessionRow, Todo
 
-GROUP = "hudkit.plugins"
+
+class PluginClient:
+    """Calls may come from any thread, also from within a hook: none of them waits for the session."""
+
+    def __init__(self, store: SessionStore) -> None:
+        self._transcript = SessionTranscript(store)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._prompt: Callable[[str, str], Coroutine[Any, Any, object]] | None = None
+        self._compact: Callable[[str], None] | None = None
+        self._window: Callable[[], Window] = lambda: Window(ASSUMED, None, None, "assumed")
+        self._tell: Callable[[AgentEvent], None] = lambda told: None  # noqa: ARG005 (nobody listens yet)
+
+    def bind(
+        self,
+        prompt: Callable[[str, str], Coroutine[Any, Any, object]],
+        compact: Callable[[str], None],
+        window: Callable[[], Window],
+        tell: Callable[[AgentEvent], None],
+    ) -> None:
+        """For the session: where what plugins ask for is done."""
+        self._window, self._tell = window, tell
+        self._loop, self._prompt, self._compact = asyncio.get_running_loop(), prompt, compact
+
+    def sessions(self) -> tuple[SessionRow, ...]:
+        """All sessions, oldest first."""
+        return self._transcript.sessions()
+
+    def session(self, session_id: str) -> SessionRow | None:
+        return self._transcript.session(session_id)
+
+    def messages(self, session_id: str, *, after: str = "") -> tuple[Message, ...]:
+        """A session's messages as they are stored, from behind the one with the id `after`."""
+        return tuple(self._transcript.messages(session_id, after=after))
+
+    def todos(self, session_id: str) -> tuple[Todo, ...]:
+        return self._transcript.todos(session_id)
+
+    def window(self) -> Window:
+        """The window of the model that the open session uses now."""
+        return self._window()
+
+    def prompt(self, session_id: str, text: str) -> None:
+        """Put a prompt into the queue of the open session; it is taken up when the turn is over."""
+        if self._loop is not None and self._prompt is not None:
+            asyncio.run_coroutine_threadsafe(self._prompt(session_id, text), self._loop)
+
+    def summarise(self, session_id: str) -> None:
+        """Have the open session compacted: before its next model call, or at once where it is idle."""
+        if self._loop is not None and self._compact is not None:
+            self._loop.call_soon_threadsafe(self._compact, session_id)
+
+    def figures(self, session_id: str, **figures: bool | int | float | str | tuple[str, ...]) -> None:
+        """Give figures of the model call that comes next to telemetry: attributes by their names, no content."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._tell, MetricsReported(session_id, figures))
+
+
+_ENTRY_POINT_GROUP = "hudkit.plugins"
 """The entry point group: each names a function that takes a `PluginInput` and returns an object with hooks."""
 
-FOLDER = Path(".hudkit") / "plugins"
+_PROJECT_FOLDER = Path(".hudkit") / "plugins"
 """Where a project keeps plugins, below its root."""
 
-FUNCTION = "plugin"
+_FUNCTION_NAME = "plugin"
 """The function of a plugin's file."""
 
-MOST_BYTES = 256 * 1024
-MOST_FILES = 32
-SECONDS = 20.0
+_MAX_BYTES = 256 * 1024
+_MAX_FILES = 32
+_LOAD_SECONDS = 20.0
 """The most that loading one plugin may take."""
 
-Origin: TypeAlias = Literal["entry point", "user", "project"]
+PluginOrigin: TypeAlias = Literal["entry point", "user", "project"]
 
 
 class PluginInput(msgspec.Struct, frozen=True):
@@ -50,15 +112,15 @@ class PluginInput(msgspec.Struct, frozen=True):
     project: str
     directory: Path
     worktree: Path
-    client: Client
+    client: PluginClient
     options: dict[str, Any] = {}
 
 
-class Found(msgspec.Struct, frozen=True):
+class DiscoveredPlugin(msgspec.Struct, frozen=True):
     """A plugin that was found: where, with which bytes (`digest`, SHA-256), whether it may run, what is `wrong`."""
 
     name: str
-    origin: Origin
+    origin: PluginOrigin
     path: Path | None = None
     entry: EntryPoint | None = None
     raw: bytes = b""
@@ -67,26 +129,28 @@ class Found(msgspec.Struct, frozen=True):
     wrong: str = ""
 
 
-def discover(places: Places, project: Path | None = None, *, entries: bool = True) -> tuple[Found, ...]:
+def discover_plugins(
+    places: Places, project: Path | None = None, *, entries: bool = True
+) -> tuple[DiscoveredPlugin, ...]:
     """The plugins there are, whether they may run or not: installed ones by name, the user's, the project's.
 
     `places.user` is the user's folder of plugins, `places.trusted` says which bytes are trusted. Never raises, and
     runs nothing of a plugin.
     """
-    found: list[Found] = []
+    found: list[DiscoveredPlugin] = []
     if entries:
-        named = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
-        found += [Found(entry.name, "entry point", entry=entry) for entry in named]
+        named = sorted(entry_points(group=_ENTRY_POINT_GROUP), key=lambda entry: entry.name)
+        found += [DiscoveredPlugin(entry.name, "entry point", entry=entry) for entry in named]
     known = trusted(places.trusted)
-    found += [_looked_at(path, "user", known) for path in _files(places.user)]
+    found += [_inspect_file(path, "user", known) for path in _plugin_files(places.user)]
     if project is not None:
-        found += [_looked_at(path, "project", known) for path in _files(root_of(project) / FOLDER)]
+        found += [_inspect_file(path, "project", known) for path in _plugin_files(root_of(project) / _PROJECT_FOLDER)]
     return tuple(found)
 
 
-def trust(path: Path, places: Places) -> Found:
+def trust_plugin(path: Path, places: Places) -> DiscoveredPlugin:
     """Trust a plugin's bytes as they are now; changed bytes are others. Raises `ConfigError`."""
-    found = _looked_at(path.absolute(), "project", trusted(places.trusted))
+    found = _inspect_file(path.absolute(), "project", trusted(places.trusted))
     if found.wrong and found.digest == "":
         raise ConfigError(found.wrong)
     if not found.trusted:
@@ -94,23 +158,23 @@ def trust(path: Path, places: Places) -> Found:
     return msgspec.structs.replace(found, trusted=True, wrong="")
 
 
-async def load(plugin: object, given: PluginInput) -> object:
+async def load_plugin(plugin: object, given: PluginInput) -> object:
     """The object with hooks that a plugin is. Raises `ConfigError` that says why there is none."""
-    if isinstance(plugin, Found):
-        plugin = await _called(_function_of, plugin)
+    if isinstance(plugin, DiscoveredPlugin):
+        plugin = await _call_bounded(_plugin_function, plugin)
     if inspect.isfunction(plugin) or inspect.ismethod(plugin) or isinstance(plugin, type):
-        plugin = await _called(plugin, given)
+        plugin = await _call_bounded(plugin, given)
         if inspect.isawaitable(plugin):
             try:
-                plugin = await asyncio.wait_for(plugin, SECONDS)
+                plugin = await asyncio.wait_for(plugin, _LOAD_SECONDS)
             except Exception as error:
-                raise _failed(error) from error
+                raise _plugin_failure(error) from error
     if plugin is None:
         raise ConfigError("the plugin's function returned nothing", hint="Return an object with hooks")
     return plugin
 
 
-def owned(name: str, plugin: object, owners: dict[str, str]) -> object:
+def record_tool_owners(name: str, plugin: object, owners: dict[str, str]) -> object:
     """The plugin with its hook `tool` noting its own tools in `owners`; one that is taken is not replaced."""
     own = plugin.get("tool") if isinstance(plugin, Mapping) else getattr(plugin, "tool", None)
     if not callable(own):
@@ -135,23 +199,23 @@ def _hooks(plugin: object) -> dict[str, Callable[..., Any]]:
     return {word: getattr(plugin, word) for word in HOOKS if callable(getattr(plugin, word, None))}
 
 
-async def _called(function: Callable[..., Any], given: object) -> Any:
+async def _call_bounded(function: Callable[..., Any], given: object) -> Any:
     """What a function of a plugin returns, run beside the loop and not longer than it may."""
     try:
-        return await asyncio.wait_for(asyncio.to_thread(function, given), SECONDS)
+        return await asyncio.wait_for(asyncio.to_thread(function, given), _LOAD_SECONDS)
     except ConfigError:
         raise
     except TimeoutError:
-        raise ConfigError(f"the plugin was not loaded within {SECONDS:g} s") from None
+        raise ConfigError(f"the plugin was not loaded within {_LOAD_SECONDS:g} s") from None
     except (Exception, SystemExit) as error:
-        raise _failed(error) from error
+        raise _plugin_failure(error) from error
 
 
-def _failed(error: BaseException) -> ConfigError:
+def _plugin_failure(error: BaseException) -> ConfigError:
     return ConfigError(f"the plugin failed: {type(error).__name__}: {shorten(visible(str(error)), 300)}")
 
 
-def _function_of(found: Found) -> object:
+def _plugin_function(found: DiscoveredPlugin) -> object:
     if found.wrong:
         raise ConfigError(found.wrong)
     if found.entry is not None:
@@ -162,23 +226,25 @@ def _function_of(found: Found) -> object:
     module.__file__ = str(found.path)
     sys.modules[module.__name__] = module
     exec(compile(found.raw, str(found.path), "exec"), module.__dict__)
-    function = getattr(module, FUNCTION, None)
+    function = getattr(module, _FUNCTION_NAME, None)
     if not callable(function):
-        raise ConfigError(f"{found.path} has no function {FUNCTION}", hint=f"def {FUNCTION}(given): return {{…}}")
+        raise ConfigError(
+            f"{found.path} has no function {_FUNCTION_NAME}", hint=f"def {_FUNCTION_NAME}(given): return {{…}}"
+        )
     return function
 
 
-def _files(folder: Path) -> Iterable[Path]:
+def _plugin_files(folder: Path) -> Iterable[Path]:
     try:
         found = sorted(
             path for path in folder.iterdir() if path.suffix == ".py" and not path.name.startswith((".", "_"))
         )
     except OSError:
         return ()
-    return found[:MOST_FILES]
+    return found[:_MAX_FILES]
 
 
-def _looked_at(path: Path, origin: Origin, known: frozenset[str]) -> Found:
+def _inspect_file(path: Path, origin: PluginOrigin, known: frozenset[str]) -> DiscoveredPlugin:
     """A file as it is now: a link, a pipe, what others can write, and what is too long are no plugins."""
     name = visible(path.stem)
     try:
@@ -186,13 +252,19 @@ def _looked_at(path: Path, origin: Origin, known: frozenset[str]) -> Found:
         with os.fdopen(fd, "rb") as file:
             about = os.fstat(fd)
             if not stat.S_ISREG(about.st_mode):
-                return Found(name, origin, path, trusted=False, wrong=f"{path.name} is not a file")
+                return DiscoveredPlugin(name, origin, path, trusted=False, wrong=f"{path.name} is not a file")
             if origin == "user" and (about.st_uid != os.geteuid() or about.st_mode & 0o022):
-                return Found(name, origin, path, trusted=False, wrong=f"{path.name} can be written by others")
-            raw = file.read(MOST_BYTES + 1)
+                return DiscoveredPlugin(
+                    name, origin, path, trusted=False, wrong=f"{path.name} can be written by others"
+                )
+            raw = file.read(_MAX_BYTES + 1)
     except OSError as error:
-        return Found(name, origin, path, trusted=False, wrong=f"{path.name} cannot be read: {error.strerror}")
-    if len(raw) > MOST_BYTES:
-        return Found(name, origin, path, trusted=False, wrong=f"{path.name} has more than {MOST_BYTES:,} bytes")
+        return DiscoveredPlugin(
+            name, origin, path, trusted=False, wrong=f"{path.name} cannot be read: {error.strerror}"
+        )
+    if len(raw) > _MAX_BYTES:
+        return DiscoveredPlugin(
+            name, origin, path, trusted=False, wrong=f"{path.name} has more than {_MAX_BYTES:,} bytes"
+        )
     digest = sha256(raw).hexdigest()
-    return Found(name, origin, path, raw=raw, digest=digest, trusted=origin == "user" or digest in known)
+    return DiscoveredPlugin(name, origin, path, raw=raw, digest=digest, trusted=origin == "user" or digest in known)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from hudkit.agent.course import Course
-from hudkit.agent.records import Call, Message
-from hudkit.agent.told import Pruned
-from hudkit.agent.view import last_finished, size_of
+from hudkit.agent.events import OutputsPruned
+from hudkit.agent.message_history import last_finished, message_size
+from hudkit.agent.records import StoredCall, StoredMessage
+from hudkit.agent.run_context import RunContext
 from hudkit.context.caching.policies import policy_for
 from hudkit.context.compaction.carried import Output
 from hudkit.context.compaction.pruning import PROTECTED, bounds_of, candidates, choose
@@ -23,7 +23,7 @@ RETOLD = 2_000
 """Characters of an output, at most, that are handed over at a compaction in the end."""
 
 
-def prune(course: Course) -> tuple[str, ...]:
+def prune(course: RunContext) -> tuple[str, ...]:
     """Mark what leaves the window with the next call; the ids of those calls, none where nothing pays."""
     rules = course.rules
     if not rules.prune:
@@ -46,11 +46,11 @@ def prune(course: Course) -> tuple[str, ...]:
         if marked:
             course.kept.put_parts(message.id, marked)
     ids = tuple(one.call for one in choice.outputs)
-    course.tell(Pruned(course.id, ids))
+    course.tell(OutputsPruned(course.id, ids))
     return ids
 
 
-def outputs_of(messages: Sequence[Message]) -> tuple[Output, ...]:
+def outputs_of(messages: Sequence[StoredMessage]) -> tuple[Output, ...]:
     """The outputs of the finished calls, oldest first, with what stands behind each."""
     found: list[Output] = []
     behind = blocks = 0
@@ -62,18 +62,18 @@ def outputs_of(messages: Sequence[Message]) -> tuple[Output, ...]:
                 found.append(Output(call.call_id, call.tool, size, behind + inner, blocks))
             inner += size
             blocks += 2
-        behind += max(size_of(message), inner)
+        behind += max(message_size(message), inner)
         blocks += 1
     return tuple(reversed(found))
 
 
 def _standing(
-    course: Course, messages: Sequence[Message], outputs: Sequence[Output], gone: set[str], *, cold: bool
+    course: RunContext, messages: Sequence[StoredMessage], outputs: Sequence[Output], gone: set[str], *, cold: bool
 ) -> Standing:
     fixed = PER_CHARACTER * (
         sum(map(len, course.prompt.blocks)) + sum(len(msgspec.json.encode(spec)) for spec in course.specs)
     )
-    sizes = sum(map(size_of, messages))
+    sizes = sum(map(message_size, messages))
     raw = sum(one.size for one in outputs)
     left = sum(one.size for one in outputs if one.call not in gone)
     words = max(0, sizes - left)
@@ -94,5 +94,5 @@ def _standing(
     )
 
 
-def _calls(message: Message) -> tuple[Call, ...]:
-    return tuple(part for part in message.parts if isinstance(part, Call))
+def _calls(message: StoredMessage) -> tuple[StoredCall, ...]:
+    return tuple(part for part in message.parts if isinstance(part, StoredCall))

@@ -6,18 +6,20 @@ Times are Unix milliseconds. A message's parts are ordered by when they were fir
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from hudkit.log.codec import printable
 from hudkit.transcripts.transcript import Reported, Todo
 
 INTERRUPTED = "interrupted"
 """The error of a response, and the mark of a call, that ended with its process."""
 
-Status: TypeAlias = Literal["pending", "running", "completed", "error"]
+CallStatus: TypeAlias = Literal["pending", "running", "completed", "error"]
 
-NEXT: dict[str, frozenset[str]] = {
+NEXT_STATUSES: dict[str, frozenset[str]] = {
     "": frozenset({"pending", "running", "error"}),
     "pending": frozenset({"pending", "running", "error"}),
     "running": frozenset({"running", "completed", "error"}),
@@ -29,7 +31,7 @@ NEXT: dict[str, frozenset[str]] = {
 None is completed that was not stored as running: a call that may have had effects is in the records before it has."""
 
 
-class Project(msgspec.Struct, frozen=True):
+class StoredProject(msgspec.Struct, frozen=True):
     """A project: its key (git root or real path, by device and inode), its root, and when it was first seen."""
 
     id: str
@@ -37,7 +39,7 @@ class Project(msgspec.Struct, frozen=True):
     created: int = 0
 
 
-class Session(msgspec.Struct, frozen=True):
+class StoredSession(msgspec.Struct, frozen=True):
     """One conversation. `parent_id` is the session that started it as a sub-task.
 
     `usage` and `cost` (US dollars) are the sums over its responses; the window in use is the last response's usage.
@@ -58,7 +60,7 @@ class Session(msgspec.Struct, frozen=True):
     asked_by: str = ""
 
 
-class Text(msgspec.Struct, frozen=True, tag="text", omit_defaults=True):
+class StoredText(msgspec.Struct, frozen=True, tag="text", omit_defaults=True):
     """Words of the user or the model. A synthetic one was written by the host; an ignored one is not sent.
 
     `meta` holds what the model's provider wants back with its words (an id, a signature).
@@ -71,7 +73,7 @@ class Text(msgspec.Struct, frozen=True, tag="text", omit_defaults=True):
     meta: dict[str, Any] = {}
 
 
-class Reasoning(msgspec.Struct, frozen=True, tag="reasoning", omit_defaults=True):
+class StoredReasoning(msgspec.Struct, frozen=True, tag="reasoning", omit_defaults=True):
     """Thoughts of the model; `meta` holds what its provider wants back with them (a signature)."""
 
     id: str
@@ -79,7 +81,7 @@ class Reasoning(msgspec.Struct, frozen=True, tag="reasoning", omit_defaults=True
     meta: dict[str, Any] = {}
 
 
-class Call(msgspec.Struct, frozen=True, tag="tool", omit_defaults=True):
+class StoredCall(msgspec.Struct, frozen=True, tag="tool", omit_defaults=True):
     """A tool call with its result. `compacted` is when its output was taken out of the window (0: it is in it).
 
     `interrupted`: its process ended while it ran; it may have had effects, and it was not run again.
@@ -88,7 +90,7 @@ class Call(msgspec.Struct, frozen=True, tag="tool", omit_defaults=True):
     id: str
     tool: str
     call_id: str
-    status: Status = "pending"
+    status: CallStatus = "pending"
     arguments: dict[str, Any] = {}
     output: str = ""
     error: str = ""
@@ -104,7 +106,7 @@ class Call(msgspec.Struct, frozen=True, tag="tool", omit_defaults=True):
         return self.status in ("completed", "error")
 
 
-class File(msgspec.Struct, frozen=True, tag="file", omit_defaults=True):
+class Attachment(msgspec.Struct, frozen=True, tag="file", omit_defaults=True):
     """What the user attached: a file by its path, or bytes in the message (`data`)."""
 
     id: str
@@ -113,14 +115,14 @@ class File(msgspec.Struct, frozen=True, tag="file", omit_defaults=True):
     data: bytes = b""
 
 
-class Patch(msgspec.Struct, frozen=True, tag="patch", omit_defaults=True):
+class ChangedFiles(msgspec.Struct, frozen=True, tag="patch", omit_defaults=True):
     """Files that changed on disk during the response, by paths relative to the project."""
 
     id: str
     files: tuple[str, ...]
 
 
-class Marker(msgspec.Struct, frozen=True, tag="compaction", omit_defaults=True):
+class CompactionMarker(msgspec.Struct, frozen=True, tag="compaction", omit_defaults=True):
     """Makes a user message a request to compact; messages from `tail_from` (an id) on are kept as they are."""
 
     id: str
@@ -129,10 +131,10 @@ class Marker(msgspec.Struct, frozen=True, tag="compaction", omit_defaults=True):
     tail_from: str = ""
 
 
-Part: TypeAlias = Text | Reasoning | Call | File | Patch | Marker
+StoredPart: TypeAlias = StoredText | StoredReasoning | StoredCall | Attachment | ChangedFiles | CompactionMarker
 
 
-class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+class StoredMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     """One message. An assistant's is one response with the results of its calls; `parent_id` is what it answers.
 
     It is open until it has a `finish` or an `error`. `summary`: the answer to a compaction.
@@ -152,7 +154,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     summary: bool = False
     usage: Reported | None = None
     cost: float = 0.0
-    parts: tuple[Part, ...] = ()
+    parts: tuple[StoredPart, ...] = ()
 
     @property
     def open(self) -> bool:
@@ -170,7 +172,7 @@ class FileDiff(msgspec.Struct, frozen=True):
     created: int = 0
 
 
-class Mended(msgspec.Struct, frozen=True):
+class RecoveryReport(msgspec.Struct, frozen=True):
     """What resuming closed: the calls and the responses that had been cut off, by id."""
 
     calls: tuple[str, ...] = ()
@@ -180,7 +182,7 @@ class Mended(msgspec.Struct, frozen=True):
         return bool(self.calls or self.messages)
 
 
-def faults(messages: tuple[Message, ...]) -> tuple[str, ...]:
+def find_faults(messages: tuple[StoredMessage, ...]) -> tuple[str, ...]:
     """What keeps messages from being sent to a model as they are; nothing for a valid transcript.
 
     Looked for: calls without a result, responses that never ended, an answer to nothing, an id that is there twice.
@@ -197,7 +199,7 @@ def faults(messages: tuple[Message, ...]) -> tuple[str, ...]:
             found.append(f"message {message.id} has not ended")
         seen.add(message.id)
         for part in message.parts:
-            if isinstance(part, Call):
+            if isinstance(part, StoredCall):
                 if not part.done:
                     found.append(f"call {part.call_id} of message {message.id} has no result")
                 if part.call_id in calls:
@@ -208,21 +210,48 @@ def faults(messages: tuple[Message, ...]) -> tuple[str, ...]:
 
 __all__ = [
     "INTERRUPTED",
-    "NEXT",
-    "Call",
-    "File",
+    "NEXT_STATUSES",
+    "Attachment",
+    "CallStatus",
+    "ChangedFiles",
+    "CompactionMarker",
     "FileDiff",
-    "Marker",
-    "Mended",
-    "Message",
-    "Part",
-    "Patch",
-    "Project",
-    "Reasoning",
+    "RecoveryReport",
     "Reported",
-    "Session",
-    "Status",
-    "Text",
+    "StoredCall",
+    "StoredMessage",
+    "StoredPart",
+    "StoredProject",
+    "StoredReasoning",
+    "StoredSession",
+    "StoredText",
     "Todo",
-    "faults",
+    "find_faults",
 ]
+
+
+_MAX_INT = 2**63 - 1
+
+
+def encode_record(record: msgspec.Struct | Mapping[str, Any]) -> bytes:
+    """The JSON of a record of ours, or of plain data."""
+    try:
+        return msgspec.json.encode(record)
+    except (UnicodeEncodeError, OverflowError, TypeError, RecursionError):
+        return msgspec.json.encode(_json_safe(msgspec.to_builtins(record, builtin_types=(bytes,))))
+
+
+def _json_safe(value: Any, depth: int = 0) -> Any:
+    if depth > 100:
+        return "(nested too deep)"
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, bool) or value is None or isinstance(value, float | bytes):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= _MAX_INT else str(value)[:1000]
+    if isinstance(value, dict):
+        return {printable(str(key)): _json_safe(one, depth + 1) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_safe(one, depth + 1) for one in value]
+    return printable(str(value))

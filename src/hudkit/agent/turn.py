@@ -1,206 +1,159 @@
-"""One response of the model: asked for, streamed into the store, and asked for again where that may help."""
+"""The turn: model calls, tool calls and compactions in their order, until there is nothing more to do.
+
+What to do next follows from the stored messages alone, so that a session that was killed goes on where it stood.
+"""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from contextlib import aclosing
-from typing import Any
+from hudkit import config
+from hudkit.agent import compacting, events, message_history
+from hudkit.agent.model_call import stream_response
+from hudkit.agent.pruned import prune
+from hudkit.agent.records import StoredMessage
+from hudkit.agent.request_builder import build_request
+from hudkit.agent.run_context import RunContext, SubTask, joined_text
+from hudkit.agent.tool_execution import run_tool_calls
+from hudkit.context.compaction import thrash
+from hudkit.models import Finished, ModelError, TooLong
+from hudkit.tokens.overflow import is_overflow
 
-from msgspec.structs import replace
-
-from hudkit import models
-from hudkit.agent.course import Course
-from hudkit.agent.hooks import Text as TextOutput
-from hudkit.agent.hooks import TextDone
-from hudkit.agent.outgoing import seals_of
-from hudkit.agent.records import Call, Message, Part, Reasoning, Reported, Text
-from hudkit.agent.told import CallTold, Failed, ReasoningPiece, Received, Requested, Retrying, TextPiece
-from hudkit.errors import StoreError, ToolError
-from hudkit.models import Finished, Model, ModelError, ReasoningDelta, Request, TextDelta, Unreadable
-
-FLUSH = 2_000
-"""Characters of a text that is still coming, after which it is stored anew."""
-
-CANCELLED = "cancelled"
-"""The error of a response that was cancelled."""
-
-_UNREAD = "unread"
+_WINDOW_FULL = "the window is full, and another compaction would not help"
 
 
-async def respond(
-    course: Course, request: Request, model: Model, head: Callable[[], Message]
-) -> tuple[Message, Finished]:
-    """The model's response, stored and still open where it has calls; `head` makes the empty message of each attempt.
-
-    Raises the `ModelError` of the last attempt; each attempt that failed is stored with its error. A cancellation
-    leaves the response closed, with what had come.
-    """
-    attempt = 0
-    shown = replace(request, settings=replace(request.settings, headers={}))  # headers hold keys
+async def run_turn(course: RunContext, task: SubTask | None = None) -> events.TurnEnded:
+    """Work until the model is done, or something ends the turn: for `task`, in a sub-session. Raises for a
+    cancellation and what the store says."""
+    above = (task.parent.id, task.call_id) if task is not None else ()
+    course.tell(events.TurnStarted(course.id, course.agent.name, course.model.name, *above))
+    steps, followed = 0, ""
+    before = _cost(course)
     while True:
-        message = course.kept.put(head())
-        _record(course, message, model, request)
-        course.tell(Requested(course.id, message, shown, model.window.limit_tokens))
-        course.last_call = course.now()
-        try:
-            return await _answered(course, message, model, request)
-        except ModelError as error:
-            course.kept.put(replace(message, parts=(), error=str(error), completed=course.now()))
-            attempt += 1
-            if not error.retry or attempt > course.rules.retries:
-                course.tell(Failed(course.id, error.code, str(error)))
-                raise
-            seconds = delay(attempt, error.after, course.rules.delay, course.rules.most_delay)
-            course.tell(Retrying(course.id, attempt, seconds, str(error), error.code))
-            course.setup.telling.event("session.retry", course.id, attempt=attempt, error=str(error))
-            await asyncio.sleep(seconds)
-        except asyncio.CancelledError:
-            closed = replace(message, parts=(), error=CANCELLED, aborted=True, completed=course.now())
-            course.kept.put(closed)
-            raise
-
-
-def delay(attempt: int, after: float | None, first: float, most: float) -> float:
-    """Seconds before attempt `attempt` + 1: what the server said, else doubled each time; at most `most`."""
-    return min(most, after if after is not None else first * 2 ** (attempt - 1))
-
-
-async def _answered(course: Course, message: Message, model: Model, request: Request) -> tuple[Message, Finished]:
-    coming = _Coming(course, message)
-    end: Finished | None = None
-    try:
-        async with aclosing(model.stream(request)) as pieces:
-            async for piece in pieces:
-                match piece:
-                    case TextDelta(text=text):
-                        coming.add(Text, text)
-                        course.tell(TextPiece(course.id, message.id, text))
-                    case ReasoningDelta(text=text):
-                        coming.add(Reasoning, text)
-                        course.tell(ReasoningPiece(course.id, message.id, text))
-                    case Finished():
-                        end = piece
-    finally:
-        coming.flush()
-    if end is None:
-        raise Unreadable(f"{model.name} ended an answer without saying so")
-    said = await _completed(course, message, coming.settled(end.answer))
-    calls = [_call(course, call) for call in end.answer.calls]
-    usage = reported(end)
-    cost = (end.spent.cost or 0.0) if end.spent is not None else 0.0
-    finish = "tool-calls" if calls else end.reason
-    closing = {} if calls else {"finish": finish, "completed": course.now()}
-    stored = course.kept.put(replace(message, usage=usage, cost=cost, parts=(*said, *calls), **closing))
-    course.tell(Received(course.id, stored, end.reason, end.model, end.id))
-    for call in calls:
-        course.tell(CallTold(course.id, message.id, call))
-    return stored, end
-
-
-async def _completed(course: Course, message: Message, parts: list[Part]) -> list[Part]:
-    """The parts after the hook `text_complete`; words that it changed are kept, without the marks of the old ones."""
-    found: list[Part] = []
-    for part in parts:
-        if isinstance(part, Text):
-            done = TextDone(course.id, message.id, part.id)
-            left = await course.setup.hooks.run("text_complete", done, TextOutput(part.text))
-            found.append(part if left.text == part.text else replace(part, text=left.text, meta={}))
+        reason, error = "", ""
+        messages = course.kept.messages
+        last = course.kept.last
+        if last is not None and message_history.is_summary(last) and last.id != followed:
+            followed = last.id
+            if not await compacting.go_on(course):
+                reason = "stopped" if message_history.is_turn_unfinished(messages) else "done"
+        elif (marker := message_history.pending_compaction(messages)) is not None:
+            await compacting.compact(course, marker)
+        elif course.compact_wanted:
+            course.compact_wanted = False
+            compacting.mark(course, auto=False)
+        elif not message_history.is_turn_unfinished(messages):
+            reason = "done"
+        elif _overflows(course) and compacting.mark(course, auto=True) is not None:
+            pass
+        elif steps >= (course.agent.steps or course.rules.steps):
+            reason, error = "steps", f"the turn was ended after {steps} model calls, its limit"
         else:
-            found.append(part)
-    return found
+            steps += 1
+            reason, error = await _step(course, steps)
+        if reason:
+            return _ended(course, reason, error, steps, _cost(course) - before)
 
 
-def reported(end: Finished) -> Reported | None:
-    """The usage of an answer as it is stored; `None` where the server told nothing."""
-    spent = end.spent
-    if spent is None:
-        return None
-    return Reported(None, spent.fresh, spent.output, spent.reasoning, spent.read, spent.written)
+async def _step(course: RunContext, number: int) -> tuple[str, str]:
+    """One model call with its tool calls; why the turn ends with it, and what went wrong, both empty as a rule."""
+    prune(course)
+    messages = course.kept.visible()
+    parent = next((one for one in reversed(messages) if one.role == "user"), None)
+    assert parent is not None  # the turn has a prompt, or a compaction left its marker
 
+    def head() -> StoredMessage:
+        message = StoredMessage(
+            course.new_id("msg"),
+            course.id,
+            "assistant",
+            course.now(),
+            parent_id=parent.id,
+            agent=course.agent.name,
+            model=course.model.name,
+        )
+        course.tell(events.ModelCallStarted(course.id, number, message.id, course.model.name))
+        return message
 
-def _call(course: Course, call: models.ToolCall) -> Call:
-    """A call as it is stored first. One whose arguments are no object is stored with that, to be answered so."""
-    metadata: dict[str, Any] = {"seal": call.seal} if call.seal else {}
+    request = await build_request(
+        course, messages, agent=course.agent, model=course.model, prompt=course.prompt, tools=course.specs
+    )
     try:
-        arguments = call.given()
-    except ToolError as error:
-        arguments, metadata = {}, {_UNREAD: str(error)}
-    call_id = course.kept.fresh_call_id(call.id)
-    return Call(course.new_id("prt"), call.name, call_id, "pending", arguments, metadata=metadata)
+        message, end = await stream_response(course, request, course.model, head)
+    except TooLong as error:
+        if message_history.answered_since_compaction(course.kept.messages) and compacting.mark(
+            course, auto=True, overflow=True
+        ):
+            return "", ""
+        return "window", str(error)
+    except ModelError as error:
+        course.setup.telling.event("session.error", course.id, error=str(error))
+        return "error", str(error)
+    if message.open:
+        go_on = await run_tool_calls(course, message)
+        _answered(course, message.id)
+        return ("", "") if go_on else ("repeats", "the same call came again and again")
+    _answered(course, message.id)
+    return _after(course, end)
 
 
-def unread(call: Call) -> str:
-    """What is wrong with a call's arguments, where they were no object; empty otherwise."""
-    return str(call.metadata.get(_UNREAD, ""))
+def _after(course: RunContext, end: Finished) -> tuple[str, str]:
+    """What follows from how an answer without calls ended."""
+    match end.reason:
+        case "compact":
+            if compacting.mark(course, auto=True) is None:
+                return "window", _WINDOW_FULL
+            return "", ""
+        case "length":
+            return "length", "the answer reached the output limit"
+        case "refusal":
+            return "refusal", "the answer was held back for safety"
+    return "", ""
 
 
-def _record(course: Course, message: Message, model: Model, request: Request) -> None:
-    """Keep the request. Where that fails, the call is made all the same, and it is said."""
-    if course.setup.sent is not None and course.rules.record:
-        try:
-            course.setup.sent.add(course.id, message.id, model.name, course.now(), request)
-        except StoreError as error:
-            course.setup.telling.event("session.error", course.id, error=f"a request was not kept: {error}")
+def _overflows(course: RunContext) -> bool:
+    """Whether the last response left the window so full that a compaction is due, and one would help."""
+    messages = course.kept.messages
+    last = message_history.last_finished(messages)
+    if last is None or last.usage is None:
+        return False
+    used, window = last.usage.used, course.model.window
+    if not is_overflow(used, window, course.rules.overflow):
+        return False
+    rounds = message_history.compaction_rounds(messages, window.limit_tokens)
+    return not thrash.refusal(
+        rounds,
+        used,
+        window.limit_tokens,
+        config.CompactionSettings(min_freed_percent=course.rules.frees, cooldown_calls=0),
+    )
 
 
-class _Coming:
-    """The texts and thoughts of a response while they come: each run of one kind is a part, stored as it grows."""
-
-    def __init__(self, course: Course, message: Message) -> None:
-        self._course = course
-        self._message = message
-        self._runs: list[tuple[type[Text] | type[Reasoning], str, list[str]]] = []
-        self._unsaved = 0
-
-    def add(self, kind: type[Text] | type[Reasoning], text: str) -> None:
-        if not text:
-            return
-        if not self._runs or self._runs[-1][0] is not kind:
-            self.flush()
-            self._runs.append((kind, self._course.new_id("prt"), []))
-        self._runs[-1][2].append(text)
-        self._unsaved += len(text)
-        if self._unsaved >= FLUSH:
-            self.flush()
-
-    def flush(self) -> None:
-        """Store the run that grows, as far as it has come."""
-        if self._unsaved:
-            kind, id, texts = self._runs[-1]
-            self._runs[-1] = (kind, id, ["".join(texts)])
-            self._course.kept.put_parts(self._message.id, [kind(id, self._runs[-1][2][0])])
-            self._unsaved = 0
-
-    def settled(self, answer: models.Assistant) -> list[Part]:
-        """The runs as the whole answer has them, with their seals. A run that the answer does not have stays stored,
-        and is not sent."""
-        wanted = _runs_of(answer)
-        found: list[Part] = []
-        if [kind for kind, _ in wanted] == [kind for kind, _, _ in self._runs]:
-            ids = [id for _, id, _ in self._runs]
-        else:
-            ids = [self._course.new_id("prt") for _ in wanted]
-            for kind, id, texts in self._runs:
-                found.append(Text(id, "".join(texts), ignored=True) if kind is Text else Reasoning(id, ""))
-        for (kind, parts), id in zip(wanted, ids, strict=True):
-            text = "".join(part.text for part in parts)
-            found.append(kind(id, text, meta=seals_of(parts)))
-        return found
+def _answered(course: RunContext, id: str) -> None:
+    message = course.kept.message(id)
+    course.tell(events.ResponseFinished(course.id, message))
+    usage = message.usage
+    course.setup.telling.event(
+        "message.updated",
+        course.id,
+        id=message.id,
+        role=message.role,
+        agent=message.agent,
+        model=message.model,
+        finish=message.finish,
+        error=message.error,
+        cost=message.cost,
+        used=usage.used if usage is not None else None,
+    )
 
 
-def _runs_of(
-    answer: models.Assistant,
-) -> list[tuple[type[Text] | type[Reasoning], list[models.Text | models.Reasoning]]]:
-    runs: list[tuple[type[Text] | type[Reasoning], list[models.Text | models.Reasoning]]] = []
-    for part in answer.parts:
-        if isinstance(part, models.ToolCall) or not (part.text or part.seal):
-            continue
-        kind: type[Text] | type[Reasoning] = Text if isinstance(part, models.Text) else Reasoning
-        if not runs or runs[-1][0] is not kind:
-            runs.append((kind, []))
-        runs[-1][1].append(part)
-    return runs
+def _ended(course: RunContext, reason: str, error: str, steps: int, cost: float) -> events.TurnEnded:
+    last = next((one for one in reversed(course.kept.messages) if one.role == "assistant" and not one.summary), None)
+    text = joined_text(last.parts) if last is not None else ""
+    ended = events.TurnEnded(course.id, reason, text, error, last.id if last else "", steps, cost)  # type: ignore[arg-type]
+    course.tell(ended)
+    course.setup.telling.event("session.idle", course.id, reason=reason, error=error)
+    return ended
 
 
-__all__ = ["CANCELLED", "delay", "reported", "respond", "unread"]
+def _cost(course: RunContext) -> float:
+    session = course.setup.store.session(course.id)
+    return session.cost if session is not None else 0.0

@@ -15,7 +15,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from rich.text import Text
 
-from hudkit.agent.permissions import PATHS, Ask, Reply
+from hudkit.agent.permissions import PATH_KINDS, PermissionReply, PermissionRequest
 from hudkit.agent.terminal.safe import one_line, shown
 from hudkit.agent.terminal.screen import Screen, wrapped
 from hudkit.agent.terminal.words import diff_of
@@ -42,7 +42,7 @@ class Answering(Protocol):
 
     before: Callable[[], None]
 
-    async def __call__(self, ask: Ask) -> Reply: ...
+    async def __call__(self, ask: PermissionRequest) -> PermissionReply: ...
 
 
 class Pausing(Protocol):
@@ -63,7 +63,7 @@ class Asker:
         self._view = view
         self.before: Callable[[], None] = nothing
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: PermissionRequest) -> PermissionReply:
         self.before()
         with self._view.paused() as screen:
             self._view.put("note", question(ask, screen.columns))
@@ -79,7 +79,7 @@ class Asker:
                 screen.hold()
             said = {"once": "allowed once", "always": "allowed for this session", "reject": "denied"}[answer]
             self._view.put("note", [Text(f"  {said}", "dim")])
-        return Reply(answer)
+        return PermissionReply(answer)
 
 
 class Nobody:
@@ -90,16 +90,16 @@ class Nobody:
         self._said: set[str] = set()
         self.before: Callable[[], None] = nothing
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: PermissionRequest) -> PermissionReply:
         self.before()
         kind = ask.need.kind
         if kind not in self._said:
             self._said.add(kind)
             rules = [shlex.quote(f"{kind} {visible(pattern)}") for pattern in ask.always] or [kind]
-            what = one_line(ask.need.values[0] if kind == "bash" or kind in PATHS else ask.need.title)
+            what = one_line(ask.need.values[0] if kind == "bash" or kind in PATH_KINDS else ask.need.title)
             how = " ".join(f"--allow {rule}" for rule in rules)
             self._problem(f"Denied, because nobody is there to be asked: {kind} {what}\nTo allow it: {how}, or --yes")
-        return Reply("reject", said="nobody is there to be asked; what needs no permission still works")
+        return PermissionReply("reject", said="nobody is there to be asked; what needs no permission still works")
 
 
 class Everything:
@@ -108,17 +108,17 @@ class Everything:
     def __init__(self) -> None:
         self.before: Callable[[], None] = nothing
 
-    async def __call__(self, ask: Ask) -> Reply:  # noqa: ARG002 (all alike)
-        return Reply("once")
+    async def __call__(self, ask: PermissionRequest) -> PermissionReply:  # noqa: ARG002 (all alike)
+        return PermissionReply("once")
 
 
-def question(ask: Ask, columns: int) -> list[Text]:
+def question(ask: PermissionRequest, columns: int) -> list[Text]:
     """All of what would be done, why it is asked, and what `always` would allow."""
     lines = [Text(f"? {one_line(ask.tool)} needs your permission", "bold yellow")]
     kind, values = ask.need.kind, ask.need.values
     if kind == "bash":
         values = values[:1]
-    elif kind not in PATHS:
+    elif kind not in PATH_KINDS:
         values = (ask.need.title, json.dumps(ask.arguments, ensure_ascii=False, default=str))
     for value in values:
         lines += wrapped(shown(value), columns, indent="    ")

@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from hudkit.agent import told
-from hudkit.agent.loop import Loop
+from hudkit.agent import events
+from hudkit.agent.loop import AgentLoop
 from hudkit.agent.terminal.asking import silent
 from hudkit.agent.terminal.panel import Panel
 from hudkit.agent.terminal.view import View
@@ -30,20 +30,20 @@ class Left(Exception):
 class Attendant:
     """Who watches an open session. Make it as soon as the session is open: it hears what happens from then on."""
 
-    def __init__(self, loop: Loop, view: View, panel: Panel) -> None:
+    def __init__(self, loop: AgentLoop, view: View, panel: Panel) -> None:
         self.loop = loop
         self._view = view
         self._panel = panel
         self._heard = loop.events()
         panel.of(loop)
 
-    async def prompt(self, text: str) -> told.Ended:
+    async def prompt(self, text: str) -> events.TurnEnded:
         """A prompt until it is answered. Raises `Left`."""
         return await self.turn(self.loop.prompt(text))
 
-    async def turn(self, work: Coroutine[Any, Any, told.Ended]) -> told.Ended:
+    async def turn(self, work: Coroutine[Any, Any, events.TurnEnded]) -> events.TurnEnded:
         """A turn until it ends. Raises `Left`."""
-        cancelled = told.Ended(self.loop.id, "cancelled", error="cancelled before it began")
+        cancelled = events.TurnEnded(self.loop.id, "cancelled", error="cancelled before it began")
         return await self._watched(work, cancelled, lambda ended: ended)
 
     async def work(self, work: Coroutine[Any, Any, Outcome], otherwise: Outcome) -> Outcome:
@@ -54,11 +54,11 @@ class Attendant:
         self,
         work: Coroutine[Any, Any, Outcome],
         otherwise: Outcome,
-        ended: Callable[[Outcome], told.Ended | None],
+        ended: Callable[[Outcome], events.TurnEnded | None],
     ) -> Outcome:
         task = asyncio.ensure_future(work)
         self._view.begin()
-        over: told.Ended | None = None
+        over: events.TurnEnded | None = None
         with silent(), self._interrupts(task) as left:
             try:
                 while not task.done() and not left.is_set():
@@ -81,7 +81,7 @@ class Attendant:
     def show(self) -> None:
         """Show what has happened so far."""
         for one in self._heard.take():
-            if isinstance(one, told.Answered | told.Compacted | told.CallTold):
+            if isinstance(one, events.ResponseFinished | events.CompactionFinished | events.ToolCallUpdated):
                 self._panel.refresh()
             self._view.take(one)
 

@@ -9,8 +9,8 @@ from difflib import get_close_matches
 import msgspec
 from rich.text import Text as Shown
 
-from hudkit.agent import view
-from hudkit.agent.records import Message, Text
+from hudkit.agent import message_history
+from hudkit.agent.records import StoredMessage, StoredText
 from hudkit.agent.terminal.attend import Left
 from hudkit.agent.terminal.line import Interrupted, Line
 from hudkit.agent.terminal.markdown import lines_of
@@ -172,9 +172,9 @@ class Chat:
         """The user's own commands and the project's, with what each does."""
         return {name: one.description for name, one in self.sitting.loop.commands.items()}
 
-    def _recall(self, messages: Sequence[Message]) -> None:
+    def _recall(self, messages: Sequence[StoredMessage]) -> None:
         """The last exchange of a session that is gone on with."""
-        asked = view.last_asked(messages)
+        asked = message_history.last_user_prompt(messages)
         if asked is None:
             return
         self.screen.put(Shown(clipped(f"› {_words(asked)}", self.screen.columns), "bold"))
@@ -194,11 +194,11 @@ COMMANDS: Mapping[str, Command] = {
 }
 
 
-def _asked(message: Message) -> bool:
-    return message.role == "user" and any(view.is_own(part) for part in message.parts)
+def _asked(message: StoredMessage) -> bool:
+    return message.role == "user" and any(message_history.is_users_own(part) for part in message.parts)
 
 
-def _words(message: Message) -> str:
+def _words(message: StoredMessage) -> str:
     """What a person or the model said; not what was put beside it."""
-    texts = [part for part in message.parts if isinstance(part, Text)]
+    texts = [part for part in message.parts if isinstance(part, StoredText)]
     return "".join(part.text for part in texts if not part.ignored and not part.synthetic)

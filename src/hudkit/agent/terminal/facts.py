@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from hudkit.agent import told
-from hudkit.agent.loop import Loop
-from hudkit.agent.records import Call, Message, Reported, Text
+from hudkit.agent import events
+from hudkit.agent.events import AgentEvent
+from hudkit.agent.loop import AgentLoop
+from hudkit.agent.records import Reported, StoredCall, StoredMessage, StoredText
 from hudkit.agent.terminal import words
-from hudkit.agent.told import Told
 
 
 class Facts:
@@ -19,11 +19,11 @@ class Facts:
     def __init__(self, out: TextIO, schema: int) -> None:
         self._out = out
         self._schema = schema
-        self._loop: Loop | None = None
-        self._responses: list[Message] = []
+        self._loop: AgentLoop | None = None
+        self._responses: list[StoredMessage] = []
         self._compacting: set[str] = set()
 
-    def opened(self, loop: Loop, resumed: bool) -> None:
+    def opened(self, loop: AgentLoop, resumed: bool) -> None:
         self._loop = loop
         one, window = loop.session, loop.window
         known = None if window.source == "assumed" else window.limit_tokens
@@ -36,13 +36,13 @@ class Facts:
         self._responses = []
         self._compacting.clear()
 
-    def take(self, one: Told) -> None:
-        if isinstance(one, told.Answered | told.Compacted):
+    def take(self, one: AgentEvent) -> None:
+        if isinstance(one, events.ResponseFinished | events.CompactionFinished):
             self._responses.append(one.message)
             self._compacting.discard(one.session_id)
-        elif isinstance(one, told.Compacting):
+        elif isinstance(one, events.CompactionStarted):
             self._compacting.add(one.session_id)
-        elif isinstance(one, told.TextPiece | told.ReasoningPiece) and one.session_id in self._compacting:
+        elif isinstance(one, events.TextChunk | events.ReasoningChunk) and one.session_id in self._compacting:
             return  # a summary is no answer
         for type, fields in _fields(one):
             self._print(type, one.session_id, **fields)
@@ -50,7 +50,7 @@ class Facts:
     def tick(self) -> None:
         """Time is no fact."""
 
-    def end(self, ended: told.Ended | None) -> None:
+    def end(self, ended: events.TurnEnded | None) -> None:
         if ended is None or self._loop is None:
             return
         cost = sum(one.cost for one in self._responses) or None
@@ -70,34 +70,34 @@ class Facts:
         self._out.flush()
 
 
-def _fields(one: Told) -> Iterator[tuple[str, dict[str, Any]]]:
+def _fields(one: AgentEvent) -> Iterator[tuple[str, dict[str, Any]]]:
     match one:
-        case told.Begun(message=message):
-            yield "prompt", {"text": "".join(part.text for part in message.parts if isinstance(part, Text))}
-        case told.Step(number=number, model=model):
+        case events.PromptAccepted(message=message):
+            yield "prompt", {"text": "".join(part.text for part in message.parts if isinstance(part, StoredText))}
+        case events.ModelCallStarted(number=number, model=model):
             yield "step", {"number": number, "model": model}
-        case told.TextPiece(text=text):
+        case events.TextChunk(text=text):
             yield "text", {"text": text}
-        case told.ReasoningPiece(text=text):
+        case events.ReasoningChunk(text=text):
             yield "reasoning", {"text": text}
-        case told.CallTold(call=call):
+        case events.ToolCallUpdated(call=call):
             yield "call", _call(call)
-        case told.Answered(message=message):
+        case events.ResponseFinished(message=message):
             fields = {"finish": message.finish, "usage": _usage(message.usage), "cost": message.cost or None}
             yield "answer", fields
-        case told.Retrying(attempt=attempt, seconds=seconds, error=error):
+        case events.RetryScheduled(attempt=attempt, seconds=seconds, error=error):
             yield "retry", {"attempt": attempt, "seconds": seconds, "error": error}
-        case told.Compacting(auto=auto):
+        case events.CompactionStarted(auto=auto):
             yield "compacting", {"auto": auto}
-        case told.Compacted(without_model=without):
+        case events.CompactionFinished(without_model=without):
             yield "compacted", {"without_model": without}
-        case told.Pruned(calls=calls):
+        case events.OutputsPruned(calls=calls):
             yield "pruned", {"calls": list(calls)}
-        case told.PluginFailed(failure=failed):
+        case events.PluginFailed(failure=failed):
             yield "plugin-failed", {"plugin": failed.plugin, "hook": failed.hook, "error": failed.message}
 
 
-def _call(call: Call) -> dict[str, Any]:
+def _call(call: StoredCall) -> dict[str, Any]:
     fields: dict[str, Any] = {"id": call.call_id, "tool": call.tool, "status": call.status}
     fields["arguments"] = call.arguments
     if call.done:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import msgspec
 
-from hudkit.agent import schema
-from hudkit.agent.course import Rules
-from hudkit.agent.hud_plugin import FILE, NAME, hud_plugin
-from hudkit.agent.loop import Loop
-from hudkit.agent.permissions import ACTIONS, PATHS, Asking, Rule
-from hudkit.agent.plugins import PluginInput, discover
-from hudkit.agent.records import Session
-from hudkit.agent.store import SessionStore
+from hudkit.agent import session_store
+from hudkit.agent.hud_plugin import HUD_FILE, PLUGIN_NAME, hud_plugin
+from hudkit.agent.loop import AgentLoop
+from hudkit.agent.permissions import ACTIONS, PATH_KINDS, AskUser, PermissionRule
+from hudkit.agent.plugins import PluginInput, discover_plugins
+from hudkit.agent.records import StoredSession
+from hudkit.agent.run_context import LoopSettings
+from hudkit.agent.session_store import SessionStore
 from hudkit.agent.telemetry import Telemetry
 from hudkit.agent.terminal.safe import one_line
 from hudkit.api import Hud
@@ -47,7 +47,7 @@ class Wish(msgspec.Struct):
     session: str = ""
     last: bool = False
     agent: str = ""
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[PermissionRule, ...] = ()
     hud: bool = True
 
 
@@ -56,12 +56,12 @@ class Place:
 
     def __init__(self, data: Path | None, settings: Settings) -> None:
         self.data = data.absolute() if data is not None else data_directory()
-        self.log = self.data / FILE if data is not None else log_path()
+        self.log = self.data / HUD_FILE if data is not None else log_path()
         self.settings = settings
 
-    def sessions(self, directory: Path) -> tuple[Session, ...]:
+    def sessions(self, directory: Path) -> tuple[StoredSession, ...]:
         """The sessions of a directory that have a prompt, newest first; none of sub-agents."""
-        path = self.data / schema.FILE
+        path = self.data / session_store.SESSIONS_FILE
         if not path.exists():
             return ()
         with SessionStore.open(path, read_only=True) as store:
@@ -70,7 +70,7 @@ class Place:
         own = [one for one in every if one.directory in real and not one.parent_id and one.title]
         return tuple(sorted(own, key=lambda one: one.updated, reverse=True))
 
-    def pick(self, wish: Wish) -> Session | None:
+    def pick(self, wish: Wish) -> StoredSession | None:
         """The session that is gone on with; `None`: a new one. Raises `ConfigError` that names candidates."""
         if wish.last:
             found = self.sessions(wish.directory)
@@ -79,13 +79,13 @@ class Place:
             return found[0]
         return self.named(wish.session, wish.directory) if wish.session else None
 
-    def named(self, asked: str, directory: Path) -> Session:
+    def named(self, asked: str, directory: Path) -> StoredSession:
         """A session by its id, a part of it, or its number among those of the directory. Raises `ConfigError`."""
         own = self.sessions(directory)
         if asked.isdecimal() and 1 <= int(asked) <= len(own):
             return own[int(asked) - 1]
-        path = self.data / schema.FILE
-        every: tuple[Session, ...] = ()
+        path = self.data / session_store.SESSIONS_FILE
+        every: tuple[StoredSession, ...] = ()
         if path.exists():
             with SessionStore.open(path, read_only=True) as store:
                 every = store.sessions()
@@ -99,28 +99,28 @@ class Place:
 async def open_loop(
     wish: Wish,
     place: Place,
-    ask: Asking,
+    ask: AskUser,
     model: Model | str,
-    session: Session | None,
+    session: StoredSession | None,
     opened: list[Hud],
     telemetry: Telemetry | None = None,
-) -> Loop:
+) -> AgentLoop:
     """A new session, or a stored one, in the directory of the wish. Logs that it opens are put into `opened`: they
     are closed after it. Raises a `HudkitError`."""
     user = user_config().parent
-    found = discover(Places(user / "plugins", data_directory() / "trusted-plugins"), wish.directory)
+    found = discover_plugins(Places(user / "plugins", data_directory() / "trusted-plugins"), wish.directory)
     settings = place.settings
-    return await Loop.open(
+    return await AgentLoop.open(
         wish.directory,
         model,
         data=place.data,
         session=session.id if session is not None else "",
         agent=wish.agent,
-        plugins=[(NAME, hud_of(place, opened))] if wish.hud else [],
+        plugins=[(PLUGIN_NAME, hud_of(place, opened))] if wish.hud else [],
         found=found,
         ask=ask,
         permissions=wish.rules,
-        rules=Rules(
+        rules=LoopSettings(
             compact=settings.overflow.auto,
             reserved=settings.overflow.reserved_tokens,
             prune=settings.pruning.enabled,
@@ -145,7 +145,7 @@ def hud_of(place: Place, opened: list[Hud]) -> object:
     return plugin
 
 
-def model_of(wish: Wish, session: Session | None, settings: Settings) -> Model | str:
+def model_of(wish: Wish, session: StoredSession | None, settings: Settings) -> Model | str:
     """The scripted model, or the name of the one that works. Raises `ConfigError` where nobody said which."""
     if wish.script is not None:
         return scripted(wish.script)
@@ -171,13 +171,13 @@ def scripted(path: Path) -> Model:
     return read_script(path)
 
 
-def rules_of(given: Sequence[tuple[str, str]]) -> tuple[Rule, ...]:
+def rules_of(given: Sequence[tuple[str, str]]) -> tuple[PermissionRule, ...]:
     """Rules of `--allow` and `--deny`: an action with `TOOL` or `TOOL PATTERN`. Raises `ConfigError`."""
     found = []
     for action, text in given:
         tool, _, pattern = text.strip().partition(" ")
         if not tool or action not in ACTIONS:
             raise ConfigError(f"--{action} needs a tool", hint=f'Try --{action} "bash pytest *"')
-        every = "**" if tool in PATHS else "*"
-        found.append(Rule(tool, pattern.strip() or every, action))  # type: ignore[arg-type]
+        every = "**" if tool in PATH_KINDS else "*"
+        found.append(PermissionRule(tool, pattern.strip() or every, action))  # type: ignore[arg-type]
     return tuple(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hudkit.agent.hud_plugin import HOST
-from hudkit.agent.loop import Loop
+from hudkit.agent.loop import AgentLoop
 from hudkit.agent.terminal.safe import clipped
 from hudkit.agent.terminal.words import gauge
 from hudkit.api import Hud, Session
@@ -24,11 +24,11 @@ class Panel:
     def __init__(self, log: Path | None, settings: Settings) -> None:
         self._log = log
         self._settings = settings
-        self._loop: Loop | None = None
+        self._loop: AgentLoop | None = None
         self._hud: Hud | None = None
         self._line = ""
 
-    def of(self, loop: Loop) -> None:
+    def of(self, loop: AgentLoop) -> None:
         """From now on the panel is that of this session."""
         self._loop = loop
         self.refresh()

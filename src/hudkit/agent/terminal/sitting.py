@@ -6,8 +6,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from hudkit.agent.loop import Loop
-from hudkit.agent.records import Session
+from hudkit.agent.loop import AgentLoop
+from hudkit.agent.records import StoredSession
 from hudkit.agent.telemetry import configured
 from hudkit.agent.terminal.asking import Answering
 from hudkit.agent.terminal.attend import Attendant
@@ -28,14 +28,14 @@ class Sitting:
         self.view = view
         self.panel = panel
         self._ask = ask
-        self._loop: Loop | None = None
+        self._loop: AgentLoop | None = None
         self._attendant: Attendant | None = None
         self._model: Model | str = ""
         self._huds: list[Hud] = []
         self._telemetry = configured(place.settings.telemetry)
 
     @property
-    def loop(self) -> Loop:
+    def loop(self) -> AgentLoop:
         assert self._loop is not None
         return self._loop
 
@@ -44,7 +44,7 @@ class Sitting:
         assert self._attendant is not None
         return self._attendant
 
-    async def open(self, session: Session | None) -> None:
+    async def open(self, session: StoredSession | None) -> None:
         """Open a stored session in its own directory, or a new one. Raises a `HudkitError`; what was open stays."""
         wish = self.wish
         if session is not None:

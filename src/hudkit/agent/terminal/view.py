@@ -9,14 +9,14 @@ from typing import Literal, Protocol
 
 from rich.text import Text
 
-from hudkit.agent import told
-from hudkit.agent.loop import Loop
-from hudkit.agent.records import Call, Message, Patch
+from hudkit.agent import events
+from hudkit.agent.events import AgentEvent
+from hudkit.agent.loop import AgentLoop
+from hudkit.agent.records import ChangedFiles, StoredCall, StoredMessage
 from hudkit.agent.terminal import words
 from hudkit.agent.terminal.markdown import blocks, lines_of
 from hudkit.agent.terminal.safe import clipped, shown
 from hudkit.agent.terminal.screen import Screen, wrapped
-from hudkit.agent.told import Told
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 THOUGHT = "┊ "
@@ -27,19 +27,19 @@ Kind = Literal["", "text", "thought", "call", "note"]
 class View(Protocol):
     """Who is told what happens. Nothing here may raise for what a model or a tool says."""
 
-    def opened(self, loop: Loop, resumed: bool) -> None:
+    def opened(self, loop: AgentLoop, resumed: bool) -> None:
         """A session is open: all that follows is of it."""
 
     def begin(self) -> None:
         """Work begins."""
 
-    def take(self, one: Told) -> None:
+    def take(self, one: AgentEvent) -> None:
         """Something happened."""
 
     def tick(self) -> None:
         """A tenth of a second has passed."""
 
-    def end(self, ended: told.Ended | None) -> None:
+    def end(self, ended: events.TurnEnded | None) -> None:
         """The work is over; `None`: it was no turn."""
 
     def note(self, text: str) -> None:
@@ -54,9 +54,9 @@ class _Lines:
 
     def __init__(self, screen: Screen) -> None:
         self.screen = screen
-        self.responses: list[Message] = []
+        self.responses: list[StoredMessage] = []
         """The responses of the work that is under way, those of sub-agents too."""
-        self._loop: Loop | None = None
+        self._loop: AgentLoop | None = None
         self._kind: Kind = ""
         self._thought = ""
         self._compacting: set[str] = set()
@@ -64,7 +64,7 @@ class _Lines:
         self._started = 0.0
         self._steps = 0
 
-    def opened(self, loop: Loop, resumed: bool) -> None:
+    def opened(self, loop: AgentLoop, resumed: bool) -> None:
         self._loop = loop
         self._compacting.clear()
         for name, why in loop.wrong:
@@ -78,45 +78,45 @@ class _Lines:
         self.responses, self._kind = [], ""
         self._started, self._steps, self._thought = time.monotonic(), 0, ""
 
-    def take(self, one: Told) -> None:
+    def take(self, one: AgentEvent) -> None:
         inner = self._loop is not None and one.session_id != self._loop.id
         match one:
-            case told.TextPiece(text=text) if not inner and one.session_id not in self._compacting:
+            case events.TextChunk(text=text) if not inner and one.session_id not in self._compacting:
                 self.think()
                 self.say(text)
-            case told.ReasoningPiece(text=text) if not inner and one.session_id not in self._compacting:
+            case events.ReasoningChunk(text=text) if not inner and one.session_id not in self._compacting:
                 self._thought += text
-            case told.Step():
+            case events.ModelCallStarted():
                 self._steps += not inner
-            case told.CallTold(call=call):
+            case events.ToolCallUpdated(call=call):
                 self.flush()
                 self.call(call, inner)
-            case told.Answered(message=message):
+            case events.ResponseFinished(message=message):
                 self.responses.append(message)
                 self.flush()
-                if any(isinstance(part, Patch) for part in message.parts):
+                if any(isinstance(part, ChangedFiles) for part in message.parts):
                     self._changed(message)
-            case told.Retrying(attempt=attempt, seconds=wait, error=error):
+            case events.RetryScheduled(attempt=attempt, seconds=wait, error=error):
                 self.flush()
                 self.problem(f"{error}\nAgain in {words.seconds(wait)} (attempt {attempt + 1}).")
-            case told.Compacting(auto=auto, overflow=overflow):
+            case events.CompactionStarted(auto=auto, overflow=overflow):
                 self._compacting.add(one.session_id)
                 why = "the request was too long" if overflow else "the window is full" if auto else "as asked"
                 self.note(f"Compacting: {why}.")
-            case told.Compacted(message=message, without_model=without):
+            case events.CompactionFinished(message=message, without_model=without):
                 self._compacting.discard(one.session_id)
                 self.responses.append(message)
                 self.note("Compacted: a summary stands for what came before.")
                 if without:
                     self.problem(f"No model wrote the summary ({without}); it is made of the records.")
-            case told.Pruned(calls=calls):
+            case events.OutputsPruned(calls=calls):
                 self.note(f"The outputs of {words.many(len(calls), 'old call')} left the window.")
-            case told.PluginFailed(failure=failed):
+            case events.PluginFailed(failure=failed):
                 self.problem(f"the plugin {failed.plugin} failed in {failed.hook}: {failed.message}")
-            case told.Ended() if not inner:
+            case events.TurnEnded() if not inner:
                 self.flush()
 
-    def end(self, ended: told.Ended | None) -> None:
+    def end(self, ended: events.TurnEnded | None) -> None:
         self.flush()
         if ended is not None and ended.reason == "cancelled":
             self.problem("Cancelled. What was done stays; the next prompt goes on from here.")
@@ -170,7 +170,7 @@ class _Lines:
     def say(self, text: str) -> None:
         raise NotImplementedError
 
-    def call(self, call: Call, inner: bool) -> None:
+    def call(self, call: StoredCall, inner: bool) -> None:
         if call.done:
             self.put("call", [words.call_line(call, self.screen.columns, inner=inner)])
 
@@ -178,7 +178,7 @@ class _Lines:
         """What came so far becomes lines."""
         self.think()
 
-    def _changed(self, message: Message) -> None:
+    def _changed(self, message: StoredMessage) -> None:
         if self._loop is not None:
             diffs = self._loop.setup.store.diffs(message.session_id, message_id=message.id)
             self.put("call", list(words.diff_lines(diffs, self.screen.columns)))
@@ -191,7 +191,7 @@ class Live(_Lines):
         super().__init__(screen)
         self._panel = panel
         self._source = ""
-        self._running: dict[str, tuple[Call, bool]] = {}
+        self._running: dict[str, tuple[StoredCall, bool]] = {}
         self._busy = False
 
     def begin(self) -> None:
@@ -201,15 +201,15 @@ class Live(_Lines):
         self._running.clear()
         self.tick()
 
-    def end(self, ended: told.Ended | None) -> None:
+    def end(self, ended: events.TurnEnded | None) -> None:
         self._busy = False
         self._running.clear()
         super().end(ended)
         self.screen.hold()
 
-    def take(self, one: Told) -> None:
+    def take(self, one: AgentEvent) -> None:
         super().take(one)
-        if not isinstance(one, told.TextPiece | told.ReasoningPiece):
+        if not isinstance(one, events.TextChunk | events.ReasoningChunk):
             self.tick()
 
     def tick(self) -> None:
@@ -222,7 +222,7 @@ class Live(_Lines):
             finished, self._source = blocks(self._source)
             self.put("text", lines_of(finished, self.screen.columns))
 
-    def call(self, call: Call, inner: bool) -> None:
+    def call(self, call: StoredCall, inner: bool) -> None:
         if call.done:
             self._running.pop(call.id, None)
         elif call.status == "running":
@@ -279,14 +279,14 @@ class Plain(_Lines):
     def say(self, text: str) -> None:
         self._said += text
 
-    def call(self, call: Call, inner: bool) -> None:
+    def call(self, call: StoredCall, inner: bool) -> None:
         if not inner:  # what was said so far is not the last answer
             said, self._said = self._said, ""
             if said.strip():
                 self.put("text", wrapped(shown(said.strip()), self.screen.columns))
         super().call(call, inner)
 
-    def end(self, ended: told.Ended | None) -> None:
+    def end(self, ended: events.TurnEnded | None) -> None:
         super().end(ended)
         self._said = ""
         if ended is not None and ended.text.strip():

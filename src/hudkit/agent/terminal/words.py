@@ -8,7 +8,7 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from hudkit.agent.records import Call, FileDiff, Message, Reported
+from hudkit.agent.records import FileDiff, Reported, StoredCall, StoredMessage
 from hudkit.agent.terminal.safe import clipped, one_line, shown
 from hudkit.sections.views.gauge import amount
 from hudkit.tokens import Window
@@ -31,7 +31,7 @@ DIFF = 12
 _STATES = {"completed": ("✓", "green"), "error": ("✗", "red"), "running": ("·", "yellow"), "pending": ("·", "dim")}
 
 
-def subject(call: Call) -> str:
+def subject(call: StoredCall) -> str:
     """What a call is about, in one line."""
     given = call.arguments
     if call.tool in ("hud", "memory"):
@@ -42,7 +42,7 @@ def subject(call: Call) -> str:
     return one_line(str(given.get(SUBJECTS.get(call.tool, ""), "") or _first(given)))
 
 
-def call_line(call: Call, columns: int, *, inner: bool = False) -> Text:
+def call_line(call: StoredCall, columns: int, *, inner: bool = False) -> Text:
     """A call in one line: its state, the tool, what it is about, and how it ended."""
     failed = call.status == "error" or bool(call.metadata.get("exit"))
     mark, style = _STATES["error" if failed else call.status]
@@ -59,7 +59,7 @@ def call_line(call: Call, columns: int, *, inner: bool = False) -> Text:
     return text
 
 
-def outcome(call: Call) -> str:
+def outcome(call: StoredCall) -> str:
     """How a call ended: what went wrong, or how long it took where that was noticeable."""
     if call.status == "error":
         return one_line(call.error)
@@ -114,7 +114,7 @@ def spent(usage: Reported, cost: float | None) -> str:
     return f"{_tokens(usage.prompt)} in{share}, {_tokens(usage.output)} out{money}"
 
 
-def total(messages: Sequence[Message]) -> Reported | None:
+def total(messages: Sequence[StoredMessage]) -> Reported | None:
     """The usage of several responses together; `None` where none of them told any."""
     told = [one.usage for one in messages if one.usage is not None]
     if not told:

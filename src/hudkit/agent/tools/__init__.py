@@ -9,20 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from hudkit.agent.area import Area
-from hudkit.agent.tools.finding import GLOB, GREP
-from hudkit.agent.tools.reading import READ
-from hudkit.agent.tools.shell import BASH
-from hudkit.agent.tools.skill import SKILL
-from hudkit.agent.tools.todos import TODO
-from hudkit.agent.tools.tool import Arguments, Context, Limits, Need, Result, Tool, carry_out, in_thread
-from hudkit.agent.tools.writing import EDIT, WRITE
+from hudkit.agent.tools.file_tools import EDIT, READ, WRITE
+from hudkit.agent.tools.search_tools import GLOB, GREP
+from hudkit.agent.tools.session_tools import SKILL, TODO
+from hudkit.agent.tools.shell_tool import BASH
+from hudkit.agent.tools.tool import (
+    RequiredPermission,
+    Tool,
+    ToolContext,
+    ToolInput,
+    ToolLimits,
+    ToolOutcome,
+    run_in_thread,
+    run_tool,
+)
+from hudkit.agent.workspace import Workspace
 
 TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in (READ, WRITE, EDIT, GLOB, GREP, BASH, TODO, SKILL)}
 """The tools by name, in the order in which a model is told of them."""
 
 
-def let_in(needs: Iterable[Need], area: Area) -> None:
+def grant_permitted(needs: Iterable[RequiredPermission], area: Workspace) -> None:
     """Open an area to what was permitted outside of it."""
     for need in needs:
         if need.kind == "outside":
@@ -32,13 +39,13 @@ def let_in(needs: Iterable[Need], area: Area) -> None:
 
 __all__ = [
     "TOOLS",
-    "Arguments",
-    "Context",
-    "Limits",
-    "Need",
-    "Result",
+    "RequiredPermission",
     "Tool",
-    "carry_out",
-    "in_thread",
-    "let_in",
+    "ToolContext",
+    "ToolInput",
+    "ToolLimits",
+    "ToolOutcome",
+    "grant_permitted",
+    "run_in_thread",
+    "run_tool",
 ]

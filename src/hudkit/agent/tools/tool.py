@@ -10,20 +10,20 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from hudkit.agent.area import Area, Sign, echo
-from hudkit.agent.skills import Skill
-from hudkit.agent.store import SessionStore
+from hudkit.agent.context_files import Skill
+from hudkit.agent.session_store import SessionStore
+from hudkit.agent.workspace import FileStamp, Workspace, quote
 from hudkit.errors import HudkitError, ToolError
 from hudkit.tools.schema import parameters
 
-Answer = TypeVar("Answer")
+_Answer = TypeVar("_Answer")
 
 
-class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ToolInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The arguments of a tool."""
 
 
-class Result(msgspec.Struct, frozen=True):
+class ToolOutcome(msgspec.Struct, frozen=True):
     """`text` is for the model, `title` one line for people; `files` are paths that changed, `diff` how.
 
     `whole` is where all of an output is, of which `text` has begin and end.
@@ -39,7 +39,7 @@ class Result(msgspec.Struct, frozen=True):
     metadata: dict[str, Any] = {}
 
 
-class Need(msgspec.Struct, frozen=True):
+class RequiredPermission(msgspec.Struct, frozen=True):
     """What a call must be permitted: `kind` is the tool's name for rules, `values` are a command or paths.
 
     Several values of a path (as given, without links) are names of one thing.
@@ -50,7 +50,7 @@ class Need(msgspec.Struct, frozen=True):
     title: str = ""
 
 
-class Limits(msgspec.Struct, frozen=True):
+class ToolLimits(msgspec.Struct, frozen=True):
     """Bounds of what tools take and give; sizes in characters or bytes, times in seconds."""
 
     output: int = 30_000
@@ -65,29 +65,29 @@ class Limits(msgspec.Struct, frozen=True):
     search_seconds: float = 20.0
 
 
-def nothing(path: str) -> bool:  # noqa: ARG001
+def _hide_nothing(path: str) -> bool:  # noqa: ARG001
     """Hide no file from searches."""
     return False
 
 
-class Context(msgspec.Struct):
+class ToolContext(msgspec.Struct):
     """What the tools of one session share; `message_id` and `call_id` are those of the call that runs.
 
     `seen` has the sign of each file as the model last saw it; `hidden` says of a path (relative to the project) that
     a search must pass it over.
     """
 
-    area: Area
+    area: Workspace
     session_id: str = ""
     message_id: str = ""
     call_id: str = ""
-    limits: Limits = Limits()
+    limits: ToolLimits = ToolLimits()
     environment: Mapping[str, str] = {}
     spill: Path | None = None  # a private directory for outputs that are too long
     store: SessionStore | None = None
     skills: Sequence[Skill] = ()
-    seen: dict[str, Sign] = {}
-    hidden: Callable[[str], bool] = nothing
+    seen: dict[str, FileStamp] = {}
+    hidden: Callable[[str], bool] = _hide_nothing
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -95,16 +95,16 @@ class Tool(msgspec.Struct, frozen=True):
 
     name: str
     description: str
-    arguments: type[Arguments]
-    run: Callable[[Any, Context], Awaitable[Result]]
-    needs: Callable[[Any, Context], Sequence[Need]]
+    arguments: type[ToolInput]
+    run: Callable[[Any, ToolContext], Awaitable[ToolOutcome]]
+    needs: Callable[[Any, ToolContext], Sequence[RequiredPermission]]
 
     @property
     def parameters(self) -> dict[str, Any]:
         """JSON Schema of the arguments, without references."""
         return parameters(self.arguments)
 
-    def read(self, given: object) -> Arguments:
+    def read(self, given: object) -> ToolInput:
         """The arguments of a call. Raises `ToolError` that says which is wrong and what would be right."""
         if isinstance(given, str):
             try:
@@ -118,7 +118,7 @@ class Tool(msgspec.Struct, frozen=True):
             raise ToolError(f"{self.name} cannot be called so: {error}", hint=f"It takes {names}") from None
 
 
-async def carry_out(tool: Tool, arguments: Arguments, context: Context) -> Result:
+async def run_tool(tool: Tool, arguments: ToolInput, context: ToolContext) -> ToolOutcome:
     """Run a tool. Raises `ToolError` for whatever goes wrong in it; a cancellation goes through."""
     try:
         return await tool.run(arguments, context)
@@ -129,10 +129,10 @@ async def carry_out(tool: Tool, arguments: Arguments, context: Context) -> Resul
     except OSError as error:
         raise ToolError(f"{tool.name} failed: {error.strerror or type(error).__name__}") from error
     except (ValueError, MemoryError, RecursionError) as error:
-        raise ToolError(f"{tool.name} failed: {type(error).__name__} {echo(str(error))}") from error
+        raise ToolError(f"{tool.name} failed: {type(error).__name__} {quote(str(error))}") from error
 
 
-async def in_thread(work: Callable[[Callable[[], bool]], Answer], *, grace: float = 2.0) -> Answer:
+async def run_in_thread(work: Callable[[Callable[[], bool]], _Answer], *, grace: float = 2.0) -> _Answer:
     """Run `work(stopped)` beside the loop. When cancelled, `stopped()` turns true, and it has `grace` seconds."""
     stop = threading.Event()
     task = asyncio.ensure_future(asyncio.to_thread(work, stop.is_set))
@@ -146,5 +146,5 @@ async def in_thread(work: Callable[[Callable[[], bool]], Answer], *, grace: floa
         raise
 
 
-def _signature(kind: type[Arguments]) -> list[str]:
+def _signature(kind: type[ToolInput]) -> list[str]:
     return [field.name if field.required else f"[{field.name}]" for field in msgspec.structs.fields(kind)]

@@ -1,0 +1,166 @@
+"""Agent definitions: markdown files whose front matter names model, tools and permissions, and whose body prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from hudkit.agent import context_files
+from hudkit.agent.context_files import UnreadableDefinition, split_front_matter
+from hudkit.agent.permissions import PermissionRule, parse_rules, restrictive_rules
+from hudkit.agent.workspace import Workspace
+from hudkit.compose import shorten, visible
+from hudkit.errors import ConfigError
+
+_PROJECT_FOLDERS = (".hudkit/agents", ".opencode/agent", ".opencode/agents", ".claude/agents")
+"""Where a project keeps agents, below its root."""
+
+
+class AgentDefinition(msgspec.Struct, frozen=True):
+    """An agent: how it is prompted, with which model (`""`: the session's), which tools (`None`: all), which rules.
+
+    `mode` says where it may be used. A project's definition cannot allow what the user's rules do not.
+    """
+
+    name: str
+    description: str = ""
+    prompt: str = ""
+    model: str = ""
+    mode: Literal["primary", "subagent", "all"] = "all"
+    temperature: float | None = None
+    steps: int | None = None
+    tools: frozenset[str] | None = None
+    without: frozenset[str] = frozenset()
+    rules: tuple[PermissionRule, ...] = ()
+    level: Literal["builtin", "user", "project"] = "builtin"
+
+    def may_use(self, tool: str) -> bool:
+        return tool not in self.without and (self.tools is None or tool in self.tools)
+
+
+BUILTIN_AGENTS: Mapping[str, AgentDefinition] = {
+    agent.name: agent
+    for agent in (
+        AgentDefinition("build", "Does the work: all tools.", mode="primary"),
+        AgentDefinition(
+            "plan",
+            "Looks and plans; changes nothing.",
+            mode="primary",
+            rules=(PermissionRule("edit", "**", "deny"), PermissionRule("bash", "*", "ask")),
+        ),
+        AgentDefinition("general", "Looks into a question or does one part of a task, and reports.", mode="subagent"),
+        AgentDefinition(
+            "compaction", "Writes the summary when a session is compacted.", mode="subagent", tools=frozenset()
+        ),
+    )
+}
+
+
+def narrowed_agent(agent: AgentDefinition, by: AgentDefinition) -> AgentDefinition:
+    """An agent without the tools that another one may not use."""
+    tools = by.tools if agent.tools is None else agent.tools if by.tools is None else agent.tools & by.tools
+    return replace(agent, tools=tools, without=agent.without | by.without)
+
+
+def discover_agents(
+    area: Workspace, user: Sequence[Path] = ()
+) -> tuple[dict[str, AgentDefinition], tuple[UnreadableDefinition, ...]]:
+    """The agents by name, and what was wrong with others: built in, overlaid by the user's, then the project's.
+
+    A project does not replace an agent of the user's or one that is built in. Never raises.
+    """
+    agents, wrong = dict(BUILTIN_AGENTS), []
+    for folder in user:
+        for agent in _in(folder, context_files.read_user_file, "user"):
+            if isinstance(agent, UnreadableDefinition):
+                wrong.append(agent)
+            else:
+                agents[agent.name] = agent
+    for name in _PROJECT_FOLDERS:
+        place = area.locate(str(area.root / name), writing=False)
+        if not place.inside:
+            continue
+        for agent in _in(place.real, lambda path: context_files.read_project_file(area, path), "project"):
+            if isinstance(agent, UnreadableDefinition):
+                wrong.append(agent)
+            elif agent.name in agents and agents[agent.name].level != "project":
+                wrong.append(
+                    UnreadableDefinition(place.real / f"{agent.name}.md", "there is an agent of this name already")
+                )
+            else:
+                agents.setdefault(agent.name, agent)
+    return agents, tuple(wrong)
+
+
+def parse_agent(name: str, text: str, level: Literal["user", "project"] = "user") -> AgentDefinition:
+    """The agent of a definition's text. Raises `ConfigError` that names the key."""
+    settings, body = split_front_matter(text)
+    tools, without = _tools(settings.get("tools"), settings.get("disallowedTools"))
+    rules = parse_rules(settings.get("permission") or {}, f"the permissions of agent {name}")
+    temperature, steps = settings.get("temperature"), settings.get("steps", settings.get("maxSteps"))
+    mode = settings.get("mode", "all")
+    for key, value, right in (
+        ("temperature", temperature, temperature is None or _number(temperature, 0, 2)),
+        ("steps", steps, steps is None or (isinstance(steps, int) and _number(steps, 1, 10_000))),
+        ("mode", mode, mode in ("primary", "subagent", "all")),
+        ("model", settings.get("model"), isinstance(settings.get("model") or "", str)),
+        ("description", settings.get("description"), isinstance(settings.get("description") or "", str)),
+    ):
+        if not right:
+            raise ConfigError(f"agent {name}: {key} cannot be {shorten(visible(str(value)), 40)!r}")
+    return AgentDefinition(
+        name,
+        shorten(visible(" ".join((settings.get("description") or "").split())), 300),
+        body.strip(),
+        visible(settings.get("model") or ""),
+        mode,
+        None if temperature is None else float(temperature),
+        steps,
+        tools,
+        without,
+        restrictive_rules(rules) if level == "project" else rules,
+        level,
+    )
+
+
+def _in(
+    folder: Path, read: Callable[[Path], context_files.ContextFile | None], level: Any
+) -> Iterator[AgentDefinition | UnreadableDefinition]:
+    for stem, file in context_files.read_definitions(folder, read):
+        if isinstance(file, UnreadableDefinition):
+            yield file
+            continue
+        try:
+            yield parse_agent(stem, file.text, level)
+        except ConfigError as error:
+            yield UnreadableDefinition(file.path, str(error))
+
+
+def _tools(value: object, not_these: object) -> tuple[frozenset[str] | None, frozenset[str]]:
+    """Tools as a list, as `a, b`, or as a table of true and false."""
+    without = frozenset(_names(not_these))
+    if value is None:
+        return None, without
+    if isinstance(value, dict):
+        return None, without | {str(name) for name, on in value.items() if on is False}
+    return frozenset(_names(value)), without
+
+
+def _names(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        value = value.split(",")
+    if isinstance(value, list):
+        for one in value:
+            name = str(one).strip().lower()
+            if name:
+                yield name
+    elif value is not None:
+        raise ConfigError(f"tools cannot be {shorten(visible(str(value)), 40)!r}", hint="Write [read, grep]")
+
+
+def _number(value: object, least: float, most: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most

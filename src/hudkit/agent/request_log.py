@@ -1,0 +1,155 @@
+"""Every request that a session sent, kept so that each can be built again byte for byte.
+
+What plugins did to a request cannot be done again, so requests are recorded and not computed: each block once, by its
+digest, and for each request which blocks it has in common with the one before. Headers are left out: they hold keys.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hudkit.errors import StoreDamaged, StoreError
+from hudkit.log import Finding
+from hudkit.log.stores.connect import connect_writer
+from hudkit.log.stores.faults import typed
+from hudkit.log.stores.paths import check_place, create_private
+from hudkit.models import Message, Request, Settings, ToolSpec
+
+REQUESTS_FILE = "requests.db"
+"""The name of the file in hudkit's data directory, beside that of the sessions."""
+
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS blocks (digest BLOB PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE IF NOT EXISTS requests (
+        position INTEGER PRIMARY KEY AUTOINCREMENT,
+        session_id TEXT NOT NULL,
+        message_id TEXT NOT NULL,
+        model TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        body BLOB NOT NULL
+    )""",
+    "CREATE INDEX IF NOT EXISTS requests_of_session ON requests (session_id, position)",
+)
+
+
+class _RequestRow(msgspec.Struct, array_like=True):
+    """`head` is the digest of all but the messages; the first `shared` messages are those of the request before."""
+
+    head: bytes
+    shared: int
+    fresh: list[bytes]
+
+
+class _RequestHead(msgspec.Struct):
+    system: tuple[str, ...]
+    tools: tuple[ToolSpec, ...]
+    settings: Settings
+
+
+class LoggedRequest(msgspec.Struct, frozen=True):
+    """A request as it went out for the response `message_id`, at a time (Unix ms)."""
+
+    session_id: str
+    message_id: str
+    model: str
+    at: int
+    request: Request
+
+
+class RequestLog:
+    """The requests of all sessions of one file. Calls are synchronous; a request is durable before it is sent."""
+
+    def __init__(self, path: Path, *, busy_timeout: float = 5.0) -> None:
+        """Raises a `StoreError`."""
+        self.path = path.absolute()
+        self._lock = threading.Lock()
+        self._last: dict[str, list[bytes]] = {}
+        with typed(self.path):
+            check_place(self.path, create=True)
+            with suppress(FileExistsError):
+                create_private(self.path)
+            self._db = connect_writer(self.path, busy_timeout)
+            for table in _TABLES:
+                self._db.execute(table)
+
+    def add(self, session_id: str, message_id: str, model: str, at: int, request: Request) -> None:
+        """Keep a request. Raises a `StoreError`; nothing of it is written then."""
+        bare = msgspec.structs.replace(request.settings, headers={})
+        blocks = [
+            _encode_block(_RequestHead(request.system, request.tools, bare)),
+            *map(_encode_block, request.messages),
+        ]
+        head, *digests = [blake2b(block, digest_size=20).digest() for block in blocks]
+        with self._lock, typed(self.path):
+            before = self._last.get(session_id)
+            if before is None:
+                before = self._digests_of_last(session_id)
+            shared = 0
+            while shared < min(len(before), len(digests)) and before[shared] == digests[shared]:
+                shared += 1
+            rows = [(head, blocks[0]), *zip(digests[shared:], blocks[1 + shared :], strict=True)]
+            body = msgspec.msgpack.encode(_RequestRow(head, shared, digests[shared:]))
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                self._db.executemany("INSERT OR IGNORE INTO blocks VALUES (?, ?)", rows)
+                self._db.execute(
+                    "INSERT INTO requests (session_id, message_id, model, at, body) VALUES (?, ?, ?, ?, ?)",
+                    (session_id, message_id, model, at, body),
+                )
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+            self._last[session_id] = digests
+
+    def requests(self, session_id: str) -> Iterator[LoggedRequest]:
+        """Every request of a session in order, built again. Raises `StoreDamaged` where a block is missing."""
+        messages: list[bytes] = []
+        for message_id, model, at, body in self._rows(session_id):
+            row = msgspec.msgpack.decode(body, type=_RequestRow)
+            messages = [*messages[: row.shared], *row.fresh]
+            head: _RequestHead = self._block(row.head, _RequestHead)
+            said = tuple(self._block(digest, Message) for digest in messages)
+            yield LoggedRequest(
+                session_id, message_id, model, at, Request(head.system, said, head.tools, head.settings)
+            )
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    def _rows(self, session_id: str) -> list[tuple[str, str, int, bytes]]:
+        sql = "SELECT message_id, model, at, body FROM requests WHERE session_id = ? ORDER BY position"
+        with self._lock, typed(self.path):
+            return self._db.execute(sql, (session_id,)).fetchall()
+
+    def _block(self, digest: bytes, kind: Any) -> Any:
+        with self._lock, typed(self.path):
+            row = self._db.execute("SELECT body FROM blocks WHERE digest = ?", (digest,)).fetchone()
+        if row is None or blake2b(row[0], digest_size=20).digest() != digest:
+            finding = Finding("file", "", 0, f"{self.path}: a block of a request is missing or changed")
+            raise StoreDamaged(finding.message, hint="Restore a copy of the file", finding=finding)
+        return msgspec.json.decode(row[0], type=kind)
+
+    def _digests_of_last(self, session_id: str) -> list[bytes]:
+        digests: list[bytes] = []
+        sql = "SELECT body FROM requests WHERE session_id = ? ORDER BY position"
+        for (body,) in self._db.execute(sql, (session_id,)):
+            row = msgspec.msgpack.decode(body, type=_RequestRow)
+            digests = [*digests[: row.shared], *row.fresh]
+        return digests
+
+
+def _encode_block(value: object) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except (TypeError, UnicodeEncodeError) as error:  # options of a plugin's own kind; lone surrogates
+        raise StoreError(f"a request cannot be kept: {error}", hint="Plugins may set plain data only") from error

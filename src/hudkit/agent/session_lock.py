@@ -1,0 +1,78 @@
+"""Who may write a session: one process at a time, by a lock that the system takes back when that process ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+
+from hudkit.errors import SessionError, StoreUnsafe
+from hudkit.log.stores.faults import typed
+from hudkit.log.stores.paths import beside
+
+
+class SessionLocks:
+    """The sessions of one database that this process writes."""
+
+    def __init__(self, database: Path) -> None:
+        self._folder = beside(database, ".claims")
+        self._held: dict[str, int] = {}
+
+    def __contains__(self, session_id: str) -> bool:
+        return session_id in self._held
+
+    def take(self, session_id: str) -> bool:
+        """Claim a session; whether it was not claimed here before. Raises `SessionError`: another process has it."""
+        if session_id in self._held:
+            return False
+        with typed(self._folder):
+            self._make_folder()
+            fd = self._locked(self._path(session_id))
+        if fd is None:
+            raise SessionError(
+                f"session {session_id!r:.80} is being written by another process",
+                hint="End that process, or start a session of its own",
+            )
+        self._held[session_id] = fd
+        return True
+
+    def give(self, session_id: str) -> None:
+        """Let a session go; harmless where it is not claimed."""
+        fd = self._held.pop(session_id, None)
+        if fd is not None:
+            with suppress(OSError):
+                self._path(session_id).unlink()  # before the lock goes: who waits for it sees that the file is gone
+            os.close(fd)
+
+    def close(self) -> None:
+        for session_id in tuple(self._held):
+            self.give(session_id)
+
+    def _path(self, session_id: str) -> Path:
+        return self._folder / blake2b(session_id.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+    def _make_folder(self) -> None:
+        with suppress(FileExistsError):
+            self._folder.mkdir(mode=0o700)
+        found = self._folder.lstat()
+        if found.st_uid != os.geteuid() or not self._folder.is_dir() or self._folder.is_symlink():
+            raise StoreUnsafe(f"{self._folder} is not a directory of yours", hint="Move it away")
+
+    def _locked(self, path: Path) -> int | None:
+        """A locked descriptor of the file that has this name now; `None` where another has the lock."""
+        while True:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                with suppress(FileNotFoundError):
+                    if os.fstat(fd).st_ino == path.stat().st_ino:
+                        return fd
+            except BlockingIOError:
+                os.close(fd)
+                return None
+            except BaseException:
+                os.close(fd)
+                raise
+            os.close(fd)

@@ -1,0 +1,626 @@
+"""The sessions' database: every step of a session is durable when its call returns, and one process writes a session.
+
+The order of a turn is what keeps a transcript valid over a kill at any point: the user's message first, then the open
+response, each call as `running` before it runs and with its result after, last the response's end. What was cut off
+is closed when the session is claimed again: a running call gets the error that says so, and is not run again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from hashlib import sha256
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from hudkit.agent.records import (
+    INTERRUPTED,
+    NEXT_STATUSES,
+    FileDiff,
+    RecoveryReport,
+    Reported,
+    StoredCall,
+    StoredMessage,
+    StoredPart,
+    StoredProject,
+    StoredSession,
+    Todo,
+    encode_record,
+)
+from hudkit.agent.session_lock import SessionLocks
+from hudkit.errors import SessionError, StoreDamaged, StoreError, StoreReadOnly
+from hudkit.log import Finding
+from hudkit.log.stores.connect import connect_reader, connect_writer
+from hudkit.log.stores.faults import translate, typed
+from hudkit.log.stores.migrations import Schema, Step, check_current, check_version, migrate
+from hudkit.log.stores.paths import check_place, create_private
+
+SESSIONS_FILE = "sessions.db"
+"""The name of the database in hudkit's data directory."""
+
+_APPLICATION_ID = 0x4855444C
+"""`PRAGMA application_id` of every file of sessions (the letters HUDL)."""
+
+_MIGRATIONS: Sequence[Step] = (
+    (
+        f"PRAGMA application_id = {_APPLICATION_ID}",
+        "CREATE TABLE projects (id TEXT PRIMARY KEY, root TEXT NOT NULL, created INTEGER NOT NULL)",
+        """CREATE TABLE sessions (
+            id TEXT PRIMARY KEY,
+            position INTEGER NOT NULL UNIQUE,
+            project_id TEXT NOT NULL,
+            parent_id TEXT NOT NULL,
+            updated INTEGER NOT NULL,
+            body BLOB NOT NULL
+        )""",
+        "CREATE INDEX sessions_of_project ON sessions (project_id, updated)",
+        """CREATE TABLE messages (
+            position INTEGER PRIMARY KEY AUTOINCREMENT,
+            id TEXT NOT NULL UNIQUE,
+            session_id TEXT NOT NULL REFERENCES sessions (id),
+            role TEXT NOT NULL,
+            open INTEGER NOT NULL,
+            body BLOB NOT NULL
+        )""",
+        "CREATE INDEX messages_of_session ON messages (session_id, position)",
+        "CREATE INDEX messages_open ON messages (session_id) WHERE open",
+        """CREATE TABLE parts (
+            position INTEGER PRIMARY KEY AUTOINCREMENT,
+            id TEXT NOT NULL UNIQUE,
+            message_id TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
+            session_id TEXT NOT NULL,
+            status TEXT NOT NULL,
+            body BLOB NOT NULL
+        )""",
+        "CREATE INDEX parts_of_message ON parts (message_id, position)",
+        "CREATE INDEX parts_unfinished ON parts (session_id) WHERE status IN ('pending', 'running')",
+        """CREATE TABLE todos (
+            session_id TEXT NOT NULL REFERENCES sessions (id),
+            place INTEGER NOT NULL,
+            body BLOB NOT NULL,
+            PRIMARY KEY (session_id, place)
+        )""",
+        """CREATE TABLE diffs (
+            position INTEGER PRIMARY KEY AUTOINCREMENT,
+            session_id TEXT NOT NULL,
+            message_id TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
+            path TEXT NOT NULL,
+            body BLOB NOT NULL
+        )""",
+        "CREATE INDEX diffs_of_session ON diffs (session_id, position)",
+    ),
+    (
+        "CREATE TABLE contents (digest TEXT PRIMARY KEY, raw BLOB NOT NULL)",
+        """CREATE TABLE changes (
+            position INTEGER PRIMARY KEY AUTOINCREMENT,
+            session_id TEXT NOT NULL,
+            message_id TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
+            call_id TEXT NOT NULL,
+            path TEXT NOT NULL,
+            before TEXT NOT NULL,
+            after TEXT NOT NULL,
+            mode INTEGER NOT NULL
+        )""",
+        "CREATE INDEX changes_of_session ON changes (session_id, position)",
+        "CREATE INDEX changes_of_message ON changes (message_id)",
+        "CREATE INDEX changes_before ON changes (before)",
+        "CREATE INDEX sessions_of_parent ON sessions (parent_id)",
+    ),
+)
+"""A released step is never edited: see `Schema`."""
+
+
+SESSIONS_SCHEMA = Schema(
+    _APPLICATION_ID,
+    _MIGRATIONS,
+    "holds no sessions of hudkit",
+    "Name another file",
+    keeps_copy=False,
+)
+"""What `migrations` needs to know of a file of sessions."""
+
+
+def _open_writer(path: Path, timeout: float, schema: Schema = SESSIONS_SCHEMA) -> sqlite3.Connection:
+    """Return a connection that writes; the file is made (0600, in a directory of one's own) where it is missing.
+
+    `timeout` is how many seconds it waits for locks. Raises a `StoreError`: `StoreTooNew` for a newer version's file,
+    `StoreDamaged` for what is not ours.
+    """
+    with typed(path):
+        check_place(path, create=True)
+        with suppress(FileExistsError):
+            create_private(path)
+        if path.stat().st_size:  # a newer or a foreign file stays as it is: look before anything is written
+            probe = connect_reader(path, timeout)
+            try:
+                check_version(probe, path, schema)
+            finally:
+                probe.close()
+        db = connect_writer(path, timeout)
+        try:
+            db.execute("PRAGMA foreign_keys = ON")
+            db.execute("PRAGMA wal_autocheckpoint = 1000")
+            migrate(db, path, schema)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+
+def _open_reader(path: Path, timeout: float) -> sqlite3.Connection:
+    """Return a connection that only reads. Raises a `StoreError`, also where there is no file yet."""
+    with typed(path):
+        check_place(path, create=False)
+        path.stat()
+        db = connect_reader(path, timeout)
+        try:
+            check_current(db, path, SESSIONS_SCHEMA)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+
+MAX_CONTENT_BYTES = 2 * 1024 * 1024
+"""Bytes of a file above which its content is not kept: what was changed in it is not taken back."""
+
+_Transaction = Callable[[str], AbstractContextManager[sqlite3.Connection]]
+"""One durable step of a claimed session."""
+
+
+class FileChange(msgspec.Struct, frozen=True):
+    """One call's change of one file. Digests are SHA-256 in hex; an empty one means that there was no file."""
+
+    session_id: str
+    message_id: str
+    call_id: str
+    path: str
+    before: str
+    after: str
+    mode: int = 0
+
+
+class FileChanges:
+    """The changes of all sessions of a file of sessions; its `SessionStore` makes it."""
+
+    def __init__(
+        self, writing: _Transaction, reading: Callable[[], AbstractContextManager[sqlite3.Connection]]
+    ) -> None:
+        self._writing = writing
+        self._reading = reading
+
+    def begin(self, change: FileChange, content: bytes | None) -> int:
+        """Note a change that is about to be made, with what is there now; its number, for `drop`."""
+        values = msgspec.structs.astuple(change)
+        with self._writing(change.session_id) as db:
+            if content is not None and len(content) <= MAX_CONTENT_BYTES:
+                raw = zlib.compress(content, 6)
+                db.execute("INSERT OR IGNORE INTO contents VALUES (?, ?)", (change.before, raw))
+            sql = (
+                "INSERT INTO changes (session_id, message_id, call_id, path, before, after, mode)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)"
+            )
+            return int(db.execute(sql, values).lastrowid or 0)
+
+    def drop(self, session_id: str, number: int) -> None:
+        """Forget a change that was not made."""
+        with self._writing(session_id) as db:
+            db.execute("DELETE FROM changes WHERE position = ?", (number,))
+
+    def left(self, change: FileChange, after: str) -> None:
+        """Correct what a call's change left: a plugin's hook has changed the file once more."""
+        with self._writing(change.session_id) as db:
+            sql = "UPDATE changes SET after = ? WHERE session_id = ? AND message_id = ? AND call_id = ? AND path = ?"
+            values = (after, change.session_id, change.message_id, change.call_id, change.path)
+            db.execute(sql, values)
+
+    def of_call(self, session_id: str, message_id: str, call_id: str) -> tuple[FileChange, ...]:
+        """What one call changed."""
+        where = "session_id = ? AND message_id = ? AND call_id = ?"
+        return self._found(where, (session_id, message_id, call_id))
+
+    def of(self, session_id: str, messages: Iterable[str]) -> tuple[FileChange, ...]:
+        """What these messages of a session changed, and the sub-sessions that they started, oldest first."""
+        wanted = set(messages)
+        found = [change for change in self._numbered(session_id) if change[1].message_id in wanted]
+        below = self._started(session_id, wanted)
+        while below:
+            child = below.pop()
+            found += self._numbered(child)
+            below += self._started(child, None)
+        return tuple(change for _, change in sorted(found, key=lambda pair: pair[0]))
+
+    def started(self, session_id: str, messages: Iterable[str]) -> tuple[str, ...]:
+        """The sub-sessions (ids) that these messages started, and those below them."""
+        found = below = self._started(session_id, set(messages))
+        while below:
+            below = [one for child in below for one in self._started(child, None)]
+            found = [*found, *below]
+        return tuple(found)
+
+    def content(self, digest: str) -> bytes | None:
+        """The bytes of this digest; `None` where they were not kept."""
+        with self._reading() as db:
+            row = db.execute("SELECT raw FROM contents WHERE digest = ?", (digest,)).fetchone()
+        return None if row is None else zlib.decompress(row[0])
+
+    def _started(self, session_id: str, messages: set[str] | None) -> list[str]:
+        with self._reading() as db:
+            rows = db.execute(
+                "SELECT body FROM sessions WHERE parent_id = ? ORDER BY position", (session_id,)
+            ).fetchall()
+        children = [msgspec.json.decode(body, type=StoredSession) for (body,) in rows]
+        return [one.id for one in children if messages is None or one.asked_by in messages]
+
+    def _numbered(self, session_id: str) -> list[tuple[int, FileChange]]:
+        with self._reading() as db:
+            sql = f"SELECT position, {_FIELDS} FROM changes WHERE session_id = ?"
+            return [(row[0], FileChange(*row[1:])) for row in db.execute(sql, (session_id,))]
+
+    def _found(self, where: str, values: tuple[str, ...]) -> tuple[FileChange, ...]:
+        with self._reading() as db:
+            rows = db.execute(f"SELECT {_FIELDS} FROM changes WHERE {where} ORDER BY position", values).fetchall()
+        return tuple(FileChange(*row) for row in rows)
+
+
+_FIELDS = ", ".join(FileChange.__struct_fields__)
+
+
+def _drop_unused_contents(db: sqlite3.Connection) -> None:
+    """Let go of contents that no change needs any more; a part of the step that cut messages."""
+    db.execute("DELETE FROM contents WHERE NOT EXISTS (SELECT 1 FROM changes WHERE before = digest)")
+
+
+def content_digest(raw: bytes) -> str:
+    return sha256(raw).hexdigest()
+
+
+_CUT_OFF = "The process ended while this call ran. It may have had effects; it was not run again."
+_NEVER_RAN = "The process ended before this call ran. It was not run."
+
+_Kind = TypeVar("_Kind")
+
+
+class SessionStore:
+    """Sessions in one SQLite file. Calls are synchronous and may come from any thread; times come from outside."""
+
+    def __init__(self, path: Path, db: sqlite3.Connection, *, writes: bool) -> None:
+        self.path = path
+        self._db = db
+        self._writes = writes
+        self._lock = threading.RLock()
+        self._claims = SessionLocks(path)
+        self._closed = False
+        self.changes = FileChanges(self._writing, self._reading)
+
+    @classmethod
+    def open(cls, path: str | PathLike[str], *, read_only: bool = False, busy_timeout: float = 5.0) -> SessionStore:
+        """Open or make the file at `path`. Raises a `StoreError`."""
+        place = Path(path).absolute()
+        db = (_open_reader if read_only else _open_writer)(place, busy_timeout)
+        return cls(place, db, writes=not read_only)
+
+    def close(self) -> None:
+        """Give back the claims and let go of the file; closing twice is harmless."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._claims.close()
+                self._db.close()
+
+    def __enter__(self) -> SessionStore:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def project(self, project: StoredProject) -> StoredProject:
+        """Remember a project; what is stored of it, which is what was stored first but for its root."""
+        with self._writing() as db:
+            db.execute(
+                "INSERT INTO projects VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET root = excluded.root",
+                (project.id, project.root, project.created),
+            )
+            row = db.execute("SELECT id, root, created FROM projects WHERE id = ?", (project.id,)).fetchone()
+        return StoredProject(*row)
+
+    def projects(self) -> tuple[StoredProject, ...]:
+        return tuple(
+            StoredProject(*row) for row in self._fetch("SELECT id, root, created FROM projects ORDER BY created, id")
+        )
+
+    def create(self, session: StoredSession) -> None:
+        """Store a new session and claim it. Raises `SessionError` where the id is taken or the parent unknown."""
+        with self._writing() as db:
+            if session.parent_id and _row(db, "sessions", session.parent_id) is None:
+                raise SessionError(f"no session {session.parent_id!r:.80} to be the parent")
+            if _row(db, "sessions", session.id) is not None:
+                raise SessionError(f"session {session.id!r:.80} is there already", hint="`resume` goes on with it")
+            self._claims.take(session.id)
+            place = db.execute("SELECT coalesce(max(position), 0) + 1 FROM sessions").fetchone()[0]
+            values = (session.id, place, session.project_id, session.parent_id, session.updated or session.created)
+            db.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?)", (*values, encode_record(session)))
+
+    def resume(self, session_id: str, now: int) -> RecoveryReport:
+        """Claim a stored session and close what was cut off in it; nothing to close where it is claimed here already.
+
+        Raises `SessionError`: unknown, or another process has it.
+        """
+        taken = False
+        try:
+            with self._writing() as db:
+                if _row(db, "sessions", session_id) is None:
+                    raise _unknown("session", session_id)
+                taken = self._claims.take(session_id)
+                return self._mend(db, session_id, now) if taken else RecoveryReport()
+        except BaseException:
+            if taken:  # what is claimed here is mended
+                self._claims.give(session_id)
+            raise
+
+    def release(self, session_id: str) -> None:
+        """Let other processes write the session; harmless where it is not claimed."""
+        with self._lock:
+            self._claims.give(session_id)
+
+    def update(self, session_id: str, now: int, **changes: Any) -> StoredSession:
+        """Change a session's `title`, `agent`, `model` or `directory`; the session as it is now."""
+        if set(changes) - {"title", "agent", "model", "directory"}:
+            raise TypeError(f"a session's {', '.join(sorted(changes))} cannot be set")
+        with self._writing(session_id) as db:
+            return self._touched(db, session_id, now, **changes)
+
+    def session(self, session_id: str) -> StoredSession | None:
+        found = self._fetch("SELECT body FROM sessions WHERE id = ?", (session_id,))
+        return self._read(found[0][0], StoredSession) if found else None
+
+    def sessions(self, project_id: str | None = None) -> tuple[StoredSession, ...]:
+        """All sessions, or those of a project, oldest first."""
+        where, values = ("", ()) if project_id is None else (" WHERE project_id = ?", (project_id,))
+        rows = self._fetch(f"SELECT body FROM sessions{where} ORDER BY position", values)
+        return tuple(self._read(body, StoredSession) for (body,) in rows)
+
+    def put(self, message: StoredMessage) -> None:
+        """Store a message, or what is new in one: its head is replaced, its parts are added or updated.
+
+        Raises `SessionError`: an answer to nothing, another's id, an end that is taken back, a call out of order.
+        """
+        with self._writing(message.session_id) as db:
+            self._put_head(db, message)
+            for part in message.parts:
+                self._put_part(db, message.session_id, message.id, part)
+            self._touched(db, message.session_id, message.completed or message.created)
+
+    def put_parts(self, session_id: str, message_id: str, parts: Iterable[StoredPart]) -> None:
+        """Add parts to a stored message, or update them, in one step. Raises `SessionError` as `put` does."""
+        with self._writing(session_id) as db:
+            if _row(db, "messages", message_id, session_id) is None:
+                raise _unknown("message", message_id)
+            for part in parts:
+                self._put_part(db, session_id, message_id, part)
+
+    def cut(self, session_id: str, message_id: str, now: int) -> int:
+        """Take away a message and all that came after it; how many messages that were. What it cost stays counted."""
+        with self._writing(session_id) as db:
+            found = _row(db, "messages", message_id, session_id)
+            if found is None:
+                raise _unknown("message", message_id)
+            where = (session_id, found[0])
+            count = db.execute("DELETE FROM messages WHERE session_id = ? AND position >= ?", where).rowcount
+            _drop_unused_contents(db)
+            self._touched(db, session_id, now)
+        return count
+
+    def message(self, session_id: str, message_id: str) -> StoredMessage | None:
+        found = list(self._messages("m.session_id = ? AND m.id = ?", (session_id, message_id)))
+        return found[0] if found else None
+
+    def messages(self, session_id: str, *, after: str = "") -> tuple[StoredMessage, ...]:
+        """A session's messages with their parts, in order, from behind the one with the id `after`."""
+        start = 0
+        if after:
+            found = self._fetch("SELECT position FROM messages WHERE session_id = ? AND id = ?", (session_id, after))
+            if not found:
+                raise _unknown("message", after)
+            start = found[0][0]
+        return tuple(self._messages("m.session_id = ? AND m.position > ?", (session_id, start)))
+
+    def set_todos(self, session_id: str, todos: Sequence[Todo]) -> None:
+        with self._writing(session_id) as db:
+            db.execute("DELETE FROM todos WHERE session_id = ?", (session_id,))
+            rows = [(session_id, place, encode_record(todo)) for place, todo in enumerate(todos)]
+            db.executemany("INSERT INTO todos VALUES (?, ?, ?)", rows)
+
+    def todos(self, session_id: str) -> tuple[Todo, ...]:
+        rows = self._fetch("SELECT body FROM todos WHERE session_id = ? ORDER BY place", (session_id,))
+        return tuple(self._read(body, Todo) for (body,) in rows)
+
+    def add_diffs(self, session_id: str, diffs: Iterable[FileDiff]) -> None:
+        """Record what responses changed in files."""
+        with self._writing(session_id) as db:
+            for diff in diffs:
+                if _row(db, "messages", diff.message_id, session_id) is None:
+                    raise _unknown("message", diff.message_id)
+                values = (session_id, diff.message_id, diff.path, encode_record(diff))
+                db.execute("INSERT INTO diffs (session_id, message_id, path, body) VALUES (?, ?, ?, ?)", values)
+
+    def diffs(self, session_id: str, *, message_id: str = "") -> tuple[FileDiff, ...]:
+        """What a session, or one response, changed in files, in order."""
+        sql = "SELECT body FROM diffs WHERE session_id = ? AND (? = '' OR message_id = ?) ORDER BY position"
+        rows = self._fetch(sql, (session_id, message_id, message_id))
+        return tuple(self._read(body, FileDiff) for (body,) in rows)
+
+    def _put_head(self, db: sqlite3.Connection, message: StoredMessage) -> None:
+        found = _row(db, "messages", message.id)
+        spent, cost = message.usage or Reported(), message.cost
+        if found is None:
+            if message.role == "assistant" and _row(db, "messages", message.parent_id, message.session_id) is None:
+                raise SessionError(f"message {message.id!r:.80} answers no message of its session")
+            sql = "INSERT INTO messages (id, session_id, role, open, body) VALUES (?, ?, ?, ?, ?)"
+            body = encode_record(replace(message, parts=()))
+            db.execute(sql, (message.id, message.session_id, message.role, message.open, body))
+        else:
+            old = self._read(found[1], StoredMessage)
+            if (old.session_id, old.role, old.parent_id) != (message.session_id, message.role, message.parent_id):
+                raise SessionError(f"message {message.id!r:.80} is another one: session, role or parent differ")
+            if message.open and not old.open:
+                raise SessionError(f"message {message.id!r:.80} has ended; it cannot be opened again")
+            spent, cost = _usage_difference(spent, old.usage or Reported()), cost - old.cost
+            body = encode_record(replace(message, parts=()))
+            db.execute("UPDATE messages SET open = ?, body = ? WHERE id = ?", (message.open, body, message.id))
+        if spent != Reported() or cost:
+            session = self._session(db, message.session_id)
+            self._store(db, replace(session, usage=_usage_sum(session.usage, spent), cost=session.cost + cost))
+
+    def _put_part(self, db: sqlite3.Connection, session_id: str, message_id: str, part: StoredPart) -> None:
+        found = db.execute("SELECT message_id, status, body FROM parts WHERE id = ?", (part.id,)).fetchone()
+        if found is not None and found[0] != message_id:
+            raise SessionError(f"part {part.id!r:.80} belongs to another message")
+        status = part.status if isinstance(part, StoredCall) else ""
+        if isinstance(part, StoredCall):
+            before = found[1] if found else ""
+            if status not in NEXT_STATUSES[before]:
+                raise SessionError(f"call {part.call_id!r:.80} cannot be {status} after {before or 'nothing'}")
+            if before in ("completed", "error"):
+                old = self._read(found[2], StoredPart)
+                if not isinstance(old, StoredCall) or replace(part, compacted=0) != replace(old, compacted=0):
+                    raise SessionError(f"call {part.call_id!r:.80} has ended; only `compacted` can change")
+        if found is None:
+            sql = "INSERT INTO parts (id, message_id, session_id, status, body) VALUES (?, ?, ?, ?, ?)"
+            db.execute(sql, (part.id, message_id, session_id, status, encode_record(part)))
+        else:
+            db.execute("UPDATE parts SET status = ?, body = ? WHERE id = ?", (status, encode_record(part), part.id))
+
+    def _mend(self, db: sqlite3.Connection, session_id: str, now: int) -> RecoveryReport:
+        calls, messages = [], []
+        sql = "SELECT body FROM parts WHERE session_id = ? AND status IN ('pending', 'running') ORDER BY position"
+        for (body,) in db.execute(sql, (session_id,)).fetchall():
+            call = self._read(body, StoredPart)
+            if isinstance(call, StoredCall):
+                said = _CUT_OFF if call.status == "running" else _NEVER_RAN
+                closed = replace(call, status="error", error=said, ended=now, interrupted=True)
+                db.execute(
+                    "UPDATE parts SET status = 'error', body = ? WHERE id = ?", (encode_record(closed), call.id)
+                )
+                calls.append(call.call_id)
+        sql = "SELECT body FROM messages WHERE session_id = ? AND open ORDER BY position"
+        for (body,) in db.execute(sql, (session_id,)).fetchall():
+            cut = replace(self._read(body, StoredMessage), error=INTERRUPTED, aborted=True, completed=now)
+            db.execute("UPDATE messages SET open = 0, body = ? WHERE id = ?", (encode_record(cut), cut.id))
+            messages.append(cut.id)
+        return RecoveryReport(tuple(calls), tuple(messages))
+
+    def _messages(self, where: str, values: tuple[Any, ...]) -> Iterator[StoredMessage]:
+        with self._reading() as db:
+            heads = db.execute(
+                f"SELECT m.id, m.body FROM messages m WHERE {where} ORDER BY m.position", values
+            ).fetchall()
+            sql = f"""SELECT p.message_id, p.body FROM messages m JOIN parts p ON p.message_id = m.id
+                WHERE {where} ORDER BY p.position"""
+            parts: dict[str, list[StoredPart]] = {}
+            for id, body in db.execute(sql, values):
+                parts.setdefault(id, []).append(self._read(body, StoredPart))
+        for id, body in heads:
+            yield replace(self._read(body, StoredMessage), parts=tuple(parts.get(id, ())))
+
+    def _touched(self, db: sqlite3.Connection, session_id: str, now: int, **changes: Any) -> StoredSession:
+        session = self._session(db, session_id)
+        session = replace(session, updated=max(now, session.updated), **changes)
+        self._store(db, session)
+        return session
+
+    def _session(self, db: sqlite3.Connection, session_id: str) -> StoredSession:
+        found = _row(db, "sessions", session_id)
+        if found is None:
+            raise _unknown("session", session_id)
+        session: StoredSession = self._read(found[1], StoredSession)
+        return session
+
+    def _store(self, db: sqlite3.Connection, session: StoredSession) -> None:
+        values = (session.updated, encode_record(session), session.id)
+        db.execute("UPDATE sessions SET updated = ?, body = ? WHERE id = ?", values)
+
+    def _read(self, body: bytes, kind: Any) -> Any:
+        try:
+            return msgspec.json.decode(body, type=kind)
+        except msgspec.MsgspecError as error:
+            finding = Finding("file", "", 0, f"{self.path}: a record cannot be read: {error}")
+            raise StoreDamaged(finding.message, hint="Restore a copy of the file", finding=finding) from None
+
+    @contextmanager
+    def _writing(self, session_id: str = "") -> Iterator[sqlite3.Connection]:
+        """One durable step: all of the block or nothing."""
+        with self._lock:
+            self._check_open()
+            if not self._writes:
+                raise StoreReadOnly(f"{self.path} was opened read-only", hint="Open it for writing")
+            if session_id and session_id not in self._claims:
+                if self.session(session_id) is None:
+                    raise _unknown("session", session_id)
+                raise SessionError(f"session {session_id!r:.80} is not claimed", hint="`resume` it first")
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException as error:
+                if self._db.in_transaction:
+                    with suppress(sqlite3.Error):
+                        self._db.execute("ROLLBACK")
+                known = None
+                if isinstance(error, Exception) and not isinstance(error, SessionError | StoreError | TypeError):
+                    known = translate(error, self.path)
+                if known is None:
+                    raise
+                raise known from error
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """One moment of the file, for as many statements as the block has."""
+        with self._lock, typed(self.path):
+            self._check_open()
+            alone = not self._db.in_transaction
+            if alone:
+                self._db.execute("BEGIN")
+            try:
+                yield self._db
+            finally:
+                if alone and self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+
+    def _fetch(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        with self._reading() as db:
+            return db.execute(sql, values).fetchall()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError("the sessions are closed", hint="Open them again")
+
+
+def _row(db: sqlite3.Connection, table: str, id: str, session_id: str = "") -> tuple[int, bytes] | None:
+    """Position and body of a row of a table of ours, by its id; of this session only, where one is given."""
+    mine = " AND session_id = ?" if session_id else ""
+    values = (id, session_id) if session_id else (id,)
+    row = db.execute(f"SELECT position, body FROM {table} WHERE id = ?{mine}", values).fetchone()
+    return None if row is None else (row[0], row[1])
+
+
+def _unknown(what: str, id: str) -> SessionError:
+    return SessionError(f"no {what} {id!r:.80}", hint=f"Take the id of a stored {what}")
+
+
+def _usage_sum(one: Reported, two: Reported) -> Reported:
+    """The sums of what was used; the total of a sum is that of its parts."""
+    names = ("input", "output", "reasoning", "cache_read", "cache_write")
+    return Reported(None, *(getattr(one, name) + getattr(two, name) for name in names))
+
+
+def _usage_difference(one: Reported, two: Reported) -> Reported:
+    names = ("input", "output", "reasoning", "cache_read", "cache_write")
+    return Reported(None, *(getattr(one, name) - getattr(two, name) for name in names))

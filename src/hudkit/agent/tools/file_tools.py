@@ -1,0 +1,346 @@
+"""The tool `read`: lines of a text file with their numbers, or the names in a directory."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, NamedTuple
+
+from msgspec import Meta
+
+from hudkit.agent.file_text import TextFile, decode_text, diff_texts, escape_hidden, find_occurrences, is_binary
+from hudkit.agent.session_store import FileChange, content_digest
+from hudkit.agent.tools.tool import RequiredPermission, Tool, ToolContext, ToolInput, ToolOutcome, run_in_thread
+from hudkit.agent.workspace import FileStamp, ResolvedPath, Workspace, quote, stamp_of
+from hudkit.compose import visible
+from hudkit.errors import ToolError
+
+_CHUNK = 64 * 1024
+_MAX_NAMES = 1_000
+
+
+class ReadInput(ToolInput, frozen=True):
+    path: Annotated[str, Meta(description="A file or a directory, relative to the project or absolute.")]
+    offset: Annotated[int, Meta(ge=1, le=10**9, description="The first line, counted from 1.")] = 1
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="Lines at most; 0 lines are never given.")] = 2_000
+
+
+def path_permissions(path: str, context: ToolContext, kind: str, *, writing: bool) -> tuple[RequiredPermission, ...]:
+    """What a call on a path must be permitted: its kind, and `outside` where it leads out of the project.
+
+    A place outside that a call was let into is asked about again at the next.
+    """
+    place = context.area.locate(path, writing=writing)
+    names = tuple(dict.fromkeys(name for name in (place.shown, place.named) if name))
+    needs = [RequiredPermission(kind, names, f"{kind} {visible(place.shown)}")]
+    if not place.own:
+        needs.append(
+            RequiredPermission(
+                "outside", (str(place.real),), f"{kind} {visible(place.shown)}, outside of the project"
+            )
+        )
+    return tuple(needs)
+
+
+def _read_permissions(arguments: ReadInput, context: ToolContext) -> Sequence[RequiredPermission]:
+    return path_permissions(arguments.path, context, "read", writing=False)
+
+
+async def _read(arguments: ReadInput, context: ToolContext) -> ToolOutcome:
+    place = context.area.place(arguments.path, writing=False)
+
+    def work(stopped: Callable[[], bool]) -> ToolOutcome:
+        if place.real.is_dir():
+            return _list_folder(context.area, place)
+        return _lines(arguments, context, place, stopped)
+
+    return await run_in_thread(work)
+
+
+def _lines(
+    arguments: ReadInput, context: ToolContext, place: ResolvedPath, stopped: Callable[[], bool]
+) -> ToolOutcome:
+    limits = context.limits
+    most = min(arguments.limit, limits.lines)
+    out: list[str] = []
+    room, number, more = limits.output, 0, False
+    with context.area.opened(place) as fd:
+        before = os.fstat(fd)
+        for line, cut_off in _split_lines(fd, place, limits.line * 4, limits.scan, stopped):
+            number += 1
+            if number < arguments.offset:
+                continue
+            text = escape_hidden(line)
+            left = len(text) - limits.line
+            if left > 0 or cut_off:
+                text = f"{text[: limits.line]} [the line goes on]"
+            if len(out) >= most or (out and room < len(text)):
+                more = True
+                break
+            room -= len(text) + 8
+            out.append(f"{number:>6}: {text}")
+    context.seen[str(place.real)] = stamp_of(before)
+    if not out and number:
+        raise ToolError(f"{quote(place.shown)} has {number} lines", hint=f"There is no line {arguments.offset}")
+    if more:
+        out.append(f"[there are more lines: offset {arguments.offset + len(out)}]")
+    elif not number:
+        out.append("[the file is empty]")
+    return ToolOutcome("\n".join(out), f"{place.shown} ({len(out)} lines)")
+
+
+def _split_lines(
+    fd: int, place: ResolvedPath, most: int, scan: int, stopped: Callable[[], bool]
+) -> Iterator[tuple[str, bool]]:
+    """The lines of a file without their ends, each at most `most` bytes, and whether it has more."""
+    head = os.read(fd, _CHUNK)
+    if is_binary(head[:8192]):
+        size = os.fstat(fd).st_size
+        raise ToolError(f"{quote(place.shown)} is no text file ({size:,} bytes)", hint="A program can look into it")
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        while len(head) < scan and (piece := os.read(fd, _CHUNK)):
+            head += piece
+        found = decode_text(head)
+        if found is None:
+            raise ToolError(f"{quote(place.shown)} begins as UTF-16, but is not")
+        for text in found.text.replace("\r\n", "\n").removesuffix("\n").split("\n"):
+            yield text[:most], len(text) > most
+        return
+    begin, cut_off, taken = head.removeprefix(b"\xef\xbb\xbf"), False, len(head)
+    while begin:
+        *whole, rest = begin.split(b"\n")
+        for line in whole:
+            yield _decoded(line.removesuffix(b"\r")[:most]), cut_off or len(line) > most + 1
+            cut_off = False
+        cut_off = cut_off or len(rest) > most
+        begin = rest[:most]
+        if stopped():
+            raise ToolError("the call was cancelled")
+        if taken >= scan:
+            raise ToolError(
+                f"what is wanted is not in the first {scan:,} bytes of {quote(place.shown)}",
+                hint="`grep` finds lines, and `bash` with sed or tail reads far in",
+            )
+        piece = os.read(fd, _CHUNK)
+        taken += len(piece)
+        if not piece:
+            if begin:
+                yield _decoded(begin), cut_off
+            return
+        begin += piece
+
+
+def _decoded(line: bytes) -> str:
+    return line.decode("utf-8", "surrogateescape")
+
+
+def _list_folder(area: Workspace, place: ResolvedPath) -> ToolOutcome:
+    with area.folder(place.real) as fd:
+        names = sorted(os.listdir(fd))  # noqa: PTH208 (of a descriptor)
+        told = []
+        for name in names[:_MAX_NAMES]:
+            mode = os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode
+            mark = "/" if stat.S_ISDIR(mode) else "@" if stat.S_ISLNK(mode) else ""
+            told.append(escape_hidden(name).replace("\n", "\\n").replace("\t", "\\t") + mark)
+    if len(names) > _MAX_NAMES:
+        told.append(f"[{len(names) - _MAX_NAMES:,} more names]")
+    return ToolOutcome("\n".join(told) or "[the directory is empty]", f"{place.shown}/ ({len(names)} names)")
+
+
+READ = Tool(
+    "read",
+    "Read a text file (lines with numbers) or list a directory. Long lines and long files are cut and say so; "
+    "use offset and limit for more. Hidden characters are written as escapes.",
+    ReadInput,
+    _read,
+    _read_permissions,
+)
+
+
+_PathArgument = Annotated[str, Meta(description="The file, relative to the project or absolute.")]
+
+
+class WriteInput(ToolInput, frozen=True):
+    path: _PathArgument
+    content: Annotated[str, Meta(description="The whole new content.")]
+
+
+class EditInput(ToolInput, frozen=True):
+    path: _PathArgument
+    old: Annotated[str, Meta(min_length=1, description="The text to replace, exactly as it is in the file.")]
+    new: Annotated[str, Meta(description="What to put in its place.")]
+    all: Annotated[bool, Meta(description="Replace every place; otherwise there must be exactly one.")] = False
+
+
+def _write_permissions(arguments: WriteInput | EditInput, context: ToolContext) -> Sequence[RequiredPermission]:
+    return path_permissions(arguments.path, context, "edit", writing=True)
+
+
+async def _write(arguments: WriteInput, context: ToolContext) -> ToolOutcome:
+    place = context.area.place(arguments.path)
+
+    def work(stopped: Callable[[], bool]) -> ToolOutcome:
+        before = context.area.sign(place)
+        if before is None:
+            return _store_file(context, place, None, None, arguments.content, stopped)
+        _check_seen(context, place, before, needed=True)
+        old = _read_whole(context, place)
+        text = arguments.content
+        if old.text is not None and old.text.line_end == "\r\n" and "\r" not in text:
+            text = text.replace("\n", "\r\n")
+        return _store_file(context, place, before, old, text, stopped)
+
+    return await run_in_thread(work)
+
+
+async def _edit(arguments: EditInput, context: ToolContext) -> ToolOutcome:
+    place = context.area.place(arguments.path)
+
+    def work(stopped: Callable[[], bool]) -> ToolOutcome:
+        before = context.area.sign(place)
+        if before is None:
+            raise ToolError(f"there is no file {quote(place.shown)}", hint="`write` makes a new file")
+        _check_seen(context, place, before, needed=False)
+        old = _read_whole(context, place)
+        if old.text is None:
+            raise ToolError(f"{quote(place.shown)} is no text file", hint="A program can change it")
+        return _store_file(context, place, before, old, _apply_edit(arguments, place, old.text), stopped)
+
+    return await run_in_thread(work)
+
+
+def _apply_edit(arguments: EditInput, place: ResolvedPath, old: TextFile) -> str:
+    text = old.text
+    places = find_occurrences(text, arguments.old)
+    if not places:
+        raise ToolError(f"the text is not in {quote(place.shown)}", hint=_nearest(text, arguments.old))
+    if len(places) > 1 and not arguments.all:
+        lines = ", ".join(str(text.count("\n", 0, start) + 1) for start, _ in places[:10])
+        raise ToolError(
+            f"the text is in {quote(place.shown)} {len(places)} times (lines {lines})",
+            hint='Give more of the lines around it, or "all": true',
+        )
+    new = arguments.new.replace("\r\n", "\n")
+    pieces, at = [], 0
+    for start, end in places:
+        there = text[start:end]
+        line_end = ("\r\n" if "\r\n" in there else "\n") if "\n" in there else old.line_end
+        pieces += [text[at:start], new.replace("\n", line_end)]
+        at = end
+    changed = "".join([*pieces, text[at:]])
+    if changed == text:
+        raise ToolError("old and new text are the same; nothing was changed")
+    return changed
+
+
+def _nearest(text: str, old: str) -> str:
+    """Where the text would be but for white space, or its first line is."""
+    wanted = [line.strip() for line in old.strip().splitlines()]
+    lines = [line.strip() for line in text.splitlines()[:50_000]]
+    if wanted and wanted[0]:
+        for at, line in enumerate(lines):
+            if line == wanted[0]:
+                if lines[at : at + len(wanted)] == wanted:
+                    return f"From line {at + 1} on it differs in white space only. Read it again"
+                return f"Its first line is line {at + 1}, what follows differs. Read it again"
+    return "Read it again, and copy the text without the line numbers"
+
+
+def _check_seen(context: ToolContext, place: ResolvedPath, now: FileStamp, *, needed: bool) -> None:
+    """Refuse to change what is not as the model saw it."""
+    seen = context.seen.get(str(place.real))
+    if seen is None and needed:
+        raise ToolError(
+            f"{quote(place.shown)} is there already", hint="Read it before it is written over, or use `edit`"
+        )
+    if seen is not None and seen != now:
+        raise ToolError(f"{quote(place.shown)} has changed since it was read", hint="Read it again")
+
+
+class _FileBefore(NamedTuple):
+    """A file as it is before it is changed; `text` is `None` where it is none."""
+
+    raw: bytes
+    mode: int
+    text: TextFile | None
+
+
+def _read_whole(context: ToolContext, place: ResolvedPath) -> _FileBefore:
+    """All of a file. Raises `ToolError` where it is too long."""
+    most = context.limits.edit
+    with context.area.opened(place) as fd:
+        found = os.fstat(fd)
+        size = found.st_size
+        if size > most:
+            raise ToolError(f"{quote(place.shown)} has {size:,} bytes; the limit of this tool is {most:,}")
+        raw = b""
+        while len(raw) <= most and (piece := os.read(fd, most + 1 - len(raw))):
+            raw += piece
+    return _FileBefore(raw, stat.S_IMODE(found.st_mode), decode_text(raw))
+
+
+def _store_file(
+    context: ToolContext,
+    place: ResolvedPath,
+    before: FileStamp | None,
+    old: _FileBefore | None,
+    text: str,
+    stopped: Callable[[], bool],
+) -> ToolOutcome:
+    known = (old.text if old else None) or TextFile("")
+    try:
+        raw = known.raw(text)
+    except UnicodeEncodeError as error:
+        raise ToolError(f"character {error.start} of the text cannot be written as {error.encoding}") from None
+    if len(raw) > context.limits.edit:
+        raise ToolError(f"{len(raw):,} bytes are more than this tool writes ({context.limits.edit:,})")
+    with _recorded_change(context, place, old, raw):
+        context.seen[str(place.real)] = context.area.replace(place, raw, before, stopped)
+    diff, added, removed = diff_texts(known.text, text, place.shown)
+    what = "made" if before is None else "written"
+    return ToolOutcome(
+        f"{quote(place.shown)} is {what}: {added} lines added, {removed} removed",
+        place.shown,
+        (place.shown,),
+        diff,
+        added,
+        removed,
+    )
+
+
+@contextmanager
+def _recorded_change(
+    context: ToolContext, place: ResolvedPath, old: _FileBefore | None, raw: bytes
+) -> Iterator[None]:
+    """Note a change before it is made, so that it can be taken back; forget it where it was not made."""
+    if context.store is None or not context.message_id:
+        yield
+        return
+    before, mode = (content_digest(old.raw), old.mode) if old else ("", 0)
+    ids = (context.session_id, context.message_id, context.call_id)
+    number = context.store.changes.begin(
+        FileChange(*ids, place.shown, before, content_digest(raw), mode), old.raw if old else None
+    )
+    try:
+        yield
+    except BaseException:
+        context.store.changes.drop(context.session_id, number)
+        raise
+
+
+WRITE = Tool(
+    "write",
+    "Write a whole file, in one step. A file that exists must have been read before; directories are made.",
+    WriteInput,
+    _write,
+    _write_permissions,
+)
+EDIT = Tool(
+    "edit",
+    "Replace a text in a file. It must be in the file exactly once (or say all). Line ends and encoding stay.",
+    EditInput,
+    _edit,
+    _write_permissions,
+)

@@ -1,0 +1,303 @@
+"""The tool `bash`: a command in a process group of its own, which ends with the call, however that ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import secrets
+import signal
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta
+
+from hudkit.agent.file_text import escape_hidden, omission_line, spill_file
+from hudkit.agent.tools.tool import RequiredPermission, Tool, ToolContext, ToolInput, ToolOutcome, run_in_thread
+from hudkit.agent.workspace import changed_files, quote, snapshot_files
+from hudkit.compose import shorten, visible
+from hudkit.errors import ToolError
+from hudkit.log.redact import redact
+
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:API_?KEY|KEY|KEYS|TOKEN|TOKENS|SECRET|SECRETS|PASSWORD|PASSWD|PASS|PWD_HASH|PASSPHRASE|CREDENTIALS?"
+    r"|AUTH|COOKIE|SESSION_?ID|PRIVATE|DSN|CONNECTION_STRING|WEBHOOK)(?:_|$)",
+    re.I,
+)
+_SECRET_PREFIX = re.compile(
+    r"^(?:AWS_|AZURE_|GOOGLE_APPLICATION_|GCP_|GCLOUD_|ANTHROPIC_|OPENAI_|GH_|GITHUB_TOKEN|HF_|DATABASE_URL|PG|MYSQL_|"
+    r"REDIS_URL|MONGO|SSH_|GPG_|KRB5|DOCKER_AUTH|NPM_CONFIG__|TWINE_|VAULT_|SENTRY_)",
+    re.I,
+)
+_SHELL_CONTROL = re.compile(
+    r"^(?:BASH_ENV|ENV|BASHOPTS|SHELLOPTS|PROMPT_COMMAND|PS4|BASH_FUNC_.*|LD_.*|DYLD_.*|HUDKIT_.*)$"
+)
+
+_QUIET_VARIABLES = {"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "TERM": "dumb", "NO_COLOR": "1"}
+"""Set in every command: nothing waits for a key, and nothing paints."""
+
+
+def scrubbed_environment(
+    environment: Mapping[str, str], *, keep: Iterable[str] = (), add: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """An environment without names or values that mean a secret, but for those in `keep`; `add` is set last."""
+    wanted = frozenset(keep)
+    found = {
+        name: value
+        for name, value in environment.items()
+        if name in wanted or not (_SHELL_CONTROL.match(name) or _is_secret(name, value))
+    }
+    return {**found, **_QUIET_VARIABLES, **(add or {})}
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Whether a variable is one that a command should not see: by its name, or by the form of its value."""
+    if _SECRET_NAME.search(name) or _SECRET_PREFIX.match(name):
+        return True
+    raw = b'"' + value.encode("utf-8", "replace").replace(b"\\", b"/").replace(b'"', b"'") + b'"'
+    return redact(raw) != raw
+
+
+_MARK = "HUDKIT_CALL"
+"""A variable that every process of a call inherits: by it, those that have left its group are found (Linux)."""
+
+_GRACE = 0.5  # seconds between the request to end and the end
+_AFTER = 0.3  # seconds that are waited for output after the shell has ended
+_CHUNK = 64 * 1024
+
+
+class BashInput(ToolInput, frozen=True):
+    command: Annotated[str, Meta(min_length=1, max_length=100_000, description="The command.")]
+    description: Annotated[str, Meta(max_length=200, description="What it does, in a few words.")] = ""
+    seconds: Annotated[float, Meta(ge=0, description="The most it may take; 120 where it is left out.")] = 0
+    path: Annotated[str, Meta(description="The directory to run in; the project's where it is left out.")] = "."
+
+
+def _bash_permissions(arguments: BashInput, context: ToolContext) -> Sequence[RequiredPermission]:
+    if "\0" in arguments.command:
+        raise ToolError("a command cannot have a NUL in it")
+    needs = [RequiredPermission("bash", (arguments.command, arguments.path), _title(arguments))]
+    place = context.area.locate(arguments.path)
+    if not place.own:
+        needs.append(RequiredPermission("outside", (str(place.real),), f"run a command in {visible(place.shown)}"))
+    return needs
+
+
+async def _bash(arguments: BashInput, context: ToolContext) -> ToolOutcome:
+    place = context.area.place(arguments.path)
+    if not place.real.is_dir():
+        raise ToolError(f"{quote(arguments.path)} is not a directory")
+    limits = context.limits
+    seconds = min(arguments.seconds or limits.shell_seconds, limits.most_shell_seconds)
+    mark = secrets.token_hex(16)
+    env = {**scrubbed_environment(os.environ, add=context.environment), _MARK: mark}
+    shell = _shell()
+    before = await run_in_thread(lambda _: snapshot_files(context.area))
+    end, begin = os.pipe()  # one of our own: `wait` is to end with the shell, not with the last that holds its output
+    try:
+        child = await asyncio.create_subprocess_exec(
+            *shell, "-c", arguments.command, cwd=place.real, env=env, stdin=asyncio.subprocess.DEVNULL,
+            stdout=begin, stderr=begin, start_new_session=True,
+        )  # fmt: skip
+    except BaseException:
+        os.close(end)
+        raise
+    finally:
+        os.close(begin)
+    output = _Output(context.limits.output, context.limits.whole, context.spill, context.call_id or "bash")
+    reading = asyncio.ensure_future(_drain(end, output))
+    late = False
+    try:
+        async with asyncio.timeout(seconds):
+            await child.wait()
+            await asyncio.wait({reading}, timeout=_AFTER)
+    except TimeoutError:
+        late = True
+    finally:
+        left = await asyncio.shield(asyncio.ensure_future(_end_processes(child, mark)))
+        reading.cancel()
+        with suppress(asyncio.CancelledError, OSError):
+            await asyncio.wait({reading}, timeout=_AFTER)
+        output.close()
+    text, whole = output.told()
+    after = await run_in_thread(lambda _: snapshot_files(context.area)) if before is not None else None
+    notes = []
+    if late:
+        notes.append(f"[ended after {seconds:g} s, the limit of this call]")
+    elif child.returncode:
+        code = child.returncode
+        notes.append(f"[exit code {code}]" if code > 0 else f"[ended by signal {-code}]")
+    if left and not late:
+        notes.append("[processes that it left running were ended with it]")
+    code = -1 if late or child.returncode is None else child.returncode
+    return ToolOutcome(
+        "\n".join([*([text] if text else []), *notes]) or "[no output]",
+        _title(arguments),
+        changed_files(before, after),
+        whole=whole,
+        metadata={"exit": code, "late": late},
+    )
+
+
+def _title(arguments: BashInput) -> str:
+    return visible(arguments.description) or shorten(visible(arguments.command), 120)
+
+
+async def _drain(end: int, output: _Output) -> None:
+    stream = asyncio.StreamReader(limit=_CHUNK)
+    pipe = open(end, "rb", buffering=0)  # noqa: SIM115 (the transport closes it)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(stream), pipe
+    )
+    try:
+        while piece := await stream.read(_CHUNK):
+            output.add(piece)
+    finally:
+        transport.close()
+
+
+async def _end_processes(child: asyncio.subprocess.Process, mark: str) -> bool:
+    """End all processes of a call; whether there were any besides the shell."""
+    running = child.returncode is None
+    others = _marked(mark, child.pid)
+    _signal_group(child.pid, signal.SIGTERM)
+    for pid in others:
+        _signal(pid, signal.SIGTERM)
+    left = bool(others)
+    if running or left:
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_GRACE):
+                    await child.wait()
+                    while _marked(mark, 0):
+                        await asyncio.sleep(0.02)
+        finally:  # also where the whole program ends meanwhile
+            _signal_group(child.pid, signal.SIGKILL)
+            for pid in _marked(mark, 0):
+                _signal(pid, signal.SIGKILL)
+        for _ in range(20):  # one may make another while it is being ended
+            others = _marked(mark, 0)
+            if not others:
+                break
+            for pid in others:
+                _signal(pid, signal.SIGKILL)
+            await asyncio.sleep(0.01)
+        await child.wait()
+    return left
+
+
+def _marked(mark: str, shell: int) -> list[int]:
+    """The processes whose environment has the mark, but for the shell; nothing where the system does not tell."""
+    wanted = f"{_MARK}={mark}".encode()
+    found = []
+    try:
+        names = os.listdir("/proc")  # noqa: PTH208 (names only)
+    except OSError:
+        return []
+    for name in names:
+        if name.isdecimal() and int(name) != shell:
+            try:
+                with Path("/proc", name, "environ").open("rb") as file:
+                    if wanted in file.read().split(b"\0"):
+                        found.append(int(name))
+            except OSError:
+                continue
+    return found
+
+
+def _signal_group(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, number)
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def _shell() -> tuple[str, ...]:
+    for path in ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"):
+        if Path(path).exists():
+            return (path, "--noprofile", "--norc")
+    return ("/bin/sh",)
+
+
+class _Output:
+    """Begin and end of an output in memory, and up to `whole` bytes of it in a private file once it is long."""
+
+    def __init__(self, limit: int, whole: int, spill: Path | None, name: str) -> None:
+        self._head_room, self._tail_room = limit * 2 // 3, limit // 3
+        self._head = bytearray()
+        self._tail: deque[bytes] = deque()
+        self._tail_size = self._size = 0
+        self._whole, self._spill, self._name = whole, spill, name
+        self._file: int = -1
+        self._path = ""
+
+    def add(self, piece: bytes) -> None:
+        if self._spill is not None and self._file < 0 and self._size + len(piece) > self._head_room + self._tail_room:
+            self._begin_file()
+        if self._file >= 0 and self._size < self._whole:
+            self._write(piece[: self._whole - self._size])
+        self._size += len(piece)
+        room = self._head_room - len(self._head)
+        if room > 0:
+            self._head += piece[:room]
+            piece = piece[room:]
+        if piece:
+            self._tail.append(piece)
+            self._tail_size += len(piece)
+            while self._tail_size - len(self._tail[0]) >= self._tail_room:
+                self._tail_size -= len(self._tail.popleft())
+
+    def told(self) -> tuple[str, str]:
+        tail = b"".join(self._tail)
+        gone = self._size - len(self._head) - len(tail)
+        if gone <= 0 and len(tail) <= self._tail_room:
+            return _text(bytes(self._head) + tail), ""
+        end = tail[-self._tail_room :]
+        gone = self._size - len(self._head) - len(end)
+        said = omission_line(gone, "bytes", self._path)
+        if self._path and self._size > self._whole:
+            said = said[:-1] + f" up to byte {self._whole:,}]"
+        return f"{_text(bytes(self._head))}\n{said}\n{_text(end)}", self._path
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _begin_file(self) -> None:
+        assert self._spill is not None
+        try:
+            path = spill_file(self._spill, self._name)
+            self._file = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            self._spill = None
+            return
+        self._path = str(path)
+        self._write(bytes(self._head) + b"".join(self._tail))
+
+    def _write(self, piece: bytes) -> None:
+        try:
+            os.write(self._file, piece)
+        except OSError:  # a full disk does not end the call
+            self.close()
+            self._path, self._spill = "", None
+
+
+def _text(raw: bytes) -> str:
+    return escape_hidden(raw.decode("utf-8", "surrogateescape").replace("\r\n", "\n")).rstrip("\n")
+
+
+BASH = Tool(
+    "bash",
+    "Run a shell command in the project. It gets no input and no secrets of the environment; what it leaves running "
+    "is ended with it. Of a long output, begin and end are given.",
+    BashInput,
+    _bash,
+    _bash_permissions,
+)

@@ -1,0 +1,53 @@
+"""A process that works on a session until it is killed.
+
+usage: loop_child.py PLACE SESSION     (PLACE/project is the project; an empty SESSION begins a new one)
+
+Each command that it runs adds a line of its own to PLACE/project/witness.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from hudkit.agent.loop import AgentLoop
+from hudkit.agent.permissions import PermissionRule
+from hudkit.agent.run_context import LoopSettings
+from hudkit.context.caching import CallCost
+from hudkit.testing.captured import Captured
+from hudkit.testing.in_process import InProcessModel
+from hudkit.testing.replies import Call, Reply
+from hudkit.tokens import Window
+
+
+def answer(asked: Captured) -> Reply:
+    """Two commands and two reads at a time; now and then, a full window."""
+    name = f"{os.getpid()}-{asked.number}"
+    calls = (
+        Call("bash", {"command": f"echo {name}-a >> witness"}, id=f"{name}-a"),
+        Call("read", {"path": "a.txt"}, id=f"{name}-r1"),
+        Call("read", {"path": "a.txt"}, id=f"{name}-r2"),
+        Call("bash", {"command": f"echo {name}-b >> witness"}, id=f"{name}-b"),
+    )
+    used = 9_000 if asked.number % 5 == 4 else 1_000
+    return Reply(f"step {name} " + "word " * 200, calls, CallCost(0, 0, used, 10))
+
+
+async def main() -> None:
+    place, session = Path(sys.argv[1]), sys.argv[2]
+    model = InProcessModel(answer, window=Window(10_000, 2_000, None, "host"))
+    rules, free = LoopSettings(frees=0), (PermissionRule("bash", "*", "allow"),)
+    loop = await AgentLoop.open(
+        place / "project", model, data=place / "data", session=session, rules=rules, permissions=free
+    )
+    os.write(1, f"{loop.id}\n".encode())
+    if session:
+        await loop.proceed()
+    while True:
+        await loop.prompt("go on")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,169 @@
+"""A real task from a script, with the HUD as a plugin: files changed, tests run, fixed, over three compactions."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loops import opened
+from msgspec.structs import replace
+
+from hudkit import Hud
+from hudkit.agent.hud_plugin import hud_plugin
+from hudkit.agent.message_history import is_summary
+from hudkit.agent.request_log import RequestLog
+from hudkit.context.caching import CallCost
+from hudkit.testing.in_process import InProcessModel
+from hudkit.testing.replies import Call, says, uses
+from hudkit.testing.replies import Reply as Said
+from hudkit.tokens import Window
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+WINDOW = Window(32_000, 4_000, None, "host")
+RUN = Call("bash", {"command": f"{sys.executable} -B -m unittest -q test_shop 2>&1 | tail -n 20"})
+ADD = "def add(a, b):\n    return a - b\n"
+TESTS = """import unittest
+from shop import total
+class Shop(unittest.TestCase):
+    def test_total(self):
+        self.assertEqual(total([(2, 3), (1, 4)]), 10)
+"""
+
+
+def hud(tool: str, **args: Any) -> Call:
+    return Call("hud", {"tool": tool, "args": args})
+
+
+def filled(reply: Said, used: int = 215_000) -> Said:
+    return replace(reply, usage=CallCost(used, 0, 500, 50))
+
+
+SUM = "s = 0\n    for n, p in rows:\n        s = add(s, n * p)\n    return s"
+TODOS = ("fix add", "write total")
+
+
+def todos(*states: str) -> Call:
+    return Call("todo", {"todos": [{"content": one, "status": now} for one, now in zip(TODOS, states, strict=True)]})
+
+
+SCRIPT = (
+    uses(hud("task.set", description="Make the shop's total right"), Call("read", {"path": "calc.py"})),
+    uses(hud("decisions.record", summary="Integers only, no floats")),
+    uses(hud("notes.add", content="prices are in cents")),
+    filled(uses(RUN, text="The test fails; " + "thinking " * 300)),
+    uses(Call("write", {"path": "shop.py", "content": "from calc import add\n\ndef total(rows):\n    return 0\n"})),
+    uses(todos("in_progress", "pending")),
+    filled(uses(RUN, text="Still red. " + "thinking " * 300)),
+    uses(Call("edit", {"path": "calc.py", "old": "a - b", "new": "a + b"})),
+    uses(Call("read", {"path": "shop.py"})),
+    filled(uses(Call("edit", {"path": "shop.py", "old": "return 0", "new": SUM}))),
+    uses(RUN),
+    uses(todos("completed", "completed")),
+    says("The total is right now, and the test passes."),
+)  # fmt: skip
+
+
+async def test_a_task_is_done_over_three_compactions_and_nothing_live_is_lost(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    (project / "calc.py").write_text(ADD)
+    (project / "test_shop.py").write_text(TESTS)
+    model = InProcessModel(SCRIPT, window=WINDOW, compaction=says("I am fixing the shop."))
+    with Hud.in_memory() as board:
+        async with opened(tmp_path, model, plugins=[("hud", hud_plugin(board))]) as loop:
+            ended = await loop.prompt("Please make the shop's total right. Never change test_shop.py.")
+            assert (ended.reason, ended.text) == ("done", "The total is right now, and the test passes.")
+            assert sum(map(is_summary, loop.messages)) == 3 and model.left == 0
+            assert not loop.setup.hooks.failures
+            state = board.session(loop.id, project=project, host="session").state
+            id = loop.id
+            assert loop.session.usage.used > 0
+    command = [sys.executable, "-B", "-m", "unittest", "-q", "test_shop"]
+    done = subprocess.run(command, cwd=project, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert (project / "test_shop.py").read_text() == TESTS
+
+    assert state.task.description == "Make the shop's total right"
+    assert [one.summary for one in state.decisions] == ["Integers only, no floats"]
+    assert [one.content for one in state.notes] == ["prices are in cents"]
+    assert {one.path for one in state.files.active} >= {"calc.py", "shop.py"}
+    assert [one.status for one in state.todos.items or ()] == ["completed", "completed"]
+    assert not state.errors.open, "the test that failed has passed"
+    assert any("test_shop.py" in one.text for one in state.constraints)
+
+    last = model.asked[-1]
+    for words in ("Make the shop's total right", "Integers only, no floats", "prices are in cents", "test_shop.py"):
+        assert words in "".join(last.system), "what is live is in the base after the last compaction"
+    log = RequestLog(tmp_path / "data" / "requests.db")
+    assert [sent.request for sent in log.requests(id)] == model.asked
+    log.close()
+
+
+async def test_the_hud_keeps_what_was_sent_in_its_place_within_an_epoch(tmp_path: Path) -> None:
+    steps = [
+        uses(hud("task.set", description="Count")),
+        uses(Call("bash", {"command": "echo 1"})),
+        uses(hud("notes.add", content="one is the first")),
+        uses(Call("bash", {"command": "exit 3"})),
+        uses(Call("bash", {"command": "echo 2"})),
+        says("done"),
+    ]
+    model = InProcessModel(steps, window=WINDOW)
+    with Hud.in_memory() as board:
+        async with opened(tmp_path, model, plugins=[("hud", hud_plugin(board))]) as loop:
+            await loop.prompt("count")
+            assert not loop.setup.hooks.failures
+            stored = str(loop.messages)
+
+    def without_tail(messages: tuple[Any, ...]) -> str:
+        return str(messages[1:])  # the first message is the prompt, whose tail is told once
+
+    for before, after in zip(model.asked, model.asked[1:], strict=False):
+        assert after.system == before.system and after.tools == before.tools
+        assert without_tail(after.messages).startswith(without_tail(before.messages).rstrip(")").rstrip(","))
+    assert "one is the first" in str(model.asked[-1].messages)
+    assert model.asked[0].system[-1] not in stored, "the HUD is in its own log alone"
+
+
+async def test_the_agent_can_have_its_window_compacted_by_a_tool(tmp_path: Path) -> None:
+    steps = [
+        uses(Call("hud_compact", {})),
+        filled(uses(Call("bash", {"command": "echo 1"}), text="x" * 15_000), 20_000),
+        filled(uses(Call("hud_compact", {})), 20_000),
+        says("done"),
+    ]
+    model = InProcessModel(steps, window=WINDOW)
+    with Hud.in_memory() as board:
+        async with opened(tmp_path, model, plugins=[("hud", hud_plugin(board))]) as loop:
+            assert (await loop.prompt("go")).text == "done"
+            assert "Not compacted" in str(model.asked[1].messages)
+            assert len(model.of("compaction")) == 1 and "x" * 15_000 not in str(model.asked[-1].messages)
+
+
+async def test_a_sub_session_has_a_hud_of_its_own(tmp_path: Path) -> None:
+    task = Call("task", {"description": "look", "prompt": "count the files", "agent": "general"})
+    steps = [
+        uses(hud("task.set", description="The parent's task"), task),
+        uses(hud("task.set", description="Count the files")),
+        filled(uses(Call("hud_compact", {}), text="x" * 15_000), 20_000),
+        says("there are none"),
+        says("done"),
+    ]
+    model = InProcessModel(steps, window=WINDOW)
+    with Hud.in_memory() as board:
+        async with opened(tmp_path, model, plugins=[("hud", hud_plugin(board))]) as loop:
+            assert (await loop.prompt("go")).text == "done"
+            assert not loop.setup.hooks.failures
+            child = next(one for one in loop.setup.store.sessions() if one.parent_id == loop.id)
+            project = tmp_path / "project"
+            own, other = (board.session(id, project=project, host="session").state for id in (loop.id, child.id))
+    assert own.task.description == "The parent's task"
+    assert other.task.description == "Count the files"
+    assert len(model.of("compaction")) == 1, "the sub-agent's own"
+    assert "Count the files" in "".join(model.asked[-2].system)
+    assert "Count the files" not in "".join(model.asked[-1].system)

@@ -1,0 +1,81 @@
+"""The session loop passes the suite that every host passes, over OpenAI's and Anthropic's shapes on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from hudkit.agent.hud_plugin import hud_plugin
+from hudkit.agent.loop import AgentLoop
+from hudkit.agent.permissions import PermissionRule
+from hudkit.agent.run_context import LoopSettings
+from hudkit.models import open_model
+from hudkit.testing.host_script import Place
+from hudkit.testing.hosts import HostConformance
+from hudkit.testing.replies import Call
+from hudkit.tokens import Window
+
+pytestmark = pytest.mark.slow
+
+
+class Talking:
+    def __init__(self, runner: asyncio.Runner, loop: AgentLoop) -> None:
+        self._runner = runner
+        self._loop = loop
+
+    @property
+    def id(self) -> str:
+        return self._loop.id
+
+    def say(self, text: str) -> str:
+        ended = self._runner.run(self._loop.prompt(text))
+        assert ended.reason == "done", ended
+        return ended.text
+
+
+class TestSession(HostConformance):
+    host = "session"
+    model = "openai-chat:gpt-5"
+
+    @contextmanager
+    def open(self, place: Place, session: str, *, hud: bool = True, resume: str = "") -> Iterator[Talking]:
+        known = place.folder / f"{session}.json"
+        before = json.loads(known.read_text()) if known.exists() else ""
+        path = "/v1" if self.shape == "openai" else ""
+        window = Window(*place.limit, None, "user")
+        with asyncio.Runner() as runner:
+            model = open_model(self.model, key="sk-test-000000", base_url=place.url + path, window=window)
+            loop = runner.run(
+                AgentLoop.open(
+                    place.project,
+                    model,
+                    data=place.folder / "data" / session,
+                    session=before,
+                    plugins=[("hud", hud_plugin(place.log, resume=resume))] if hud else [],
+                    permissions=(PermissionRule("*", "*", "allow"),),
+                    rules=LoopSettings(prune=False),
+                )
+            )
+            known.write_text(json.dumps(loop.id))
+            try:
+                yield Talking(runner, loop)
+                assert not loop.setup.hooks.failures
+            finally:
+                runner.run(loop.close())
+                runner.run(model.close())
+
+    def call(self, what: str, **arguments: Any) -> Call:
+        return Call("bash" if what == "run" else what, arguments)
+
+    def delegate(self, prompt: str) -> Call:
+        return Call("task", {"description": "look", "prompt": prompt, "agent": "general"})
+
+
+class TestSessionWithAnthropic(TestSession):
+    shape = "anthropic"
+    model = "anthropic:claude-sonnet-4-6"
