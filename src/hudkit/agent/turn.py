@@ -89,9 +89,9 @@ async def _step(course: RunContext, number: int) -> tuple[str, str]:
         return "error", str(error)
     if message.open:
         go_on = await run_tool_calls(course, message)
-        _answered(course, message.id)
+        _stream_attempt(course, message.id)
         return ("", "") if go_on else ("repeats", "the same call came again and again")
-    _answered(course, message.id)
+    _stream_attempt(course, message.id)
     return _after(course, end)
 
 
@@ -127,7 +127,7 @@ def _overflows(course: RunContext) -> bool:
     )
 
 
-def _answered(course: RunContext, id: str) -> None:
+def _stream_attempt(course: RunContext, id: str) -> None:
     message = course.kept.message(id)
     course.tell(events.ResponseFinished(course.id, message))
     usage = message.usage

@@ -1,0 +1,208 @@
+"""The one place where these tests name hudkit's own modules: a move or a rename of code is answered here.
+
+Everything else in this folder uses `Hud`, the command line and what is below. What the names stand for stays: the
+right-hand side of each import is what changes, the left-hand side is what the tests call it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from hudkit.agent.area import Area
+from hudkit.agent.changes import Change
+from hudkit.agent.sent import _TABLES as REQUEST_TABLES
+from hudkit.agent.sent import SentLog
+from hudkit.agent.sent import _Head as RequestHead
+from hudkit.agent.store import SessionStore
+from hudkit.rooms.events import KINDS, Happening
+from hudkit.rooms.founding import Founding
+from hudkit.rooms.prompts.places import PLACES
+from hudkit.rooms.prompts.schema import PROMPTS
+from hudkit.rooms.rules import Rules as WorldRules
+
+from hudkit import Hud as Hud
+from hudkit import cli
+from hudkit.__main__ import main as main
+from hudkit.agent import agents, plugins, records, skills, templates
+from hudkit.agent import schema as session_schema
+from hudkit.agent.hooks import HOOKS
+from hudkit.agent.telemetry import names as telemetry_names
+from hudkit.agent.tools import TOOLS
+from hudkit.compose.formats import registry as formats
+from hudkit.config import RENAMED_KEYS, Settings
+from hudkit.daemon import handlers
+from hudkit.hosts import wire
+from hudkit.hosts.mcp.install import Manifest as McpManifest
+from hudkit.hosts.opencode.install import Manifest as OpenCodeManifest
+from hudkit.hosts.tool_definitions import DEFINITIONS
+from hudkit.log import PAYLOADS, Event, Origin
+from hudkit.log.payload import Payload
+from hudkit.log.stores import schema as log_schema
+from hudkit.rooms.actions import ACTIONS
+from hudkit.rooms.world import World
+from hudkit.sections.sandboxed import Places
+from hudkit.sections.state import HudState
+from hudkit.testing.script_file import _Line as ScriptAnswer
+from hudkit.tools import routers
+from hudkit.tools.operation import ALIASES, OPERATIONS, SHOWN
+from hudkit.transcripts.search.schema import TABLES as INDEX_TABLES
+
+RENAMED_SETTINGS: dict[str, str] = {old: f"{old.partition('.')[0]}.{new}" for old, new in RENAMED_KEYS.items()}
+"""Old keys of settings that are read, with a warning, under a new name: `budget.least` to the name that it has now.
+Each old key is one of the stored settings file's."""
+
+RENAMED_WORLD_KEYS: dict[str, str] = {}
+"""The same for keys of a world's file, with those of its rules (`rules.tempo.least`)."""
+
+# -- what is stored and told, by its encoded names ----------------------------------------------------------------
+
+EVENT_TYPES: dict[str, type[msgspec.Struct]] = dict(PAYLOADS)
+WORLD_EVENT_TYPES: dict[str, type[msgspec.Struct]] = dict(KINDS)
+EVENT_ROOT, WORLD_EVENT_ROOT = Payload, Happening
+ENVELOPE = Event
+ORIGINS = tuple(one.value for one in Origin)
+STATE, WORLD = HudState, World
+SETTINGS, WORLD_FILE, RULES = Settings, Founding, WorldRules
+HOOK_TABLE = {name: (hook.given, hook.output) for name, hook in HOOKS.items()}
+MANIFESTS = {"install/mcp.json": McpManifest, "install/opencode.json": OpenCodeManifest}
+RECORDS = {
+    "project": records.Project,
+    "session": records.Session,
+    "message": records.Message,
+    "todo": records.Todo,
+    "diff": records.FileDiff,
+    "change": Change,
+}
+PART = records.Part
+REQUEST = RequestHead
+SCRIPT_ANSWER = ScriptAnswer
+LOG_STEPS = tuple(sql for step in log_schema.MIGRATIONS for sql in step)
+SESSION_STEPS = tuple(sql for step in session_schema.MIGRATIONS for sql in step)
+REQUEST_STEPS = tuple(REQUEST_TABLES)
+INDEX_STEPS = tuple(INDEX_TABLES)
+WIRE_VERSION = wire.PROTOCOL
+WIRE_HEADERS = tuple(wire.HEADERS)
+ENTRY_POINT_GROUPS = (formats.GROUP, plugins.GROUP)
+FORMAT_NAMES = tuple(formats.names())
+PROMPT_NAMES, PROMPT_PLACES = tuple(PROMPTS), tuple(PLACES)
+WORLD_ACTIONS = {name: action.arguments for name, action in ACTIONS.items()}
+OPERATION_ARGUMENTS = {name: one.arguments for name, one in OPERATIONS.items()}
+ALIAS_ARGUMENTS = {name: one.arguments for name, one in ALIASES.items()}
+SECTION_NAMES = {name: one.also for name, one in SHOWN.items()}
+MODEL_TOOLS = {str(one["name"]): one["parameters"] for one in DEFINITIONS}
+INSTEAD_OF_TOOL = routers._INSTEAD
+AGENT_TOOLS = {name: tool.parameters for name, tool in TOOLS.items()}
+BUILT_IN_AGENTS = tuple(agents.BUILTIN)
+
+
+def wire_requests() -> dict[str, type[msgspec.Struct]]:
+    """The struct of each request of the wire, by its path."""
+    found = next(value for value in vars(handlers).values() if isinstance(value, dict) and "/v1/frame" in value)
+    return {path: kind for path, (kind, _) in found.items()}
+
+
+def wire_answers() -> tuple[type[msgspec.Struct], ...]:
+    """The structs of the wire's answers."""
+    return tuple(kind for kind in _structs(vars(wire).values()) if not issubclass(kind, wire.RequestBody))
+
+
+def telemetry() -> Iterator[str]:
+    """Every name of a span, an attribute or a metric."""
+    for name, value in vars(telemetry_names).items():
+        if name.isupper() and isinstance(value, str):
+            yield value
+
+
+def _structs(values: Iterable[Any]) -> Iterator[type[msgspec.Struct]]:
+    for value in values:
+        if isinstance(value, type) and issubclass(value, msgspec.Struct) and value is not msgspec.Struct:
+            yield value
+
+
+# -- reading what is stored, as plain values ----------------------------------------------------------------------
+
+
+def read_sessions(path: Path) -> dict[str, Any]:
+    """Everything in a database of sessions."""
+    with SessionStore.open(path, read_only=True) as store:
+        sessions = store.sessions()
+        plain = {
+            "projects": store.projects(),
+            "sessions": sessions,
+            "messages": {one.id: store.messages(one.id) for one in sessions},
+            "todos": {one.id: store.todos(one.id) for one in sessions},
+            "diffs": {one.id: store.diffs(one.id) for one in sessions},
+        }
+        every = {one.id: store.changes.of(one.id, [m.id for m in store.messages(one.id)]) for one in sessions}
+        contents = {
+            change.before: (store.changes.content(change.before) or b"").decode()
+            for changes in every.values()
+            for change in changes
+            if change.before
+        }
+        return dict(msgspec.to_builtins({**plain, "changes": every, "contents": contents}))
+
+
+def read_requests(path: Path, session: str) -> list[bytes]:
+    """Every request of a session, as it is encoded."""
+    log = SentLog(path)
+    try:
+        return [msgspec.json.encode(sent) for sent in log.requests(session)]
+    finally:
+        log.close()
+
+
+def read_definitions(project: Path, config: Path, trusted: Path) -> dict[str, Any]:
+    """The agents, commands, skills and plugins of a user and a project."""
+    area = Area(project, cwd=project)
+    found_agents, wrong = agents.discover(area, [config / "agents"])
+    commands, unread = templates.discover(area, [config / "commands"])
+    listed = skills.discover(area, [config / "skills"])
+    plugged = plugins.discover(Places(config / "plugins", trusted), project, entries=False)
+    plain = {
+        "agents": {name: _plain(one) for name, one in sorted(found_agents.items()) if one.level != "builtin"},
+        "commands": {name: _plain(one) for name, one in sorted(commands.items())},
+        "skills": [{"name": one.name, "description": one.description, "text": one.text} for one in listed],
+        "plugins": [{"name": one.name, "trusted": one.trusted, "wrong": one.wrong} for one in plugged],
+        "wrong": [str(one.why) for one in (*wrong, *unread)],
+    }
+    return dict(msgspec.to_builtins(plain))
+
+
+def _plain(value: msgspec.Struct) -> dict[str, Any]:
+    found = msgspec.structs.asdict(value)
+    return {name: sorted(one) if isinstance(one, frozenset) else one for name, one in found.items()}
+
+
+def parsed_agent(text: str) -> object:
+    """What a definition of an agent is read as."""
+    return agents.parse("one", text)
+
+
+def parsed_command(text: str) -> object:
+    """What a definition of a command is read as."""
+    return templates.parse("one", text)
+
+
+# -- the command line ---------------------------------------------------------------------------------------------
+
+
+def package() -> Any:
+    import hudkit
+
+    return hudkit
+
+
+def command_parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Every command with its parser."""
+    return ((name, cli.command(name)) for name in cli.COMMANDS)
+
+
+def session_keys(path: Path) -> tuple[str, ...]:
+    """The sessions of a log, in order."""
+    with Hud.open(path) as hud:
+        return hud.sessions()
