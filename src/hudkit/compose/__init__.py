@@ -1,4 +1,4 @@
-"""Trees of elements: build them, render their components, fit them to a budget, write them in any format.
+r"""Trees of elements: build them, render their components, fit them to a budget, write them in any format.
 
 Everything that a model sees is such a tree. This package knows no agent, no log and no tokens: the caller gives the
 `measure` that says what something costs.

@@ -1,4 +1,4 @@
-"""Python syntax for trees: `h.list(ordered=True)[h.item["…"], …]`."""
+"""Build trees in Python: `h.list(ordered=True)[h.item["…"], …]`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ElementBuilder:
         return repr(self.element())
 
     def element(self) -> Element:
-        """The element without children."""
+        """Return the element without children."""
         return _make_element(self.tag, self.props, ())
 
 
@@ -41,9 +41,10 @@ class _ElementFactory:
     """`h.tag(**props)[children]`, or `h(tag, props, *children)`."""
 
     def __getattr__(self, tag: str) -> ElementBuilder:
+        # Python and its tools ask any object for such names; no tag begins so.
         if tag.startswith("_"):
             raise AttributeError(tag)
-        return ElementBuilder(tag.rstrip("_"), {})
+        return ElementBuilder(tag.rstrip("_"), {})  # `h.break_`: a keyword of Python takes an underscore
 
     def __call__(self, tag: str, props: dict[str, Prop] | None = None, *children: Child) -> Element:
         return ElementBuilder(tag, dict(props or {}))[children]
@@ -54,12 +55,12 @@ h = _ElementFactory()
 
 
 def fragment(*children: Child) -> Element:
-    """Several nodes where one is expected: they stand in its place."""
+    """Return a fragment: several nodes where one is expected, which stand in its place."""
     return h.fragment[children]
 
 
 def flatten(children: Any) -> tuple[Node, ...]:
-    """Children as nodes: what is left out is gone, numbers are text, iterables and fragments are spread."""
+    """Return children as nodes: what is left out is gone, numbers are text, iterables and fragments are spread."""
     flat: list[Node] = []
     _spread(children, flat)
     return tuple(flat)
@@ -78,15 +79,15 @@ def _spread(child: Any, out: list[Node]) -> None:
             out.extend(child.children)
         else:
             out.append(child)
-    elif child is None or isinstance(child, bool):
+    elif child is None or isinstance(child, bool):  # before numbers: a bool is an int
         return
     elif isinstance(child, ElementBuilder):
         out.append(child.element())
     elif isinstance(child, int | float):
         out.append(str(child))
     elif isinstance(child, Iterable):
-        for one in child:
-            _spread(one, out)
+        for grandchild in child:
+            _spread(grandchild, out)
     else:
         raise TreeError(
             f"{type(child).__name__} cannot be a child",

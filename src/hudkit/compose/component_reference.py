@@ -162,10 +162,11 @@ A node is text, or `{"tag": "text", "props": {"key": "a"}, "children": ["…"]}`
 
 
 def components_page() -> str:
-    """The whole page as markdown."""
+    """Return the whole page as Markdown."""
     parts = [_HEAD, _COMPONENTS, _JSX, _JSON, _limits(), "## Elements", _elements()]
     parts += ["## Props of every element", _props("", tuple(COMMON_PROPS))]
     for tag, spec in TAGS.items():
+        # Most tags have none of their own: a table for each would hide the few that do.
         if spec.props:
             parts += [f"## Props of `{tag}`", _props(tag, tuple(spec.props))]
     return "\n\n".join(parts) + "\n"
@@ -194,6 +195,7 @@ def _props(tag: str, names: tuple[str, ...]) -> str:
 
 
 def _escaped(words: str) -> str:
+    # Within a table of Markdown `<list>` would be HTML; as code it is shown.
     return words.replace("<", "`").replace(">", "`")
 
 

@@ -1,4 +1,4 @@
-"""How much is said (`Density`) and how full the window is (`Band`): the scale that both are read from."""
+"""Densities, bands, and the scale that leads from one to the other: the fuller the window, the less is said."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Density(StrEnum):
-    """How much of a section is said."""
+    """How much of a section is said, the most first."""
 
     FULL = "full"
     COMPACT = "compact"
@@ -14,13 +14,13 @@ class Density(StrEnum):
 
 
 class Band(StrEnum):
-    """Pressure, as a name: the share of the window in use."""
+    """A name for the share of the window in use."""
 
     GREEN = "green"
     YELLOW = "yellow"
     RED = "red"
     CRITICAL = "critical"
-    UNKNOWN = "unknown"
+    UNKNOWN = "unknown"  # no host has reported a usage yet
 
 
 BAND_FLOORS: tuple[tuple[Band, float], ...] = (
@@ -29,7 +29,8 @@ BAND_FLOORS: tuple[tuple[Band, float], ...] = (
     (Band.YELLOW, 70),
     (Band.GREEN, 0),
 )
-"""The least percentage of each band, densest first (design: green < 70 %, yellow < 85 %, red < 92 %)."""
+"""The least percentage of each band, the fullest first. Source: the design (green < 70 %, yellow < 85 %, red < 92 %).
+"""
 
 DENSITIES: dict[Band, Density] = {
     Band.GREEN: Density.FULL,
@@ -38,11 +39,12 @@ DENSITIES: dict[Band, Density] = {
     Band.RED: Density.MINIMAL,
     Band.CRITICAL: Density.MINIMAL,
 }
-"""The density of each band (001)."""
+"""The density of each band. Source: 001. Where the usage is unknown nothing is taken away."""
 
 
 def band_of(percent: float, floors: tuple[tuple[Band, float], ...] = BAND_FLOORS) -> Band:
-    """The band of a percentage of the window in use; a percentage is not rounded up into a band."""
+    """Return the band of a percentage of the window in use; a percentage is not rounded up into a band."""
+    # From the fullest down: the first floor that is reached is the band.
     for band, floor in floors:
         if percent >= floor:
             return band
@@ -50,7 +52,7 @@ def band_of(percent: float, floors: tuple[tuple[Band, float], ...] = BAND_FLOORS
 
 
 def denser(density: Density) -> Density | None:
-    """The next density that says less, `None` after the last."""
+    """Return the next density that says less, `None` after the last."""
     order = list(Density)
-    place = order.index(density) + 1
-    return order[place] if place < len(order) else None
+    following = order.index(density) + 1
+    return order[following] if following < len(order) else None

@@ -1,10 +1,14 @@
-"""The element tree: frozen, hashable nodes, each with a content hash by which bytes and counts are memoised."""
+"""The nodes of a tree: frozen, hashable elements, each with a content hash by which bytes and counts are remembered.
+
+`Element` is a node of the vocabulary. `Pending` is one that is not rendered yet: the use of a component, or a value
+given to a subtree. `ElementCache` remembers what was made of elements.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
-from typing import Any, Generic, Protocol, TypeVar, Union
+from typing import Any, Generic, TypeVar, Union
 
 from hudkit.errors import TreeError
 
@@ -31,7 +35,7 @@ class Element:
     _digest: bytes | None
 
     def __init__(self, tag: str, props: tuple[tuple[str, Prop], ...], children: tuple[Node, ...]) -> None:
-        put = object.__setattr__
+        put = object.__setattr__  # the class's own refuses, because elements are frozen
         put(self, "tag", tag)
         put(self, "props", props)
         put(self, "children", children)
@@ -50,6 +54,7 @@ class Element:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
+        # The hashes first: they differ for all but equal elements, and then no tree is walked.
         return (
             isinstance(other, Element)
             and self.content_hash == other.content_hash
@@ -67,7 +72,7 @@ class Element:
         return (Element, (self.tag, self.props, self.children))
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value of prop `name`."""
+        """Return the value of prop `name`, `default` where it has none."""
         for key, value in self.props:
             if key == name:
                 return value
@@ -75,8 +80,9 @@ class Element:
 
     @property
     def digest(self) -> bytes:
-        """16 bytes that stand for the content, the same in every process."""
+        """Return 16 bytes that stand for the content, the same in every process."""
         if self._digest is None:
+            # Not `content_hash`: Python salts the hashes of strings anew in each process.
             state = blake2b(digest_size=16)
             state.update(repr((self.tag, self.props)).encode("utf-8", "backslashreplace"))
             for child in self.children:
@@ -89,53 +95,49 @@ class Element:
         return self._digest
 
     def with_children(self, children: tuple[Node, ...]) -> Element:
-        """The same element with other children (itself where they are the same objects)."""
-        if len(children) == len(self.children) and all(a is b for a, b in zip(children, self.children, strict=True)):
+        """Return the same element with other children (itself where they are the same objects)."""
+        same_length = len(children) == len(self.children)
+        if same_length and all(a is b for a, b in zip(children, self.children, strict=True)):
             return self
         return Element(self.tag, self.props, children)
 
     def with_props(self, **props: Prop) -> Element:
-        """The same element with some props set; `None` takes a prop away."""
+        """Return the same element with some props set; `None` takes a prop away."""
         merged = {**dict(self.props), **props}
         return Element(self.tag, freeze(merged), self.children)
 
     def walk(self) -> Iterator[tuple[tuple[int, ...], Node]]:
-        """Every node below and this one, in document order, with its path of child positions."""
+        """Yield this node and every one below, in document order, each with its path of child positions."""
+        # A stack instead of recursion: a tree may be deeper than Python's own limit of calls.
         stack: list[tuple[tuple[int, ...], Node]] = [((), self)]
         while stack:
             path, node = stack.pop()
             yield path, node
             if isinstance(node, Element):
-                stack.extend((((*path, n)), node.children[n]) for n in range(len(node.children) - 1, -1, -1))
+                last = len(node.children) - 1
+                stack.extend(((*path, position), node.children[position]) for position in range(last, -1, -1))
 
 
 def freeze(props: Mapping[str, Prop]) -> tuple[tuple[str, Prop], ...]:
-    """Props in one order, without those that are `None`."""
+    """Return props sorted by name, without those that are `None`."""
     return tuple(sorted((name, value) for name, value in props.items() if value is not None))
 
 
 def text_of(node: Node) -> str:
-    """All text below a node, in order, as it was given."""
+    """Return all text below a node, in order, as it was given."""
     if isinstance(node, str):
         return node
     return "".join(child for _, child in node.walk() if isinstance(child, str))
 
 
 def locate(root: Element, path: tuple[int, ...]) -> Node:
-    """The node at a path; raises `TreeError` where there is none."""
+    """Return the node at a path of child positions; raises `TreeError` where there is none."""
     node: Node = root
-    for place in path:
-        if isinstance(node, str) or place >= len(node.children):
+    for position in path:
+        if isinstance(node, str) or position >= len(node.children):
             raise TreeError(f"no node at path {path}", path=path)
-        node = node.children[place]
+        node = node.children[position]
     return node
-
-
-class Named(Protocol):
-    """What a `Use` has to know of its component."""
-
-    @property
-    def name(self) -> str: ...
 
 
 class Pending(Element):
@@ -159,7 +161,7 @@ class Pending(Element):
         return (
             isinstance(other, Pending)
             and type(other) is type(self)
-            and self.source is other.source
+            and self.source is other.source  # by identity: two components with one name are two
             and self.values == other.values
             and self.children == other.children
         )
@@ -174,57 +176,64 @@ class Pending(Element):
         return (type(self), (self.source, self.tag, self.values, self.children))
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value given for `name`."""
+        """Return the value given for `name`, `default` where there is none."""
         return self.values.get(name, default)
 
     @property
     def digest(self) -> bytes:
+        """Raise `TreeError`: there is no digest before rendering."""
+        # What it will say is not known yet, so nothing that is remembered by digest may take it for known.
         raise TreeError(f"<{self.tag}> is not rendered", hint="Call hudkit.compose.render first")
 
     def with_children(self, children: tuple[Node, ...]) -> Pending:
-        """The same with other children."""
+        """Return the same with other children."""
         return type(self)(self.source, self.tag, self.values, children)
 
     def with_props(self, **props: Any) -> Pending:
-        """The same with some values set; `None` takes one away."""
+        """Return the same with some values set; `None` takes one away."""
         merged = {name: value for name, value in {**self.values, **props}.items() if value is not None}
         return type(self)(self.source, self.tag, merged, self.children)
 
 
-class Use(Pending):
+class ComponentUse(Pending):
     """A component with its props, rendered later: where its context and what it prepared are known."""
 
     __slots__ = ()
 
 
-class Give(Pending):
+class ContextValue(Pending):
     """A value for everything below: `values["value"]`, under the key that is its `source`."""
 
     __slots__ = ()
 
 
-V = TypeVar("V")
+_V = TypeVar("_V")
 
 
-class ElementCache(Generic[V]):
-    """`memo(element)` is `make(element)`, made once for equal elements; beyond `limit` entries it starts anew.
+class ElementCache(Generic[_V]):
+    """A function of elements that remembers its results: `cache(element)` is `make(element)`, made once for equal
+    ones.
+
+    Beyond `limit` entries it starts anew.
 
     Faster than `functools.lru_cache` where most elements are the same objects as the last time.
     """
 
     __slots__ = ("_entries", "_limit", "_make")
 
-    def __init__(self, make: Callable[[Element], V], limit: int = 8192) -> None:
+    def __init__(self, make: Callable[[Element], _V], limit: int = 8192) -> None:
         self._make = make
         self._limit = limit
-        self._entries: dict[int, tuple[Element, V]] = {}
+        self._entries: dict[int, tuple[Element, _V]] = {}
 
-    def __call__(self, element: Element) -> V:
-        known = self._entries.get(element.content_hash)
-        if known is not None and (known[0] is element or known[0] == element):
-            return known[1]
-        made = self._make(element)
+    def __call__(self, element: Element) -> _V:
+        entry = self._entries.get(element.content_hash)
+        # By hash first and then by content: two elements may share a hash, and identity settles most cases.
+        if entry is not None and (entry[0] is element or entry[0] == element):
+            return entry[1]
+        value = self._make(element)
+        # Starting anew is cheaper than keeping order: what is still used comes back with the next tree.
         if len(self._entries) >= self._limit:
             self._entries.clear()
-        self._entries[element.content_hash] = (element, made)
-        return made
+        self._entries[element.content_hash] = (element, value)
+        return value

@@ -1,4 +1,7 @@
-"""Trees as JSON: `{"tag": "text", "props": {"key": "a"}, "children": ["…", {…}]}`, typed both ways."""
+"""Read and write trees as JSON, and describe them by a JSON Schema.
+
+A node is text, or `{"tag": "text", "props": {"key": "a"}, "children": ["…", {…}]}`.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def write_json(tree: Element, limits: TreeLimits = DEFAULT_LIMITS) -> bytes:
-    """JSON (UTF-8) that `read_json` reads as an equal tree.
+    """Return JSON (UTF-8) that `read_json` reads as an equal tree.
 
     Raises `TreeError` for a tree that `read_json` would refuse. That includes lone surrogates in text or props: JSON
     has no form of them on which readers agree (RFC 8259, 8.2). JSX text has one.
@@ -38,11 +41,11 @@ def write_json(tree: Element, limits: TreeLimits = DEFAULT_LIMITS) -> bytes:
 
 
 def read_json(data: bytes | str, limits: TreeLimits = DEFAULT_LIMITS) -> Element:
-    """The tree that JSON says. No data makes it raise but `TreeError`."""
-    check_size(len(data), limits)
+    """Return the tree that JSON says. Raises `TreeError` for any data that is not a tree, and nothing else."""
+    check_size(len(data), limits)  # before it is decoded: a text that is too long costs nothing
     try:
         plain = _DECODER.decode(data)
-    except RecursionError:
+    except RecursionError:  # the decoder's own limit, above any of ours
         raise TreeError(f"the tree has more than {limits.depth} levels", hint="Split it") from None
     except UnicodeEncodeError as error:
         raise _surrogate_error(error) from None
@@ -53,6 +56,9 @@ def read_json(data: bytes | str, limits: TreeLimits = DEFAULT_LIMITS) -> Element
     tree = _from_json(plain, limits, 0)
     validate(tree, limits)
     return tree
+
+
+# By recursion, which the limit of depth keeps far from Python's own.
 
 
 def _to_json(element: Element) -> _JsonElement:
@@ -80,16 +86,16 @@ def _surrogate_error(error: UnicodeEncodeError) -> TreeError:
     )
 
 
-DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def tree_schema() -> dict[str, Any]:
-    """A JSON Schema (2020-12) of trees as `read_json` takes them.
+    """Return a JSON Schema (2020-12) of trees as `read_json` takes them.
 
     What it cannot say: that keys are unique among siblings, and how large and deep a tree may be.
     """
     return {
-        "$schema": DRAFT,
+        "$schema": _DRAFT,
         "title": "An element tree",
         **_node_schema(list(TAGS), text=False),
         "$defs": {
@@ -100,7 +106,7 @@ def tree_schema() -> dict[str, Any]:
 
 
 def _tag_case(tag: str) -> dict[str, Any]:
-    """A tag chooses its schema, so that checking a tree takes one schema a node."""
+    """Return the case of one tag. A tag chooses its schema, so that checking a tree takes one schema a node."""
     chosen = {"type": "object", "properties": {"tag": {"const": tag}}, "required": ["tag"]}
     return {"if": chosen, "then": {"$ref": f"#/$defs/{tag}"}}
 
@@ -141,8 +147,8 @@ def _children_schema(tag: str) -> dict[str, Any]:
 
 
 def _node_schema(tags: list[str], text: bool) -> dict[str, Any]:
-    """An element with one of these tags; or text, where it may stand."""
+    """Return the schema of an element with one of these tags; or text, where it may stand."""
     if not tags:
         return {"type": "string"}
-    said = {"properties": {"tag": {"enum": tags}}, "required": ["tag"], "$ref": "#/$defs/element"}
-    return {"type": ["string", "object"] if text else "object", **said}
+    element = {"properties": {"tag": {"enum": tags}}, "required": ["tag"], "$ref": "#/$defs/element"}
+    return {"type": ["string", "object"] if text else "object", **element}

@@ -1,4 +1,4 @@
-"""Trees that come from outside: what is checked of them, and how large they may be."""
+"""Validate trees that come from outside: what is checked of them, and how large they may be."""
 
 from __future__ import annotations
 
@@ -30,9 +30,13 @@ class TreeLimits(msgspec.Struct, frozen=True):
 
 
 DEFAULT_LIMITS = TreeLimits()
+"""Far above what a model's window holds, and small enough to be checked in a fraction of a second."""
 
 MAX_MESSAGE_CHARS = 160
 """The most characters of a message that repeats what came from outside."""
+
+_MAX_TAG_CHARS = 40
+"""The most characters of a tag that a message repeats."""
 
 
 def check_size(chars: int, limits: TreeLimits) -> None:
@@ -44,6 +48,7 @@ def check_size(chars: int, limits: TreeLimits) -> None:
 def _check_node(element: Element) -> None:
     """Raise `TreeError` where one element breaks the vocabulary, a value its rule, or two children have one key."""
     props = dict(element.props)
+    # Names first, without values: a wrong name is the better message, and `check_prop` knows only right ones.
     check_element(element.tag, dict.fromkeys(props), ())
     for name, value in element.props:
         check_prop(element.tag, name, value)
@@ -53,7 +58,8 @@ def _check_node(element: Element) -> None:
 
 def check_keys(tag: str, children: Iterable[Node], seen: set[object] | None = None) -> None:
     """Raise `TreeError` where two siblings have one key; `seen` has those of siblings before, and is added to."""
-    seen = set() if seen is None else seen
+    if seen is None:
+        seen = set()
     for child in children:
         if isinstance(child, Element) and (key := child.get("key")) is not None:
             if key in seen:
@@ -75,28 +81,35 @@ def validate(root: Element, limits: TreeLimits = DEFAULT_LIMITS) -> None:
         path, node = stack.pop()
         count += 1
         if count > limits.nodes or len(path) > limits.depth:
-            too = f"more than {limits.nodes} nodes" if count > limits.nodes else f"more than {limits.depth} levels"
-            raise TreeError(f"the tree has {too}", hint="Split it", path=path)
+            excess = f"{limits.nodes} nodes" if count > limits.nodes else f"{limits.depth} levels"
+            raise TreeError(f"the tree has more than {excess}", hint="Split it", path=path)
         if isinstance(node, str):
             continue
         try:
             _check_node(node)
         except TreeError as error:
             raise _with_place(error, root, path) from None
-        stack.extend(((*path, n), node.children[n]) for n in range(len(node.children) - 1, -1, -1))
+        last = len(node.children) - 1
+        stack.extend(((*path, position), node.children[position]) for position in range(last, -1, -1))
 
 
 def _with_place(error: TreeError, root: Element, path: tuple[int, ...]) -> TreeError:
-    """The same error, with its place: `at document > list > item[2]`."""
+    """Return the same error with its place: `at document > list > item[2]`."""
     message = f"{shorten(visible(error.message), MAX_MESSAGE_CHARS)}, at {_path_in_tags(root, path)}"
     return TreeError(message, hint=error.hint, **{**error.details, "path": path})
 
 
 def _path_in_tags(root: Element, path: tuple[int, ...]) -> str:
-    """A path in tags, each with its position among its siblings, from 0: `document > list[0] > item[2]`."""
-    names = [shorten(visible(root.tag), 40)]
+    """Return a path in tags, each with its position among its siblings, from 0: `document > list[0] > item[2]`."""
+    # Even tags are from outside here: shown, and no longer than a tag can be.
+    names = [_shown_tag(root)]
     node: Node = root
-    for step in path:
-        node = node.children[step] if isinstance(node, Element) else node
-        names.append(f"{shorten(visible(node.tag), 40) if isinstance(node, Element) else 'text'}[{step}]")
+    for position in path:
+        node = node.children[position] if isinstance(node, Element) else node
+        name = _shown_tag(node) if isinstance(node, Element) else "text"
+        names.append(f"{name}[{position}]")
     return " > ".join(names)
+
+
+def _shown_tag(element: Element) -> str:
+    return shorten(visible(element.tag), _MAX_TAG_CHARS)

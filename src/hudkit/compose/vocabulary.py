@@ -1,6 +1,8 @@
 """The core vocabulary: which tags there are, what props they take and what may stand in them.
 
-It knows nothing of HTML. `flow` elements stand one below the other, `phrasing` elements within a line.
+It knows nothing of HTML. `flow` elements stand one below the other, `phrasing` elements within a line. Two tables say
+everything: `TAGS` which element takes which props and holds what, `PROPS` what the value of each prop may be. The
+checks, the JSON Schema and the reference page all read them. One name of a prop means one thing, on every element.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ Content = Literal["flow", "phrasing", "items", "text", "none", "any", "rows", "c
 
 
 class Tag(msgspec.Struct, frozen=True):
-    """What an element with this tag is: where it may stand, what it may hold, which props it takes."""
+    """The rule of a tag: where its elements may stand (`role`), what they may hold, which props they take."""
 
     role: Literal["flow", "phrasing", "item", "row", "cell", "any"]
     holds: Content
@@ -121,13 +123,19 @@ _HOLDS_TEXT = frozenset({"phrasing", "text", "any"})
 
 
 def may_contain(tag: str, below: str | None) -> bool:
-    """Whether an element with the tag `below`, or text where it is `None`, may stand in one with `tag`."""
+    """Return whether an element with the tag `below`, or text where it is `None`, may stand in one with `tag`."""
     holds = TAGS[tag].holds
-    return holds in _HOLDS_TEXT if below is None else TAGS[below].role in _ROLES_HELD[holds]
+    if below is None:
+        return holds in _HOLDS_TEXT
+    return TAGS[below].role in _ROLES_HELD[holds]
 
 
 def check_element(tag: str, props: Mapping[str, Prop], children: tuple[Node, ...]) -> None:
-    """Raise `TreeError` where an element breaks the vocabulary; it names the place and what would be right."""
+    """Raise `TreeError` where an element breaks the vocabulary; it names the place and what would be right.
+
+    This runs for every element that is made. It looks at types alone; `check_prop` looks at the values of what comes
+    from outside.
+    """
     spec = TAGS.get(tag)
     if spec is None:
         raise TreeError(f"there is no element <{tag}>", hint=f"The vocabulary has: {', '.join(TAGS)}")
@@ -136,9 +144,9 @@ def check_element(tag: str, props: Mapping[str, Prop], children: tuple[Node, ...
         if allowed is None:
             names = ", ".join((*spec.props, *COMMON_PROPS))
             raise TreeError(f"<{tag}> takes no prop {name!r}", hint=f"It takes: {names}")
-        if value is not None and (
-            not isinstance(value, allowed) or (isinstance(value, bool) and allowed is not bool)
-        ):
+        # A bool is an int to Python, and no number to anybody else.
+        is_right = isinstance(value, allowed) and (allowed is bool or not isinstance(value, bool))
+        if value is not None and not is_right:
             raise TreeError(
                 f"prop {name!r} of <{tag}> is {value!r}", hint=f"It must be of type {_type_names(allowed)}"
             )
@@ -164,20 +172,29 @@ def _type_names(allowed: type | tuple[type, ...]) -> str:
     return " or ".join(kind.__name__ for kind in kinds)
 
 
+# The values of props.
+
 MAX_SAFE_INTEGER = 2**53
 """The largest whole number that every reader of JSON keeps exactly (RFC 7493)."""
 
 MAX_PROP_CHARS = 4096
 """The most characters of a prop of text."""
 
+_MAX_VALUE_CHARS = 60
+"""The most characters of a value that an error shows."""
+
+_MAX_UNQUOTED_CHARS = 40
+"""The longest value that somebody may have quoted by mistake: numbers and words are shorter."""
+
 _Line = Annotated[str, Meta(max_length=MAX_PROP_CHARS)]
 _Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
 _Share = _Count | Annotated[float, Meta(ge=0, le=MAX_SAFE_INTEGER)]
+# `$` also matches before a line break at the end, in Python and in JSON Schema: the look-ahead refuses that one.
 _Amount = _Count | Annotated[str, Meta(pattern="^(/[1-9][0-9]{0,8}|[0-9]{1,9})(?!\\n)$")]
 
 
 class PropRule(msgspec.Struct, frozen=True):
-    """The values of a prop: their type (with bounds), those types in words, and what they say."""
+    """The rule of a prop: the type of its values (with bounds), the same in words, and what they say."""
 
     type: Any
     words: str
@@ -227,34 +244,41 @@ PROPS: Mapping[str, PropRule] = {
 
 
 def prop_rule(tag: str, name: str) -> PropRule:
-    """The rule of a prop that an element takes; a prop without one in the table has the type of the vocabulary."""
+    """Return the rule of a prop that an element takes; one that the table lacks has the type of the vocabulary."""
     if name in PROPS:
         return PROPS[name]
     spec = TAGS.get(tag)
     kind = (spec.props.get(name) if spec else None) or COMMON_PROPS[name]
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    return PropRule(reduce(or_, kinds), " or ".join(one.__name__ for one in kinds), "")
+    return PropRule(reduce(or_, kinds), _type_names(kind), "")
 
 
 def check_prop(tag: str, name: str, value: Prop) -> None:
     """Raise `TreeError` where a value is outside the rule of its prop; nothing is converted."""
     rule = prop_rule(tag, name)
-    finite = not isinstance(value, float) or math.isfinite(value)
+    is_finite = not isinstance(value, float) or math.isfinite(value)  # JSON has no other numbers
     try:
-        if finite:
+        if is_finite:
             msgspec.convert(value, rule.type, strict=True)
             return
     except (msgspec.ValidationError, UnicodeEncodeError):  # the latter where a lone surrogate meets fixed words
         pass
-    shown = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:59]}…"
-    quoted = "; in quotes it is text" if isinstance(value, str) and _right_without_quotes(value, rule) else ""
-    raise TreeError(f"prop {name!r} of <{tag}> is {shown}", hint=f"It must be {rule.words}{quoted}")
+    hint = f"It must be {rule.words}"
+    if isinstance(value, str) and _right_without_quotes(value, rule):
+        hint += "; in quotes it is text"
+    raise TreeError(f"prop {name!r} of <{tag}> is {shown_value(value)}", hint=hint)
+
+
+def shown_value(value: object) -> str:
+    """Return a value as an error shows it: its `repr`, at most 60 characters of it."""
+    shown = repr(value)
+    return shown if len(shown) <= _MAX_VALUE_CHARS else f"{shown[: _MAX_VALUE_CHARS - 1]}…"
 
 
 def _right_without_quotes(value: str, rule: PropRule) -> bool:
-    """Whether text would be right without its quotes."""
+    """Return whether text would be right without its quotes."""
     try:
-        msgspec.json.decode(value[:40], type=rule.type)
+        msgspec.json.decode(value[:_MAX_UNQUOTED_CHARS], type=rule.type)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return False
     return True

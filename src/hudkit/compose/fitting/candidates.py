@@ -43,6 +43,7 @@ class FitCandidate:
 
     def exact_cost(self) -> int:
         """Return the cost in tokens, measured where it was not yet."""
+        # Once: most candidates far behind never have their turn, and are never measured.
         if self.exact_measure is not None:
             self.cost = self.exact_measure(standalone(self.container.element, self.element))
             self.exact_measure = None
@@ -85,11 +86,13 @@ class Alternative(FitCandidate):
 
     @property
     def present(self) -> bool:
+        """Return whether this alternative, or a preferred one, is in."""
         # A preferred one stands for all behind it: these have nothing to add.
         return self.group.current is not None and self.group.current.position <= self.position
 
     @property
     def label(self) -> str:
+        """Return the path of its group, and which alternative it is."""
         return f"{self.group.label}/{alternative_name(self)}"
 
 
@@ -102,9 +105,11 @@ class FallbackCandidate(FitCandidate):
 
     @property
     def present(self) -> bool:
+        """Return whether it is in, or is not needed because what it stands in for is there."""
         return self.selected or self.replaces.selected_parts > 0
 
     def omissions(self, budget: int) -> list[Omission]:  # noqa: ARG002
+        """Return nothing: it is no loss."""
         return []  # what it stands in for is reported itself
 
 
@@ -138,6 +143,7 @@ class AlternativeGroup:
         """Add to `output` the alternative that is in."""
         if self.current is not None:
             element = self.current.element
+            # Several nodes as one alternative: the fragment was only their wrapper.
             if element.tag == "fragment" and not element.props:
                 output.extend(element.children)
             else:
@@ -183,18 +189,22 @@ class FlexibleCandidate(FitCandidate):
     cuts: tuple[Omission, ...]
 
     def reset(self) -> None:
+        """Bring it to how it is before a fit: in its smallest form, where it has to be there."""
         self.selected = False
         self.current, self.cuts = self.minimum, ()
 
     @property
     def present(self) -> bool:
+        """Return whether a form of it is in."""
         return self.current is not None
 
     def append_to(self, output: list[Node]) -> None:
+        """Add to `output` the form that is in."""
         if self.current is not None:
             output.append(self.current)
 
     def omissions(self, budget: int) -> list[Omission]:
+        """Return what its form leaves out, or the whole where there is no form."""
         if self.current is not None and (self.selected or self.current is not self.minimum):
             return list(self.cuts)
         shown_cost = 0 if self.current is None else self.minimum_cost
@@ -301,7 +311,7 @@ class Container:
             self.fallback.selected = self.fallback_required
 
     def count_unannounced(self) -> int:
-        """Count the candidates below that are left out and that no marker below speaks for."""
+        """Return how many candidates below are left out that no marker below speaks for."""
         count = 0
         for part in self.parts:
             if isinstance(part, Container):
@@ -313,6 +323,7 @@ class Container:
 
     def append_to(self, output: list[Node]) -> None:
         """Add to `output` what is written of it."""
+        # A `<default>` is not written itself: its children stand in its place, or its fallback does.
         if self.transparent:
             if self.selected_parts:
                 output.extend(self.present_children()[0])

@@ -22,7 +22,7 @@ from hudkit.compose.fitting.plan import FitPlan
 from hudkit.compose.fitting.result import FitResult, Grow, Measure
 from hudkit.compose.fitting.selection import Selection
 from hudkit.compose.fitting.traits import PRUNABLE, SPECIAL, STRUCTURAL_TAGS, standalone, traits
-from hudkit.compose.fitting.verify import EXACT_CANDIDATES, verify
+from hudkit.compose.fitting.verification import EXACT_CANDIDATES, verify
 from hudkit.compose.nodes import Element
 
 _MAX_REMEMBERED = 1 << 18
@@ -230,6 +230,7 @@ def _replace_candidate(plan: FitPlan, container: Container, position: int, child
     old = container.parts[position]
     assert isinstance(old, FitCandidate)
     measures = plan.measures
+    # The same place in the document, and so the same running number at the end; only the priority may differ.
     rank = (*old.rank[:-2], -float(child.get("priority")), old.rank[-1])
     cost = (measures.floor or measures.measure)(standalone(container.element, child))
     candidate = FitCandidate(child, container, cost, rank)

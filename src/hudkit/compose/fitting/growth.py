@@ -54,6 +54,7 @@ def share_budget(budget: int, claims: Sequence[FlexClaim]) -> list[int]:
             for index in open_claims:
                 offers[index] = int(room * claims[index].basis / total_basis)
             break
+        # What these cannot take makes the shares of the others larger, so another may be over its cap now.
         for index in capped:
             offers[index] = claims[index].cap or 0
             room -= offers[index]

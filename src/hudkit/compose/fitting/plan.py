@@ -56,7 +56,7 @@ from hudkit.compose.nodes import Element, Node, text_of
 from hudkit.errors import BudgetError, TreeError
 
 
-class PriorityScope(msgspec.Struct, frozen=True):
+class _PriorityScope(msgspec.Struct, frozen=True):
     """What a node has from those above it.
 
     - `rank_prefix`: the ranks of the local scopes that it is in; `is_local`: whether a container makes one more.
@@ -72,7 +72,7 @@ class PriorityScope(msgspec.Struct, frozen=True):
     to_break: tuple[int, ...] | None = None
 
 
-class KeepTies:
+class _KeepTies:
     """The elements of each `keep`, which are in together or not at all."""
 
     def __init__(self) -> None:
@@ -164,13 +164,13 @@ class FitPlan:
         self.decisions: list[FitCandidate | AlternativeGroup | GrowingElement] = []
         self.candidates: list[FitCandidate] = []
         self.growing: list[GrowingElement] = []
-        self.ties = KeepTies()
+        self.ties = _KeepTies()
         self.largest = ("", 0)
         self.reserved = 0
         self._order = 0
         self.traits = traits(tree)
         to_break = last_break(tree) if self.traits & BREAK else None
-        self.root, self.required_cost = self._add_container(tree, None, "", tree, PriorityScope(to_break=to_break))
+        self.root, self.required_cost = self._add_container(tree, None, "", tree, _PriorityScope(to_break=to_break))
         self.ranked = sorted(self.candidates, key=attrgetter("rank"))
         self.ties.complete(self.candidates, self.ranked)
         self._link_containers()
@@ -197,7 +197,7 @@ class FitPlan:
             container.initial_missing = container.missing
 
     def _add_container(
-        self, node: Element, parent: Container | None, path: str, host: Element, scope: PriorityScope
+        self, node: Element, parent: Container | None, path: str, host: Element, scope: _PriorityScope
     ) -> tuple[Container, int]:
         """Add a container and all below it; return it, and the cost of what is required at and below it.
 
@@ -244,8 +244,8 @@ class FitPlan:
         container.cost += cost
 
     def _scope_within(
-        self, node: Element, container: Container, priority: float | None, scope: PriorityScope
-    ) -> PriorityScope:
+        self, node: Element, container: Container, priority: float | None, scope: _PriorityScope
+    ) -> _PriorityScope:
         """Return what the children of a container have from it."""
         setting, tie = node.get("scope"), node.get("keep")
         if setting is None and tie is None and priority is None and scope.to_break is None:
@@ -257,17 +257,18 @@ class FitPlan:
         if priority is not None:
             inherited = -float(priority)
             if is_local:
+                # A block of its own: nothing from outside can have a rank between those of its nodes.
                 self._order += 1
                 prefix, inherited = (*prefix, -float(priority), self._order), BEFORE_ALL
         if tie is not None:
             ties = (*ties, tie)
             self.ties.join(tie, container)
-        return PriorityScope(prefix, is_local, inherited, ties, scope.to_break)
+        return _PriorityScope(prefix, is_local, inherited, ties, scope.to_break)
 
     # Each of these adds a child to its container, and returns the tokens of what is required of it.
 
     def _add_child(
-        self, child: Element, container: Container, host: Element, scope: PriorityScope, position: int
+        self, child: Element, container: Container, host: Element, scope: _PriorityScope, position: int
     ) -> int:
         if scope.to_break is not None:
             scope = msgspec.structs.replace(scope, to_break=path_below(scope.to_break, position))
@@ -280,7 +281,7 @@ class FitPlan:
         return 0
 
     def _add_special(
-        self, child: Element, bits: int, container: Container, host: Element, scope: PriorityScope
+        self, child: Element, bits: int, container: Container, host: Element, scope: _PriorityScope
     ) -> int:
         path = f"{container.path}/{path_name(child)}"
         if child.tag == "break":
@@ -288,10 +289,12 @@ class FitPlan:
             return 0
         if child.tag == "reserve":
             return self._add_reserve(child, container, scope)
+        # Before the last break bytes must not change from call to call: no room has a say there.
         if scope.to_break == ():
             if child.tag in ALTERNATIVE_TAGS or child.tag == "default":
                 return self._add_resolved(child, path, container, host)
             return self._add_required(resolve_atomic(child, self.measures, path), container, host)
+        # The order matters: an atomic choice is whole first, a growing one grows, whatever else it says.
         if child.get("isolate", False) or child.get("atomic", False):
             return self._add_whole(child, path, container, host, scope)
         if child.get("grow", 0) > 0 or child.get("expand", False):
@@ -318,7 +321,9 @@ class FitPlan:
             self._add_required(element, container, host)
         return 0
 
-    def _add_whole(self, child: Element, path: str, container: Container, host: Element, scope: PriorityScope) -> int:
+    def _add_whole(
+        self, child: Element, path: str, container: Container, host: Element, scope: _PriorityScope
+    ) -> int:
         """A node that stays or goes whole; with a priority, one that breaks a limit in it is never in."""
         has_priority = child.get("priority") is not None
         try:
@@ -345,7 +350,7 @@ class FitPlan:
             self.largest = (f"{container.path}/{path_name(child)}", cost)
         return 0
 
-    def _rank(self, child: Element, scope: PriorityScope) -> Rank:
+    def _rank(self, child: Element, scope: _PriorityScope) -> Rank:
         # The running number breaks ties in document order, and makes every rank unique.
         priority = child.get("priority")
         self._order += 1
@@ -353,7 +358,7 @@ class FitPlan:
         return (*scope.rank_prefix, own, self._order)
 
     def _add_candidate(
-        self, child: Element, container: Container, host: Element, scope: PriorityScope
+        self, child: Element, container: Container, host: Element, scope: _PriorityScope
     ) -> FitCandidate:
         ties = scope.ties
         if ties or traits(child) & SPECIAL:
@@ -374,7 +379,7 @@ class FitPlan:
         container.missing += 1
         return candidate
 
-    def _add_reserve(self, child: Element, container: Container, scope: PriorityScope) -> int:
+    def _add_reserve(self, child: Element, container: Container, scope: _PriorityScope) -> int:
         tokens = token_amount(child.get("tokens", 0), self.measures.budget)
         if child.get("priority") is not None:
             self._register(FitCandidate(child, container, tokens, self._rank(child, scope)), container)
@@ -400,13 +405,13 @@ class FitPlan:
         return growing.reserve
 
     def _add_alternatives(
-        self, child: Element, path: str, container: Container, host: Element, scope: PriorityScope
+        self, child: Element, path: str, container: Container, host: Element, scope: _PriorityScope
     ) -> int:
         """Alternatives; one that costs no less than one before it is never used, and its rank counts for that one."""
         group = AlternativeGroup(path, child.tag)
         priority = child.get("priority")
         inherited = scope.inherited_rank if priority is None else -float(priority)
-        inner_scope = PriorityScope(scope.rank_prefix, scope.is_local, inherited)
+        inner_scope = _PriorityScope(scope.rank_prefix, scope.is_local, inherited)
         ties = (*scope.ties, *_ties_of(child))
         for position, node in enumerate(child.children):
             element = Element("fragment", (), (node,)) if isinstance(node, str) else node
@@ -417,6 +422,7 @@ class FitPlan:
                 continue  # one that breaks a limit in it is no alternative
             alternative = Alternative(resolved, container, cost_within(host, resolved, self.measures), rank, ties)
             alternative.group, alternative.position = group, position
+            # Preferred and no dearer: whenever this one would fit, that one does.
             cheaper = [other for other in group.alternatives if other.cost <= alternative.cost]
             if cheaper:
                 cheaper[0].rank = min(cheaper[0].rank, rank)
@@ -437,7 +443,7 @@ class FitPlan:
         return group.minimum.cost if group.minimum else 0
 
     def _add_flexible(
-        self, child: Element, path: str, container: Container, host: Element, scope: PriorityScope
+        self, child: Element, path: str, container: Container, host: Element, scope: _PriorityScope
     ) -> int:
         candidate = FlexibleCandidate(child, container, 0, self._rank(child, scope), (*scope.ties, *_ties_of(child)))
         required = container.required and candidate.rank[len(scope.rank_prefix)] == BEFORE_ALL
@@ -456,7 +462,7 @@ class FitPlan:
             self.largest = (path, candidate.minimum_cost)
         return candidate.minimum_cost
 
-    def _add_fallback(self, container: Container, node: Element, host: Element, scope: PriorityScope) -> int:
+    def _add_fallback(self, container: Container, node: Element, host: Element, scope: _PriorityScope) -> int:
         """What stands in for a default: there from the start, where it has no priority and its parent stays."""
         parent = container.parent
         assert parent is not None
@@ -465,6 +471,7 @@ class FitPlan:
             last if isinstance(last, Element) else Element("fragment", (), (last,)), self.measures, container.path
         )
         required_parts = [part for part in container.parts if isinstance(part, Element)]
+        # Something of the others is always shown, so the fallback never is.
         if any(text_of(part).strip() for part in required_parts):
             container.required = parent.required
             return 0

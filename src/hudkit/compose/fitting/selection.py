@@ -62,6 +62,7 @@ class Selection:
         """Take out everything but what is required."""
         for container in self.plan.containers:
             container.reset()
+        # Then nobody has a reason of his own, and the flag is all there is to reset: of thousands, this counts.
         if self.plan.is_simple and self.backfill:
             for candidate in self.plan.candidates:
                 candidate.selected = False
@@ -88,14 +89,14 @@ class Selection:
                 if len(still_waiting) == len(waiting):
                     break
                 waiting = still_waiting
-        repair(self.plan, self.budget)
+        _repair(self.plan, self.budget)
 
     def select_more(self, tokens: int) -> bool:
         """Use what room there is when the whole was found to cost `tokens`; return whether anything came in."""
         self.used = tokens
         before = len(self.selected)
         self._offer_turns([candidate for candidate in self.plan.ranked if not candidate.present])
-        repair(self.plan, self.budget)
+        _repair(self.plan, self.budget)
         return len(self.selected) > before
 
     def _offer_turns(self, candidates: list[FitCandidate]) -> list[FitCandidate]:
@@ -166,6 +167,7 @@ class Selection:
         together = self.plan.ties.closure(candidate) if candidate.ties else (candidate,)
         for member in together:
             if not self.put_in(member, undo):
+                # Who asks why this one is missing has to learn of the other, which is what does not fit.
                 if member is not candidate:
                     reason = f"is tied to {member.label}, and together they do not fit into {self.budget}"
                     candidate.reason = candidate.exclusion or reason
@@ -203,6 +205,7 @@ class Selection:
         if charge is None:
             return False
         cost, changes = charge
+        # All checks are behind: from here on nothing fails, so a refusal never leaves half a change.
         for container, amount in changes:
             container.used += amount
         self.used += cost
@@ -289,6 +292,7 @@ class Selection:
 
     def restrict_to(self, candidates: list[FitCandidate]) -> None:
         """Take out all but these, which were in before."""
+        # Noted before the reset, which puts flexible candidates back to their smallest form.
         forms = {
             candidate: (candidate.current, candidate.cuts)
             for candidate in candidates
@@ -305,7 +309,7 @@ class Selection:
             else:
                 self.put_in(candidate, undo, check=False)
         self.selected, self.shortfall = candidates, shortfall
-        repair(self.plan, self.budget)
+        _repair(self.plan, self.budget)
 
 
 def _least_from(costs: list[int]) -> list[int]:
@@ -346,7 +350,7 @@ def _mark(candidate: FitCandidate, selected: bool, is_new: bool = True) -> None:
 # Repair: what a selection by cost alone may leave in a state that must not be shown.
 
 
-def repair(plan: FitPlan, budget: int) -> None:
+def _repair(plan: FitPlan, budget: int) -> None:
     """Take out what may not stand as it is: gaps of numbered lists, and elements whose tie was broken by that."""
     if not plan.ordered and not plan.ties.members:
         return
@@ -431,6 +435,7 @@ def measure_selection(selection: Selection) -> Measurement:
     tokens = size + reserved_tokens(selection)
     tokens += sum([growing.reserve for growing in plan.growing if growing.current is None])
     for container in plan.limited:
+        # The root's limit is part of the budget; what is not built is not written.
         if container is plan.root or not container.present or container.output is None or container.limit is None:
             continue
         inside = measure(strip_breaks(container.output, traits(container.element))[0])

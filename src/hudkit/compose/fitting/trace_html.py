@@ -14,6 +14,7 @@ import msgspec
 from hudkit.compose.fitting.tracing import Trace, TraceEntry
 from hudkit.compose.nodes import Element
 
+# In one file and without anything to load: a page is sent by mail or kept as an artifact of a build.
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1c2024;--soft:#60646c;--line:#d9d9e0;--paper:#fff;--wash:#f6f7f9;--in:#2b7a4b;
 --part:#a15c00;--out:#9a9ea6;--accent:#3355cc}
@@ -232,6 +233,7 @@ def _mark(entry: TraceEntry) -> str:
 
 def _script_json(data: object) -> str:
     """Return JSON that cannot end its script element, whatever is in it."""
+    # `</script>` and `<!--` act within a script whatever the JSON says; U+2028 ends a line of JavaScript.
     text = msgspec.json.encode(data).decode()
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e").replace("\u2028", "\\u2028")
 

@@ -86,6 +86,7 @@ class Trace:
         As it is meant: of alternatives the first, of a long text the whole. 0 where it is, `None` where it never is.
         True of every tree; the least such number where at most 400 budgets matter.
         """
+        # This state first: beyond 400 budgets the states are samples, and may pass over the present budget.
         for state in (self, *self.states()):
             entry = state.entries[index]
             if state.budget >= self.budget and entry.present and not entry.reason:

@@ -1,4 +1,24 @@
-"""The grammar of JSX text: from characters to syntax, by recursive descent. It knows no vocabulary and no values."""
+"""Parse JSX text: from characters to syntax, by recursive descent. It knows no vocabulary and no values.
+
+The grammar (spaces between the parts of a tag are left out):
+
+    root       = element
+    element    = "<" name attribute* "/>"
+               | "<" name attribute* ">" child* "</" name ">"
+               | "<>" child* "</>"
+    attribute  = name | name "=" quoted text | name "=" "{" value "}" | "{..." name "}"
+    child      = element | text | "{" value "}" | "{" comment "}"
+    value      = string | number | "true" | "false" | "null" | name ("." name)*
+
+One character decides what comes next, so nothing is read twice: `<` begins an element or ends one, `{` begins a
+value, everything else is text. A name is noted, not looked up: nothing is evaluated here.
+
+An example: `<item priority={2}>Hi, {user.name}</item>` becomes
+
+    ElementSyntax("item", [Attribute("priority", Literal(2))], [TextRun("Hi, "), NameLookup(("user", "name"))])
+
+each with its offset in the text, so that whatever is found wrong with it later can be said with line and column.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +34,24 @@ _VALUE_HINT = "A name, a number, a string, true, false or null stands in braces;
 
 
 class TextRun(msgspec.Struct, frozen=True):
-    """Text between tags, after the rules of white space; `at` is its place in the source."""
+    """Text between tags, after the rules of white space; `offset` is its place in the source."""
 
     text: str
-    at: int
+    offset: int
 
 
 class Literal(msgspec.Struct, frozen=True):
     """A value that is written out: `{3}`, `{"text"}`, `{true}`."""
 
     value: str | int | float | bool | None
-    at: int
+    offset: int
 
 
 class NameLookup(msgspec.Struct, frozen=True):
     """A name to look up: `{task.summary}`."""
 
     names: tuple[str, ...]
-    at: int
+    offset: int
 
 
 class Attribute(msgspec.Struct, frozen=True):
@@ -39,7 +59,7 @@ class Attribute(msgspec.Struct, frozen=True):
 
     name: str
     value: Literal | NameLookup
-    at: int
+    offset: int
 
 
 class ElementSyntax(msgspec.Struct, frozen=True):
@@ -48,221 +68,237 @@ class ElementSyntax(msgspec.Struct, frozen=True):
     name: str
     attributes: tuple[Attribute, ...]
     children: tuple[ChildSyntax, ...]
-    at: int
+    offset: int
 
 
 ChildSyntax = TextRun | Literal | NameLookup | ElementSyntax
 
 
 def parse(scanner: Scanner, limits: TreeLimits) -> ElementSyntax:
-    """The one element of a text. Raises `TreeError` with line and column, whatever the text is."""
+    """Return the one element of a text. Raises `TreeError` with line and column, whatever the text is."""
     check_size(len(scanner.text), limits)
-    return _Grammar(scanner, limits).root()
+    return _Parser(scanner, limits).root()
 
 
-class _Grammar:
+class _Parser:
+    """One pass over a text; a method for each rule of the grammar, which leaves the scanner behind what it read."""
+
     def __init__(self, scanner: Scanner, limits: TreeLimits) -> None:
         self._scan = scanner
         self._limits = limits
         self._count = 0
 
     def root(self) -> ElementSyntax:
+        """Read the whole text and return its one element."""
         scan = self._scan
-        self._aside()
+        self._skip_around_root()
         if scan.peek() != "<":
             scan.fail("no element", "A text of JSX is one element: <document>…</document>, or <>…</>")
         root = self._element(0)
-        self._aside()
+        self._skip_around_root()
         if scan.peek():
             scan.fail("something behind the root", "A text of JSX is one element; put several into <>…</>")
         return root
 
-    def _aside(self) -> None:
-        """White space and comments around the root."""
+    def _skip_around_root(self) -> None:
+        """Pass over white space and comments."""
         scan = self._scan
         scan.skip_space()
         while scan.starts("{/*"):
-            self._container()
+            self._braces()
             scan.skip_space()
 
     def _element(self, depth: int) -> ElementSyntax:
-        scan, at = self._scan, self._scan.at
-        self._counted(at)
+        scan, offset = self._scan, self._scan.position
+        self._count_node(offset)
         if depth > self._limits.depth:
-            scan.fail(f"more than {self._limits.depth} levels", "Split the tree", at)
-        scan.at += 1
+            scan.fail(f"more than {self._limits.depth} levels", "Split the tree", offset)
+        scan.position += 1
         name = scan.name()
         if not name and scan.peek() != ">":
-            scan.fail("no tag", "A < that is text is written &lt;; comments are written {/* … */}", at)
-        attributes = self._attributes(name, at) if name else ()
+            scan.fail("no tag", "A < that is text is written &lt;; comments are written {/* … */}", offset)
+        attributes = self._attributes(name, offset) if name else ()
         if name and scan.take("/>"):
-            return ElementSyntax(name, attributes, (), at)
-        scan.at += 1
-        return ElementSyntax(name, attributes, self._children(name, at, depth), at)
+            return ElementSyntax(name, attributes, (), offset)
+        scan.position += 1
+        return ElementSyntax(name, attributes, self._children(name, offset, depth), offset)
 
-    def _attributes(self, tag: str, opened: int) -> tuple[Attribute, ...]:
+    def _attributes(self, tag: str, tag_offset: int) -> tuple[Attribute, ...]:
         scan = self._scan
-        found: list[Attribute] = []
+        attributes: list[Attribute] = []
         seen: set[str] = set()
         while True:
             scan.skip_space()
-            at, char = scan.at, scan.peek()
+            offset, char = scan.position, scan.peek()
             if char == ">" or (char == "/" and scan.peek(1) == ">"):
-                return tuple(found)
+                return tuple(attributes)
             if not char:
-                scan.fail(f"the tag <{tag} has no end", "Close it with > or />", opened)
+                scan.fail(f"the tag <{tag} has no end", "Close it with > or />", tag_offset)
             if char == "{":
-                found.append(self._spread(at))
+                attributes.append(self._spread(offset))
                 continue
             name = scan.name(dashes=True)
             if not name:
                 scan.fail(f"{char!r} in the tag <{tag}", 'Props are written name="text", name={value} or {...names}')
             if name in seen:
-                scan.fail(f"<{tag}> has the prop {name!r} twice", "Give it once", at)
+                scan.fail(f"<{tag}> has the prop {name!r} twice", "Give it once", offset)
             seen.add(name)
-            found.append(Attribute(name, self._assigned(tag, name, at), at))
+            attributes.append(Attribute(name, self._attribute_value(tag, name, offset), offset))
 
-    def _spread(self, at: int) -> Attribute:
+    def _spread(self, offset: int) -> Attribute:
         scan = self._scan
-        scan.at += 1
+        scan.position += 1
         scan.skip_space()
         if not scan.take("..."):
-            scan.fail("braces where a prop is expected", "A mapping of props is written {...name}", at)
+            scan.fail("braces where a prop is expected", "A mapping of props is written {...name}", offset)
         scan.skip_space()
         value = self._value()
         if not isinstance(value, NameLookup):
-            scan.fail("no name behind the dots", "A mapping of props is written {...name}", value.at)
-        self._closed(at)
-        return Attribute("", value, at)
+            scan.fail("no name behind the dots", "A mapping of props is written {...name}", value.offset)
+        self._close_braces(offset)
+        return Attribute("", value, offset)
 
-    def _assigned(self, tag: str, name: str, at: int) -> Literal | NameLookup:
+    def _attribute_value(self, tag: str, name: str, offset: int) -> Literal | NameLookup:
         scan = self._scan
         scan.skip_space()
         if not scan.take("="):
-            return Literal(True, at)
+            return Literal(True, offset)
         scan.skip_space()
-        begin, char = scan.at, scan.peek()
+        begin, char = scan.position, scan.peek()
         if char in ('"', "'") and char:
-            scan.at += 1
+            # As in HTML and JSX: no escapes here, a backslash is a backslash, but references are replaced.
+            scan.position += 1
             scan.until(char)
-            end = scan.at
+            end = scan.position
             if not scan.peek():
                 scan.fail(f"the text of {name!r} has no end", f"Close it with {char}", begin)
-            scan.at += 1
+            scan.position += 1
             return Literal(scan.decoded(begin + 1, end), begin)
         if char == "{":
-            scan.at += 1
+            scan.position += 1
             scan.skip_space()
             value = self._value()
-            self._closed(begin)
+            self._close_braces(begin)
             return value
         raise scan.error(f"no value for {name!r} of <{tag}>", f'Write {name}="text" or {name}={{value}}', begin)
 
-    def _children(self, tag: str, opened: int, depth: int) -> tuple[ChildSyntax, ...]:
+    def _children(self, tag: str, tag_offset: int, depth: int) -> tuple[ChildSyntax, ...]:
         scan = self._scan
-        found: list[ChildSyntax] = []
+        children: list[ChildSyntax] = []
         while True:
-            at, char = scan.at, scan.peek()
+            offset, char = scan.position, scan.peek()
             if not char:
-                scan.fail(f"<{tag}> has no end", f"Close it with </{tag}>", opened)
+                scan.fail(f"<{tag}> has no end", f"Close it with </{tag}>", tag_offset)
             elif char == "<":
                 if scan.peek(1) == "/":
-                    self._close(tag, opened, at)
-                    return tuple(found)
-                found.append(self._element(depth + 1))
+                    self._closing_tag(tag, tag_offset, offset)
+                    return tuple(children)
+                children.append(self._element(depth + 1))
             elif char == "{":
-                value = self._container()
+                value = self._braces()
                 if value is not None:
-                    self._counted(at)
-                    found.append(value)
+                    self._count_node(offset)
+                    children.append(value)
             else:
-                end = at + len(scan.until("<{}"))
+                end = offset + len(scan.until("<{}"))
                 if scan.peek() == "}":
                     scan.fail("a } in text", 'Write {"}"} or &#125;')
-                words = self._words(at, end)
-                if words:
-                    self._counted(words.at)
-                    found.append(words)
+                text = self._text_run(offset, end)
+                if text:
+                    self._count_node(text.offset)
+                    children.append(text)
 
-    def _close(self, tag: str, opened: int, at: int) -> None:
+    def _closing_tag(self, tag: str, tag_offset: int, offset: int) -> None:
         scan = self._scan
-        scan.at += 2
+        scan.position += 2
         scan.skip_space()
         name = scan.name()
         scan.skip_space()
         if name != tag:
-            where = scan.error("", "", opened).details
-            hint = f"<{tag}> was opened at line {where['line']}, column {where['column']}; close it with </{tag}>"
-            scan.fail(f"</{name}> does not close <{tag}>", hint, at)
+            opening = scan.error("", "", tag_offset).details
+            hint = f"<{tag}> was opened at line {opening['line']}, column {opening['column']}; close it with </{tag}>"
+            scan.fail(f"</{name}> does not close <{tag}>", hint, offset)
         if not scan.take(">"):
-            scan.fail(f"the tag </{name} has no end", "Close it with >", at)
+            scan.fail(f"the tag </{name} has no end", "Close it with >", offset)
 
-    def _container(self) -> Literal | NameLookup | None:
-        """What stands in braces among children; `None` for a comment."""
-        scan, at = self._scan, self._scan.at
-        scan.at += 1
+    def _braces(self) -> Literal | NameLookup | None:
+        """Return what stands in braces among children; `None` for a comment."""
+        scan, offset = self._scan, self._scan.position
+        scan.position += 1
         scan.skip_space()
         if not scan.starts("/*"):
             value = self._value()
-            self._closed(at)
+            self._close_braces(offset)
             return value
         while scan.take("/*"):
             end = scan.find("*/")
             if end < 0:
-                scan.fail("a comment without its end", "Close it with */}", at)
-            scan.at = end + 2
+                scan.fail("a comment without its end", "Close it with */}", offset)
+            scan.position = end + 2
             scan.skip_space()
         if not scan.take("}"):
             scan.fail("something behind a comment", "Close it with */}")
         return None
 
     def _value(self) -> Literal | NameLookup:
-        scan, at = self._scan, self._scan.at
+        scan, offset = self._scan, self._scan.position
         char = scan.peek()
         if char in ('"', "'") and char:
-            return Literal(scan.quoted(), at)
+            return Literal(scan.quoted(), offset)
         if char in tuple("-0123456789"):
-            return Literal(scan.number(), at)
+            return Literal(scan.number(), offset)
         names = [scan.name()]
         while names[-1] and scan.take("."):
             names.append(scan.name())
         if not names[-1]:
             scan.fail("no value in braces" if len(names) == 1 else "no name behind the dot", _VALUE_HINT)
         if len(names) == 1 and names[0] in _LITERAL_WORDS:
-            return Literal(_LITERAL_WORDS[names[0]], at)
-        return NameLookup(tuple(names), at)
+            return Literal(_LITERAL_WORDS[names[0]], offset)
+        return NameLookup(tuple(names), offset)
 
-    def _closed(self, opened: int) -> None:
+    def _close_braces(self, offset: int) -> None:
         scan = self._scan
         scan.skip_space()
         if not scan.take("}"):
             if not scan.peek():
-                scan.fail("braces without their end", "Close them with }", opened)
+                scan.fail("braces without their end", "Close them with }", offset)
             scan.fail(f"{scan.peek()!r} behind a value in braces", _VALUE_HINT)
 
-    def _counted(self, at: int) -> None:
+    def _count_node(self, offset: int) -> None:
+        # While reading, and not afterwards: a text that is refused must not have cost more than one that is read.
         self._count += 1
         if self._count > self._limits.nodes:
-            self._scan.fail(f"more than {self._limits.nodes} nodes", "Split the tree", at)
+            self._scan.fail(f"more than {self._limits.nodes} nodes", "Split the tree", offset)
 
-    def _words(self, begin: int, end: int) -> TextRun | None:
-        """Text by the rules of white space: lines are trimmed where they meet, blank ones go, the rest is joined."""
-        lines: list[tuple[int, int]] = []
-        start, text = begin, self._scan.text
-        for n in range(begin, end):
-            if text[n] in _LINE_BREAKS:
-                lines.append((start, n))
-                start = n + 1
-        lines.append((start, end))
-        self._scan.steps += end - begin
-        kept: list[str] = []
-        at = begin
-        for place, (first, last) in enumerate(lines):
-            while place > 0 and first < last and text[first] in _BLANKS:
+    def _text_run(self, begin: int, end: int) -> TextRun | None:
+        """Return text by the rules of white space, `None` where none is left.
+
+        Lines are trimmed where they meet, blank ones go, the rest is joined. Of `" a\\n  b "` the text is `" a b "`:
+        the outer blanks stand next to tags and stay.
+        """
+        lines = self._lines(begin, end)
+        text = self._scan.text
+        parts: list[str] = []
+        offset = begin
+        for number, (first, last) in enumerate(lines):
+            while number > 0 and first < last and text[first] in _BLANKS:
                 first += 1
-            while place < len(lines) - 1 and last > first and text[last - 1] in _BLANKS:
+            while number < len(lines) - 1 and last > first and text[last - 1] in _BLANKS:
                 last -= 1
             if first < last:
-                at = at if kept else first
-                kept.append(self._scan.decoded(first, last))
-        return TextRun(" ".join(kept), at) if kept else None
+                offset = offset if parts else first
+                # References after the trimming: `&#32;` is a blank that somebody means.
+                parts.append(self._scan.decoded(first, last))
+        return TextRun(" ".join(parts), offset) if parts else None
+
+    def _lines(self, begin: int, end: int) -> list[tuple[int, int]]:
+        """Return the begin and end of each line of a part of the text, without its line break."""
+        lines: list[tuple[int, int]] = []
+        start, text = begin, self._scan.text
+        for index in range(begin, end):
+            if text[index] in _LINE_BREAKS:
+                lines.append((start, index))
+                start = index + 1
+        lines.append((start, end))
+        self._scan.steps += end - begin
+        return lines
