@@ -64,20 +64,20 @@ def speed(folder: Path, agents: int) -> Speed:
     tokens = beats = events = 0
     for _ in range(ROUNDS):
         seen = stage.lively.seen = []
-        seq, count, commits = stage.book.world.seq, stage.runner.figures().beats, stage.commits
+        seq, count, commits = stage.world_log.world.seq, stage.runner.metrics().beats, stage.commits
         cpu, wall = process_time(), perf_counter()
         stage.play(BEATS)
         taken["ours"].append((process_time() - cpu) / BEATS)
         taken["wall"].append((perf_counter() - wall) / BEATS)
-        assert stage.runner.figures().beats - count == len(seen) == BEATS
+        assert stage.runner.metrics().beats - count == len(seen) == BEATS
         stage.lively.seen = None
         documents = [one.document for one in seen]
         stored = [(row, msgspec.json.decode(row[BODY])) for row in stage.last_rows(seq)]
         commits = stage.commits - commits
-        tokens += sum(what.tokens for _, what in stage.book.happenings(seq) if isinstance(what, e.BeatBegun))
+        tokens += sum(what.tokens for _, what in stage.world_log.events(seq) if isinstance(what, e.BeatBegun))
         beats, events = beats + BEATS, events + len(stored)
         for name, loop in loops.items():
-            loop.learn(stage.book.world)
+            loop.learn(stage.world_log.world)
             assert loop.encoded(documents[-1]).decode() == seen[-1].text
             assert all(loop.event(payload) == row[BODY] for row, payload in stored)
             cpu, wall = process_time(), perf_counter()
@@ -85,7 +85,7 @@ def speed(folder: Path, agents: int) -> Speed:
             taken[name].append((process_time() - cpu) / BEATS)
             taken[f"{name}_wall"].append((perf_counter() - wall) / BEATS)
     at = {name: median(one) for name, one in taken.items()}
-    stage.book.close()
+    stage.world_log.close()
     for loop in loops.values():
         loop.db.close()
     return Speed(
@@ -107,14 +107,14 @@ def skipping(folder: Path, agents: int = 1_000) -> float:
     """Seconds of processor time that a beat costs which is skipped, because nothing is new."""
     clock = Ending()
     stage = Stage(folder / "skipping.db", agents, clock, said=2)
-    silent = WorldRunner(stage.book, PlayerRegistry({"lively": ScriptedPlayer({})}), clock=clock)
+    silent = WorldRunner(stage.world_log, PlayerRegistry({"lively": ScriptedPlayer({})}), clock=clock)
     asyncio.run(silent.run(beats=agents))
 
-    clock.stop_at(clock.passed() + 7.5 * SKIPPED / agents, silent)
-    before, cpu = silent.figures().skipped, process_time()
+    clock.stop_at(clock.monotonic() + 7.5 * SKIPPED / agents, silent)
+    before, cpu = silent.metrics().skipped, process_time()
     asyncio.run(silent.run())
-    each = (process_time() - cpu) / (silent.figures().skipped - before)
-    stage.book.close()
+    each = (process_time() - cpu) / (silent.metrics().skipped - before)
+    stage.world_log.close()
     return each
 
 
@@ -124,7 +124,7 @@ def aging(folder: Path, agents: int = 100) -> tuple[float, float, int, int]:
         Stage(folder / "young.db", agents, Busy(agents), said=FULL),
         Stage(folder / "old.db", agents, Busy(agents), said=20 * FULL),
     ]
-    seqs = [stage.book.world.seq for stage in stages]
+    seqs = [stage.world_log.world.seq for stage in stages]
     taken: list[list[float]] = [[], []]
     for stage in stages:
         stage.play(2 * agents)
@@ -134,7 +134,7 @@ def aging(folder: Path, agents: int = 100) -> tuple[float, float, int, int]:
             stage.play(BEATS)
             times.append((process_time() - cpu) / BEATS)
     for stage in stages:
-        stage.book.close()
+        stage.world_log.close()
     return median(taken[0]), median(taken[1]), seqs[0], seqs[1]
 
 
@@ -146,16 +146,16 @@ def lateness(folder: Path, agents: int = 5_000, seconds: float = LATE_FOR) -> tu
     async def watch() -> int:
         playing = asyncio.ensure_future(stage.runner.run())
         await asyncio.sleep(SETTLING)  # first beats cost more, and are all due within one interval
-        seq = stage.book.world.seq
+        seq = stage.world_log.world.seq
         await asyncio.sleep(seconds)
         stage.runner.stop()
         await playing
         return seq
 
     seq = asyncio.run(watch())
-    beats = [what for _, what in stage.book.happenings(seq) if isinstance(what, e.BeatBegun)]
-    late = sorted(max(0, what.at - what.due) / 1000 for what in beats)
-    stage.book.close()
+    beats = [what for _, what in stage.world_log.events(seq) if isinstance(what, e.BeatBegun)]
+    late = sorted(max(0, what.composed_at - what.due) / 1000 for what in beats)
+    stage.world_log.close()
     return len(beats) / seconds, median(late), late[len(late) * 99 // 100], late[-1]
 
 

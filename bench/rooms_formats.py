@@ -93,23 +93,23 @@ def shown(seen: AgentHud) -> int:
 
 def tokens() -> Iterator[tuple[str, str, AgentHud, AgentHud]]:
     """Shape, format, the HUD with all of 60 messages in 3 rooms, and the one within 10,000 tokens of 200 a room."""
-    typeset = CachedRenderer()
+    renderer = CachedRenderer()
     for shape in SHAPES:
         for format_ in FORMATS:
-            whole = build_agent_hud(world(3, 3, 20, shape, format_, WIDE), 1, NOON, typeset)
-            fitted = build_agent_hud(world(3, 3, 200, shape, format_, WorldRules()), 1, NOON, typeset)
+            whole = build_agent_hud(world(3, 3, 20, shape, format_, WIDE), 1, NOON, renderer)
+            fitted = build_agent_hud(world(3, 3, 200, shape, format_, WorldRules()), 1, NOON, renderer)
             yield shape, format_, whole, fitted
 
 
 def composing(format_: e.HudFormat) -> tuple[float, float]:
     """Microseconds a HUD in a world of 100 agents in 5 rooms each with 50 messages: the first time, and when nothing
     changed but the time."""
-    typeset, made = CachedRenderer(), world(100, 5, 50, "sentences", format_, WorldRules())
+    renderer, made = CachedRenderer(), world(100, 5, 50, "sentences", format_, WorldRules())
     taken = []
     for beat in range(6):
         start = perf_counter()
         for id in made.agents:
-            build_agent_hud(made, id, NOON + beat * 1_000, typeset)
+            build_agent_hud(made, id, NOON + beat * 1_000, renderer)
         taken.append((perf_counter() - start) / len(made.agents) * 1e6)
     return taken[0], min(taken[1:])
 

@@ -58,13 +58,13 @@ class Lively:
         self._said = cycle([self.words(6) for _ in range(997)])
         self._noted = cycle([self.words(8) for _ in range(997)])
 
-    def think_now(self, asked: BeatPrompt) -> BeatReply:
+    def reply_now(self, prompt: BeatPrompt) -> BeatReply:
         if self.seen is not None:
-            self.seen.append(asked.seen)
+            self.seen.append(prompt.hud)
         note = ""
-        if asked.number % 2:
-            note = f'{{"type":"set","path":"notes.n{asked.number % 8}","value":"{next(self._noted)}"}}'
-        said = f'{{"room_id":{shared(asked.agent)},"message":"{next(self._said)}"}}'
+        if prompt.number % 2:
+            note = f'{{"type":"set","path":"notes.n{prompt.number % 8}","value":"{next(self._noted)}"}}'
+        said = f'{{"room_id":{shared(prompt.agent)},"message":"{next(self._said)}"}}'
         return BeatReply(f'{{"actions":[{note}],"responses":[{said}]}}')
 
     def words(self, count: int) -> str:
@@ -96,7 +96,7 @@ class Ending(SimulatedClock):
 
     async def wait(self, seconds: float, sign: asyncio.Event, *, busy: bool) -> None:
         await super().wait(seconds, sign, busy=busy)
-        if self.passed() >= self._end:
+        if self.monotonic() >= self._end:
             self._runner.stop()
 
     _end = float("inf")
@@ -110,7 +110,7 @@ class Stage:
         self.lively = Lively()
         self.path = path
         self.commits = 0
-        self.book = WorldLog.create(
+        self.world_log = WorldLog.create(
             path,
             name="bench",
             seed=1,
@@ -121,34 +121,34 @@ class Stage:
         chance = random.Random(agents)
         now = clock.wall()
         for begin in range(1, agents + 1, 500):
-            with self.book.commit(Origin.SYSTEM) as commit:
+            with self.world_log.transaction(Origin.SYSTEM) as commit:
                 for id in range(begin, min(begin + 500, agents + 1)):
                     every = chance.uniform(5, 10)
                     first = now + round(1000 * every * chance.random())
                     role = f"Neighbour number {id}, who {self.lively.words(25)}."
-                    commit.tell(
+                    commit.append(
                         e.AgentCreated(id, "persona", f"Agent{id}", role, "lively", interval=every, first_due=first)
                     )
-                    commit.tell(e.RoomJoined(id, id))
+                    commit.append(e.RoomJoined(id, id))
                     if id != shared(id):
-                        commit.tell(e.RoomJoined(shared(id), id))
+                        commit.append(e.RoomJoined(shared(id), id))
         for _ in range(said):
-            with self.book.commit(Origin.SYSTEM) as commit:
+            with self.world_log.transaction(Origin.SYSTEM) as commit:
                 for room in range(1, agents + 1, FRIENDS):
                     sender = chance.randrange(room, min(room + FRIENDS, agents + 1))
                     words = self.lively.words(chance.randrange(8, 30))
-                    number = self.book.world.next_message
-                    commit.tell(e.MessagePosted(number, room, sender, words, words=len(words.split())))
-        self.book.clock = clock.wall
+                    number = self.world_log.world.next_message
+                    commit.append(e.MessagePosted(number, room, sender, words, words=len(words.split())))
+        self.world_log.clock = clock.wall
         self._count_commits()
-        minds = PlayerRegistry({"lively": self.lively})
-        self.runner = WorldRunner(self.book, minds, clock=clock, typeset=CachedRenderer())
+        players = PlayerRegistry({"lively": self.lively})
+        self.runner = WorldRunner(self.world_log, players, clock=clock, renderer=CachedRenderer())
 
     def play(self, beats: int) -> None:
         asyncio.run(self.runner.run(beats=beats))
 
     def _count_commits(self) -> None:
-        log: Any = self.book.log
+        log: Any = self.world_log.log
         append = log.append
 
         def counted(*args: Any, **named: Any) -> Any:
@@ -191,7 +191,7 @@ class Bare:
         self.db.execute("CREATE TABLE messages (id INTEGER PRIMARY KEY, room INTEGER, body BLOB)")
         self.db.execute("CREATE INDEX by_room ON messages (room, id)")
         self.position = self._known = 0
-        self.learn(stage.book.world)
+        self.learn(stage.world_log.world)
 
     def learn(self, world: World) -> None:
         """Take up agents, rooms and messages as they are now."""
@@ -228,9 +228,9 @@ class Bare:
         for room in document["rooms"]:
             (body,) = self.db.execute("SELECT body FROM rooms WHERE id = ?", (room["id"],)).fetchone()
             self._read(body)
-            asked = (room["id"], len(room["messages"]))
+            newest = (room["id"], len(room["messages"]))
             for (body,) in self.db.execute(
-                "SELECT body FROM messages WHERE room = ? ORDER BY id DESC LIMIT ?", asked
+                "SELECT body FROM messages WHERE room = ? ORDER BY id DESC LIMIT ?", newest
             ):
                 self._read(body)
         blake2b(self.encoded(document), digest_size=16).hexdigest()

@@ -12,26 +12,22 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from hudkit.agent.area import Area
-from hudkit.agent.changes import Change
-from hudkit.agent.sent import _TABLES as REQUEST_TABLES
-from hudkit.agent.sent import SentLog
-from hudkit.agent.sent import _Head as RequestHead
-from hudkit.agent.store import SessionStore
-from hudkit.rooms.events import KINDS, Happening
-from hudkit.rooms.founding import Founding
-from hudkit.rooms.prompts.places import PLACES
-from hudkit.rooms.prompts.schema import PROMPTS
-from hudkit.rooms.rules import Rules as WorldRules
 
 from hudkit import Hud as Hud
 from hudkit import cli
 from hudkit.__main__ import main as main
-from hudkit.agent import agents, plugins, records, skills, templates
-from hudkit.agent import schema as session_schema
+from hudkit.agent import agent_definitions as agents
+from hudkit.agent import context_files, plugins, records, session_store
+from hudkit.agent import slash_commands as templates
 from hudkit.agent.hooks import HOOKS
+from hudkit.agent.request_log import _TABLES as REQUEST_TABLES
+from hudkit.agent.request_log import RequestLog as SentLog
+from hudkit.agent.request_log import _RequestHead as RequestHead
+from hudkit.agent.session_store import FileChange as Change
+from hudkit.agent.session_store import SessionStore
 from hudkit.agent.telemetry import names as telemetry_names
 from hudkit.agent.tools import TOOLS
+from hudkit.agent.workspace import Workspace as Area
 from hudkit.compose.formats import registry as formats
 from hudkit.config import RENAMED_KEYS, Settings
 from hudkit.daemon import handlers
@@ -43,7 +39,12 @@ from hudkit.log import PAYLOADS, Event, Origin
 from hudkit.log.payload import Payload
 from hudkit.log.stores import schema as log_schema
 from hudkit.rooms.actions import ACTIONS
-from hudkit.rooms.world import World
+from hudkit.rooms.prompts import _PLACEHOLDERS as PLACES
+from hudkit.rooms.prompts import PROMPTS
+from hudkit.rooms.world import World, WorldRules
+from hudkit.rooms.world_events import EVENT_TYPES as KINDS
+from hudkit.rooms.world_events import WorldEvent as Happening
+from hudkit.rooms.world_file import WorldFile as Founding
 from hudkit.sections.sandboxed import Places
 from hudkit.sections.state import HudState
 from hudkit.testing.script_file import _Line as ScriptAnswer
@@ -70,23 +71,23 @@ SETTINGS, WORLD_FILE, RULES = Settings, Founding, WorldRules
 HOOK_TABLE = {name: (hook.given, hook.output) for name, hook in HOOKS.items()}
 MANIFESTS = {"install/mcp.json": McpManifest, "install/opencode.json": OpenCodeManifest}
 RECORDS = {
-    "project": records.Project,
-    "session": records.Session,
-    "message": records.Message,
+    "project": records.StoredProject,
+    "session": records.StoredSession,
+    "message": records.StoredMessage,
     "todo": records.Todo,
     "diff": records.FileDiff,
     "change": Change,
 }
-PART = records.Part
+PART = records.StoredPart
 REQUEST = RequestHead
 SCRIPT_ANSWER = ScriptAnswer
 LOG_STEPS = tuple(sql for step in log_schema.MIGRATIONS for sql in step)
-SESSION_STEPS = tuple(sql for step in session_schema.MIGRATIONS for sql in step)
+SESSION_STEPS = tuple(sql for step in session_store._MIGRATIONS for sql in step)
 REQUEST_STEPS = tuple(REQUEST_TABLES)
 INDEX_STEPS = tuple(INDEX_TABLES)
 WIRE_VERSION = wire.PROTOCOL
 WIRE_HEADERS = tuple(wire.HEADERS)
-ENTRY_POINT_GROUPS = (formats.GROUP, plugins.GROUP)
+ENTRY_POINT_GROUPS = (formats.GROUP, plugins._ENTRY_POINT_GROUP)
 FORMAT_NAMES = tuple(formats.names())
 PROMPT_NAMES, PROMPT_PLACES = tuple(PROMPTS), tuple(PLACES)
 WORLD_ACTIONS = {name: action.arguments for name, action in ACTIONS.items()}
@@ -96,7 +97,7 @@ SECTION_NAMES = {name: one.also for name, one in SHOWN.items()}
 MODEL_TOOLS = {str(one["name"]): one["parameters"] for one in DEFINITIONS}
 INSTEAD_OF_TOOL = routers._INSTEAD
 AGENT_TOOLS = {name: tool.parameters for name, tool in TOOLS.items()}
-BUILT_IN_AGENTS = tuple(agents.BUILTIN)
+BUILT_IN_AGENTS = tuple(agents.BUILTIN_AGENTS)
 
 
 def wire_requests() -> dict[str, type[msgspec.Struct]]:
@@ -159,10 +160,10 @@ def read_requests(path: Path, session: str) -> list[bytes]:
 def read_definitions(project: Path, config: Path, trusted: Path) -> dict[str, Any]:
     """The agents, commands, skills and plugins of a user and a project."""
     area = Area(project, cwd=project)
-    found_agents, wrong = agents.discover(area, [config / "agents"])
-    commands, unread = templates.discover(area, [config / "commands"])
-    listed = skills.discover(area, [config / "skills"])
-    plugged = plugins.discover(Places(config / "plugins", trusted), project, entries=False)
+    found_agents, wrong = agents.discover_agents(area, [config / "agents"])
+    commands, unread = templates.discover_commands(area, [config / "commands"])
+    listed = context_files.discover_skills(area, [config / "skills"])
+    plugged = plugins.discover_plugins(Places(config / "plugins", trusted), project, entries=False)
     plain = {
         "agents": {name: _plain(one) for name, one in sorted(found_agents.items()) if one.level != "builtin"},
         "commands": {name: _plain(one) for name, one in sorted(commands.items())},
@@ -180,12 +181,12 @@ def _plain(value: msgspec.Struct) -> dict[str, Any]:
 
 def parsed_agent(text: str) -> object:
     """What a definition of an agent is read as."""
-    return agents.parse("one", text)
+    return agents.parse_agent("one", text)
 
 
 def parsed_command(text: str) -> object:
     """What a definition of a command is read as."""
-    return templates.parse("one", text)
+    return templates.parse_command("one", text)
 
 
 # -- the command line ---------------------------------------------------------------------------------------------

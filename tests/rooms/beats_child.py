@@ -11,18 +11,18 @@ from hudkit.rooms.scheduler import WorldRunner
 from hudkit.rooms.world_log import WorldLog
 
 
-def talk(asked: Any) -> dict[str, Any]:
-    actions = [{"type": "append", "path": "ai.goals", "value": asked.number}] if asked.number % 7 == 0 else []
-    return {"responses": [{"room_id": 1, "message": f"beat {asked.number}"}], "actions": actions}
+def talk(prompt: Any) -> dict[str, Any]:
+    actions = [{"type": "append", "path": "ai.goals", "value": prompt.number}] if prompt.number % 7 == 0 else []
+    return {"responses": [{"room_id": 1, "message": f"beat {prompt.number}"}], "actions": actions}
 
 
 async def main(path: str) -> None:
-    book = WorldLog.open(path)
+    world_log = WorldLog.open(path)
     slow = DelayedPlayer(ScriptedPlayer(talk), lambda _: asyncio.sleep(0.003))
-    runner = WorldRunner(book, PlayerRegistry({"improviser": Improviser(), "slow": slow}))
+    runner = WorldRunner(world_log, PlayerRegistry({"improviser": Improviser(), "slow": slow}))
     going = asyncio.create_task(runner.run())
     while not going.done():
-        print(book.world.seq, flush=True)
+        print(world_log.world.seq, flush=True)
         await asyncio.sleep(0.002)
     going.result()
 

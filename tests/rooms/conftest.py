@@ -28,7 +28,7 @@ class Stage:
         self.now = START
         numbers = itertools.count(1)
         bits = itertools.count(1)
-        self.book = WorldLog.in_memory(
+        self.world_log = WorldLog.in_memory(
             **{
                 "name": "test",
                 "seed": 7,
@@ -38,11 +38,11 @@ class Stage:
                 **given,
             }
         )
-        self.architect = Architect(self.book)
+        self.architect = Architect(self.world_log)
 
     @property
     def world(self) -> World:
-        return self.book.world
+        return self.world_log.world
 
     def agent(self, id: int) -> AgentState:
         return self.world.agents[id]
@@ -66,9 +66,9 @@ class Stage:
 
     def carry(self, agent: int, reply: ParsedReply) -> list[e.WorldEvent]:
         before = self.world.seq
-        with self.book.commit(Origin.AGENT) as commit:
-            execute_reply(commit, self.world, agent, 1, reply, self.now)
-        return [what for _, what in self.book.happenings(before)]
+        with self.world_log.transaction(Origin.AGENT) as transaction:
+            execute_reply(transaction, self.world, agent, 1, reply, self.now)
+        return [what for _, what in self.world_log.events(before)]
 
     def refused(self, agent: int, *actions: dict[str, Any], say: dict[int, str] | None = None) -> str:
         """The reason why the one action is refused, of which nothing else may be told but failed keys."""
@@ -94,7 +94,7 @@ def staged() -> Iterator[Callable[..., Stage]]:
 
     yield stage
     for one in made:
-        one.book.close()
+        one.world_log.close()
 
 
 @pytest.fixture

@@ -65,13 +65,13 @@ class Town:
     """A served world of three improvisers, paused until a test plays it."""
 
     def __init__(self) -> None:
-        self.book = WorldLog.in_memory(name="Town", seed=7, prompts=load_prompts())
-        self.runner = WorldRunner(self.book, open_players())
-        self.architect = Architect(self.book, self.runner.now)
+        self.world_log = WorldLog.in_memory(name="Town", seed=7, prompts=load_prompts())
+        self.runner = WorldRunner(self.world_log, open_players())
+        self.architect = Architect(self.world_log, self.runner.now)
         for name, rooms in (("Ada", ()), ("Bruno", (1,)), ("Cleo", (1,))):
             self.architect.make_agent("persona", name, "Collects old maps.", "improviser", rooms=rooms)
         self.architect.pause()
-        self.served = Served(Desk(self.book, player=self.runner, models=("improviser",)))
+        self.served = Served(Desk(self.world_log, player=self.runner, models=("improviser",)))
 
     def say(self, room: int, text: str) -> int:
         return self.served.do(lambda: self.architect.say(room, text))
@@ -80,8 +80,8 @@ class Town:
         """Let an agent think that a message is clever."""
 
         def act() -> None:
-            with self.book.commit(Origin.AGENT) as commit:
-                commit.tell(e.ReactionAdded(message, agent, "brain"))
+            with self.world_log.transaction(Origin.AGENT) as transaction:
+                transaction.append(e.ReactionAdded(message, agent, "brain"))
 
         self.served.do(act)
 
@@ -97,7 +97,7 @@ def town() -> Iterator[Town]:
     made = Town()
     yield made
     made.served.close()
-    made.book.close()
+    made.world_log.close()
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def visit(browser: Any, town: Town) -> Iterator[Callable[..., Any]]:
         page.on("console", heard)
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("dialog", lambda dialog: (faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda asked: asked.url.startswith(town.served.url) or faults.append(asked.url))
+        page.on("request", lambda prompt: prompt.url.startswith(town.served.url) or faults.append(prompt.url))
         page.goto(f"{town.served.url}login")
         page.fill("[name=token]", TOKEN)
         page.click("button")

@@ -16,7 +16,7 @@ def open_page() -> Iterator[Callable[..., Visitor]]:
     served: list[Served] = []
 
     def visit(stage: Any, **given: Any) -> Visitor:
-        served.append(Served(Desk(stage.book, **given)))
+        served.append(Served(Desk(stage.world_log, **given)))
         visitor = Visitor(served[-1])
         visitor.login()
         visitor.get()

@@ -24,7 +24,7 @@ class Play:
 
     def __init__(
         self,
-        minds: PlayerRegistry | Any,
+        players: PlayerRegistry | Any,
         *names: str,
         rules: WorldRules | None = None,
         path: Path | None = None,
@@ -34,7 +34,7 @@ class Play:
     ) -> None:
         self.clock = SimulatedClock(START)
         numbers = itertools.count(1)
-        self.book = WorldLog.create(
+        self.world_log = WorldLog.create(
             path,
             name="played",
             seed=11,
@@ -43,7 +43,7 @@ class Play:
             ids=lambda: f"01a00000-0000-7000-8000-{next(numbers):012x}",
             secret=lambda: "5e" * 24,
         )
-        self.minds = minds if isinstance(minds, PlayerRegistry) else PlayerRegistry({model: minds})
+        self.players = players if isinstance(players, PlayerRegistry) else PlayerRegistry({model: players})
         self.model = model
         for name in names:
             self.make(name, **more)
@@ -51,14 +51,14 @@ class Play:
 
     def run_anew(self, quotas: Mapping[str, ModelQuota] | None = None) -> WorldRunner:
         """Another runner over the same book, as after a restart."""
-        self.runner = WorldRunner(self.book, self.minds, clock=self.clock, quotas=quotas)
-        self.architect = Architect(self.book, self.runner.now)
+        self.runner = WorldRunner(self.world_log, self.players, clock=self.clock, quotas=quotas)
+        self.architect = Architect(self.world_log, self.runner.now)
         return self.runner
 
     def make(self, name: str, *, rooms: tuple[int, ...] | None = None, **more: Any) -> int:
-        architect = Architect(self.book, self.book.clock)
+        architect = Architect(self.world_log, self.world_log.clock)
         given = {"background": "You are here.", "model": self.model, **more}
-        rooms = ((1,) if self.book.world.agents else ()) if rooms is None else rooms
+        rooms = ((1,) if self.world_log.world.agents else ()) if rooms is None else rooms
         return architect.make_agent("persona", name, rooms=rooms, **given)
 
     def play(self, beats: int) -> None:
@@ -66,15 +66,15 @@ class Play:
 
     def told(self, kind: type[T], after: int = 0) -> list[T]:
         """Everything of a kind that happened."""
-        return [what for _, what in self.book.happenings(after) if isinstance(what, kind)]
+        return [what for _, what in self.world_log.events(after) if isinstance(what, kind)]
 
     def beats(self, agent: int) -> list[e.BeatBegun]:
         return [beat for beat in self.told(e.BeatBegun) if beat.agent == agent]
 
 
-def talk(asked: Any) -> dict[str, Any]:
+def talk(prompt: Any) -> dict[str, Any]:
     """Says something new in room 1 in every beat."""
-    return {"responses": [{"room_id": 1, "message": f"{asked.number} agent{asked.agent} says word{asked.number}"}]}
+    return {"responses": [{"room_id": 1, "message": f"{prompt.number} agent{prompt.agent} says word{prompt.number}"}]}
 
 
 def talking(*names: str, **given: Any) -> Play:

@@ -65,8 +65,8 @@ def greenhouse(*, rules: WorldRules | None = None, prompts: dict[str, str] | Non
         e.AttentionSet(agent=ada, room=bo, percent=70.0),
     )
     story.say(bo, e.SYSTEM, "Ada (1) joined", kind="system")
-    asked = story.say(bo, ada, "Will there be frost tonight, in the valley?")
-    told = story.say(bo, bo, "Yes: -2 °C at 4 o'clock.", reply_to=asked)
+    question = story.say(bo, ada, "Will there be frost tonight, in the valley?")
+    told = story.say(bo, bo, "Yes: -2 °C at 4 o'clock.", reply_to=question)
     story.say(bo, e.ARCHITECT, "Thank you, both.")
     story.say(ada, ada, "Note to self: cover the seedlings.")
     story.tell(

@@ -27,7 +27,7 @@ def test_these_are_the_actions() -> None:
 
 
 def test_the_agents_are_told_of_all_of_them_and_their_arguments() -> None:
-    from hudkit.rooms.prompts.prompt_files import ACTION_CATEGORIES
+    from hudkit.rooms.prompts import ACTION_CATEGORIES
 
     told = {name: set(fields) for actions in ACTION_CATEGORIES.values() for name, fields in actions.items()}
     assert set(told) == set(ACTIONS)
@@ -173,11 +173,11 @@ def test_no_response_says_nothing(stage: Any) -> None:
 
 def test_a_response_may_reply_and_say_its_text_in_either_field(stage: Any) -> None:
     stage.do(2, say={1: "What do you think?"})
-    asked = stage.world.next_message - 1
+    question = stage.world.next_message - 1
     for n, field in enumerate(("message", "content"), 1):
-        stage.carry(3, ParsedReply(({"room_id": 1, field: f"A lot {n}", "reply_to": asked},)))
+        stage.carry(3, ParsedReply(({"room_id": 1, field: f"A lot {n}", "reply_to": question},)))
         said = stage.world.messages[stage.world.next_message - 1]
-        assert (said.sender, said.content, said.reply_to) == (3, f"A lot {n}", asked)
+        assert (said.sender, said.content, said.reply_to) == (3, f"A lot {n}", question)
     both = {"type": "send_message", "room_id": 1, "message": "one", "content": "two"}
     assert "Only one of them" in stage.refused(3, both)
     stage.do(3, {**both, "content": "one"})
@@ -186,11 +186,11 @@ def test_a_response_may_reply_and_say_its_text_in_either_field(stage: Any) -> No
 
 def test_a_reply_names_its_message_and_wakes_its_author(stage: Any) -> None:
     stage.do(2, say={1: "What do you think?"})
-    asked = stage.world.next_message - 1
+    question = stage.world.next_message - 1
     stage.do(2, {"type": "sleep", "until": "2090-01-01T00:00:00"})
-    told = stage.do(3, {"type": "reply", "room_id": 1, "message_id": asked, "message": "A lot."})
+    told = stage.do(3, {"type": "reply", "room_id": 1, "message_id": question, "message": "A lot."})
     assert kinds(told) == ["ActionApplied", "MessagePosted", "AgentWoken"]
-    assert stage.world.messages[asked + 1].reply_to == asked
+    assert stage.world.messages[question + 1].reply_to == question
     assert told[2] == e.AgentWoken(2, 3, "reply", stage.now)
     assert stage.agent(2).sleeps_until == 0 and stage.agent(2).woken
 
@@ -225,9 +225,9 @@ def test_who_is_mentioned(stage: Any, text: str, agents: tuple[int, ...]) -> Non
 
 def test_a_mention_wakes_but_not_before_the_least_interval(stage: Any) -> None:
     stage.do(2, {"type": "sleep", "until": "2090-01-01T00:00:00"})
-    with stage.book.commit("system") as commit:
-        commit.tell(e.BeatBegun(2, 1, stage.now, stage.now, "", 10, "json", "m"))
-        commit.tell(e.BeatFinished(2, 1, stage.now + 5000))
+    with stage.world_log.transaction("system") as transaction:
+        transaction.append(e.BeatBegun(2, 1, stage.now, stage.now, "", 10, "json", "m"))
+        transaction.append(e.BeatFinished(2, 1, stage.now + 5000))
     stage.wait(0.3)
     told = stage.do(3, say={1: "@Bob come"})
     assert told[1] == e.AgentWoken(2, 3, "mention", stage.now + 700)
@@ -277,7 +277,7 @@ def test_responses_that_are_refused(stage: Any, response: dict[str, Any], said: 
     ],
 )
 def test_thumbs_change_the_authors_interval(stage: Any, interval: float, reaction: str, expected: float) -> None:
-    stage.architect.tempo(2, interval)
+    stage.architect.set_interval(2, interval)
     stage.do(2, say={1: "An idea"})
     message = stage.world.next_message - 1
     assert kinds(stage.do(3, {"type": "react", "message_id": message, "reaction": reaction})) == [
@@ -290,9 +290,9 @@ def test_thumbs_change_the_authors_interval(stage: Any, interval: float, reactio
 
 @pytest.mark.parametrize(("interval", "expected"), [(1.0, 1.1), (5.0, 5.1), (9.95, 10.0), (10.0, 10.0)])
 def test_every_beat_makes_the_next_one_later(stage: Any, interval: float, expected: float) -> None:
-    stage.architect.tempo(2, interval)
-    with stage.book.commit("system") as commit:
-        commit.tell(e.BeatFinished(2, 1, stage.now))
+    stage.architect.set_interval(2, interval)
+    with stage.world_log.transaction("system") as transaction:
+        transaction.append(e.BeatFinished(2, 1, stage.now))
     assert stage.agent(2).interval == expected
 
 
@@ -329,7 +329,7 @@ def test_wake_agent_ends_sleep_and_lets_an_idle_agent_beat(stage: Any) -> None:
 def test_the_billboard_is_the_own_rooms(stage: Any) -> None:
     stage.do(1, {"type": "set_billboard", "message": "Ideas are welcome"})
     assert stage.room(1).billboard == "Ideas are welcome" and stage.room(2).billboard == ""
-    assert stage.agent(2).changed == stage.world.seq
+    assert stage.agent(2).changed_seq == stage.world.seq
     stage.do(1, {"type": "clear_billboard"})
     assert stage.room(1).billboard == ""
     assert "nothing on your billboard" in stage.refused(1, {"type": "clear_billboard"})
@@ -345,7 +345,7 @@ def test_leaving_a_room(stage: Any) -> None:
     stage.do(2, {"type": "set_attention", "room_id": 1, "value": "30%"}, say={1: "Hello"})
     stage.do(2, {"type": "leave_room", "room_id": 1})
     assert stage.room(1).members == [1, 3] and stage.agent(2).rooms == [2]
-    assert stage.agent(2).attention == {} and stage.agent(2).spoke == {}
+    assert stage.agent(2).attention == {} and stage.agent(2).spoke_at == {}
     assert stage.texts(1)[-1] == (e.SYSTEM, "Bob (2) left.")
     assert "you are in no room 1" in stage.refused(2, {"type": "leave_room", "room_id": 1})
     assert "your own room" in stage.refused(2, {"type": "leave_room", "room_id": 2})
@@ -361,10 +361,10 @@ def key_of(whispers: tuple[str, ...]) -> str:
 def test_a_key_is_made_whispered_once_and_lets_another_ask(stage: Any) -> None:
     stage.do(2, {"type": "create_key", "label": "friends", "for_agent": 3})
     assert [key.label for key in stage.room(2).keys] == ["friends"]
-    assert stage.book.whispered(2) == ()
-    whispers = stage.book.whispered(3)
+    assert stage.world_log.take_whispers(2) == ()
+    whispers = stage.world_log.take_whispers(3)
     assert len(whispers) == 1 and "room 2, from Bob (2)" in whispers[0]
-    assert stage.book.whispered(3) == ()
+    assert stage.world_log.take_whispers(3) == ()
     told = stage.do(3, {"type": "request_access", "room_id": 2, "key": key_of(whispers)})
     assert kinds(told) == ["ActionApplied", "AccessRequested", "MessagePosted"]
     request = stage.world.requests[1]
@@ -375,7 +375,7 @@ def test_a_key_is_made_whispered_once_and_lets_another_ask(stage: Any) -> None:
 
 def test_a_key_without_a_reader_is_its_makers(stage: Any) -> None:
     stage.do(2, {"type": "create_key", "key": "friends"})
-    assert "to your room" in stage.book.whispered(2)[0]
+    assert "to your room" in stage.world_log.take_whispers(2)[0]
 
 
 def asked(stage: Any, uses: int = 0) -> str:
@@ -401,21 +401,21 @@ def test_who_came_in_another_way_meanwhile_comes_once_and_sees_all_since(stage: 
     asked(stage)
     stage.architect.admit(3, 2)
     assert stage.world.requests == {} and stage.room(2).requests == []
-    came = stage.room(2).joined[3]
+    came = stage.room(2).joined_after[3]
     stage.do(2, say={2: "Welcome"})
     assert "no open request 1" in stage.refused(2, {"type": "grant_access", "request_id": 1})
-    assert stage.room(2).joined[3] == came and stage.room(2).members == [2, 3]
+    assert stage.room(2).joined_after[3] == came and stage.room(2).members == [2, 3]
 
 
 def test_to_grant_what_has_come_about_ends_the_request_and_nothing_else(stage: Any) -> None:
     asked(stage)
-    with stage.book.commit(Origin.USER) as commit:
-        commit.tell(e.RoomJoined(2, 3))
-    came = stage.room(2).joined[3]
+    with stage.world_log.transaction(Origin.USER) as transaction:
+        transaction.append(e.RoomJoined(2, 3))
+    came = stage.room(2).joined_after[3]
     stage.do(2, say={2: "Welcome"})
     assert "RoomJoined" not in kinds(stage.do(2, {"type": "grant_access", "request_id": 1}))
     assert stage.world.requests == {}
-    assert stage.room(2).joined[3] == came and stage.room(2).members == [2, 3]
+    assert stage.room(2).joined_after[3] == came and stage.room(2).members == [2, 3]
 
 
 def test_deny_tells_the_one_who_asked(stage: Any) -> None:
@@ -611,7 +611,7 @@ def test_a_mistake_is_answered_with_what_would_be_right(stage: Any, action: dict
 def test_faults_of_a_reply_reach_the_agent(stage: Any) -> None:
     stage.carry(2, parse_reply("I would rather talk."))
     assert "not readable as JSON" in stage.agent(2).recent[-1].why
-    assert stage.agent(2).changed == stage.world.seq
+    assert stage.agent(2).changed_seq == stage.world.seq
 
 
 def test_empty_cells_of_a_table_are_no_fields(stage: Any) -> None:

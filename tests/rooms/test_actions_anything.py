@@ -103,8 +103,8 @@ def actions(draw: st.DrawFn) -> dict[str, Any]:
 
 def busy() -> WorldLog:
     """Two agents in both of their rooms, who know something, with a key and a request."""
-    book = WorldLog.in_memory(clock=lambda: NOW, secret=lambda: "0" * 48)
-    architect = Architect(book)
+    world_log = WorldLog.in_memory(clock=lambda: NOW, secret=lambda: "0" * 48)
+    architect = Architect(world_log)
     for name in ("Ann", "Bob", "Cid"):
         architect.make_agent("persona", name, "x", "m", can_create=True)
     architect.admit(2, 1)
@@ -112,10 +112,10 @@ def busy() -> WorldLog:
     architect.say(1, "Hello")
     architect.teach(1, "goals", ["rest"])
     key = architect.make_key(1, "friends")
-    with book.commit(Origin.AGENT) as commit:
+    with world_log.transaction(Origin.AGENT) as transaction:
         ask = {"type": "request_access", "room_id": 1, "key": key}
-        execute_reply(commit, book.world, 3, 1, parse_reply(json.dumps({"actions": [ask]})), NOW)
-    return book
+        execute_reply(transaction, world_log.world, 3, 1, parse_reply(json.dumps({"actions": [ask]})), NOW)
+    return world_log
 
 
 @pytest.mark.slow
@@ -123,14 +123,14 @@ def busy() -> WorldLog:
 def test_any_arguments_are_applied_or_refused_with_a_reason_and_the_others_unaffected(
     given_: list[dict[str, Any]],
 ) -> None:
-    book = busy()
-    before = book.world.seq
+    world_log = busy()
+    before = world_log.world.seq
     batch = [one for n, it in enumerate(given_) for one in ({"type": "set", "path": f"n{n}", "value": n}, it)]
     reply = parse_reply(json.dumps({"actions": [*batch, {"type": "set", "path": "end", "value": True}]}))
-    with book.commit(Origin.AGENT) as commit:
-        execute_reply(commit, book.world, 1, 1, reply, NOW)
-    told = [what for _, what in book.happenings(before)]
-    knowledge = book.world.agents[1].knowledge
+    with world_log.transaction(Origin.AGENT) as transaction:
+        execute_reply(transaction, world_log.world, 1, 1, reply, NOW)
+    told = [what for _, what in world_log.events(before)]
+    knowledge = world_log.world.agents[1].knowledge
     assert knowledge["end"] is True and all(knowledge[f"n{n}"] == n for n in range(len(given_)))
     for what in told:
         if isinstance(what, e.ActionRefused):
@@ -138,27 +138,27 @@ def test_any_arguments_are_applied_or_refused_with_a_reason_and_the_others_unaff
     judged = sum(isinstance(what, e.ActionApplied | e.ActionRefused) for what in told)
     silent = sum(it["type"] == "send_message" for it in given_)
     assert judged >= len(batch) + 1 - silent
-    assert book.world == WorldLog(book.log).world
-    for agent in book.world.agents.values():
-        seen = build_agent_hud(book.world, agent.id, NOW, TYPESET)
+    assert world_log.world == WorldLog(world_log.log).world
+    for agent in world_log.world.agents.values():
+        seen = build_agent_hud(world_log.world, agent.id, NOW, TYPESET)
         assert seen.tokens <= seen.limit
 
 
 @pytest.mark.slow
 @given(actions())
 def test_the_same_in_toon(action: dict[str, Any]) -> None:
-    book = busy()
+    world_log = busy()
     try:
         text = toon.encode({"actions": [action]})
     except FormatError:  # there are values that TOON has no words for
         return
     reply = parse_reply(text, "toon")
-    before = book.world.seq
-    with book.commit(Origin.AGENT) as commit:
-        execute_reply(commit, book.world, 1, 1, reply, NOW)
-    told = [what for _, what in book.happenings(before)]
+    before = world_log.world.seq
+    with world_log.transaction(Origin.AGENT) as transaction:
+        execute_reply(transaction, world_log.world, 1, 1, reply, NOW)
+    told = [what for _, what in world_log.events(before)]
     assert told or action["type"] == "send_message"
-    assert book.world == WorldLog(book.log).world
+    assert world_log.world == WorldLog(world_log.log).world
 
 
 # -- bad replies, through a real beat --------------------------------------------------------------------------
@@ -189,36 +189,36 @@ BAD = {
 def test_a_bad_reply_is_in_the_log_and_refused_in_the_next_hud(
     text: str, said: str, output_format: str, tmp_path: Path
 ) -> None:
-    mind = ScriptedPlayer({1: [text]})
-    play = Play(mind, "Ann", path=tmp_path / "world.db", output_format=output_format)
+    player = ScriptedPlayer({1: [text]})
+    play = Play(player, "Ann", path=tmp_path / "world.db", output_format=output_format)
     assert run(play.runner.step(1)) == 1
     assert [what.text for what in play.told(e.ReplyReceived)] == [text]
-    assert play.book.world.agents[1].knowledge == {}
+    assert play.world_log.world.agents[1].knowledge == {}
     assert run(play.runner.step(1)) == 1
-    shown = mind.asked[-1].seen.document["self"]["recent_actions"][-1]["refused"]
+    shown = player.prompts[-1].hud.document["self"]["recent_actions"][-1]["refused"]
     assert said in shown or (output_format == "toon" and "not readable as TOON" in shown)
-    assert shown in mind.asked[-1].seen.text or "\\" in mind.asked[-1].seen.text
-    play.book.close()
+    assert shown in player.prompts[-1].hud.text or "\\" in player.prompts[-1].hud.text
+    play.world_log.close()
 
 
 def test_toon_that_miscounts_is_told_to_its_agent() -> None:
-    mind = ScriptedPlayer({1: ["actions[2]{type,path,value}:\n  set,a,1"]})
-    play = Play(mind, "Ann", output_format="toon")
+    player = ScriptedPlayer({1: ["actions[2]{type,path,value}:\n  set,a,1"]})
+    play = Play(player, "Ann", output_format="toon")
     run(play.runner.step(1))
     run(play.runner.step(1))
-    refused = mind.asked[-1].seen.document["self"]["recent_actions"][-1]["refused"]
-    assert "Declared length 2 but found 1" in refused and play.book.world.agents[1].knowledge == {}
+    refused = player.prompts[-1].hud.document["self"]["recent_actions"][-1]["refused"]
+    assert "Declared length 2 but found 1" in refused and play.world_log.world.agents[1].knowledge == {}
 
 
 def test_an_answer_that_was_cut_off_is_logged_and_its_agent_is_told_that_nothing_was_done() -> None:
     text = json.dumps({"actions": [GOOD]})
-    mind = ScriptedPlayer({1: [BeatReply(text, "the answer was cut off")]})
-    play = Play(mind, "Ann")
+    player = ScriptedPlayer({1: [BeatReply(text, "the answer was cut off")]})
+    play = Play(player, "Ann")
     run(play.runner.step(1))
     run(play.runner.step(1))
     assert play.told(e.ReplyReceived)[0].text == text
-    assert play.book.world.agents[1].knowledge == {}
-    refused = mind.asked[-1].seen.document["self"]["recent_actions"][-1]["refused"]
+    assert play.world_log.world.agents[1].knowledge == {}
+    refused = player.prompts[-1].hud.document["self"]["recent_actions"][-1]["refused"]
     assert refused == "Nothing of your answer was done: the answer was cut off."
 
 
@@ -227,4 +227,4 @@ def test_half_a_character_is_the_only_thing_that_a_log_does_not_keep() -> None:
     run(play.runner.step(1))
     (replied,) = play.told(e.ReplyReceived)
     assert replied.text.startswith('{"responses": [{"room_id": 1, "message": "')
-    assert "surrogate" in play.told(e.ActionRefused)[0].why and not play.book.world.rooms[1].messages
+    assert "surrogate" in play.told(e.ActionRefused)[0].why and not play.world_log.world.rooms[1].messages

@@ -18,7 +18,7 @@ from hudkit.rooms.world import IntervalRules, WordRules, WorldRules
 def test_what_the_architect_does_is_from_the_user(stage: Any) -> None:
     before = stage.world.seq
     stage.architect.say(1, "Hello")
-    assert {event.origin for event, _ in stage.book.happenings(before)} == {Origin.USER}
+    assert {event.origin for event, _ in stage.world_log.events(before)} == {Origin.USER}
 
 
 def test_an_agent_as_the_architect_wants_it(stage: Any) -> None:
@@ -76,17 +76,17 @@ def test_reactions_wakes_and_tempo(stage: Any) -> None:
     stage.architect.react(stage.world.next_message - 1, "thumbs_up")
     stage.architect.wake(2)
     assert stage.agent(2).interval == 4.5 and stage.agent(2).sleeps_until == 0
-    stage.architect.tempo(2, 1.5)
+    stage.architect.set_interval(2, 1.5)
     assert stage.agent(2).interval == 1.5
     with pytest.raises(OperationError, match="1 to 10"):
-        stage.architect.tempo(2, 0.5)
+        stage.architect.set_interval(2, 0.5)
 
 
 def test_rooms_of_others(stage: Any) -> None:
-    stage.architect.billboard(2, "Quiet, please")
-    stage.architect.wpm(2, 40)
+    stage.architect.set_billboard(2, "Quiet, please")
+    stage.architect.set_wpm(2, 40)
     assert (stage.room(2).billboard, stage.room(2).wpm) == ("Quiet, please", 40)
-    stage.architect.billboard(2, "")
+    stage.architect.set_billboard(2, "")
     assert stage.room(2).billboard == ""
     stage.architect.admit(3, 2)
     assert stage.room(2).members == [2, 3] and stage.texts(2)[-1] == (e.SYSTEM, "Cid (3) came in.")
@@ -99,7 +99,7 @@ def test_rooms_of_others(stage: Any) -> None:
 
 def test_keys_and_requests_of_others(stage: Any) -> None:
     key = stage.architect.make_key(2, "k", 2)
-    assert stage.book.whispers == {}
+    assert stage.world_log.whispers == {}
     stage.do(3, {"type": "request_access", "room_id": 2, "key": key})
     stage.do(1, {"type": "request_access", "room_id": 2, "key": key})
     assert stage.room(2).keys == []
@@ -118,11 +118,11 @@ def test_pause_resume_and_speed(stage: Any) -> None:
     assert stage.world.paused == "the Architect"
     stage.architect.resume()
     assert stage.world.paused is None
-    stage.architect.speed(10)
+    stage.architect.set_speed(10)
     assert stage.world.speed == 10
     for factor in (0, -1, float("nan"), 1e9):
         with pytest.raises(OperationError):
-            stage.architect.speed(factor)
+            stage.architect.set_speed(factor)
 
 
 def test_rules_and_prompts_change_from_then_on(stage: Any) -> None:
@@ -135,7 +135,7 @@ def test_rules_and_prompts_change_from_then_on(stage: Any) -> None:
     assert stage.world.prompts == {**load_prompts(), "philosophy.memory": "Write it down"}
     assert stage.agent(stage.make("Dora")).interval == 3
     assert "6 words" in stage.refused(3, say={1: "one two three four five six"})
-    assert stage.book.at(stage.world.seq) == stage.world
+    assert stage.world_log.world_at(stage.world.seq) == stage.world
 
 
 def test_a_model_has_a_name(stage: Any) -> None:
@@ -169,14 +169,14 @@ def test_what_cannot_be_leaves_nothing(stage: Any) -> None:
         lambda: stage.architect.react(99, "heart"),
         lambda: stage.architect.wake(99),
         lambda: stage.architect.grant(1),
-        lambda: stage.architect.wpm(1, 500),
+        lambda: stage.architect.set_wpm(1, 500),
         lambda: stage.architect.make_key(99, "k"),
         lambda: stage.architect.revoke_key(1, "k"),
     ):
         with pytest.raises(OperationError):
             wrong()
-    assert stage.world.seq == before == stage.book.log.last_seq("world")
-    assert stage.book.whispers == {}
+    assert stage.world.seq == before == stage.world_log.log.last_seq("world")
+    assert stage.world_log.whispers == {}
 
 
 @pytest.mark.parametrize(
@@ -185,8 +185,8 @@ def test_what_cannot_be_leaves_nothing(stage: Any) -> None:
         lambda one: one.teach(1, "goals", "rest"),
         lambda one: one.make_key(1, "new"),
         lambda one: one.revoke_key(1, "old"),
-        lambda one: one.billboard(1, "Closed today"),
-        lambda one: one.billboard(1, ""),
+        lambda one: one.set_billboard(1, "Closed today"),
+        lambda one: one.set_billboard(1, ""),
         lambda one: one.alter(1, name="Anna"),
         lambda one: one.deny(1),
     ],
@@ -194,21 +194,21 @@ def test_what_cannot_be_leaves_nothing(stage: Any) -> None:
 )
 def test_what_the_architect_changes_of_an_agent_is_news_to_it(stage: Any, do: Any) -> None:
     key = stage.architect.make_key(1, "old")
-    stage.architect.billboard(1, "Open")
+    stage.architect.set_billboard(1, "Open")
     stage.make("Dan")
     stage.do(4, {"type": "request_access", "room_id": 1, "key": key})
-    with stage.book.commit(Origin.SYSTEM) as commit:
-        commit.tell(e.BeatBegun(1, 1, stage.now, stage.now, "", 0, "json", "m"))
-        commit.tell(e.BeatFinished(1, 1, stage.now + 5_000))
+    with stage.world_log.transaction(Origin.SYSTEM) as transaction:
+        transaction.append(e.BeatBegun(1, 1, stage.now, stage.now, "", 0, "json", "m"))
+        transaction.append(e.BeatFinished(1, 1, stage.now + 5_000))
     assert not has_news(stage.world, stage.agent(1), stage.now + 5_000)
     do(stage.architect)
     assert has_news(stage.world, stage.agent(1), stage.now + 5_000)
-    assert stage.book.at(stage.world.seq) == stage.world
+    assert stage.world_log.world_at(stage.world.seq) == stage.world
 
 
 def test_what_an_agent_does_itself_is_no_news_to_it(stage: Any) -> None:
-    with stage.book.commit(Origin.SYSTEM) as commit:
-        commit.tell(e.BeatBegun(1, 1, stage.now, stage.now, "", 0, "json", "m"))
+    with stage.world_log.transaction(Origin.SYSTEM) as transaction:
+        transaction.append(e.BeatBegun(1, 1, stage.now, stage.now, "", 0, "json", "m"))
     own = ({"type": "set", "path": "a", "value": 1}, {"type": "create_key", "label": "k"})
     stage.do(1, *own, {"type": "revoke_key", "label": "k"}, {"type": "set_billboard", "message": "x"})
     assert not has_news(stage.world, stage.agent(1), stage.now)

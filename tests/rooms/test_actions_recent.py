@@ -42,7 +42,7 @@ def ready(stage: Any) -> tuple[int, str]:
     stage.make("Dee")
     architect.alter(2, can_create=True)
     architect.teach(2, "old", 1)
-    architect.billboard(2, "Welcome")
+    architect.set_billboard(2, "Welcome")
     architect.make_key(2, "late")
     architect.make_key(2, "more")
     stage.do(3, {"type": "request_access", "room_id": 2, "key": architect.make_key(2, "guests")})

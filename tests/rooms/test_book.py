@@ -30,25 +30,32 @@ from hudkit.rooms.world_log import WORLD_SESSION, Transaction, WorldLog
 NOW = 1_800_000_000_000
 
 
-def replayed(book: WorldLog, upto: int | None = None) -> World:
+def replayed(world_log: WorldLog, upto: int | None = None) -> World:
     """The world from its first event on, without any snapshot."""
     world = World()
-    for event, what in book.happenings(upto=upto):
+    for event, what in world_log.events(upto=upto):
         apply_event(world, event.seq, event.timestamp, what)
     return world
 
 
-def populate(book: WorldLog) -> Architect:
-    architect = Architect(book)
+def populate(world_log: WorldLog) -> Architect:
+    architect = Architect(world_log)
     for name, rooms in (("Ann", ()), ("Bob", (1,)), ("Cid", (1, 2))):
         architect.make_agent("persona", name, "You are here.", "scripted", rooms=rooms, can_create=name == "Ann")
     return architect
 
 
-def saying(book: WorldLog, *texts: str, agent: int = 1) -> None:
-    with book.commit(Origin.AGENT) as commit:
+def saying(world_log: WorldLog, *texts: str, agent: int = 1) -> None:
+    with world_log.transaction(Origin.AGENT) as transaction:
         for text in texts:
-            execute_reply(commit, book.world, agent, 1, ParsedReply(({"room_id": 1, "message": text},)), commit.at)
+            execute_reply(
+                transaction,
+                world_log.world,
+                agent,
+                1,
+                ParsedReply(({"room_id": 1, "message": text},)),
+                transaction.timestamp,
+            )
 
 
 # -- making and opening ----------------------------------------------------------------------------------------
@@ -58,19 +65,19 @@ def test_a_world_is_made_kept_and_opened(tmp_path: Path) -> None:
     path = tmp_path / "state" / "world.db"
     rules = WorldRules(words=WordRules(wpm=120))
     prompts = {"philosophy.silence": "b"}
-    with WorldLog.create(path, name="lab", seed=3, rules=rules, prompts=prompts, clock=lambda: NOW) as book:
-        populate(book)
-        saying(book, "Hello")
-        live = book.world
-    with WorldLog.open(path) as book:
-        assert book.world == live
-        assert (book.world.name, book.world.seed, book.world.rules, book.world.prompts) == (
+    with WorldLog.create(path, name="lab", seed=3, rules=rules, prompts=prompts, clock=lambda: NOW) as world_log:
+        populate(world_log)
+        saying(world_log, "Hello")
+        live = world_log.world
+    with WorldLog.open(path) as world_log:
+        assert world_log.world == live
+        assert (world_log.world.name, world_log.world.seed, world_log.world.rules, world_log.world.prompts) == (
             "lab",
             3,
             rules,
             {**load_prompts(), **prompts},
         )
-        assert book.world.rooms[1].wpm == 120
+        assert world_log.world.rooms[1].wpm == 120
 
 
 def test_a_world_is_not_made_twice_nor_opened_where_none_is(tmp_path: Path) -> None:
@@ -84,18 +91,18 @@ def test_a_world_is_not_made_twice_nor_opened_where_none_is(tmp_path: Path) -> N
     WorldLog.create(path, name="a").close()
     with pytest.raises(ConfigError, match="there is a world"):
         WorldLog.create(path, name="b")
-    with WorldLog.open(path) as book:
-        assert book.world.name == "a"
+    with WorldLog.open(path) as world_log:
+        assert world_log.world.name == "a"
 
 
 def test_read_only_sees_the_world_and_writes_nothing(tmp_path: Path) -> None:
-    with WorldLog.create(tmp_path / "world.db", name="a", every=1) as book:
-        populate(book)
+    with WorldLog.create(tmp_path / "world.db", name="a", every=1) as world_log:
+        populate(world_log)
         with WorldLog.open(tmp_path / "world.db", read_only=True, every=1) as reader:
-            assert reader.world == book.world
+            assert reader.world == world_log.world
             with pytest.raises(StoreReadOnly):
                 saying(reader, "Hello")
-            assert reader.world == book.world == replayed(book)
+            assert reader.world == world_log.world == replayed(world_log)
 
 
 # -- commits ---------------------------------------------------------------------------------------------------
@@ -104,89 +111,92 @@ def test_read_only_sees_the_world_and_writes_nothing(tmp_path: Path) -> None:
 def test_a_commit_is_seen_at_once_and_durable_as_one(staged: Callable[..., Any]) -> None:
     stage = staged()
     stage.make("Ann")
-    book, before = stage.book, stage.world.seq
-    with book.commit(Origin.AGENT) as commit:
-        commit.tell(e.KnowledgeSet(1, "a", 1))
-        assert book.world.agents[1].knowledge == {"a": 1}
-        assert book.log.last_seq(WORLD_SESSION) == before
-    assert book.log.last_seq(WORLD_SESSION) == before + 1 == book.world.seq
-    (event,) = book.log.read(WORLD_SESSION, after=before)
+    world_log, before = stage.world_log, stage.world.seq
+    with world_log.transaction(Origin.AGENT) as transaction:
+        transaction.append(e.KnowledgeSet(1, "a", 1))
+        assert world_log.world.agents[1].knowledge == {"a": 1}
+        assert world_log.log.last_seq(WORLD_SESSION) == before
+    assert world_log.log.last_seq(WORLD_SESSION) == before + 1 == world_log.world.seq
+    (event,) = world_log.log.read(WORLD_SESSION, after=before)
     assert event.origin is Origin.AGENT and event.timestamp == stage.now
 
 
 def test_a_block_that_raises_leaves_nothing(stage: Any) -> None:
-    before, world = replayed(stage.book), stage.world
-    with pytest.raises(OperationError), stage.book.commit(Origin.AGENT) as commit:
-        commit.tell(e.KnowledgeSet(1, "a", 1))
-        commit.tell(e.MessagePosted(99, 1, 1, "half"))
-        commit.whisper(1, "never")
+    before, world = replayed(stage.world_log), stage.world
+    with pytest.raises(OperationError), stage.world_log.transaction(Origin.AGENT) as transaction:
+        transaction.append(e.KnowledgeSet(1, "a", 1))
+        transaction.append(e.MessagePosted(99, 1, 1, "half"))
+        transaction.whisper(1, "never")
         raise OperationError("no")
     assert stage.world is world
-    assert stage.world == before == replayed(stage.book)
-    assert stage.book.whispered(1) == ()
+    assert stage.world == before == replayed(stage.world_log)
+    assert stage.world_log.take_whispers(1) == ()
     stage.do(1, say={1: "Hello"})
-    assert stage.world == replayed(stage.book)
+    assert stage.world == replayed(stage.world_log)
 
 
 def test_what_cannot_be_stored_leaves_nothing(stage: Any) -> None:
-    before = replayed(stage.book)
+    before = replayed(stage.world_log)
     for wrong in (
         e.KnowledgeSet(1, "a", object()),
         e.MessagePosted("x", 1, 1, "y"),
         e.KnowledgeDeleted(1, "nothing"),
     ):
-        with pytest.raises((TypeError, ValueError, OperationError)), stage.book.commit(Origin.AGENT) as commit:
-            commit.tell(e.KnowledgeSet(1, "b", 1))
-            commit.tell(wrong)
-        assert stage.world == before == replayed(stage.book)
+        with (
+            pytest.raises((TypeError, ValueError, OperationError)),
+            stage.world_log.transaction(Origin.AGENT) as transaction,
+        ):
+            transaction.append(e.KnowledgeSet(1, "b", 1))
+            transaction.append(wrong)
+        assert stage.world == before == replayed(stage.world_log)
 
 
 def test_an_append_that_fails_leaves_nothing_and_the_error_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "world.db"
-    with WorldLog.create(path, name="a") as book, WorldLog.open(path) as other:
-        populate(book)
-        with pytest.raises(SequenceConflict), book.commit(Origin.AGENT) as commit:
-            commit.tell(e.KnowledgeSet(1, "mine", 1))
+    with WorldLog.create(path, name="a") as world_log, WorldLog.open(path) as other:
+        populate(world_log)
+        with pytest.raises(SequenceConflict), world_log.transaction(Origin.AGENT) as transaction:
+            transaction.append(e.KnowledgeSet(1, "mine", 1))
             saying(other, "I was first")
-        assert book.world == replayed(book) == other.world
-        assert book.world.agents[1].knowledge == {}
-        assert book.world.messages[max(book.world.messages)].content == "I was first"
-        saying(book, "And I second")
-        assert book.world == replayed(book)
+        assert world_log.world == replayed(world_log) == other.world
+        assert world_log.world.agents[1].knowledge == {}
+        assert world_log.world.messages[max(world_log.world.messages)].content == "I was first"
+        saying(world_log, "And I second")
+        assert world_log.world == replayed(world_log)
 
 
 def test_a_world_that_cannot_be_read_after_a_failure_is_made_again_before_the_next_commit(tmp_path: Path) -> None:
     path = tmp_path / "world.db"
-    with WorldLog.create(path, name="a") as book:
-        populate(book)
-        expected = replayed(book)
-        log = book.log
-        with pytest.raises(StoreError), book.commit(Origin.AGENT) as commit:
-            commit.tell(e.KnowledgeSet(1, "a", 1))
+    with WorldLog.create(path, name="a") as world_log:
+        populate(world_log)
+        expected = replayed(world_log)
+        log = world_log.log
+        with pytest.raises(StoreError), world_log.transaction(Origin.AGENT) as transaction:
+            transaction.append(e.KnowledgeSet(1, "a", 1))
             log.close()
-        book.log = book._shelf._log = open_log(path)
-        with book.commit(Origin.AGENT):
-            assert book.world == expected
+        world_log.log = world_log._snapshots._log = open_log(path)
+        with world_log.transaction(Origin.AGENT):
+            assert world_log.world == expected
 
 
 def test_two_books_of_one_log_see_each_other(tmp_path: Path) -> None:
     path = tmp_path / "world.db"
-    with WorldLog.create(path, name="a") as book, WorldLog.open(path) as other:
-        populate(book)
+    with WorldLog.create(path, name="a") as world_log, WorldLog.open(path) as other:
+        populate(world_log)
         assert other.refresh() and not other.refresh()
-        assert other.world == book.world
-        saying(book, "one")
+        assert other.world == world_log.world
+        saying(world_log, "one")
         saying(other, "two", agent=2)
-        saying(book, "three", agent=3)
+        saying(world_log, "three", agent=3)
         other.refresh()
-        assert other.world == book.world == replayed(book)
+        assert other.world == world_log.world == replayed(world_log)
 
 
 def test_commits_do_not_nest(stage: Any) -> None:
     with (
         pytest.raises(ConfigError, match="under way"),
-        stage.book.commit(Origin.AGENT),
-        stage.book.commit(Origin.USER),
+        stage.world_log.transaction(Origin.AGENT),
+        stage.world_log.transaction(Origin.USER),
     ):
         pass
     stage.do(1, say={1: "Hello"})
@@ -194,9 +204,9 @@ def test_commits_do_not_nest(stage: Any) -> None:
 
 def test_secrets_are_in_no_event_and_not_in_the_world(tmp_path: Path) -> None:
     secret = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
-    with WorldLog.create(tmp_path / "world.db", name="a") as book:
-        populate(book)
-        with book.commit(Origin.AGENT) as commit:
+    with WorldLog.create(tmp_path / "world.db", name="a") as world_log:
+        populate(world_log)
+        with world_log.transaction(Origin.AGENT) as transaction:
             actions = (
                 {"type": "set", "path": f"keys.{secret}", "value": {secret: [secret]}},
                 {"type": "delete", "path": f"keys.{secret}"},
@@ -206,10 +216,12 @@ def test_secrets_are_in_no_event_and_not_in_the_world(tmp_path: Path) -> None:
                 {"type": "set_billboard", "message": secret},
                 {"type": secret, secret: secret},
             )
-            execute_reply(commit, book.world, 1, 1, ParsedReply(({"room_id": 1, "message": secret},), actions), NOW)
-        assert book.world == replayed(book)
-        assert book.world.rooms[1].billboard == "[redacted:github-token]"
-        assert secret not in str(book.world)
+            execute_reply(
+                transaction, world_log.world, 1, 1, ParsedReply(({"room_id": 1, "message": secret},), actions), NOW
+            )
+        assert world_log.world == replayed(world_log)
+        assert world_log.world.rooms[1].billboard == "[redacted:github-token]"
+        assert secret not in str(world_log.world)
     assert not [file for file in tmp_path.iterdir() if secret.encode() in file.read_bytes()]
 
 
@@ -223,33 +235,33 @@ def test_a_path_that_is_too_long_without_its_secret_is_refused_and_breaks_nothin
 
 def test_the_world_as_it_was_after_every_event(staged: Callable[..., Any]) -> None:
     stage = staged(every=3)
-    populate(stage.book)
+    populate(stage.world_log)
     for n in range(12):
         stage.wait(60)
         stage.do(1 + n % 3, {"type": "set", "path": "n", "value": n}, say={1: f"This is {n}"})
     for seq in range(1, stage.world.seq + 1):
-        assert stage.book.at(seq) == replayed(stage.book, seq)
-    assert stage.book.at(stage.world.seq) == stage.world
+        assert stage.world_log.world_at(seq) == replayed(stage.world_log, seq)
+    assert stage.world_log.world_at(stage.world.seq) == stage.world
     for seq in (0, -1, stage.world.seq + 1):
         with pytest.raises(ConfigError, match="has no event"):
-            stage.book.at(seq)
+            stage.world_log.world_at(seq)
 
 
 def test_opening_reads_a_snapshot_and_not_the_whole_log(tmp_path: Path) -> None:
     path = tmp_path / "world.db"
-    with WorldLog.create(path, name="a", every=10) as book:
-        populate(book)
+    with WorldLog.create(path, name="a", every=10) as world_log:
+        populate(world_log)
         for n in range(60):
-            saying(book, f"{n}", agent=1 + n % 3)
-        live, last = book.world, book.world.seq
-    with WorldLog.open(path, every=10) as book:
-        saved = book._shelf.get(last)
+            saying(world_log, f"{n}", agent=1 + n % 3)
+        live, last = world_log.world, world_log.world.seq
+    with WorldLog.open(path, every=10) as world_log:
+        saved = world_log._snapshots.load(last)
         assert saved is not None and saved.seq == last
-        early = book._shelf.get(last // 2)
+        early = world_log._snapshots.load(last // 2)
         assert early is not None and last // 2 * 0.75 < early.seq <= last // 2
-        assert book.world == live == replayed(book)
-        saying(book, "one more")
-        again = book._shelf.get(last + 1)
+        assert world_log.world == live == replayed(world_log)
+        saying(world_log, "one more")
+        again = world_log._snapshots.load(last + 1)
         assert again is not None and again.seq == last, "what was saved is not saved anew with the next event"
 
 
@@ -257,35 +269,35 @@ def test_between_snapshots_the_last_one_before_is_read(staged: Callable[..., Any
     stage = staged(every=2)
     stage.make("Ann")
     first = stage.world.seq
-    with stage.book.commit(Origin.AGENT) as commit:
+    with stage.world_log.transaction(Origin.AGENT) as transaction:
         for n in range(40):
-            commit.tell(e.KnowledgeSet(1, "n", n))
-    found = stage.book._shelf.get(first + 30)
+            transaction.append(e.KnowledgeSet(1, "n", n))
+    found = stage.world_log._snapshots.load(first + 30)
     assert found is not None and found.seq == first
-    assert stage.book.at(first + 30) == replayed(stage.book, first + 30)
+    assert stage.world_log.world_at(first + 30) == replayed(stage.world_log, first + 30)
 
 
 def test_a_fork_has_the_same_past_and_its_own_future(tmp_path: Path) -> None:
-    with WorldLog.create(tmp_path / "a.db", name="a") as book:
-        populate(book)
-        saying(book, "before")
-        at = book.world.seq
-        saying(book, "after")
-        with book.fork(tmp_path / "b.db", at) as fork:
-            assert fork.world == book.at(at) == replayed(fork)
+    with WorldLog.create(tmp_path / "a.db", name="a") as world_log:
+        populate(world_log)
+        saying(world_log, "before")
+        at = world_log.world.seq
+        saying(world_log, "after")
+        with world_log.fork(tmp_path / "b.db", at) as fork:
+            assert fork.world == world_log.world_at(at) == replayed(fork)
             saying(fork, "otherwise", agent=2)
-            assert fork.at(at) == book.at(at)
+            assert fork.world_at(at) == world_log.world_at(at)
             assert [message.content for message in fork.world.messages.values()][-2:] == ["before", "otherwise"]
-            assert [message.content for message in book.world.messages.values()][-2:] == ["before", "after"]
-            made = next(what for _, what in fork.happenings())
+            assert [message.content for message in world_log.world.messages.values()][-2:] == ["before", "after"]
+            made = next(what for _, what in fork.events())
             assert isinstance(made, e.WorldCreated) and (made.forked_from, made.forked_at) == ("a", at)
         with pytest.raises(ConfigError, match="there is a world"):
-            book.fork(tmp_path / "b.db")
+            world_log.fork(tmp_path / "b.db")
         with pytest.raises(ConfigError, match="has no event"):
-            book.fork(tmp_path / "c.db", book.world.seq + 1)
+            world_log.fork(tmp_path / "c.db", world_log.world.seq + 1)
         assert not (tmp_path / "c.db").exists()
-        with book.fork(None) as whole:
-            assert whole.world == book.world
+        with world_log.fork(None) as whole:
+            assert whole.world == world_log.world
 
 
 def test_what_rests_on_a_redacted_event_is_passed_over(stage: Any) -> None:
@@ -293,8 +305,8 @@ def test_what_rests_on_a_redacted_event_is_passed_over(stage: Any) -> None:
     seq, message = stage.world.seq, stage.world.next_message - 1
     stage.do(3, {"type": "react", "message_id": message, "reaction": "heart"})
     stage.do(2, say={2: "and another"})
-    stage.book.log.append(WORLD_SESSION, [Draft("redaction", NOW, 0, Origin.USER, Redact(seq=seq))])
-    again = WorldLog(stage.book.log)
+    stage.world_log.log.append(WORLD_SESSION, [Draft("redaction", NOW, 0, Origin.USER, Redact(seq=seq))])
+    again = WorldLog(stage.world_log.log)
     assert message not in again.world.messages and "Kassandra" not in str(again.world)
     assert again.world.messages[message + 1].content == "and another"
     assert again.world.seq == stage.world.seq + 1
@@ -305,9 +317,9 @@ def test_what_rests_on_a_redacted_event_is_passed_over(stage: Any) -> None:
 
 def test_a_log_whose_events_do_not_follow_is_named_with_the_event(stage: Any) -> None:
     wrong = Draft("wrong", NOW, 0, Origin.AGENT, e.ReactionAdded(999, 1, "heart"))
-    stage.book.log.append(WORLD_SESSION, [wrong])
+    stage.world_log.log.append(WORLD_SESSION, [wrong])
     with pytest.raises(StoreDamaged, match=f"event {stage.world.seq + 1} of the world does not follow"):
-        WorldLog(stage.book.log)
+        WorldLog(stage.world_log.log)
 
 
 # -- any sequence of commits -----------------------------------------------------------------------------------
@@ -369,43 +381,43 @@ class Play:
         self.chance, self.now = Random(seed), NOW
         self.requests: list[dict[str, Any]] = []
         bits = iter(range(1, 10_000))
-        self.book = WorldLog.in_memory(every=every, clock=lambda: self.now, secret=lambda: f"{next(bits):048x}")
-        populate(self.book)
+        self.world_log = WorldLog.in_memory(every=every, clock=lambda: self.now, secret=lambda: f"{next(bits):048x}")
+        populate(self.world_log)
 
-    def commit(self) -> None:
+    def transaction(self) -> None:
         self.now += self.chance.randint(-5_000, 40_000)
         torn = self.chance.random() < 0.2
-        with suppress(Torn), self.book.commit(Origin.AGENT) as commit:
+        with suppress(Torn), self.world_log.transaction(Origin.AGENT) as transaction:
             for _ in range(self.chance.randint(1, 3)):
-                self.beat(commit)
+                self.beat(transaction)
             if torn:
                 raise Torn
-        for agent in list(self.book.world.agents):
-            self.requests += [json.loads(text[text.index("{") :]) for text in self.book.whispered(agent)]
+        for agent in list(self.world_log.world.agents):
+            self.requests += [json.loads(text[text.index("{") :]) for text in self.world_log.take_whispers(agent)]
 
-    def beat(self, commit: Transaction) -> None:
-        world, chance = self.book.world, self.chance
+    def beat(self, transaction: Transaction) -> None:
+        world, chance = self.world_log.world, self.chance
         agent = chance.choice([one.id for one in world.agents.values() if not one.retired])
         actions = [any_action(world, agent, chance) for _ in range(chance.randint(0, 3))]
         actions += chance.sample(self.requests, min(1, len(self.requests)))
         said = [{"room_id": chance.choice(world.agents[agent].rooms), "message": chance.choice(TEXTS)}]
-        commit.tell(e.BeatBegun(agent, 1, self.now, self.now, "", 10, "json", "m"))
+        transaction.append(e.BeatBegun(agent, 1, self.now, self.now, "", 10, "json", "m"))
         reply = parse_reply(json.dumps({"responses": said, "actions": actions}))
-        execute_reply(commit, world, agent, 1, reply, self.now)
-        commit.tell(e.BeatFinished(agent, 1, self.now + 5000))
+        execute_reply(transaction, world, agent, 1, reply, self.now)
+        transaction.append(e.BeatFinished(agent, 1, self.now + 5000))
 
 
 @pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(2, 30))
 def test_replay_is_the_live_state(seed: int, every: int) -> None:
     play = Play(seed, every)
-    book = play.book
+    world_log = play.world_log
     for _ in range(12):
-        play.commit()
-        assert book.world == replayed(book)
-    assert WorldLog(book.log, every=every).world == book.world
-    seq = play.chance.randint(1, book.world.seq)
-    assert book.at(seq) == replayed(book, seq) == book.fork(None, seq).world
+        play.transaction()
+        assert world_log.world == replayed(world_log)
+    assert WorldLog(world_log.log, every=every).world == world_log.world
+    seq = play.chance.randint(1, world_log.world.seq)
+    assert world_log.world_at(seq) == replayed(world_log, seq) == world_log.fork(None, seq).world
 
 
 @pytest.mark.slow
@@ -414,7 +426,7 @@ def test_the_plays_by_chance_carry_every_action_out() -> None:
     for seed in range(40):
         play = Play(seed, 20)
         for _ in range(12):
-            play.commit()
-        assert play.book.world == replayed(play.book) == WorldLog(play.book.log, every=20).world
-        seen.update(what.action["type"] for _, what in play.book.happenings() if isinstance(what, e.ActionApplied))
+            play.transaction()
+        assert play.world_log.world == replayed(play.world_log) == WorldLog(play.world_log.log, every=20).world
+        seen.update(what.action["type"] for _, what in play.world_log.events() if isinstance(what, e.ActionApplied))
     assert set(ACTIONS) - set(seen) == set()

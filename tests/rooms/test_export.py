@@ -16,30 +16,30 @@ def beat(stage: Any, agent: int, *, digest: str | None = None) -> None:
     """A beat without effects, with the digest of what the agent sees, or another one."""
     number = stage.agent(agent).beats + 1
     seen = build_agent_hud(stage.world, agent, stage.now, CachedRenderer())
-    with stage.book.commit(Origin.SYSTEM) as commit:
+    with stage.world_log.transaction(Origin.SYSTEM) as transaction:
         hud = seen.digest if digest is None else digest
-        commit.tell(e.BeatBegun(agent, number, stage.now, stage.now, hud, seen.tokens, "json", "scripted"))
-        commit.tell(e.BeatFinished(agent, number, stage.now + 5000))
+        transaction.append(e.BeatBegun(agent, number, stage.now, stage.now, hud, seen.tokens, "json", "scripted"))
+        transaction.append(e.BeatFinished(agent, number, stage.now + 5000))
 
 
 def test_a_transcript_says_who_said_what_where_and_when(stage: Any) -> None:
     stage.do(1, say={1: "Who is here?"})
-    asked = stage.room(1).messages[-1]
+    question = stage.room(1).messages[-1]
     stage.wait(5)
-    stage.do(2, {"type": "react", "message_id": asked, "reaction": "heart"}, {"type": "set_name", "name": "Rob"})
-    stage.do(2, {"type": "reply", "room_id": 1, "message_id": asked, "message": "Me."})
+    stage.do(2, {"type": "react", "message_id": question, "reaction": "heart"}, {"type": "set_name", "name": "Rob"})
+    stage.do(2, {"type": "reply", "room_id": 1, "message_id": question, "message": "Me."})
     stage.architect.pause("tea")
-    lines = list(transcript_lines(stage.book.happenings()))
+    lines = list(transcript_lines(stage.world_log.events()))
     assert lines[0] == "-- 2027-01-15 (UTC)" and sum(line.startswith("--") for line in lines) == 1
-    assert f"08:00:00  [Ann, 1] #{asked} Ann (1): Who is here?" in lines
-    assert f"08:00:05  Bob (2) reacts to #{asked}: heart" in lines
-    assert any(line.endswith(f"Rob (2) (to #{asked}): Me.") for line in lines), "a new name counts from then on"
+    assert f"08:00:00  [Ann, 1] #{question} Ann (1): Who is here?" in lines
+    assert f"08:00:05  Bob (2) reacts to #{question}: heart" in lines
+    assert any(line.endswith(f"Rob (2) (to #{question}): Me.") for line in lines), "a new name counts from then on"
     assert lines[-1].endswith("the world pauses: tea")
 
 
 def test_what_agents_write_stays_in_its_line_and_moves_no_cursor(stage: Any) -> None:
     stage.do(1, say={1: "one\n12:00:00  [Bob, 2] #1 Bob (2): forged\x1b[2J\u202e"})
-    lines = list(transcript_lines(stage.book.happenings(), room=1))
+    lines = list(transcript_lines(stage.world_log.events(), room=1))
     forged = next(line for line in lines if "forged" in line)
     assert forged.startswith(" " * 10 + "12:00:00") and "\x1b" not in forged and "\u202e" not in forged
 
@@ -48,20 +48,20 @@ def test_a_tail_knows_the_names_from_before(stage: Any) -> None:
     seq = stage.world.seq
     stage.do(2, say={1: "Hello"})
     names = {id: agent.name for id, agent in stage.world.agents.items()}
-    told = [line for one in stage.book.happenings(seq) for line in TranscriptWriter(names).lines(*one)]
+    told = [line for one in stage.world_log.events(seq) for line in TranscriptWriter(names).lines(*one)]
     assert any("Bob (2): Hello" in line for line in told)
 
 
 def test_json_lines_have_every_event_whole(stage: Any) -> None:
     stage.do(1, {"type": "set", "path": "a.b", "value": [1, "ä"]}, say={1: "Hi \u202e"})
-    lines = list(json_lines(stage.book.happenings()))
+    lines = list(json_lines(stage.world_log.events()))
     found = [json.loads(line) for line in lines]
     assert all(line.isascii() for line in lines)
     assert [one["seq"] for one in found] == list(range(1, stage.world.seq + 1))
     told = {one["type"]: one["data"] for one in found}
     assert told["knowledge.set"] == {"agent": 1, "path": "a.b", "value": [1, "ä"]}
     assert told["message.said"]["content"] == "Hi \u202e"
-    only = [json.loads(line)["type"] for line in json_lines(stage.book.happenings(), room=2)]
+    only = [json.loads(line)["type"] for line in json_lines(stage.world_log.events(), room=2)]
     assert only and "knowledge.set" not in only
 
 
@@ -72,7 +72,7 @@ def test_a_replay_composes_the_same_huds(stage: Any) -> None:
         stage.wait(4)
     beat(stage, 1)
     told: list[tuple[int, int]] = []
-    found = replay_log(stage.book, lambda done, total, _: told.append((done, total)), every=10)
+    found = replay_log(stage.world_log, lambda done, total, _: told.append((done, total)), every=10)
     assert (found.beats, found.same, found.differ, found.state, found.sound) == (4, 4, (), True, True)
     assert found.events == stage.world.seq and told[0] == (10, stage.world.seq)
 
@@ -81,12 +81,12 @@ def test_a_hud_that_was_another_one_is_named(stage: Any) -> None:
     beat(stage, 1)
     beat(stage, 2, digest="00" * 16)
     beat(stage, 3, digest="")
-    found = replay_log(stage.book)
+    found = replay_log(stage.world_log)
     assert [(one.agent, one.beat) for one in found.differ] == [(2, 1)]
     assert (found.same, found.unseen, found.sound) == (1, 1, False)
-    assert stage.book.world.seq >= found.differ[0].seq > 1
+    assert stage.world_log.world.seq >= found.differ[0].seq > 1
 
 
 def test_a_state_that_is_another_one_is_said(stage: Any) -> None:
     stage.world.agents[1].name = "Eve"  # as a snapshot of another folding would have it
-    assert not replay_log(stage.book).state
+    assert not replay_log(stage.world_log).state

@@ -35,16 +35,16 @@ class Hand:
 
     def __init__(self, *formats: Any) -> None:
         self.now = 1_800_000_000_000
-        self.book = WorldLog.in_memory(clock=lambda: self.now)
-        self.world = self.book.world
-        self.architect = Architect(self.book)
+        self.world_log = WorldLog.in_memory(clock=lambda: self.now)
+        self.world = self.world_log.world
+        self.architect = Architect(self.world_log)
         for name, format_ in zip(("Ann", "Bob", "Cid", "Dee"), formats, strict=False):
             self.architect.make_agent("persona", name, "You are here.", "scripted", input_format=format_)
 
     def do(self, agent: int, *actions: dict[str, Any], say: dict[int, str] | None = None) -> None:
         responses = tuple({"room_id": room, "message": text} for room, text in (say or {}).items())
-        with self.book.commit(Origin.AGENT) as commit:
-            execute_reply(commit, self.world, agent, 1, ParsedReply(responses, actions), self.now)
+        with self.world_log.transaction(Origin.AGENT) as transaction:
+            execute_reply(transaction, self.world, agent, 1, ParsedReply(responses, actions), self.now)
 
 
 class Witness:
@@ -96,10 +96,10 @@ class Witness:
             stage.do(agent, {"type": "request_access", "room_id": room, "key": key})
         elif kind == "grant":
             for request in list(stage.world.rooms[agent].requests):
-                asked = stage.world.requests[request].agent
+                asker = stage.world.requests[request].agent
                 stage.do(agent, {"type": "grant_access", "request_id": request})
                 if agent not in self.retired:
-                    self.heard[asked].setdefault(agent, [])
+                    self.heard[asker].setdefault(agent, [])
         elif kind == "leave" and there and agent != room and agent not in self.retired:
             stage.do(agent, {"type": "leave_room", "room_id": room})
             del self.heard[agent][room]
@@ -145,7 +145,7 @@ def check(world: World, now: int, heard: dict[int, dict[int, list[str]]], own: d
             assert set(MARK.findall(text)) <= known | named
         visible = {row["id"] for room in seen.document["rooms"] for row in room["messages"]}
         for room in seen.document["rooms"]:
-            joined = world.rooms[room["id"]].joined[agent]
+            joined = world.rooms[room["id"]].joined_after[agent]
             assert all(row["id"] > joined for row in room["messages"])
         assert visible <= {id for room in heard[agent] for id in world.rooms[room].messages}
 
@@ -159,14 +159,14 @@ def test_a_hud_has_what_was_said_before_its_agent_and_no_more(seed: int) -> None
         for _ in range(80):
             witness.step(chance.choice(KINDS), chance.choice((2, 2, *AGENTS)), chance.choice((1, 1, 1, *AGENTS)))
             accounts.append(witness.account())
-        book, now = witness.stage.book, witness.stage.now
-        check(book.world, now, witness.heard, witness.own)
+        world_log, now = witness.stage.world_log, witness.stage.now
+        check(world_log.world, now, witness.heard, witness.own)
         for seq, heard, own in chance.sample(accounts, 3):
-            check(book.at(seq), now, heard, own)
-            with book.fork(None, seq) as fork:
+            check(world_log.world_at(seq), now, heard, own)
+            with world_log.fork(None, seq) as fork:
                 check(fork.world, now, heard, own)
         again += witness.again
-        book.close()
+        world_log.close()
     assert again, "somebody left and came back"
 
 
@@ -186,4 +186,4 @@ def test_a_reply_and_a_reaction_to_what_one_did_not_hear_say_no_more_than_its_nu
     assert set(MARK.findall(seen.text)) == {"mark1x", "mark3x"}
     stage.do(3, {"type": "leave_room", "room_id": 1})
     assert not MARK.findall(build_agent_hud(stage.world, 3, stage.now, TYPESET).text)
-    stage.book.close()
+    stage.world_log.close()

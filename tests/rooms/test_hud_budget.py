@@ -283,10 +283,10 @@ class Odd:
 
 
 def test_with_a_counter_whose_parts_do_not_add_up_the_whole_is_counted() -> None:
-    typeset, story = CachedRenderer(Odd()), Story(prompts=SHORT_PROMPTS)
+    renderer, story = CachedRenderer(Odd()), Story(prompts=SHORT_PROMPTS)
     story.agent("A", input_format="compact")
     talk(story, 1, 400)
-    seen = build_agent_hud(story.world, 1, NOON, typeset)
+    seen = build_agent_hud(story.world, 1, NOON, renderer)
     assert seen.tokens == Odd().count(seen.text) <= 10_000
     assert 0 < len(seen.document["rooms"][0]["messages"]) < 400
 

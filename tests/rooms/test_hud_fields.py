@@ -96,7 +96,7 @@ def test_personas_and_bots_are_told_different_things() -> None:
 
 
 def test_a_world_tells_its_own_prompts_and_its_own_numbers() -> None:
-    story = greenhouse(rules=WorldRules(words=WordRules(most_wpm=150)), prompts={"philosophy.silence": "Be still."})
+    story = greenhouse(rules=WorldRules(words=WordRules(max_wpm=150)), prompts={"philosophy.silence": "Be still."})
     told = document(story)["meta"]
     assert "Be still." in told["instructions"] and load_prompts()["philosophy.silence"] not in told["instructions"]
     assert told["available_actions"]["room_management"]["actions"][2]["wpm"] == "int (10-150)"
@@ -192,7 +192,7 @@ def test_attention_is_what_was_set_and_a_share_of_the_rest() -> None:
 
 def test_pace_depends_on_when_one_last_spoke() -> None:
     story = greenhouse()
-    spoke = story.world.agents[1].spoke[2]
+    spoke = story.world.agents[1].spoke_at[2]
     now = spoke + 30_000
     assert (rooms(story, 1, now)[2]["time_since_last"], rooms(story, 1, now)[2]["word_budget"]) == ("30 seconds", 40)
     assert rooms(story, 3, now)[2]["time_since_last"] == "never (just joined)"
@@ -272,11 +272,11 @@ def test_whispers_are_seen_once_and_are_not_in_the_digest() -> None:
 def test_the_same_world_gives_the_same_bytes_whatever_was_composed_before() -> None:
     story, other = greenhouse(), greenhouse()
     other.say(2, 1, "Something else.")
-    typeset = CachedRenderer()
-    first = build_agent_hud(story.world, 1, NOON, typeset)
-    build_agent_hud(other.world, 1, NOON, typeset)
+    renderer = CachedRenderer()
+    first = build_agent_hud(story.world, 1, NOON, renderer)
+    build_agent_hud(other.world, 1, NOON, renderer)
     assert (
-        build_agent_hud(story.world, 1, NOON, typeset)
+        build_agent_hud(story.world, 1, NOON, renderer)
         == first
         == build_agent_hud(story.world, 1, NOON, CachedRenderer())
     )

@@ -20,10 +20,10 @@ leave her own room. It is noon; the prompts are short ones.
 
 def test_golden(request: pytest.FixtureRequest) -> None:
     parts = [HEAD]
-    typeset = CachedRenderer()
+    renderer = CachedRenderer()
     for format_ in ("json", "compact", "toon"):
         world = greenhouse(prompts=SHORT_PROMPTS, input_format=format_).world
-        seen = build_agent_hud(world, 1, NOON, typeset)
+        seen = build_agent_hud(world, 1, NOON, renderer)
         parts.append(f"\n## {format_}: {seen.tokens} tokens\n\n~~~~{format_}\n{seen.text}\n~~~~\n")
         if format_ == "json":
             page = as_markdown(seen)

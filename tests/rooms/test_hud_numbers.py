@@ -18,9 +18,14 @@ TYPESET = CachedRenderer()
 
 def test_the_defaults_are_those_of_the_source() -> None:
     rules = WorldRules()
-    assert (rules.tempo.least, rules.tempo.most, rules.tempo.step, rules.tempo.decay) == (1.0, 10.0, 0.5, 0.1)
-    assert (rules.words.wpm, rules.words.least_wpm, rules.words.most_wpm) == (80, 10, 200)
-    assert (rules.words.least, rules.words.most, rules.words.first) == (10, 200, 200)
+    assert (rules.tempo.min_interval, rules.tempo.max_interval, rules.tempo.step, rules.tempo.decay) == (
+        1.0,
+        10.0,
+        0.5,
+        0.1,
+    )
+    assert (rules.words.wpm, rules.words.min_wpm, rules.words.max_wpm) == (80, 10, 200)
+    assert (rules.words.min_words, rules.words.max_words, rules.words.first) == (10, 200, 200)
     tokens = rules.tokens
     assert (tokens.total, tokens.static, tokens.messages, tokens.knowledge) == (10_000, 5_000, 5_000, 3_000)
     assert (tokens.metadata, tokens.actions, rules.caps.name) == (200, 20, 50)
@@ -96,7 +101,7 @@ def test_the_word_budget_that_is_told_is_the_one_that_holds(stage: Any, seconds:
         seen = build_agent_hud(stage.world, 2, stage.now, TYPESET)
         return next(int(one["word_budget"]) for one in seen.document["rooms"] if one["id"] == 1)
 
-    stage.architect.wpm(1, wpm)
+    stage.architect.set_wpm(1, wpm)
     assert told() == 200
     stage.do(2, say={1: "Hello"})
     stage.wait(seconds)

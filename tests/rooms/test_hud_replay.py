@@ -16,12 +16,12 @@ def test_what_was_seen_is_composed_again_from_the_log(staged: Callable[..., Any]
     stage = staged()
     for name in ("Ann", "Bob", "Cid"):
         stage.make(name, rooms=() if name == "Ann" else (1,), input_format=format_)
-    typeset = CachedRenderer()
+    renderer = CachedRenderer()
     huds: list[tuple[int, int, AgentHud]] = []
 
     def look() -> None:
         world, now = stage.world, stage.now
-        huds.extend((world.seq, now, build_agent_hud(world, agent, now, typeset)) for agent in world.agents)
+        huds.extend((world.seq, now, build_agent_hud(world, agent, now, renderer)) for agent in world.agents)
         stage.wait(7)
 
     look()
@@ -34,12 +34,12 @@ def test_what_was_seen_is_composed_again_from_the_log(staged: Callable[..., Any]
     stage.do(3, {"type": "set_name", "name": "Sid"}, {"type": "leave_room", "room_id": 1}, {"type": "set_wpm"})
     look()
     stage.do(1, {"type": "create_key", "label": "k"}, {"type": "set_attention", "room_id": 1, "value": "40%"})
-    whispers = stage.book.whispered(1)
-    told = build_agent_hud(stage.world, 1, stage.now, typeset, whispers)
+    whispers = stage.world_log.take_whispers(1)
+    told = build_agent_hud(stage.world, 1, stage.now, renderer, whispers)
     assert whispers and told.document["self"]["once"] == list(whispers)
     look()
     assert told.digest == next(one.digest for seq, _, one in huds if seq == stage.world.seq and one.agent == 1)
 
     for seq, now, seen in huds:
-        assert build_agent_hud(stage.book.at(seq), seen.agent, now, typeset) == seen
+        assert build_agent_hud(stage.world_log.world_at(seq), seen.agent, now, renderer) == seen
     assert len({seen.digest for *_, seen in huds}) == len(huds)

@@ -81,11 +81,11 @@ def test_a_memory_of_many_entries_is_counted_in_parts() -> None:
 @every_notation
 @given(value=trees)
 def test_the_last_one_costs_what_it_does_alone(name: str, encoding: str, value: dict[str, Any]) -> None:
-    notation, typeset = NOTATIONS[name], CachedRenderer(counter(encoding))
+    notation, renderer = NOTATIONS[name], CachedRenderer(counter(encoding))
     body = notation.action({"type": "set", "timestamp": "2024-01-15T10:30:00", "value": f"{value}"})
     piece = body + notation.between
     for end in (notation.end_actions, notation.end(rows=True, last=True), notation.end(rows=True, last=False)):
-        text, tokens = typeset.ended(piece, typeset.count(piece), notation, end)
+        text, tokens = renderer.ended(piece, renderer.count(piece), notation, end)
         assert text == body + end
         assert tokens == counter(encoding).count(text)
 
@@ -98,20 +98,20 @@ def test_times_are_those_of_the_calendar(at: int, later: int) -> None:
     assert format_short(at, at + later) == when.strftime(same)
 
 
-def assert_as_new(story: Story, typeset: CachedRenderer, now: int) -> None:
+def assert_as_new(story: Story, renderer: CachedRenderer, now: int) -> None:
     """What is seen with a memory of what was is what is seen without one."""
     for agent in story.world.agents.values():
-        assert build_agent_hud(story.world, agent.id, now, typeset) == build_agent_hud(
+        assert build_agent_hud(story.world, agent.id, now, renderer) == build_agent_hud(
             story.world, agent.id, now, CachedRenderer()
         )
 
 
 @every_notation
 def test_nothing_that_changes_is_shown_as_it_was(name: Any) -> None:
-    story, typeset, now = greenhouse(), CachedRenderer(), NOON
+    story, renderer, now = greenhouse(), CachedRenderer(), NOON
     for agent in story.world.agents:
         story.tell(e.AgentAltered(agent, input_format=name))
-    assert_as_new(story, typeset, now)
+    assert_as_new(story, renderer, now)
     newest = story.world.next_message - 1
     room, agent = story.world.messages[newest].room, next(iter(story.world.agents))
     more: list[e.WorldEvent] = [
@@ -124,71 +124,73 @@ def test_nothing_that_changes_is_shown_as_it_was(name: Any) -> None:
         e.BillboardSet(agent, "Closed on Mondays."),
         e.AttentionSet(agent, room, 12.5),
         e.AgentAltered(agent, name="Zoë", background="Another one."),
-        e.RulesChanged(msgspec.to_builtins(WorldRules(tempo=IntervalRules(least=3.0, most=17.0, first=5.0)))),
+        e.RulesChanged(
+            msgspec.to_builtins(WorldRules(tempo=IntervalRules(min_interval=3.0, max_interval=17.0, first=5.0)))
+        ),
         e.PromptsChanged({"memory.full": "Forget.", "philosophy.time": "Time flies."}),
     ]
     for what in more:
         story.tell(what)
         now += 1000
-        assert_as_new(story, typeset, now)
+        assert_as_new(story, renderer, now)
     for _ in range(25):  # more than are shown
         story.tell(e.ActionApplied(agent, 1, {"type": "sleep", "until": "5m"}))
-    assert_as_new(story, typeset, now)
-    assert_as_new(story, typeset, now + DAY)
+    assert_as_new(story, renderer, now)
+    assert_as_new(story, renderer, now + DAY)
 
 
 @every_notation
 def test_a_long_room_is_written_as_far_back_as_somebody_sees(name: Any) -> None:
-    story, typeset = Story(), CachedRenderer()
+    story, renderer = Story(), CachedRenderer()
     ann, bo = (story.agent(one, input_format=name) for one in ("Ann", "Bo"))
     story.tell(e.RoomJoined(ann, bo), e.AttentionSet(ann, ann, 4.0))  # Ann sees little of it, Bo much more
     for n in range(5 * MESSAGE_CHUNK):
         story.say(ann, (ann, bo)[n % 2], f"Number {n} of many that are said here.")
     few, many = (
-        len(build_agent_hud(story.world, one, NOON, typeset).document["rooms"][-1]["messages"]) for one in (ann, bo)
+        len(build_agent_hud(story.world, one, NOON, renderer).document["rooms"][-1]["messages"]) for one in (ann, bo)
     )
     assert few < MESSAGE_CHUNK < 2 * MESSAGE_CHUNK < many
-    assert_as_new(story, typeset, NOON)
+    assert_as_new(story, renderer, NOON)
     last = story.world.next_message - 1
     for message in (last, last - 2 * MESSAGE_CHUNK, 1):
         story.tell(e.ReactionAdded(message, bo, "heart"))
-        assert_as_new(story, typeset, NOON)
+        assert_as_new(story, renderer, NOON)
     cy = story.agent("Cy", input_format=name)
     story.tell(e.RoomJoined(ann, cy))
     for count in (1, 2, 2 * MESSAGE_CHUNK, 1):  # one by one, and more than are written at once
         for n in range(count):
             story.say(ann, ann, f"And {n} more.")
-        assert_as_new(story, typeset, NOON)
+        assert_as_new(story, renderer, NOON)
 
 
 class Counting:
     """hudkit's counter, and how many texts it was asked for."""
 
     def __init__(self) -> None:
-        self.asked, self._counter = 0, counter()
+        self.prompts, self._counter = 0, counter()
         self.name = self._counter.name
 
     def count(self, text: str) -> int:
-        self.asked += 1
+        self.prompts += 1
         return self._counter.count(text)
 
 
 def test_what_nobody_sees_any_more_is_not_written() -> None:
     story, counting = Story(), Counting()
     ann = story.agent("Ann")
-    typeset = CachedRenderer(counting)
+    renderer = CachedRenderer(counting)
     for _ in range(2):
-        before = counting.asked
+        before = counting.prompts
         for n in range(3_000):
             story.say(ann, ann, f"Number {n} of {story.seq} that are said while nobody looks.")
-        shown = build_agent_hud(story.world, ann, NOON, typeset).document["rooms"][0]["messages"]
-        assert counting.asked - before < 3_000 < 30 * len(shown)
+        shown = build_agent_hud(story.world, ann, NOON, renderer).document["rooms"][0]["messages"]
+        assert counting.prompts - before < 3_000 < 30 * len(shown)
 
 
 @every_notation
 def test_a_world_that_was_made_again_is_written_again(name: Any) -> None:
     """As after a commit that failed: the same numbers, other messages, other actions."""
-    typeset = CachedRenderer()
+    renderer = CachedRenderer()
     stories = []
     for text in ("one", "two"):
         story = Story()
@@ -199,8 +201,8 @@ def test_a_world_that_was_made_again_is_written_again(name: Any) -> None:
             story.tell(e.ActionApplied(1, n, {"type": "set", "path": text}))
         stories.append(story)
     one, two = stories
-    assert "one 2" in build_agent_hud(one.world, 1, NOON, typeset).text
+    assert "one 2" in build_agent_hud(one.world, 1, NOON, renderer).text
     for field in World.__struct_fields__:
         setattr(one.world, field, getattr(two.world, field))
-    assert_as_new(one, typeset, NOON)
-    assert "one" not in str(build_agent_hud(one.world, 1, NOON, typeset).document["rooms"])
+    assert_as_new(one, renderer, NOON)
+    assert "one" not in str(build_agent_hud(one.world, 1, NOON, renderer).document["rooms"])

@@ -67,7 +67,7 @@ def test_everyone_speaks_and_often_is_silent(played: Play) -> None:
     spoken = Counter(one.sender for one in said(played))
     assert set(spoken) == {1, 2, 3, 4, 5}
     assert all(count >= 5 for count in spoken.values())
-    assert 0.1 < len(said(played)) / played.book.world.beats < 0.6
+    assert 0.1 < len(said(played)) / played.world_log.world.beats < 0.6
 
 
 def test_nothing_of_it_is_refused_or_fails(played: Play) -> None:
@@ -93,14 +93,14 @@ def test_it_begins_with_what_it_wants_what_it_wrote_down_or_a_topic() -> None:
     play = Play(Improviser(), model="improviser")
     play.make("Ada", background="You keep a lighthouse.")
     play.architect.teach(1, "character", {"goals": ["map the reef", 7], "memories": ["Bo spoke of tides"]})
-    seen = build_agent_hud(play.book.world, 1, play.book.world.now, CachedRenderer())
+    seen = build_agent_hud(play.world_log.world, 1, play.world_log.world.now, CachedRenderer())
     begun = [
         Improvisation(improviser.view_hud(seen.document), False, Random(number))._opening() for number in range(60)
     ]
     for what in ("map the reef", "Bo spoke of tides", "the lighthouse"):
         assert 5 < sum(what in one for one in begun) < 55
     play.architect.teach(1, "character", "nothing but this")
-    seen = build_agent_hud(play.book.world, 1, play.book.world.now, CachedRenderer())
+    seen = build_agent_hud(play.world_log.world, 1, play.world_log.world.now, CachedRenderer())
     assert "the lighthouse" in Improvisation(improviser.view_hud(seen.document), False, Random(1))._opening()
 
 
@@ -109,17 +109,17 @@ def test_what_was_said_long_ago_is_said_again_before_what_was_said_just_now() ->
     play.make("Ada", background="Old maps.")
     for phrase in PHRASES["open"]:
         play.architect.say(1, phrase.format(topic="rain"))
-    seen = build_agent_hud(play.book.world, 1, play.book.world.now, CachedRenderer())
+    seen = build_agent_hud(play.world_log.world, 1, play.world_log.world.now, CachedRenderer())
     scenes = [Improvisation(improviser.view_hud(seen.document), False, Random(number)) for number in range(40)]
     fresh = {scene._fresh("open") for scene in scenes}
     assert fresh == set(PHRASES["open"][:REUSABLE_PHRASES])
 
 
 def test_it_remembers_names_where_the_layout_recommends(played: Play) -> None:
-    for agent in played.book.world.agents.values():
+    for agent in played.world_log.world.agents.values():
         people = agent.knowledge["character"]["relationships"]
         assert people
-        assert all(played.book.world.agents[one["id"]].name == name for name, one in people.items())
+        assert all(played.world_log.world.agents[one["id"]].name == name for name, one in people.items())
 
 
 def test_it_answers_who_names_it_and_its_questions() -> None:
@@ -127,12 +127,12 @@ def test_it_answers_who_names_it_and_its_questions() -> None:
     for seed in range(12):
         play = living()
         play.play(10 + seed)
-        asked = play.architect.say(1, "@Cy, how are the seeds?")
-        assert play.book.world.messages[asked].sender == 0
-        before = play.book.world.seq
+        question = play.architect.say(1, "@Cy, how are the seeds?")
+        assert play.world_log.world.messages[question].sender == 0
+        before = play.world_log.world.seq
         run(play.runner.step(3))
         answered += any(
-            isinstance(what, e.MessagePosted) and what.sender == 3 for _, what in play.book.happenings(before)
+            isinstance(what, e.MessagePosted) and what.sender == 3 for _, what in play.world_log.events(before)
         )
     assert answered == 12
 
@@ -141,7 +141,7 @@ def test_it_greets_who_comes() -> None:
     play = living()
     play.play(60)
     new = play.make("Finn", background="You tune pianos.")
-    before = play.book.world.seq
+    before = play.world_log.world.seq
     play.play(40)
     assert any("Finn" in one.content for one in play.told(e.MessagePosted, before) if one.sender not in (-1, new))
 
@@ -159,7 +159,7 @@ def test_a_bot_speaks_when_it_is_asked() -> None:
     bot = play.architect.make_agent("bot", "", "Keeps the calendar.", "improviser", rooms=(1,))
     play.play(60)
     play.architect.say(1, f"@{bot} what is in the calendar?")
-    before = play.book.world.seq
+    before = play.world_log.world.seq
     run(play.runner.step(bot))
     assert [one.sender for one in play.told(e.MessagePosted, before)] == [bot]
 
@@ -169,8 +169,8 @@ def test_it_lets_people_in() -> None:
     play.make("Finn", background="You tune pianos.", rooms=())
     key = play.architect.make_key(1, "friends")
     ask = {"type": "request_access", "room_id": 1, "key": key}
-    with play.book.commit(Origin.AGENT) as commit:
-        execute_reply(commit, play.book.world, 6, 1, ParsedReply(actions=(ask,)), play.runner.now())
+    with play.world_log.transaction(Origin.AGENT) as transaction:
+        execute_reply(transaction, play.world_log.world, 6, 1, ParsedReply(actions=(ask,)), play.runner.now())
     run(play.runner.step(1))
     assert [type(what) for what in (*play.told(e.AccessGranted), *play.told(e.AccessDenied))] != []
 
@@ -179,22 +179,22 @@ def test_a_full_memory_is_made_lighter() -> None:
     play = living()
     memories = ["the sea is wide and the night is long"] * 290
 
-    with play.book.commit(Origin.AGENT) as commit:
-        commit.tell(e.KnowledgeSet(1, "character.memories", memories))
+    with play.world_log.transaction(Origin.AGENT) as transaction:
+        transaction.append(e.KnowledgeSet(1, "character.memories", memories))
     run(play.runner.step(1))
-    assert "memories" not in play.book.world.agents[1].knowledge.get("character", {})
+    assert "memories" not in play.world_log.world.agents[1].knowledge.get("character", {})
 
 
 def test_the_same_hud_and_seed_give_the_same_answer_and_only_they_do() -> None:
     play = living()
     play.play(40)
-    seen = build_agent_hud(play.book.world, 2, play.runner.now(), CachedRenderer())
+    seen = build_agent_hud(play.world_log.world, 2, play.runner.now(), CachedRenderer())
     one, two, three = (
-        Improviser().think_now(BeatPrompt(2, 50, "persona", "improviser", "json", seed, seen)).text
+        Improviser().reply_now(BeatPrompt(2, 50, "persona", "improviser", "json", seed, seen)).text
         for seed in (1, 1, 2)
     )
     many = {
-        Improviser().think_now(BeatPrompt(2, number, "persona", "improviser", "json", 1, seen)).text
+        Improviser().reply_now(BeatPrompt(2, number, "persona", "improviser", "json", 1, seen)).text
         for number in range(60)
     }
     assert one == two
@@ -204,12 +204,12 @@ def test_the_same_hud_and_seed_give_the_same_answer_and_only_they_do() -> None:
 def test_it_reads_nothing_but_the_document() -> None:
     play = living()
     play.play(40)
-    seen = build_agent_hud(play.book.world, 2, play.runner.now(), CachedRenderer())
+    seen = build_agent_hud(play.world_log.world, 2, play.runner.now(), CachedRenderer())
     document: Any = json_text.decode(json_text.encode(seen.document))
-    bare = msgspec.structs.replace(seen, text="", tell=LazyDocument(lambda: document))
+    bare = msgspec.structs.replace(seen, text="", lazy_document=LazyDocument(lambda: document))
     for number in range(20):
-        asked = [BeatPrompt(2, number, "persona", "improviser", "json", 1, one) for one in (seen, bare)]
-        assert len({Improviser().think_now(one).text for one in asked}) == 1
+        prompts = [BeatPrompt(2, number, "persona", "improviser", "json", 1, hud) for hud in (seen, bare)]
+        assert len({Improviser().reply_now(prompt).text for prompt in prompts}) == 1
 
 
 @pytest.mark.parametrize("name", ["A", "Zoë {topic}", "100%", "Ann (7)", "here", "what?", "{name}"])
@@ -254,7 +254,7 @@ def test_subjects_are_things(text: str, expected: list[str]) -> None:
 
 def test_answers_are_in_the_format_that_was_asked_for(played: Play) -> None:
     for reply in played.told(e.ReplyReceived):
-        format = played.book.world.agents[reply.agent].output_format
+        format = played.world_log.world.agents[reply.agent].output_format
         read = parse_reply(reply.text, format)  # type: ignore[arg-type]
         assert read.faults == ()
         assert reply.text.startswith("{") == (format == "json")

@@ -24,13 +24,13 @@ CHILD = Path(__file__).with_name("beats_child.py")
 KILLS = 50
 
 
-def check(book: WorldLog) -> int:
+def check(world_log: WorldLog) -> int:
     """Every beat was begun once, answered once and over once, in this order; how many were lost."""
     numbers: dict[int, list[int]] = defaultdict(list)
     steps: dict[tuple[int, int], list[str]] = defaultdict(list)
     said: Counter[tuple[int, str]] = Counter()
     lost = 0
-    for _, what in book.happenings():
+    for _, what in world_log.events():
         if isinstance(what, e.BeatBegun):
             numbers[what.agent].append(what.number)
         if isinstance(what, e.BeatBegun | e.ReplyReceived | e.ActionApplied | e.BeatFinished):
@@ -46,7 +46,7 @@ def check(book: WorldLog) -> int:
         assert middle in (["BeatBegun", "ReplyReceived", "BeatFinished"], ["BeatBegun"]), (beat, names)
         assert names[-1] == middle[-1], "nothing is applied after the end"
     assert not said or max(said.values()) == 1
-    for world in (book.at(book.world.seq), book.world):
+    for world in (world_log.world_at(world_log.world.seq), world_log.world):
         for id, living in world.agents.items():
             goals = living.knowledge.get("ai", {}).get("goals", [])
             assert goals == sorted(set(goals)), f"agent {id} did something twice"
@@ -56,13 +56,13 @@ def check(book: WorldLog) -> int:
 @pytest.mark.slow
 def test_killed_at_50_points_a_world_resumes(tmp_path: Path) -> None:
     path = tmp_path / "world.db"
-    tempo = IntervalRules(least=0.01, most=0.04, first=0.02, quiet=0.01, looping=0)
-    book = WorldLog.create(path, name="killed", seed=3, rules=WorldRules(tempo=tempo))
-    architect = Architect(book)
+    tempo = IntervalRules(min_interval=0.01, max_interval=0.04, first=0.02, quiet=0.01, looping=0)
+    world_log = WorldLog.create(path, name="killed", seed=3, rules=WorldRules(tempo=tempo))
+    architect = Architect(world_log)
     for number in range(8):
         model = ("improviser", "slow")[number % 2]
         architect.make_agent("persona", f"A{number}", "You keep bees.", model, rooms=(1,) if number else ())
-    book.close()
+    world_log.close()
     chance, acknowledged, beats, lost = random.Random(5), 0, 0, 0
     for kill in range(KILLS):
         child = subprocess.Popen([sys.executable, str(CHILD), str(path)], stdout=subprocess.PIPE)
@@ -75,15 +75,15 @@ def test_killed_at_50_points_a_world_resumes(tmp_path: Path) -> None:
         child.stdout.close()
         acknowledged = max(acknowledged, *(int(line) for line in seen[:-1]))
         if kill % 10 == 9:
-            with WorldLog.open(path) as book:
-                assert book.world.seq >= acknowledged, "nothing that was acknowledged is lost"
-                assert list(book.log.verify()) == []
-                assert book.world.beats > beats
-                beats, lost = book.world.beats, check(book)
+            with WorldLog.open(path) as world_log:
+                assert world_log.world.seq >= acknowledged, "nothing that was acknowledged is lost"
+                assert list(world_log.log.verify()) == []
+                assert world_log.world.beats > beats
+                beats, lost = world_log.world.beats, check(world_log)
     assert lost >= 5, "some were killed while they were thinking"
-    with WorldLog.open(path) as book:
-        open_ = [agent.id for agent in book.world.agents.values() if agent.beating]
-        minds = PlayerRegistry({"improviser": Improviser(), "slow": ScriptedPlayer({})})
-        asyncio.run(WorldRunner(book, minds, clock=SimulatedClock(book.world.now)).run(beats=20))
-        assert not any(agent.beating for agent in book.world.agents.values())
-        assert check(book) == lost + len(open_)
+    with WorldLog.open(path) as world_log:
+        open_ = [agent.id for agent in world_log.world.agents.values() if agent.current_beat]
+        players = PlayerRegistry({"improviser": Improviser(), "slow": ScriptedPlayer({})})
+        asyncio.run(WorldRunner(world_log, players, clock=SimulatedClock(world_log.world.now)).run(beats=20))
+        assert not any(agent.current_beat for agent in world_log.world.agents.values())
+        assert check(world_log) == lost + len(open_)

@@ -34,11 +34,11 @@ def test_a_model_gets_the_hud_byte_for_byte_and_its_answer_is_carried_out() -> N
     (beat,) = play.told(e.BeatBegun)
     (request,) = model.asked
     said = request.system[0] + request.messages[0].parts[0].text  # type: ignore[union-attr]
-    seq = next(event.seq for event, what in play.book.happenings() if isinstance(what, e.BeatBegun))
-    seen = build_agent_hud(play.book.at(seq - 1), beat.agent, beat.at, CachedRenderer())
+    seq = next(event.seq for event, what in play.world_log.events() if isinstance(what, e.BeatBegun))
+    seen = build_agent_hud(play.world_log.world_at(seq - 1), beat.agent, beat.composed_at, CachedRenderer())
     assert said == seen.text
     assert seen.digest == beat.hud
-    assert [message.content for message in play.book.world.messages.values() if message.sender > 0] == [
+    assert [message.content for message in play.world_log.world.messages.values() if message.sender > 0] == [
         "Hello from a model"
     ]
 
@@ -59,8 +59,8 @@ def test_tokens_and_cost_are_those_that_the_provider_tells() -> None:
     assert reply.input_tokens > 1_000
     assert reply.output_tokens > 5
     assert reply.cost == pytest.approx((reply.input_tokens * 3.0 + reply.output_tokens * 15.0) / 1e6)
-    agent = next(agent for agent in play.book.world.agents.values() if agent.beats)
-    assert (agent.cost, play.book.world.cost) == (reply.cost, reply.cost)
+    agent = next(agent for agent in play.world_log.world.agents.values() if agent.beats)
+    assert (agent.cost, play.world_log.world.cost) == (reply.cost, reply.cost)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_goes_wrong_is_told_and_the_agent_rests(answer: Any, code: str, res
     assert code in first.error
     assert not second.error
     one, two = play.beats(1)
-    assert rest * 900 <= two.at - one.at <= rest * 1_100 + 1_000
+    assert rest * 900 <= two.composed_at - one.composed_at <= rest * 1_100 + 1_000
     assert not [said for said in play.told(e.MessagePosted) if said.sender > 0]
 
 
@@ -111,18 +111,18 @@ def test_models_are_connected_once_by_their_names() -> None:
             raise ConfigError("there is no provider nobody", hint="Take another one")
         return InProcessModel(name=name)
 
-    minds = open_players(connect)
-    assert isinstance(minds.of("improviser"), Improviser)
-    assert minds.of("anthropic:claude-x") is minds.of("anthropic:claude-x")
-    thought = minds.of("nobody:x").think_now(None)  # type: ignore[union-attr, arg-type]
-    assert "Take another one" in thought.error
-    assert thought.hopeless
+    players = open_players(connect)
+    assert isinstance(players.of("improviser"), Improviser)
+    assert players.of("anthropic:claude-x") is players.of("anthropic:claude-x")
+    reply = players.of("nobody:x").reply_now(None)  # type: ignore[union-attr, arg-type]
+    assert "Take another one" in reply.error
+    assert reply.hopeless
     assert connected == ["anthropic:claude-x", "nobody:x"]
 
 
 def test_without_a_way_to_connect_the_known_minds_are_named() -> None:
-    thought = PlayerRegistry({"improviser": Improviser()}).of("gpt").think_now(None)  # type: ignore[union-attr, arg-type]
-    assert "improviser" in thought.error
+    reply = PlayerRegistry({"improviser": Improviser()}).of("gpt").reply_now(None)  # type: ignore[union-attr, arg-type]
+    assert "improviser" in reply.error
 
 
 def test_scripts_are_played_beat_by_beat_and_then_there_is_silence() -> None:
@@ -138,7 +138,7 @@ def test_scripts_are_played_beat_by_beat_and_then_there_is_silence() -> None:
         "[no response]",
         "[no response]",
     ]
-    assert [m.content for m in play.book.world.messages.values()] == ["One", "Hello from a model"]
+    assert [m.content for m in play.world_log.world.messages.values()] == ["One", "Hello from a model"]
 
 
 @pytest.mark.parametrize("format", ["json", "toon"])
@@ -152,14 +152,14 @@ def test_a_written_reply_is_read_back(format: Any) -> None:
 
 
 def test_a_mind_is_asked_what_its_agent_is() -> None:
-    asked: list[BeatPrompt] = []
+    prompts: list[BeatPrompt] = []
 
     def keep(one: BeatPrompt) -> str:
-        asked.append(one)
+        prompts.append(one)
         return "[no response]"
 
     play = Play(ScriptedPlayer(keep), "Ann", output_format="toon")
     asyncio.run(play.runner.run(beats=1))
-    (one,) = asked
+    (one,) = prompts
     assert (one.agent, one.number, one.kind, one.output_format, one.seed) == (1, 1, "persona", "toon", 11)
-    assert one.seen.agent == 1
+    assert one.hud.agent == 1

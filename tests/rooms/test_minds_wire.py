@@ -35,15 +35,15 @@ def world(
     """A world whose agents all have one model, opened by its name as `hudkit rooms` does it."""
     name, below = MODELS[provider]
     with ScriptedModel(answers, otherwise=says("[no response]")) as server:
-        minds = open_players(lambda asked: open_model(asked, key=KEY, base_url=server.url + below))
+        players = open_players(lambda prompt: open_model(prompt, key=KEY, base_url=server.url + below))
         if settings is not None:
             model = open_model(name, key=KEY, base_url=server.url + below)
-            minds = PlayerRegistry({name: ModelPlayer(model, settings)})
-        yield Play(minds, *names, model=name), server
+            players = PlayerRegistry({name: ModelPlayer(model, settings)})
+        yield Play(players, *names, model=name), server
 
 
 def spoken(play: Play) -> list[str]:
-    return [message.content for message in play.book.world.messages.values() if message.sender > 0]
+    return [message.content for message in play.world_log.world.messages.values() if message.sender > 0]
 
 
 @every
@@ -52,15 +52,15 @@ def test_a_beat_is_one_call_with_the_hud_and_its_answer_is_carried_out(provider:
         play.play(1)
         (beat,) = play.told(e.BeatBegun)
         (request,) = server.requests
-        seq = next(event.seq for event, what in play.book.happenings() if isinstance(what, e.BeatBegun))
-        seen = build_agent_hud(play.book.at(seq - 1), beat.agent, beat.at, CachedRenderer())
+        seq = next(event.seq for event, what in play.world_log.events() if isinstance(what, e.BeatBegun))
+        seen = build_agent_hud(play.world_log.world_at(seq - 1), beat.agent, beat.composed_at, CachedRenderer())
         assert "".join((*request.system, *(text for _, text in request.messages))) == seen.text
         assert seen.digest == beat.hud
         assert spoken(play) == ["Hello over the wire"]
         (reply,) = play.told(e.ReplyReceived)
         assert reply.text == HELLO and not reply.error
         assert reply.input_tokens > 1_000 and reply.output_tokens > 5 and reply.cost > 0
-        assert play.book.world.cost == reply.cost == play.book.world.agents[beat.agent].cost
+        assert play.world_log.world.cost == reply.cost == play.world_log.world.agents[beat.agent].cost
 
 
 @every
@@ -78,9 +78,9 @@ def test_what_one_agent_paid_for_the_others_read_from_the_cache(provider: str) -
 def test_the_only_breakpoint_is_where_the_hud_begins_to_differ() -> None:
     with world("anthropic") as (play, server):
         play.play(3)
-        beats = [(event.seq, what) for event, what in play.book.happenings() if isinstance(what, e.BeatBegun)]
+        beats = [(event.seq, what) for event, what in play.world_log.events() if isinstance(what, e.BeatBegun)]
         for (seq, beat), request in zip(beats, server.requests, strict=True):
-            seen = build_agent_hud(play.book.at(seq - 1), beat.agent, beat.at, CachedRenderer())
+            seen = build_agent_hud(play.world_log.world_at(seq - 1), beat.agent, beat.composed_at, CachedRenderer())
             marked = [piece.text for piece in request.pieces if piece.breakpoint]
             assert marked == [seen.text[: seen.stable]], "what no later request repeats is not written to a cache"
 
@@ -113,16 +113,18 @@ def test_an_error_is_said_and_the_agent_asked_again(
     with world(provider, answer, settings=settings) as (play, server):
         play.play(4)
         seq, failed = next(
-            (event.seq, what) for event, what in play.book.happenings() if isinstance(what, e.ReplyReceived)
+            (event.seq, what) for event, what in play.world_log.events() if isinstance(what, e.ReplyReceived)
         )
-        shown = play.book.at(seq).agents[failed.agent].last_error
+        shown = play.world_log.world_at(seq).agents[failed.agent].last_error
         assert shown and says_so in shown and KEY not in shown
-        assert play.runner.figures().failed == 1 and not spoken(play)
+        assert play.runner.metrics().failed == 1 and not spoken(play)
         assert len(server.requests) == 4, "the client does not try again by itself"
         first, second = play.beats(failed.agent)[:2]
-        assert rest * 900 <= second.at - first.at <= rest * 1_200 + 2_000
-        assert play.book.world.agents[failed.agent].last_error == "", "it went well this time"
-        assert others(sorted(beat.at for beat in play.told(e.BeatBegun))), "whether the model's others wait, too"
+        assert rest * 900 <= second.composed_at - first.composed_at <= rest * 1_200 + 2_000
+        assert play.world_log.world.agents[failed.agent].last_error == "", "it went well this time"
+        assert others(sorted(beat.composed_at for beat in play.told(e.BeatBegun))), (
+            "whether the model's others wait, too"
+        )
 
 
 @every
@@ -141,6 +143,6 @@ def test_admission_counts_what_the_provider_counted() -> None:
         play.play(8)
         assert len(server.requests) == 8 and len(spoken(play)) == 8
         tokens = play.told(e.ReplyReceived)
-        assert play.runner._lanes.of(MODELS["anthropic"][0]).admission._tokens == pytest.approx(
+        assert play.runner._queues.of(MODELS["anthropic"][0]).limiter._tokens == pytest.approx(
             sum(one.input_tokens + one.output_tokens for one in tokens)
         ), "admission counts what the provider counted, not what was expected"

@@ -40,10 +40,10 @@ def test_a_room_shows_what_was_said_there_and_by_whom(visitor: Visitor, stage: A
 
 def test_a_thread_alone_has_what_belongs_to_it(visitor: Visitor, stage: Any) -> None:
     stage.do(2, say={1: "Who has the map?"})
-    asked = stage.room(1).messages[-1]
+    question = stage.room(1).messages[-1]
     stage.do(3, say={1: "Soup is ready."})
-    answer = stage.architect.say(1, "I have it.", asked)
-    assert listed(visitor.get(f"/?room=1&thread={answer}")) == [asked, answer]
+    answer = stage.architect.say(1, "I have it.", question)
+    assert listed(visitor.get(f"/?room=1&thread={answer}")) == [question, answer]
 
 
 def test_what_the_architect_says_is_said_and_the_composer_is_empty_again(visitor: Visitor, stage: Any) -> None:
@@ -109,7 +109,7 @@ def test_rooms_keys_and_requests(visitor: Visitor, stage: Any) -> None:
     page = visitor.do("key", room=3, label="cooks", uses=2)
     key = re.search(r'class="secret">(hudroom_[0-9a-f]{48})<', page.text)
     assert key is not None
-    assert not any(key[1] in str(what) for _, what in stage.book.happenings())
+    assert not any(key[1] in str(what) for _, what in stage.world_log.events())
     assert key[1] in visitor.get().text and key[1] not in visitor.do("dismiss").text
     stage.do(2, {"type": "request_access", "room_id": 3, "key": key[1]})
     assert "with the key 'cooks'" in words_of(visitor.get("/?room=3"))
@@ -167,12 +167,12 @@ def test_parts_of_the_hud_and_what_was_left_out_are_told(visitor: Visitor, stage
 def _beat(stage: Any, agent: int, number: int, *, late: int = 0, **answer: Any) -> None:
     """A beat of an agent's, with what came of it."""
     seen = build_agent_hud(stage.world, agent, stage.now, CachedRenderer())
-    with stage.book.commit(Origin.SYSTEM) as commit:
-        commit.tell(
+    with stage.world_log.transaction(Origin.SYSTEM) as transaction:
+        transaction.append(
             e.BeatBegun(agent, number, stage.now, stage.now - late, seen.digest, seen.tokens, "json", "scripted")
         )
-        commit.tell(e.ReplyReceived(agent, number, **answer))
-        commit.tell(e.BeatFinished(agent, number, stage.now + 5000))
+        transaction.append(e.ReplyReceived(agent, number, **answer))
+        transaction.append(e.BeatFinished(agent, number, stage.now + 5000))
 
 
 def test_how_an_agent_is_doing(visitor: Visitor, stage: Any) -> None:
@@ -196,8 +196,8 @@ def test_how_an_agent_is_doing(visitor: Visitor, stage: Any) -> None:
 def test_states_of_agents(visitor: Visitor, stage: Any) -> None:
     stage.do(2, {"type": "sleep", "until": "2027-01-16T00:00:00Z"})
     stage.architect.retire(3)
-    with stage.book.commit(Origin.SYSTEM) as commit:
-        commit.tell(e.BeatBegun(1, 1, stage.now, stage.now, "d", 1, "json", "scripted"))
+    with stage.world_log.transaction(Origin.SYSTEM) as transaction:
+        transaction.append(e.BeatBegun(1, 1, stage.now, stage.now, "d", 1, "json", "scripted"))
     said = words_of(visitor.get())
     assert "asleep until" in said and "thinking…" in said and "retired" in said
 
@@ -218,8 +218,8 @@ def test_the_last_beats_hud_is_composed_again_and_checked(visitor: Visitor, stag
     sees = words_of(page).partition("as the log recorded")[2].partition("◂")[0]
     assert "Before the beat." in sees and "After the beat." not in sees
     _beat(stage, 1, 2)
-    with stage.book.commit(Origin.SYSTEM) as commit:
-        commit.tell(e.BeatBegun(1, 3, stage.now, stage.now, "0" * 32, 9, "json", "scripted"))
+    with stage.world_log.transaction(Origin.SYSTEM) as transaction:
+        transaction.append(e.BeatBegun(1, 3, stage.now, stage.now, "0" * 32, 9, "json", "scripted"))
     assert "not what the log recorded" in words_of(visitor.get("/?room=3&agent=1&when=beat"))
 
 
@@ -267,7 +267,7 @@ def _hostile(stage: Any, text: str, name: str) -> None:
         2, background=text, model=text.replace("\x1b", "").replace("\u202e", "")[:60].split("\n")[0]
     )
     stage.architect.alter(1, name=name)
-    stage.architect.billboard(1, text)
+    stage.architect.set_billboard(1, text)
     stage.architect.make_key(1, name)
     stage.architect.say(1, text)
     stage.architect.say(1, text, stage.room(1).messages[-1])

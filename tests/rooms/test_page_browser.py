@@ -55,7 +55,7 @@ def test_speaking_by_keyboard_alone(visit: Callable[..., Any], town: Town) -> No
     page.keyboard.press("Enter")
     page.wait_for_selector("text=second <b>line</b>")
     assert page.input_value("#text") == "" and page.evaluate("document.activeElement.id") == "text"
-    last = town.book.world.messages[town.book.world.rooms[1].messages[-1]]
+    last = town.world_log.world.messages[town.world_log.world.rooms[1].messages[-1]]
     assert (last.sender, last.content) == (0, "First line\r\nsecond <b>line</b>".replace("\r", ""))
     page.keyboard.press("Escape")
     page.keyboard.press("j")
@@ -67,26 +67,26 @@ def test_speaking_by_keyboard_alone(visit: Callable[..., Any], town: Town) -> No
 def test_playing_stepping_and_stopping(visit: Callable[..., Any], town: Town) -> None:
     page = visit()
     page.wait_for_selector("text=Paused: the Architect")
-    before = town.book.world.beats
+    before = town.world_log.world.beats
     page.click("#step")
-    town.until(lambda: town.book.world.beats == before + 1)
-    town.until(lambda: not any(agent.beating for agent in town.book.world.agents.values()))
+    town.until(lambda: town.world_log.world.beats == before + 1)
+    town.until(lambda: not any(agent.current_beat for agent in town.world_log.world.agents.values()))
     page.click("#play")
     page.wait_for_selector("#play:has-text('Pause')")
-    town.until(lambda: town.book.world.beats > before + 2)
+    town.until(lambda: town.world_log.world.beats > before + 2)
     page.click("button:has-text('Stop')")
     page.wait_for_selector("text=Stopped")
-    held = town.book.world.beats
+    held = town.world_log.world.beats
     page.wait_for_timeout(1500)
-    assert town.book.world.beats == held and not town.served.desk.playing
+    assert town.world_log.world.beats == held and not town.served.desk.playing
     page.click("#play")
-    town.until(lambda: town.book.world.beats > held)
+    town.until(lambda: town.world_log.world.beats > held)
 
 
 def test_the_hud_of_the_last_beat_is_the_one_that_was_recorded(visit: Callable[..., Any], town: Town) -> None:
     page = visit("/?room=1&agent=2")
     page.click("#right button:has-text('Step')")
-    town.until(lambda: town.book.world.agents[2].beats == 1)
+    town.until(lambda: town.world_log.world.agents[2].beats == 1)
     town.say(1, "Said after the beat.")
     page.click("text=Last beat")
     page.wait_for_selector("text=the same bytes as the log recorded")
@@ -96,7 +96,7 @@ def test_the_hud_of_the_last_beat_is_the_one_that_was_recorded(visit: Callable[.
 def test_an_answer_that_comes_too_late_does_not_lead_back(visit: Callable[..., Any], town: Town) -> None:
     page = visit("/?room=1&agent=2")
     page.click("#right button:has-text('Step')")
-    town.until(lambda: town.book.world.agents[2].beats == 1)
+    town.until(lambda: town.world_log.world.agents[2].beats == 1)
     page.wait_for_selector("text=What it would see at this moment")
     held: list[Any] = []
 
@@ -126,7 +126,7 @@ def test_an_answer_that_comes_too_late_does_not_lead_back(visit: Callable[..., A
 
 def test_the_slider_goes_back_and_live_comes_back(visit: Callable[..., Any], town: Town) -> None:
     town.say(1, "Early.")
-    then = town.book.world.seq
+    then = town.world_log.world.seq
     town.say(1, "Late.")
     page = visit()
     page.wait_for_selector("text=Late.")
@@ -148,7 +148,7 @@ def test_an_agent_is_made_in_a_form(visit: Callable[..., Any], town: Town) -> No
     page.fill("#right [name=background]", "Mends clocks.")
     page.click("text=Make it")
     page.wait_for_selector("#right h2:has-text('Dov <i>')")
-    assert town.book.world.agents[4].name == "Dov <i>" and 4 in town.book.world.rooms[1].members
+    assert town.world_log.world.agents[4].name == "Dov <i>" and 4 in town.world_log.world.rooms[1].members
 
 
 def test_hostile_text_does_nothing_in_a_browser(visit: Callable[..., Any], town: Town) -> None:
@@ -160,7 +160,7 @@ def test_hostile_text_does_nothing_in_a_browser(visit: Callable[..., Any], town:
         "<div hx-get=/do/stop hx-trigger=load hx-on:load=alert(6)></div>",
     ):
         town.say(1, text)
-        town.served.do(lambda text=text: town.architect.billboard(1, text))
+        town.served.do(lambda text=text: town.architect.set_billboard(1, text))
     page = visit()
     page.wait_for_selector("#list >> text=hx-partial")
     page.wait_for_timeout(500)
@@ -186,4 +186,4 @@ def test_it_works_without_scripts(visit: Callable[..., Any], town: Town) -> None
     page.click("text=Bruno’s room")
     assert page.locator("#talk h2").inner_text() == "Bruno’s room"
     page.click("#play")
-    assert town.served.desk.book.world.paused is None
+    assert town.served.desk.world_log.world.paused is None

@@ -32,7 +32,7 @@ PATHS = (
 
 @pytest.fixture
 def served(stage: Any) -> Iterator[Served]:
-    made = Served(Desk(stage.book))
+    made = Served(Desk(stage.world_log))
     yield made
     made.close()
 
@@ -114,14 +114,14 @@ def test_another_host_is_refused(visitor: Visitor, host: str) -> None:
 
 
 def test_a_socket_is_opened_for_nobody(visitor: Visitor) -> None:
-    asked = {
+    headers = {
         "connection": "Upgrade",
         "upgrade": "websocket",
         "sec_websocket_version": "13",
         "sec_websocket_key": "x" * 24,
     }
-    assert visitor.get("/live", origin="https://evil.example", **asked).status == 403
-    assert visitor.get("/", **asked).status == 200, "no 101: it is a page, and no socket"
+    assert visitor.get("/live", origin="https://evil.example", **headers).status == 403
+    assert visitor.get("/", **headers).status == 200, "no 101: it is a page, and no socket"
 
 
 def test_what_a_browser_says_of_a_foreign_page_is_heard(visitor: Visitor) -> None:
@@ -175,7 +175,7 @@ def test_every_answer_says_what_a_page_may_do(visitor: Visitor, served: Served) 
 def test_the_token_is_in_no_page_and_no_log(visitor: Visitor, stage: Any, capfd: pytest.CaptureFixture[str]) -> None:
     pages = visitor.get("/").text + visitor.get("/login").text + visitor.get("/nowhere").text
     out, err = capfd.readouterr()
-    told = "".join(str(what) for _, what in stage.book.happenings())
+    told = "".join(str(what) for _, what in stage.world_log.events())
     assert TOKEN not in pages + out + err + told
     assert visitor.cookie not in pages + out + err
 

@@ -42,14 +42,14 @@ class Slow:
     """Says something in room 1, once it is let to."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.prompts = 0
         self.may = threading.Event()
 
-    async def think(self, asked: BeatPrompt) -> BeatReply:
-        self.asked += 1
+    async def reply(self, prompt: BeatPrompt) -> BeatReply:
+        self.prompts += 1
         while not self.may.is_set():
             await asyncio.sleep(0.01)
-        return BeatReply(f'{{"responses": [{{"room_id": 1, "message": "Said in beat {asked.number}."}}]}}')
+        return BeatReply(f'{{"responses": [{{"room_id": 1, "message": "Said in beat {prompt.number}."}}]}}')
 
 
 @pytest.mark.parametrize("deed", ["pause", "stop"])
@@ -60,15 +60,15 @@ def test_when_a_pause_is_answered_no_beat_begins_and_none_has_effects(
     stage.make("Ann", interval=1.0)
     stage.make("Bob", rooms=(1,), interval=1.0)
     slow = Slow()
-    visitor = open_page(stage, player=WorldRunner(stage.book, PlayerRegistry({"scripted": slow})))
-    _until(lambda: all(agent.beating for agent in stage.world.agents.values()))
+    visitor = open_page(stage, player=WorldRunner(stage.world_log, PlayerRegistry({"scripted": slow})))
+    _until(lambda: all(agent.current_beat for agent in stage.world.agents.values()))
     page = visitor.do(deed)
-    answered, asked = stage.world.seq, slow.asked
+    answered, asked_before = stage.world.seq, slow.prompts
     assert ("Paused: the Architect" if deed == "pause" else "Stopped") in words_of(page)
     slow.may.set()
     time.sleep(2.5)  # more than two intervals
-    told = [what for _, what in stage.book.happenings(answered)]
-    assert slow.asked == asked == 2
+    told = [what for _, what in stage.world_log.events(answered)]
+    assert slow.prompts == asked_before == 2
     assert not [what for what in told if isinstance(what, e.BeatBegun | e.MessagePosted | e.ActionApplied)]
     assert not any(sender > 0 for sender, _ in stage.texts(1))
     said = words_of(visitor.get())

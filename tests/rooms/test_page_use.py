@@ -68,7 +68,7 @@ def test_a_list_that_has_the_focus_does_not_hold_the_page_up(visit: Callable[...
     page = visit()
     page.focus(".speed select")
     page.keyboard.press("ArrowDown")
-    town.until(lambda: town.book.world.speed == 2)
+    town.until(lambda: town.world_log.world.speed == 2)
     town.say(1, "While the list has the focus.")
     page.wait_for_selector("text=While the list has the focus.", timeout=15_000)
     assert page.evaluate("document.activeElement.name") == "factor"
@@ -80,7 +80,7 @@ def test_what_is_written_into_a_form_stays_until_it_is_sent(visit: Callable[...,
     page.fill("#right [name=interval]", "3")
     page.select_option("#right [name=input_format]", "toon")
     page.evaluate("document.activeElement.blur()")
-    town.served.do(lambda: town.architect.tempo(1, 7.5))
+    town.served.do(lambda: town.architect.set_interval(1, 7.5))
     town.say(1, "The world goes on.")
     page.wait_for_selector("#list >> text=The world goes on.")
     page.wait_for_selector(".facts >> text=7.5 s")
@@ -88,8 +88,8 @@ def test_what_is_written_into_a_form_stays_until_it_is_sent(visit: Callable[...,
     assert page.input_value("#right [name=background]") == "Not saved yet."
     assert page.input_value("#right [name=input_format]") == "toon"
     page.click("form[action='/do/tempo'] button")
-    town.until(lambda: town.book.world.agents[1].interval == 3)
-    town.served.do(lambda: town.architect.tempo(1, 4.5))
+    town.until(lambda: town.world_log.world.agents[1].interval == 3)
+    town.served.do(lambda: town.architect.set_interval(1, 4.5))
     town.until(lambda: page.input_value("#right [name=interval]") == "4.5")
     page.click("#agents >> text=Bruno")
     page.wait_for_selector("#right h2:has-text('Bruno')")
@@ -108,7 +108,7 @@ def test_what_is_refused_is_still_in_its_form_and_what_is_done_is_not(visit: Cal
     page.click("text=Make a key")
     page.wait_for_selector(".notice.refused")
     assert page.input_value("input[name=label]:visible") == "guests"
-    assert len(town.book.world.rooms[1].keys) == 1
+    assert len(town.world_log.world.rooms[1].keys) == 1
 
 
 def test_a_key_is_revoked_at_a_second_click(visit: Callable[..., Any], town: Town) -> None:
@@ -117,9 +117,9 @@ def test_a_key_is_revoked_at_a_second_click(visit: Callable[..., Any], town: Tow
     page.click("details.settings > summary")
     page.click("summary:has-text('Revoke')")
     page.wait_for_timeout(300)
-    assert town.book.world.rooms[1].keys
+    assert town.world_log.world.rooms[1].keys
     page.click("text=Revoke it for good")
-    town.until(lambda: not town.book.world.rooms[1].keys)
+    town.until(lambda: not town.world_log.world.rooms[1].keys)
 
 
 def test_escape_folds_the_settings_up_and_goes_back_to_them(visit: Callable[..., Any]) -> None:
@@ -169,7 +169,7 @@ def test_nothing_moves_while_messages_and_reactions_come(
         page.wait_for_selector(f"#m{said - 3} .given")
     page.evaluate("document.querySelector('#messages').scrollTop = 0")
     page.wait_for_selector("#newest", state="visible")
-    first = town.book.world.rooms[1].messages[3]
+    first = town.world_log.world.rooms[1].messages[3]
     town.react(2, first)
     page.wait_for_selector(f"#m{first} .given")
     page.wait_for_timeout(300)

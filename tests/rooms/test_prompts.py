@@ -108,7 +108,7 @@ def test_prompts_that_come_without_a_file_are_named() -> None:
 
 
 def test_places_hold_what_a_world_sets() -> None:
-    rules = WorldRules(tempo=IntervalRules(step=0.25), words=WordRules(most_wpm=150))
+    rules = WorldRules(tempo=IntervalRules(step=0.25), words=WordRules(max_wpm=150))
     text = fill_placeholders("{{step}} s, {{most_wpm}} wpm, {{name}} letters, {{unknown}}", rules)
     assert text == "0.25 s, 150 wpm, 50 letters, {{unknown}}"
 

@@ -35,12 +35,12 @@ def ask(room: int, key: str) -> dict[str, Any]:
 
 
 def test_keys_have_192_bits_of_their_own_and_are_in_no_file(tmp_path: Path) -> None:
-    with WorldLog.create(tmp_path / "world.db", name="a", every=1) as book:
-        architect = Architect(book)
+    with WorldLog.create(tmp_path / "world.db", name="a", every=1) as world_log:
+        architect = Architect(world_log)
         architect.make_agent("persona", "Ann", "x", "m")
         keys = {architect.make_key(1, f"k{n}") for n in range(8)}
         assert len(keys) == 8 and all(re.fullmatch(r"hudroom_[0-9a-f]{48}", key) for key in keys)
-        assert len({key.salt for key in book.world.rooms[1].keys}) == 8
+        assert len({key.salt for key in world_log.world.rooms[1].keys}) == 8
     for file in tmp_path.iterdir():
         content = file.read_bytes()
         assert not any(key.encode() in content or key[8:].encode() in content for key in keys)
@@ -68,11 +68,11 @@ def test_five_wrong_keys_a_minute_lock_the_one_who_tries(stage: Any) -> None:
     key = stage.architect.make_key(2, "k")
     for n in range(5):
         assert stage.refused(3, ask(90 + n, "wrong")) == REFUSED
-    failed = [what for _, what in stage.book.happenings() if isinstance(what, e.AccessFailed)]
+    failed = [what for _, what in stage.world_log.events() if isinstance(what, e.AccessFailed)]
     assert [what.locked for what in failed] == [False] * 4 + [True]
     for _ in range(20):
         assert "Wait a minute" in stage.refused(3, ask(2, key))
-    assert len([1 for _, what in stage.book.happenings() if isinstance(what, e.AccessFailed)]) == 5
+    assert len([1 for _, what in stage.world_log.events() if isinstance(what, e.AccessFailed)]) == 5
     stage.do(4, ask(2, key))
     assert [one.agent for one in stage.world.requests.values()] == [4]
     stage.wait(61)
@@ -81,7 +81,7 @@ def test_five_wrong_keys_a_minute_lock_the_one_who_tries(stage: Any) -> None:
 
 
 def failures(stage: Any) -> list[e.AccessFailed]:
-    return [what for _, what in stage.book.happenings() if isinstance(what, e.AccessFailed)]
+    return [what for _, what in stage.world_log.events() if isinstance(what, e.AccessFailed)]
 
 
 @pytest.mark.parametrize("room", [1, 99])
@@ -133,7 +133,7 @@ def test_a_crowd_that_guesses_has_one_guess_each_and_is_forgotten_after_a_minute
 def test_a_tried_key_is_in_no_event(stage: Any) -> None:
     key = stage.architect.make_key(2, "k")
     stage.do(3, ask(2, "a guess of mine"), ask(2, key), {"type": "request_access", "room_id": 2, "token": key})
-    events = str(list(stage.book.happenings()))
+    events = str(list(stage.world_log.events()))
     assert "a guess of mine" not in events and key not in events
     assert stage.agent(3).recent[1].action == {"type": "request_access", "room_id": 2, "key": "[key]"}
 
@@ -159,7 +159,7 @@ def test_a_key_in_a_message_or_in_memory_is_redacted(stage: Any) -> None:
     stage.do(2, {"type": "set", "path": "key", "value": f"it is {key}."}, say={1: f"Come with {key}!"})
     assert stage.texts(1)[-1] == (2, "Come with [redacted:room-key]!")
     assert stage.agent(2).knowledge == {"key": "it is [redacted:room-key]."}
-    assert key not in str(list(stage.book.happenings()))
+    assert key not in str(list(stage.world_log.events()))
 
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA7v6J1c0m1mXc\nQWERTYUIOP12\n-----END RSA PRIVATE KEY-----"
@@ -194,16 +194,16 @@ def test_a_secret_that_an_agent_writes_anywhere_is_in_no_file_and_in_no_hud(
             {"type": "set_wpm", "wpm": told},
         ],
     }
-    mind = ScriptedPlayer({1: [reply, f"no JSON: {told}"]})
-    play = Play(mind, "Ann", "Bob", path=tmp_path / "world.db", can_create=True)
+    player = ScriptedPlayer({1: [reply, f"no JSON: {told}"]})
+    play = Play(player, "Ann", "Bob", path=tmp_path / "world.db", can_create=True)
     for agent in (1, 1, 2):
         run(play.runner.step(agent))
-    assert any("look: " in message.content for message in play.book.world.messages.values())
-    for asked in mind.asked[1:]:
-        assert (part or secret) not in asked.seen.text, asked.agent
+    assert any("look: " in message.content for message in play.world_log.world.messages.values())
+    for prompt in player.prompts[1:]:
+        assert (part or secret) not in prompt.hud.text, prompt.agent
     out = tmp_path / "out.txt"
-    out.write_text("\n".join(transcript_lines(play.book.happenings())))
-    play.book.close()
+    out.write_text("\n".join(transcript_lines(play.world_log.events())))
+    play.world_log.close()
     for file in tmp_path.iterdir():
         assert (part or secret).encode() not in file.read_bytes(), file.name
 
@@ -229,7 +229,7 @@ def test_what_an_agent_may_not_do_is_refused_by_who_it_is(stage: Any) -> None:
         ({"type": "world.paused"}, "there is no action"),
     ):
         assert said in stage.refused(3, action)
-    assert {type(what) for _, what in stage.book.happenings(before)} == {e.ActionRefused}
+    assert {type(what) for _, what in stage.world_log.events(before)} == {e.ActionRefused}
 
 
 def test_rooms_apart_keep_agents_apart(stage: Any) -> None:
@@ -435,9 +435,9 @@ def test_one_message_cannot_wake_more_than_that(staged: Any) -> None:
 def test_two_that_wake_each_other_beat_no_faster_than_the_least_interval(stage: Any) -> None:
     for n in range(12):
         agent, other = (2, 3) if n % 2 else (3, 2)
-        with stage.book.commit("system") as commit:
-            commit.tell(e.BeatBegun(agent, n, stage.now, stage.now, "", 1, "json", "m"))
-            commit.tell(e.BeatFinished(agent, n, stage.now + 9000))
+        with stage.world_log.transaction("system") as transaction:
+            transaction.append(e.BeatBegun(agent, n, stage.now, stage.now, "", 1, "json", "m"))
+            transaction.append(e.BeatFinished(agent, n, stage.now + 9000))
         stage.do(agent, say={1: f"@{other}"})
         assert stage.agent(other).due >= stage.agent(other).last_beat + 1000
         stage.wait(0.1)
@@ -455,20 +455,20 @@ plain = st.recursive(
 @pytest.mark.slow
 @given(st.sampled_from([*ACTIONS, "send_message"]), st.data())
 def test_whatever_the_arguments_are_the_answer_is_applied_or_refused(name: str, data: st.DataObject) -> None:
-    book = WorldLog.in_memory(clock=lambda: 1_800_000_000_000)
-    architect = Architect(book)
+    world_log = WorldLog.in_memory(clock=lambda: 1_800_000_000_000)
+    architect = Architect(world_log)
     for agent in ("Ann", "Bob"):
         architect.make_agent("persona", agent, "x", "m", can_create=True)
     fields = ACTIONS[name].arguments.__struct_fields__ if name in ACTIONS else ("room_id", "message", "reply_to")
     given_ = {
         field: data.draw(plain, field) for field in (*fields, *data.draw(st.lists(st.text(max_size=5), max_size=1)))
     }
-    before = book.world.seq
+    before = world_log.world.seq
     reply = parse_reply(json.dumps({"actions": [{**given_, "type": name}]}))
-    with book.commit(Origin.AGENT) as commit:
-        execute_reply(commit, book.world, 1, 1, reply, commit.at)
-    told = [what for _, what in book.happenings(before)]
+    with world_log.transaction(Origin.AGENT) as transaction:
+        execute_reply(transaction, world_log.world, 1, 1, reply, transaction.timestamp)
+    told = [what for _, what in world_log.events(before)]
     assert all(isinstance(what, e.ActionRefused) for what in told) or isinstance(
         told[0], e.ActionApplied | e.MessagePosted
     )
-    assert book.world == WorldLog(book.log).world
+    assert world_log.world == WorldLog(world_log.log).world

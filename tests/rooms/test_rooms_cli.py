@@ -95,8 +95,8 @@ def test_the_first_run_makes_the_island_and_it_lives(rooms: Run) -> None:
 
 
 def test_a_world_from_a_file_is_as_the_file_says(rooms: Run, pair: Path) -> None:
-    with WorldLog.open(pair, read_only=True) as book:
-        world = book.world
+    with WorldLog.open(pair, read_only=True) as world_log:
+        world = world_log.world
         ann, bob = world.agents[1], world.agents[2]
         assert (world.name, world.seed, world.rules.tempo.quiet) == ("pair", 3, 30)
         assert (ann.kind, bob.kind, ann.knowledge) == ("persona", "bot", {"goals": ["draw the valley"]})
@@ -193,9 +193,9 @@ def test_an_agent_is_shown_what_it_sees_in_any_format(rooms: Run, pair: Path, fo
 
 
 def test_the_past_is_shown_and_forked(rooms: Run, pair: Path) -> None:
-    with WorldLog.open(pair) as book:
-        seq = book.world.seq
-        Architect(book).say(1, "Later.")
+    with WorldLog.open(pair) as world_log:
+        seq = world_log.world.seq
+        Architect(world_log).say(1, "Later.")
     assert "Later." not in rooms("show", "Ann", "--at", seq)[1] and "Later." in rooms("show", "Ann")[1]
     assert facts(rooms("fork", "before", "--at", seq, "--world", "pair", "--json"))["events"] == seq
     assert "Later." not in rooms("export", "--world", "before")[1]
@@ -213,8 +213,8 @@ def test_a_log_that_gives_other_huds_is_said(rooms: Run, pair: Path) -> None:
     from hudkit.log import Origin
     from hudkit.rooms import world_events as e
 
-    with WorldLog.open(pair) as book, book.commit(Origin.SYSTEM) as commit:
-        commit.tell(e.BeatBegun(1, 1, book.world.now, book.world.now, "00", 5, "json", "improviser"))
+    with WorldLog.open(pair) as world_log, world_log.transaction(Origin.SYSTEM) as transaction:
+        transaction.append(e.BeatBegun(1, 1, world_log.world.now, world_log.world.now, "00", 5, "json", "improviser"))
     code, out, _ = rooms("replay")
     assert code == 1 and "1 of 1 HUDs came out otherwise" in out and "beat 1 of agent 1" in out
 
@@ -248,9 +248,9 @@ def test_one_of_something_is_not_several(rooms: Run, pair: Path) -> None:
 
 
 def test_hostile_text_is_shown_and_not_sent(rooms: Run, pair: Path) -> None:
-    with WorldLog.open(pair) as book:
-        Architect(book).say(1, "\x1b[2Jgone \u202e and\nmore")
-        Architect(book).billboard(1, "\x1b]0;title\x07")
+    with WorldLog.open(pair) as world_log:
+        Architect(world_log).say(1, "\x1b[2Jgone \u202e and\nmore")
+        Architect(world_log).set_billboard(1, "\x1b]0;title\x07")
     agent = [("show", "Ann", "--format", form) for form in ("json", "toon", "markdown")]
     for argv in (("show",), *agent, ("export",)):
         code, out, _ = rooms(*argv)
@@ -267,8 +267,8 @@ def test_a_run_ends_after_its_time_and_counts(rooms: Run, pair: Path) -> None:
 def test_a_world_that_pauses_by_itself_ends_the_run(rooms: Run, pair: Path) -> None:
     from hudkit.rooms.world import CapRules, WorldRules
 
-    with WorldLog.open(pair) as book:
-        Architect(book).set_rules(WorldRules(caps=CapRules(beats_without_people=6)))
+    with WorldLog.open(pair) as world_log:
+        Architect(world_log).set_rules(WorldRules(caps=CapRules(beats_without_people=6)))
     found = facts(rooms("run", "--for", "2h", "--fast", "--json"))
     assert found["stopped"].startswith("paused: alone") and found["beats"] == 6
     code, _, err = rooms("run", "--beats", "1", "--fast")
@@ -322,8 +322,8 @@ def test_a_model_is_asked_no_more_in_a_minute_than_was_said(
         found = facts(rooms("run", *given, "--requests-a-minute", 3))
         assert len(server.requests) == 9
     assert found["late_most"] > 20 and found["messages"] and found["cost"] > 0
-    with WorldLog.open(pair, read_only=True) as book:
-        times = [what.at for _, what in book.happenings() if isinstance(what, e.BeatBegun)]
+    with WorldLog.open(pair, read_only=True) as world_log:
+        times = [what.composed_at for _, what in world_log.events() if isinstance(what, e.BeatBegun)]
     assert max(sum(at <= one < at + 60_000 for one in times) for at in times) == 3
 
 
@@ -360,8 +360,8 @@ def test_serve_shows_a_living_world_offline(tmp_path: Path) -> None:
             opener.open(f"{address}login", f"token={token}".encode()).read()
             path = tmp_path / "data" / "worlds" / "island.db"
             for _ in range(240):
-                with WorldLog.open(path, read_only=True) as book:
-                    said = [one for one in book.world.messages.values() if one.kind == "text"]
+                with WorldLog.open(path, read_only=True) as world_log:
+                    said = [one for one in world_log.world.messages.values() if one.kind == "text"]
                 if len(said) >= 3:
                     break
                 time.sleep(0.25)
@@ -370,8 +370,8 @@ def test_serve_shows_a_living_world_offline(tmp_path: Path) -> None:
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(30)
-    with WorldLog.open(path, read_only=True) as book:
-        assert not any(agent.beating for agent in book.world.agents.values())
+    with WorldLog.open(path, read_only=True) as world_log:
+        assert not any(agent.current_beat for agent in world_log.world.agents.values())
 
 
 def test_a_world_in_which_nobody_lives_is_served_so_that_somebody_can_be_made(tmp_path: Path) -> None:
@@ -394,29 +394,29 @@ def test_a_world_in_which_nobody_lives_is_served_so_that_somebody_can_be_made(tm
 
 
 def test_of_namesakes_the_one_that_lives_is_meant(tmp_path: Path) -> None:
-    with WorldLog.create(tmp_path / "w.db", name="w") as book:
-        architect = Architect(book)
+    with WorldLog.create(tmp_path / "w.db", name="w") as world_log:
+        architect = Architect(world_log)
         for name in ("Ann", "Bob"):
             architect.make_agent("persona", name, "You are here.", "improviser")
         architect.retire(2)
-        assert agent_of(book.world, "bob").id == 2
+        assert agent_of(world_log.world, "bob").id == 2
         architect.alter(1, name="Bob")
-        assert agent_of(book.world, "bob").id == 1
+        assert agent_of(world_log.world, "bob").id == 1
         with pytest.raises(ConfigError, match="no agent '²'"):
-            agent_of(book.world, "²")
+            agent_of(world_log.world, "²")
 
 
 def test_to_resume_a_fast_world_leaves_its_time_where_it_stood(rooms: Run, pair: Path, tmp_path: Path) -> None:
     rooms("new", "--file", pair)
-    with WorldLog.open(tmp_path / "data" / "worlds" / "pair.db") as book:
-        architect = Architect(book, lambda: book.world.now)
-        architect.speed(10)
+    with WorldLog.open(tmp_path / "data" / "worlds" / "pair.db") as world_log:
+        architect = Architect(world_log, lambda: world_log.world.now)
+        architect.set_speed(10)
         architect.pause()
-        before = book.world.now
+        before = world_log.world.now
     time.sleep(0.2)
     assert rooms("run", "--world", "pair", "--resume", "--beats", 1, "--fast", "--quiet")[0] == 0
-    with WorldLog.open(tmp_path / "data" / "worlds" / "pair.db") as book:
-        resumed = [event.timestamp for event, what in book.happenings() if isinstance(what, e.WorldResumed)]
+    with WorldLog.open(tmp_path / "data" / "worlds" / "pair.db") as world_log:
+        resumed = [event.timestamp for event, what in world_log.events() if isinstance(what, e.WorldResumed)]
     assert resumed[0] - before < 150
 
 
@@ -450,9 +450,9 @@ def test_words_reach_a_world_that_another_process_plays(rooms: Run, pair: Path) 
     from hudkit.rooms.players import open_players
     from hudkit.rooms.scheduler import SimulatedClock, WorldRunner
 
-    with WorldLog.open(pair) as book:
-        runner = WorldRunner(book, open_players(), clock=SimulatedClock(book.world.now))
+    with WorldLog.open(pair) as world_log:
+        runner = WorldRunner(world_log, open_players(), clock=SimulatedClock(world_log.world.now))
         asyncio.run(runner.run(beats=3))
         number = facts(rooms("say", "Ann", "Are you there?", "--json"))["message"]
         asyncio.run(runner.run(beats=4))
-        assert book.world.messages[number].content == "Are you there?"
+        assert world_log.world.messages[number].content == "Are you there?"

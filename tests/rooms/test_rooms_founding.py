@@ -25,16 +25,16 @@ PAGE = (Path(__file__).parent.parent.parent / "docs" / "rooms.md").read_text(enc
 async def lived(seed: int, beats: int = 60) -> list[str]:
     clock = SimulatedClock(START)
     founding = island_world()
-    with WorldLog.in_memory(seed=seed, rules=founding.rules, prompts=load_prompts(), clock=clock.wall) as book:
-        populate_world(book, founding)
-        await WorldRunner(book, open_players(), clock=clock).run(beats=beats)
-        return list(transcript_lines(book.happenings()))
+    with WorldLog.in_memory(seed=seed, rules=founding.rules, prompts=load_prompts(), clock=clock.wall) as world_log:
+        populate_world(world_log, founding)
+        await WorldRunner(world_log, open_players(), clock=clock).run(beats=beats)
+        return list(transcript_lines(world_log.events()))
 
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ("tempo = { most = inf }", "tempo.most"),
+        ("tempo = { most = inf }", "tempo.max_interval"),
         ("tempo = { least = 20.0 }", "least is 20, and most is 10"),
         ("words = { least_wpm = 500 }", "least_wpm is 500, and most_wpm is 200"),
         ("tokens = { total = 4000 }", "messages is 5000, and total is 4000"),

@@ -72,9 +72,9 @@ def test_within_a_minute_five_agents_live_in_a_browser(
     served: tuple[float, str, str], browser: Any, tmp_path: Path
 ) -> None:
     began, address, token = served
-    asked: list[str] = []
+    requests: list[str] = []
     page = browser.new_page()
-    page.on("request", lambda request: asked.append(request.url))
+    page.on("request", lambda request: requests.append(request.url))
     page.goto(address)
     page.fill("[name=token]", token)
     page.click("button")
@@ -91,9 +91,9 @@ def test_within_a_minute_five_agents_live_in_a_browser(
         assert time.monotonic() - began < MINUTE, page.inner_text("#app")
         time.sleep(0.1)
     assert time.monotonic() - began < MINUTE
-    assert all(url.startswith(address) for url in asked)
+    assert all(url.startswith(address) for url in requests)
     (path,) = (tmp_path / "home").rglob("island.db")
-    with WorldLog.open(path, read_only=True) as book:
-        speakers = {one.sender for one in book.world.messages.values() if one.kind == "text"}
-        assert len(book.world.agents) == 5 and len(speakers) >= 2
-        assert {agent.model for agent in book.world.agents.values()} == {"improviser"}
+    with WorldLog.open(path, read_only=True) as world_log:
+        speakers = {one.sender for one in world_log.world.messages.values() if one.kind == "text"}
+        assert len(world_log.world.agents) == 5 and len(speakers) >= 2
+        assert {agent.model for agent in world_log.world.agents.values()} == {"improviser"}

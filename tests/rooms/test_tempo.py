@@ -45,11 +45,11 @@ def test_jitter_is_a_tenth_at_most_and_keeps_the_bounds(interval: float, share: 
 def test_thumbs_change_their_authors_tempo_by_half_a_second(before: float, reaction: str, after: float) -> None:
     react = {"actions": [{"type": "react", "message_id": 2, "reaction": reaction}]}
     play = Play(ScriptedPlayer({2: [react]}), "Ann", "Bob", rules=WorldRules(tempo=EXACT))
-    play.architect.tempo(1, before)
-    with play.book.commit(Origin.AGENT) as commit:
-        commit.tell(e.MessagePosted(2, 1, 1, "Hello"))
+    play.architect.set_interval(1, before)
+    with play.world_log.transaction(Origin.AGENT) as transaction:
+        transaction.append(e.MessagePosted(2, 1, 1, "Hello"))
     run_one(play, 2)
-    assert play.book.world.agents[1].interval == after
+    assert play.world_log.world.agents[1].interval == after
 
 
 def run_one(play: Play, agent: int) -> None:
@@ -60,7 +60,7 @@ def test_beats_are_an_interval_apart_and_slow_down() -> None:
     play = talking("Ann", "Bob", rules=WorldRules(tempo=EXACT))
     play.play(40)
     beats = play.beats(1)
-    gaps = [round((two.at - one.at) / 1000, 1) for one, two in pairwise(beats)]
+    gaps = [round((two.composed_at - one.composed_at) / 1000, 1) for one, two in pairwise(beats)]
     assert gaps[:4] == [5.1, 5.2, 5.3, 5.4]
     assert all(two > one for one, two in pairwise(gaps) if one < 9.9)
 
@@ -69,38 +69,38 @@ def test_beats_are_an_interval_apart_and_slow_down() -> None:
 def test_jitter_takes_agents_out_of_step() -> None:
     play = talking(*(f"A{n}" for n in range(20)))
     for agent in range(1, 21):
-        with play.book.commit(Origin.SYSTEM) as commit:
-            commit.tell(e.BeatScheduled(agent, START))
+        with play.world_log.transaction(Origin.SYSTEM) as transaction:
+            transaction.append(e.BeatScheduled(agent, START))
     play.play(100)
-    at = [max(beat.at for beat in play.beats(agent)) for agent in range(1, 21)]
+    at = [max(beat.composed_at for beat in play.beats(agent)) for agent in range(1, 21)]
     assert len(set(at)) > 15
 
 
 def test_the_first_beat_is_within_the_interval() -> None:
     play = talking(*(f"A{n}" for n in range(20)))
-    dues = [agent.due - START for agent in play.book.world.agents.values()]
+    dues = [agent.due - START for agent in play.world_log.world.agents.values()]
     assert all(0 <= due < 5_000 for due in dues)
     assert len(set(dues)) > 15
 
 
 def test_errors_in_a_row_make_an_agent_rest_longer_and_longer() -> None:
     play = talking("Ann")
-    agent = msgspec.structs.replace(play.book.world.agents[1], interval=5.0)
+    agent = msgspec.structs.replace(play.world_log.world.agents[1], interval=5.0)
     rests = [
-        heartbeat.next_due_after_error(play.book.world, agent, START, errors, None) - START
+        heartbeat.due_after_error(play.world_log.world, agent, START, errors, None) - START
         for errors in (1, 2, 3, 12)
     ]
     assert rests == [10_000, 20_000, 40_000, 300_000]
-    assert heartbeat.next_due_after_error(play.book.world, agent, START, 1, 90.0) - START == 90_000
+    assert heartbeat.due_after_error(play.world_log.world, agent, START, 1, 90.0) - START == 90_000
 
 
 def test_who_sleeps_or_was_found_in_a_loop_is_not_due_before_that_is_over() -> None:
     play = talking("Ann")
-    agent = msgspec.structs.replace(play.book.world.agents[1], slowed_until=START + 60_000)
-    assert heartbeat.next_due(play.book.world, agent, START) == START + 60_000
+    agent = msgspec.structs.replace(play.world_log.world.agents[1], throttled_until=START + 60_000)
+    assert heartbeat.due_after(play.world_log.world, agent, START) == START + 60_000
     agent = msgspec.structs.replace(agent, sleeps_until=START + 90_000)
-    assert heartbeat.next_due(play.book.world, agent, START) == START + 90_000
-    assert heartbeat.next_due(play.book.world, agent, START + 100_000) > START + 100_000
+    assert heartbeat.due_after(play.world_log.world, agent, START) == START + 90_000
+    assert heartbeat.due_after(play.world_log.world, agent, START + 100_000) > START + 100_000
 
 
 def test_chance_is_the_same_for_the_same_beat_and_even() -> None:
@@ -116,5 +116,5 @@ def test_the_world_s_time_goes_on_from_what_another_process_wrote_and_never_back
     assert time.now() == START
     assert time.now(START + 60_000) == START + 60_000, "its clock is a minute ahead"
     clock.set(START - 86_400_000)
-    clock.go_on(2)
+    clock.advance(2)
     assert time.now() == START + 62_000

@@ -34,7 +34,7 @@ def words(number: int) -> str:
     ],
 )
 def test_elapsed_time_by_the_rooms_pace_within_bounds(stage: Any, seconds: float, wpm: int, expected: int) -> None:
-    stage.architect.wpm(1, wpm)
+    stage.architect.set_wpm(1, wpm)
     stage.do(2, say={1: "Hello"})
     stage.wait(seconds)
     assert word_budget(stage.world, 2, 1, stage.now) == expected

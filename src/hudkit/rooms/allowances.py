@@ -1,4 +1,13 @@
-"""How an agent's attention is shared among its rooms: fixed percents, and `%*`, an equal share of what is left."""
+"""What an agent may see and say: attention shared among its rooms, and the words that it may say in each (003). Pure.
+
+Attention: every room of an agent has a fixed percent, or `%*`, an equal share of what the fixed ones leave. For
+example, with rooms 1, 2, 3 and a fixed 40 % for room 2, the others get 30 % each.
+
+Words: an agent that has not spoken in a room for a while may say more there, at the room's pace. For example, at 80
+words a minute and 30 seconds after its last message it may say 30 × 80 / 60 = 40 words, within the world's bounds (10
+to 200). Its first message in a room has a budget of its own. All agents together may say `room_wpm` words a minute in
+one room, so an agent's budget there is the smaller of both.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +19,15 @@ from hudkit.rooms.world import World
 
 FULL_ATTENTION = 100.0
 _PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s*%?")
-_DYNAMIC = ("%*", "*%", "*")
+_EQUAL_SHARE = ("%*", "*%", "*")
+
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
 
 
 def attention_shares(attention: Mapping[int, float], rooms: Iterable[int]) -> dict[int, float]:
-    """Percent of each room, in the order of `rooms`: 100 together, or less where all are fixed.
+    """Return the percent of each room, in the order of `rooms`: 100 together, or less where all are fixed.
 
     Fixed ones that are over 100 together are scaled down to it, and leave nothing to the others.
     """
@@ -22,7 +35,7 @@ def attention_shares(attention: Mapping[int, float], rooms: Iterable[int]) -> di
     fixed = {room: attention[room] for room in ids if room in attention}
     total = sum(fixed.values())
     if total > FULL_ATTENTION:
-        fixed = {room: one * FULL_ATTENTION / total for room, one in fixed.items()}
+        fixed = {room: percent * FULL_ATTENTION / total for room, percent in fixed.items()}
         total = FULL_ATTENTION
     free = len(ids) - len(fixed)
     each = (FULL_ATTENTION - total) / free if free else 0.0
@@ -30,16 +43,16 @@ def attention_shares(attention: Mapping[int, float], rooms: Iterable[int]) -> di
 
 
 def parse_share(value: object) -> float | None:
-    """What an agent wrote as its attention: 0 to 100, such as `30`, `30.5` or `"30%"`; `None` for `"%*"`.
+    """Return the attention that an agent wrote: 0 to 100 for `30`, `30.5` or `"30%"`, and `None` for `"%*"`.
 
     Raises `OperationError` for anything else.
     """
     if isinstance(value, str):
         text = value.strip()
-        if text in _DYNAMIC:
+        if text in _EQUAL_SHARE:
             return None
-        if found := _PERCENT.fullmatch(text):
-            value = float(found[1])
+        if match := _PERCENT.fullmatch(text):
+            value = float(match[1])
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= FULL_ATTENTION:
         return float(value)
     raise OperationError(
@@ -50,7 +63,8 @@ def parse_share(value: object) -> float | None:
 
 def check_share(attention: Mapping[int, float], room: int, percent: float | None) -> None:
     """Raise `OperationError` where `room` cannot have this percent, because all would have more than 100 then."""
-    others = sum(one for id, one in attention.items() if id != room)
+    others = sum(share for id, share in attention.items() if id != room)
+    # The tolerance is for sums such as 33.3 + 33.3 + 33.4, which binary fractions put a hair above 100.
     if percent is not None and others + percent > FULL_ATTENTION + 1e-9:
         raise OperationError(
             f"{percent:g}% for room {room} would make {others + percent:g}% in all",
@@ -58,68 +72,64 @@ def check_share(attention: Mapping[int, float], room: int, percent: float | None
         )
 
 
-MINUTE = 60_000
-HOUR = 60 * MINUTE
-DAY = 24 * HOUR
-
-
 def count_words(text: str) -> int:
-    """The words of a message."""
+    """Return the words of a message."""
     return len(text.split())
 
 
-def paced_words(world: World, agent: int, room: int, now: int) -> int:
-    """Words that an agent's own pace allows: elapsed time x words a minute, within the world's bounds; the first
-    message in a room has its own. `now` is Unix ms."""
-    rules = world.rules.words
-    spoke = world.agents[agent].spoke.get(room)
-    if spoke is None:
-        return rules.first
-    return max(rules.least, min(rules.most, (now - spoke) * world.rooms[room].wpm // MINUTE))
+def word_budget(world: World, agent: int, room: int, now: int) -> int:
+    """Return the words that an agent may say in a room at `now` (Unix ms): its own pace, and what the room still
+    hears."""
+    return min(_paced_words(world, agent, room, now), room_words_left(world, room, now))
 
 
 def seconds_until_allowed(world: World, agent: int, room: int, words: int, now: int) -> int:
-    """Seconds until an agent's own pace allows so many words; 0 where it never will, or does."""
-    spoke = world.agents[agent].spoke.get(room)
-    if spoke is None or words > world.rules.words.most:
+    """Return the seconds until an agent's own pace allows so many words; 0 where it already does, or never will."""
+    spoke_at = world.agents[agent].spoke_at.get(room)
+    if spoke_at is None or words > world.rules.words.max_words:
         return 0
     wpm = world.rooms[room].wpm
-    return max(0, (words * MINUTE - (now - spoke) * wpm) // (wpm * 1000) + 1)
+    return max(0, (words * MINUTE - (now - spoke_at) * wpm) // (wpm * 1000) + 1)
 
 
 def room_words_left(world: World, room: int, now: int) -> int:
-    """Words that all agents together may still say in a room within this minute."""
-    since, said = now - MINUTE, 0
-    most = world.rules.words.room_wpm
+    """Return the words that all agents together may still say in a room within this minute."""
+    since, spoken = now - MINUTE, 0
+    limit = world.rules.words.room_wpm
+    # From the newest back: only a minute's messages are looked at, however old the room is.
     for message in map(world.messages.__getitem__, reversed(world.rooms[room].messages)):
-        if message.at <= since:
+        if message.posted_at <= since:
             break
         if message.sender > 0:
-            said += message.words
-            if said >= most:
+            spoken += message.words
+            if spoken >= limit:
                 return 0
-    return most - said
-
-
-def word_budget(world: World, agent: int, room: int, now: int) -> int:
-    """Words that an agent may say in a room now: its own pace, and what the room can still hear."""
-    return min(paced_words(world, agent, room, now), room_words_left(world, room, now))
+    return limit - spoken
 
 
 def describe_last_spoke(world: World, agent: int, room: int, now: int) -> str:
-    """How long ago an agent last spoke in a room, as people say it: `2 minutes`."""
-    spoke = world.agents[agent].spoke.get(room)
-    if spoke is None:
+    """Return how long ago an agent last spoke in a room, as people say it: `2 minutes`."""
+    spoke_at = world.agents[agent].spoke_at.get(room)
+    if spoke_at is None:
         return "never (just joined)"
-    elapsed = max(0, now - spoke)
+    elapsed = max(0, now - spoke_at)
     if elapsed < MINUTE:
-        return _many(elapsed // 1000, "second")
+        return _counted(elapsed // 1000, "second")
     if elapsed < HOUR:
-        return _many(elapsed // MINUTE, "minute")
+        return _counted(elapsed // MINUTE, "minute")
     unit, name = (HOUR, "hour") if elapsed < 2 * DAY else (DAY, "day")
     tenths = elapsed * 10 // unit
-    return _many(tenths // 10 if tenths % 10 == 0 else tenths / 10, name)
+    return _counted(tenths // 10 if tenths % 10 == 0 else tenths / 10, name)
 
 
-def _many(number: float, noun: str) -> str:
+def _paced_words(world: World, agent: int, room: int, now: int) -> int:
+    """Return the words that an agent's own pace allows: elapsed time x words a minute, within the world's bounds."""
+    rules = world.rules.words
+    spoke_at = world.agents[agent].spoke_at.get(room)
+    if spoke_at is None:
+        return rules.first
+    return max(rules.min_words, min(rules.max_words, (now - spoke_at) * world.rooms[room].wpm // MINUTE))
+
+
+def _counted(number: float, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,4 +1,4 @@
-"""What the person does: the same actions as the agents', without their limits, each as a commit of its own."""
+"""What the person does: the same actions as the agents', without their limits, each as a transaction of its own."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ from hudkit.rooms.world_log import WorldLog
 
 
 class Architect:
-    """Agent 0 at work in a book. Every method raises `OperationError` for what cannot be, and a `StoreError`; then
-    nothing has happened."""
+    """Agent 0 at work in a world.
 
-    def __init__(self, book: WorldLog, clock: Callable[[], int] | None = None) -> None:
-        """`clock` gives the world's time in Unix ms; the book's where it is not given."""
-        self.book = book
-        self._clock = clock or book.clock
+    Every method raises `OperationError` for what cannot be, and a `StoreError`; then nothing has happened.
+    """
+
+    def __init__(self, world_log: WorldLog, clock: Callable[[], int] | None = None) -> None:
+        """`clock` gives the world's time in Unix ms; the log's where it is not given."""
+        self.world_log = world_log
+        self._clock = clock or world_log.clock
 
     def make_agent(
         self,
@@ -40,10 +42,13 @@ class Architect:
         interval: float | None = None,
         rooms: tuple[int, ...] = (),
     ) -> int:
-        """Make an agent with its own room, and let it into others; its number. `interval`: seconds between beats."""
-        with self._turn() as turn:
+        """Make an agent with its own room, let it into others, and return its number.
+
+        `interval` is in seconds between beats.
+        """
+        with self._acting() as context:
             id = agent_actions.add_agent(
-                turn,
+                context,
                 kind,
                 name,
                 background,
@@ -54,9 +59,9 @@ class Architect:
                 interval=interval,
             )
             for room in rooms:
-                open_room(turn.world, room)
-                turn.effects.append(e.RoomJoined(room, id))
-                turn.say(room, f"{agent_actions.new_agent_name(turn, id)} came in.")
+                open_room(context.world, room)
+                context.effects.append(e.RoomJoined(room, id))
+                context.post(room, f"{agent_actions.new_agent_name(context, id)} came in.")
             return id
 
     def alter(
@@ -71,149 +76,160 @@ class Architect:
         output_format: Literal["json", "toon"] | None = None,
     ) -> None:
         """Change an agent. One whose last beat failed beats at once with another model."""
-        with self._turn() as turn:
+        with self._acting() as context:
+            # What agents may alter in each other goes through their action; the rest is the Architect's alone.
             rest = any(value is not None for value in (can_create, input_format, output_format))
             if not rest or name is not None or background is not None or model is not None:
-                agent_actions.alter_agent(turn, agent_actions.AlterAgentArguments(agent, background, name, model))
+                agent_actions.alter_agent(context, agent_actions.AlterAgentArguments(agent, background, name, model))
             if rest:
-                living_agent(turn.world, agent)
-                turn.effects.append(
+                living_agent(context.world, agent)
+                context.effects.append(
                     e.AgentAltered(
                         agent, can_create=can_create, input_format=input_format, output_format=output_format
                     )
                 )
-            if model is not None and model != turn.world.agents[agent].model and turn.world.agents[agent].last_error:
-                turn.wake(agent, "another model")
+            if (
+                model is not None
+                and model != context.world.agents[agent].model
+                and context.world.agents[agent].last_error
+            ):
+                context.wake(agent, "another model")
 
     def teach(self, agent: int, path: str, value: Any) -> None:
         """Write plain data at a path of an agent's memory."""
-        with self._turn(agent) as turn:
-            agent_actions.set_value(turn, agent_actions.SetArguments(path, value))
+        with self._acting(agent) as context:
+            agent_actions.set_value(context, agent_actions.SetArguments(path, value))
 
     def retire(self, agent: int) -> None:
         """Retire an agent: it has no more beats, and its room is closed."""
-        with self._turn() as turn:
-            agent_actions.retire_from_world(turn, living_agent(turn.world, agent).id)
+        with self._acting() as context:
+            agent_actions.retire_from_world(context, living_agent(context.world, agent).id)
 
     def say(self, room: int, content: str, reply_to: int | None = None) -> int:
-        """Say something in a room, which the Architect enters by that; the message's number."""
-        with self._turn() as turn:
-            answered = None if reply_to is None else room_actions.visible_message(turn, reply_to, room)
-            if e.ARCHITECT not in open_room(turn.world, room).members:
-                room_actions.enter_room(turn, room, e.ARCHITECT)
-            return room_actions.post_message(turn, room, content, answered)
+        """Say something in a room, which the Architect enters by that; return the message's number."""
+        with self._acting() as context:
+            answered = None if reply_to is None else room_actions.visible_message(context, reply_to, room)
+            if e.ARCHITECT not in open_room(context.world, room).members:
+                room_actions.enter_room(context, room, e.ARCHITECT)
+            return room_actions.post_message(context, room, content, answered)
 
     def react(self, message: int, reaction: e.Reaction) -> None:
         """React to a message."""
-        with self._turn() as turn:
-            room_actions.react(turn, room_actions.ReactArguments(message, reaction))
+        with self._acting() as context:
+            room_actions.react(context, room_actions.ReactArguments(message, reaction))
 
     def wake(self, agent: int) -> None:
         """Let an agent's next beat come at once."""
-        with self._turn() as turn:
-            room_actions.wake_agent(turn, room_actions.WakeArguments(agent))
+        with self._acting() as context:
+            room_actions.wake_agent(context, room_actions.WakeArguments(agent))
 
     def admit(self, agent: int, room: int) -> None:
         """Let an agent (0: the Architect) into a room, without a key."""
-        with self._turn() as turn:
+        with self._acting() as context:
             if agent != e.ARCHITECT:
-                living_agent(turn.world, agent)
-            if agent in open_room(turn.world, room).members:
+                living_agent(context.world, agent)
+            if agent in open_room(context.world, room).members:
                 raise OperationError(f"agent {agent} is in room {room}")
-            for one in turn.world.rooms[room].requests:
-                if turn.world.requests[one].agent == agent:
-                    turn.effects.append(e.AccessGranted(one, e.ARCHITECT))
-            room_actions.enter_room(turn, room, agent)
-            turn.wake(agent, "admission")
+            for request in context.world.rooms[room].requests:
+                if context.world.requests[request].agent == agent:
+                    context.effects.append(e.AccessGranted(request, e.ARCHITECT))
+            room_actions.enter_room(context, room, agent)
+            context.wake(agent, "admission")
 
     def remove(self, agent: int, room: int) -> None:
         """Have an agent (0: the Architect) leave a room that is not its own."""
-        with self._turn() as turn:
-            if agent == room or room not in turn.world.rooms or agent not in turn.world.rooms[room].members:
+        with self._acting() as context:
+            if agent == room or room not in context.world.rooms or agent not in context.world.rooms[room].members:
                 raise OperationError(f"agent {agent} cannot be removed from room {room}")
-            room_actions.remove_from_room(turn, room, agent)
+            room_actions.remove_from_room(context, room, agent)
 
-    def billboard(self, room: int, text: str) -> None:
+    def set_billboard(self, room: int, text: str) -> None:
         """Write on a room's billboard; an empty text takes it down."""
-        with self._turn(room) as turn:
+        with self._acting(room) as context:
             if text.strip():
-                room_actions.set_billboard(turn, room_actions.BillboardArguments(text))
+                room_actions.set_billboard(context, room_actions.BillboardArguments(text))
             else:
-                room_actions.clear_billboard(turn, room_actions.NoArguments())
+                room_actions.clear_billboard(context, room_actions.NoArguments())
 
-    def wpm(self, room: int, wpm: int) -> None:
+    def set_wpm(self, room: int, wpm: int) -> None:
         """Set a room's pace in words a minute."""
-        with self._turn(room) as turn:
-            room_actions.set_wpm(turn, room_actions.WpmArguments(wpm))
+        with self._acting(room) as context:
+            room_actions.set_wpm(context, room_actions.WpmArguments(wpm))
 
     def make_key(self, room: int, label: str, uses: int = 0) -> str:
-        """Make a key for a room; the key, which is kept nowhere. `uses` 0: as often as one likes."""
-        with self._turn(room) as turn:
-            key = room_actions.make_key(turn, label, uses)
-            turn.whispers.clear()
+        """Make a key for a room and return it; it is kept nowhere. `uses` 0: without limit."""
+        with self._acting(room) as context:
+            key = room_actions.make_key(context, label, uses)
+            context.whispers.clear()  # the person reads it here, and the agent need not
             return key
 
     def revoke_key(self, room: int, label: str) -> None:
         """Make a room's key useless."""
-        with self._turn(room) as turn:
-            room_actions.revoke_key(turn, room_actions.RevokeKeyArguments(label))
+        with self._acting(room) as context:
+            room_actions.revoke_key(context, room_actions.RevokeKeyArguments(label))
 
     def grant(self, request: int) -> None:
         """Let one who asked into a room."""
-        with self._turn() as turn:
-            room_actions.grant_access(turn, room_actions.AccessDecisionArguments(request))
+        with self._acting() as context:
+            room_actions.grant_access(context, room_actions.AccessDecisionArguments(request))
 
     def deny(self, request: int) -> None:
         """Do not let one who asked into a room."""
-        with self._turn() as turn:
-            room_actions.deny_access(turn, room_actions.AccessDecisionArguments(request))
+        with self._acting() as context:
+            room_actions.deny_access(context, room_actions.AccessDecisionArguments(request))
 
-    def tempo(self, agent: int, interval: float) -> None:
+    def set_interval(self, agent: int, interval: float) -> None:
         """Set the seconds between an agent's beats, within the world's bounds."""
-        with self._turn() as turn:
-            tempo = turn.world.rules.tempo
-            if not tempo.least <= interval <= tempo.most:
-                raise OperationError(f"{interval:g} s between beats", hint=f"{tempo.least:g} to {tempo.most:g}")
-            turn.effects.append(e.IntervalSet(living_agent(turn.world, agent).id, interval))
+        with self._acting() as context:
+            tempo = context.world.rules.tempo
+            if not tempo.min_interval <= interval <= tempo.max_interval:
+                bounds = f"{tempo.min_interval:g} to {tempo.max_interval:g}"
+                raise OperationError(f"{interval:g} s between beats", hint=bounds)
+            context.effects.append(e.IntervalSet(living_agent(context.world, agent).id, interval))
 
     def pause(self, why: str = "the Architect") -> None:
         """Let no beat begin from now on, and those under way have no effects."""
-        with self._turn() as turn:
-            beating = any(agent.beating for agent in turn.world.agents.values())  # it may have paused by itself
-            if turn.world.paused is None or beating:
-                turn.effects.append(e.WorldPaused(why))
+        with self._acting() as context:
+            # A world that paused by itself lets beats under way end; a pause by hand stops these, too.
+            beating = any(agent.current_beat for agent in context.world.agents.values())
+            if context.world.paused is None or beating:
+                context.effects.append(e.WorldPaused(why))
 
     def resume(self) -> None:
         """Let beats begin again."""
-        with self._turn() as turn:
-            if turn.world.paused is not None:
-                turn.effects.append(e.WorldResumed())
+        with self._acting() as context:
+            if context.world.paused is not None:
+                context.effects.append(e.WorldResumed())
 
-    def speed(self, factor: float) -> None:
+    def set_speed(self, factor: float) -> None:
         """Let the world's time run `factor` times as fast as the clock: 0.01 to 1000."""
-        with self._turn() as turn:
+        with self._acting() as context:
             if not 0.01 <= factor <= 1000:
                 raise OperationError(f"a speed of {factor:g}", hint="0.01 to 1000")
-            turn.effects.append(e.SpeedSet(factor))
+            context.effects.append(e.SpeedSet(factor))
 
     def set_rules(self, rules: WorldRules) -> None:
         """Change the numbers of the world."""
-        with self._turn() as turn:
-            turn.effects.append(e.RulesChanged(msgspec.to_builtins(rules)))
+        with self._acting() as context:
+            context.effects.append(e.RulesChanged(msgspec.to_builtins(rules)))
 
     def set_prompts(self, prompts: Mapping[str, str]) -> None:
         """Change some of the prompts; the others stay. Raises `ConfigError` where one is none."""
         check_prompts(prompts)
-        with self._turn() as turn:
-            turn.effects.append(e.PromptsChanged(dict(prompts)))
+        with self._acting() as context:
+            context.effects.append(e.PromptsChanged(dict(prompts)))
 
     @contextmanager
-    def _turn(self, place: int = e.ARCHITECT) -> Iterator[ActionContext]:
-        """A turn, in the place of a room's agent where one is named; its effects are told when it ends."""
-        with self.book.commit(Origin.USER, at=self._clock()) as commit:
-            turn = ActionContext(self.book.world, e.ARCHITECT, commit.at, commit.secret, place=place)
-            yield turn
-            for effect in turn.effects:
-                commit.tell(effect)
-            for agent, text in turn.whispers:
-                commit.whisper(agent, text)
+    def _acting(self, acting_as: int = e.ARCHITECT) -> Iterator[ActionContext]:
+        """Give a context, in the place of a room's agent where one is named; append its effects when the block
+        ends."""
+        world = self.world_log.world
+        with self.world_log.transaction(Origin.USER, at=self._clock()) as transaction:
+            context = ActionContext(
+                world, e.ARCHITECT, transaction.timestamp, transaction.secret, acting_as=acting_as
+            )
+            yield context
+            for effect in context.effects:
+                transaction.append(effect)
+            for agent, text in context.whispers:
+                transaction.whisper(agent, text)

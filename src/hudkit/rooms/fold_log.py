@@ -1,4 +1,8 @@
-"""How each event changes a world: one place, called for what is read from a log and for what was just appended."""
+"""How events change a world: folding one event in, folding a damaged log, and what a fork takes from a log.
+
+`apply_event` is the only place where a world's state changes. It is called for what is read from a log and for what
+was just appended, so that a world that is played and one that is replayed cannot differ.
+"""
 
 from __future__ import annotations
 
@@ -20,224 +24,231 @@ from hudkit.rooms.world import (
     World,
     WorldRules,
 )
-from hudkit.rooms.world_events import WorldCreated, WorldEvent
 
 MINUTE = 60_000
+_FORK_PAGE = 1000
+"""Events of one append when a log is copied: many, so that the copy is fast; not all, so that it fits in memory."""
 
 
-def apply_event(world: World, seq: int, at: int, what: e.WorldEvent) -> None:
-    """Fold one event in: the `seq`-th of the world's log, which happened `at` (Unix ms)."""
+def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> None:
+    """Fold one event in: number `seq` of the world's log, which happened at `timestamp` (Unix ms).
+
+    Raises `LookupError`, `ValueError` or `TypeError` where the event does not follow from those before it.
+    """
     world.seq = seq
-    world.now = max(world.now, at)
-    at = world.now
-    match what:
+    world.now = max(world.now, timestamp)
+    now = world.now
+    # Cases stand in the order of how often they happen: `match` tries one after the other, some thousand times a
+    # second.
+    match event:
         case e.MessagePosted():
-            _said(world, seq, at, what)
+            _add_message(world, seq, now, event)
         case e.BeatBegun(agent=id, number=number):
             agent = world.agents[id]
-            agent.beats = agent.beating = number
-            agent.last_beat = what.at
-            agent.seen = seq - 1
+            agent.beats = agent.current_beat = number
+            agent.last_beat = event.composed_at
+            agent.seen_seq = seq - 1
             agent.woken = False
             world.beats += 1
         case e.BeatFinished(agent=id, due=due):
             agent = world.agents[id]
             tempo = world.rules.tempo
-            agent.beating = 0
+            agent.current_beat = 0
             agent.due = due
-            agent.interval = round(min(tempo.most, agent.interval + tempo.decay), 3)
+            agent.interval = round(min(tempo.max_interval, agent.interval + tempo.decay), 3)
         case e.ReplyReceived(agent=id):
             agent = world.agents[id]
-            agent.tokens_in += what.input_tokens
-            agent.tokens_out += what.output_tokens
-            agent.cost += what.cost
-            agent.last_error = what.error
-            world.cost += what.cost
+            agent.tokens_in += event.input_tokens
+            agent.tokens_out += event.output_tokens
+            agent.cost += event.cost
+            agent.last_error = event.error
+            world.cost += event.cost
         case e.ActionApplied(agent=id, action=action):
-            _recent(world, world.agents[id], RecentAction(at, action))
+            _add_recent_action(world, world.agents[id], RecentAction(now, action))
         case e.ActionRefused(agent=id, action=action, why=why):
-            _recent(world, world.agents[id], RecentAction(at, action, why))
-            world.agents[id].changed = seq
+            _add_recent_action(world, world.agents[id], RecentAction(now, action, why))
+            world.agents[id].changed_seq = seq
         case e.ReactionAdded():
-            _reacted(world, seq, what)
+            _add_reaction(world, seq, event)
         case e.KnowledgeSet(agent=id, path=path, value=value, weight=weight):
             agent = world.agents[id]
             agent.knowledge = set_at(agent.knowledge, path, value)
-            agent.weights = {name: one for name, one in agent.weights.items() if not _below(name, path)}
+            agent.weights = _weights_without(agent.weights, path)
             if weight is not None:
                 agent.weights[path] = weight
-            if what.by is not None:
-                agent.changed = seq
+            if event.by is not None:
+                agent.changed_seq = seq
         case e.KnowledgeAppended(agent=id, path=path, value=value):
             agent = world.agents[id]
             agent.knowledge = append_at(agent.knowledge, path, value)
         case e.KnowledgeDeleted(agent=id, path=path):
             agent = world.agents[id]
             agent.knowledge = delete_at(agent.knowledge, path)
-            agent.weights = {name: one for name, one in agent.weights.items() if not _below(name, path)}
+            agent.weights = _weights_without(agent.weights, path)
         case e.AttentionSet(agent=id, room=room, percent=percent):
-            attention = {name: one for name, one in world.agents[id].attention.items() if name != room}
+            attention = {other: share for other, share in world.agents[id].attention.items() if other != room}
             world.agents[id].attention = attention if percent is None else {**attention, room: percent}
         case e.AgentWoken(id=id, by=by, due=due):
             agent = world.agents[id]
             agent.woken, agent.sleeps_until = True, 0
-            agent.due = min(agent.due, max(due, agent.slowed_until) if by else due)
+            agent.due = min(agent.due, max(due, agent.throttled_until) if by else due)
             if by > 0:
-                world.wakes[by] = [*_recently(world.wakes.get(by, ()), at), at]
+                world.wakes[by] = [*_within_a_minute(world.wakes.get(by, ()), now), now]
         case e.AgentSlept(id=id, until=until):
             world.agents[id].sleeps_until = until
         case e.BeatScheduled(id=id, due=due):
             world.agents[id].due = due
         case e.AgentThrottled(id=id, until=until):
             agent = world.agents[id]
-            agent.slowed_until, agent.interval = until, world.rules.tempo.most
+            agent.throttled_until, agent.interval = until, world.rules.tempo.max_interval
             agent.due = max(agent.due, until)
         case e.IntervalSet(id=id, interval=interval):
             world.agents[id].interval = interval
         case e.AgentCreated():
-            _made(world, seq, at, what)
+            _add_agent(world, seq, now, event)
         case e.AgentAltered(id=id):
             agent = world.agents[id]
             for name in ("name", "background", "model", "can_create", "input_format", "output_format"):
-                if (value := getattr(what, name)) is not None:
+                if (value := getattr(event, name)) is not None:
                     setattr(agent, name, value)
-            if what.by != id:
-                agent.changed = seq
+            if event.by != id:
+                agent.changed_seq = seq
         case e.AgentRetired(id=id):
             world.agents[id].retired = True
         case _:
-            _elsewhere(world, seq, at, what)
+            _apply_rare_event(world, seq, now, event)
 
 
-def _elsewhere(world: World, seq: int, at: int, what: e.WorldEvent) -> None:
-    """What happens to rooms, access and the world itself: seldom."""
-    match what:
+def _apply_rare_event(world: World, seq: int, now: int, event: e.WorldEvent) -> None:
+    """Fold in what happens to rooms, access and the world itself."""
+    match event:
         case e.RoomJoined(room=id, agent=agent):
             room = world.rooms[id]
             if agent not in room.members:
                 room.members.append(agent)
-            room.joined[agent] = world.next_message - 1
+            room.joined_after[agent] = world.next_message - 1
             if agent in world.agents and id not in world.agents[agent].rooms:
                 world.agents[agent].rooms.append(id)
-            _notice(world, seq, room.members)
+            _mark_changed(world, seq, room.members)
         case e.RoomLeft(room=id, agent=agent):
             room = world.rooms[id]
             room.members.remove(agent)
-            room.joined.pop(agent, None)
+            room.joined_after.pop(agent, None)
             if agent in world.agents:
-                one = world.agents[agent]
-                one.rooms.remove(id)
-                one.attention.pop(id, None)
-                one.spoke.pop(id, None)
-            _notice(world, seq, room.members)
+                leaver = world.agents[agent]
+                leaver.rooms.remove(id)
+                leaver.attention.pop(id, None)
+                leaver.spoke_at.pop(id, None)
+            _mark_changed(world, seq, room.members)
         case e.BillboardSet(room=id, text=text):
             world.rooms[id].billboard = text
-            _notice(world, seq, world.rooms[id].members, but=id if what.by is None else None)
+            _mark_changed(world, seq, world.rooms[id].members, but=id if event.by is None else None)
         case e.WpmSet(room=id, wpm=wpm):
             world.rooms[id].wpm = wpm
         case e.KeyCreated(room=id):
-            world.rooms[id].keys.append(RoomKey(what.label, what.digest, what.salt, what.uses))
-            _notice(world, seq, () if what.by is None else (id,))
+            world.rooms[id].keys.append(RoomKey(event.label, event.digest, event.salt, event.uses))
+            _mark_changed(world, seq, () if event.by is None else (id,))
         case e.KeyRevoked(room=id, label=label):
             world.rooms[id].keys = [key for key in world.rooms[id].keys if key.label != label]
-            _notice(world, seq, () if what.by is None else (id,))
+            _mark_changed(world, seq, () if event.by is None else (id,))
         case e.AccessRequested(id=id, room=room, agent=agent, label=label):
-            world.requests[id] = AccessRequest(id, room, agent, label, at)
+            world.requests[id] = AccessRequest(id, room, agent, label, now)
             world.next_request = id + 1
             world.rooms[room].requests.append(id)
-            _spend(world.rooms[room], label)
-            _notice(world, seq, (room,))
+            _use_key(world.rooms[room], label)
+            _mark_changed(world, seq, (room,))
         case e.AccessGranted(id=id, by=by) | e.AccessDenied(id=id, by=by):
             request = world.requests.pop(id)
             world.rooms[request.room].requests.remove(id)
-            _notice(world, seq, (request.agent, request.room), but=by)
+            _mark_changed(world, seq, (request.agent, request.room), but=by)
         case e.AccessFailed(room=room, agent=agent):
-            world.failures = _once_more(world.failures, agent, at)
-            world.locks = _once_more(world.locks, room, at)
+            world.failures = _with_one_more(world.failures, agent, now)
+            world.locks = _with_one_more(world.locks, room, now)
         case e.WorldCreated(name=name, seed=seed, rules=rules, prompts=prompts):
             world.name, world.seed = name, seed
             world.rules, world.prompts = msgspec.convert(rules, WorldRules), dict(prompts)
-            world.begun = at
+            world.created_at = now
         case e.RulesChanged(rules=rules):
             world.rules = msgspec.convert(rules, WorldRules)
-            _notice(world, seq, world.agents)
+            _mark_changed(world, seq, world.agents)
         case e.PromptsChanged(prompts=prompts):
             world.prompts = {**world.prompts, **prompts}
-            _notice(world, seq, world.agents)
+            _mark_changed(world, seq, world.agents)
         case e.WorldPaused(why=why, ending=ending):
             world.paused = why
-            world.halted = world.halted if ending else seq
+            world.halted_seq = world.halted_seq if ending else seq
         case e.WorldResumed():
             world.paused = None
         case e.SpeedSet(factor=factor):
             world.speed = factor
         case _:
-            raise TypeError(f"{type(what).__name__} is not folded")
+            raise TypeError(f"{type(event).__name__} is not folded")
 
 
-def _said(world: World, seq: int, at: int, what: e.MessagePosted) -> None:
-    room = world.rooms[what.room]
-    world.messages[what.id] = RoomMessage(
-        what.id, what.room, what.sender, what.content, what.kind, what.reply_to, what.words, at
+def _add_message(world: World, seq: int, now: int, event: e.MessagePosted) -> None:
+    room = world.rooms[event.room]
+    world.messages[event.id] = RoomMessage(
+        event.id, event.room, event.sender, event.content, event.kind, event.reply_to, event.words, now
     )
-    world.next_message = what.id + 1
-    room.messages.append(what.id)
-    if what.sender in world.agents:
-        world.agents[what.sender].spoke[what.room] = at
-    _notice(world, seq, room.members, but=what.sender)
+    world.next_message = event.id + 1
+    room.messages.append(event.id)
+    if event.sender in world.agents:
+        world.agents[event.sender].spoke_at[event.room] = now
+    _mark_changed(world, seq, room.members, but=event.sender)
 
 
-def _reacted(world: World, seq: int, what: e.ReactionAdded) -> None:
-    message = world.messages[what.message]
-    message.reactions.setdefault(what.reaction, []).append(what.agent)
+def _add_reaction(world: World, seq: int, event: e.ReactionAdded) -> None:
+    message = world.messages[event.message]
+    message.reactions.setdefault(event.reaction, []).append(event.agent)
     message.version += 1
     world.rooms[message.room].reactions += 1
     author = world.agents.get(message.sender)
-    if author is None or author.id == what.agent:
+    if author is None or author.id == event.agent:
         return
-    author.changed = seq
+    author.changed_seq = seq
     tempo = world.rules.tempo
-    if what.reaction == "thumbs_up":
-        author.interval = round(max(tempo.least, author.interval - tempo.step), 3)
-    elif what.reaction == "thumbs_down":
-        author.interval = round(min(tempo.most, author.interval + tempo.step), 3)
+    if event.reaction == "thumbs_up":
+        author.interval = round(max(tempo.min_interval, author.interval - tempo.step), 3)
+    elif event.reaction == "thumbs_down":
+        author.interval = round(min(tempo.max_interval, author.interval + tempo.step), 3)
 
 
-def _made(world: World, seq: int, at: int, what: e.AgentCreated) -> None:
-    world.agents[what.id] = AgentState(
-        what.id,
-        what.kind,
-        what.name,
-        what.background,
-        what.model,
-        what.by,
-        what.depth,
-        what.can_create,
-        what.input_format,
-        what.output_format,
-        what.interval,
-        at,
-        due=what.first_due,
-        changed=seq,
+def _add_agent(world: World, seq: int, now: int, event: e.AgentCreated) -> None:
+    world.agents[event.id] = AgentState(
+        event.id,
+        event.kind,
+        event.name,
+        event.background,
+        event.model,
+        event.by,
+        event.depth,
+        event.can_create,
+        event.input_format,
+        event.output_format,
+        event.interval,
+        now,
+        due=event.first_due,
+        changed_seq=seq,
     )
-    world.rooms[what.id] = RoomState(what.id, world.rules.words.wpm)
-    world.next_agent = what.id + 1
+    world.rooms[event.id] = RoomState(event.id, world.rules.words.wpm)
+    world.next_agent = event.id + 1
 
 
-def _recent(world: World, agent: AgentState, done: RecentAction) -> None:
-    agent.recent.append(done)
+def _add_recent_action(world: World, agent: AgentState, action: RecentAction) -> None:
+    agent.recent.append(action)
+    # With a limit of 0 the slice would be empty, and nothing would ever go: then all of them go.
     del agent.recent[: -world.rules.tokens.actions or len(agent.recent)]
 
 
-def _notice(world: World, seq: int, ids: Iterable[int], but: int | None = None) -> None:
-    """Something that these agents' HUDs show is new."""
+def _mark_changed(world: World, seq: int, ids: Iterable[int], but: int | None = None) -> None:
+    """Note that the HUDs of these agents show something new."""
     for id in ids:
         if id != but and (agent := world.agents.get(id)) is not None:
-            agent.changed = seq
+            agent.changed_seq = seq
 
 
-def _spend(room: RoomState, label: str) -> None:
-    """One use of a key less; the last one takes it away."""
+def _use_key(room: RoomState, label: str) -> None:
+    """Count one use of a key; its last use takes it away."""
     for key in room.keys:
         if key.label == label and key.uses:
             key.uses -= 1
@@ -246,55 +257,66 @@ def _spend(room: RoomState, label: str) -> None:
             return
 
 
-def _once_more(times: Mapping[int, list[int]], id: int, at: int) -> dict[int, list[int]]:
-    """The times of the last minute by number, with one more; else those of no room would stay for ever."""
-    lately = {one: found for one, all_ in times.items() if (found := _recently(all_, at))}
-    return {**lately, id: [*lately.get(id, ()), at]}
+def _with_one_more(times: Mapping[int, list[int]], id: int, now: int) -> dict[int, list[int]]:
+    """Return the times of the last minute by number, with one more for `id`.
+
+    All numbers are pruned, not only this one: guesses at rooms that do not exist would fill the state for ever.
+    """
+    lately = {key: recent for key, all_times in times.items() if (recent := _within_a_minute(all_times, now))}
+    return {**lately, id: [*lately.get(id, ()), now]}
 
 
-def _recently(times: Iterable[int], at: int) -> list[int]:
-    return [one for one in times if one > at - MINUTE]
+def _within_a_minute(times: Iterable[int], now: int) -> list[int]:
+    return [time for time in times if time > now - MINUTE]
 
 
-def _below(name: str, path: str) -> bool:
-    return name == path or name.startswith(f"{path}.")
+def _weights_without(weights: Mapping[str, float], path: str) -> dict[str, float]:
+    """Return the weights but for those at `path` and below it."""
+    return {name: weight for name, weight in weights.items() if name != path and not name.startswith(f"{path}.")}
 
 
-PAGE = 1000
-"""Events of one append when a log is copied."""
+# -- logs with holes, and forks ------------------------------------------------------------------------------------
 
 
-def fold_logged_event(world: World, event: Event, what: WorldEvent, *, holes: bool, seq: int | None = None) -> bool:
-    """Fold an event of a log in, as the `seq`-th where it is not its own number; whether it was.
+def fold_logged_event(
+    world: World, entry: Event, event: e.WorldEvent, *, holes: bool, seq: int | None = None
+) -> bool:
+    """Fold an entry of a log in, as number `seq` where it is not its own number; return whether it was folded in.
 
-    With `holes`, events before it are gone, and one that rests on them is passed over. Without, it raises
-    `StoreDamaged`.
+    With `holes`, entries before it are gone (redacted, or of a newer version), and one that rests on them is passed
+    over. Without, nothing may be missing, and it raises `StoreDamaged`.
     """
     try:
-        apply_event(world, event.seq if seq is None else seq, event.timestamp, what)
+        apply_event(world, entry.seq if seq is None else seq, entry.timestamp, event)
         return True
     except (LookupError, ValueError, TypeError) as error:
         if holes:
             return False
         raise StoreDamaged(
-            f"event {event.seq} of the world does not follow from those before it: {type(error).__name__}: {error}",
+            f"event {entry.seq} of the world does not follow from those before it: {type(error).__name__}: {error}",
             hint="`hudkit verify` says whether the log is whole",
-            finding=Finding("type", event.session_id, event.seq, f"event {event.seq}: it cannot be folded"),
+            finding=Finding("type", entry.session_id, entry.seq, f"event {entry.seq}: it cannot be folded"),
         ) from error
 
 
 def fork_history(
-    past: Iterable[tuple[Event, WorldEvent]], name: str, end: int, new: str = ""
+    history: Iterable[tuple[Event, e.WorldEvent]], name: str, end: int, new_name: str = ""
 ) -> Iterator[list[Draft]]:
-    """The past of a fork, in pages: what happened up to event `end` of the world of that name, without what rests on
-    events that are gone. `new`: the fork's own name."""
+    """Yield the past of a fork in pages of drafts: `history` up to event `end` of the world called `name`.
+
+    Events that rest on events that are gone are left out, and what follows is numbered anew. For example, where event
+    7 (a message) was redacted, event 9 (a reaction to it) does not fold and is left out; event 8 becomes the fork's
+      7, and
+    event 10 its 8. `new_name` is the fork's own name; without one it keeps the old one.
+    """
     world, page = World(), list[Draft]()
-    for event, what in past:
-        if isinstance(what, WorldCreated):
-            what = msgspec.structs.replace(what, name=new or what.name, forked_from=name, forked_at=end)
-        if fold_logged_event(world, event, what, holes=True, seq=world.seq + 1):
-            page.append(Draft(event.id, event.timestamp, event.turn, event.origin, what))
-        if len(page) == PAGE:
+    for entry, event in history:
+        if isinstance(event, e.WorldCreated):
+            event = msgspec.structs.replace(event, name=new_name or event.name, forked_from=name, forked_at=end)
+        # A world of the fork's own is folded beside, only to see what still follows.
+        if fold_logged_event(world, entry, event, holes=True, seq=world.seq + 1):
+            page.append(Draft(entry.id, entry.timestamp, entry.turn, entry.origin, event))
+        if len(page) == _FORK_PAGE:
             yield page
             page = []
     yield page

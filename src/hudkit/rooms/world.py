@@ -1,7 +1,7 @@
-"""What is true of a world: agents, rooms, messages, requests, folded from its events one by one.
+"""The state of a world and its rules: agents, rooms, messages, requests, folded from the log's events one by one.
 
-A world is large and changes a thousand times a second, so its state is changed in place, and only by `folding.apply`:
-the same events in the same order give the same world, which is what tests compare.
+A world is large and changes a thousand times a second, so its state is changed in place, and only by
+`fold_log.apply_event`. The same events in the same order give the same world, which is what tests compare.
 """
 
 from __future__ import annotations
@@ -13,54 +13,58 @@ from msgspec import Meta
 
 from hudkit.rooms import world_events as e
 
-Share = Annotated[float, Meta(ge=0, le=1)]
-Amount = Annotated[float, Meta(ge=0, le=1e9)]  # no infinity: JSON has none
-Positive = Annotated[float, Meta(gt=0, le=1e9)]
-Count = Annotated[int, Meta(ge=0, le=10**9)]
-Least = Annotated[int, Meta(ge=1, le=10**9)]
+# Upper bounds are finite although nobody will reach them: JSON has no infinity, and rules are stored as JSON.
+_Fraction = Annotated[float, Meta(ge=0, le=1)]
+_Amount = Annotated[float, Meta(ge=0, le=1e9)]
+_PositiveAmount = Annotated[float, Meta(gt=0, le=1e9)]
+_Count = Annotated[int, Meta(ge=0, le=10**9)]
+_PositiveCount = Annotated[int, Meta(ge=1, le=10**9)]
 
 
-def _in_order(table: str, **bounds: float) -> None:
-    """Raise `ValueError` where a lower bound is above the upper one."""
-    (low, least), (high, most) = bounds.items()
-    if least > most:
-        raise ValueError(f"{table}: {low} is {least:g}, and {high} is {most:g}")
+def _check_order(table: str, **bounds: float) -> None:
+    """Raise `ValueError` where the first bound is above the second. Names are those of the world file."""
+    (low_name, low), (high_name, high) = bounds.items()
+    if low > high:
+        raise ValueError(f"{table}: {low_name} is {low:g}, and {high_name} is {high:g}")
+
+
+# -- rules: the numbers of a world. Defaults are 003's, where 003 has one. ----------------------------------------
 
 
 class IntervalRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds between beats: the bounds, the step of a thumb, and how much every beat drifts to the slowest."""
 
-    least: Positive = 1.0
-    most: Positive = 10.0
-    step: Amount = 0.5
-    decay: Amount = 0.1
-    first: Positive = 5.0
-    jitter: Share = 0.1
+    min_interval: _PositiveAmount = msgspec.field(default=1.0, name="least")
+    max_interval: _PositiveAmount = msgspec.field(default=10.0, name="most")
+    step: _Amount = 0.5
+    decay: _Amount = 0.1
+    first: _PositiveAmount = 5.0
+    jitter: _Fraction = 0.1
     """The largest part of an interval by which a beat is early or late, so that agents do not beat in step."""
-    quiet: Amount = 300.0
+    quiet: _Amount = 300.0
     """Seconds after which an agent beats although its HUD has nothing new; 0: never."""
-    looping: Amount = 60.0
+    looping: _Amount = 60.0
     """Seconds for which two agents that repeat themselves to each other are held up; 0: not at all."""
 
     def __post_init__(self) -> None:
-        _in_order("tempo", least=self.least, most=self.most)
+        _check_order("tempo", least=self.min_interval, most=self.max_interval)
 
 
 class WordRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How much may be said: elapsed seconds x words a minute / 60, within bounds; the first message has its own."""
 
     wpm: Annotated[int, Meta(ge=1)] = 80
-    least_wpm: Annotated[int, Meta(ge=1)] = 10
-    most_wpm: Annotated[int, Meta(ge=1)] = 200
-    least: Annotated[int, Meta(ge=0)] = 10
-    most: Annotated[int, Meta(ge=1)] = 200
+    min_wpm: Annotated[int, Meta(ge=1)] = msgspec.field(default=10, name="least_wpm")
+    max_wpm: Annotated[int, Meta(ge=1)] = msgspec.field(default=200, name="most_wpm")
+    min_words: Annotated[int, Meta(ge=0)] = msgspec.field(default=10, name="least")
+    max_words: Annotated[int, Meta(ge=1)] = msgspec.field(default=200, name="most")
     first: Annotated[int, Meta(ge=1)] = 200
     room_wpm: Annotated[int, Meta(ge=1)] = 400
     """Words a minute that all agents together may say in one room: a storm of replies stays within it."""
 
     def __post_init__(self) -> None:
-        _in_order("words", least=self.least, most=self.most)
-        _in_order("words", least_wpm=self.least_wpm, most_wpm=self.most_wpm)
+        _check_order("words", least=self.min_words, most=self.max_words)
+        _check_order("words", least_wpm=self.min_wpm, most_wpm=self.max_wpm)
 
 
 class TokenRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,35 +80,37 @@ class TokenRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Recent actions that an agent sees."""
 
     def __post_init__(self) -> None:
-        _in_order("tokens", messages=self.messages, total=self.total)
+        _check_order("tokens", messages=self.messages, total=self.total)
 
 
 class CapRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What nobody may exceed."""
 
-    name: Least = 50
-    message: Least = 4_000
+    name: _PositiveCount = 50
+    """Characters of a name."""
+    message: _PositiveCount = 4_000
     """Characters of a message, a billboard or a background."""
-    depth: Count = 1
+    depth: _Count = 1
     """How far from the Architect an agent may be that makes agents: 1, those whom the Architect let."""
-    agents_of: Count = 8
+    agents_of: _Count = 8
     """Living agents that one agent may have made."""
-    keys: Count = 20
-    guesses: Least = 5
+    keys: _Count = 20
+    """Keys of one room."""
+    guesses: _PositiveCount = 5
     """Wrong keys a minute: of one agent, before it may try no more for a minute; and for one room, before one wrong
     key is enough for that."""
-    wakes: Count = 6
+    wakes: _Count = 6
     """Agents that one agent may wake in a minute."""
-    beats_without_people: Count = 0
+    beats_without_people: _Count = 0
     """Beats after which a world in which the Architect says nothing pauses by itself; 0: never."""
-    cost: Amount = 0.0
+    cost: _Amount = 0.0
     """Dollars after which a world pauses by itself; 0: never."""
-    idle_seconds: Amount = 0.0
+    idle_seconds: _Amount = 0.0
     """Seconds without anything new after which it does; 0: never."""
 
 
 class WorldRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything that a world may set for itself."""
+    """Everything that a world may set for itself. Stored in its log, so keys are for ever."""
 
     tempo: IntervalRules = IntervalRules()
     words: WordRules = WordRules()
@@ -112,50 +118,62 @@ class WorldRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     caps: CapRules = CapRules()
 
 
+# -- state ---------------------------------------------------------------------------------------------------------
+# `hudkit rooms show --json` prints these structs: a renamed attribute keeps the name that it has there.
+# `gc=False` marks what a world has by the thousand and what never holds a reference back to its holder: the garbage
+# collector need not walk it.
+
+
 class RecentAction(msgspec.Struct, gc=False):
     """An action of an agent's, as it sees it afterwards; `why` where it was refused."""
 
-    at: int
+    happened_at: int = msgspec.field(name="at")
     action: dict[str, Any]
     why: str = ""
 
 
 class AgentState(msgspec.Struct):
+    """An agent: what it is, when it beats, what it knows, and where it is. Times are Unix ms."""
+
     id: int
     kind: e.AgentKind
     name: str
     background: str
     model: str
     by: int = 0
+    """Who made it; 0: the Architect."""
     depth: int = 0
     can_create: bool = False
     input_format: e.HudFormat = "json"
     output_format: str = "json"
     interval: float = 5.0
-    born: int = 0
+    """Seconds between its beats now."""
+    created_at: int = msgspec.field(default=0, name="born")
     retired: bool = False
     sleeps_until: int = 0
-    slowed_until: int = 0
+    throttled_until: int = msgspec.field(default=0, name="slowed_until")
     """It was found in a loop with another agent: before that, only the Architect wakes it."""
     woken: bool = False
     due: int = 0
     beats: int = 0
-    beating: int = 0
+    """How many beats it had: the number of the last one."""
+    current_beat: int = msgspec.field(default=0, name="beating")
     """The number of the beat that is under way; 0: none."""
     last_beat: int = 0
     last_error: str = ""
     knowledge: dict[str, Any] = {}
     weights: dict[str, float] = {}
+    """Of paths in its knowledge, where it gave one."""
     attention: dict[int, float] = {}
     """Percent by room, where it is fixed; other rooms share what is left."""
     rooms: list[int] = []
     """In the order in which it came."""
     recent: list[RecentAction] = []
-    spoke: dict[int, int] = {}
-    """When it last said something, by room (Unix ms)."""
-    changed: int = 0
+    spoke_at: dict[int, int] = msgspec.field(default_factory=dict, name="spoke")
+    """When it last said something, by room."""
+    changed_seq: int = msgspec.field(default=0, name="changed")
     """The number of the last event that its HUD shows; a beat whose HUD would show nothing new is skipped."""
-    seen: int = 0
+    seen_seq: int = msgspec.field(default=0, name="seen")
     """The last event before its last beat."""
     tokens_in: int = 0
     tokens_out: int = 0
@@ -163,11 +181,13 @@ class AgentState(msgspec.Struct):
 
 
 class RoomKey(msgspec.Struct):
+    """A key of a room, of which only a salted digest is stored."""
+
     label: str
     digest: str
     salt: str
     uses: int = 0
-    """How often it may be used yet; 0: as often as one likes."""
+    """How often it may be used yet; 0: without limit."""
 
 
 class RoomState(msgspec.Struct):
@@ -177,8 +197,8 @@ class RoomState(msgspec.Struct):
     wpm: int
     billboard: str = ""
     members: list[int] = []
-    joined: dict[int, int] = {}
-    """The last message's number when a member came: earlier ones it does not see."""
+    joined_after: dict[int, int] = msgspec.field(default_factory=dict, name="joined")
+    """The last message's number when a member came: that one and earlier ones it does not see."""
     keys: list[RoomKey] = []
     messages: list[int] = []
     reactions: int = 0
@@ -188,6 +208,8 @@ class RoomState(msgspec.Struct):
 
 
 class RoomMessage(msgspec.Struct, gc=False):
+    """A message in a room."""
+
     id: int
     room: int
     sender: int
@@ -195,7 +217,7 @@ class RoomMessage(msgspec.Struct, gc=False):
     kind: str
     reply_to: int
     words: int
-    at: int
+    posted_at: int = msgspec.field(name="at")
     reactions: dict[str, list[int]] = {}
     """Who reacted so."""
     version: int = 0
@@ -203,16 +225,18 @@ class RoomMessage(msgspec.Struct, gc=False):
 
 
 class AccessRequest(msgspec.Struct):
-    """One that is open."""
+    """A request to come into a room that is open."""
 
     id: int
     room: int
     agent: int
     label: str
-    at: int
+    requested_at: int = msgspec.field(name="at")
 
 
 class World(msgspec.Struct):
+    """Everything that is true of a world after event `seq`."""
+
     name: str = ""
     seed: int = 0
     rules: WorldRules = WorldRules()
@@ -220,9 +244,11 @@ class World(msgspec.Struct):
     seq: int = 0
     now: int = 0
     """The time of the last event (Unix ms); clocks go backwards, this does not."""
-    begun: int = 0
+    created_at: int = msgspec.field(default=0, name="begun")
+    """The time of its first event."""
     paused: str | None = None
-    halted: int = 0
+    """Why it is paused; `None`: it is not."""
+    halted_seq: int = msgspec.field(default=0, name="halted")
     """The event that last stopped everything: beats from before it have no effects any more."""
     speed: float = 1.0
     agents: dict[int, AgentState] = {}
@@ -239,5 +265,6 @@ class World(msgspec.Struct):
     locks: dict[int, list[int]] = {}
     """The same by room."""
     wakes: dict[int, list[int]] = {}
+    """Times at which an agent woke others."""
     holes: bool = False
     """Whether an event was redacted, or of a newer kind: what rests on it is passed over."""

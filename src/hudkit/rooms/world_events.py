@@ -1,7 +1,11 @@
-"""The words of a world's log: what happens among agents, rooms and time, as frozen structs.
+"""The events of a world's log: everything that can happen among agents, rooms and time, as frozen structs.
 
-Agents and rooms have the same numbers: room 8 is agent 8's. 0 is the Architect, the person. Messages and requests are
-numbered by the world. Times are Unix milliseconds and come from outside. Source of the things: 003.
+The union below also defines the words. An agent and its room have the same number: room 8 is agent 8's. Number 0 is
+the Architect, the person. Messages and requests are numbered by the world. Times are Unix milliseconds and come from
+outside.
+
+Tags and field names are stored in logs that must open for ever. A class or an attribute may be renamed; its tag and
+its stored field name (`msgspec.field(name=…)`) may not. Source of the concepts: document 003.
 """
 
 from __future__ import annotations
@@ -19,20 +23,23 @@ HudFormat: TypeAlias = Literal["json", "compact", "toon"]
 Reaction: TypeAlias = Literal["thumbs_up", "thumbs_down", "brain", "heart"]
 
 ARCHITECT = 0
-"""The person."""
+"""The number of the person."""
 SYSTEM = -1
-"""Who says what no agent said: joins, requests, notices."""
+"""The sender of what no agent said: joins, requests, notices."""
 
 
 class WorldEvent(Payload, frozen=True, omit_defaults=True):
-    """Root of a world's events."""
+    """Base of all events of a world."""
 
 
 # -- the world -------------------------------------------------------------------------------------------------
 
 
 class WorldCreated(WorldEvent, frozen=True, tag="world.made"):
-    """The first event: the seed of all chance, the rules as plain data (`rules.Rules`), and the prompts by name."""
+    """The first event: the seed of all chance, the rules as plain data (`WorldRules`), and the prompts by name.
+
+    `forked_from` and `forked_at` name the world and the event that a fork was taken from.
+    """
 
     name: str
     seed: int
@@ -43,29 +50,33 @@ class WorldCreated(WorldEvent, frozen=True, tag="world.made"):
 
 
 class RulesChanged(WorldEvent, frozen=True, tag="world.rules"):
+    """All rules of the world, as plain data, from here on."""
+
     rules: dict[str, Any]
 
 
 class PromptsChanged(WorldEvent, frozen=True, tag="world.prompts"):
-    """These prompts are so from now on; the others stay."""
+    """New texts of some prompts, by name; the other prompts stay."""
 
     prompts: dict[str, str]
 
 
 class WorldPaused(WorldEvent, frozen=True, tag="world.paused"):
-    """No beat begins from here on, and those under way have no effects; `ending`: these may end. `why`: the
-    Architect, idle, cost."""
+    """No beat begins from here on, and beats under way have no effects; with `ending` these may still end.
+
+    `why` says who or what paused it: the Architect, idle, cost.
+    """
 
     why: str = ""
     ending: bool = False
 
 
 class WorldResumed(WorldEvent, frozen=True, tag="world.resumed"):
-    pass
+    """Beats begin again."""
 
 
 class SpeedSet(WorldEvent, frozen=True, tag="world.speed"):
-    """The world's time runs so many times as fast as the clock."""
+    """The world's time runs `factor` times as fast as the clock."""
 
     factor: float
 
@@ -74,8 +85,11 @@ class SpeedSet(WorldEvent, frozen=True, tag="world.speed"):
 
 
 class AgentCreated(WorldEvent, frozen=True, tag="agent.made"):
-    """An agent with the room of the same number. `background` is a persona's seed or a bot's role; `interval` are
-    seconds between beats; `by` made it (0: the Architect), at `depth` of makers below the Architect."""
+    """A new agent, with the room of the same number.
+
+    `background` is a persona's seed or a bot's role. `interval` is in seconds between beats. `by` is who made it (0:
+    the Architect), and `depth` is how many makers stand between it and the Architect.
+    """
 
     id: int
     kind: AgentKind
@@ -92,7 +106,7 @@ class AgentCreated(WorldEvent, frozen=True, tag="agent.made"):
 
 
 class AgentAltered(WorldEvent, frozen=True, tag="agent.altered"):
-    """What is not `None` is so from now on."""
+    """New values of an agent's fields; a field that is `None` stays."""
 
     id: int
     by: int = ARCHITECT
@@ -105,20 +119,24 @@ class AgentAltered(WorldEvent, frozen=True, tag="agent.altered"):
 
 
 class AgentRetired(WorldEvent, frozen=True, tag="agent.retired"):
-    """It beats no more; its room stays readable, and closed."""
+    """The agent has no more beats. Its room stays readable, and is closed."""
 
     id: int
     by: int = ARCHITECT
 
 
 class AgentSlept(WorldEvent, frozen=True, tag="agent.slept"):
+    """The agent has no beats before `until`, unless somebody wakes it."""
+
     id: int
     until: int
 
 
 class AgentWoken(WorldEvent, frozen=True, tag="agent.woken"):
-    """Its next beat is due at once (at the world's least interval). `why`: wake_agent, mention, reply, admission,
-    another model."""
+    """The agent's next beat is due at `due`: at once, but not sooner than the world's shortest interval allows.
+
+    `why` is wake_agent, mention, reply, admission, or another model.
+    """
 
     id: int
     by: int
@@ -127,21 +145,22 @@ class AgentWoken(WorldEvent, frozen=True, tag="agent.woken"):
 
 
 class IntervalSet(WorldEvent, frozen=True, tag="agent.tempo"):
-    """Seconds between beats, as the Architect sets them; reactions and decay change them by themselves."""
+    """Seconds between beats as the Architect sets them; reactions and decay change them without an event."""
 
     id: int
     interval: float
 
 
 class BeatScheduled(WorldEvent, frozen=True, tag="agent.due"):
-    """Its next beat is due then, sooner or later than it was."""
+    """The agent's next beat is due at `due`, sooner or later than it was."""
 
     id: int
     due: int
 
 
 class AgentThrottled(WorldEvent, frozen=True, tag="agent.slowed"):
-    """It and the agent `other` repeat themselves in a room: until then, no agent brings its beats forward."""
+    """The agent and the agent `other` repeat themselves in a room: until `until`, no agent brings its beats
+    forward."""
 
     id: int
     other: int
@@ -153,18 +172,22 @@ class AgentThrottled(WorldEvent, frozen=True, tag="agent.slowed"):
 
 
 class RoomJoined(WorldEvent, frozen=True, tag="room.joined"):
+    """An agent (0: the Architect) came into a room; `by` let it in."""
+
     room: int
     agent: int
     by: int = ARCHITECT
 
 
 class RoomLeft(WorldEvent, frozen=True, tag="room.left"):
+    """An agent (0: the Architect) left a room."""
+
     room: int
     agent: int
 
 
 class MessagePosted(WorldEvent, frozen=True, tag="message.said"):
-    """A message with the world's next number. `kind` is text or system."""
+    """A message with the world's next number. `words` counts against the sender's word budget."""
 
     id: int
     room: int
@@ -176,13 +199,15 @@ class MessagePosted(WorldEvent, frozen=True, tag="message.said"):
 
 
 class ReactionAdded(WorldEvent, frozen=True, tag="message.reacted"):
+    """An agent reacted to a message."""
+
     message: int
     agent: int
     reaction: Reaction
 
 
 class BillboardSet(WorldEvent, frozen=True, tag="room.billboard"):
-    """Empty: taken down. `by`: who else than the room's agent did it; the same below."""
+    """A room's billboard; an empty text takes it down. `by`: who did it, where it was not the room's own agent."""
 
     room: int
     text: str
@@ -190,6 +215,8 @@ class BillboardSet(WorldEvent, frozen=True, tag="room.billboard"):
 
 
 class WpmSet(WorldEvent, frozen=True, tag="room.wpm"):
+    """A room's pace in words a minute."""
+
     room: int
     wpm: int
 
@@ -198,7 +225,11 @@ class WpmSet(WorldEvent, frozen=True, tag="room.wpm"):
 
 
 class KeyCreated(WorldEvent, frozen=True, tag="key.made"):
-    """A key of a room: its label, and a digest (BLAKE2b, keyed with `salt`) of the key, which is shown once."""
+    """A key of a room: its label, and a digest (BLAKE2b, keyed with `salt`) of the key, which is shown once.
+
+    `uses` is how often it opens the room (0: without limit). `by`: who made it, where it was not the room's own
+    agent.
+    """
 
     room: int
     label: str
@@ -209,13 +240,15 @@ class KeyCreated(WorldEvent, frozen=True, tag="key.made"):
 
 
 class KeyRevoked(WorldEvent, frozen=True, tag="key.revoked"):
+    """A key of a room opens it no more. `by`: who revoked it, where it was not the room's own agent."""
+
     room: int
     label: str
     by: int | None = None
 
 
 class AccessRequested(WorldEvent, frozen=True, tag="access.asked"):
-    """A request with the world's next number, with a key that fits."""
+    """A request to come into a room, with the world's next request number and a key that fits."""
 
     id: int
     room: int
@@ -224,17 +257,21 @@ class AccessRequested(WorldEvent, frozen=True, tag="access.asked"):
 
 
 class AccessGranted(WorldEvent, frozen=True, tag="access.granted"):
+    """A request was granted; `RoomJoined` follows."""
+
     id: int
     by: int
 
 
 class AccessDenied(WorldEvent, frozen=True, tag="access.denied"):
+    """A request was denied."""
+
     id: int
     by: int
 
 
 class AccessFailed(WorldEvent, frozen=True, tag="access.failed"):
-    """A request with no room or no key that fits. `locked`: it was one too many in a minute."""
+    """A request for no room, or with no key that fits. `locked`: it was one too many within a minute."""
 
     room: int
     agent: int
@@ -245,6 +282,8 @@ class AccessFailed(WorldEvent, frozen=True, tag="access.failed"):
 
 
 class KnowledgeSet(WorldEvent, frozen=True, tag="knowledge.set"):
+    """A value at a path of an agent's memory. `by`: who wrote it, where it was not the agent."""
+
     agent: int
     path: str
     value: Any
@@ -253,11 +292,15 @@ class KnowledgeSet(WorldEvent, frozen=True, tag="knowledge.set"):
 
 
 class KnowledgeDeleted(WorldEvent, frozen=True, tag="knowledge.deleted"):
+    """What is at a path of an agent's memory goes."""
+
     agent: int
     path: str
 
 
 class KnowledgeAppended(WorldEvent, frozen=True, tag="knowledge.appended"):
+    """One more value at the end of a list in an agent's memory."""
+
     agent: int
     path: str
     value: Any
@@ -275,12 +318,15 @@ class AttentionSet(WorldEvent, frozen=True, tag="attention.set"):
 
 
 class BeatBegun(WorldEvent, frozen=True, tag="beat.begun"):
-    """An agent was asked: `hud` is the digest of the bytes that it saw, composed at `at` from the state before this
-    event. `due` was when it should have been; `tokens` are those of the HUD."""
+    """An agent was asked: its HUD was composed at `composed_at` from the state before this event.
+
+    `hud` is the digest of the bytes that it saw (empty where none could be composed), `tokens` are those of the HUD.
+    `due` is when the beat should have begun.
+    """
 
     agent: int
     number: int
-    at: int
+    composed_at: int = msgspec.field(name="at")
     due: int
     hud: str
     tokens: int
@@ -289,7 +335,10 @@ class BeatBegun(WorldEvent, frozen=True, tag="beat.begun"):
 
 
 class ReplyReceived(WorldEvent, frozen=True, tag="beat.replied"):
-    """What came back, word for word, or the error that came instead. Tokens are the provider's, cost in dollars."""
+    """What came back, word for word, or the error that came instead.
+
+    Tokens are the provider's, cost is in dollars.
+    """
 
     agent: int
     number: int
@@ -303,7 +352,7 @@ class ReplyReceived(WorldEvent, frozen=True, tag="beat.replied"):
 
 
 class ActionApplied(WorldEvent, frozen=True, tag="action.applied"):
-    """An action of a reply was carried out: the events that follow in the same commit are what it did."""
+    """An action of a reply was carried out. The events that follow in the same transaction are its effects."""
 
     agent: int
     number: int
@@ -320,7 +369,7 @@ class ActionRefused(WorldEvent, frozen=True, tag="action.refused"):
 
 
 class BeatFinished(WorldEvent, frozen=True, tag="beat.done"):
-    """A beat is over, whatever became of it; the next is due then."""
+    """A beat is over, whatever became of it; the agent's next beat is due at `due`."""
 
     agent: int
     number: int
@@ -328,16 +377,20 @@ class BeatFinished(WorldEvent, frozen=True, tag="beat.done"):
 
 
 EVENT_TYPES: dict[str, type[WorldEvent]] = {
-    str(kind.__struct_config__.tag): kind for kind in WorldEvent.__subclasses__()
+    str(event_type.__struct_config__.tag): event_type for event_type in WorldEvent.__subclasses__()
 }
-"""Every event type of a world by its tag."""
+"""Every event type of a world by its stored tag."""
 
-_decoders = {tag: msgspec.json.Decoder(kind).decode for tag, kind in EVENT_TYPES.items()}
+# One decoder a type, made once: a log is read event by event, and making a decoder costs more than using it.
+_decoders = {tag: msgspec.json.Decoder(event_type).decode for tag, event_type in EVENT_TYPES.items()}
 
 
 def decode_world_event(event: Event) -> WorldEvent | None:
-    """What an event of a world's log says; `None` for one of another kind, a newer one, or a redacted one. Raises
-    `msgspec.DecodeError` where the bytes are not what their type says."""
+    """Return the world event that an event of a log holds; `None` for another kind, a newer version, or a redacted
+    one.
+
+    Raises `msgspec.DecodeError` where the bytes are not what their type says.
+    """
     payload = event.payload
     if isinstance(payload, WorldEvent):
         return payload

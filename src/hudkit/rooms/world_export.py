@@ -1,4 +1,4 @@
-"""What happened in a world, for people and for programs: a transcript to read, and one JSON object for each event."""
+"""Export of a world's log: a transcript for people, and one JSON object an event for programs."""
 
 from __future__ import annotations
 
@@ -20,53 +20,55 @@ _INDENT = " " * 10
 
 
 class TranscriptWriter:
-    """Happenings as lines of text, in their order; what an agent wrote is shown as data, and moves no cursor."""
+    """Writes events as lines of text, in their order. What an agent wrote is shown as data, and moves no cursor."""
 
     def __init__(self, names: Mapping[int, str] | None = None) -> None:
-        """`names` of the agents that are there before the first happening."""
+        """`names` of the agents that are there before the first event, by number."""
         self.names = {e.ARCHITECT: "The Architect", e.SYSTEM: "System", **(names or {})}
         self._day = ""
 
-    def lines(self, event: Event, what: e.WorldEvent) -> Iterator[str]:
-        """The lines of one happening; none where people would not see it."""
-        text = self._text(what)
-        if isinstance(what, e.AgentCreated | e.AgentAltered) and what.name is not None:
-            self.names[what.id] = what.name
+    def lines(self, entry: Event, event: e.WorldEvent) -> Iterator[str]:
+        """Yield the lines of one event; none where people would not have seen it."""
+        text = self._text(event)
+        if isinstance(event, e.AgentCreated | e.AgentAltered) and event.name is not None:
+            self.names[event.id] = event.name
         if text is None:
             return
-        at = datetime.fromtimestamp(event.timestamp / 1000, UTC)
-        if (day := f"{at:%Y-%m-%d}") != self._day:
+        time = datetime.fromtimestamp(entry.timestamp / 1000, UTC)
+        if (day := f"{time:%Y-%m-%d}") != self._day:
             self._day = day
             yield f"-- {day} (UTC)"
         first, *rest = visible(text, breaks=True).split("\n")
-        yield f"{at:%H:%M:%S}  {first}"
+        yield f"{time:%H:%M:%S}  {first}"
         for line in rest:
             yield f"{_INDENT}{line}"
 
-    def _text(self, what: e.WorldEvent) -> str | None:
-        match what:
+    def _text(self, event: e.WorldEvent) -> str | None:
+        match event:
             case e.MessagePosted(kind="system"):
-                return f"[{self._room(what.room)}] * {what.content}"
+                return f"[{self._room(event.room)}] * {event.content}"
             case e.MessagePosted():
-                answered = f" (to #{what.reply_to})" if what.reply_to else ""
-                return f"[{self._room(what.room)}] #{what.id} {self._who(what.sender)}{answered}: {what.content}"
+                answered = f" (to #{event.reply_to})" if event.reply_to else ""
+                return f"[{self._room(event.room)}] #{event.id} {self._who(event.sender)}{answered}: {event.content}"
             case e.ReactionAdded():
-                return f"{self._who(what.agent)} reacts to #{what.message}: {what.reaction}"
+                return f"{self._who(event.agent)} reacts to #{event.message}: {event.reaction}"
             case e.BillboardSet():
-                return f"[{self._room(what.room)}] billboard: {what.text or '(taken down)'}"
+                return f"[{self._room(event.room)}] billboard: {event.text or '(taken down)'}"
             case e.AgentCreated():
-                return f"{what.name} ({what.id}) is there: {what.kind}, {what.model}; made by {self._who(what.by)}"
+                return (
+                    f"{event.name} ({event.id}) is there: {event.kind}, {event.model}; made by {self._who(event.by)}"
+                )
             case e.AgentRetired():
-                return f"{self._who(what.id)} was retired by {self._who(what.by)}"
+                return f"{self._who(event.id)} was retired by {self._who(event.by)}"
             case e.WorldCreated():
-                fork = f", a fork of {what.forked_from} at event {what.forked_at}" if what.forked_from else ""
-                return f"the world {what.name} begins{fork}"
+                fork = f", a fork of {event.forked_from} at event {event.forked_at}" if event.forked_from else ""
+                return f"the world {event.name} begins{fork}"
             case e.WorldPaused():
-                return f"the world pauses: {what.why}"
+                return f"the world pauses: {event.why}"
             case e.WorldResumed():
                 return "the world goes on"
             case e.SpeedSet():
-                return f"time runs {what.factor:g} times as fast"
+                return f"time runs {event.factor:g} times as fast"
             case _:
                 return None
 
@@ -78,19 +80,23 @@ class TranscriptWriter:
         return f"{self.names.get(id, '?')}, {id}"
 
 
-def transcript_lines(happenings: Iterable[tuple[Event, e.WorldEvent]], room: int | None = None) -> Iterator[str]:
-    """Lines of text; `room`: only what happened in that one."""
+def transcript_lines(events: Iterable[tuple[Event, e.WorldEvent]], room: int | None = None) -> Iterator[str]:
+    """Yield the transcript line by line; with `room`, only what happened in that one."""
     writer = TranscriptWriter()
-    for event, what in happenings:
-        lines = list(writer.lines(event, what))
-        if room is None or getattr(what, "room", None) == room:
+    for entry, event in events:
+        # Written in any case: the writer learns names from events of all rooms.
+        lines = list(writer.lines(entry, event))
+        if room is None or getattr(event, "room", None) == room:
             yield from lines
 
 
-def json_lines(happenings: Iterable[tuple[Event, e.WorldEvent]], room: int | None = None) -> Iterator[str]:
-    """One JSON object in ASCII for each event, whole: beats with digests, replies word for word, actions."""
-    for event, what in happenings:
-        if room is None or getattr(what, "room", None) == room:
-            data: dict[str, Any] = msgspec.to_builtins(what)
-            facts = {"seq": event.seq, "at": event.timestamp, "id": event.id, "origin": event.origin.value}
+def json_lines(events: Iterable[tuple[Event, e.WorldEvent]], room: int | None = None) -> Iterator[str]:
+    """Yield one JSON object in ASCII for each event, whole: beats with digests, replies word for word, actions.
+
+    With `room`, only what happened in that one.
+    """
+    for entry, event in events:
+        if room is None or getattr(event, "room", None) == room:
+            data: dict[str, Any] = msgspec.to_builtins(event)
+            facts = {"seq": entry.seq, "at": entry.timestamp, "id": entry.id, "origin": entry.origin.value}
             yield json.dumps({"schema": SCHEMA, **facts, "type": data.pop("type"), "data": data})

@@ -1,4 +1,4 @@
-"""Founding a world: a TOML file that says who is there, in which rooms, by which rules; and the one that ships."""
+"""World files: TOML that says who is in a new world, in which rooms, by which rules; and the one that ships."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hudkit.rooms.world_events import AgentKind, HudFormat
 from hudkit.rooms.world_log import WorldLog
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
-"""Bytes of a founding file."""
+"""Bytes of a world file."""
 MAX_SEED = 2**53
 """Larger seeds would not survive JSON."""
 
@@ -51,7 +51,7 @@ class MessageEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WorldFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A world to be. `model` is that of agents who name none; `seed` decides all chance."""
+    """A world to be made. `model` is that of agents who name none; `seed` decides all chance."""
 
     agents: tuple[AgentEntry, ...] = ()
     name: str = ""
@@ -62,13 +62,16 @@ class WorldFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def island_world() -> WorldFile:
-    """The world that comes with hudkit: three personas and two bots, played by the improviser."""
+    """Return the world that comes with hudkit: three personas and two bots, played by the improviser."""
     text = (files("hudkit.rooms") / "world_files" / "island.toml").read_text(encoding="utf-8")
     return parse_world_table(parse(text, "island.toml"), "island.toml")
 
 
 def read_world_file(path: Path) -> WorldFile:
-    """The founding in a TOML file. Raises `ConfigError` with the place, and the nearest right key for a wrong one."""
+    """Return the world in a TOML file.
+
+    Raises `ConfigError` with the place, and the nearest right key for a wrong one.
+    """
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -84,105 +87,121 @@ def read_world_file(path: Path) -> WorldFile:
 
 
 def parse_world_table(table: Mapping[str, Any], where: str) -> WorldFile:
-    """The founding that a table as TOML gives it is. Raises `ConfigError` naming what is wrong in `where`."""
+    """Return the world of a table as TOML gives it. Raises `ConfigError` naming what is wrong in `where`."""
     _check_keys(table, WorldFile, where, "")
     try:
-        made = msgspec.convert(table, WorldFile)
+        world_file = msgspec.convert(table, WorldFile)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{where}: {str(error).replace('`$.', '`')}") from None
-    if not made.agents:
+    if not world_file.agents:
         raise ConfigError(
             f"{where} has no agents", hint="Each begins with [[agents]], and has a name and a background"
         )
-    _rooms_of(made, where)
-    return made
+    _rooms_by_agent(world_file, where)  # raises where a room is nobody's
+    return world_file
 
 
-def populate_world(book: WorldLog, founding: WorldFile, where: str = "the founding") -> None:
-    """Let the agents of a founding live in a new world, whose rules and seed are those of its book.
+def populate_world(world_log: WorldLog, world_file: WorldFile, where: str = "the founding") -> None:
+    """Let the agents of a world file live in a new world, which has its rules and seed already.
 
     Raises `ConfigError` naming the agent of whom something cannot be; what came before it has happened then.
     """
-    architect = Architect(book)
-    rooms = _rooms_of(founding, where)
-    for number, one in enumerate(founding.agents, 1):
+    architect = Architect(world_log)
+    rooms = _rooms_by_agent(world_file, where)
+    for number, entry in enumerate(world_file.agents, 1):
         try:
-            id = architect.make_agent(
-                one.kind,
-                one.name,
-                one.background,
-                one.model or founding.model,
-                can_create=one.can_create,
-                input_format=one.input_format,
-                output_format=one.output_format,
-                interval=one.interval,
-                rooms=tuple(room for room in rooms[number] if room < number),
-            )
-            if one.billboard:
-                architect.billboard(id, one.billboard)
-            if one.wpm is not None:
-                architect.wpm(id, one.wpm)
-            for path, value in one.knowledge.items():
-                architect.teach(id, path, msgspec.to_builtins(value))
+            # Only rooms that exist already; the others follow when everybody is there.
+            earlier_rooms = tuple(room for room in rooms[number] if room < number)
+            _make_agent(architect, entry, entry.model or world_file.model, earlier_rooms)
         except OperationError as error:
-            raise _wrong(where, f"agent {number}", error) from None
-    for number, there in rooms.items():
-        for room in there:
+            raise _entry_error(where, f"agent {number}", error) from None
+    for number, agent_rooms in rooms.items():
+        for room in agent_rooms:
             if room > number:
                 architect.admit(number, room)
-    for said in founding.messages:
+    for message in world_file.messages:
         try:
-            architect.say(_numbers(founding)[said.room.casefold()], said.text)
+            architect.say(_numbers_by_name(world_file)[message.room.casefold()], message.text)
         except OperationError as error:
-            raise _wrong(where, f"the message in {said.room!r}", error) from None
+            raise _entry_error(where, f"the message in {message.room!r}", error) from None
 
 
-def _wrong(where: str, what: str, error: OperationError) -> ConfigError:
-    return ConfigError(f"{where}: {what}: {error.message}", hint=error.hint)
+def _make_agent(architect: Architect, entry: AgentEntry, model: str, rooms: tuple[int, ...]) -> None:
+    id = architect.make_agent(
+        entry.kind,
+        entry.name,
+        entry.background,
+        model,
+        can_create=entry.can_create,
+        input_format=entry.input_format,
+        output_format=entry.output_format,
+        interval=entry.interval,
+        rooms=rooms,
+    )
+    if entry.billboard:
+        architect.set_billboard(id, entry.billboard)
+    if entry.wpm is not None:
+        architect.set_wpm(id, entry.wpm)
+    for path, value in entry.knowledge.items():
+        architect.teach(id, path, msgspec.to_builtins(value))
 
 
-def _numbers(founding: WorldFile) -> dict[str, int]:
-    return {(one.name or f"Bot-{id}").casefold(): id for id, one in enumerate(founding.agents, 1)}
+def _entry_error(where: str, entry: str, error: OperationError) -> ConfigError:
+    return ConfigError(f"{where}: {entry}: {error.message}", hint=error.hint)
 
 
-def _rooms_of(founding: WorldFile, where: str) -> dict[int, tuple[int, ...]]:
-    """The rooms that each agent is let into. Raises `ConfigError` for one of an agent that is not there."""
-    numbers = _numbers(founding)
-    named = [(f"agent {id} ({one.name})", room) for id, one in enumerate(founding.agents, 1) for room in one.rooms]
-    for who, room in (*named, *(("a message", one.room) for one in founding.messages)):
+def _name_of(entry: AgentEntry, number: int) -> str:
+    """Return the name that an agent will have: a bot may come without one, and is called after its number."""
+    return entry.name or f"Bot-{number}"
+
+
+def _numbers_by_name(world_file: WorldFile) -> dict[str, int]:
+    return {_name_of(entry, number).casefold(): number for number, entry in enumerate(world_file.agents, 1)}
+
+
+def _rooms_by_agent(world_file: WorldFile, where: str) -> dict[int, tuple[int, ...]]:
+    """Return the rooms that each agent is let into. Raises `ConfigError` for the room of one who is not there."""
+    numbers = _numbers_by_name(world_file)
+    references: list[tuple[str, str]] = []
+    for number, entry in enumerate(world_file.agents, 1):
+        references += [(f"agent {number} ({entry.name})", room) for room in entry.rooms]
+    references += [("a message", message.room) for message in world_file.messages]
+    for who, room in references:
         if room.casefold() not in numbers:
-            there = [one.name or f"Bot-{id}" for id, one in enumerate(founding.agents, 1)]
-            raise ConfigError(f"{where}: {who} names the room of {room!r}", hint=_nearest(room, there))
-    found: dict[int, tuple[int, ...]] = {}
-    for id, one in enumerate(founding.agents, 1):
-        others = dict.fromkeys(numbers[room.casefold()] for room in one.rooms)
-        found[id] = tuple(room for room in others if room != id)
-    return found
+            names = [_name_of(entry, number) for number, entry in enumerate(world_file.agents, 1)]
+            raise ConfigError(f"{where}: {who} names the room of {room!r}", hint=_nearest(room, names))
+    rooms: dict[int, tuple[int, ...]] = {}
+    for number, entry in enumerate(world_file.agents, 1):
+        others = dict.fromkeys(numbers[room.casefold()] for room in entry.rooms)
+        rooms[number] = tuple(room for room in others if room != number)
+    return rooms
 
 
 def _check_keys(table: Mapping[str, Any], kind: type[msgspec.Struct], where: str, place: str) -> None:
-    """Raise `ConfigError` for the first key that a struct does not have."""
-    fields = {field.name: field.type for field in msgspec.structs.fields(kind)}
+    """Raise `ConfigError` for the first key that a struct does not have.
+
+    msgspec would refuse it, too, but would not say which key was meant.
+    """
+    types = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
     for name, value in table.items():
-        if name not in fields:
+        if name not in types:
             within = f", [{place}]" if place else ""
-            raise ConfigError(
-                f"{where}{within} has no key {name[:60]!r}", hint=_nearest(name, list(fields)), key=name
-            )
-        inner = next((one for one in (fields[name], *get_args(fields[name])) if _is_struct(one)), None)
+            raise ConfigError(f"{where}{within} has no key {name[:60]!r}", hint=_nearest(name, list(types)), key=name)
+        inner = next((part for part in (types[name], *get_args(types[name])) if _is_struct(part)), None)
         if inner is None:
             continue
         path = f"{place}.{name}" if place else name
         several = value if isinstance(value, list) else [value]
-        for number, one in enumerate(several, 1):
-            if isinstance(one, Mapping):
-                _check_keys(one, inner, where, f"{path}, number {number}" if isinstance(value, list) else path)
+        for number, item in enumerate(several, 1):
+            if isinstance(item, Mapping):
+                _check_keys(item, inner, where, f"{path}, number {number}" if isinstance(value, list) else path)
 
 
 def _is_struct(kind: object) -> bool:
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
-def _nearest(word: str, known: list[str]) -> str:
-    near = get_close_matches(word[:60], known, 1)
-    return f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known[:20])}"
+def _nearest(word: str, choices: list[str]) -> str:
+    """Return a hint: what was probably meant, or what there is."""
+    near = get_close_matches(word[:60], choices, 1)
+    return f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(choices[:20])}"

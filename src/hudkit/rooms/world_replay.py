@@ -1,4 +1,4 @@
-"""Playing a log again: every HUD composed anew from the events before it, and compared with what its agent saw."""
+"""Replaying a log: every HUD composed anew from the events before it, and compared with what its agent saw."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hudkit.rooms.world_events import BeatBegun
 from hudkit.rooms.world_log import WorldLog
 
 Progress = Callable[[int, int, str], None]
+"""Called with the event that was reached, the last one, and what is being done."""
 
 
 class HudDifference(msgspec.Struct, frozen=True):
@@ -26,8 +27,11 @@ class HudDifference(msgspec.Struct, frozen=True):
 
 
 class ReplayReport(msgspec.Struct, frozen=True):
-    """`beats` of a log, how many HUDs are the `same`, and those that `differ`; `unseen` had none. `state`: whether
-    the world comes out as it is. `gone`: events that were redacted, or are of a newer version."""
+    """What a replay found: `beats` of a log, how many HUDs are the `same`, those that `differ`, and how many were
+    never composed (`unseen`).
+
+    `state`: whether the world comes out as it is. `gone`: events that were redacted, or are of a newer version.
+    """
 
     events: int
     beats: int
@@ -39,41 +43,44 @@ class ReplayReport(msgspec.Struct, frozen=True):
 
     @property
     def sound(self) -> bool:
+        """Whether nothing came out otherwise."""
         return not self.differ and self.state
 
 
-def replay_log(book: WorldLog, progress: Progress | None = None, every: int = 500) -> ReplayReport:
-    """Play the whole log of a book again, from its first event and without snapshots; `progress` is told every so
-    many events. Raises `StoreDamaged`."""
-    world, typeset = World(), CachedRenderer()
+def replay_log(world_log: WorldLog, progress: Progress | None = None, every: int = 500) -> ReplayReport:
+    """Replay a whole log, from its first event and without snapshots, and report what came out otherwise.
+
+    `progress` is called every so many events. Raises `StoreDamaged`.
+    """
+    world, renderer = World(), CachedRenderer()
     beats = same = unseen = gone = 0
     differ: list[HudDifference] = []
-    last = book.world.seq
-    for event, what in book.happenings(upto=last):
-        gone += event.seq - world.seq - 1
-        world.seq = event.seq - 1
-        if isinstance(what, BeatBegun):
+    last = world_log.world.seq
+    for entry, event in world_log.events(upto=last):
+        gone += entry.seq - world.seq - 1
+        world.seq = entry.seq - 1
+        if isinstance(event, BeatBegun):
             beats += 1
-            if not what.hud:
+            if not event.hud:
                 unseen += 1
-            elif (why := _otherwise(world, what, typeset)) is None:
+            elif (why := _difference(world, event, renderer)) is None:
                 same += 1
             else:
                 why = why or ("an event before it is gone" if gone else "")
-                differ.append(HudDifference(event.seq, what.agent, what.number, why))
-        if not fold_logged_event(world, event, what, holes=bool(gone)):
-            world.seq = event.seq
-        if progress is not None and event.seq % every == 0:
-            progress(event.seq, last, "replaying")
+                differ.append(HudDifference(entry.seq, event.agent, event.number, why))
+        if not fold_logged_event(world, entry, event, holes=bool(gone)):
+            world.seq = entry.seq
+        if progress is not None and entry.seq % every == 0:
+            progress(entry.seq, last, "replaying")
     gone += last - world.seq
     world.seq, world.holes = last, bool(gone)
-    return ReplayReport(last, beats, same, unseen, tuple(differ), world == book.world, gone)
+    return ReplayReport(last, beats, same, unseen, tuple(differ), world == world_log.world, gone)
 
 
-def _otherwise(world: World, beat: BeatBegun, typeset: CachedRenderer) -> str | None:
-    """Why a HUD cannot be composed, or nothing where it is another one; `None` where it is the same."""
+def _difference(world: World, beat: BeatBegun, renderer: CachedRenderer) -> str | None:
+    """Return why a beat's HUD cannot be composed, `""` where it is another one, `None` where it is the same."""
     try:
-        seen = build_agent_hud(world, beat.agent, beat.at, typeset)
+        hud = build_agent_hud(world, beat.agent, beat.composed_at, renderer)
     except (HudkitError, LookupError) as error:  # what it rests on may be gone
         return str(error)
-    return None if seen.digest == beat.hud else ""
+    return None if hud.digest == beat.hud else ""

@@ -31,10 +31,10 @@ def export_arguments(one: argparse.ArgumentParser) -> None:
 def export(given: argparse.Namespace) -> int:
     if given.json and given.output is None:
         raise ConfigError("--json is about a file that was written", hint="Add --output, or use --format jsonl")
-    with reading(given.world) as book, progress_bar() as progress:
-        room = agent_of(book.world, given.room).id if given.room is not None else None
-        last = book.world.seq if given.until is None else book.checked(given.until)
-        lines = FORMATS[given.format](book.happenings(upto=last), room)
+    with reading(given.world) as world_log, progress_bar() as progress:
+        room = agent_of(world_log.world, given.room).id if given.room is not None else None
+        last = world_log.world.seq if given.until is None else world_log.check_seq(given.until)
+        lines = FORMATS[given.format](world_log.events(upto=last), room)
         count = 0
         with _written(given.output) as file:
             for count, line in enumerate(lines, 1):

@@ -41,8 +41,10 @@ def new(given: argparse.Namespace) -> int:
         return 0
     founding = read_world_file(given.file) if given.file is not None else island_world()
     path = path_of(given.name or founding.name or FIRST)
-    with make(path, founding, model=given.model, prompts=given.prompts, seed=given.seed, file=given.file) as book:
-        _say_made(book, path, as_facts=given.json)
+    with make(
+        path, founding, model=given.model, prompts=given.prompts, seed=given.seed, file=given.file
+    ) as world_log:
+        _say_made(world_log, path, as_facts=given.json)
     return 0
 
 
@@ -57,8 +59,8 @@ def fork_arguments(one: argparse.ArgumentParser) -> None:
 def fork(given: argparse.Namespace) -> int:
     path = path_of(given.name)
     _check_free(path)
-    with reading(given.world) as book, whole(path), book.fork(path, given.at, name=path.stem) as forked:
-        past = {"forked_from": book.world.name, "forked_at": forked.world.seq if given.at is None else given.at}
+    with reading(given.world) as world_log, whole(path), world_log.fork(path, given.at, name=path.stem) as forked:
+        past = {"forked_from": world_log.world.name, "forked_at": forked.world.seq if given.at is None else given.at}
         _say_made(forked, path, as_facts=given.json, past=past)
     return 0
 
@@ -89,13 +91,13 @@ def make(
         populate_world(trial, founding, where)
         check_room(trial.world)
     with whole(path):
-        book = WorldLog.create(path, name=_name(founding, path), **given)
+        world_log = WorldLog.create(path, name=_name(founding, path), **given)
         try:
-            populate_world(book, founding, where)
+            populate_world(world_log, founding, where)
         except BaseException:
-            book.close()
+            world_log.close()
             raise
-    return book
+    return world_log
 
 
 def _name(founding: WorldFile, path: Path) -> str:
@@ -138,8 +140,8 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def _say_made(book: WorldLog, path: Path, *, as_facts: bool, past: Mapping[str, Any] | None = None) -> None:
-    world = book.world
+def _say_made(world_log: WorldLog, path: Path, *, as_facts: bool, past: Mapping[str, Any] | None = None) -> None:
+    world = world_log.world
     models = sorted({agent.model for agent in world.agents.values()})
     if as_facts:
         facts = {"name": world.name, "file": str(path), "agents": len(world.agents), "events": world.seq}

@@ -64,12 +64,12 @@ def play_arguments(one: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    with opened(given) as book:
-        if all(agent.retired for agent in book.world.agents.values()):
+    with opened(given) as world_log:
+        if all(agent.retired for agent in world_log.world.agents.values()):
             raise ConfigError("nobody lives in this world", hint="hudkit rooms serve: agents are made on its page")
-        if book.world.paused is not None:
-            raise ConfigError(f"the world is paused ({book.world.paused})", hint="--resume lets it go on")
-        run_ = Run(book, given)
+        if world_log.world.paused is not None:
+            raise ConfigError(f"the world is paused ({world_log.world.paused})", hint="--resume lets it go on")
+        run_ = Run(world_log, given)
         with progress_bar() if given.quiet or given.json else _none() as progress:
             stopped = asyncio.run(run_.play(progress))
         facts = run_.summary()
@@ -91,17 +91,17 @@ def opened(given: argparse.Namespace) -> WorldLog:
     if given.world is None and not known():
         path = path_of(FIRST)
         print(f"hudkit rooms: a new world, {FIRST}, in {path}", file=sys.stderr)
-        book = make(path, island_world(), model=given.model)
+        world_log = make(path, island_world(), model=given.model)
     else:
-        book = WorldLog.open(picked(given.world))
-    architect = Architect(book, lambda: time_of(book.world))
+        world_log = WorldLog.open(picked(given.world))
+    architect = Architect(world_log, lambda: time_of(world_log.world))
     if given.model is not None:
-        for agent in book.world.agents.values():
+        for agent in world_log.world.agents.values():
             if not agent.retired and agent.model != given.model:
                 architect.alter(agent.id, model=given.model)
     if given.resume:
         architect.resume()
-    return book
+    return world_log
 
 
 def quotas(given: argparse.Namespace) -> dict[str, ModelQuota]:
@@ -109,9 +109,9 @@ def quotas(given: argparse.Namespace) -> dict[str, ModelQuota]:
     return {ANY_MODEL: ModelQuota(given.requests_a_minute, given.tokens_a_minute)}
 
 
-def thinkers(book: WorldLog) -> str:
+def thinkers(world_log: WorldLog) -> str:
     """Who thinks for the living agents of a world, for people."""
-    models = Counter(agent.model for agent in book.world.agents.values() if not agent.retired)
+    models = Counter(agent.model for agent in world_log.world.agents.values() if not agent.retired)
     who = ", ".join(
         f"{count} by {IMPROVISER_LABEL if name == IMPROVISER_MODEL else name}" for name, count in models.items()
     )
@@ -121,26 +121,26 @@ def thinkers(book: WorldLog) -> str:
 class Run:
     """One run of a world: ends it, prints what is said, and counts."""
 
-    def __init__(self, book: WorldLog, given: argparse.Namespace) -> None:
-        world = book.world
-        self.book = book
+    def __init__(self, world_log: WorldLog, given: argparse.Namespace) -> None:
+        world = world_log.world
+        self.world_log = world_log
         self.beats: int | None = given.beats
         self.prints = not (given.quiet or given.json)
         self.start = self.printed = world.seq
         self.cost = world.cost
         clock: Clock = SimulatedClock(world.now) if given.fast else RealClock()
-        self.runner = WorldRunner(book, open_players(), clock=clock, quotas=quotas(given))
+        self.runner = WorldRunner(world_log, open_players(), clock=clock, quotas=quotas(given))
         self.began = self.runner.now()
         seconds = given.long if given.long is not None else None if self.beats else DEFAULT
         self.end = None if seconds is None else self.began + round(seconds * 1000)
         self.why = ""
         self._writer = TranscriptWriter({id: agent.name for id, agent in world.agents.items()})
-        book.watchers.append(self._hear)
+        world_log.watchers.append(self._hear)
 
     async def play(self, progress: Progress | None) -> str:
         """Play to the end; why it ended, where it was not for its length."""
         if self.prints:
-            print(f"{many(len(self.book.world.agents), 'agent')}: {thinkers(self.book)}", file=sys.stderr)
+            print(f"{many(len(self.world_log.world.agents), 'agent')}: {thinkers(self.world_log)}", file=sys.stderr)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread
@@ -154,10 +154,10 @@ class Run:
 
     def summary(self) -> dict[str, Any]:
         """What the run came to, as plain data."""
-        figures: RunnerMetrics = self.runner.figures()
+        figures: RunnerMetrics = self.runner.metrics()
         said: Counter[str] = Counter()
         sums: Counter[str] = Counter()
-        for _, what in self.book.happenings(self.start):
+        for _, what in self.world_log.events(self.start):
             match what:
                 case e.MessagePosted(kind="text"):
                     said[str(what.sender)] += 1
@@ -176,7 +176,7 @@ class Run:
                     sums["hud_tokens"] += what.tokens
         names = ("messages", "words", "actions", "refused", "errors", "hud_tokens")
         spent = ("input_tokens", "cached_tokens", "output_tokens")
-        world = self.book.world
+        world = self.world_log.world
         return {
             "events": [self.start, world.seq],
             "seconds": (self.runner.now() - self.began) / 1000,
@@ -195,12 +195,12 @@ class Run:
         self.runner.stop()
 
     def _hear(self, what: e.WorldEvent | None) -> None:
-        world = self.book.world
+        world = self.world_log.world
         if world.paused is not None:
             self._stop(f"paused: {world.paused}")
         elif isinstance(what, e.AgentRetired) and all(agent.retired for agent in world.agents.values()):
             self._stop("nobody is left")
-        elif self.end is not None and isinstance(what, e.BeatBegun) and what.at >= self.end:
+        elif self.end is not None and isinstance(what, e.BeatBegun) and what.composed_at >= self.end:
             self.runner.stop()
 
     def _look(self, progress: Progress | None) -> None:
@@ -209,13 +209,13 @@ class Run:
             self.runner.stop()
         if progress is not None:
             done, total = (
-                (self.runner.figures().beats, self.beats)
+                (self.runner.metrics().beats, self.beats)
                 if self.beats is not None
                 else ((now - self.began) // 1000, ((self.end or now) - self.began) // 1000)
             )
             progress(min(done, total), total, "beats" if self.beats is not None else "seconds")
         if self.prints:
-            for event, what in self.book.happenings(self.printed):
+            for event, what in self.world_log.events(self.printed):
                 self.printed = event.seq
                 for line in self._writer.lines(event, what):
                     print(line)

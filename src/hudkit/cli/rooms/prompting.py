@@ -34,52 +34,54 @@ def prompts(given: argparse.Namespace) -> int:
     if given.read is not None:
         _read(given.read, given)
         return 0
-    with reading(given.world) as book:
-        told = book.world.prompts
+    with reading(given.world) as world_log:
+        told = world_log.world.prompts
         if given.write is not None:
             written = write_prompts(given.write, {name: told[name] for name in PROMPTS if name in told})
             facts = {"schema": SCHEMA, "written": [str(path) for path in written]}
             line = f"{many(len(written), 'prompt')} written to {given.write}"
             print(as_json(facts) if given.json else visible(line))
         else:
-            _show(book, as_facts=given.json)
+            _show(world_log, as_facts=given.json)
     return 0
 
 
 def check_room(world: World) -> None:
     """Raise `BudgetError` where the HUD of an agent has no room for what the world's agents are told. It may be
     called on a world that is there for nothing else."""
-    typeset, seen = CachedRenderer(), set()
+    renderer, seen = CachedRenderer(), set()
     for agent in world.agents.values():
         kind = agent.kind, agent.input_format, agent.output_format, agent.can_create
         if not agent.retired and kind not in seen:
             seen.add(kind)
-            build_agent_hud(world, agent.id, world.now, typeset)
+            build_agent_hud(world, agent.id, world.now, renderer)
 
 
 def _read(folder: Path, given: argparse.Namespace) -> None:
     found = read_prompts(folder)
     if not found:
         raise ConfigError(f"there are no prompts in {folder}", hint="hudkit rooms prompts --write DIR makes some")
-    with WorldLog.open(picked(given.world)) as book:
-        new = {name: text for name, text in found.items() if book.world.prompts.get(name) != text}
+    with WorldLog.open(picked(given.world)) as world_log:
+        new = {name: text for name, text in found.items() if world_log.world.prompts.get(name) != text}
         if new:
-            trial = book.at(book.world.seq)
+            trial = world_log.world_at(world_log.world.seq)
             trial.prompts = {**trial.prompts, **new}
             check_room(trial)
-            architect = Architect(book, lambda: time_of(book.world))
+            architect = Architect(world_log, lambda: time_of(world_log.world))
             with_patience(lambda: architect.set_prompts(new))
         if given.json:
-            print(as_json({"schema": SCHEMA, "changed": list(new), "seq": book.world.seq}))
+            print(as_json({"schema": SCHEMA, "changed": list(new), "seq": world_log.world.seq}))
         elif new:
-            print(visible(f"{many(len(new), 'prompt')} changed from event {book.world.seq:,} on: {', '.join(new)}"))
+            print(
+                visible(f"{many(len(new), 'prompt')} changed from event {world_log.world.seq:,} on: {', '.join(new)}")
+            )
         else:
             print("nothing to change: the world's agents are told just that")
 
 
-def _show(book: WorldLog, *, as_facts: bool) -> None:
-    told, own = book.world.prompts, load_prompts()
-    since = _changes(book)
+def _show(world_log: WorldLog, *, as_facts: bool) -> None:
+    told, own = world_log.world.prompts, load_prompts()
+    since = _changes(world_log)
     rows = [(name, len(told[name]), told[name] == own[name], since.get(name, 1)) for name in PROMPTS if name in told]
     if as_facts:
         names = ("name", "characters", "hudkits", "seq")
@@ -91,10 +93,10 @@ def _show(book: WorldLog, *, as_facts: bool) -> None:
         print(visible(f"{name:<{width}}  {size:>6,} characters  {whose}, since event {seq:,}: {PROMPTS[name]}"))
 
 
-def _changes(book: WorldLog) -> Mapping[str, int]:
+def _changes(world_log: WorldLog) -> Mapping[str, int]:
     """The event that last changed each prompt."""
     found: dict[str, int] = {}
-    for event, what in book.happenings():
+    for event, what in world_log.events():
         changed: Iterable[str] = what.prompts if isinstance(what, e.PromptsChanged) else ()
         found.update(dict.fromkeys(changed, event.seq))
     return found

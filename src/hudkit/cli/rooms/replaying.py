@@ -23,8 +23,8 @@ def replay_arguments(one: argparse.ArgumentParser) -> None:
 
 
 def replay(given: argparse.Namespace) -> int:
-    with reading(given.world) as book, progress_bar() as progress:
-        found = play_again(book, progress)
+    with reading(given.world) as world_log, progress_bar() as progress:
+        found = play_again(world_log, progress)
     if given.json:
         print(as_json({"schema": SCHEMA, "sound": found.sound, **msgspec.to_builtins(found)}))
     else:

@@ -20,11 +20,11 @@ def say_arguments(one: argparse.ArgumentParser) -> None:
 
 
 def say(given: argparse.Namespace) -> int:
-    with WorldLog.open(picked(given.world)) as book:
-        room = agent_of(book.world, given.room)
-        architect = Architect(book, lambda: time_of(book.world))
+    with WorldLog.open(picked(given.world)) as world_log:
+        room = agent_of(world_log.world, given.room)
+        architect = Architect(world_log, lambda: time_of(world_log.world))
         number = with_patience(lambda: architect.say(room.id, given.text, given.reply_to))
-        facts = {"message": number, "room": room.id, "seq": book.world.seq}
+        facts = {"message": number, "room": room.id, "seq": world_log.world.seq}
     if given.json:
         print(as_json({"schema": SCHEMA, **facts}))
     else:

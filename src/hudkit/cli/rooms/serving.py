@@ -42,16 +42,16 @@ def serve(given: argparse.Namespace) -> int:
     if not 0 <= given.port <= 65535:
         raise ConfigError(f"--port {given.port} is no port", hint="1 to 65535; 0 for one that is free")
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
-    with opened(given) as book:
+    with opened(given) as world_log:
         file = given.token_file or worlds_directory() / TOKEN
         _directory(file)
         token = token_at(file)
-        desk = Desk(book, player=WorldRunner(book, open_players(), quotas=quotas(given)))
+        desk = Desk(world_log, player=WorldRunner(world_log, open_players(), quotas=quotas(given)))
         if given.paused:
             desk.architect.pause()
 
         def say(address: str) -> None:
-            _say(book, address, token, file, as_facts=given.json)
+            _say(world_log, address, token, file, as_facts=given.json)
 
         asyncio.run(serve_page(desk, token, host=given.host, port=given.port, say=say))
     return 0
@@ -64,14 +64,14 @@ def _directory(file: Path) -> None:
     make_directory(file.absolute().parent)
 
 
-def _say(book: WorldLog, address: str, token: str, file: Path, *, as_facts: bool) -> None:
+def _say(world_log: WorldLog, address: str, token: str, file: Path, *, as_facts: bool) -> None:
     if as_facts:
-        facts = {"world": book.world.name, "address": address, "token_file": str(file)}
+        facts = {"world": world_log.world.name, "address": address, "token_file": str(file)}
         print(as_json({"schema": SCHEMA, **facts}, lines=True), flush=True)
         return
-    print(visible(f"{book.world.name}: {many(len(book.world.agents), 'agent')}, {thinkers(book)}"))
-    if book.world.paused is not None:
-        print(visible(f"paused ({book.world.paused}): the page, or --resume, lets it go on"))
+    print(visible(f"{world_log.world.name}: {many(len(world_log.world.agents), 'agent')}, {thinkers(world_log)}"))
+    if world_log.world.paused is not None:
+        print(visible(f"paused ({world_log.world.paused}): the page, or --resume, lets it go on"))
     print(f"page:  {address}")
     print(f"token: {token}")
     print("Ctrl-C ends it; what happened is kept.", flush=True)

@@ -20,8 +20,9 @@ from hudkit.rooms.world import AgentState, World
 from hudkit.rooms.world_log import WorldLog
 
 FORMATS = ("json", "compact", "toon", "markdown")
-FACTS = ("agent", "at", "format", "tokens", "limit", "digest", "stable", "document", "sections", "omitted")
+FACTS = ("agent", "composed_at", "format", "tokens", "limit", "digest", "stable", "document", "sections", "omitted")
 """What is said of a HUD besides its text."""
+_JSON_NAMES = {"composed_at": "at"}
 LAST = 8
 """Messages that are shown of a world."""
 
@@ -37,8 +38,8 @@ def show(given: argparse.Namespace) -> int:
     if given.format is not None and given.agent is None:
         raise ConfigError("--format is how a HUD is written", hint="Name an agent")
     path = picked(given.world)
-    with WorldLog.open(path, read_only=True) as book:
-        world = book.world if given.at is None else book.at(given.at)
+    with WorldLog.open(path, read_only=True) as world_log:
+        world = world_log.world if given.at is None else world_log.world_at(given.at)
         now = time_of(world) if given.at is None else world.now
         if given.agent is not None:
             _hud(world, agent_of(world, given.agent), now, given)
@@ -56,7 +57,7 @@ def _hud(world: World, agent: AgentState, now: int, given: argparse.Namespace) -
     seen = build_agent_hud(world, agent.id, now, CachedRenderer())
     text = as_markdown(seen) if given.format == "markdown" else seen.text
     if given.json:
-        facts = msgspec.to_builtins({name: getattr(seen, name) for name in FACTS})
+        facts = msgspec.to_builtins({_JSON_NAMES.get(name, name): getattr(seen, name) for name in FACTS})
         print(as_json({"schema": SCHEMA, "seq": world.seq, **facts, "text": text}))
         return
     print(visible(text, breaks=True))

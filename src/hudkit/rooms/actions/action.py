@@ -1,8 +1,8 @@
-"""What an action is, the table of all of them, and the turn in which one is judged.
+"""What an action is, the table of all of them, and the context in which one is evaluated.
 
-A module of actions says what it offers with `@action`. A function judges one action against the world and puts its
-effects into the turn; it raises `OperationError` where the action is refused. Nothing is told before it returns, so
-each action is whole or nothing.
+A module of actions says what it offers with `@action`. Such a function evaluates one action against the world and
+puts its effects into the context; it raises `OperationError` where the action is refused. Nothing is appended to the
+log before it returns, so each action is whole or nothing.
 """
 
 from __future__ import annotations
@@ -26,94 +26,103 @@ PositiveId = Annotated[int, Meta(ge=1)]
 
 
 class ActionArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Root of the argument structs of actions."""
+    """Base of the argument structs of actions."""
 
 
 A = TypeVar("A", bound=ActionArguments)
 
 
 class ActionContext:
-    """Who acts, when, and what comes of it. `by` is the authenticated actor: an agent, or the Architect (0), who may
-    do everything, in the place of the agent `place`. `now` is Unix ms."""
+    """Who acts, when, and what comes of it.
 
-    def __init__(self, world: World, by: int, now: int, secret: Callable[[], str], *, place: int = 0) -> None:
+    `actor` is the authenticated actor: an agent, or the Architect (0), who may do everything, in the place of the
+    agent `acting_as`. `now` is Unix ms, and never before the world's last event.
+    """
+
+    def __init__(self, world: World, actor: int, now: int, secret: Callable[[], str], *, acting_as: int = 0) -> None:
+        """`secret` gives new random bits, in hexadecimal digits. An agent acts as itself."""
         self.world = world
-        self.by = by
-        self.place = place or by
+        self.actor = actor
+        self.acting_as = acting_as or actor
         self.now = max(now, world.now)
         self.secret = secret
         self.effects: list[e.WorldEvent] = []
-        self.anyway: list[e.WorldEvent] = []
-        """Effects of an action that was refused."""
+        self.effects_if_refused: list[e.WorldEvent] = []
+        """Effects of an action that was refused: a wrong key counts."""
         self.whispers: list[tuple[int, str]] = []
-        self.spent: dict[int, int] = {}
-        """Words said in a room by this reply."""
-        self.budgets: dict[int, int] = {}
-        """Words that it may say there."""
+        self.words_spent: dict[int, int] = {}
+        """Words that this reply said, by room."""
+        self.word_budgets: dict[int, int] = {}
+        """Words that it may say, by room: worked out once, before its first message there changes the pace."""
 
     @property
-    def free(self) -> bool:
+    def is_architect(self) -> bool:
         """Whether it is the Architect who acts."""
-        return self.by == e.ARCHITECT
+        return self.actor == e.ARCHITECT
 
     @property
-    def other(self) -> int | None:
-        """Who acts, where it is not the agent in whose place it is."""
-        return None if self.by == self.place else self.by
+    def other_actor(self) -> int | None:
+        """Who acts, where it is not the agent in whose place it is; as events name it in `by`."""
+        return None if self.actor == self.acting_as else self.actor
 
     @property
-    def me(self) -> AgentState:
+    def agent(self) -> AgentState:
         """The agent that acts, or in whose place the Architect does."""
-        return living_agent(self.world, self.place)
+        return living_agent(self.world, self.acting_as)
 
     @property
-    def own(self) -> RoomState:
+    def own_room(self) -> RoomState:
         """The actor's own room. Raises `OperationError` where it is closed."""
-        return open_room(self.world, self.place)
-
-    def say(self, room: int, content: str, *, sender: int = e.SYSTEM, reply_to: int = 0, words: int = 0) -> int:
-        """A message with the next number, which is returned."""
-        before = sum(isinstance(effect, e.MessagePosted) for effect in self.effects)
-        kind: Literal["text", "system"] = "system" if sender == e.SYSTEM else "text"
-        said = e.MessagePosted(self.world.next_message + before, room, sender, content, kind, reply_to, words)
-        self.effects.append(said)
-        return said.id
-
-    def wake(self, agent: int, why: str) -> bool:
-        """Let an agent's next beat come as soon as the tempo allows; whether anything changes by it. One that is
-        retired, or awake and due before that, stays as it is, and so does everyone when the actor woke too many."""
-        target = self.world.agents.get(agent)
-        if target is None or target.retired or agent == self.by or self.wakes_left <= 0:
-            return False
-        due = max(self.now, target.last_beat + round(self.world.rules.tempo.least * 1000))
-        # not woken yet, and it would find nothing new, or its time has come: it is thinking, or skips its beats
-        idle = not target.woken and (why == "wake_agent" or target.due <= self.now)
-        if target.due <= due and target.sleeps_until <= self.now and not idle:
-            return False
-        if any(isinstance(one, e.AgentWoken) and one.id == agent for one in self.effects):
-            return False
-        self.effects.append(e.AgentWoken(agent, self.by, why, due))
-        return True
-
-    def begin(self) -> None:
-        """The next action of the same reply."""
-        self.effects, self.anyway, self.whispers = [], [], []
+        return open_room(self.world, self.acting_as)
 
     @property
     def wakes_left(self) -> int:
         """Agents that the actor may wake yet in this minute."""
-        if self.free:
+        if self.is_architect:
             return 1
-        woken = sum(at > self.now - MINUTE for at in self.world.wakes.get(self.by, ()))
-        woken += sum(isinstance(one, e.AgentWoken) for one in self.effects)
+        woken = sum(time > self.now - MINUTE for time in self.world.wakes.get(self.actor, ()))
+        woken += sum(isinstance(effect, e.AgentWoken) for effect in self.effects)
         return self.world.rules.caps.wakes - woken
+
+    def begin_action(self) -> None:
+        """Forget the effects of the action before: the next one of the same reply begins."""
+        self.effects, self.effects_if_refused, self.whispers = [], [], []
+
+    def post(self, room: int, content: str, *, sender: int = e.SYSTEM, reply_to: int = 0, words: int = 0) -> int:
+        """Post a message with the world's next number, and return that."""
+        posted_before = sum(isinstance(effect, e.MessagePosted) for effect in self.effects)
+        kind: Literal["text", "system"] = "system" if sender == e.SYSTEM else "text"
+        id = self.world.next_message + posted_before
+        self.effects.append(e.MessagePosted(id, room, sender, content, kind, reply_to, words))
+        return id
+
+    def wake(self, agent: int, why: str) -> bool:
+        """Let an agent's next beat come as soon as the world's interval allows; return whether that changes anything.
+
+        An agent that is retired, or awake and due before that, stays as it is, and so does everyone when the actor
+        woke too many.
+        """
+        target = self.world.agents.get(agent)
+        if target is None or target.retired or agent == self.actor or self.wakes_left <= 0:
+            return False
+        due = max(self.now, target.last_beat + round(self.world.rules.tempo.min_interval * 1000))
+        # An agent whose time has come without a beat is thinking, or skips its beats because it finds nothing new.
+        # Then a wake is news to it, although it is due already.
+        idle = not target.woken and (why == "wake_agent" or target.due <= self.now)
+        if target.due <= due and target.sleeps_until <= self.now and not idle:
+            return False
+        if any(isinstance(effect, e.AgentWoken) and effect.id == agent for effect in self.effects):
+            return False
+        self.effects.append(e.AgentWoken(agent, self.actor, why, due))
+        return True
 
 
 Run = Callable[[ActionContext, A], None]
 
 
 class Action(msgspec.Struct, frozen=True):
-    """`summary` is a sentence; `gated` ones are for agents that may make agents, `example` is a right one."""
+    """An action that agents have. `summary` is a sentence; `gated` ones are for agents that may make agents;
+    `example` is a right one."""
 
     name: str
     arguments: type[ActionArguments]
@@ -130,7 +139,7 @@ ACTIONS: dict[str, Action] = {}
 def action(
     name: str, arguments: type[A], example: Mapping[str, Any] | None = None, *, gated: bool = False
 ) -> Callable[[Run[A]], Run[A]]:
-    """Register a function as an action; its docstring is the summary."""
+    """Return a decorator that registers a function as an action; its docstring is the summary."""
 
     def register(run: Run[A]) -> Run[A]:
         summary = " ".join((run.__doc__ or "").split())
@@ -140,8 +149,11 @@ def action(
     return register
 
 
+# -- what actions look up ------------------------------------------------------------------------------------------
+
+
 def living_agent(world: World, id: int) -> AgentState:
-    """A living agent. Raises `OperationError` where there is none."""
+    """Return a living agent. Raises `OperationError` where there is none."""
     agent = world.agents.get(id)
     if agent is None or agent.retired:
         raise OperationError(f"there is no agent {id}")
@@ -149,7 +161,7 @@ def living_agent(world: World, id: int) -> AgentState:
 
 
 def open_room(world: World, id: int) -> RoomState:
-    """A room whose agent lives. Raises `OperationError` where there is none, or it is closed."""
+    """Return a room whose agent lives. Raises `OperationError` where there is none, or it is closed."""
     room = world.rooms.get(id)
     if room is None:
         raise OperationError(f"there is no room {id}")
@@ -158,75 +170,83 @@ def open_room(world: World, id: int) -> RoomState:
     return room
 
 
-def joined_room(turn: ActionContext, id: int) -> RoomState:
-    """An open room in which the actor is. Raises `OperationError` otherwise."""
-    room = turn.world.rooms.get(id)
-    if room is None or (not turn.free and turn.by not in room.members):
-        rooms = "" if turn.free else f"Your rooms: {', '.join(map(str, turn.me.rooms))}"
+def joined_room(context: ActionContext, id: int) -> RoomState:
+    """Return an open room in which the actor is. Raises `OperationError` otherwise."""
+    room = context.world.rooms.get(id)
+    if room is None or (not context.is_architect and context.actor not in room.members):
+        rooms = "" if context.is_architect else f"Your rooms: {', '.join(map(str, context.agent.rooms))}"
         raise OperationError(f"you are in no room {id}", hint=rooms)
-    return open_room(turn.world, id)
+    return open_room(context.world, id)
 
 
-def neighbor(turn: ActionContext, id: int) -> AgentState:
-    """A living agent that shares a room with the actor, and is not the actor. Raises `OperationError` otherwise,
-    with the same words whether it is elsewhere or nowhere."""
-    target = turn.world.agents.get(id)
-    if turn.free:
-        return living_agent(turn.world, id)
-    if id == turn.by:
+def neighbor(context: ActionContext, id: int) -> AgentState:
+    """Return a living agent that shares a room with the actor, and is not the actor.
+
+    Raises `OperationError` otherwise, in the same words whether it is elsewhere or nowhere: who is where is no secret
+    to be probed for.
+    """
+    target = context.world.agents.get(id)
+    if context.is_architect:
+        return living_agent(context.world, id)
+    if id == context.actor:
         raise OperationError("that is yourself", hint="Name another agent")
-    if target is None or target.retired or not set(target.rooms) & set(turn.me.rooms):
+    if target is None or target.retired or not set(target.rooms) & set(context.agent.rooms):
         raise OperationError(f"there is no agent {id} in any of your rooms")
     return target
 
 
-_PLAIN = re.compile(r"[\w' -]+")
+_PLAIN_NAME = re.compile(r"[\w' -]+")
 
 
 def display_name(world: World, id: int) -> str:
-    """An agent as system messages name it: `Ann (5)`."""
+    """Return an agent as system messages name it: `Ann (5)`."""
     if id == e.ARCHITECT:
         return "The Architect"
     return f"{quoted_name(world.agents[id].name)} ({id})"
 
 
 def quoted_name(name: str) -> str:
-    """A name within a system message: in quotes where it has more than letters, digits and blanks, so that no name
-    goes on as a sentence of the system's."""
-    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', "'") + '"'
+    """Return a name within a system message: in quotes where it has more than letters, digits and blanks.
+
+    So no name goes on as a sentence of the system's.
+    """
+    return name if _PLAIN_NAME.fullmatch(name) else '"' + name.replace('"', "'") + '"'
 
 
-def checked_text(world: World, text: str, what: str) -> str:
-    """A text without white space around it. Raises `OperationError` where it is empty or too long."""
+def checked_text(world: World, text: str, subject: str) -> str:
+    """Return a text without white space around it. Raises `OperationError` where it is empty or too long."""
     text = text.strip()
-    most = world.rules.caps.message
+    limit = world.rules.caps.message
     if not text:
-        raise OperationError(f"{what} is empty")
-    if len(text) > most:
-        raise OperationError(f"{what} has {len(text)} characters", hint=f"At most {most}")
+        raise OperationError(f"{subject} is empty")
+    if len(text) > limit:
+        raise OperationError(f"{subject} has {len(text)} characters", hint=f"At most {limit}")
     return text
 
 
-_RESERVED = frozenset(("system", "the architect", "architect", "you"))
-
-
-def _folded(name: str) -> str:
-    """A name without its case and without other forms of the same letters, such as wide ones."""
-    return normalize("NFKC", name).casefold()
+_RESERVED_NAMES = frozenset(("system", "the architect", "architect", "you"))
 
 
 def checked_name(world: World, name: str, id: int) -> str:
-    """A name for agent `id`. Raises `OperationError` for an empty, a long or a taken one, one of the system's, one of
-    digits only, and one with hidden characters."""
+    """Return a name for agent `id`, with single blanks.
+
+    Raises `OperationError` for an empty, a long or a taken name, one of the system's, one of digits only, and one
+    with hidden characters.
+    """
     name = " ".join(name.split())
-    most = world.rules.caps.name
-    if not name or len(name) > most:
-        raise OperationError(f"a name of {len(name)} characters", hint=f"1 to {most}")
-    if visible(name) != name or _folded(name).isdigit() or _folded(name) in _RESERVED:
+    limit = world.rules.caps.name
+    if not name or len(name) > limit:
+        raise OperationError(f"a name of {len(name)} characters", hint=f"1 to {limit}")
+    if visible(name) != name or _fold_name(name).isdigit() or _fold_name(name) in _RESERVED_NAMES:
         raise OperationError(
             f"{visible(name)!r} cannot be a name", hint="Letters that can be seen, and nobody else's"
         )
     for agent in world.agents.values():
-        if agent.id != id and not agent.retired and _folded(agent.name) == _folded(name):
+        if agent.id != id and not agent.retired and _fold_name(agent.name) == _fold_name(name):
             raise OperationError(f"{name!r} is agent {agent.id}'s name", hint="Choose another one")
     return name
+
+
+def _fold_name(name: str) -> str:
+    """Return a name without its case and without other forms of the same letters, such as wide ones."""
+    return normalize("NFKC", name).casefold()

@@ -1,4 +1,4 @@
-"""Carrying out a reply: each response and each action judged alone, and what came of it told."""
+"""Executing a reply: each response and each action is evaluated alone, and what came of it is appended to the log."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from hudkit.rooms.reply_parser import ParsedReply, is_silence
 from hudkit.rooms.world import World
 from hudkit.rooms.world_log import Transaction
 
-MAX_VALUE_CHARACTERS = 160
-"""Characters of one value of an action, as its agent sees it among its recent actions."""
+# What an agent sees of an action among its recent ones is cut to these, so that one action cannot fill its HUD.
+_MAX_VALUE_CHARACTERS = 160
+_MAX_FIELDS = 12
+_MAX_FIELD_NAME_CHARACTERS = 40
 
-SEND_MESSAGE = "send_message"
+_SEND_MESSAGE = "send_message"
 """An action that is a response (003 has both)."""
 
-_PROOF = "[key]"
-_FIELDS, _NAME = 12, 40  # fields of an action, and characters of a field's name
+_REDACTED_KEY = "[key]"
 
 
 class _ResponseArguments(ActionArguments, frozen=True):
@@ -40,104 +41,112 @@ class _ResponseArguments(ActionArguments, frozen=True):
 
 
 def execute_reply(
-    commit: Transaction, world: World, agent_id: int, number: int, reply: ParsedReply, now: int
+    transaction: Transaction, world: World, agent_id: int, number: int, reply: ParsedReply, now: int
 ) -> None:
-    """Do what a reply asks for, actions first, then responses (003). `agent_id` is who was asked, `number` its beat,
-    `now` Unix ms.
+    """Do what a reply asks for, actions first, then responses (003).
 
-    Tells `Applied` and then its effects for an action that is carried out, what was said for a response, and
-    `Refused` with the reason for what is not done, and for each fault of the reply. Never raises for what an agent
-    wrote.
+    `agent_id` is who was asked, `number` its beat, `now` Unix ms. Appends `ActionApplied` and then its effects for an
+    action that is carried out, the message for a response, and `ActionRefused` with the reason for what is not done,
+    and for each fault of the reply. Never raises for what an agent wrote.
     """
-    turn = ActionContext(world, agent_id, now, commit.secret)
+    context = ActionContext(world, agent_id, now, transaction.secret)
     if world.agents[agent_id].retired:
-        _refuse(commit, turn, number, {}, "you were retired")
+        _refuse(transaction, context, number, {}, "you were retired")
         return
     for fault in reply.faults:
-        _refuse(commit, turn, number, {}, fault)
+        _refuse(transaction, context, number, {}, fault)
     for raw in reply.actions:
-        _carry(commit, turn, number, raw)
+        _execute(transaction, context, number, raw)
     for raw in reply.responses:
-        _carry(commit, turn, number, {"type": SEND_MESSAGE, **raw})
+        _execute(transaction, context, number, {"type": _SEND_MESSAGE, **raw})
 
 
-def evaluate_action(turn: ActionContext, raw: Mapping[str, Any]) -> None:
-    """Judge one action; its effects are in the turn then. Raises `OperationError` where it is refused."""
-    turn.begin()
+def evaluate_action(context: ActionContext, raw: Mapping[str, Any]) -> None:
+    """Evaluate one action; its effects are in the context then. Raises `OperationError` where it is refused."""
+    context.begin_action()
     name = raw.get("type")
-    if name == SEND_MESSAGE:
-        _respond(turn, _arguments(_ResponseArguments, raw, "a response", {"room_id": 8, "message": "Hello!"}))
+    if name == _SEND_MESSAGE:
+        example = {"room_id": 8, "message": "Hello!"}
+        _respond(context, _convert_arguments(_ResponseArguments, raw, "a response", example))
         return
-    known = ACTIONS.get(name) if isinstance(name, str) else None
-    if known is None:
+    action = ACTIONS.get(name) if isinstance(name, str) else None
+    if action is None:
         near = get_close_matches(str(name), ACTIONS, 1)
         hint = f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(ACTIONS)}"
         raise OperationError(f"there is no action {str(name)!r:.60}", hint=hint)
-    known.run(turn, _arguments(known.arguments, raw, f'"{name}"', known.example))
+    action.run(context, _convert_arguments(action.arguments, raw, f'"{name}"', action.example))
 
 
-def _respond(turn: ActionContext, args: _ResponseArguments) -> None:
+def _respond(context: ActionContext, args: _ResponseArguments) -> None:
     if args.message and args.content and args.message != args.content:
         raise OperationError("it has a message and another content", hint="Only one of them")
     content = args.message or args.content
     if is_silence(content):
         return
-    post_message(
-        turn, args.room_id, content, visible_message(turn, args.reply_to, args.room_id) if args.reply_to else None
-    )
+    answered = visible_message(context, args.reply_to, args.room_id) if args.reply_to else None
+    post_message(context, args.room_id, content, answered)
 
 
-def _arguments(kind: type[msgspec.Struct], raw: Mapping[str, Any], what: str, example: Mapping[str, Any]) -> Any:
-    """The arguments of an action. Fields that it does not have are refused, but for empty ones: cells of a table. An
-    empty one that need not be given is not."""
-    needed = _needed(kind)
-    given = {key: raw[key] for key in raw if key in needed or (key != "type" and raw[key] not in (None, ""))}
+def _convert_arguments(
+    kind: type[msgspec.Struct], raw: Mapping[str, Any], subject: str, example: Mapping[str, Any]
+) -> Any:
+    """Return the arguments of an action. Raises `OperationError` with an example of a right one.
+
+    Fields that the action does not have are refused, but for empty ones: a TOON table has a cell for every column. An
+    empty field that need not be given counts as not given.
+    """
+    required = _required_fields(kind)
+    arguments = {key: raw[key] for key in raw if key in required or (key != "type" and raw[key] not in (None, ""))}
     try:
-        return msgspec.convert(given, kind, strict=False)
+        return msgspec.convert(arguments, kind, strict=False)
     except msgspec.ValidationError as error:
         right = msgspec.json.encode(example).decode()
-        raise OperationError(f"{what}: {error}{_choice(kind, str(error))}", hint=f"Such as {right}") from None
+        raise OperationError(f"{subject}: {error}{_choices(kind, str(error))}", hint=f"Such as {right}") from None
 
 
 @cache
-def _needed(kind: type[msgspec.Struct]) -> frozenset[str]:
+def _required_fields(kind: type[msgspec.Struct]) -> frozenset[str]:
     return frozenset(field.name for field in fields(kind) if field.required)
 
 
-def _choice(kind: type[msgspec.Struct], error: str) -> str:
-    """What there is to choose from, where a value is none of it."""
+def _choices(kind: type[msgspec.Struct], error: str) -> str:
+    """Return what there is to choose from, where a value is none of it."""
     field = error.rpartition("`$.")[2].rstrip("`")
-    choice = get_args(get_type_hints(kind).get(field)) if error.startswith("Invalid enum value") else ()
-    return f", which is one of {', '.join(choice)}" if choice else ""
+    choices = get_args(get_type_hints(kind).get(field)) if error.startswith("Invalid enum value") else ()
+    return f", which is one of {', '.join(choices)}" if choices else ""
 
 
-def _carry(commit: Transaction, turn: ActionContext, number: int, raw: Mapping[str, Any]) -> None:
-    raw = _clean(raw)
+def _execute(transaction: Transaction, context: ActionContext, number: int, raw: Mapping[str, Any]) -> None:
+    """Evaluate one action and append what came of it."""
+    raw = _without_secrets(raw)
     try:
-        evaluate_action(turn, raw)
+        evaluate_action(context, raw)
     except OperationError as refusal:
-        for effect in turn.anyway:
-            commit.tell(effect, at=turn.now, origin=Origin.AGENT)
-        _refuse(commit, turn, number, action_as_shown(raw), str(refusal))
+        for effect in context.effects_if_refused:
+            _append(transaction, context, effect)
+        _refuse(transaction, context, number, _as_recent_action(raw), str(refusal))
         return
-    if raw.get("type") != SEND_MESSAGE:
-        _tell(commit, turn, e.ActionApplied(turn.by, number, action_as_shown(raw)))
-    for effect in turn.effects:
-        _tell(commit, turn, effect)
-    for agent, text in turn.whispers:
-        commit.whisper(agent, text)
+    if raw.get("type") != _SEND_MESSAGE:
+        _append(transaction, context, e.ActionApplied(context.actor, number, _as_recent_action(raw)))
+    for effect in context.effects:
+        _append(transaction, context, effect)
+    for agent, text in context.whispers:
+        transaction.whisper(agent, text)
 
 
-def _refuse(commit: Transaction, turn: ActionContext, number: int, action: dict[str, Any], why: str) -> None:
-    _tell(commit, turn, e.ActionRefused(turn.by, number, action, why))
+def _refuse(transaction: Transaction, context: ActionContext, number: int, action: dict[str, Any], why: str) -> None:
+    _append(transaction, context, e.ActionRefused(context.actor, number, action, why))
 
 
-def _tell(commit: Transaction, turn: ActionContext, what: e.WorldEvent) -> None:
-    commit.tell(what, at=turn.now, origin=Origin.AGENT)
+def _append(transaction: Transaction, context: ActionContext, event: e.WorldEvent) -> None:
+    transaction.append(event, at=context.now, origin=Origin.AGENT)
 
 
-def _clean(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An action without secrets, so that what is judged is what is told; a key that is tried is neither."""
+def _without_secrets(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an action without secrets, so that what is evaluated is what is appended.
+
+    A key that is tried must reach the evaluation as it is; `_as_recent_action` takes it away before it is appended.
+    """
     if raw.get("type") == "request_access":
         return raw
     body = msgspec.json.encode(raw)
@@ -145,19 +154,20 @@ def _clean(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return raw if clean is body else msgspec.json.decode(clean)
 
 
-def action_as_shown(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """An action as its agent sees it afterwards: long values cut, a key that was tried left out."""
-    tried = raw.get("type") == "request_access"
-    return {
-        shorten(key, _NAME): _PROOF if tried and key not in ("type", "room_id") else _short(value)
-        for key, value in islice(raw.items(), _FIELDS)
-    }
+def _as_recent_action(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an action as its agent sees it afterwards: long values cut, a key that was tried left out."""
+    tried_key = raw.get("type") == "request_access"
+    shown: dict[str, Any] = {}
+    for key, value in islice(raw.items(), _MAX_FIELDS):
+        secret = tried_key and key not in ("type", "room_id")
+        shown[shorten(key, _MAX_FIELD_NAME_CHARACTERS)] = _REDACTED_KEY if secret else _shortened(value)
+    return shown
 
 
-def _short(value: Any) -> Any:
+def _shortened(value: Any) -> Any:
     if isinstance(value, str):
-        return shorten(value, MAX_VALUE_CHARACTERS)
+        return shorten(value, _MAX_VALUE_CHARACTERS)
     if isinstance(value, dict | list):
         text = msgspec.json.encode(value).decode()
-        return value if len(text) <= MAX_VALUE_CHARACTERS else shorten(text, MAX_VALUE_CHARACTERS)
+        return value if len(text) <= _MAX_VALUE_CHARACTERS else shorten(text, _MAX_VALUE_CHARACTERS)
     return value

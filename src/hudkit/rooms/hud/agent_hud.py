@@ -1,8 +1,9 @@
-"""What an agent sees in a beat: the bytes, what they cost, what they say, and what was left out."""
+"""What an agent sees in a beat: the facts of the beat, the HUD that is made of them, and that HUD as a page for
+people."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -10,6 +11,60 @@ import msgspec
 from hudkit.compose import Element, component, h, visible
 from hudkit.compose.formats import json_text
 from hudkit.compose.formats.markdown import render
+from hudkit.errors import OperationError
+from hudkit.rooms.allowances import attention_shares
+from hudkit.rooms.hud.cached_renderer import CachedRenderer
+from hudkit.rooms.hud.notations import NOTATIONS, Notation
+from hudkit.rooms.world import AgentState, World
+
+
+class BeatFacts(msgspec.Struct, frozen=True, gc=False):
+    """What is true of one beat of one agent, resolved once (`resolve_beat`) and handed from step to step.
+
+    `now` is Unix ms. Limits are in tokens: of the whole HUD, of what is before the rooms, of what one room says of
+    itself.
+    """
+
+    world: World
+    agent: AgentState
+    now: int
+    notation: Notation
+    renderer: CachedRenderer
+    whispers: tuple[str, ...]
+    shares: dict[int, float]
+    """Percent of attention by room, in the order in which the agent came."""
+    total_limit: int
+    static_limit: int
+    metadata_limit: int
+    rooms_opening: str
+    """What opens the rooms; `rooms_opening_tokens` is what that costs."""
+    rooms_opening_tokens: int
+
+
+def resolve_beat(
+    world: World, agent_id: int, now: int, renderer: CachedRenderer, whispers: Sequence[str] = ()
+) -> BeatFacts:
+    """Return the facts of a beat of an agent at `now`. Raises `OperationError` where there is no such agent."""
+    agent = world.agents.get(agent_id)
+    if agent is None:
+        raise OperationError(f"there is no agent {agent_id}", hint="Agents have ids from 1; the Architect has no HUD")
+    notation = NOTATIONS[agent.input_format]
+    tokens = world.rules.tokens
+    opening = notation.rooms(len(agent.rooms))
+    return BeatFacts(
+        world,
+        agent,
+        now,
+        notation,
+        renderer,
+        tuple(whispers),
+        attention_shares(agent.attention, agent.rooms),
+        tokens.total,
+        min(tokens.static, tokens.total - tokens.messages),
+        tokens.metadata,
+        opening,
+        renderer.count(opening),
+    )
 
 
 class HudSection(msgspec.Struct, frozen=True, gc=False):
@@ -45,6 +100,7 @@ class LazyDocument:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, make: Callable[[], dict[str, Any]]) -> None:
+        """`make` puts the data together."""
         self._make = make
 
     def __call__(self) -> dict[str, Any]:
@@ -55,12 +111,15 @@ class LazyDocument:
 
 
 class AgentHud(msgspec.Struct, frozen=True):
-    """A HUD. `tokens` are those of `text` by the typesetter's counter; `digest` is BLAKE2b (128 bits, hex) of its
-    UTF-8; `tell` gives `document`. The first `stable` characters are the same for all agents of a kind, and so far a
-    provider's prefix cache serves all of them."""
+    """A HUD of the agent `agent`, composed at `composed_at` (Unix ms).
+
+    `tokens` are those of `text` by the renderer's counter; `digest` is BLAKE2b (128 bits, hex) of its UTF-8, without
+    whispers. The first `stable` characters are the same for all agents of a kind, and so far a provider's prefix
+    cache serves all of them.
+    """
 
     agent: int
-    at: int
+    composed_at: int
     format: str
     text: str
     tokens: int
@@ -69,33 +128,43 @@ class AgentHud(msgspec.Struct, frozen=True):
     stable: int
     sections: tuple[HudSection, ...]
     omitted: tuple[HudOmission, ...]
-    tell: LazyDocument
+    lazy_document: LazyDocument
 
     @property
     def document(self) -> dict[str, Any]:
-        """The plain data that the text says, not to be changed. Put together when it is asked for: most minds read
-        the text."""
-        return self.tell()
+        """The plain data that the text says, not to be changed.
 
+        Put together when it is asked for: most players read the text.
+        """
+        return self.lazy_document()
+
+
+# -- as a page for people ------------------------------------------------------------------------------------------
 
 _Row = Mapping[str, Any]
-"""A part of `Seen.document`."""
+"""A part of `AgentHud.document`."""
+
+
+def as_markdown(hud: AgentHud) -> str:
+    """Return what an agent sees as a page: who it is, what it knows and did, its rooms, and its instructions."""
+    return render(HudPage(hud))
 
 
 @component
-def HudPage(seen: AgentHud) -> Element:
-    """The whole page: who the agent is, what it knows and did, its rooms, what is left out, what it is told."""
-    self_ = seen.document["self"]
+def HudPage(hud: AgentHud) -> Element:
+    """Return the whole page as a tree, each text as data."""
+    document = hud.document
+    self_ = document["self"]
     who = self_["identity"]
     return h.document[
         h.section(title=f"{who['name']} ({who['id']})")[
-            h.text[f"{who['model']} · {self_['now']} UTC · {seen.tokens} of {seen.limit} tokens, {seen.format}"],
+            h.text[f"{who['model']} · {self_['now']} UTC · {hud.tokens} of {hud.limit} tokens, {hud.format}"],
             h.quote[h.paragraph[who.get("seed", who.get("role", ""))]],
             _KnowledgePart(self_["knowledge"], self_["memory_used"]),
             _RecentActionsPart(self_["recent_actions"]),
-            map(_RoomPart, seen.document["rooms"]),
-            _OmissionsPart(seen.omitted),
-            _InstructionsPart(seen.document["system"], seen.document["meta"]),
+            map(_RoomPart, document["rooms"]),
+            _OmissionsPart(hud.omitted),
+            _InstructionsPart(document["system"], document["meta"]),
         ]
     ]
 
@@ -103,14 +172,14 @@ def HudPage(seen: AgentHud) -> Element:
 @component
 def _KnowledgePart(tree: _Row, used: str) -> Element:
     """What the agent wrote down, one item a path."""
-    items = [h.item[h.strong[path], ": ", _said(value)] for path, value in _leaves(tree)]
+    items = [h.item[h.strong[path], ": ", _value_text(value)] for path, value in _leaves(tree)]
     return h.section(title=f"Knowledge ({used})")[h.list[items]]
 
 
 @component
 def _RecentActionsPart(rows: Iterable[_Row]) -> Element:
     """What the agent did, the oldest first, and why it was refused."""
-    return h.section(title="Recent actions")[h.list[map(_action, rows)]]
+    return h.section(title="Recent actions")[h.list[map(_action_item, rows)]]
 
 
 @component
@@ -122,17 +191,19 @@ def _RoomPart(room: _Row) -> Element:
         f"attention {room['attention_pct']:g}%",
         f"last spoke {room['time_since_last']}",
         f"{room['word_budget']} words",
-        *(["closed"] if room.get("closed") else []),
-        *([f"keys {', '.join(room['my_keys'])}"] if room.get("my_keys") else []),
-        *(
-            f"{one['requester_id']} asks to come in (request {one['id']}, key {one['key_used']})"
-            for one in room.get("pending_access_requests", ())
-        ),
     ]
-    board = room.get("billboard")
+    if room.get("closed"):
+        facts.append("closed")
+    if room.get("my_keys"):
+        facts.append(f"keys {', '.join(room['my_keys'])}")
+    facts += [
+        f"{request['requester_id']} asks to come in (request {request['id']}, key {request['key_used']})"
+        for request in room.get("pending_access_requests", ())
+    ]
+    billboard = room.get("billboard")
     return h.section(title=f"Room {room['id']}{own}")[
         h.text[" · ".join(facts)],
-        h.quote[h.paragraph[board]] if board else None,
+        h.quote[h.paragraph[billboard]] if billboard else None,
         h.list[map(_MessagePart, room["messages"])] if room["messages"] else None,
     ]
 
@@ -152,7 +223,7 @@ def _OmissionsPart(omitted: tuple[HudOmission, ...]) -> Element | None:
     """What did not fit, and why."""
     if not omitted:
         return None
-    lines = [h.item[f"{one.section}: {one.count} {one.what} ({one.why})"] for one in omitted]
+    lines = [h.item[f"{omission.section}: {omission.count} {omission.what} ({omission.why})"] for omission in omitted]
     return h.section(title="Left out")[h.list[lines]]
 
 
@@ -167,9 +238,9 @@ def _InstructionsPart(system: _Row, meta: _Row) -> Element:
     ]
 
 
-def _action(row: _Row) -> Element:
+def _action_item(row: _Row) -> Element:
     arguments = ", ".join(
-        f"{name}: {_said(one)}" for name, one in row.items() if name not in ("type", "timestamp", "refused")
+        f"{name}: {_value_text(value)}" for name, value in row.items() if name not in ("type", "timestamp", "refused")
     )
     refused = f" – refused: {row['refused']}" if "refused" in row else ""
     return h.item[f"{row['timestamp']} ", h.strong[row["type"]], f" {arguments}{refused}"]
@@ -184,10 +255,5 @@ def _leaves(tree: _Row, path: str = "") -> Iterator[tuple[str, Any]]:
             yield here, value
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return value if isinstance(value, str) else json_text.encode(value, indent=None)
-
-
-def as_markdown(seen: AgentHud) -> str:
-    """What an agent sees, as a page: who it is, what it knows and did, its rooms, and what it is told."""
-    return render(HudPage(seen))

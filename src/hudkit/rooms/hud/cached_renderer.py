@@ -1,4 +1,18 @@
-"""Writing and counting with a memory: what did not change since it was last written costs a look-up."""
+"""Rendering and counting with a memory: what did not change since it was last written costs a look-up.
+
+A world composes hundreds of HUDs a second, each of about 10,000 tokens, and from one to the next almost nothing
+changes. So a HUD is put together from pieces (`notations`), and each piece is written and counted once:
+
+- by its content, where equal pieces come again in other HUDs (`cached`, `member`): a room's head, a word budget;
+- by the identity of what it was made of, where that is replaced when it changes (`while_same`): prompts, a memory;
+- a room's messages as a list that grows at its end (`RenderedRoom`), for all members at once, with running sums of
+  their tokens: how many of the newest fit into a budget is one binary search.
+
+For example, a room's messages cost 40, 25, 30, 35 tokens, so the sums are 0, 40, 65, 95, 130. With 70 tokens left the
+search looks for the first sum of at least 130 − 70 = 60, finds 65 at index 2, and shows the last two messages (65
+tokens). When a fifth comes, only it is written, and one sum is appended. A reaction changes a message's `version`:
+then its row alone is written anew.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +20,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Hashable
 from itertools import accumulate
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -17,28 +31,22 @@ from hudkit.rooms.world import AgentState, RecentAction, RoomMessage, RoomState,
 from hudkit.tokens import counting
 from hudkit.tokens.vocabularies import ENCODINGS
 
-MAX_CACHE_ENTRIES = 200_000
-"""Entries of each memory; beyond, it starts anew."""
+_MAX_CACHE_ENTRIES = 200_000
+"""Entries of each memory; beyond, it starts anew. Simpler than ageing, and once in some thousand beats."""
 
 MESSAGE_CHUNK = 32
 """Messages that are written at least where older ones are asked for."""
 
-_LINES = re.compile(r"\n(?= +[^\s/])").split
-_BEGINS = re.compile("[A-Za-z]").match
+_split_lines = re.compile(r"\n(?= +[^\s/])").split
+_begins_with_letter = re.compile("[A-Za-z]").match
 
 V = TypeVar("V")
-
-
-class PieceCounter(Protocol):
-    @property
-    def name(self) -> str: ...
-    def count(self, text: str) -> int: ...
 
 
 class RenderedMessage(msgspec.Struct, gc=False):
     """A message as it is written with what is behind it if another one follows, and the tokens of that."""
 
-    said: RoomMessage
+    message: RoomMessage
     version: int
     plain: dict[str, Any]
     piece: str
@@ -48,7 +56,7 @@ class RenderedMessage(msgspec.Struct, gc=False):
 class RenderedAction(msgspec.Struct, gc=False):
     """A recent action, likewise."""
 
-    done: RecentAction
+    action: RecentAction
     plain: dict[str, Any]
     piece: str
     tokens: int
@@ -65,7 +73,7 @@ class RenderedMember(msgspec.Struct, gc=False):
 class RenderedRoom(msgspec.Struct):
     """A room's messages as one notation writes them, from the `first` (by index) on that somebody looked at.
 
-    A world that was made again has other objects, and gets another column.
+    A world that was read again has other objects, and gets another one of these.
     """
 
     messages: dict[int, RoomMessage]
@@ -79,180 +87,211 @@ class RenderedRoom(msgspec.Struct):
     """Tokens of the rows before each, and of all."""
 
     def tokens(self, start: int, stop: int) -> int:
-        """Tokens of messages by index."""
+        """Return the tokens of messages by index."""
         return self.sums[stop - self.first] - self.sums[start - self.first]
 
 
 class CachedRenderer:
-    """Pieces and their tokens, by content, by message and by action; use one for all beats of a world. Not for
-    several threads.
+    """Pieces and their tokens, by content, by message and by action; use one for all beats of a world.
 
-    `counter` counts tokens (default: hudkit's). Tokens of pieces add up exactly with the encodings that hudkit knows,
-    and with an estimate by bytes; with any other counter, the whole text is counted.
+    Not for several threads. `counter` counts tokens (default: hudkit's). Tokens of pieces add up exactly with the
+    encodings that hudkit knows, and with an estimate by bytes; with any other counter, the whole text is counted.
     """
 
-    def __init__(self, counter: PieceCounter | None = None) -> None:
-        self.counter: PieceCounter = counter or counting.counter()
+    def __init__(self, counter: counting.Counter | None = None) -> None:
+        """`counter`: see the class."""
+        self.counter: counting.Counter = counter or counting.counter()
         self._adds_up = self.counter.name in (*ENCODINGS, counting.APPROXIMATE)
         self._counts: dict[str, int] = {}
-        self._made: dict[Hashable, Any] = {}
-        self._held: dict[Hashable, tuple[object, object, Any]] = {}
-        self._columns: dict[tuple[str, int], RenderedRoom] = {}
-        self._lines: dict[tuple[str, int], tuple[int, list[RenderedAction]]] = {}
-        self._rows = 0
+        self._by_content: dict[Hashable, Any] = {}
+        self._by_identity: dict[Hashable, tuple[object, object, Any]] = {}
+        self._rooms: dict[tuple[str, int], RenderedRoom] = {}
+        self._actions: dict[tuple[str, int], tuple[int, list[RenderedAction]]] = {}
+        self._row_count = 0
+
+    # -- tokens --------------------------------------------------------------------------------------------------
 
     def count(self, piece: str) -> int:
-        """Tokens of a piece."""
-        found = self._counts.get(piece)
-        if found is None:
-            found = _room_for(self._counts)[piece] = self.counter.count(piece)
-        return found
+        """Return the tokens of a piece."""
+        tokens = self._counts.get(piece)
+        if tokens is None:
+            tokens = _with_space(self._counts)[piece] = self.counter.count(piece)
+        return tokens
 
     def sum(self, text: str) -> int:
-        """Tokens of a text that is much like others: its parts are counted, equal ones once."""
+        """Return the tokens of a text that is much like others: its parts are counted, equal ones once."""
         if not self._adds_up:
             return self.count(text)
         parts = split_at_token_boundaries(text)
         counts = list(map(self._counts.get, parts))
         return sum(map(self.count, parts)) if None in counts else sum(counts)  # type: ignore[arg-type]
 
-    def ended(self, piece: str, tokens: int, notation: Notation, end: str) -> tuple[str, int]:
-        """The piece of a message or an action with `end` behind it, instead of another one, and its tokens."""
+    def with_end(self, piece: str, tokens: int, notation: Notation, end: str) -> tuple[str, int]:
+        """Return a message's or an action's piece with `end` behind it, instead of another one, and its tokens."""
         body = piece.removesuffix(notation.between)
         if self._adds_up and (tail := notation.tail(body)) is not None:
+            # Only the tail stands next to what changes: counting a few characters replaces counting a long message.
             return body + end, tokens - self.count(tail + notation.between) + self.count(tail + end)
         return body + end, self.count(body + end)
 
     def total(self, tokens: int, text: str) -> int:
-        """Tokens of a text whose pieces have so many together."""
+        """Return the tokens of a text whose pieces have `tokens` together."""
         return tokens if self._adds_up else self.counter.count(text)
 
-    def once(self, key: Hashable, make: Callable[[], V]) -> V:
-        """What `make` gives, made once for equal keys."""
-        found: V | None = self._made.get(key)
-        if found is None:
-            found = _room_for(self._made)[key] = make()
-        return found
+    # -- pieces --------------------------------------------------------------------------------------------------
 
-    def part(self, key: Hashable, make: Callable[[], tuple[dict[str, Any], str]]) -> RenderedMember:
-        """Members of an object, made and counted once for equal keys."""
-        found: RenderedMember | None = self._made.get(key)
-        if found is None:
+    def cached(self, key: Hashable, make: Callable[[], V]) -> V:
+        """Return what `make` gives, made once for equal keys."""
+        value: V | None = self._by_content.get(key)
+        if value is None:
+            value = _with_space(self._by_content)[key] = make()
+        return value
+
+    def member(self, key: Hashable, make: Callable[[], tuple[dict[str, Any], str]]) -> RenderedMember:
+        """Return members of an object, made and counted once for equal keys."""
+        member: RenderedMember | None = self._by_content.get(key)
+        if member is None:
             plain, piece = make()
-            found = _room_for(self._made)[key] = RenderedMember(plain, piece, self.count(piece))
-        return found
+            member = _with_space(self._by_content)[key] = RenderedMember(plain, piece, self.count(piece))
+        return member
 
     def while_same(self, key: Hashable, of: object, make: Callable[[], V], other: object = None) -> V:
-        """What `make` gives, made anew when `of` or `other` is another object; for what is replaced when it
-        changes."""
-        found = self._held.get(key)
-        if found is None or found[0] is not of or found[1] is not other:
-            found = _room_for(self._held)[key] = (of, other, make())
-        made: V = found[2]
-        return made
+        """Return what `make` gives, made anew when `of` or `other` is another object.
 
-    def column(self, world: World, room: RoomState, notation: Notation, now: int) -> RenderedRoom:
-        """A room's messages as they are written at `now`; `oldest` writes those from before."""
-        day = now // DAY if notation.short_times else 0
+        For what is replaced when it changes: comparing two memories would cost more than writing one.
+        """
+        entry = self._by_identity.get(key)
+        if entry is None or entry[0] is not of or entry[1] is not other:
+            entry = _with_space(self._by_identity)[key] = (of, other, make())
+        value: V = entry[2]
+        return value
+
+    # -- messages ------------------------------------------------------------------------------------------------
+
+    def room(self, world: World, room: RoomState, notation: Notation, now: int) -> RenderedRoom:
+        """Return a room's messages as they are written at `now`; `first_within` writes those from before."""
+        day = now // DAY if notation.short_times else 0  # short times are other ones on another day
         key = (notation.name, room.id)
         ids = room.messages
-        found = self._columns.get(key)
+        rendered = self._rooms.get(key)
         if (
-            found is None
-            or found.ids is not ids
-            or found.day != day
-            or len(ids) - found.first - len(found.rows) > MESSAGE_CHUNK
+            rendered is None
+            or rendered.ids is not ids
+            or rendered.day != day
+            or len(ids) - rendered.first - len(rendered.rows)
+            > MESSAGE_CHUNK  # nobody looked for long: begin at the end
         ):
-            if self._rows > MAX_CACHE_ENTRIES:
-                self._rows = 0
-                self._columns.clear()
-            found = self._columns[key] = RenderedRoom(world.messages, ids, day, room.reactions, len(ids), [], [0])
-        elif found.reactions != room.reactions:
-            found.reactions = room.reactions
-            rows = found.rows
-            changed = [row if row.version == row.said.version else self._row(row.said, notation, now) for row in rows]
-            self._set_rows(found, changed)
-        for id in ids[found.first + len(found.rows) :]:
+            if self._row_count > _MAX_CACHE_ENTRIES:
+                self._row_count = 0
+                self._rooms.clear()
+            rendered = RenderedRoom(world.messages, ids, day, room.reactions, len(ids), [], [0])
+            self._rooms[key] = rendered
+        elif rendered.reactions != room.reactions:
+            rendered.reactions = room.reactions
+            rows = [
+                row if row.version == row.message.version else self._row(row.message, notation, now)
+                for row in rendered.rows
+            ]
+            self._set_rows(rendered, rows)
+        for id in ids[rendered.first + len(rendered.rows) :]:
             row = self._row(world.messages[id], notation, now)
-            found.rows.append(row)
-            found.sums.append(found.sums[-1] + row.tokens)
-            self._rows += 1
-        return found
+            rendered.rows.append(row)
+            rendered.sums.append(rendered.sums[-1] + row.tokens)
+            self._row_count += 1
+        return rendered
 
-    def oldest(self, column: RenderedRoom, after: int, stop: int, most: int, notation: Notation, now: int) -> int:
-        """The least index of `after` and more from which on the messages before `stop` have `most` tokens at most."""
+    def first_within(
+        self, rendered: RenderedRoom, after: int, stop: int, limit: int, notation: Notation, now: int
+    ) -> int:
+        """Return the least index, `after` at least, from which on the messages before `stop` have `limit` tokens at
+        most. Older messages are written as far as they are needed for that."""
         while True:
-            first, sums = column.first, column.sums
-            start = first + bisect_left(sums, sums[stop - first] - most, max(0, after - first), stop - first)
+            first, sums = rendered.first, rendered.sums
+            start = first + bisect_left(sums, sums[stop - first] - limit, max(0, after - first), stop - first)
             if start > first or first <= after:
                 return start
-            column.first = max(after, first - max(MESSAGE_CHUNK, len(column.rows)))
-            older = [self._row(column.messages[id], notation, now) for id in column.ids[column.first : first]]
-            self._rows += len(older)
-            self._set_rows(column, older + column.rows)
+            # All that is written fits: write as many again, so that a long room costs few rounds.
+            rendered.first = max(after, first - max(MESSAGE_CHUNK, len(rendered.rows)))
+            older = [self._row(rendered.messages[id], notation, now) for id in rendered.ids[rendered.first : first]]
+            self._row_count += len(older)
+            self._set_rows(rendered, older + rendered.rows)
 
-    def _set_rows(self, column: RenderedRoom, rows: list[RenderedMessage]) -> None:
-        column.rows = rows
-        column.sums = list(accumulate([row.tokens for row in rows], initial=0))
+    def _set_rows(self, rendered: RenderedRoom, rows: list[RenderedMessage]) -> None:
+        rendered.rows = rows
+        rendered.sums = list(accumulate([row.tokens for row in rows], initial=0))
 
-    def _row(self, said: RoomMessage, notation: Notation, now: int) -> RenderedMessage:
-        plain = hud_fields.message_fields(said, time_format(notation, now))
+    def _row(self, message: RoomMessage, notation: Notation, now: int) -> RenderedMessage:
+        plain = hud_fields.message_fields(message, time_format(notation, now))
         piece = notation.message(plain) + notation.between
-        return RenderedMessage(said, said.version, plain, piece, self.sum(piece))
+        return RenderedMessage(message, message.version, plain, piece, self.sum(piece))
 
-    def lines(self, agent: AgentState, notation: Notation, now: int) -> list[RenderedAction]:
-        """An agent's recent actions as they are written at `now`, the oldest first; not to be changed."""
+    # -- recent actions ------------------------------------------------------------------------------------------
+
+    def actions(self, agent: AgentState, notation: Notation, now: int) -> list[RenderedAction]:
+        """Return an agent's recent actions as they are written at `now`, the oldest first; not to be changed."""
         day = now // DAY if notation.short_times else 0
         key = (notation.name, agent.id)
-        before, held = self._lines.get(key, (day, []))
+        day_before, before = self._actions.get(key, (day, []))
         recent = agent.recent
-        if before != day:
-            held = []
-        elif held and len(held) == len(recent) and held[0].done is recent[0] and held[-1].done is recent[-1]:
-            return held
-        kept = _upto(recent, held[-1].done) if held else 0  # the oldest ones go, new ones come at the end
-        kept = kept if kept <= len(held) else 0
-        lines = held[len(held) - kept :] + [self._line(done, notation, now) for done in recent[kept:]]
-        _room_for(self._lines)[key] = (day, lines)
+        if day_before != day:
+            before = []
+        elif (
+            before
+            and len(before) == len(recent)
+            and before[0].action is recent[0]
+            and before[-1].action is recent[-1]
+        ):
+            return before
+        # The oldest ones go, new ones come at the end: what is between is the same.
+        reused = _count_upto(recent, before[-1].action) if before else 0
+        reused = reused if reused <= len(before) else 0
+        lines = before[len(before) - reused :]
+        lines = lines + [self._action(action, notation, now) for action in recent[reused:]]
+        _with_space(self._actions)[key] = (day, lines)
         return lines
 
-    def _line(self, done: RecentAction, notation: Notation, now: int) -> RenderedAction:
-        plain = hud_fields.action_fields(done, time_format(notation, now))
+    def _action(self, action: RecentAction, notation: Notation, now: int) -> RenderedAction:
+        plain = hud_fields.action_fields(action, time_format(notation, now))
         piece = notation.action(plain) + notation.between
-        return RenderedAction(done, plain, piece, self.sum(piece))
+        return RenderedAction(action, plain, piece, self.sum(piece))
 
 
 def time_format(notation: Notation, now: int) -> hud_fields.TimeFormat:
-    """How a notation tells a time at `now`."""
-    return (lambda at: format_short(at, now)) if notation.short_times else format_iso
+    """Return how a notation tells a time at `now`."""
+    return (lambda time: format_short(time, now)) if notation.short_times else format_iso
 
 
 def split_at_token_boundaries(text: str) -> list[str]:
-    """A text in parts that end where a tokenizer always cuts: behind line breaks, or in one line between `","` and a
-    letter."""
+    """Return a text in parts that end where a tokenizer always cuts.
+
+    That is behind line breaks, or in one line between `","` and a letter. For example, `{"a":"x","b":"y"}` gives
+    `{"a":"x","` and `b":"y"}`.
+    """
     if "\n" in text:
-        *lines, last = _LINES(text)
+        *lines, last = _split_lines(text)
         return [*[line + "\n" for line in lines], last]
     first, *others = text.split('","')
-    found = [first]
+    parts = [first]
     for part in others:
-        found[-1] += '","'
-        if _BEGINS(part):
-            found.append(part)
+        parts[-1] += '","'
+        if _begins_with_letter(part):
+            parts.append(part)
         else:
-            found[-1] += part
-    return found
+            parts[-1] += part
+    return parts
 
 
-def _upto(recent: list[RecentAction], last: RecentAction) -> int:
-    """How many actions there are up to and with one, which is among the newest; 0 where it is none of them."""
-    for behind, done in enumerate(reversed(recent)):
-        if done is last:
+def _count_upto(recent: list[RecentAction], last: RecentAction) -> int:
+    """Return how many actions there are up to and with `last`, which is among the newest; 0 where it is none of
+    them."""
+    for behind, action in enumerate(reversed(recent)):
+        if action is last:
             return len(recent) - behind
     return 0
 
 
-def _room_for(memory: dict[Any, Any]) -> dict[Any, Any]:
-    if len(memory) >= MAX_CACHE_ENTRIES:
+def _with_space(memory: dict[Any, Any]) -> dict[Any, Any]:
+    """Return a memory that has space for one more entry."""
+    if len(memory) >= _MAX_CACHE_ENTRIES:
         memory.clear()
     return memory

@@ -1,4 +1,21 @@
-"""The rooms of a HUD: what each says of itself, and its messages from the newest back, by shares of attention."""
+"""One agent's HUD: a pure function of a world and the time; and how its rooms share the token budget.
+
+What is before the rooms comes first (`self_section`); the rooms share what is left of the world's limit:
+
+1. Every room says something of itself (members, billboard, requests): within its own limit, else it is squeezed.
+   Rooms for which not even that fits go, those of the smallest share of attention first.
+2. Of the budget each room is offered its share of attention, and takes its metadata from that. Where the offers do
+   not fit beside all metadata, all of them shrink alike.
+3. Each room takes its newest messages, whole, as far as they fit into what it was offered.
+4. What rooms did not need goes to those of `%*` that have older messages, in equal parts, up to four times.
+5. A room that could show nothing shows the beginning of its newest message.
+
+For example, with 5,000 tokens and rooms A (fixed 50 %), B and C (`%*`, so 25 % each), 100 tokens of metadata each: A
+is offered 2,500 − 100 = 2,400, B and C 1,150 each. A's messages take 900 (it has no more), B's 1,150, C's 400. The
+2,250 that are left go to B, the only one of `%*` with older messages.
+
+Almost all of a beat's work is looked up in the renderer's caches; see `cached_renderer`.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +26,10 @@ from typing import Any
 import msgspec
 
 from hudkit.compose.fitting import growth
-from hudkit.errors import BudgetError, OperationError
-from hudkit.rooms import allowances
-from hudkit.rooms.allowances import FULL_ATTENTION, attention_shares
+from hudkit.errors import BudgetError
+from hudkit.rooms.allowances import FULL_ATTENTION, describe_last_spoke, word_budget
 from hudkit.rooms.hud import hud_fields
-from hudkit.rooms.hud.agent_hud import AgentHud, HudOmission, HudSection, LazyDocument
+from hudkit.rooms.hud.agent_hud import AgentHud, BeatFacts, HudOmission, HudSection, LazyDocument, resolve_beat
 from hudkit.rooms.hud.cached_renderer import (
     CachedRenderer,
     RenderedMember,
@@ -22,16 +38,17 @@ from hudkit.rooms.hud.cached_renderer import (
     time_format,
 )
 from hudkit.rooms.hud.hud_fields import fitting_beginning, truncate_to_fit
-from hudkit.rooms.hud.notations import NOTATIONS, Notation
 from hudkit.rooms.hud.self_section import build_self_section
-from hudkit.rooms.world import AgentState, RoomMessage, RoomState, World
+from hudkit.rooms.world import RoomMessage, RoomState, World
 
 MIN_MESSAGE_TOKENS = 48
 """Tokens below which a message is not cut to fit, but left out."""
 
-_PACE = 32  # tokens of the time since last and the word budget, at most
+_MAX_PACE_TOKENS = 32
+"""Tokens of the time since last and the word budget, at most."""
 _HASHABLE = frozenset((str, int, bool))
-_ROUNDS = 4  # of giving out what quiet rooms leave
+_MAX_ROUNDS = 4
+"""Rounds of giving out what quiet rooms leave: a fifth one changes next to nothing."""
 
 
 class RoomDraft(msgspec.Struct):
@@ -40,327 +57,139 @@ class RoomDraft(msgspec.Struct):
     room: RoomState
     share: float
     fixed: bool
-    parts: list[RenderedMember]
+    members: list[RenderedMember]
     """All but messages."""
     cost: int
-    """Tokens of the parts."""
+    """Tokens of the members."""
     metadata: int
     """The same with what opens and closes messages: not less than it will be."""
     after: int
     """The index of the first message that the agent may see."""
     next: int
     """The index of the newest one that was not looked at yet."""
-    column: RenderedRoom
+    rendered: RenderedRoom
     allowance: int = 0
     spent: int = 0
+    """What the rows cost."""
     rows: list[RenderedMessage] = []
-    """The oldest first; `spent` is what they cost."""
+    """The oldest first."""
 
     @property
     def plain(self) -> dict[str, Any]:
         """The room as data."""
-        found: dict[str, Any] = {}
-        for part in self.parts:
-            found |= part.plain
-        return {**found, "messages": [row.plain for row in self.rows]}
+        fields: dict[str, Any] = {}
+        for member in self.members:
+            fields |= member.plain
+        return {**fields, "messages": [row.plain for row in self.rows]}
 
     @property
     def visible(self) -> int:
+        """How many of the room's messages the agent may see."""
         return len(self.room.messages) - self.after
 
     @property
-    def older(self) -> bool:
+    def has_older(self) -> bool:
+        """Whether there are messages that it may see and that were not looked at."""
         return self.next >= self.after
 
 
-class RoomAllocator:
-    """One agent's rooms at `now`, within `budget` tokens."""
-
-    def __init__(
-        self, world: World, agent: AgentState, now: int, budget: int, notation: Notation, typeset: CachedRenderer
-    ):
-        self.world, self.agent, self.now, self.budget = world, agent, now, budget
-        self.notation, self.typeset = notation, typeset
-        self.omitted: list[HudOmission] = []
-
-    def rooms(self) -> list[RoomDraft]:
-        """Every room that fits, in the order in which the agent came, with its messages."""
-        percents = attention_shares(self.agent.attention, self.agent.rooms)
-        opened = self._within([self._open(self.world.rooms[id], percents[id]) for id in self.agent.rooms])
-        free = self.budget - sum(one.metadata for one in opened)
-        unused = max(0.0, FULL_ATTENTION - sum(percents.values()))
-        offers = growth.share_budget(
-            self.budget, [growth.FlexClaim(percent) for percent in (*percents.values(), unused)]
-        )
-        by_room = dict(zip(percents, offers, strict=False))
-        for one in opened:
-            one.allowance = max(0, by_room[one.room.id] - one.metadata)
-        wanted = sum(one.allowance for one in opened)
-        for one in opened:
-            if wanted > free:
-                one.allowance = one.allowance * free // wanted
-            self._fill(one)
-        self._give_out(opened, free - sum(one.spent for one in opened))
-        for one in opened:
-            if not one.rows and one.older:
-                self._cut_newest(one)
-        return opened
-
-    def _open(self, room: RoomState, share: float) -> RoomDraft:
-        you = self.agent.id
-        after = bisect_right(room.messages, room.joined[you])
-        limit = max(self.world.rules.tokens.metadata, int(self.budget * share / FULL_ATTENTION) // 2)
-        board = hud_fields.room_board_fields(self.world, room, you)
-        opened = self._opened(room, share, room.members, board, after)
-        if opened.metadata > limit:
-            names = [str(id) for id in room.members]
-            key = ("squeezed", self.notation.name, room.id, you, round(share, 1), limit, *room.members)
-            members, board, gone = self.typeset.once(
-                (*key, repr(board)), lambda: self._squeezed(opened, names, board, limit)
-            )
-            self.omitted += gone
-            opened = self._opened(room, share, members, board, after)
-        return opened
-
-    def _opened(
-        self, room: RoomState, share: float, members: Sequence[int | str], board: dict[str, Any], after: int
-    ) -> RoomDraft:
-        notation, typeset, you = self.notation, self.typeset, self.agent.id
-
-        def head() -> tuple[dict[str, Any], str]:
-            plain = hud_fields.room_head_fields(room, you, [str(one) for one in members], share)
-            return plain, notation.head(plain)
-
-        parts = [
-            typeset.part(("head", notation.name, room.id, you, round(share, 1), *members), head),
-            self._member("time_since_last", allowances.describe_last_spoke(self.world, you, room.id, self.now)),
-            self._member("word_budget", allowances.word_budget(self.world, you, room.id, self.now)),
-            *[self._member(name, value) for name, value in board.items()],
-        ]
-        cost = sum([part.tokens for part in parts])
-        return RoomDraft(
-            room,
-            share,
-            room.id in self.agent.attention,
-            parts,
-            cost,
-            cost + self._around(),
-            after,
-            len(room.messages) - 1,
-            typeset.column(self.world, room, notation, self.now),
-            rows=[],
-        )
-
-    def _member(self, name: str, value: Any) -> RenderedMember:
-        notation = self.notation
-        key = ("room", notation.name, name, value if type(value) in _HASHABLE else repr(value))
-        return self.typeset.part(key, lambda: ({name: value}, notation.room_member(name, value)))
-
-    def _around(self) -> int:
-        """Tokens that open and close a room's messages, at most."""
-        notation, count = self.notation, self.typeset.count
-
-        def make() -> int:
-            ends = [notation.end(rows=rows, last=last) for rows in (True, False) for last in (True, False)]
-            return max(map(count, ends)) + max(count(notation.messages(n)) for n in (0, 1, 9_999))
-
-        return self.typeset.once(("around", notation.name), make)
-
-    def _squeezed(
-        self, opened: RoomDraft, members: list[str], board: dict[str, Any], limit: int
-    ) -> tuple[list[str], dict[str, Any], list[HudOmission]]:
-        """Members and billboard of a room that says too much of itself: a third of the limit for members, a third for
-        keys and requests, what is left for the billboard; and what that leaves out."""
-        found, gone = dict(board), list[HudOmission]()
-        count = self.typeset.count
-        room = opened.room
-
-        def head(names: Sequence[str]) -> int:
-            return count(
-                self.notation.head(hud_fields.room_head_fields(room, self.agent.id, list(names), opened.share))
-            )
-
-        kept = fitting_beginning(
-            members, lambda names: head([*names, _more(members, names)]) - head([]) <= limit // 3
-        )
-        if len(kept) < len(members):
-            gone.append(_left(room, "members", len(members) - len(kept)))
-            members = [*kept, _more(members, kept)]
-        for name in ("my_keys", "pending_access_requests"):
-            rows = self._shorter(name, found.get(name, []), limit // 6)
-            if len(rows) < len(found.get(name, [])):
-                gone.append(_left(room, name, len(found[name]) - len(rows)))
-                found[name] = rows
-        if text := found.get("billboard"):
-            rest = [self._member(name, value) for name, value in found.items() if name != "billboard"]
-            left = limit - head(members) - sum(part.tokens for part in rest) - self._around() - _PACE
-            shorter = truncate_to_fit(text, lambda some: count(self.notation.room_member("billboard", some)) <= left)
-            if shorter != text:
-                gone.append(_left(room, "characters of the billboard", len(text) - len(shorter) + 1))
-                found["billboard"] = shorter
-        return members, found, gone
-
-    def _shorter(self, name: str, rows: list[Any], limit: int) -> list[Any]:
-        return fitting_beginning(rows, lambda some: self._member(name, some).tokens <= limit)
-
-    def _within(self, opened: list[RoomDraft]) -> list[RoomDraft]:
-        """Without the rooms for which there is not even room for what they say of themselves: those of the smallest
-        share go first, then those where the last message is oldest."""
-        over = sum(one.metadata for one in opened) - self.budget
-        if over <= 0:
-            return opened
-        gone = set()
-        for one in sorted(opened, key=lambda one: (one.share, one.room.messages[-1:])):
-            if over > 0:
-                over -= one.metadata
-                gone.add(one.room.id)
-                self.omitted.append(HudOmission(f"room {one.room.id}", "room", 1, "there are more rooms than fit"))
-        return [one for one in opened if one.room.id not in gone]
-
-    def _fill(self, opened: RoomDraft) -> None:
-        """Take messages, from the newest back, as long as the next one fits."""
-        column, stop = opened.column, opened.next + 1
-        left = opened.allowance - opened.spent
-        start = self.typeset.oldest(column, opened.after, stop, left, self.notation, self.now)
-        opened.rows = column.rows[start - column.first : stop - column.first] + opened.rows
-        opened.spent += column.tokens(start, stop)
-        opened.next = start - 1
-
-    def _give_out(self, opened: list[RoomDraft], left: int) -> None:
-        """What rooms did not need goes to those of `%*`, in equal parts."""
-        for _ in range(_ROUNDS):
-            wanting = [one for one in opened if one.older and not one.fixed]
-            if not wanting or left < len(wanting) * MIN_MESSAGE_TOKENS:
-                return
-            before = left
-            for one, offer in zip(
-                wanting, growth.share_budget(left, [growth.FlexClaim()] * len(wanting)), strict=True
-            ):
-                spent = one.spent
-                one.allowance = max(one.allowance, spent + offer)
-                self._fill(one)
-                left -= one.spent - spent
-            if left == before:
-                return
-
-    def _cut_newest(self, opened: RoomDraft) -> None:
-        """A message that is longer than all there is for its room: its beginning."""
-        if opened.allowance < MIN_MESSAGE_TOKENS:
-            return
-        said = self.world.messages[opened.room.messages[-1]]
-
-        def row(text: str) -> RenderedMessage:
-            return self._row(said, text)
-
-        text = truncate_to_fit(said.content, lambda some: row(some).tokens <= opened.allowance)
-        found = row(text)
-        if found.tokens <= opened.allowance:
-            opened.rows.append(found)
-            opened.spent += found.tokens
-            opened.next -= 1
-            what = HudOmission(
-                f"room {opened.room.id}",
-                "characters of its newest message",
-                len(said.content) - len(text) + 1,
-                "longer than the room's budget",
-            )
-            self.omitted.append(what)
-
-    def _row(self, said: RoomMessage, text: str) -> RenderedMessage:
-        plain = {**hud_fields.message_fields(said, time_format(self.notation, self.now)), "content": text}
-        piece = self.notation.message(plain) + self.notation.between
-        return RenderedMessage(said, said.version, plain, piece, self.typeset.count(piece))
-
-
-def _more(all_: Sequence[str], kept: Sequence[str]) -> str:
-    return f"+{len(all_) - len(kept)} more"
-
-
-def _left(room: RoomState, what: str, number: int) -> HudOmission:
-    return HudOmission(f"room {room.id}", what, number, "a room says no more of itself than its limit")
-
-
 def build_agent_hud(
-    world: World, agent_id: int, now: int, typeset: CachedRenderer, whispers: Sequence[str] = ()
+    world: World, agent_id: int, now: int, renderer: CachedRenderer, whispers: Sequence[str] = ()
 ) -> AgentHud:
-    """What an agent sees at `now` (Unix ms), in its format, never over the world's token budget.
+    """Return what an agent sees at `now` (Unix ms), in its format, never over the world's token budget.
 
-    `whispers` (`Book.whispered`) are shown as `self.once`. They are in no log, so the digest is that of the HUD
-    without them: the one that a replay composes.
+    `whispers` (`WorldLog.take_whispers`) are shown as `self.once`. They are in no log, so the digest is that of the
+    HUD without them: the one that a replay composes.
 
     Raises `OperationError` where there is no such agent, `BudgetError` where what must be there does not fit.
     """
-    agent = world.agents.get(agent_id)
-    if agent is None:
-        raise OperationError(f"there is no agent {agent_id}", hint="Agents have ids from 1; the Architect has no HUD")
-    notation = NOTATIONS[agent.input_format]
-    own = build_self_section(world, agent, now, notation, typeset, whispers)
-    limit = world.rules.tokens.total
-    opening = typeset.count(notation.rooms(len(agent.rooms)))
-    filling = RoomAllocator(world, agent, now, limit - own.tokens - opening, notation, typeset)
-    rooms = filling.rooms()
+    return build_hud(resolve_beat(world, agent_id, now, renderer, whispers))
+
+
+def build_hud(facts: BeatFacts) -> AgentHud:
+    """Return the HUD of a beat whose facts are resolved; see `build_agent_hud`. Raises `BudgetError`."""
+    self_section = build_self_section(facts)
+    limit = facts.total_limit
+    allocator = RoomAllocator(facts, limit - self_section.tokens - facts.rooms_opening_tokens)
+    rooms = allocator.allocate()
     while True:
-        pieces, sections = _rooms(rooms, notation, typeset)
-        rest = "".join([*own.pieces, *pieces])
-        text = own.prefix.text + rest
-        tokens = typeset.total(own.tokens + sum([one.tokens for one in sections]), text)
+        pieces, sections = _write_rooms(facts, rooms)
+        rest = "".join([*self_section.pieces, *pieces])
+        text = self_section.prefix.text + rest
+        tokens = facts.renderer.total(self_section.tokens + sum([section.tokens for section in sections]), text)
         if tokens <= limit:
             break
-        _shrink(rooms, tokens, limit)
+        _drop_oldest_message(rooms, tokens, limit)
+    if facts.whispers:
+        digest = build_hud(msgspec.structs.replace(facts, whispers=())).digest
+    else:
+        digest = self_section.prefix.digest_with(rest)
+
+    def document() -> dict[str, Any]:
+        plain_rooms = [draft.plain for draft in rooms]
+        return {**self_section.prefix.plain, "self": self_section.plain, "rooms": plain_rooms}
+
     return AgentHud(
-        agent_id,
-        now,
-        notation.name,
+        facts.agent.id,
+        facts.now,
+        facts.notation.name,
         text,
         tokens,
         limit,
-        build_agent_hud(world, agent_id, now, typeset).digest if whispers else own.prefix.digest_with(rest),
-        len(own.prefix.text),
-        (*own.sections, *sections),
-        (*own.omitted, *filling.omitted, *_unseen(rooms)),
-        LazyDocument(lambda: {**own.prefix.plain, "self": own.plain, "rooms": [one.plain for one in rooms]}),
+        digest,
+        len(self_section.prefix.text),
+        (*self_section.sections, *sections),
+        (*self_section.omitted, *allocator.omitted, *_older_messages(rooms)),
+        LazyDocument(document),
     )
 
 
-def _rooms(rooms: list[RoomDraft], notation: Notation, typeset: CachedRenderer) -> tuple[list[str], list[HudSection]]:
-    """The pieces of all rooms, and what each costs."""
-    count = typeset.count
-    opening = notation.rooms(len(rooms))
+def _write_rooms(facts: BeatFacts, rooms: list[RoomDraft]) -> tuple[list[str], list[HudSection]]:
+    """Return the pieces of all rooms, and what each costs."""
+    notation, renderer = facts.notation, facts.renderer
+    count = renderer.count
+    if len(rooms) == len(facts.agent.rooms):
+        opening, opening_tokens = facts.rooms_opening, facts.rooms_opening_tokens
+    else:  # some had to go, and the opening says how many there are
+        opening = notation.rooms(len(rooms))
+        opening_tokens = count(opening)
     pieces = [opening]
-    sections = [HudSection("rooms", count(opening))]
-    for number, one in enumerate(rooms, 1):
-        end = notation.end(rows=bool(one.rows), last=number == len(rooms))
-        messages = notation.messages(len(one.rows))
-        pieces += [part.piece for part in one.parts]
-        if one.rows:
-            *older, newest = one.rows
-            last, tokens = typeset.ended(newest.piece, newest.tokens, notation, end)
-            tokens += count(messages) + one.spent - newest.tokens
+    sections = [HudSection("rooms", opening_tokens)]
+    for number, draft in enumerate(rooms, 1):
+        end = notation.end(rows=bool(draft.rows), last=number == len(rooms))
+        messages = notation.messages(len(draft.rows))
+        pieces += [member.piece for member in draft.members]
+        if draft.rows:
+            *older, newest = draft.rows
+            last, tokens = renderer.with_end(newest.piece, newest.tokens, notation, end)
+            tokens += count(messages) + draft.spent - newest.tokens
             pieces.append(messages)
             pieces += [row.piece for row in older]
             pieces.append(last)
         else:
             pieces.append(messages + end)
             tokens = count(pieces[-1])
-        limit = one.metadata + one.allowance
         sections.append(
             HudSection(
-                f"room {one.room.id}",
-                one.cost + tokens,
-                one.room.id,
-                one.share,
-                limit,
-                one.cost,
-                len(one.rows),
-                one.visible,
+                f"room {draft.room.id}",
+                draft.cost + tokens,
+                draft.room.id,
+                draft.share,
+                draft.metadata + draft.allowance,
+                draft.cost,
+                len(draft.rows),
+                draft.visible,
             )
         )
     return pieces, sections
 
 
-def _shrink(rooms: list[RoomDraft], tokens: int, limit: int) -> None:
-    """Take the oldest message away where most are shown: only with a counter by which pieces do not add up."""
-    fullest = max(rooms, key=lambda one: len(one.rows), default=None)
+def _drop_oldest_message(rooms: list[RoomDraft], tokens: int, limit: int) -> None:
+    """Take the oldest message away where most are shown: only with a counter by which pieces do not add up.
+
+    Raises `BudgetError` where there is none.
+    """
+    fullest = max(rooms, key=lambda draft: len(draft.rows), default=None)
     if fullest is None or not fullest.rows:
         raise BudgetError(
             f"the HUD needs {tokens} tokens of {limit}", hint="Raise tokens.total", need=tokens, limit=limit
@@ -368,9 +197,229 @@ def _shrink(rooms: list[RoomDraft], tokens: int, limit: int) -> None:
     fullest.spent -= fullest.rows.pop(0).tokens
 
 
-def _unseen(rooms: list[RoomDraft]) -> list[HudOmission]:
+def _older_messages(rooms: list[RoomDraft]) -> list[HudOmission]:
     return [
-        HudOmission(f"room {one.room.id}", "messages", one.visible - len(one.rows), "older than what fits")
-        for one in rooms
-        if one.visible > len(one.rows)
+        HudOmission(f"room {draft.room.id}", "messages", draft.visible - len(draft.rows), "older than what fits")
+        for draft in rooms
+        if draft.visible > len(draft.rows)
     ]
+
+
+class RoomAllocator:
+    """Shares `budget` tokens among one agent's rooms; `omitted` is what that leaves out, but for older messages."""
+
+    def __init__(self, facts: BeatFacts, budget: int) -> None:
+        """`budget`: tokens for all rooms, without what opens them."""
+        self.omitted: list[HudOmission] = []
+        self._facts = facts
+        self._budget = budget
+        self._around_tokens = facts.renderer.cached(("around", facts.notation.name), self._count_around)
+
+    def allocate(self) -> list[RoomDraft]:
+        """Return every room that fits, in the order in which the agent came, with its messages."""
+        facts, shares = self._facts, self._facts.shares
+        rooms = facts.world.rooms
+        drafts = self._within_budget([self._draft(rooms[id], shares[id]) for id in facts.agent.rooms])
+        free = self._budget - sum([draft.metadata for draft in drafts])
+        unused = max(0.0, FULL_ATTENTION - sum(shares.values()))
+        offers = growth.share_budget(
+            self._budget, [growth.FlexClaim(percent) for percent in (*shares.values(), unused)]
+        )
+        offer_by_room = dict(zip(shares, offers, strict=False))
+        for draft in drafts:
+            draft.allowance = max(0, offer_by_room[draft.room.id] - draft.metadata)
+        wanted = sum([draft.allowance for draft in drafts])
+        for draft in drafts:
+            if wanted > free:
+                draft.allowance = draft.allowance * free // wanted
+            self._fill(draft)
+        self._give_out(drafts, free - sum([draft.spent for draft in drafts]))
+        for draft in drafts:
+            if not draft.rows and draft.has_older:
+                self._cut_newest(draft)
+        return drafts
+
+    # -- what a room says of itself ------------------------------------------------------------------------------
+
+    def _draft(self, room: RoomState, share: float) -> RoomDraft:
+        facts = self._facts
+        you = facts.agent.id
+        after = bisect_right(room.messages, room.joined_after[you])
+        limit = max(facts.metadata_limit, int(self._budget * share / FULL_ATTENTION) // 2)
+        board = hud_fields.room_board_fields(facts.world, room, you)
+        draft = self._draft_with(room, share, room.members, board, after)
+        if draft.metadata > limit:
+            names = [str(id) for id in room.members]
+            key = ("squeezed", facts.notation.name, room.id, you, round(share, 1), limit, *room.members)
+            members, board, omitted = facts.renderer.cached(
+                (*key, repr(board)), lambda: self._squeezed(draft, names, board, limit)
+            )
+            self.omitted += omitted
+            draft = self._draft_with(room, share, members, board, after)
+        return draft
+
+    def _draft_with(
+        self, room: RoomState, share: float, members: Sequence[int | str], board: dict[str, Any], after: int
+    ) -> RoomDraft:
+        """Return a room with these members and these fields of its board, and no messages yet."""
+        facts = self._facts
+        world, notation, renderer, you, now = facts.world, facts.notation, facts.renderer, facts.agent.id, facts.now
+
+        def head() -> tuple[dict[str, Any], str]:
+            plain = hud_fields.room_head_fields(room, you, [str(member) for member in members], share)
+            return plain, notation.head(plain)
+
+        rendered_members = [
+            renderer.member(("head", notation.name, room.id, you, round(share, 1), *members), head),
+            self._member("time_since_last", describe_last_spoke(world, you, room.id, now)),
+            self._member("word_budget", word_budget(world, you, room.id, now)),
+            *[self._member(name, value) for name, value in board.items()],
+        ]
+        cost = sum([member.tokens for member in rendered_members])
+        return RoomDraft(
+            room,
+            share,
+            room.id in facts.agent.attention,
+            rendered_members,
+            cost,
+            cost + self._around_tokens,
+            after,
+            len(room.messages) - 1,
+            renderer.room(world, room, notation, now),
+            rows=[],
+        )
+
+    def _member(self, name: str, value: Any) -> RenderedMember:
+        notation = self._facts.notation
+        key = ("room", notation.name, name, value if type(value) in _HASHABLE else repr(value))
+        return self._facts.renderer.member(key, lambda: ({name: value}, notation.room_member(name, value)))
+
+    def _count_around(self) -> int:
+        """Return the tokens that open and close a room's messages, at most."""
+        notation, count = self._facts.notation, self._facts.renderer.count
+        ends = [notation.end(rows=rows, last=last) for rows in (True, False) for last in (True, False)]
+        # Numbers of messages with one, and with as many digits as a HUD can show.
+        return max(map(count, ends)) + max(count(notation.messages(number)) for number in (0, 1, 9_999))
+
+    def _squeezed(
+        self, draft: RoomDraft, members: list[str], board: dict[str, Any], limit: int
+    ) -> tuple[list[str], dict[str, Any], list[HudOmission]]:
+        """Return members and board of a room that says too much of itself, cut, and what that leaves out.
+
+        A third of the limit is for members, a third for keys and requests, and what is left for the billboard.
+        """
+        shorter_board, omitted = dict(board), list[HudOmission]()
+        notation, count = self._facts.notation, self._facts.renderer.count
+        room, you = draft.room, self._facts.agent.id
+
+        def head_tokens(names: Sequence[str]) -> int:
+            return count(notation.head(hud_fields.room_head_fields(room, you, list(names), draft.share)))
+
+        def members_fit(names: list[str]) -> bool:
+            return head_tokens([*names, _and_more(members, names)]) - head_tokens([]) <= limit // 3
+
+        shown = fitting_beginning(members, members_fit)
+        if len(shown) < len(members):
+            omitted.append(_metadata_omission(room, "members", len(members) - len(shown)))
+            members = [*shown, _and_more(members, shown)]
+        for name in ("my_keys", "pending_access_requests"):
+            rows = shorter_board.get(name, [])
+            shown_rows = self._rows_within(name, rows, limit // 6)
+            if len(shown_rows) < len(rows):
+                omitted.append(_metadata_omission(room, name, len(rows) - len(shown_rows)))
+                shorter_board[name] = shown_rows
+        if text := shorter_board.get("billboard"):
+            others = [self._member(name, value) for name, value in shorter_board.items() if name != "billboard"]
+            left = limit - head_tokens(members) - sum(member.tokens for member in others)
+            left -= self._around_tokens + _MAX_PACE_TOKENS
+            shorter = truncate_to_fit(
+                text, lambda beginning: count(notation.room_member("billboard", beginning)) <= left
+            )
+            if shorter != text:
+                lost = len(text) - len(shorter) + 1  # the ellipsis is a character of its own
+                omitted.append(_metadata_omission(room, "characters of the billboard", lost))
+                shorter_board["billboard"] = shorter
+        return members, shorter_board, omitted
+
+    def _rows_within(self, name: str, rows: list[Any], limit: int) -> list[Any]:
+        return fitting_beginning(rows, lambda beginning: self._member(name, beginning).tokens <= limit)
+
+    def _within_budget(self, drafts: list[RoomDraft]) -> list[RoomDraft]:
+        """Return the rooms without those for which there is not even space for what they say of themselves.
+
+        Those of the smallest share go first, then those where the last message is oldest.
+        """
+        over = sum([draft.metadata for draft in drafts]) - self._budget
+        if over <= 0:
+            return drafts
+        dropped = set()
+        for draft in sorted(drafts, key=lambda draft: (draft.share, draft.room.messages[-1:])):
+            if over > 0:
+                over -= draft.metadata
+                dropped.add(draft.room.id)
+                self.omitted.append(HudOmission(f"room {draft.room.id}", "room", 1, "there are more rooms than fit"))
+        return [draft for draft in drafts if draft.room.id not in dropped]
+
+    # -- messages ------------------------------------------------------------------------------------------------
+
+    def _fill(self, draft: RoomDraft) -> None:
+        """Take messages, from the newest back, as long as the next one fits."""
+        facts, rendered, stop = self._facts, draft.rendered, draft.next + 1
+        left = draft.allowance - draft.spent
+        start = facts.renderer.first_within(rendered, draft.after, stop, left, facts.notation, facts.now)
+        draft.rows = rendered.rows[start - rendered.first : stop - rendered.first] + draft.rows
+        draft.spent += rendered.tokens(start, stop)
+        draft.next = start - 1
+
+    def _give_out(self, drafts: list[RoomDraft], left: int) -> None:
+        """Give what rooms did not need to those of `%*`, in equal parts."""
+        for _ in range(_MAX_ROUNDS):
+            wanting = [draft for draft in drafts if draft.has_older and not draft.fixed]
+            if not wanting or left < len(wanting) * MIN_MESSAGE_TOKENS:
+                return
+            before = left
+            for draft, offer in zip(
+                wanting, growth.share_budget(left, [growth.FlexClaim()] * len(wanting)), strict=True
+            ):
+                spent = draft.spent
+                draft.allowance = max(draft.allowance, spent + offer)
+                self._fill(draft)
+                left -= draft.spent - spent
+            if left == before:
+                return
+
+    def _cut_newest(self, draft: RoomDraft) -> None:
+        """Show the beginning of a message that is longer than all there is for its room."""
+        if draft.allowance < MIN_MESSAGE_TOKENS:
+            return
+        message = self._facts.world.messages[draft.room.messages[-1]]
+        text = truncate_to_fit(
+            message.content, lambda beginning: self._row(message, beginning).tokens <= draft.allowance
+        )
+        row = self._row(message, text)
+        if row.tokens <= draft.allowance:
+            draft.rows.append(row)
+            draft.spent += row.tokens
+            draft.next -= 1
+            omission = HudOmission(
+                f"room {draft.room.id}",
+                "characters of its newest message",
+                len(message.content) - len(text) + 1,
+                "longer than the room's budget",
+            )
+            self.omitted.append(omission)
+
+    def _row(self, message: RoomMessage, text: str) -> RenderedMessage:
+        """Return a message with another text; not cached, for it is cut for this room's budget alone."""
+        notation = self._facts.notation
+        plain = {**hud_fields.message_fields(message, time_format(notation, self._facts.now)), "content": text}
+        piece = notation.message(plain) + notation.between
+        return RenderedMessage(message, message.version, plain, piece, self._facts.renderer.count(piece))
+
+
+def _and_more(everyone: Sequence[str], shown: Sequence[str]) -> str:
+    return f"+{len(everyone) - len(shown)} more"
+
+
+def _metadata_omission(room: RoomState, subject: str, number: int) -> HudOmission:
+    return HudOmission(f"room {room.id}", subject, number, "a room says no more of itself than its limit")

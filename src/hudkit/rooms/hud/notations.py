@@ -1,8 +1,18 @@
-"""The notations by name: the values of an agent's `input_format`."""
+"""How a HUD is written: JSON, compact JSON, TOON. Each notation makes pieces of text for the same slots of the
+document.
+
+Pieces are what the renderer caches, so they must add up, in bytes and in tokens. A piece ends where a tokenizer
+always cuts: behind a line break that no white space but spaces follow, or between `{"` or `,"` and a letter. So the
+tokens of pieces add up to those of the whole, exactly, and a HUD need not be counted again when one message is new.
+That is why pieces of compact JSON end in an odd place: `"system":{…},"` is one, and `meta":{…},"` the next.
+
+The bytes together are those of the format's own encoder (`compose.formats`), which tests check.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, Protocol
 
 from hudkit.compose import visible
@@ -22,64 +32,76 @@ class Notation(Protocol):
     """Behind the last recent action."""
 
     def system(self, value: dict[str, Any]) -> str:
-        """Opens the document."""
+        """Return what opens the document, with its first member."""
         ...
 
-    def meta(self, value: dict[str, Any]) -> str: ...
+    def meta(self, value: dict[str, Any]) -> str:
+        """Return how to read the HUD and answer it."""
+        ...
 
     def identity(self, value: dict[str, Any]) -> str:
-        """Opens `self`."""
+        """Return what opens `self`, with its first member."""
         ...
 
     def member(self, name: str, value: Any) -> str:
-        """A member of `self`."""
+        """Return a member of `self`."""
         ...
 
     def knowledge(self, value: dict[str, Any], *, tight: bool) -> str:
-        """`tight`: on one line, where a notation has more than one way."""
+        """Return the memory; `tight`: on one line, where a notation has more than one way."""
         ...
 
     def actions(self, number: int) -> str:
-        """Opens the recent actions; without any, all of them."""
+        """Return what opens the recent actions; without any, all of them."""
         ...
 
     def action(self, value: dict[str, Any]) -> str:
-        """One, without what is behind it."""
+        """Return one recent action, without what is behind it."""
         ...
 
     def now(self, value: str) -> str:
-        """Closes `self`."""
+        """Return the time, and what closes `self`."""
         ...
 
     def tail(self, body: str) -> str | None:
-        """The end of a message or an action, behind a place where a tokenizer always cuts, if one is known: what is
-        before it costs the same, whatever follows."""
+        """Return the end of a message or an action, behind a place where a tokenizer always cuts, if one is known.
+
+        What is before it costs the same, whatever follows.
+        """
         ...
 
     def rooms(self, number: int) -> str:
-        """Opens the rooms; without any, the document ends here."""
+        """Return what opens the rooms; without any, the document ends here."""
         ...
 
     def head(self, value: dict[str, Any]) -> str:
-        """Opens a room."""
+        """Return what opens a room."""
         ...
 
-    def room_member(self, name: str, value: Any) -> str: ...
+    def room_member(self, name: str, value: Any) -> str:
+        """Return a member of a room."""
+        ...
 
     def messages(self, number: int) -> str:
-        """Opens the messages; without any, all of them, and `end` is behind it."""
+        """Return what opens the messages; without any, all of them, and `end` is behind it."""
         ...
 
     def message(self, value: dict[str, Any]) -> str:
-        """One, without what is behind it."""
+        """Return one message, without what is behind it."""
         ...
 
     def end(self, *, rows: bool, last: bool) -> str:
-        """Behind the last message of a room (or `messages(0)`); `last`: of the last room, which ends the document."""
+        """Return what is behind the last message of a room (or `messages(0)`); `last`: of the last room, which ends
+        the document."""
         ...
 
 
+# -- JSON ----------------------------------------------------------------------------------------------------------
+
+
 class JsonNotation:
+    """JSON indented by two. But knowledge stands on one line where the static parts would exceed their cap."""
+
     name = "json"
     short_times = False
     between = ",\n"
@@ -118,7 +140,7 @@ class JsonNotation:
         return '  "rooms": [\n' if number else '  "rooms": []\n}'
 
     def head(self, value: dict[str, Any]) -> str:
-        return f"{_json_item(2, value).removesuffix(_JSON_CLOSE)},\n"
+        return f"{_json_item(2, value).removesuffix(_JSON_ROOM_CLOSE)},\n"
 
     def room_member(self, name: str, value: Any) -> str:
         return _json_member(3, name, value)
@@ -133,7 +155,7 @@ class JsonNotation:
         return ("\n      ]\n    }" if rows else "\n    }") + ("\n  ]\n}" if last else ",\n")
 
 
-_JSON_CLOSE = "\n    }"
+_JSON_ROOM_CLOSE = "\n    }"
 
 
 def _json_lines(depth: int, value: Any) -> str:
@@ -147,6 +169,8 @@ def _json_member(depth: int, name: str, value: Any) -> str:
 def _json_item(depth: int, value: Any) -> str:
     return "  " * depth + _json_lines(depth, value)
 
+
+# -- compact JSON --------------------------------------------------------------------------------------------------
 
 SHORT_NAMES: Mapping[str, str] = {
     long: compact.SHORT[long]
@@ -166,17 +190,20 @@ SHORT_NAMES: Mapping[str, str] = {
         "word_budget",
     )
 }
-"""Long names and the short ones that stand for them."""
+"""Long names and the short ones that stand for them. Only fields that stand in every room or message are short; names
+of arguments are not, for agents write them."""
 
 LEGEND = "Short names: " + ", ".join(f"{name} = {long}" for long, name in SHORT_NAMES.items()) + "."
 
 
 def decode_compact_hud(text: str) -> Any:
-    """The document that a compact HUD says. Raises `FormatError`."""
+    """Return the document that a compact HUD says. Raises `FormatError`."""
     return compact.decode(text, SHORT_NAMES)
 
 
 class CompactNotation:
+    """JSON on one line, with short names for the fields that stand in every room or message."""
+
     name = "compact"
     short_times = True
     between = ',{"'
@@ -229,7 +256,8 @@ class CompactNotation:
 
 
 def _compact_object(value: dict[str, Any]) -> str:
-    """The members of an object, without the bracket and the quotation mark before the first, and the last bracket."""
+    """Return the members of an object, without the bracket and the quotation mark before the first, and the last
+    bracket: the piece before ends with the former."""
     return json_text.encode(compact.shorten_keys(value, SHORT_NAMES), indent=None)[2:-1]
 
 
@@ -237,7 +265,16 @@ def _compact_member(name: str, value: Any) -> str:
     return _compact_object({name: value})
 
 
+# -- TOON ----------------------------------------------------------------------------------------------------------
+
+
 class ToonNotation:
+    """TOON, with messages as one table with fixed columns, so that each row is written once for all who see it.
+
+    `formats.toon.decode(text, even=True)` reads it. Hidden characters are written out (`compose.visible`), because
+    TOON would pass them on.
+    """
+
     name = "toon"
     short_times = True
     between = "\n"
@@ -281,7 +318,7 @@ class ToonNotation:
         return _toon_lines(2, _toon_member(name, value))
 
     def messages(self, number: int) -> str:
-        return f"    messages[{number}]{_TOON_COLUMNS}:\n" if number else "    messages: []"
+        return f"    messages[{number}]{_toon_columns()}:\n" if number else "    messages: []"
 
     def message(self, value: dict[str, Any]) -> str:
         return f"      {_toon_table(value)[1].lstrip()}"
@@ -291,22 +328,22 @@ class ToonNotation:
 
 
 def visible_data(value: Any) -> Any:
-    """Plain data with every hidden character written out."""
+    """Return plain data with every hidden character written out."""
     if isinstance(value, str):
         return visible(value, breaks=True)
     if isinstance(value, dict):
-        found: dict[str, Any] = {}
-        for key, one in value.items():
+        shown: dict[str, Any] = {}
+        for key, item in value.items():
             name = visible(key)
-            while name in found:
+            while name in shown:  # two keys that differ in what is hidden
                 name += "'"
-            found[name] = visible_data(one)
-        return found
-    return [visible_data(one) for one in value] if isinstance(value, list | tuple) else value
+            shown[name] = visible_data(item)
+        return shown
+    return [visible_data(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _toon_member(name: str, value: Any) -> list[str]:
-    """The lines of one member of an object; what TOON cannot say stands as JSON text."""
+    """Return the lines of one member of an object; what TOON cannot say stands as JSON text."""
     value = visible_data(value)
     try:
         return toon.encode({name: value}, even=True).split("\n")
@@ -315,7 +352,7 @@ def _toon_member(name: str, value: Any) -> list[str]:
 
 
 def _toon_table(value: dict[str, Any]) -> list[str]:
-    """The header and the row of a table with one message."""
+    """Return the header and the row of a table with one message."""
     reactions = value.get("reactions")
     cells = {
         "id": value["id"],
@@ -329,16 +366,22 @@ def _toon_table(value: dict[str, Any]) -> list[str]:
     return toon.encode({"messages": [cells]}).split("\n")
 
 
+@cache
+def _toon_columns() -> str:
+    """Return the names of the columns as the table's header has them.
+
+    Asked of the encoder when it is first needed: at import, its library may not be installed.
+    """
+    header = _toon_table({"id": 0, "timestamp": "", "sender": "", "content": "", "type": ""})[0]
+    return header.removeprefix("messages[1]").removesuffix(":")
+
+
 def _toon_lines(depth: int, lines: Iterable[str]) -> str:
     pad = "  " * depth
     return "".join([f"{pad}{line}\n" for line in lines])
 
 
-_TOON_COLUMNS = (
-    _toon_table({"id": 0, "timestamp": "", "sender": "", "content": "", "type": ""})[0]
-    .removeprefix("messages[1]")
-    .removesuffix(":")
-)
-
-
-NOTATIONS: Mapping[str, Notation] = {one.name: one for one in (JsonNotation(), CompactNotation(), ToonNotation())}
+NOTATIONS: Mapping[str, Notation] = {
+    notation.name: notation for notation in (JsonNotation(), CompactNotation(), ToonNotation())
+}
+"""The notations by name: the values of an agent's `input_format`."""

@@ -102,12 +102,12 @@ def remove(desk: Desk, form: forms.Seat) -> None:
 
 @deed(forms.Board)
 def billboard(desk: Desk, form: forms.Board) -> None:
-    desk.architect.billboard(form.room, form.text)
+    desk.architect.set_billboard(form.room, form.text)
 
 
 @deed(forms.Pace)
 def wpm(desk: Desk, form: forms.Pace) -> None:
-    desk.architect.wpm(form.room, form.wpm)
+    desk.architect.set_wpm(form.room, form.wpm)
 
 
 @deed(forms.NewKey)
@@ -133,7 +133,7 @@ def deny(desk: Desk, form: forms.Decide) -> None:
 
 @deed(forms.Tempo)
 def tempo(desk: Desk, form: forms.Tempo) -> None:
-    desk.architect.tempo(form.agent, form.interval)
+    desk.architect.set_interval(form.agent, form.interval)
 
 
 @deed(forms.Nothing)
@@ -150,7 +150,7 @@ def resume(desk: Desk, _: forms.Nothing) -> None:
 
 @deed(forms.Speed)
 def speed(desk: Desk, form: forms.Speed) -> None:
-    desk.architect.speed(form.factor)
+    desk.architect.set_speed(form.factor)
 
 
 @deed(forms.Step)
@@ -176,13 +176,13 @@ def make(desk: Desk, form: forms.Make) -> Result:
         interval=form.interval,
         rooms=(form.room,) if form.room else (),
     )
-    name = desk.book.world.agents[made].name
+    name = desk.world_log.world.agents[made].name
     return Result(Notice(f"{name} ({made}) is here."), {"new": False, "agent": made, "room": made, "tab": "hud"})
 
 
 @deed(forms.Alter)
 def alter(desk: Desk, form: forms.Alter) -> Result:
-    agent = desk.book.world.agents.get(form.agent)
+    agent = desk.world_log.world.agents.get(form.agent)
     changed = {
         name: value
         for name, value in msgspec.structs.asdict(form).items()

@@ -54,16 +54,16 @@ class Desk:
     """Without a `player` the world is only looked at: it cannot be played, and its time is the book's. `models` are
     those that an agent may be given; any where there are none."""
 
-    def __init__(self, book: WorldLog, *, player: Player | None = None, models: tuple[str, ...] = ()) -> None:
-        self.book = book
+    def __init__(self, world_log: WorldLog, *, player: Player | None = None, models: tuple[str, ...] = ()) -> None:
+        self.world_log = world_log
         self.player = player
         self.models = models
-        self.architect = Architect(book, self.now)
-        self.pulse = Pulse(book)
+        self.architect = Architect(world_log, self.now)
+        self.pulse = Pulse(world_log)
         self.fault = ""
         """Why the world is not played any more, where it was not told to stop."""
         self._run: asyncio.Task[None] | None = None
-        self._typeset = CachedRenderer()
+        self._renderer = CachedRenderer()
         self._typeset_past = CachedRenderer()
         self._past: OrderedDict[int, Past] = OrderedDict()
 
@@ -108,12 +108,12 @@ class Desk:
 
     def now(self) -> int:
         """The world's time: never before its last event."""
-        clock = self.book.clock if self.player is None else self.player.now
-        return max(clock(), self.book.world.now)
+        clock = self.world_log.clock if self.player is None else self.player.now
+        return max(clock(), self.world_log.world.now)
 
     def past(self, seq: int) -> Past:
         """The world after event `seq`. Raises `ConfigError` where there is no such event."""
-        found = self._past.pop(seq, None) or Past(self.book.at(seq), Pulse(self.book, seq))
+        found = self._past.pop(seq, None) or Past(self.world_log.world_at(seq), Pulse(self.world_log, seq))
         self._past[seq] = found
         if len(self._past) > _KEPT:
             self._past.popitem(last=False)
@@ -125,5 +125,5 @@ class Desk:
             other = msgspec.structs.replace(world.agents[agent], input_format=format)
             world = msgspec.structs.replace(world, agents={**world.agents, agent: other})
         return build_agent_hud(
-            world, agent, now, self._typeset if world.rooms is self.book.world.rooms else self._typeset_past
+            world, agent, now, self._renderer if world.rooms is self.world_log.world.rooms else self._typeset_past
         )

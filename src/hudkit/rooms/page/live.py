@@ -31,8 +31,8 @@ class Live:
             silent = 0.0
             yield b"retry: 1000\n\n"
             while holds() and not self._ended():
-                self._desk.book.refresh()
-                seq = self._desk.book.world.seq
+                self._desk.world_log.refresh()
+                seq = self._desk.world_log.world.seq
                 if seq != after:
                     after, silent = seq, 0.0
                     yield b"event: world\ndata: %d\n\n" % seq

@@ -37,8 +37,8 @@ class Answer(msgspec.Struct):
 class Pulse:
     """The last beats of a world, up to event `upto` or as they come. Not for several threads."""
 
-    def __init__(self, book: WorldLog, upto: int | None = None) -> None:
-        self._book = book
+    def __init__(self, world_log: WorldLog, upto: int | None = None) -> None:
+        self._world_log = world_log
         self._seq = 0
         self.beats: deque[Answer] = deque(maxlen=1_000)
         self._of: dict[int, deque[Answer]] = {}
@@ -46,11 +46,11 @@ class Pulse:
 
     def follow(self, upto: int | None = None) -> None:
         """Take in what happened since; of very much, only the end."""
-        last = self._book.world.seq if upto is None else upto
+        last = self._world_log.world.seq if upto is None else upto
         after = max(self._seq, last - DEPTH)
         if after < last:
             self._seq = last
-            for event, what in self._book.happenings(after, last):
+            for event, what in self._world_log.events(after, last):
                 if isinstance(what, e.BeatBegun):
                     self._began(event.seq, what)
                 elif isinstance(what, e.ReplyReceived):
@@ -85,7 +85,7 @@ class Pulse:
         return [(begin + n * step) // 1000 for n in range(count)], [n * scale for n in beats], late
 
     def _began(self, seq: int, what: e.BeatBegun) -> None:
-        made = Answer(what.number, what.at, max(0, what.at - what.due), what.tokens, seq, what.hud)
+        made = Answer(what.number, what.composed_at, max(0, what.composed_at - what.due), what.tokens, seq, what.hud)
         self.beats.append(made)
         self._of.setdefault(what.agent, deque(maxlen=60)).append(made)
 

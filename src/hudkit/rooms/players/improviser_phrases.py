@@ -1,7 +1,12 @@
-"""What the improviser says: turns of phrase by occasion.
+"""What the improviser hears and says: the topics of a text, as far as rules can tell, and turns of phrase by
+occasion.
 
-`{name}` is who is spoken to, `{self}` the speaker, `{topic}` something from its background, `{word}` was heard;
-`{goal}` and `{memory}` are what it wrote down.
+How topics are found. A text is cut at pauses, and a topic is a run of at most two words that are not common (`COMMON`
+has some five hundred) within one part. What stands before and behind the run decides whether it names a thing:
+nothing behind a form of "to be" (`I am tired`), and the first word of a run goes where it tells what somebody does
+(`she repairs old charts`). An article comes along where the text has one. For example, in `She repairs old charts at
+the lighthouse.` the runs are `repairs old charts` and `lighthouse`; "she" before the first says that `repairs` is a
+deed, so the topics are `old charts` and `the lighthouse`.
 """
 
 from __future__ import annotations
@@ -14,31 +19,35 @@ _PAUSE = re.compile(r"[.!?:;,…()\"“”—–]+")
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text, without numbers and marks."""
+    """Return the words of a text, without numbers and marks."""
     return _WORD.findall(text)
 
 
 def find_topics(text: str, without: Collection[str] = ()) -> list[str]:
-    """The things that are named in a text, each once, in their order: `the lighthouse`, `old charts`, `Rome`.
-    `without` are words that are passed over, in lower case."""
-    found: dict[str, str] = {}
+    """Return the things that are named in a text, each once, in their order: `the lighthouse`, `old charts`, `Rome`.
+
+    `without` are words that are passed over, in lower case.
+    """
+    topics: dict[str, str] = {}
     for part in _PAUSE.split(text):
-        spoken = split_words(part)
-        low = [one.casefold() for one in spoken]
-        tells = [len(one) > 2 and one not in COMMON and one not in without for one in low]
+        words = split_words(part)
+        low = [word.casefold() for word in words]
+        telling = [len(word) > 2 and word not in COMMON and word not in without for word in low]
         start = 0
         while start < len(low):
             end = start
-            while end < len(low) and tells[end]:
+            while end < len(low) and telling[end]:
                 end += 1
-            if end > start and (thing := _thing(spoken, low, start, end)):
-                found.setdefault(thing.split()[-1].casefold(), thing)
+            if end > start and (topic := _topic(words, low, start, end)):
+                # By its last word, which is the thing itself: `old charts` and `charts` are one topic.
+                topics.setdefault(topic.split()[-1].casefold(), topic)
             start = end + 1
-    return list(found.values())
+    return list(topics.values())
 
 
-def _thing(spoken: list[str], low: list[str], start: int, end: int) -> str:
-    """What the words from `start` to `end`, none of which is common, name together; nothing where it is no thing."""
+def _topic(words: list[str], low: list[str], start: int, end: int) -> str:
+    """Return what the words from `start` to `end`, none of which is common, name together; `""` where it is no
+    thing."""
     before = low[start - 1] if start else ""
     earlier = low[start - 2] if start > 1 else ""
     after = low[end] if end < len(low) else ""
@@ -52,28 +61,29 @@ def _thing(spoken: list[str], low: list[str], start: int, end: int) -> str:
         return ""
     if start < end - 2:
         start = end - 2
-    kept = spoken[start:end]
-    if start == 0:
-        kept = [kept[0].lower(), *kept[1:]]
-    many = low[end - 1].endswith("s") and not low[end - 1].endswith("ss")
-    named = kept[-1][0].isupper()
-    the = before == "the" or (before in _ONE and not many) or (before in _PLACED and not many and not named)
-    return " ".join(["the", *kept] if the and not named else kept)
+    named_words = words[start:end]
+    if start == 0:  # it begins a sentence: its capital says nothing
+        named_words = [named_words[0].lower(), *named_words[1:]]
+    plural = low[end - 1].endswith("s") and not low[end - 1].endswith("ss")
+    proper = named_words[-1][0].isupper()
+    singular_article = (before in _ARTICLES and not plural) or (before in _PREPOSITIONS and not plural and not proper)
+    definite = before == "the" or singular_article
+    return " ".join(["the", *named_words] if definite and not proper else named_words)
 
 
 _ACTING = frozenset(("i", "you", "he", "she", "it", "we", "they", "who", "to"))
 _BEING = frozenset(("are", "were", "am", "was", "is", "be", "being"))
 _NOT_THERE = _BEING | {"without", "no"}
 _HAVING = frozenset(("have", "has", "had", "been"))
-_ONE = frozenset(split_words("a an this that my your his her our their its only same whole every each"))
-_PLACED = frozenset(("at", "by", "in", "on", "since"))
+_ARTICLES = frozenset(split_words("a an this that my your his her our their its only same whole every each"))
+_PREPOSITIONS = frozenset(("at", "by", "in", "on", "since"))
 _EMPTY = frozenset(
     split_words("""
     answer answers day days hand kind kinds part parts people person place point side sort thing things time times
     way ways week weeks word words year years
     """)
 )
-"""What they follow only says of which kind they are."""
+"""Words before which a word only says of which kind they are: an `idle day` is no topic."""
 
 COMMON = frozenset(
     split_words("""
@@ -103,6 +113,8 @@ COMMON = frozenset(
 """Words that name no thing, or say nothing of it."""
 
 
+# `{name}` is who is spoken to, `{self}` the speaker, `{topic}` something from its background, `{word}` was heard;
+# `{goal}` and `{memory}` are what it wrote down.
 PHRASES: Mapping[str, tuple[str, ...]] = {
     "greet": (
         "Welcome, {name}.",
@@ -278,5 +290,5 @@ PHRASE_WORDS = frozenset(
 
 
 def longest_fixed_part(phrase: str) -> str:
-    """The longest part of a phrase that is always the same."""
+    """Return the longest part of a phrase that is always the same, by which one knows it again."""
     return max(re.split(r"\{\w+\}", phrase), key=len).strip()

@@ -1,4 +1,4 @@
-"""Beats: when each agent has one, who gives it, and what becomes of it."""
+"""The scheduler: when each agent has its beat, who gives it, and what becomes of it."""
 
 from hudkit.rooms.scheduler.clocks import Clock, RealClock, SimulatedClock
 from hudkit.rooms.scheduler.heap_scheduler import HeapScheduler

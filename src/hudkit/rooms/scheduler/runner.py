@@ -1,4 +1,15 @@
-"""Plays a world: gives due agents their beats, waits for what minds think, and stops when it is told or has to."""
+"""The runner plays a world: it gives due agents their beats, waits for players' replies, and stops when it has to.
+
+A round (`WorldRunner._play`) is one transaction of up to 32 beats, because making events durable costs more than
+composing a HUD. In it each due claim is skipped (nothing is new), answered at once (quick players), or put into its
+model's queue; then the queues begin as many beats as their quotas admit. Players that take their time run as tasks,
+and their replies are settled, many in a transaction, at the start of a later round.
+
+Whatever fails must leave memory as it was before the transaction. So what a round changes outside of the log (queues,
+rate limits, metrics, counts of errors) is restored with it, and the round is tried again: another writer may have
+come first. A beat that fails through a fault of ours ends as an error of its agent, and the others of its round are
+tried again.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +24,29 @@ import msgspec
 
 from hudkit.errors import SequenceConflict, StoreBusy, StoreError
 from hudkit.rooms import world_events as e
-from hudkit.rooms.hud import AgentHud, CachedRenderer, build_agent_hud
+from hudkit.rooms.hud import AgentHud, CachedRenderer, build_hud, resolve_beat
 from hudkit.rooms.players.player import BeatPrompt, BeatReply, Player, PlayerRegistry, is_quick
 from hudkit.rooms.scheduler import heartbeat
 from hudkit.rooms.scheduler.clocks import Clock, RealClock, WorldTime
 from hudkit.rooms.scheduler.heap_scheduler import HeapScheduler
-from hudkit.rooms.scheduler.heartbeat import BeatFailed, failing_beat
+from hudkit.rooms.scheduler.heartbeat import SECOND, Beat, BeatFailed, failing_beat
 from hudkit.rooms.scheduler.model_queues import ModelQueue, ModelQueues, ModelQuota
 from hudkit.rooms.scheduler.protocol import JobClaim
+from hudkit.rooms.world import AgentState, World
 from hudkit.rooms.world_log import Transaction, WorldLog
 
-LATENESS_SAMPLES = 10_000
-MINUTE = 60.0
+# -- metrics -------------------------------------------------------------------------------------------------------
+
+_LATENESS_SAMPLES = 10_000
+_MINUTE = 60.0
 
 
 class RunnerMetrics(msgspec.Struct, frozen=True):
-    """Since the runner was made; `late_*` are seconds of the world's time, of the last 10,000 beats. `waiting` are
-    due, and held up by a model's quota."""
+    """How a world runs, since the runner was made.
+
+    `late_*` are seconds of the world's time, of the last 10,000 beats. `thinking` wait for their players; `waiting`
+    are due, and held up by a model's quota. `hudkit rooms run --json` has these names.
+    """
 
     beats: int = 0
     skipped: int = 0
@@ -45,116 +62,116 @@ class RunnerMetrics(msgspec.Struct, frozen=True):
 
 
 class MetricsCollector:
-    """Counts as it goes."""
+    """Counts beats as they come; `savepoint` and `restore` take back what a transaction that failed had counted."""
 
     def __init__(self) -> None:
         self.beats = self.skipped = self.failed = self.fenced = self.lost = 0
-        self._late: deque[int] = deque(maxlen=LATENESS_SAMPLES)
+        self._lateness: deque[int] = deque(maxlen=_LATENESS_SAMPLES)
         self._times: deque[float] = deque()
 
-    def beat(self, passed: float, late: int) -> None:
-        """A beat began, so many ms after it was due."""
+    def count_beat(self, now: float, lateness: int) -> None:
+        """Count a beat that began at `now` (seconds of the clock), so many ms after it was due."""
         self.beats += 1
-        self._late.append(max(0, late))
-        self._times.append(passed)
-        self._recent(passed)
+        self._lateness.append(max(0, lateness))
+        self._times.append(now)
+        self._in_last_minute(now)
 
-    def mark(self) -> tuple[int, ...]:
-        """Where it stands; see `back_to`."""
+    def savepoint(self) -> tuple[int, ...]:
+        """Return what `restore` goes back to."""
         return self.beats, self.skipped, self.failed, self.fenced, self.lost
 
-    def back_to(self, mark: tuple[int, ...]) -> None:
-        """Forget what was counted since: the commit of it failed."""
-        for _ in range(min(self.beats - mark[0], len(self._late), len(self._times))):
-            self._late.pop()
+    def restore(self, savepoint: tuple[int, ...]) -> None:
+        """Forget what was counted since the savepoint."""
+        for _ in range(min(self.beats - savepoint[0], len(self._lateness), len(self._times))):
+            self._lateness.pop()
             self._times.pop()
-        self.beats, self.skipped, self.failed, self.fenced, self.lost = mark
+        self.beats, self.skipped, self.failed, self.fenced, self.lost = savepoint
 
-    def figures(self, passed: float, thinking: int, waiting: int) -> RunnerMetrics:
-        late = sorted(self._late) or [0]
+    def metrics(self, now: float, thinking: int, waiting: int) -> RunnerMetrics:
+        """Return the figures at `now`."""
+        lateness = sorted(self._lateness) or [0]
         return RunnerMetrics(
             self.beats,
             self.skipped,
             self.failed,
             self.fenced,
             self.lost,
-            self._recent(passed),
+            self._in_last_minute(now),
             thinking,
             waiting,
-            late[len(late) // 2] / 1000,
-            late[len(late) * 99 // 100] / 1000,
-            late[-1] / 1000,
+            lateness[len(lateness) // 2] / 1000,
+            lateness[len(lateness) * 99 // 100] / 1000,
+            lateness[-1] / 1000,
         )
 
-    def _recent(self, passed: float) -> int:
-        while self._times and self._times[0] <= passed - MINUTE:
+    def _in_last_minute(self, now: float) -> int:
+        while self._times and self._times[0] <= now - _MINUTE:
             self._times.popleft()
         return len(self._times)
 
 
-class PendingBeat(msgspec.Struct):
-    """A beat that is under way. `at`: the clock's seconds when it began; `entry`: that of the model's admission."""
-
-    claim: JobClaim
-    model: str
-    at: float
-    entry: list[float] | None = None
+# -- replies that take their time ----------------------------------------------------------------------------------
 
 
 class PlayerCall(NamedTuple):
-    """A beat that waits for its mind."""
+    """A beat that has begun, and is to be asked of its player."""
 
-    work: PendingBeat
-    mind: Player
-    asked: BeatPrompt
+    beat: Beat
+    prompt: BeatPrompt
 
 
 class PendingReplies:
-    """All of them in one process. `answered` is called when one is over."""
+    """The calls under way in one process: tasks that run while the world goes on, and what they came to.
 
-    def __init__(self, answered: Callable[[PendingBeat, BeatReply], None]) -> None:
-        self.over: list[tuple[PendingBeat, BeatReply]] = []
-        """Thoughts that nothing was done with yet, in the order in which they came."""
-        self._answered = answered
-        self._tasks: dict[asyncio.Task[BeatReply], PendingBeat] = {}
+    `on_reply` is called when one is over.
+    """
+
+    def __init__(self, on_reply: Callable[[Beat, BeatReply], None]) -> None:
+        self.finished: list[tuple[Beat, BeatReply]] = []
+        """Replies that nothing was done with yet, in the order in which they came."""
+        self._on_reply = on_reply
+        self._tasks: dict[asyncio.Task[BeatReply], Beat] = {}
 
     def __len__(self) -> int:
         return len(self._tasks)
 
-    def start(self, start: PlayerCall) -> asyncio.Task[BeatReply]:
-        """Let a mind think."""
-        task = asyncio.create_task(_think(start.mind, start.asked))
-        self._tasks[task] = start.work
-        task.add_done_callback(self._done)
+    def start(self, call: PlayerCall) -> asyncio.Task[BeatReply]:
+        """Ask a player, and return the task."""
+        task = asyncio.create_task(_reply_of(cast(Player, call.beat.player), call.prompt))
+        self._tasks[task] = call.beat
+        task.add_done_callback(self._on_done)
         return task
 
-    async def end(self, drop: Callable[[list[PendingBeat]], None]) -> None:
+    async def cancel_all(self, drop: Callable[[list[Beat]], None]) -> None:
         """Give up all that is under way; `drop` is told at once what that was."""
-        tasks, works = list(self._tasks), [*self._tasks.values(), *(work for work, _ in self.over)]
-        self._tasks, self.over = {}, []
+        tasks, beats = list(self._tasks), [*self._tasks.values(), *(beat for beat, _ in self.finished)]
+        self._tasks, self.finished = {}, []
         for task in tasks:
             task.cancel()
-        drop(works)
+        # Before anything is awaited: a process that is being killed may have no time left after that.
+        drop(beats)
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _done(self, task: asyncio.Task[BeatReply]) -> None:
-        work = self._tasks.pop(task, None)
-        if work is not None and not task.cancelled():
-            self.over.append((work, task.result()))
-            self._answered(work, task.result())
+    def _on_done(self, task: asyncio.Task[BeatReply]) -> None:
+        beat = self._tasks.pop(task, None)
+        if beat is not None and not task.cancelled():
+            self.finished.append((beat, task.result()))
+            self._on_reply(beat, task.result())
 
 
-async def _think(mind: Player, asked: BeatPrompt) -> BeatReply:
+async def _reply_of(player: Player, prompt: BeatPrompt) -> BeatReply:
     try:
-        return await mind.think(asked)
-    except Exception as error:  # a mind that breaks its word costs one beat, not the world
+        return await player.reply(prompt)
+    except Exception as error:  # a player that breaks its word costs one beat, not the world
         return BeatReply(error=f"{type(error).__name__}: {error}")
 
 
+# -- the runner ----------------------------------------------------------------------------------------------------
+
 MAX_BEATS_PER_COMMIT = 32
-"""Beats that share a commit at most."""
-MAX_CONFLICTS = 50
-"""Commits in a row that another writer came before, after which a runner gives up."""
+"""Beats that share a transaction at most."""
+_MAX_CONFLICTS = 50
+"""Transactions in a row that another writer came before, after which a runner gives up."""
 
 V = TypeVar("V")
 
@@ -170,64 +187,67 @@ _NEWS = frozenset(
         e.WorldResumed,
     )
 )
-_HEARD = _NEWS | {NoneType, e.SpeedSet, e.BeatBegun, e.ReplyReceived, e.BeatFinished, e.AgentAltered}
+_WATCHED = _NEWS | {NoneType, e.SpeedSet, e.BeatBegun, e.ReplyReceived, e.BeatFinished, e.AgentAltered}
 
 
 class WorldRunner:
     """One process's part in playing a world; not for several threads. Several processes may play the same log: an
     agent is asked by one of them at a time.
 
-    Run `run` in an event loop. Meanwhile others in that loop change the world through the book (with `now` as the
+    Run `run` in an event loop. Meanwhile others in that loop change the world through its log (with `now` as the
     clock of their `Architect`): pausing, speaking, admitting take effect at once.
     """
 
     def __init__(
         self,
-        book: WorldLog,
-        minds: PlayerRegistry,
+        world_log: WorldLog,
+        players: PlayerRegistry,
         *,
         clock: Clock | None = None,
         quotas: Mapping[str, ModelQuota] | None = None,
-        typeset: CachedRenderer | None = None,
+        renderer: CachedRenderer | None = None,
         group: int = MAX_BEATS_PER_COMMIT,
     ) -> None:
-        """`quotas` by model, `*` for all others; `group`: beats that share a commit at most."""
-        self.book = book
-        self.minds = minds
+        """`quotas` by model, `*` for all others; `group`: beats that share a transaction at most."""
+        self.world_log = world_log
+        self.players = players
         self.clock = clock or RealClock()
-        self.time = WorldTime(self.clock, book.world.now, book.world.speed)
-        self.schedule = HeapScheduler(book, self.now)
-        self._lanes = ModelQueues(quotas or {})
-        self._typeset = typeset or CachedRenderer()
+        self.time = WorldTime(self.clock, world_log.world.now, world_log.world.speed)
+        self.scheduler = HeapScheduler(world_log, self.now)
+        self._queues = ModelQueues(quotas or {})
+        self._renderer = renderer or CachedRenderer()
         self._group = group
-        self._tally = MetricsCollector()
+        self._collector = MetricsCollector()
         self._sign = asyncio.Event()
-        self._thinking = PendingReplies(self._answered)
+        self._pending = PendingReplies(self._on_reply)
         self._errors: dict[int, int] = {}
+        """Errors in a row, by agent; `_errors_before` has those from before the transaction that is under way."""
         self._errors_before: dict[int, int] = {}
-        self._poisoned: dict[int, str] = {}
-        self._whispered: dict[int, int] = {}
+        self._failures: dict[int, str] = {}
+        """Agents whose next beat cannot be given, through a fault of ours, and why."""
+        self._whispers_shown: dict[int, int] = {}
         self._conflicts = 0
-        self._began = False
+        self._took_up = False
         self._stood_still = True
         self._stopping = False
-        self._news = self.now()
-        self._people = book.world.beats
-        book.watchers.append(self._hear)
+        self._last_news = self.now()
+        self._beats_with_people = world_log.world.beats
+        """The world's beats when the Architect last did something."""
+        world_log.watchers.append(self._follow)
 
     # -- what others ask and tell ----------------------------------------------------------------------------------
 
     def now(self) -> int:
-        """The world's time (Unix ms)."""
-        return self.time.now(self.book.world.now)
+        """Return the world's time (Unix ms)."""
+        return self.time.now(self.world_log.world.now)
 
     def due(self, agent: int) -> int | None:
-        """When an agent's next beat is due (Unix ms); `None` while it has one, or waits for its model."""
-        return self.schedule.due(agent)
+        """Return when an agent's next beat is due (Unix ms); `None` while it has one, or waits for its model."""
+        return self.scheduler.due(agent)
 
-    def figures(self) -> RunnerMetrics:
-        """How it goes."""
-        return self._tally.figures(self.clock.passed(), len(self._thinking), self._lanes.waiting)
+    def metrics(self) -> RunnerMetrics:
+        """Return how it goes."""
+        return self._collector.metrics(self.clock.monotonic(), len(self._pending), self._queues.waiting)
 
     def stop(self) -> None:
         """Let no beat begin any more, and what is under way have no effects; `run` returns soon."""
@@ -240,299 +260,334 @@ class WorldRunner:
         Beats that are under way in the log when this begins are lost, and asked for anew. Raises a `StoreError` where
         the log refuses: what was not recorded has not happened.
         """
-        end = None if beats is None else self.book.world.beats + beats
+        end = None if beats is None else self.world_log.world.beats + beats
         try:
             while not self._stopping:
                 self._take_up()
                 self._settle()
-                most = self._group if end is None else min(self._group, end - self.book.world.beats)
-                if most <= 0 and not self._thinking:
+                limit = self._group if end is None else min(self._group, end - self.world_log.world.beats)
+                if limit <= 0 and not self._pending:
                     break
-                if self._attempt(lambda most=most: self._play(most)) is False:  # type: ignore[misc]
-                    await self._rest(more=most > 0)
+                if self._attempt(lambda limit=limit: self._play(limit)) is False:  # type: ignore[misc]
+                    await self._rest(may_begin=limit > 0)
                 else:
                     await asyncio.sleep(0)
         finally:
             self._stopping, self._stood_still = False, True
-            await self._thinking.end(self._drop)
+            await self._pending.cancel_all(self._drop)
 
     async def step(self, agent: int | None = None) -> int | None:
-        """One beat, of an agent or of who is due next, also while the world is paused; whose it was, `None` where
-        there is nobody, or it is thinking. Raises a `StoreError`."""
+        """Give one beat, to an agent or to who is due next, also while the world is paused; return whose it was.
+
+        Returns `None` where there is nobody, or it is thinking. Raises a `StoreError`.
+        """
         self._take_up()
         begun: list[int] = []
-        starts: list[PlayerCall] = []
-        while self._attempt(lambda: self._single(agent, starts, begun)) is None:
+        calls: list[PlayerCall] = []
+        while self._attempt(lambda: self._begin_single(agent, calls, begun)) is None:
             pass
-        if starts:
-            await asyncio.wait({self._thinking.start(start) for start in starts})
+        if calls:
+            await asyncio.wait({self._pending.start(call) for call in calls})
             self._settle()
         return begun[0] if begun else None
 
     # -- a round ---------------------------------------------------------------------------------------------------
 
-    def _play(self, most: int) -> bool:
-        """Begin what is due, `most` beats at most; whether there may be more to do."""
-        if self.book.world.paused is not None:
-            self._let_go()
+    def _play(self, limit: int) -> bool:
+        """Begin what is due, `limit` beats at most; return whether there may be more to do."""
+        if self.world_log.world.paused is not None:
+            self._release_waiting()
             return False
-        if (why := self._reason()) is not None:
-            with self.schedule.transaction() as commit:
-                commit.tell(e.WorldPaused(why, ending=True))
+        if (why := self._reason_to_pause()) is not None:
+            with self.scheduler.transaction() as transaction:
+                transaction.append(e.WorldPaused(why, ending=True))
             return True
-        due = self.schedule.next_due()
-        if most <= 0 or ((due is None or due > self.now()) and not self._lanes.open(self.clock.passed())):
+        due = self.scheduler.next_due()
+        if limit <= 0 or ((due is None or due > self.now()) and not self._queues.ready(self.clock.monotonic())):
             return False
-        starts: list[PlayerCall] = []
+        calls: list[PlayerCall] = []
         claims: tuple[JobClaim, ...] = ()
-        with self._begun(starts), self._lanes.or_as_before(), self.schedule.transaction() as commit:
-            if commit.world.paused is None:  # another process may have paused it just now
-                claims = self.schedule.claim(self.now(), most)
-                quick = sum(self._sort(commit, claim) for claim in claims)
-                self._serve(commit, starts, most - quick)
-        for start in starts:
-            self._thinking.start(start)
-        return bool(claims or starts)
+        with (
+            self._beginning(calls),
+            self._queues.restored_on_error(),
+            self.scheduler.transaction() as transaction,
+        ):
+            if transaction.world.paused is None:  # another process may have paused it just now
+                claims = self.scheduler.claim(self.now(), limit)
+                quick = sum(self._dispatch(transaction, claim) for claim in claims)
+                self._serve_queues(transaction, calls, limit - quick)
+        for call in calls:
+            self._pending.start(call)
+        return bool(claims or calls)
 
-    def _single(self, agent: int | None, starts: list[PlayerCall], begun: list[int]) -> bool:
-        """Begin one beat, whatever the time is and whether or not there is news."""
-        with self._begun(starts), self.schedule.transaction() as commit:
+    def _begin_single(self, agent: int | None, calls: list[PlayerCall], begun: list[int]) -> bool:
+        """Begin one beat, whatever the time is and whether or not there is news; return `True`: it was done."""
+        with self._beginning(calls), self.scheduler.transaction() as transaction:
             if agent is not None:
-                claims = self.schedule.claim(self.now(), job=agent)
+                claims = self.scheduler.claim(self.now(), job=agent)
             else:
-                due = self.schedule.next_due()
-                claims = () if due is None else self.schedule.claim(due)
+                due = self.scheduler.next_due()
+                claims = () if due is None else self.scheduler.claim(due)
             begun[:] = [claim.job for claim in claims]
             for claim in claims:
-                self._give(commit, claim, starts)
+                self._begin(transaction, self._resolve(transaction.world.agents[claim.job], claim), calls)
         return True
 
-    def _sort(self, commit: Transaction, claim: JobClaim) -> bool:
-        """A claim is skipped, answered at once, or waits for its model; whether it was answered."""
-        agent, now = commit.world.agents[claim.job], self.now()
-        poisoned = agent.id in self._poisoned
-        if not (poisoned or agent.id in self.book.whispers or heartbeat.has_news(commit.world, agent, now)):
-            self.schedule.finish(claim, heartbeat.next_due(commit.world, agent, now, done=False))
-            self._tally.skipped += 1
-        elif poisoned or is_quick(self.minds.of(agent.model)):
-            self._give(commit, claim, [])
+    def _dispatch(self, transaction: Transaction, claim: JobClaim) -> bool:
+        """Skip a claim, answer it at once, or let it wait for its model; return whether it was answered."""
+        agent, now = transaction.world.agents[claim.job], self.now()
+        must_begin = agent.id in self._failures or agent.id in self.world_log.whispers
+        if not must_begin and not heartbeat.has_news(transaction.world, agent, now):
+            self.scheduler.finish(claim, heartbeat.due_after(transaction.world, agent, now, took_place=False))
+            self._collector.skipped += 1
+            return False
+        beat = self._resolve(agent, claim)
+        if beat.failure or is_quick(beat.player):
+            self._begin(transaction, beat, [])
             return True
-        else:
-            self._lanes.of(agent.model).waiting.append(claim)
+        # Only the claim waits. The rest may change until its model admits it, and is resolved then.
+        self._queues.of(beat.model).waiting.append(claim)
         return False
 
-    def _serve(self, commit: Transaction, starts: list[PlayerCall], most: int) -> None:
+    def _serve_queues(self, transaction: Transaction, calls: list[PlayerCall], limit: int) -> None:
         """Begin the beats of those who wait, as far as their models admit them."""
-        for model, lane in self._lanes.open(self.clock.passed()):
-            while most > 0 and lane.wait(self.clock.passed()) <= 0:
-                claim = lane.waiting.popleft()
-                if not self.schedule.holds(claim):
+        for model, queue in self._queues.ready(self.clock.monotonic()):
+            while limit > 0 and queue.wait_seconds(self.clock.monotonic()) <= 0:
+                claim = queue.waiting.popleft()
+                if not self.scheduler.holds(claim):
                     continue
-                if commit.world.agents[claim.job].model != model:
-                    self.schedule.finish(claim, claim.due)
-                elif self._give(commit, claim, starts, lane):
-                    most -= 1
+                agent = transaction.world.agents[claim.job]
+                if agent.model != model:
+                    self.scheduler.finish(claim, claim.due)
+                elif self._begin(transaction, self._resolve(agent, claim), calls, queue):
+                    limit -= 1
                 else:
-                    lane.waiting.appendleft(claim)
+                    queue.waiting.appendleft(claim)
                     break
 
-    def _give(
-        self, commit: Transaction, claim: JobClaim, starts: list[PlayerCall], lane: ModelQueue | None = None
+    def _resolve(self, agent: AgentState, claim: JobClaim) -> Beat:
+        """Return the facts of a beat that is about to begin."""
+        return Beat(
+            claim,
+            agent.model,
+            self.players.of(agent.model),
+            "toon" if agent.output_format == "toon" else "json",
+            tuple(self.world_log.whispers.get(agent.id, ())),
+            self._failures.get(agent.id, ""),
+            self.clock.monotonic(),
+        )
+
+    def _begin(
+        self, transaction: Transaction, beat: Beat, calls: list[PlayerCall], queue: ModelQueue | None = None
     ) -> bool:
-        """A beat begins: its end is in the same commit where its mind is quick, else it is among `starts`. Whether
-        its model admits it. Raises `Poisoned`."""
-        now, passed = self.now(), self.clock.passed()
-        agent = commit.world.agents[claim.job]
-        if (poison := self._poisoned.get(agent.id)) is not None:
-            heartbeat.begin_beat(commit, claim, None, now)
-            self._end(commit, claim, BeatReply(error=poison, hopeless=True), 0.0)
+        """Begin a beat; return whether its model admits it.
+
+        Its end is in the same transaction where its player is quick, else it is among `calls`. Raises `BeatFailed`.
+        """
+        now, claim = self.now(), beat.claim
+        if beat.failure:
+            heartbeat.begin_beat(transaction, claim, None, now)
+            self._end(transaction, beat, BeatReply(error=beat.failure, hopeless=True), 0.0)
             return True
-        with failing_beat(agent.id):
-            seen = self._compose(agent.id, now)
-        entry = None
-        if lane is not None:
-            lane.guess = seen.tokens
-            if (entry := lane.admission.admit(passed, seen.tokens)) is None:
+        with failing_beat(claim.job):
+            hud = self._build_hud(transaction.world, beat, now)
+        if queue is not None:
+            queue.expected_tokens = hud.tokens
+            beat.reservation = queue.limiter.acquire(beat.started, hud.tokens)
+            if beat.reservation is None:
                 return False
-        heartbeat.begin_beat(commit, claim, seen, now)
-        asked = heartbeat.beat_prompt(commit.world, agent, claim.fence, seen)
-        mind = self.minds.of(agent.model)
-        if is_quick(mind):
-            with failing_beat(agent.id):
-                thought = mind.think_now(asked)
-            self._end(commit, claim, thought, 0.0)
+        heartbeat.begin_beat(transaction, claim, hud, now)
+        prompt = heartbeat.beat_prompt(transaction.world, transaction.world.agents[claim.job], beat, hud)
+        if is_quick(beat.player):
+            with failing_beat(claim.job):
+                reply = beat.player.reply_now(prompt)
+            self._end(transaction, beat, reply, 0.0)
         else:
-            starts.append(PlayerCall(PendingBeat(claim, agent.model, passed, entry), cast(Player, mind), asked))
+            calls.append(PlayerCall(beat, prompt))
         return True
 
-    def _compose(self, agent: int, now: int) -> AgentHud:
-        whispers = tuple(self.book.whispers.get(agent, ()))
-        if whispers:
-            self._whispered[agent] = len(whispers)
-        return build_agent_hud(self.book.world, agent, now, self._typeset, whispers)
+    def _build_hud(self, world: World, beat: Beat, now: int) -> AgentHud:
+        agent = beat.claim.job
+        if beat.whispers:
+            self._whispers_shown[agent] = len(beat.whispers)
+        return build_hud(resolve_beat(world, agent, now, self._renderer, beat.whispers))
 
     @contextmanager
-    def _begun(self, starts: list[PlayerCall]) -> Iterator[None]:
-        """Where a commit with beats went well, whispers were heard; where it did not, nobody was admitted."""
-        self._whispered.clear()
+    def _beginning(self, calls: list[PlayerCall]) -> Iterator[None]:
+        """Where a transaction with beats went well, whispers were heard; where it did not, nobody was admitted."""
+        self._whispers_shown.clear()
         try:
             yield
         except BaseException:
-            for start in starts:
-                self._answered(start.work, BeatReply())
-            starts.clear()
+            for call in calls:
+                self._on_reply(call.beat, BeatReply())
+            calls.clear()
             raise
-        for agent, count in self._whispered.items():
-            self.book.whispered(agent, count)
+        for agent, count in self._whispers_shown.items():
+            self.world_log.take_whispers(agent, count)
 
-    # -- thinking --------------------------------------------------------------------------------------------------
+    # -- replies ---------------------------------------------------------------------------------------------------
 
-    def _answered(self, work: PendingBeat, thought: BeatReply) -> None:
-        """Tell the model's admission, and go on."""
+    def _on_reply(self, beat: Beat, reply: BeatReply) -> None:
+        """Release the model's reservation, and go on."""
         self._sign.set()
-        entry, work.entry = work.entry, None
-        if entry is not None:
-            tokens = thought.input_tokens + thought.output_tokens
-            self._lanes.of(work.model).admission.settle(entry, self.clock.passed(), tokens, thought.rest)
+        reservation, beat.reservation = beat.reservation, None
+        if reservation is not None:
+            tokens = reply.input_tokens + reply.output_tokens
+            self._queues.of(beat.model).limiter.release(reservation, self.clock.monotonic(), tokens, reply.rest)
 
     def _settle(self) -> None:
-        """Carry out what was thought, many thoughts in a commit."""
-        while batch := self._thinking.over[: self._group]:
+        """Carry out the replies that came, many in a transaction."""
+        finished = self._pending.finished
+        while batch := finished[: self._group]:
             if self._attempt(lambda batch=batch: self._settle_all(batch)):  # type: ignore[misc]
-                del self._thinking.over[: len(batch)]
-            for place, (work, _) in enumerate(self._thinking.over):
-                if (poison := self._poisoned.get(work.claim.job)) is not None:
-                    self._thinking.over[place] = work, BeatReply(error=poison, hopeless=True)
+                del finished[: len(batch)]
+            # A reply that could not be carried out through a fault of ours is an error from now on, and tried again
+            # so.
+            for index, (beat, _) in enumerate(finished):
+                if (failure := self._failures.get(beat.claim.job)) is not None:
+                    finished[index] = beat, BeatReply(error=failure, hopeless=True)
 
-    def _settle_all(self, batch: list[tuple[PendingBeat, BeatReply]]) -> bool:
-        with self.schedule.transaction() as commit:
-            for work, thought in batch:
-                self._end(commit, work.claim, thought, self.clock.passed() - work.at)
+    def _settle_all(self, batch: list[tuple[Beat, BeatReply]]) -> bool:
+        with self.scheduler.transaction() as transaction:
+            for beat, reply in batch:
+                self._end(transaction, beat, reply, self.clock.monotonic() - beat.started)
         return True
 
-    def _end(self, commit: Transaction, claim: JobClaim, thought: BeatReply, seconds: float) -> None:
-        if not heartbeat.settle_beat(commit, self.schedule, claim, thought, self.now(), seconds, self._errors):
-            self._tally.fenced += 1
+    def _end(self, transaction: Transaction, beat: Beat, reply: BeatReply, seconds: float) -> None:
+        if not heartbeat.settle_beat(transaction, self.scheduler, beat, reply, self.now(), seconds, self._errors):
+            self._collector.fenced += 1
 
     # -- beginnings and ends ---------------------------------------------------------------------------------------
 
     def _take_up(self) -> None:
-        """Where the world stood still: beats that were under way are lost, and those that were missed are spread."""
-        world, now = self.book.world, self.now()
-        if not self._began:
+        """Where the world stood still: give up beats that were under way, and spread those that were missed."""
+        world, now = self.world_log.world, self.now()
+        if not self._took_up:
             while not self._attempt(self._lose_all):
                 pass
-            self._began = True
+            self._took_up = True
         if world.paused is not None:
             self._stood_still = True
         elif self._stood_still:
-            while not self._attempt(lambda: self._spread(now)):
+            while not self._attempt(lambda: self._spread_missed(now)):
                 pass
             self._stood_still = False
 
     def _lose_all(self) -> bool:
-        with self.schedule.transaction() as commit:
-            for claim in self.schedule.begun():
-                heartbeat.lose_beat(commit, self.schedule, claim, self.now(), heartbeat.LOST)
-                self._tally.lost += 1
+        with self.scheduler.transaction() as transaction:
+            for claim in self.scheduler.begun():
+                heartbeat.lose_beat(transaction, self.scheduler, claim, self.now(), heartbeat.LOST)
+                self._collector.lost += 1
         return True
 
-    def _spread(self, now: int) -> bool:
-        with self.schedule.transaction() as commit:
-            for agent in commit.world.agents.values():
-                due = self.schedule.due(agent.id)
-                if due is not None and due + heartbeat.SECOND * agent.interval < now:
-                    self.schedule.schedule(agent.id, heartbeat.spread_due(commit.world, agent, now))
+    def _spread_missed(self, now: int) -> bool:
+        with self.scheduler.transaction() as transaction:
+            for agent in transaction.world.agents.values():
+                due = self.scheduler.due(agent.id)
+                if due is not None and due + SECOND * agent.interval < now:
+                    self.scheduler.schedule(agent.id, heartbeat.spread_due(transaction.world, agent, now))
         return True
 
-    def _let_go(self) -> None:
+    def _release_waiting(self) -> None:
         """Give back what waits for its model."""
-        with self._lanes.or_as_before():
-            if claims := self._lanes.emptied():
-                with self.schedule.transaction():
+        with self._queues.restored_on_error():
+            if claims := self._queues.clear():
+                with self.scheduler.transaction():
                     self._give_back(claims)
 
     def _give_back(self, claims: list[JobClaim]) -> None:
         for claim in claims:
-            if self.schedule.holds(claim):
-                self.schedule.finish(claim, claim.due)
+            if self.scheduler.holds(claim):
+                self.scheduler.finish(claim, claim.due)
 
-    def _drop(self, works: list[PendingBeat]) -> None:
-        """What was under way has no effects."""
-        for work in works:
-            self._answered(work, BeatReply())
+    def _drop(self, beats: list[Beat]) -> None:
+        """End beats that are under way without effects."""
+        for beat in beats:
+            self._on_reply(beat, BeatReply())
         try:
-            self._let_go()
-            with self.schedule.transaction() as commit:
-                for work in works:
-                    if self.schedule.holds(work.claim):
-                        heartbeat.lose_beat(commit, self.schedule, work.claim, self.now(), heartbeat.ENDED)
+            self._release_waiting()
+            with self.scheduler.transaction() as transaction:
+                for beat in beats:
+                    if self.scheduler.holds(beat.claim):
+                        heartbeat.lose_beat(transaction, self.scheduler, beat.claim, self.now(), heartbeat.ENDED)
         except StoreError:
-            self._began = False  # it is told as lost when this runs again
+            self._took_up = False  # they are given up as lost when this runs again
 
-    async def _rest(self, *, more: bool) -> None:
-        """Wait for whatever comes first; `more`: beats may begin."""
+    async def _rest(self, *, may_begin: bool) -> None:
+        """Wait for whatever comes first; `may_begin`: so may beats."""
         self._sign.clear()
-        world, seconds = self.book.world, self.clock.patience
-        if more and world.paused is None:
-            due = self.schedule.next_due()
+        world, seconds = self.world_log.world, self.clock.poll_seconds
+        if may_begin and world.paused is None:
+            due = self.scheduler.next_due()
             if due is not None:
                 seconds = min(seconds, self.time.until(due))
-            seconds = min(seconds, self._lanes.wait(self.clock.passed()))
+            seconds = min(seconds, self._queues.wait_seconds(self.clock.monotonic()))
             if idle := world.rules.caps.idle_seconds:
-                seconds = min(seconds, self.time.until(self._news + round(idle * heartbeat.SECOND)))
-        await self.clock.wait(seconds, self._sign, busy=bool(self._thinking))
-        self.book.refresh()
+                seconds = min(seconds, self.time.until(self._last_news + round(idle * SECOND)))
+        await self.clock.wait(seconds, self._sign, busy=bool(self._pending))
+        self.world_log.refresh()
 
-    def _reason(self) -> str | None:
-        world = self.book.world
-        return heartbeat.reason_to_stop(world, self.now(), self._news, world.beats - self._people)
+    def _reason_to_pause(self) -> str | None:
+        """Return why the world should pause by itself; `None` where it should not."""
+        world = self.world_log.world
+        caps = world.rules.caps
+        if caps.cost and world.cost >= caps.cost:
+            return f"cost: ${world.cost:.2f} of ${caps.cost:.2f}"
+        if caps.idle_seconds and self.now() - self._last_news >= caps.idle_seconds * 1000:
+            return f"idle: nothing new for {caps.idle_seconds:g} s"
+        alone = world.beats - self._beats_with_people
+        if caps.beats_without_people and alone >= caps.beats_without_people:
+            return f"alone: {alone} beats without the Architect"
+        return None
 
     def _attempt(self, do: Callable[[], V]) -> V | None:
-        """What `do` gives; `None` where it has to be tried again: another writer came first, or a beat failed through
-        a fault of ours, which becomes that beat's error."""
-        mark = self._tally.mark()
+        """Return what `do` gives; `None` where it has to be tried again.
+
+        That is, another writer came first, or a beat failed through a fault of ours, which becomes that beat's error.
+        """
+        savepoint = self._collector.savepoint()
         self._errors_before.clear()
         try:
-            found = do()
+            result = do()
         except BeatFailed as error:
-            self._take_back(mark)
-            self._poisoned[error.agent] = str(error)
+            self._restore(savepoint)
+            self._failures[error.agent] = str(error)
             return None
         except (SequenceConflict, StoreBusy):
-            self._take_back(mark)
+            self._restore(savepoint)
             self._conflicts += 1
-            if self._conflicts > MAX_CONFLICTS:
+            if self._conflicts > _MAX_CONFLICTS:
                 raise
             return None
         self._conflicts = 0
-        return found
+        return result
 
-    def _take_back(self, mark: tuple[int, ...]) -> None:
-        """What was counted since `mark` has not happened."""
-        self._tally.back_to(mark)
+    def _restore(self, savepoint: tuple[int, ...]) -> None:
+        """Forget what was counted since the savepoint: it has not happened."""
+        self._collector.restore(savepoint)
         self._errors.update(self._errors_before)
 
-    def _hear(self, what: e.WorldEvent | None) -> None:
-        """Follow what happens in the world, whoever brings it about."""
+    def _follow(self, event: e.WorldEvent | None) -> None:
+        """Follow what happens in the world, whoever brings it about; `None`: it was read again."""
         self._sign.set()
-        if (kind := type(what)) not in _HEARD:
+        if (event_type := type(event)) not in _WATCHED:
             return
-        world = self.book.world
-        match what:
+        world = self.world_log.world
+        match event:
             case None | e.SpeedSet():
                 self.time.set_speed(world.speed)
-            case e.BeatBegun(at=at, due=due):
-                self._tally.beat(self.clock.passed(), at - due)
+            case e.BeatBegun(composed_at=composed_at, due=due):
+                self._collector.count_beat(self.clock.monotonic(), composed_at - due)
             case e.ReplyReceived(agent=id, error=error):
                 self._errors_before.setdefault(id, self._errors.get(id, 0))
                 self._errors[id] = self._errors.get(id, 0) + 1 if error else 0
-                self._tally.failed += bool(error)
+                self._collector.failed += bool(error)
             case e.BeatFinished(agent=id):
-                self._poisoned.pop(id, None)
+                self._failures.pop(id, None)
             case e.AgentAltered(id=id, model=str()):
-                self._give_back(self._lanes.without(id))  # it waits for the model that it had
+                self._give_back(self._queues.remove(id))  # it waits for the model that it had
             case e.MessagePosted(sender=e.ARCHITECT) | e.WorldResumed() | e.AgentCreated(by=e.ARCHITECT):
-                self._people = world.beats
-        if kind in _NEWS:
-            self._news = self.now()
+                self._beats_with_people = world.beats
+        if event_type in _NEWS:
+            self._last_news = self.now()

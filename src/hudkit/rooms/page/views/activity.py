@@ -32,7 +32,7 @@ def _action(done: RecentAction) -> Element:
     arguments = ", ".join(f"{name}: {_said(value)}" for name, value in done.action.items() if name != "type")
     return e(
         "li",
-        clock(done.at, seconds=True),
+        clock(done.happened_at, seconds=True),
         e(
             "span",
             e("b", str(done.action.get("type", "its answer"))),

@@ -51,11 +51,11 @@ class Threads:
 
 def message_row(scene: Scene, message: RoomMessage, threads: Threads, previous: RoomMessage | None) -> Element:
     if message.sender == SYSTEM:
-        return e("li", e("p", message.content, " ", clock(message.at)), class_="system", id=f"m{message.id}")
+        return e("li", e("p", message.content, " ", clock(message.posted_at)), class_="system", id=f"m{message.id}")
     together = (
         previous is not None
         and previous.sender == message.sender
-        and message.at - previous.at < _CLOSE
+        and message.posted_at - previous.posted_at < _CLOSE
         and not message.reply_to
     )
     return e(
@@ -82,7 +82,7 @@ def _who(scene: Scene, message: RoomMessage) -> Element:
     else:
         sender = e("a", name, href=scene.look.url(agent=message.sender, view="agent", new=False, when="now"))
     id = e("small", f"{message.sender}", title="The agent's number") if message.sender > 0 else None
-    return e("p", sender, " ", id, " ", clock(message.at), class_="who")
+    return e("p", sender, " ", id, " ", clock(message.posted_at), class_="who")
 
 
 def _answered(scene: Scene, message: RoomMessage) -> Element | None:

@@ -41,7 +41,7 @@ def _requests(scene: Scene, room: RoomState) -> Element:
                 form(scene, "deny", hidden("request", request.id), button("Deny")),
             )
         text = f"{scene.name(request.agent)} ({request.agent}) with the key {request.label!r}, "
-        return e("li", e("span", text, clock(request.at), class_="grow"), answer)
+        return e("li", e("span", text, clock(request.requested_at), class_="grow"), answer)
 
     return e("section", e("h3", "Requests"), e("ul", [one(scene.world.requests[id]) for id in room.requests]))
 
@@ -126,8 +126,8 @@ def _setting(scene: Scene, room: RoomState) -> Element:
                     "input",
                     type="number",
                     name="wpm",
-                    min=words.least_wpm,
-                    max=words.most_wpm,
+                    min=words.min_wpm,
+                    max=words.max_wpm,
                     value=room.wpm,
                     required=True,
                 ),

@@ -53,7 +53,7 @@ def _room(scene: Scene, room: RoomState) -> Element:
             ),
             e(
                 "span",
-                clock(last.at) if last is not None else None,
+                clock(last.posted_at) if last is not None else None,
                 e(
                     "span",
                     e("span", "closed", class_="badge") if closed else None,

@@ -138,7 +138,7 @@ def state_of(scene: Scene, agent: AgentState) -> tuple[str, Element]:
     """What an agent is about: a name for its style, and words."""
     if agent.retired:
         return "retired", e("span", "retired")
-    if agent.beating:
+    if agent.current_beat:
         return "beating", e("span", "thinking…")
     if agent.sleeps_until > scene.now:
         return "asleep", e("span", "asleep until ", clock(agent.sleeps_until))

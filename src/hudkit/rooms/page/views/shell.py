@@ -31,7 +31,7 @@ _KEYS = (
 
 def whole_page(desk: Desk, session: Session, look: Look) -> str:
     """The HTML of a look at the world. Raises `ConfigError` where it goes back to an event that there is not."""
-    desk.book.refresh()
+    desk.world_log.refresh()
     scene = _scene(desk, session, look)
     if not scene.past and (room := scene.world.rooms.get(scene.look.room)) and room.messages:
         session.read[room.id] = room.messages[-1]
@@ -45,7 +45,7 @@ def _scene(desk: Desk, session: Session, look: Look) -> Scene:
         world, pulse, now = past.world, past.pulse, past.world.now
     else:
         desk.pulse.follow()
-        world, pulse, now = desk.book.world, desk.pulse, desk.now()
+        world, pulse, now = desk.world_log.world, desk.pulse, desk.now()
     if look.room not in world.rooms:
         busiest = max(world.rooms.values(), key=lambda room: room.messages[-1] if room.messages else 0, default=None)
         look = look.but(room=busiest.id if busiest else 0, thread=0, reply=0, before=0)
@@ -95,7 +95,7 @@ def _app(scene: Scene) -> Element:
         id="app",
         class_="app past" if scene.past else "app",
         hx_boost="target:'#app' select:'#app' swap:outerMorph",
-        data_seq=scene.desk.book.world.seq,
+        data_seq=scene.desk.world_log.world.seq,
         data_live=None if scene.past else "yes",
         data_view=look.view,
     )

@@ -9,7 +9,7 @@ from hudkit.web.elements import e
 
 
 def timeline(scene: Scene) -> Element:
-    look, last = scene.look, scene.desk.book.world.seq
+    look, last = scene.look, scene.desk.world_log.world.seq
     at = look.at or last
     address = look.but(at=0).url()[2:]
     return e(
@@ -67,5 +67,5 @@ def _pairs(query: str) -> list[tuple[str, str]]:
 
 def _event(scene: Scene, seq: int) -> str:
     """What an event was, in a few words."""
-    found = next((what for _, what in scene.desk.book.happenings(seq - 1, seq)), None)
+    found = next((what for _, what in scene.desk.world_log.events(seq - 1, seq)), None)
     return told(scene, found)
