@@ -22,7 +22,7 @@ from hudkit.hud.keys import found, own_name, part
 from hudkit.hud.offering import Offering
 from hudkit.hud.session import ATTEMPTS
 from hudkit.hud.sharing import Sharing
-from hudkit.log.event import Draft, Origin
+from hudkit.log.event import Draft, Event, Origin
 from hudkit.log.log import EventLog, Finding
 from hudkit.log.payloads import Payload, SessionStart
 from hudkit.sections.sandboxed import Allowed, Bench, Places, Preparation, ProjectFile, Shelf
@@ -33,6 +33,7 @@ from hudkit.tools.record import peek
 if TYPE_CHECKING:  # reading messages costs time to import, and many programs read none
     from hudkit.ingest import IngestBatch, IngestEvent, IngestState
     from hudkit.ingest.fork import ForkCandidate
+    from hudkit.transcripts import Message
     from hudkit.transcripts.search import Past
 
 Step = Callable[[HudState], Sequence[Payload]]
@@ -49,6 +50,52 @@ class Session(Recorded):
     def tool(self, router: str, arguments: Mapping[str, Any] | str, *, origin: Origin = Origin.AGENT) -> str:
         """Answer a model's call of the `hud` or `memory` tool; a mistake is answered, never raised."""
         return route(self, router, arguments, origin=origin)
+
+    project_path: Path | None = None
+    """The project's directory, where the session was taken with one."""
+    _ingester: TranscriptIngester | None = None
+
+    def ingest(
+        self,
+        messages: Iterable[Mapping[str, Any] | Message],
+        *,
+        directory: str | os.PathLike[str] = "",
+        limit_tokens: int | None = None,
+    ) -> tuple[Event, ...]:
+        """Record what messages tell: requests, rules, decisions, files, failures, test results, usage.
+
+        Returns the events as stored; the same messages again add nothing, also in another process. A message is a
+        mapping, or a `Message` of `hudkit.transcripts`. It is known by its role and `time` (Unix ms); where it has no
+        time, by its `id`, or else by its words, and is dated when it is first seen. `directory` is what paths in tool
+        calls are relative to (default: the project's), `limit_tokens` the model's window.
+
+            session.ingest([
+                {"id": "m1", "role": "user", "text": "Never touch legacy/", "time": 1_795_000_000_000},
+                {"id": "m2", "role": "assistant", "tool_calls": [
+                    {"tool": "bash", "arguments": {"command": "pytest"}, "output": "1 failed", "exit_status": 1},
+                ]},
+            ])
+
+        Raises `MessageError`, which names message and field and says what would be right, before anything is
+        recorded; a `StoreError` where it could not be recorded.
+        """
+        from hudkit.ingest import IngestBatch, read_plain_messages
+        from hudkit.ingest.first_seen import entry_key
+
+        read = read_plain_messages(messages)
+        ingester = self._own_ingester(os.fspath(directory))
+        undated = [entry_key(message.id) for message in read if not message.created]
+        times = iter(ingester.first_seen(undated, self._outside.clock())) if undated else iter(())
+        dated = [message if message.created else replace(message, created=next(times)) for message in read]
+        return ingester.record(IngestBatch(messages=dated, limit=limit_tokens))
+
+    def _own_ingester(self, directory: str) -> TranscriptIngester:
+        if self._ingester is None or (directory and directory != self._ingester.directory):
+            known = self.state.session
+            place = directory or known.directory or str(self.project_path or "")
+            host = known.host or self.id.partition("@")[0].rpartition("/")[0]
+            self._ingester = TranscriptIngester(self, own_name(self.id), place, host)
+        return self._ingester
 
     def start(
         self, *, host: str = "", title: str = "", model: str = "", agent: str = "", directory: str = ""
@@ -119,6 +166,7 @@ class Hud:
             self._sessions[key] = self._session(key, _in_turn(steps))
             self._sessions[key].project_log = own
             self._sessions[key].past = self.past
+            self._sessions[key].project_path = Path(project).absolute() if project is not None else None
         return self._sessions[key]
 
     def forget(self, session: Session) -> None:
@@ -255,10 +303,13 @@ class TranscriptIngester:
     def __init__(self, session: Session, host_session: str, directory: str, host: str = "opencode") -> None:
         """`host_session` is the host's own id of the session, `directory` what its paths are relative to."""
         from hudkit.ingest import IngestState
+        from hudkit.ingest.first_seen import FirstSeenTimes
         from hudkit.transcripts import SessionRow
 
         self.session = session
+        self.directory = directory
         self._known = IngestState(row=SessionRow(id=host_session, host=host, directory=directory), hud=HudState())
+        self._first_seen = FirstSeenTimes()
         self._appended = 0
         self._last: IngestBatch | None = None
 
@@ -267,19 +318,35 @@ class TranscriptIngester:
         """The number of the last event that the session is known to have."""
         return max(self._known.seq, self._appended)
 
-    def record(self, batch: IngestBatch) -> int:
-        """Append what is new in a batch, all or none; return the number of events. Raises a `StoreError`."""
+    def first_seen(self, keys: Sequence[str], now: int) -> list[int]:
+        """Return when messages without a time were first seen (Unix ms), by keys that last; `now` for new ones."""
+        if self.session.log.last_seq(self.session.id) > self._first_seen.seq:
+            self._first_seen.observe(self.session.events(after=self._first_seen.seq))
+        return self._first_seen.of(keys, now)
+
+    def time_drafts(self) -> tuple[Draft, ...]:
+        """Return drafts that keep these times, to be appended behind those of the batch."""
+        unrecorded = self._first_seen.unrecorded()
+        if not unrecorded:
+            return ()
+        payloads = [payload for payload, _ in unrecorded]
+        drafts = self.session.drafts(payloads, Origin.HOST, self.session.state.window.calls)
+        return tuple(replace(draft, timestamp=at) for draft, (_, at) in zip(drafts, unrecorded, strict=True))
+
+    def record(self, batch: IngestBatch) -> tuple[Event, ...]:
+        """Append what is new in a batch, all or none; return the events as stored. Raises a `StoreError`."""
         conflict: SequenceConflict | None = None
         for _ in range(ATTEMPTS):
             pending = self.prepare(batch)
+            drafts, events = (*pending.drafts, *self.time_drafts()), tuple[Event, ...]()
             try:
-                if pending.drafts:
-                    self.session.log.append(self.session.id, pending.drafts, expected=pending.seq)
+                if drafts:
+                    events = self.session.log.append(self.session.id, drafts, expected=pending.seq)
             except SequenceConflict as error:
                 conflict = error
                 continue
             self.settle(pending)
-            return len(pending.drafts)
+            return events
         assert conflict is not None
         raise conflict
 
@@ -314,7 +381,8 @@ class TranscriptIngester:
         raise conflict
 
     def settle(self, pending: PendingEvents) -> None:
-        """Note that what was prepared last is in the log now."""
+        """Note that what was prepared last is in the log now, the times with it."""
+        self._first_seen.settle()
         if pending.state is None:
             return
         self._appended = pending.seq + len(pending.drafts)
@@ -334,7 +402,7 @@ class TranscriptIngester:
         for event in events:
             turn = calls if event.turn is None else event.turn
             draft = session.drafts((event.payload,), event.origin, turn)[0]
-            timestamp = draft.timestamp if event.at is None else event.at
+            timestamp = draft.timestamp if event.timestamp is None else event.timestamp
             drafts.append(replace(draft, id=event.id or draft.id, timestamp=timestamp))
         return tuple(drafts)
 

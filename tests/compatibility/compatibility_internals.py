@@ -32,9 +32,9 @@ from hudkit.compose.formats import registry as formats
 from hudkit.config import RENAMED_KEYS, Settings
 from hudkit.daemon import handlers
 from hudkit.hosts import wire
+from hudkit.hosts.in_process import TOOL_DEFINITIONS
 from hudkit.hosts.mcp.install import Manifest as McpManifest
 from hudkit.hosts.opencode.install import Manifest as OpenCodeManifest
-from hudkit.hosts.tool_definitions import DEFINITIONS
 from hudkit.log import PAYLOADS, Event, Origin
 from hudkit.log.payload import Payload
 from hudkit.log.stores import schema as log_schema
@@ -94,7 +94,7 @@ WORLD_ACTIONS = {name: action.arguments for name, action in ACTIONS.items()}
 OPERATION_ARGUMENTS = {name: one.arguments for name, one in OPERATIONS.items()}
 ALIAS_ARGUMENTS = {name: one.arguments for name, one in ALIASES.items()}
 SECTION_NAMES = {name: one.also for name, one in SHOWN.items()}
-MODEL_TOOLS = {str(one["name"]): one["parameters"] for one in DEFINITIONS}
+MODEL_TOOLS = {str(one["name"]): one["parameters"] for one in TOOL_DEFINITIONS}
 INSTEAD_OF_TOOL = routers._INSTEAD
 AGENT_TOOLS = {name: tool.parameters for name, tool in TOOLS.items()}
 BUILT_IN_AGENTS = tuple(agents.BUILTIN_AGENTS)

@@ -26,10 +26,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 from hudkit.agent.course import Rules
 from hudkit.agent.store import SessionStore
-from hudkit.rooms.beats import JumpingClock, Runner
 from hudkit.rooms.book import Book
 from hudkit.rooms.founding import found, read_founding
-from hudkit.rooms.minds import Minds, Scripted
 
 from hudkit import cli
 from hudkit.agent import hud_plugin
@@ -43,6 +41,8 @@ from hudkit.log import PAYLOADS, Origin
 from hudkit.log import payloads as p
 from hudkit.rooms import events as e
 from hudkit.rooms.architect import Architect
+from hudkit.rooms.beats import JumpingClock, Runner
+from hudkit.rooms.minds import Minds, Scripted
 from hudkit.rooms.prompts import write_prompts
 from hudkit.sections.sandboxed import Places
 from hudkit.sections.sandboxed.files import trust as trust_section

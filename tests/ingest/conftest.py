@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from hudkit.api import Hud
 from hudkit.cli.replays.recorded import orchard
 
 
@@ -17,3 +19,9 @@ def orchard_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def opencode_db() -> Path:
     return Path(__file__).parent.parent / "fixtures" / "opencode.db"
+
+
+@pytest.fixture
+def hud() -> Iterator[Hud]:
+    with Hud.in_memory() as opened:
+        yield opened

@@ -211,3 +211,22 @@ def test_no_text_breaks_it(text: str, by_agent: bool) -> None:
 
 def test_a_document_is_not_a_list_of_demands() -> None:
     assert extract("\n".join(f"- never do thing number{n}" for n in range(40)), KnownStatements())[0].rules == ()
+
+
+def test_the_examples_at_the_top_of_the_modules() -> None:
+    standing = KnownStatements(rules=("never push to main",))
+    words = "You may push to main now. Always use tabs. Let's go with Redis."
+    found, _ = extract(words, standing)
+    assert found.withdrawn == ("never push to main",)
+    assert [rule.text for rule in found.rules] == ["Always use tabs"]
+    assert [decision.summary for decision in found.decisions] == ["Let's go with Redis"]
+
+    words = "Fix the parser, and do not touch the API, because it is public. Why does it never fail here?"
+    (rule,) = extract(words, KnownStatements())[0].rules
+    assert (rule.text, rule.reason) == ("do not touch the API", "because it is public")
+
+    _, standing = extract("NATS or Redis for the queue?", KnownStatements())
+    found, standing = extract("Going with Redis, because it is there.", standing, by_agent=True)
+    assert (found.decisions[0].summary, found.decisions[0].details) == ("Going with Redis", "because it is there")
+    found, _ = extract("hm, scratch that, let's use NATS", standing)
+    assert (found.decisions[0].summary, found.decisions[0].replaces) == ("let's use NATS", ("Going with Redis",))

@@ -386,3 +386,17 @@ def test_whatever_a_tool_says_can_be_stored(
     for fact in facts:
         assert seal(fact.payload).body
     assert derive_facts(HERE, answer(part), known) == (known, ())
+
+
+def test_a_pipe_a_chain_and_an_echo_hide_no_verdict() -> None:
+    """The example at the top of `hudkit.ingest.failures`."""
+    runs = [
+        ("pytest tests/test_a.py | tail -3", 0, "1 failed", ["bash: pytest tests/test_a.py"]),
+        ("make build && pytest", 2, "2 failed", ["bash: pytest tests/test_a.py", "bash: pytest"]),
+        ("pytest; echo done", 0, "9 passed\ndone", []),
+    ]
+    known = KnownFacts()
+    for number, (command, status, output, still_open) in enumerate(runs):
+        call = tool(f"{number}", "bash", {"command": command}, output=output, metadata={"exit": status})
+        known, _ = derive_facts(HERE, answer(call, id=f"m{number}"), known)
+        assert [error.key for error in known.open_errors] == still_open

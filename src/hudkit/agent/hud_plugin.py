@@ -32,16 +32,12 @@ from hudkit.api import Hud
 from hudkit.context.compaction.carried import parts_of
 from hudkit.errors import TranscriptError
 from hudkit.hosts.host_session import COMPACT_TOOLS, HostCall, HostMessage, HostSession, last_usage
-from hudkit.hosts.in_process import InProcessHud
-from hudkit.hosts.tool_definitions import DEFINITIONS
+from hudkit.hosts.in_process import TOOL_DEFINITIONS, InProcessHud
 from hudkit.hud.frame import Frame
 from hudkit.log.payloads import Parts
 from hudkit.transcripts import Message, Part, PatchPart, ToolPart
 
 _ARGUMENT_NAMES: Mapping[str, Mapping[str, str]] = {
-    "read": {"path": "filePath"},
-    "write": {"path": "filePath"},
-    "edit": {"path": "filePath", "old": "oldString", "new": "newString"},
     "bash": {"path": "workdir"},
 }
 """For each tool of the session, what its arguments are called there."""
@@ -87,7 +83,7 @@ class HudPlugin:
         self._seen: dict[str, _SessionMemory] = {}
 
     def tool(self, given: ToolsWanted, output: Tools) -> None:  # noqa: ARG002 (the same for every session)
-        for one in DEFINITIONS:
+        for one in TOOL_DEFINITIONS:
             name, run = str(one["name"]), self._router(str(one["name"]))
             output.tools[name] = ToolDefinition(name, str(one["description"]), dict(one["parameters"]), run)
 

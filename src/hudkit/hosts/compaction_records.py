@@ -1,4 +1,4 @@
-"""What is recorded and said of compactions: those to come, those the agent asks for, those that were taken back."""
+"""What is recorded of compactions, and told to the agent: the start, the agent's own request, one that was undone."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ def record_start(session: Session, trigger: str, used: int | None) -> None:
 
 
 def summary_request(session: Session, *, carries: bool = True) -> str:
-    """The prompt of a compaction: with what the HUD will show after it, and what is over. It `carries` the summary of
-    the compaction before, where the host leaves that one out of what it compacts."""
+    """Return the prompt of a compaction: it tells what the HUD will show after it, and what is over.
+
+    It `carries` the summary of the compaction before, where the host leaves that out of what it compacts.
+    """
     state = session.state
     shown, over = "", tuple[str, ...]()
     if state.seq:
@@ -40,15 +42,18 @@ def summary_request(session: Session, *, carries: bool = True) -> str:
 
 
 def request_compaction(session: Session, used: int | None, settings: Settings) -> tuple[bool, str]:
-    """Whether a compaction that the agent asks for may start when its turn ends, and what the agent is told of it."""
+    """Return whether a compaction that the agent asks for may start when its turn ends, and what the agent is told.
+
+    Where it may, that it comes is recorded. Raises a `StoreError`.
+    """
     state = session.state
     window = window_of(
         state.window.model or state.session.model, host=state.window.limit_tokens, user=settings.window
     )
     used = used if used is not None else state.window.used_tokens
-    said = _refusal_reason(state, used, window.limit_tokens, settings)
-    if said or used is None:
-        return False, f"Not compacted: {said}."
+    reason = _refusal_reason(state, used, window.limit_tokens, settings)
+    if reason or used is None:
+        return False, f"Not compacted: {reason}."
     record_start(session, "agent", used)
     return True, announced(state, forecast(state, used, window.limit_tokens))
 
@@ -57,20 +62,31 @@ def _refusal_reason(state: HudState, used: int | None, limit: int, settings: Set
     """Why a compaction is not started now; empty where it may."""
     if used is None:
         return "it is not known how much of the window is in use; it is after the next response"
-    percent, least = 100 * used / limit, settings.compaction.min_used_percent
-    if percent < least:
+    percent, min_percent = 100 * used / limit, settings.compaction.min_used_percent
+    if percent < min_percent:
         share = f"{percent:.0f} % of {limit:,} tokens"
-        return f"{share} are in use, and a compaction below {least:g} % loses more than it gains"
+        return f"{share} are in use, and a compaction below {min_percent:g} % loses more than it gains"
     return thrash.refusal(state.rounds, used, limit, settings.compaction)
 
 
-def undone_drafts(session: Session, anchors: Sequence[str], told: Sequence[Draft]) -> tuple[Draft, ...]:
-    """That the host took compactions back: their summaries are not among the `anchors` of the transcript any more.
-    Where `told`, what comes before, has a newer compaction, the transcript need not have the older ones."""
+def undone_drafts(session: Session, anchors: Sequence[str], pending: Sequence[Draft]) -> tuple[Draft, ...]:
+    """Return drafts of the compactions that the host took back, newest first.
+
+    One was taken back where its summary is not among the `anchors` of the transcript any more. Where `pending`, what
+    is appended before, has a newer compaction, nothing can be told: the transcript need not have the older summaries.
+    """
     standing = session.state.compacted.standing
-    if not anchors or not standing or any(isinstance(draft.payload, CompactAfter) for draft in told):
+    if not anchors or not standing or any(isinstance(draft.payload, CompactAfter) for draft in pending):
         return ()
-    there = [place for place, one in enumerate(standing) if any(each.startswith(one.anchor) for each in anchors)]
-    gone = standing[there[-1] + 1 :] if there else standing
-    payloads = [CompactUndone(one.seq, session.state_at(one.seq - 1).compacted.summary) for one in reversed(gone)]
+    present = [
+        index
+        for index, compaction in enumerate(standing)
+        if any(anchor.startswith(compaction.anchor) for anchor in anchors)
+    ]
+    gone = standing[present[-1] + 1 :] if present else standing
+    payloads = []
+    for compaction in reversed(gone):
+        # The summary that counts again is the one from before it.
+        before = session.state_at(compaction.seq - 1).compacted.summary
+        payloads.append(CompactUndone(compaction.seq, before))
     return session.drafts(payloads, Origin.HOST, session.state.window.calls)

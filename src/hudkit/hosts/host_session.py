@@ -23,7 +23,6 @@ from hudkit.errors import HudkitError, StoreError
 from hudkit.hosts import compaction_records
 from hudkit.hud.frame import Frame
 from hudkit.ingest import IngestBatch
-from hudkit.ingest.first_seen import FirstSeenTimes
 from hudkit.log import Draft, Origin
 from hudkit.log.payloads import Parts
 from hudkit.tokens import Window
@@ -114,7 +113,6 @@ class HostSession:
         self.compaction_requested = False
         """The agent asked for a compaction, and was told that it comes."""
         self._ingester = TranscriptIngester(session, host_session, directory, host)
-        self._first_seen = FirstSeenTimes()
         self._clock = clock or unix_ms
         self._parent = parent
         self._ingested: set[str] = set()  # keys of messages that will not change any more
@@ -146,9 +144,6 @@ class HostSession:
         batch = IngestBatch(messages=messages, title=title, agent=agent, parent=self._parent, limit=limit)
         try:
             self._ingester.record(batch)
-            if drafts := self._time_drafts():
-                self.session.log.append(self.session.id, drafts)
-                self._first_seen.settle()
         except StoreError as error:
             _LOG.warning("what was said is not recorded yet: %s", error)
             return
@@ -262,7 +257,7 @@ class HostSession:
             nonlocal pending
             pending = self._ingester.prepare(batch)
             undone = compaction_records.undone_drafts(self.session, anchors, pending.drafts)
-            return (*pending.drafts, *undone, *self._time_drafts())
+            return (*pending.drafts, *undone, *self._ingester.time_drafts())
 
         frame = self.session.frame(
             used_tokens=call.used if call.used is not None else last_usage(messages, self._used),
@@ -277,7 +272,6 @@ class HostSession:
         self._pieces = _sent_pieces(entries, anchors, {stub.call: len(stub.text) for stub in frame.pruned})
         if not frame.notice:  # else nothing was recorded, and the next call tells it again
             self._ingester.settle(pending)
-            self._first_seen.settle()
             self._remember(messages, closed)
         return _injection(frame, anchors)
 
@@ -286,23 +280,14 @@ class HostSession:
         undated = [entry for entry in entries if not entry.message.created]
         if not undated:
             return entries
-        if self.session.log.last_seq(self.session.id) > self._first_seen.seq:
-            self._first_seen.observe(self.session.events(after=self._first_seen.seq))
         keys = [entry.key for entry in sorted(undated, key=lambda entry: entry.message.summary)]
-        times = dict(zip(keys, self._first_seen.of(keys, self._clock()), strict=True))
+        times = dict(zip(keys, self._ingester.first_seen(keys, self._clock()), strict=True))
         dated = []
         for entry in entries:
             if not entry.message.created:
                 entry = entry._replace(message=replace(entry.message, created=times[entry.key]))
             dated.append(entry)
         return dated
-
-    def _time_drafts(self) -> tuple[Draft, ...]:
-        """Drafts that keep when undated messages were first seen."""
-        unrecorded = self._first_seen.unrecorded()
-        turn = self.session.state.window.calls
-        drafts = self.session.drafts([payload for payload, _ in unrecorded], Origin.HOST, turn)
-        return tuple(replace(draft, timestamp=at) for draft, (_, at) in zip(drafts, unrecorded, strict=True))
 
     def _new_messages(self, entries: Sequence[HostMessage]) -> tuple[list[Message], list[str]]:
         """Messages that were not ingested in full, and the keys of those of them that will not change any more."""

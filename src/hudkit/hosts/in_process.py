@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hudkit import paths
 from hudkit.api import Hud
@@ -16,10 +16,12 @@ from hudkit.compose import visible
 from hudkit.config import load
 from hudkit.errors import HudkitError, OperationError
 from hudkit.hosts.host_session import HostCall, HostSession, Injection
+from hudkit.tools import DEFINITIONS as ROUTERS
 from hudkit.tools import Reply
 
 if TYPE_CHECKING:
     from hudkit.transcripts.search import Past
+
 
 _LOG = logging.getLogger("hudkit.ingest")
 
@@ -27,6 +29,21 @@ T = TypeVar("T")
 
 MAX_OPEN_SESSIONS = 500
 """Sessions that are held in memory at once; an older one is read from the log again."""
+
+_NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
+
+COMPACTION_TOOLS: tuple[dict[str, Any], ...] = (
+    {
+        "name": "hud_compact",
+        "description": "Compacts the conversation before the next step; `hud` survives. Refused below half a window.",
+        "parameters": _NO_PARAMETERS,
+    },
+    {"name": "memory_compact", "description": "The same as `hud_compact`.", "parameters": _NO_PARAMETERS},
+)
+"""For hosts in which the agent can have its window compacted."""
+
+TOOL_DEFINITIONS: tuple[dict[str, Any], ...] = (*ROUTERS, *COMPACTION_TOOLS)
+"""All tools that an in-process host offers its agent: `name`, `description`, `parameters` (JSON Schema) of each."""
 
 
 class InProcessHud:

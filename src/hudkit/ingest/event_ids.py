@@ -32,7 +32,7 @@ class IngestEvent(msgspec.Struct, frozen=True):
     origin: Origin
     payload: Payload
     id: str = ""
-    at: int | None = None
+    timestamp: int | None = None
     """Unix milliseconds."""
     turn: int | None = None
 

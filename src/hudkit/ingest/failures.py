@@ -33,6 +33,8 @@ _MAX_KEY = 300
 _MAX_OUTPUT_LINES = 300  # verdicts stand at the end
 _MAX_LINE = 400
 
+_SHELL_KEY = "bash: "  # stored in every log: the name that OpenCode gives its shell
+
 _REFUSED = (
     "The user rejected permission",
     "The user has specified a rule which prevents",
@@ -228,9 +230,6 @@ def statement_of_key(key: str) -> ShellStatement | None:
     return ShellStatement(tuple(text.split(" ")), directory=directory)
 
 
-_SHELL_KEY = "bash: "  # stored in every log: the name that OpenCode gives its shell
-
-
 def _shell_key(statement: ShellStatement) -> str:
     return one_line(f"{_SHELL_KEY}{statement.text}", _MAX_KEY)
 
@@ -310,18 +309,18 @@ def _passes(
     """Status 0: every link of the chain passed, but for those whose status is hidden; there the output decides."""
     clean = not any(_SIGNS.search(line) for line in lines[-5:])
     hidden = verdict if verdict and (verdict.statement.masked or verdict.statement not in chain) else None
-
-    def passed(statement: ShellStatement) -> bool:
-        if not statement.masked:
-            return True
-        if hidden and statement == hidden.statement and hidden.passed:
-            return True
-        return clean and _run_scope(statement) is None  # nothing in the output speaks against it
-
-    links = [statement for statement in chain if passed(statement)]
+    links = [statement for statement in chain if _link_passed(statement, hidden, clean=clean)]
     whole = [_as_one(chain)] if len(chain) > 1 and len(links) == len(chain) else []
     extra = (hidden,) if hidden and not (hidden.passed and hidden.statement in chain) else ()
     return (*extra, *(CommandOutcome(statement, True) for statement in (*links, *whole)))
+
+
+def _link_passed(statement: ShellStatement, hidden: CommandOutcome | None, *, clean: bool) -> bool:
+    if not statement.masked:
+        return True
+    if hidden and statement == hidden.statement and hidden.passed:
+        return True
+    return clean and _run_scope(statement) is None  # nothing in the output speaks against it
 
 
 def _with_exception(verdict: str, lines: list[str]) -> str:

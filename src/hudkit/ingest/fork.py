@@ -148,7 +148,7 @@ def _copy(event: Event, shift: int) -> IngestEvent:
     payload = msgspec.structs.replace(payload, **moved)
     # Only an id from a message may stand in two sessions: by it, the fork knows what it has.
     id = event.id if message_time(event.id) is not None else ""
-    return IngestEvent(event.origin, payload, id=id, at=event.timestamp, turn=event.turn)
+    return IngestEvent(event.origin, payload, id=id, timestamp=event.timestamp, turn=event.turn)
 
 
 def _moved(seq: int | tuple[int, ...], shift: int) -> int | tuple[int, ...]:

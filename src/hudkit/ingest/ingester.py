@@ -1,4 +1,4 @@
-"""A batch of a host's messages becomes events, each fact once, whatever is sent again: `ingest(known, batch)`.
+"""A batch of a host's messages becomes events, each fact once, whatever is sent again: `ingest(state, batch)`.
 
 Hosts send messages again: while they grow, after a restart, from a fork, by two processes at once. So every event has
 an id that is made of its message (`event_ids`), and what the log has already is known by its id. The log is the only
@@ -128,23 +128,23 @@ class IngestState(msgspec.Struct, frozen=True, kw_only=True):
     """Why it was started."""
 
 
-def observe(known: IngestState, events: Iterable[Event], hud: HudState) -> IngestState:
-    """Return what is known when the session's events after `known.seq`, by whomever, were read; `hud` is its state.
+def observe(state: IngestState, events: Iterable[Event], hud: HudState) -> IngestState:
+    """Return what is known when the session's events after `state.seq`, by whomever, were read; `hud` is its state.
 
     The first time, and after a redaction (what is remembered may hold the secret), the facts are taken from the
     state.
     """
-    afresh = known.facts is None
-    seq, earlier_until = known.seq, known.earlier_until
-    compacting, trigger = known.compacting, known.trigger
+    afresh = state.facts is None
+    seq, earlier_until = state.seq, state.earlier_until
+    compacting, trigger = state.compacting, state.trigger
     ids: list[str] = []
     for event in events:
         seq = event.seq
-        at = message_time(event.id)
-        if at is not None:
+        told_at = message_time(event.id)
+        if told_at is not None:
             ids.append(event.id)
             if afresh:
-                earlier_until = max(earlier_until, at)
+                earlier_until = max(earlier_until, told_at)
         match event.payload:
             case CompactBefore(trigger=cause):
                 compacting, trigger = True, cause
@@ -152,31 +152,31 @@ def observe(known: IngestState, events: Iterable[Event], hud: HudState) -> Inges
                 compacting, trigger = False, ""
             case Redact():
                 afresh = True
-    facts = known.facts
+    facts = state.facts
     if afresh or facts is None:
-        facts = facts_from_state(hud, trigger)
+        facts = _facts_from_state(hud, trigger)
     elif not (compacting and facts.trigger):
         facts = _replace(facts, trigger=trigger)  # a host without a marker tells no cause of its own
     return _replace(
-        known,
+        state,
         hud=hud,
         seq=seq,
         facts=facts,
-        recorded=known.recorded.with_ids(ids),
+        recorded=state.recorded.with_ids(ids),
         earlier_until=earlier_until,
         compacting=compacting,
         trigger=trigger,
     )
 
 
-def ingest(known: IngestState, batch: IngestBatch) -> tuple[IngestState, tuple[IngestEvent, ...]]:
+def ingest(state: IngestState, batch: IngestBatch) -> tuple[IngestState, tuple[IngestEvent, ...]]:
     """Return what is known once the events are in the log, and the events that a batch brings, in order.
 
-    `known` comes from `observe`; the events are to be appended behind event `known.seq`. Where they were not, the
+    `state` comes from `observe`; the events are to be appended behind event `state.seq`. Where they were not, the
     state that comes back is dropped, and the batch is ingested again. Messages are read in order of their time.
     """
-    assert known.facts is not None, "the log was not read"
-    step = _BatchStep(known, known.facts)
+    assert state.facts is not None, "the log was not read"
+    step = _BatchStep(state, state.facts)
     messages = sorted(batch.messages, key=lambda message: (message.created, message.id))
     row = _tell_session(step, batch, messages)
     for message in messages:
@@ -185,17 +185,17 @@ def ingest(known: IngestState, batch: IngestBatch) -> tuple[IngestState, tuple[I
         step.facts, facts = todo_facts(batch.todos, step.facts)
         step.events += [_event(fact) for fact in facts]
     after = _replace(
-        known,
+        state,
         facts=step.facts,
-        read_units={**known.read_units, **step.read_units},
-        newest=max((known.newest, *(message.created for message in messages))),
+        read_units={**state.read_units, **step.read_units},
+        newest=max((state.newest, *(message.created for message in messages))),
         usage_at=step.usage_at,
         emptied_at=step.emptied_at,
     )
     return after, tuple(step.events)
 
 
-def facts_from_state(hud: HudState, trigger: str = "") -> KnownFacts:
+def _facts_from_state(hud: HudState, trigger: str = "") -> KnownFacts:
     """Return what the log says was told; `trigger` is the cause of a compaction that is going on."""
     session = hud.session
     start = SessionStart(
@@ -226,11 +226,11 @@ def facts_from_state(hud: HudState, trigger: str = "") -> KnownFacts:
 
 def read_messages(raw: Iterable[Mapping[str, Any]], session_id: str) -> tuple[Message, ...]:
     """Return the messages of OpenCode's live JSON; what is not a message is passed over."""
-    messages = (message_from(entry, session_id) for entry in raw)
+    messages = (_message_from(entry, session_id) for entry in raw)
     return tuple(message for message in messages if message is not None)
 
 
-def message_from(raw: Mapping[str, Any], session_id: str) -> Message | None:
+def _message_from(raw: Mapping[str, Any], session_id: str) -> Message | None:
     """Return a message from OpenCode's live JSON, `{info, parts}`; `None` where it is not one.
 
     A part that is not one is left out.
@@ -247,24 +247,24 @@ def message_from(raw: Mapping[str, Any], session_id: str) -> Message | None:
 class _BatchStep:
     """The working copy of one batch; it lives no longer than the call that made it."""
 
-    def __init__(self, known: IngestState, facts: KnownFacts) -> None:
-        self.known = known
+    def __init__(self, state: IngestState, facts: KnownFacts) -> None:
+        self.state = state
         self.facts = facts
         self.events: list[IngestEvent] = []
         self.read_units: dict[str, frozenset[str]] = {}
-        self.usage_at, self.emptied_at = known.usage_at, known.emptied_at
+        self.usage_at, self.emptied_at = state.usage_at, state.emptied_at
 
 
 def _tell_session(step: _BatchStep, batch: IngestBatch, messages: Sequence[Message]) -> SessionRow:
     """The session as its host knows it now: once a batch, because each message names an agent and a model."""
     before = step.facts.start or SessionStart()
-    session = step.known.hud.session
+    session = step.state.hud.session
     parents = (link.session_id for link in session.links if link.relation == "parent")
-    since = max(step.known.earlier_until, step.known.newest)
+    since = max(step.state.earlier_until, step.state.newest)
     new = [message for message in messages if message.created >= since]
     speakers = [message for message in new if not message.summary and not marker_of(message)]
     row = _replace(
-        step.known.row,
+        step.state.row,
         title=batch.title or before.title,
         agent=batch.agent or _last(message.agent for message in speakers) or before.agent,
         model=_last(message.model for message in speakers) or before.model,
@@ -279,11 +279,11 @@ def _tell_session(step: _BatchStep, batch: IngestBatch, messages: Sequence[Messa
 
 def _tell_message(step: _BatchStep, row: SessionRow, message: Message, limit: int | None) -> None:
     name = fingerprint(message)
-    done = set(step.known.read_units.get(name, ()))
+    done = set(step.state.read_units.get(name, ()))
     for unit, part, hidden in _units(message, done):
         before = step.facts
-        known = _replace(before, read_units=((message.id, frozenset(hidden)),))
-        after, facts = derive_facts(row, part, known, limit_tokens=limit)
+        visible = _replace(before, read_units=((message.id, frozenset(hidden)),))
+        after, facts = derive_facts(row, part, visible, limit_tokens=limit)
         stale = _tell_unit(step, message, unit, facts)
         # What an old message says again may be over by now: then it changes nothing that is known.
         step.facts = before if stale else _replace(after, start=before.start)
@@ -302,18 +302,18 @@ def _tell_unit(step: _BatchStep, message: Message, unit: str, facts: Iterable[Fa
         kind = type_of(payload)
         number = counts[kind] = counts.get(kind, -1) + 1
         id = event_id(message, unit, kind, number, fact.key)
-        if id in step.known.recorded or _is_outdated(step, message, fact):
+        if id in step.state.recorded or _is_outdated(step, message, fact):
             stale = True
         elif isinstance(payload, ContextSnapshot) and message.created < step.usage_at:
             used = payload.used_tokens if message.created < step.emptied_at else None
             late = ContextSnapshot(late=used, spent=payload.spent)
             step.events.append(_event(_replace(fact, payload=late), id))
-        elif not (isinstance(payload, CompactBefore) and step.known.compacting):
+        elif not (isinstance(payload, CompactBefore) and step.state.compacting):
             if isinstance(payload, ContextSnapshot | CompactAfter):
                 step.usage_at = message.created
             if isinstance(payload, CompactAfter):
                 step.emptied_at = message.created
-                fact = _replace(fact, payload=_usable(payload, message, step.known.hud))
+                fact = _replace(fact, payload=_usable(payload, message, step.state.hud))
             step.events.append(_event(fact, id))
     return stale
 
@@ -324,7 +324,7 @@ def _is_outdated(step: _BatchStep, message: Message, fact: Fact) -> bool:
     So is what is named by its words: "going with Redis" was not told where Redis was decided, and must not be told
     now that it is not decided any more.
     """
-    if message.created >= step.known.earlier_until:
+    if message.created >= step.state.earlier_until:
         return False
     return bool(fact.key) or isinstance(fact.payload, _LATEST_WINS)
 
@@ -361,7 +361,7 @@ def _units(message: Message, done: set[str]) -> Iterator[tuple[str, Message, set
 
 
 def _event(fact: Fact, id: str = "") -> IngestEvent:
-    return IngestEvent(fact.origin, fact.payload, id=id, at=fact.at or None)
+    return IngestEvent(fact.origin, fact.payload, id=id, timestamp=fact.timestamp or None)
 
 
 def _last(words: Iterable[str]) -> str:

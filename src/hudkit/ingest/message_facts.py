@@ -60,7 +60,7 @@ class Fact(msgspec.Struct, frozen=True):
 
     origin: Origin
     payload: Payload
-    at: int = 0
+    timestamp: int = 0
     key: str = ""
     """Names the fact by what it says, where a message tells several of a kind."""
 
@@ -95,14 +95,14 @@ FactStep = tuple[KnownFacts, tuple[Fact, ...]]
 
 
 def derive_facts(
-    session: SessionRow, message: Message, known: KnownFacts = NO_FACTS, *, limit_tokens: int | None = None
+    session: SessionRow, message: Message, facts: KnownFacts = NO_FACTS, *, limit_tokens: int | None = None
 ) -> FactStep:
     """Return what is known now, and the facts of a message that were not told before, in order.
 
     Messages must come in the transcript's order. One of the last eight may be passed again as it grows: a tool call
     is told when it has its result, usage when the response is finished. `limit_tokens` is the model's window.
     """
-    step = _Step(known, message)
+    step = _Step(facts, message)
     _tell_session(step, session, message)
     if message.role == "user":
         _tell_user_message(step, session, message)
@@ -111,41 +111,44 @@ def derive_facts(
     return step.result()
 
 
-def session_facts(session: SessionRow, known: KnownFacts = NO_FACTS) -> FactStep:
+def session_facts(session: SessionRow, facts: KnownFacts = NO_FACTS) -> FactStep:
     """Return `session.start` and `session.link` where a session's title or place is new."""
-    step = _Step(known, None)
+    step = _Step(facts, None)
     _tell_session(step, session, None)
     return step.result()
 
 
-def todo_facts(todos: tuple[Todo, ...], known: KnownFacts = NO_FACTS, *, at: int = 0) -> FactStep:
+def todo_facts(todos: tuple[Todo, ...], facts: KnownFacts = NO_FACTS, *, timestamp: int = 0) -> FactStep:
     """Return `todo.sync` where the host's own list differs from the one that was told last."""
-    step = _Step(known, None)
-    _tell_todos(step, todos, Origin.HOST, at)
+    step = _Step(facts, None)
+    _tell_todos(step, todos, Origin.HOST, timestamp)
     return step.result()
 
 
 class _Step:
     """The working copy of one step; it lives no longer than the call that made it."""
 
-    def __init__(self, known: KnownFacts, message: Message | None) -> None:
-        self.known = known
-        self._facts: list[Fact] = []
+    def __init__(self, facts: KnownFacts, message: Message | None) -> None:
+        self.facts = facts
+        self._new_facts: list[Fact] = []
         self._message_id = message.id if message else ""
-        self._units: set[str] = set(dict(known.read_units).get(self._message_id, ()))
+        self._units: set[str] = set(dict(facts.read_units).get(self._message_id, ()))
 
     def result(self) -> FactStep:
+        """Return what is known now, and the new facts."""
         if self._message_id and self._units:
-            others = [entry for entry in self.known.read_units if entry[0] != self._message_id]
+            others = [entry for entry in self.facts.read_units if entry[0] != self._message_id]
             newest = (*others, (self._message_id, frozenset(self._units)))[-_RECENT_MESSAGES:]
-            self.know(read_units=newest)
-        return self.known, tuple(self._facts)
+            self.remember(read_units=newest)
+        return self.facts, tuple(self._new_facts)
 
-    def tell(self, origin: Origin, payload: Payload, at: int, key: str = "") -> None:
-        self._facts.append(Fact(origin, payload, at, key))
+    def tell(self, origin: Origin, payload: Payload, timestamp: int, key: str = "") -> None:
+        """Add a fact."""
+        self._new_facts.append(Fact(origin, payload, timestamp, key))
 
-    def know(self, **changes: object) -> None:
-        self.known = msgspec.structs.replace(self.known, **changes)
+    def remember(self, **changes: object) -> None:
+        """Change what is known, by fields of `KnownFacts`."""
+        self.facts = msgspec.structs.replace(self.facts, **changes)
 
     def first_time(self, unit: str) -> bool:
         """Whether a part of the message is read now; the next time it is not."""
@@ -159,7 +162,7 @@ class _Step:
 
 
 def _tell_session(step: _Step, session: SessionRow, message: Message | None) -> None:
-    before = step.known.start
+    before = step.facts.start
     # A summary is often written by another model, which is not the session's.
     speaker = message if message and not message.summary and not marker_of(message) else None
     start = SessionStart(
@@ -170,13 +173,13 @@ def _tell_session(step: _Step, session: SessionRow, message: Message | None) -> 
         model=(speaker.model if speaker else "") or (before.model if before else session.model),
         directory=session.directory,
     )
-    at = message.created if message else session.created
+    timestamp = message.created if message else session.created
     if start != before:
-        step.know(start=start)
-        step.tell(Origin.HOST, start, at)
-    if session.parent_id and not step.known.parent_linked:
-        step.know(parent_linked=True)
-        step.tell(Origin.HOST, SessionLink("parent", session.parent_id), at)
+        step.remember(start=start)
+        step.tell(Origin.HOST, start, timestamp)
+    if session.parent_id and not step.facts.parent_linked:
+        step.remember(parent_linked=True)
+        step.tell(Origin.HOST, SessionLink("parent", session.parent_id), timestamp)
 
 
 # -- a user's message ------------------------------------------------------------------------------------------
@@ -190,8 +193,8 @@ def _tell_user_message(step: _Step, session: SessionRow, message: Message) -> No
             path = relative_path(part.path, session.directory)
             step.tell(speaker, FileOpen(path, "referenced"), message.created)
     request = request_text(message)
-    if request and request != step.known.request:
-        step.know(request=request)
+    if request and request != step.facts.request:
+        step.remember(request=request)
         start = SessionStart(host=session.host, host_session=session.id, request=request)
         step.tell(speaker, start, message.created)
     if not marker_of(message) and not message.summary:
@@ -202,8 +205,8 @@ def _tell_compaction_start(step: _Step, message: Message) -> None:
     marker = marker_of(message)
     if marker and step.first_time("compaction"):
         trigger = "overflow" if marker.overflow else "auto" if marker.auto else "manual"
-        step.know(trigger=trigger, tail_start=marker.tail_start_id)
-        step.tell(Origin.HOST, CompactBefore(trigger, step.known.used_tokens), message.created)
+        step.remember(trigger=trigger, tail_start=marker.tail_start_id)
+        step.tell(Origin.HOST, CompactBefore(trigger, step.facts.used_tokens), message.created)
 
 
 def _tell_statements(step: _Step, message: Message, speaker: Origin, *, by_agent: bool = False) -> None:
@@ -211,10 +214,10 @@ def _tell_statements(step: _Step, message: Message, speaker: Origin, *, by_agent
     if not step.first_time("words"):
         return
     text = plain_text(message)
-    statements, payloads = extract_statements(text, step.known.statements, by_agent=by_agent)
+    statements, payloads = extract_statements(text, step.facts.statements, by_agent=by_agent)
     for key, payload in payloads:
         step.tell(speaker, payload, _end_of(message), key)
-    step.know(statements=statements)
+    step.remember(statements=statements)
 
 
 # -- a response and its tool calls -----------------------------------------------------------------------------
@@ -266,18 +269,18 @@ def _tell_call(step: _Step, call: FinishedCall, edited: tuple[str, ...], directo
 
 
 def _tell_plan(step: _Step, call: FinishedCall, directory: str) -> None:
-    plan = changed_plan(call, directory, step.known.plans)
-    if plan and plan not in step.known.plans:
-        others = (known for known in step.known.plans if known.path != plan.path)
-        step.know(plans=(*others, plan)[-_MAX_PLANS:])
+    plan = changed_plan(call, directory, step.facts.plans)
+    if plan and plan not in step.facts.plans:
+        others = (other for other in step.facts.plans if other.path != plan.path)
+        step.remember(plans=(*others, plan)[-_MAX_PLANS:])
         step.tell(Origin.TOOL, plan, call.ended)
 
 
-def _tell_todos(step: _Step, todos: tuple[Todo, ...], origin: Origin, at: int) -> None:
+def _tell_todos(step: _Step, todos: tuple[Todo, ...], origin: Origin, timestamp: int) -> None:
     items = tuple(TodoItem(todo.content, todo.status, todo.priority) for todo in todos)
-    if items != (step.known.todos or ()):
-        step.know(todos=items)
-        step.tell(origin, TodoSync(items), at)
+    if items != (step.facts.todos or ()):
+        step.remember(todos=items)
+        step.tell(origin, TodoSync(items), timestamp)
 
 
 # -- failures --------------------------------------------------------------------------------------------------
@@ -287,7 +290,7 @@ def _tell_verdict(step: _Step, verdict: CallVerdict, call: FinishedCall) -> None
     if verdict.error:
         _open_error(step, verdict.error, Origin.TOOL, call.ended, call.id)
         return
-    for error in step.known.open_errors:
+    for error in step.facts.open_errors:
         if verdict.settles(error):
             _settle_error(step, error, Origin.TOOL, call.ended)
 
@@ -297,21 +300,21 @@ def _tell_model_error(step: _Step, message: Message) -> None:
         line = one_line(f"model call: {message.error}", MAX_ERROR)
         _open_error(step, OpenError(_MODEL_ERROR, line), Origin.HOST, _end_of(message))
     elif (message.completed or message.finish) and not message.error:
-        for error in step.known.open_errors:
+        for error in step.facts.open_errors:
             if error.key == _MODEL_ERROR:
                 _settle_error(step, error, Origin.HOST, _end_of(message))
 
 
-def _open_error(step: _Step, error: OpenError, origin: Origin, at: int, call_id: str = "") -> None:
-    others = (known for known in step.known.open_errors if known.key != error.key)
-    step.know(open_errors=(*others, error)[-_MAX_OPEN_ERRORS:])
-    step.tell(origin, ErrorEncountered(error.message, key=error.key, by_call=call_id), at)
+def _open_error(step: _Step, error: OpenError, origin: Origin, timestamp: int, call_id: str = "") -> None:
+    others = (other for other in step.facts.open_errors if other.key != error.key)
+    step.remember(open_errors=(*others, error)[-_MAX_OPEN_ERRORS:])
+    step.tell(origin, ErrorEncountered(error.message, key=error.key, by_call=call_id), timestamp)
 
 
-def _settle_error(step: _Step, error: OpenError, origin: Origin, at: int) -> None:
-    left = tuple(known for known in step.known.open_errors if known.key != error.key)
-    step.know(open_errors=left)
-    step.tell(origin, ErrorResolved(key=error.key), at)
+def _settle_error(step: _Step, error: OpenError, origin: Origin, timestamp: int) -> None:
+    left = tuple(other for other in step.facts.open_errors if other.key != error.key)
+    step.remember(open_errors=left)
+    step.tell(origin, ErrorResolved(key=error.key), timestamp)
 
 
 # -- the end of a response: usage, or the summary of a compaction ----------------------------------------------
@@ -321,7 +324,7 @@ def _tell_usage(step: _Step, message: Message, limit: int | None) -> None:
     usage = message.usage
     if usage is None or not usage.used or not step.first_time("usage"):
         return
-    step.know(used_tokens=usage.used)
+    step.remember(used_tokens=usage.used)
     spent = Spent(usage.input, usage.cache_read, usage.cache_write, usage.output) if usage.prompt else None
     snapshot = ContextSnapshot(usage.used, limit, model=message.model, source="reported", spent=spent)
     step.tell(Origin.HOST, snapshot, _end_of(message))
@@ -333,16 +336,16 @@ def _tell_summary(step: _Step, message: Message) -> None:
     text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart))
     compacted = CompactAfter(
         text.strip()[:_MAX_COMPACTION_SUMMARY],
-        step.known.trigger,
+        step.facts.trigger,
         began=message.created,
         marker=message.parent_id,
         message=message.id,
-        tail=step.known.tail_start,
+        tail=step.facts.tail_start,
         anchor=f"{message.role}:{message.created}:" if message.created else "",
     )
     step.tell(Origin.HOST, compacted, _end_of(message))
     # How much of the window is in use is not known until the next response.
-    step.know(used_tokens=None, tail_start="")
+    step.remember(used_tokens=None, tail_start="")
 
 
 def _end_of(message: Message) -> int:

@@ -41,12 +41,12 @@ def plain_text(message: Message) -> str:
 
 
 def extract_statements(
-    text: str, known: KnownStatements, *, by_agent: bool
+    text: str, standing: KnownStatements, *, by_agent: bool
 ) -> tuple[KnownStatements, StatementPayloads]:
     """Return what stands after a message, and the payloads of what it states, each with its key."""
     if not text.strip():
-        return known, ()
-    extracted, after = extract(text, known, by_agent=by_agent)
+        return standing, ()
+    extracted, after = extract(text, standing, by_agent=by_agent)
     payloads: list[Payload] = [ConstraintRemove("", rule, derived=True) for rule in extracted.withdrawn]
     payloads += [ConstraintAdd(rule.text, derived=True, source=rule.reason) for rule in extracted.rules]
     payloads += [

@@ -48,7 +48,7 @@ def test_a_response_and_its_results_are_one_entry() -> None:
     assert [(one.tool, one.status, one.output, one.error) for one in parts] == [
         ("read", "completed", "text", ""), ("read", "error", "", "no such file"),
     ]  # fmt: skip
-    assert parts[0].input == {"filePath": "a.py"}
+    assert parts[0].input == {"path": "a.py"}
     waiting = read(TALK[:3], {}).entries[1].message.parts[1]
     assert isinstance(waiting, ToolPart) and not waiting.done
 

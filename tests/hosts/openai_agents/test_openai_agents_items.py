@@ -85,7 +85,7 @@ def test_a_call_is_read_again_when_its_result_is_there() -> None:
 @pytest.mark.parametrize(
     ("items", "tool", "told", "status"),
     [
-        ([call("c", "read_file"), result("c", "text")], "read", {"filePath": "a.txt"}, "completed"),
+        ([call("c", "read_file"), result("c", "text")], "read", {"path": "a.txt"}, "completed"),
         (
             [call("c"), result("c", "An error occurred while running the tool. Please try again.")],
             "work",
@@ -135,7 +135,7 @@ def test_a_call_is_read_again_when_its_result_is_there() -> None:
                 {"type": "apply_patch_call_output", "call_id": "c", "status": "completed", "output": "ok"},
             ],
             "write",
-            {"filePath": "b.py"},
+            {"path": "b.py"},
             "completed",
         ),
         (
@@ -148,7 +148,7 @@ def test_a_call_is_read_again_when_its_result_is_there() -> None:
                 {"type": "apply_patch_call_output", "call_id": "c", "status": "failed", "output": "no such line"},
             ],
             "edit",
-            {"filePath": "b.py"},
+            {"path": "b.py"},
             "error",
         ),
         ([{"type": "mcp_call", "id": "m", "name": "find", "arguments": "{}", "error": "gone"}], "find", {}, "error"),

@@ -81,7 +81,7 @@ class Player:
         for fact in facts:
             self.events[type_of(fact.payload)] += 1
             before = self.anchored.state
-            self._set_clocks(fact.at or message.created)
+            self._set_clocks(fact.timestamp or message.created)
             for session in (self.anchored, self.system):
                 session.append(fact.payload, origin=fact.origin)
             self._watch(fact.payload, before)

@@ -12,8 +12,8 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import PrivateAttr
 
+from hudkit.hosts.in_process import TOOL_DEFINITIONS
 from hudkit.hosts.langchain.lineage import Line, line_of_tool
-from hudkit.hosts.tool_definitions import DEFINITIONS
 from hudkit.tools import DEFINITIONS as ROUTERS
 from hudkit.tools import Reply
 
@@ -46,7 +46,7 @@ class HudTool(BaseTool):
 
 def hud_tools(answer: Answer, *, compacts: bool) -> Sequence[BaseTool]:
     """The tools that an agent gets; those that compact where that can be had."""
-    return [HudTool(one, answer) for one in (DEFINITIONS if compacts else ROUTERS)]
+    return [HudTool(one, answer) for one in (TOOL_DEFINITIONS if compacts else ROUTERS)]
 
 
 def strict(tools: Sequence[Any]) -> list[Any]:

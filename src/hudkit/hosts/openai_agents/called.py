@@ -67,7 +67,7 @@ def _named(kind: str, call: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     if kind == "apply_patch_call":
         done = call.get("operation")
         done = done if isinstance(done, dict) else {}
-        return _EDITS.get(str(done.get("type")), "edit"), {"filePath": str(done.get("path", ""))}
+        return _EDITS.get(str(done.get("type")), "edit"), {"path": str(done.get("path", ""))}
     if "name" in call:
         return str(call["name"]), _arguments(call.get("arguments"))
     return kind.removesuffix("_call"), {}

@@ -15,12 +15,11 @@ from agents.memory import Session
 from agents.run import RunState
 
 from hudkit.api import Hud
-from hudkit.hosts.in_process import InProcessHud
+from hudkit.hosts.in_process import TOOL_DEFINITIONS, InProcessHud
 from hudkit.hosts.openai_agents.asked import Config, option
 from hudkit.hosts.openai_agents.calls import NOW, Calls
 from hudkit.hosts.openai_agents.joined import joined, offered
 from hudkit.hosts.openai_agents.scope import Shared
-from hudkit.hosts.tool_definitions import DEFINITIONS
 from hudkit.tokens import Window
 from hudkit.tools import DEFINITIONS as ROUTERS
 
@@ -55,7 +54,7 @@ class HudRunner:
         any host, whose task the first conversation takes up."""
         self.attached = InProcessHud(hud, host=HOST, project=project)
         self._file = sessions
-        self._tools = [offered(one) for one in (DEFINITIONS if compact else ROUTERS)]
+        self._tools = [offered(one) for one in (TOOL_DEFINITIONS if compact else ROUTERS)]
         self._sessions: dict[str, SQLiteSession] = {}
         self._shared = Shared(
             self.attached,

@@ -22,13 +22,12 @@ from pydantic_ai.tools import AgentDepsT, RunContext
 from hudkit.api import Hud
 from hudkit.errors import HudkitError
 from hudkit.hosts.host_session import HostCall, Injection
-from hudkit.hosts.in_process import InProcessHud
+from hudkit.hosts.in_process import COMPACTION_TOOLS, TOOL_DEFINITIONS, InProcessHud
 from hudkit.hosts.pydantic_ai import compacting
 from hudkit.hosts.pydantic_ai.drafts import OURS
 from hudkit.hosts.pydantic_ai.reading import Heard, Reader, dated, system_size, tools_size, usage_of
 from hudkit.hosts.pydantic_ai.toolset import HudToolset
 from hudkit.hosts.pydantic_ai.writing import cache_point, instructions, with_base, with_blocks
-from hudkit.hosts.tool_definitions import COMPACTORS, DEFINITIONS
 from hudkit.tokens import Window, window_of
 
 HOST = "pydantic-ai"
@@ -98,7 +97,11 @@ class HudCapability(AbstractCapability[AgentDepsT]):
         return result
 
     def get_toolset(self) -> HudToolset:
-        kept = DEFINITIONS if self.compact else tuple(one for one in DEFINITIONS if one not in COMPACTORS)
+        kept = (
+            TOOL_DEFINITIONS
+            if self.compact
+            else tuple(one for one in TOOL_DEFINITIONS if one not in COMPACTION_TOOLS)
+        )
         return HudToolset(kept, self._answer)
 
     # -- a model call ------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ The user's words are read in an order in which nothing counts twice: a sentence 
 and what is stated as a rule is not also a decision. An agent only announces decisions; the rules are the user's.
 
 For example, with the rule `never push to main` standing, the user's message "You may push to main now. Always use
-tabs, and let's go with Redis." takes that rule back, states `Always use tabs`, and announces `let's go with Redis`.
+tabs. Let's go with Redis." takes that rule back, states `Always use tabs`, and announces `Let's go with Redis`.
 """
 
 from __future__ import annotations
@@ -57,23 +57,23 @@ class Extracted(msgspec.Struct, frozen=True):
         return bool(self.withdrawn or self.rules or self.decisions)
 
 
-def extract(message: str, known: KnownStatements, *, by_agent: bool = False) -> tuple[Extracted, KnownStatements]:
+def extract(message: str, standing: KnownStatements, *, by_agent: bool = False) -> tuple[Extracted, KnownStatements]:
     """Return what a message states, and what stands after it. Pure; `by_agent`: the agent wrote it."""
     sentences = split_sentences(message)
-    withdrawals = () if by_agent else find_withdrawals(sentences, known.rules)
+    withdrawals = () if by_agent else find_withdrawals(sentences, standing.rules)
     withdrawn = tuple(rule for rule, _ in withdrawals)
     withdrawing = {index for _, index in withdrawals}
     rest = tuple(sentence for index, sentence in enumerate(sentences) if index not in withdrawing)
-    left = [rule for rule in known.rules if rule not in withdrawn]
+    left = [rule for rule in standing.rules if rule not in withdrawn]
     stated = () if by_agent else find_rules(rest)
     rules = _new_rules(stated, left)
-    alternatives = (*known.alternatives, *find_alternatives(sentences))[-MAX_PAIRS:]
+    alternatives = (*standing.alternatives, *find_alternatives(sentences))[-MAX_PAIRS:]
     context = DecisionContext(
-        standing=known.decisions,
+        standing=standing.decisions,
         by_agent=by_agent,
         message=" ".join(sentence.bare for sentence in sentences),
-        recent=tuple(summary for summaries in known.recent for summary in summaries),
-        just_before=known.recent[-1] if known.recent else (),
+        recent=tuple(summary for summaries in standing.recent for summary in summaries),
+        just_before=standing.recent[-1] if standing.recent else (),
         alternatives=alternatives,
     )
     decisions = find_decisions(_without_rules(rest, [rule.text for rule in stated]), context)
@@ -83,8 +83,8 @@ def extract(message: str, known: KnownStatements, *, by_agent: bool = False) -> 
     replaced = {summary for decision in decisions for summary in decision.replaces}
     after = KnownStatements(
         rules=(*left, *(rule.text for rule in rules)),
-        decisions=(*(summary for summary in known.decisions if summary not in replaced), *summaries),
-        recent=(*known.recent, summaries)[-_RECENT_MESSAGES:],
+        decisions=(*(summary for summary in standing.decisions if summary not in replaced), *summaries),
+        recent=(*standing.recent, summaries)[-_RECENT_MESSAGES:],
         alternatives=alternatives,
     )
     return Extracted(withdrawn, rules, decisions), after
@@ -94,8 +94,8 @@ def _new_rules(stated: Iterable[StatedRule], standing: Sequence[str]) -> tuple[S
     """Those that do not stand yet, each once."""
     rules: list[StatedRule] = []
     for rule in stated:
-        known = (*standing, *(other.text for other in rules))
-        if not any(_same_rule(rule.text, text) for text in known):
+        texts = (*standing, *(other.text for other in rules))
+        if not any(_same_rule(rule.text, text) for text in texts):
             rules.append(rule)
         if len(rules) > _MAX_STATEMENTS:
             return ()

@@ -11,16 +11,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from opencode_messages import response, tool, user
 
 from hudkit.api import Hud, TranscriptIngester
 from hudkit.cli.replays.recorded import orchard
 from hudkit.errors import StoreFull
 from hudkit.ingest import IngestBatch, KnownFacts, derive_facts, read_messages
 from hudkit.ingest.event_ids import event_id, message_time
-from hudkit.ingest.ingester import message_from
 from hudkit.log.payloads import SessionStart
 from hudkit.transcripts import OpenCodeTranscript
+from opencode_messages import response, tool, user
 
 pytestmark = pytest.mark.slow
 
@@ -62,8 +61,8 @@ def told(hud: Hud, name: str) -> list[Any]:
 def test_live_messages_read_as_stored_ones(recorded: Path) -> None:
     transcript = OpenCodeTranscript.open(recorded)
     for row in transcript.sessions():
-        live = [message_from(each, row.id) for each in live_messages(recorded, row.id)]
-        assert live == list(transcript.messages(row.id))
+        live = read_messages(live_messages(recorded, row.id), row.id)
+        assert list(live) == list(transcript.messages(row.id))
 
 
 def test_one_upload_tells_what_a_replay_tells(recorded: Path, hud: Hud) -> None:
@@ -154,9 +153,9 @@ def test_a_store_that_refuses_leaves_everything_to_be_told_again(hud: Hud, monke
     with pytest.raises(StoreFull):
         live.record(batch(DAY))
     monkeypatch.setattr(hud.log, "append", append)
-    count = live.record(batch(DAY))
-    assert count == len(told(hud, "s")) > 5
-    assert live.record(batch(DAY)) == 0
+    recorded = live.record(batch(DAY))
+    assert len(recorded) == len(told(hud, "s")) > 5
+    assert live.record(batch(DAY)) == ()
 
 
 def test_two_writers_tell_it_once(hud: Hud) -> None:
@@ -184,13 +183,12 @@ def test_what_is_no_message_is_passed_over(hud: Hud) -> None:
 
 
 def test_event_ids_tell_their_messages_time() -> None:
-    message = message_from(user(1), "s")
-    assert message is not None
+    (message,) = read_messages([user(1)], "s")
     one, other = (event_id(message, "user", "file.open", n) for n in (0, 1))
     assert one != other and message_time(one) == message_time(other) == message.created
     assert message_time("01a00000-0000-7000-8000-000000000001") is None
-    moved = message_from({**user(1), "info": {**user(1)["info"], "id": "msg_of_a_fork"}}, "other")
-    assert moved is not None and event_id(moved, "user", "file.open", 0) == one
+    (moved,) = read_messages([{**user(1), "info": {**user(1)["info"], "id": "msg_of_a_fork"}}], "other")
+    assert event_id(moved, "user", "file.open", 0) == one
 
 
 DAY = [

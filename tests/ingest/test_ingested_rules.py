@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from opencode_messages import HERE, bash, response, tool, user
-
 from hudkit.api import Hud, TranscriptIngester
 from hudkit.ingest import IngestBatch, read_messages
 from hudkit.log import Origin
+from opencode_messages import HERE, bash, response, tool, user
 
 
 def batch(raw: list[dict[str, Any]]) -> IngestBatch:
@@ -53,7 +52,7 @@ def test_a_talk_is_heard_once_in_any_portions_and_processes() -> None:
         TranscriptIngester(at_once, "s", HERE).record(batch(TALK))
         told = [event.type for event in at_once.events() if event.type != "session.start"]
         assert sorted(told) == sorted(kinds)
-        assert TranscriptIngester(session, "s", HERE).record(batch(TALK)) == 0
+        assert TranscriptIngester(session, "s", HERE).record(batch(TALK)) == ()
 
 
 def test_what_was_removed_is_not_told_again() -> None:
@@ -63,7 +62,7 @@ def test_what_was_removed_is_not_told_again() -> None:
         assert texts(session) == (["Never push to main", "always use tabs"], ["Let's go with Redis"])
         session.call("constraints.remove", {"id": "c1"})
         session.call("decisions.remove", {"id": "d1"})
-        assert TranscriptIngester(session, "s", HERE).record(batch(TALK[:1])) == 0
+        assert TranscriptIngester(session, "s", HERE).record(batch(TALK[:1])) == ()
         TranscriptIngester(session, "s", HERE).record(
             batch([*TALK[:1], user(9, "Never push to main. Let's go with Redis.")])
         )
