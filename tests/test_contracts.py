@@ -16,7 +16,7 @@ from hudkit.errors import BudgetError
 from hudkit.hud.frame import Frame
 from hudkit.log import Origin, Payload
 from hudkit.log import payloads as p
-from hudkit.sections.views import SECTIONS
+from hudkit.sections.table import SECTIONS
 from hudkit.tokens import count
 from strategies import HOSTILE, payloads, texts
 

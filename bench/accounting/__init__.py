@@ -21,8 +21,14 @@ from bench.figures import Figure
 from hudkit.cli.replays.recorded import orchard
 from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import Brought, Call, CompactAfter, ContextSnapshot, Parts, Payload, Sent, Spent, type_of
-from hudkit.sections.calibrated import Calibrated, amounts_of, reduce
-from hudkit.sections.calibration import Calibration, estimate, inherited
+from hudkit.sections.model_calibration import (
+    ModelCalibration,
+    ModelCalibrations,
+    estimate_tokens,
+    inherit_calibration,
+    reduce_calibrations,
+    request_amounts,
+)
 from hudkit.tokens import requested
 from hudkit.transcripts import OpenCodeTranscript, blocks, calls
 
@@ -63,23 +69,23 @@ def errors(day: Sequence[Row], *, learning: int | None = None, after: Sequence[R
     """Per cent by which the estimate of each reported request was off, made before its report; `after` another day.
     Nothing is learned from more than `learning` reports (`None`: from all)."""
     found: list[float] = []
-    taught = Calibration(MODEL)
-    known = Calibrated(tuple(inherited(one) for one in _folded(Calibrated(), after).models))
+    taught = ModelCalibration(MODEL)
+    known = ModelCalibrations(tuple(inherit_calibration(one) for one in _folded(ModelCalibrations(), after).models))
     for row in day:
         after_it = _folded(known, (row,))
         if known.last is not None and known.last.spent is None and after_it.last and after_it.last.spent is not None:
             told = after_it.last.spent.request
             if learning is None or len(found) <= learning:
                 taught = known.of(MODEL)
-            expected = estimate(taught, amounts_of(known.last)).tokens
+            expected = estimate_tokens(taught, request_amounts(known.last)).tokens
             found.append(100 * abs(expected - told) / told)
         known = after_it
     return found
 
 
-def _folded(known: Calibrated, rows: Sequence[Row]) -> Calibrated:
+def _folded(known: ModelCalibrations, rows: Sequence[Row]) -> ModelCalibrations:
     for at, payload in rows:
-        known = reduce(known, Event("", 1, "", 0, at, type_of(payload), 1, Origin.HOST, payload))
+        known = reduce_calibrations(known, Event("", 1, "", 0, at, type_of(payload), 1, Origin.HOST, payload))
     return known
 
 

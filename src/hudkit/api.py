@@ -25,7 +25,14 @@ from hudkit.hud.sharing import Sharing
 from hudkit.log.event import Draft, Event, Origin
 from hudkit.log.log import EventLog, Finding
 from hudkit.log.payloads import Payload, SessionStart
-from hudkit.sections.sandboxed import Allowed, Bench, Places, Preparation, ProjectFile, Shelf
+from hudkit.sections.sandboxed import (
+    ProjectFile,
+    Sandbox,
+    SandboxLimits,
+    SectionFiles,
+    SectionPaths,
+    SectionPreparation,
+)
 from hudkit.sections.state import HudState
 from hudkit.tools import Answer, call, route
 from hudkit.tools.record import peek
@@ -118,7 +125,7 @@ class Hud:
         ids: Callable[[], str] | None = None,
         counter: Counter | None = None,
         settings: Settings | None = None,
-        sections: Places | None = None,
+        sections: SectionPaths | None = None,
         past: Past | None = None,
     ) -> None:
         self.log = log
@@ -128,7 +135,7 @@ class Hud:
         self._sessions: dict[str, Session] = {}
         self._others: dict[str, Session] = {}  # only read
         self._places = sections
-        self._bench: Bench | None = None
+        self._bench: Sandbox | None = None
         self.past = past
 
     @classmethod
@@ -156,8 +163,10 @@ class Hud:
         """
         key = self._key(session_id, project, host)
         if key not in self._sessions:
-            shelf = Shelf(self._places, Path(project) if project is not None else None) if self._places else None
-            steps: list[Step] = [Preparation(self.settings.custom, self.bench, shelf)]
+            shelf = (
+                SectionFiles(self._places, Path(project) if project is not None else None) if self._places else None
+            )
+            steps: list[Step] = [SectionPreparation(self.settings.custom, self.bench, shelf)]
             own = self._project_log(key)
             if own is not None:
                 file = ProjectFile(self._places, Path(project)) if self._places and project is not None else None
@@ -179,11 +188,11 @@ class Hud:
         assert own is not None
         return own
 
-    def bench(self) -> Bench:
+    def bench(self) -> Sandbox:
         """Where custom sections run; its process starts with the first of them."""
         if self._bench is None:
             limits = self.settings.custom
-            self._bench = Bench(Allowed(limits.timeout_ms / 1000, limits.memory_mib * 1024 * 1024))
+            self._bench = Sandbox(SandboxLimits(limits.timeout_ms / 1000, limits.memory_mib * 1024 * 1024))
         return self._bench
 
     @property

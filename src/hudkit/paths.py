@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import msgspec
 
 from hudkit.config import PROJECT_FILE
 
-if TYPE_CHECKING:
-    from hudkit.sections.sandboxed import Places
+
+class SectionPaths(msgspec.Struct, frozen=True):
+    """The user's folder of custom sections, and the file that says which bytes of projects are trusted."""
+
+    user: Path
+    trusted: Path
 
 
 def data_directory() -> Path:
@@ -43,11 +48,9 @@ def user_config() -> Path:
     return Path(platformdirs.user_config_dir("hudkit", appauthor=False)) / "config.toml"
 
 
-def section_places() -> Places:
-    """The user's custom sections are beside the settings; what is trusted of projects' is among the data."""
-    from hudkit.sections.sandboxed import Places
-
-    return Places(user_config().parent / "sections", data_directory() / "trusted-sections")
+def section_paths() -> SectionPaths:
+    """Return the places of custom sections: the user's are beside the settings, what is trusted is among the data."""
+    return SectionPaths(user_config().parent / "sections", data_directory() / "trusted-sections")
 
 
 def project_config(start: Path) -> Path | None:

@@ -19,7 +19,7 @@ from hudkit.agent.hooks import HOOKS
 from hudkit.agent.plugins import PluginInput, discover_plugins, trust_plugin
 from hudkit.agent.records import StoredCall as Stored
 from hudkit.errors import ConfigError
-from hudkit.sections.sandboxed.files import Places
+from hudkit.sections.sandboxed.definitions import SectionPaths
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import Call, says, uses
 
@@ -294,9 +294,9 @@ def plugin(given):
 """
 
 
-def places(tmp_path: Path) -> Places:
+def places(tmp_path: Path) -> SectionPaths:
     (tmp_path / "user").mkdir(exist_ok=True)
-    return Places(tmp_path / "user", tmp_path / "trusted")
+    return SectionPaths(tmp_path / "user", tmp_path / "trusted")
 
 
 async def test_a_project_s_plugin_runs_only_with_the_bytes_that_were_trusted(tmp_path: Path) -> None:

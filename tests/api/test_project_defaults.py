@@ -10,7 +10,7 @@ import pytest
 from hudkit.api import Hud
 from hudkit.errors import ConfigError
 from hudkit.log import Origin
-from hudkit.sections.sandboxed import Places, project_table, trust_project
+from hudkit.sections.sandboxed import SectionPaths, read_project_table, trust_project
 from hudkit.sections.state import fold
 
 FILE = """\
@@ -33,8 +33,8 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return Places(tmp_path / "sections", tmp_path / "data" / "trusted")
+def places(tmp_path: Path) -> SectionPaths:
+    return SectionPaths(tmp_path / "sections", tmp_path / "data" / "trusted")
 
 
 def test_new_sessions_and_running_ones_have_what_one_session_set(project: Path, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_two_that_add_at_once_lose_nothing(project: Path, tmp_path: Path) -> Non
     assert sorted(notes) == sorted(f"{name} {n}" for name in ("ses_1", "ses_2") for n in range(10))
 
 
-def test_a_file_is_taken_only_when_its_words_are_trusted(project: Path, places: Places) -> None:
+def test_a_file_is_taken_only_when_its_words_are_trusted(project: Path, places: SectionPaths) -> None:
     file = project / ".hudkit.toml"
     file.write_text(FILE)
     with Hud.in_memory(sections=places) as hud:
@@ -124,17 +124,17 @@ def test_a_file_is_taken_only_when_its_words_are_trusted(project: Path, places: 
         "project = 3\n",
     ],
 )
-def test_a_file_that_is_wrong_stops_nothing_and_says_why(project: Path, places: Places, text: str) -> None:
+def test_a_file_that_is_wrong_stops_nothing_and_says_why(project: Path, places: SectionPaths, text: str) -> None:
     file = project / ".hudkit.toml"
     file.write_text(text)
-    assert str(file) in project_table(file, places).wrong
+    assert str(file) in read_project_table(file, places).wrong
     with pytest.raises(ConfigError):
         trust_project(file, places)
     with Hud.in_memory(sections=places) as hud:
         assert hud.session("s", project=project).frame().tokens > 0
 
 
-def test_a_link_is_no_file(project: Path, places: Places, tmp_path: Path) -> None:
+def test_a_link_is_no_file(project: Path, places: SectionPaths, tmp_path: Path) -> None:
     (tmp_path / "other.toml").write_text(FILE)
     (project / ".hudkit.toml").symlink_to(tmp_path / "other.toml")
-    assert "symbolic link" in project_table(project / ".hudkit.toml", places).wrong
+    assert "symbolic link" in read_project_table(project / ".hudkit.toml", places).wrong

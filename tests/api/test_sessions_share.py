@@ -55,13 +55,13 @@ def test_a_task_is_taken_up_in_a_session_of_another_host(project: Path, tmp_path
             'Took up from ses_1: the task "Rename the parser"; 1 constraint; 1 decision; 1 open step; 1 blocker.'
         )
         state = new.state
-        assert state.task.description == "Rename the parser" and state.task.taken == "ses_1"
+        assert state.task.description == "Rename the parser" and state.task.taken_from == "ses_1"
         assert [one.summary for one in state.decisions] == ["Readers first"], "what was removed does not come back"
         assert [one.description for one in state.steps] == ["run the tests"], "what is done is done"
         assert [one.description for one in state.blockers] == ["no key yet"]
-        assert [(one.content, one.mark.taken) for one in state.notes] == [("the parser is in src/p.py", "")]
+        assert [(one.content, one.mark.taken_from) for one in state.notes] == [("the parser is in src/p.py", "")]
         rule = state.constraints[0]
-        assert (rule.derived, rule.source, rule.mark.origin, rule.mark.taken) == (
+        assert (rule.derived, rule.source, rule.mark.origin, rule.mark.taken_from) == (
             True,
             "said so",
             Origin.USER,

@@ -16,7 +16,7 @@ from hudkit.log import Origin
 from hudkit.log import payloads as p
 from hudkit.log.masking import holds, masked, needles
 from hudkit.log.stores import open_log
-from hudkit.sections.state import VERSION, dump, fold
+from hudkit.sections.state import STATE_VERSION, encode_state, fold
 from hudkit.transcripts import OwnTranscript
 from hudkit.transcripts.search import Past, open_past
 
@@ -53,11 +53,11 @@ def place(tmp_path: Path) -> Path:
         one.frame(transcript=["a"])
         one.append(p.NoteAdd("x" * 380 + f" {SECRET}"), p.ErrorEncountered("failed", key=f"bash: echo {SECRET}"))
         one.frame(transcript=["a", "b"])
-        one.append(p.CompactBefore("host", None, dump(one.state).decode()), origin=Origin.HOST)
+        one.append(p.CompactBefore("host", None, encode_state(one.state).decode()), origin=Origin.HOST)
         one.append(p.NoteUpdate("n2", f"now {SECRET}"), p.NoteRemove("n3"))
         one.frame(transcript=["a", "b", "c"])
         one.append(*(p.FileEdit(f"src/{n}.py") for n in range(600)))
-        assert hud.log.get_snapshot("ses_a", VERSION) is not None
+        assert hud.log.get_snapshot("ses_a", STATE_VERSION) is not None
         hud.session("ses_b").append(p.DecisionRecord("SQLite", details=f"because {SECRET}"), p.DecisionRecord("WAL"))
         hud.session("ses_c").append(p.TaskSet("another"))
         seen = past(folder, hud)

@@ -48,12 +48,12 @@ def call(session: Session, used: int | None, anchor: str, role: str = "user") ->
     ],
 )
 def test_what_is_refused(before: int, after: int | None, calls: int, used: int, said: str) -> None:
-    found = refusal(compacted(before, after, calls).state.rounds, used, 100_000, RULES)
+    found = refusal(compacted(before, after, calls).state.compaction_history, used, 100_000, RULES)
     assert (said in found) if said else not found
 
 
 def test_thresholds_are_settings() -> None:
-    rounds = compacted(80_000, 70_000, 3).state.rounds
+    rounds = compacted(80_000, 70_000, 3).state.compaction_history
     assert refusal(rounds, 72_000, 100_000, CompactionSettings(min_freed_percent=5, cooldown_calls=2)) == ""
     assert "after 4" in refusal(rounds, 72_000, 100_000, CompactionSettings(min_freed_percent=5, cooldown_calls=4))
     assert (
@@ -66,12 +66,12 @@ def test_thresholds_are_settings() -> None:
 @given(st.integers(0, 100_000), st.integers(0, 100_000))
 def test_a_poor_compaction_is_said_once(before: int, after: int) -> None:
     session = compacted(before, after, calls=2)
-    thin = poor(session.state.rounds, RULES) is not None
-    assert thin == (before - after < 15_000) == bool(advice(session.state.rounds, RULES))
+    thin = poor(session.state.compaction_history, RULES) is not None
+    assert thin == (before - after < 15_000) == bool(advice(session.state.compaction_history, RULES))
     tails = [call(session, None, f"user:{n}:") for n in range(3)]
     assert ["freed only" in tail for tail in tails] == [thin, False, False]
     again = session.state_at(session.state.seq)
-    assert again.rounds == session.state.rounds
+    assert again.compaction_history == session.state.compaction_history
 
 
 def test_the_announcement_says_what_stays_and_what_leaves() -> None:

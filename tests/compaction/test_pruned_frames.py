@@ -113,8 +113,12 @@ def test_what_is_recorded_is_in_the_same_commit_and_comes_back_at_any_time() -> 
     for seq, frame in frames.items():
         assert talk.session.frame_at(seq) == frame
     again = talk.hud.session("s")
-    assert again.state.pruned == talk.session.state.pruned
-    assert len(again.state.pruned.stubs) == again.state.pruned.count == sum(len(one.stubs) for one in talk.prunings)
+    assert again.state.pruned_outputs == talk.session.state.pruned_outputs
+    assert (
+        len(again.state.pruned_outputs.stubs)
+        == again.state.pruned_outputs.count
+        == sum(len(one.stubs) for one in talk.prunings)
+    )
     events = list(talk.session.events())
     for place, event in enumerate(events):
         if isinstance(event.payload, OutputsPrune):
@@ -143,7 +147,7 @@ def test_disabled_means_disabled() -> None:
         frame = talk.call(idle=HOUR if n % 9 == 0 else 5_000)
         assert frame.pruned == ()
     assert talk.prunings == []
-    assert talk.session.state.pruned.stubs == ()
+    assert talk.session.state.pruned_outputs.stubs == ()
 
 
 HOUR = 60 * MINUTE
@@ -168,7 +172,7 @@ def test_tools_that_are_protected_stay() -> None:
     for n in range(30):
         talk.call(("read", "memory", "todowrite", "my_search", "hud", "task")[n % 6])
     talk.call(idle=HOUR)
-    tools = {talk.said[int(one.call[1:])].tool for one in talk.session.state.pruned.stubs}
+    tools = {talk.said[int(one.call[1:])].tool for one in talk.session.state.pruned_outputs.stubs}
     assert tools == {"read"}
 
 
@@ -183,7 +187,7 @@ def test_the_output_of_an_open_failure_stays_until_it_is_resolved() -> None:
     for _ in range(9):
         talk.call()
     talk.call(idle=HOUR)
-    assert "c0" in talk.session.state.pruned.calls
+    assert "c0" in talk.session.state.pruned_outputs.calls
 
 
 @pytest.mark.slow

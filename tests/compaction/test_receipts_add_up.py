@@ -13,7 +13,7 @@ from hudkit.context.compaction.passage import passage
 from hudkit.context.compaction.receipts import Receipt, receipts
 from hudkit.log import Origin, Payload
 from hudkit.log import payloads as p
-from hudkit.sections.views.joined import plain, unrepeated
+from hudkit.sections.compacted import comparable_text, without_repeats
 from hudkit.transcripts.transcript import CompactionPart, Message, TextPart
 from hudkit.transcripts.window import window
 from strategies import payloads, texts
@@ -123,7 +123,7 @@ def test_undone_compactions_give_the_summary_before(summaries: list[str], data: 
         session.append(p.CompactUndone(seq, before), origin=Origin.HOST)
     compacted = session.state.compacted
     assert compacted.summary == (stored[keep - 1] if keep else "") and compacted.count == keep
-    assert [one.seq for one in compacted.standing] == seqs[:keep]
+    assert [one.seq for one in compacted.summary_anchors] == seqs[:keep]
     assert [bool(one.undone) for one in receipts_of(session)] == [n >= keep for n in range(len(summaries))]
     assert session.state.epoch.over == "undone" and live(session.state)["notes"] == ("It stays",)
 
@@ -155,12 +155,12 @@ def test_dropped_and_kept_are_the_window_before(rounds: list[tuple[int, bool, in
 @given(st.lists(texts, max_size=5), st.lists(texts, max_size=5), texts)
 def test_only_what_is_said_elsewhere_leaves_a_summary(said: list[str], own: list[str], mark: str) -> None:
     lines = [line for text in own for line in text.splitlines()]
-    known = {plain(text) for text in said}
-    left = unrepeated("\n".join((*lines, *(f"- {text}" for text in said))), said)
-    assert not known & {plain(line) for line in left.splitlines()} or not said
-    assert unrepeated(mark, ()) == mark
+    known = {comparable_text(text) for text in said}
+    left = without_repeats("\n".join((*lines, *(f"- {text}" for text in said))), said)
+    assert not known & {comparable_text(line) for line in left.splitlines()} or not said
+    assert without_repeats(mark, ()) == mark
 
 
 def test_headings_with_nothing_under_them_leave_too() -> None:
     summary = "## Decisions\n- **Use SQLite.**\n\n## Next\n1. Decision: use sqlite\n2. Write the tests, all"
-    assert unrepeated(summary, ["Use SQLite"]).split("\n") == ["", "## Next", "2. Write the tests, all"]
+    assert without_repeats(summary, ["Use SQLite"]).split("\n") == ["", "## Next", "2. Write the tests, all"]

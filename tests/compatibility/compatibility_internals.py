@@ -38,6 +38,7 @@ from hudkit.hosts.opencode.install import Manifest as OpenCodeManifest
 from hudkit.log import PAYLOADS, Event, Origin
 from hudkit.log.payload import Payload
 from hudkit.log.stores import schema as log_schema
+from hudkit.paths import SectionPaths
 from hudkit.rooms.actions import ACTIONS
 from hudkit.rooms.prompts import _PLACEHOLDERS as PLACES
 from hudkit.rooms.prompts import PROMPTS
@@ -45,7 +46,6 @@ from hudkit.rooms.world import World, WorldRules
 from hudkit.rooms.world_events import EVENT_TYPES as KINDS
 from hudkit.rooms.world_events import WorldEvent as Happening
 from hudkit.rooms.world_file import WorldFile as Founding
-from hudkit.sections.sandboxed import Places
 from hudkit.sections.state import HudState
 from hudkit.testing.script_file import _Line as ScriptAnswer
 from hudkit.tools import routers
@@ -163,7 +163,7 @@ def read_definitions(project: Path, config: Path, trusted: Path) -> dict[str, An
     found_agents, wrong = agents.discover_agents(area, [config / "agents"])
     commands, unread = templates.discover_commands(area, [config / "commands"])
     listed = context_files.discover_skills(area, [config / "skills"])
-    plugged = plugins.discover_plugins(Places(config / "plugins", trusted), project, entries=False)
+    plugged = plugins.discover_plugins(SectionPaths(config / "plugins", trusted), project, entries=False)
     plain = {
         "agents": {name: _plain(one) for name, one in sorted(found_agents.items()) if one.level != "builtin"},
         "commands": {name: _plain(one) for name, one in sorted(commands.items())},

@@ -26,8 +26,10 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 from hudkit.agent.course import Rules
 from hudkit.agent.store import SessionStore
+from hudkit.rooms.beats import JumpingClock, Runner
 from hudkit.rooms.book import Book
 from hudkit.rooms.founding import found, read_founding
+from hudkit.rooms.minds import Minds, Scripted
 
 from hudkit import cli
 from hudkit.agent import hud_plugin
@@ -41,11 +43,9 @@ from hudkit.log import PAYLOADS, Origin
 from hudkit.log import payloads as p
 from hudkit.rooms import events as e
 from hudkit.rooms.architect import Architect
-from hudkit.rooms.beats import JumpingClock, Runner
-from hudkit.rooms.minds import Minds, Scripted
 from hudkit.rooms.prompts import write_prompts
-from hudkit.sections.sandboxed import Places
-from hudkit.sections.sandboxed.files import trust as trust_section
+from hudkit.sections.sandboxed import SectionPaths
+from hudkit.sections.sandboxed.definitions import trust_section
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import Call, Reply
 from hudkit.tokens import Window
@@ -363,11 +363,11 @@ def hand_written() -> None:
     write(FIXTURES / "script.toml", SCRIPT_TOML)
     write(FIXTURES / "script.jsonl", SCRIPT_JSONL)
     trust_section(
-        PROJECT / ".hudkit" / "sections" / "house.py", Places(CONFIG / "sections", DATA / "trusted-sections")
+        PROJECT / ".hudkit" / "sections" / "house.py", SectionPaths(CONFIG / "sections", DATA / "trusted-sections")
     )
     trust_plugin(
         PROJECT / ".hudkit" / "plugins" / "project_header.py",
-        Places(CONFIG / "plugins", DATA / "trusted-plugins"),
+        SectionPaths(CONFIG / "plugins", DATA / "trusted-plugins"),
     )
     hudkit("project", "trust", "--project", PROJECT, "--db", WORKSHOP / "none.db")
     for name in ("trusted-sections", "trusted-plugins"):  # the paths are only for who reads the file
@@ -512,7 +512,7 @@ def filled_points() -> tuple[Any, ...]:
 
 def log() -> None:
     tick = Ticking()
-    places = Places(CONFIG / "sections", DATA / "trusted-sections")
+    places = SectionPaths(CONFIG / "sections", DATA / "trusted-sections")
     index = WORKSHOP / "data" / "hudkit.search.db"
     nowhere = WORKSHOP / "no"
     with (

@@ -29,7 +29,7 @@ def test_the_second_session_estimates_its_first_call(hud: Hud) -> None:
     answering = RequestHandlers(hud)
     lived(answering, hud, "ses_1", 6)
     lived(answering, hud, "ses_2", 1)
-    first, second = (hud.session(one).state.calibrated.of("m") for one in hud.sessions() if "/ses_" in one)
+    first, second = (hud.session(one).state.model_calibration.of("m") for one in hud.sessions() if "/ses_" in one)
     assert first.errors[0] > 0.1 > second.errors[0]
     assert second.reports == first.reports + 1
 
@@ -43,7 +43,7 @@ def test_another_model_begins_anew_and_it_is_told_once(hud: Hud) -> None:
     (name,) = [one for one in hud.sessions() if "/ses_2@" in one]
     told = [one.payload.learned for one in hud.session(name).events() if isinstance(one.payload, ContextSnapshot)]
     assert [one.model for one in told if one is not None] == ["m"]
-    assert hud.session(name).state.calibrated.of("other").reports == 0
+    assert hud.session(name).state.model_calibration.of("other").reports == 0
 
 
 def test_memory_context_over_the_wire_tells_the_parts(hud: Hud) -> None:

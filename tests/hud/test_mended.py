@@ -12,8 +12,8 @@ from hudkit.compose.fitting import fit
 from hudkit.compose.formats.markdown import render
 from hudkit.errors import ConfigError
 from hudkit.log import payloads as p
-from hudkit.sections.views.board import Board
-from hudkit.sections.views.section import View
+from hudkit.sections.document_builder import DocumentBuilder
+from hudkit.sections.section import ViewOptions
 
 
 def words(n):
@@ -100,7 +100,9 @@ def test_steps_keep_an_open_one_before_a_closed_one(hud: Hud) -> None:
     s.append(p.StepAdd("done thing"), p.StepAdd("w " * 190), p.StepAdd("next thing"), p.StepComplete("s1"))
     for budget in range(60, 400, 5):
         try:
-            tree = fit(Board().document(s.state, View(), "123456"), budget, lambda e: len(render(e).split()))
+            tree = fit(
+                DocumentBuilder().document(s.state, ViewOptions(), "123456"), budget, lambda e: len(render(e).split())
+            )
         except Exception:
             continue
         text = render(tree.tree)
@@ -128,29 +130,29 @@ def test_done_todos_leave_the_view_before_open_ones(hud: Hud) -> None:
             (p.TodoItem("first"), p.TodoItem("x", "completed"), p.TodoItem("y", "completed"), p.TodoItem("last"))
         )
     )
-    text = render(Board().document(s.state, View(Density.COMPACT), "1"))
+    text = render(DocumentBuilder().document(s.state, ViewOptions(Density.COMPACT), "1"))
     assert "first" in text and "last" in text, text
 
 
 # F8 todos duplicates
 def test_two_todos_with_one_text(hud: Hud) -> None:
-    from hudkit.sections.views import changes
+    from hudkit.sections.document_builder import diff_states
 
     s = hud.session("s")
     s.append(p.TodoSync((p.TodoItem("fix"), p.TodoItem("fix"))))
     a = s.state
     s.append(p.TodoSync((p.TodoItem("fix", "completed"), p.TodoItem("fix"))))
-    assert changes(a, s.state).lines
+    assert diff_states(a, s.state).lines
 
 
 def test_project_rows_same_text(hud):
-    from hudkit.sections.views import changes
+    from hudkit.sections.document_builder import diff_states
 
     s = hud.session("s")
     s.append(p.ProjectSet("p", ("x",), (), ("x",)))
     a = s.state
     s.append(p.ProjectSet("p", ("x",), (), ()))
-    assert changes(a, s.state).lines
+    assert diff_states(a, s.state).lines
 
 
 # F9 lost in file

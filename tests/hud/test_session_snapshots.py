@@ -13,7 +13,7 @@ from hudkit.hud.session import SNAPSHOT_EVERY
 from hudkit.log import Event, EventLog, Origin, Snapshot
 from hudkit.log.payloads import DecisionRecord, FileEdit, NoteAdd, NoteRemove, NoteUpdate, Redact, TaskSet
 from hudkit.log.stores import open_log
-from hudkit.sections.state import VERSION, dump, fold
+from hudkit.sections.state import STATE_VERSION, encode_state, fold
 
 
 class Counted:
@@ -87,7 +87,7 @@ def test_a_past_state_starts_from_the_snapshot_before_it(hud: Hud) -> None:
 def test_a_snapshot_that_cannot_be_read_is_passed_over(hud: Hud, body: bytes) -> None:
     session = hud.session("s")
     session.append(TaskSet("Ship it"), NoteAdd("a"))
-    hud.log.put_snapshot(Snapshot("s", 2, VERSION, body))
+    hud.log.put_snapshot(Snapshot("s", 2, STATE_VERSION, body))
     again, counted = reread(hud.log)
     assert again.state == session.state and counted.events == 2
 
@@ -96,7 +96,7 @@ def test_a_snapshot_of_another_version_is_not_read(hud: Hud) -> None:
     session = hud.session("s")
     session.append(TaskSet("Ship it"))
     wrong = fold(hud.session("other").events())
-    hud.log.put_snapshot(Snapshot("s", 1, "0-old", dump(wrong)))
+    hud.log.put_snapshot(Snapshot("s", 1, "0-old", encode_state(wrong)))
     again, _ = reread(hud.log)
     assert again.state.task.description == "Ship it"
 
@@ -128,12 +128,12 @@ def test_a_redaction_before_a_snapshot_takes_it_away(hud: Hud) -> None:
     session = hud.session("s")
     session.append(NoteAdd("the secret"))
     fill(session, SNAPSHOT_EVERY + 10)
-    assert hud.log.get_snapshot("s", VERSION) is not None
+    assert hud.log.get_snapshot("s", STATE_VERSION) is not None
     session.append(Redact(1))
     assert len(session.state.notes) == 0 and session.state == fold(hud.log.read("s"))
     again, _ = reread(hud.log)
     assert again.state == session.state
-    saved = hud.log.get_snapshot("s", VERSION)
+    saved = hud.log.get_snapshot("s", STATE_VERSION)
     assert saved is None or b"secret" not in saved.body
 
 

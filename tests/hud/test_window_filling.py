@@ -9,7 +9,7 @@ from hudkit.hud.filling import Filling, filling
 from hudkit.hud.frame import Frame
 from hudkit.log import Origin
 from hudkit.log.payloads import Brought, CompactAfter, ContextSnapshot, Learned, Parts, Sent, Spent, TaskSet
-from hudkit.sections.calibration import SIZE
+from hudkit.sections.model_calibration import PART_COUNT
 from hudkit.tools import call
 
 LIMIT = 200_000
@@ -120,36 +120,36 @@ def test_the_agent_sees_what_fills_its_window(chat: Chat) -> None:
 def test_a_replay_gives_the_same(chat: Chat) -> None:
     chat.lived(5)
     session = chat.session
-    assert session.state_at(session.state.seq).calibrated == session.state.calibrated
+    assert session.state_at(session.state.seq).model_calibration == session.state.model_calibration
     with Hud.in_memory() as other:
         copy = other.session("copy")
         for event in session.events():
             copy.append(event.payload, origin=event.origin)
-        assert copy.state.calibrated.models[0].reports >= 1
+        assert copy.state.model_calibration.models[0].reports >= 1
 
 
 def test_what_others_learned_comes_first_and_own_reports_go_before_it(chat: Chat) -> None:
-    factors = (1.2,) * SIZE
-    doubts = (0.01,) * (SIZE * (SIZE + 1) // 2)
-    for wrong in (Learned("m", (1.0,), (), 3), Learned("m", (1e300,) * SIZE, doubts, 3)):
+    factors = (1.2,) * PART_COUNT
+    doubts = (0.01,) * (PART_COUNT * (PART_COUNT + 1) // 2)
+    for wrong in (Learned("m", (1.0,), (), 3), Learned("m", (1e300,) * PART_COUNT, doubts, 3)):
         chat.session.append(ContextSnapshot(learned=wrong), origin=Origin.SYSTEM)
-        assert chat.session.state.calibrated.of("m").reports == 0
+        assert chat.session.state.model_calibration.of("m").reports == 0
     chat.session.append(ContextSnapshot(learned=Learned("m", factors, doubts, 7)), origin=Origin.SYSTEM)
-    assert chat.session.state.calibrated.of("m").factors == factors
+    assert chat.session.state.model_calibration.of("m").factors == factors
     chat.lived(1)
-    before = chat.session.state.calibrated.of("m")
+    before = chat.session.state.model_calibration.of("m")
     chat.session.append(ContextSnapshot(learned=Learned("m", factors, doubts, 9)), origin=Origin.SYSTEM)
-    assert chat.session.state.calibrated.of("m") == before and before.reports == 8
+    assert chat.session.state.model_calibration.of("m") == before and before.reports == 8
 
 
 def test_a_report_of_no_known_request_teaches_nothing(chat: Chat) -> None:
     chat.ask()
     for model, spent in (("other", Spent(fresh=9_000)), ("m", None)):
         chat.session.append(ContextSnapshot(9_000, LIMIT, model=model, spent=spent), origin=Origin.HOST)
-    assert chat.session.state.calibrated.models == ()
+    assert chat.session.state.model_calibration.models == ()
     chat.answer()
     chat.answer()
-    assert chat.session.state.calibrated.of("m").reports == 1
+    assert chat.session.state.model_calibration.of("m").reports == 1
 
 
 @pytest.mark.parametrize(("floor", "advice"), [(140_000, "yellow: consider"), (170_000, "red: compact soon")])

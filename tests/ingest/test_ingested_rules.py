@@ -45,7 +45,7 @@ def test_a_talk_is_heard_once_in_any_portions_and_processes() -> None:
         assert texts(session) == (["always use tabs"], ["let's use Valkey instead of Redis"])
         progress = session.state.progress
         assert [(one.passed, one.failed) for one in progress.suites] == [(2, 1)]
-        assert [(one.sha, one.subject) for one in progress.made] == [("4fe19c2", "Use Valkey")]
+        assert [(one.sha, one.subject) for one in progress.recent_commits] == [("4fe19c2", "Use Valkey")]
         assert [(one.path, one.done, len(one.points)) for one in progress.plans] == [("PLAN.md", 1, 2)]
         kinds = [event.type for event in session.events() if event.type != "session.start"]
         at_once = hud.session("t")

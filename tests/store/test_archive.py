@@ -18,7 +18,7 @@ from hudkit.api import Hud
 from hudkit.errors import StoreDamaged
 from hudkit.log import payloads as p
 from hudkit.log.stores import SqliteLog
-from hudkit.sections.state import VERSION
+from hudkit.sections.state import STATE_VERSION
 from hudkit.testing.stores import draft, notes
 
 
@@ -198,5 +198,5 @@ def test_snapshots_hold_over_archived_events(tmp_path: Path) -> None:
         session = hud.session("s")
         session.append(*(p.FileEdit(f"src/{n}.py") for n in range(600)))
         hud.log.archive("s", 590)  # type: ignore[attr-defined]
-        assert hud.log.get_snapshot("s", VERSION) is not None
+        assert hud.log.get_snapshot("s", STATE_VERSION) is not None
         assert Hud(hud.log).session("s").state == session.state

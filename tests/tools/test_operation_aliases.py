@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from toolbox import did, fresh
 
-from hudkit.sections import dump
+from hudkit.sections import encode_state
 from hudkit.tools import ALIASES, OPERATIONS, route
 
 PAIRS = {
@@ -60,7 +60,7 @@ def test_alias(name, args, target, same):
     one, other = before(), before()
     answer, expected = did(one, name, **args), did(other, target, **same)
     assert answer == expected
-    assert dump(one.state) == dump(other.state)
+    assert encode_state(one.state) == encode_state(other.state)
     assert [event.payload for event in one.events()] == [event.payload for event in other.events()]
     assert (one.state.seq > before().state.seq) == bool(answer.data.get("recorded"))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from toolbox import fresh
 
 from hudkit.errors import OperationError
-from hudkit.sections.state import SECTIONS
+from hudkit.sections.state import STATE_FIELDS
 from hudkit.tools import ALIASES, DEFINITIONS, OPERATIONS, route, schema
 from hudkit.tools.arguments import convert
 from hudkit.tools.operation import SHOWN
@@ -80,7 +80,7 @@ def test_definitions_are_short_and_valid():
 
 
 def test_every_section_with_rows_is_a_section_of_the_state():
-    assert set(SHOWN) <= set(SECTIONS)
+    assert set(SHOWN) <= set(STATE_FIELDS)
     assert {"task", "decisions", "notes", "steps", "files", "blockers"} <= set(SHOWN)
 
 

@@ -53,7 +53,7 @@ from hudkit.agent.user_input import command_scope
 from hudkit.agent.workspace import Workspace, quote
 from hudkit.errors import ConfigError, SessionError, ToolError
 from hudkit.models import Model, open_model
-from hudkit.sections.sandboxed.files import root_of
+from hudkit.sections.sandboxed.definitions import git_root
 from hudkit.tokens import Window
 
 
@@ -289,7 +289,7 @@ class AgentLoop:
         plugin that cannot be loaded is in `wrong`.
         """
         folder = Path(data)
-        area = Workspace(root_of(Path(directory)), cwd=Path(directory))
+        area = Workspace(git_root(Path(directory)), cwd=Path(directory))
         store = SessionStore.open(folder / session_store.SESSIONS_FILE)
         log = None
         try:

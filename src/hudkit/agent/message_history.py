@@ -16,7 +16,7 @@ from hudkit.agent.records import (
     StoredText,
 )
 from hudkit.agent.session_store import SessionStore
-from hudkit.sections.rounds import Round, Rounds
+from hudkit.sections.call_history import CompactionHistory, PastCompaction
 
 
 def compaction_marker(message: StoredMessage) -> CompactionMarker | None:
@@ -63,23 +63,23 @@ def last_finished(messages: Sequence[StoredMessage]) -> StoredMessage | None:
     return None
 
 
-def compaction_rounds(messages: Sequence[StoredMessage], limit: int) -> Rounds:
+def compaction_rounds(messages: Sequence[StoredMessage], limit: int) -> CompactionHistory:
     """What the compactions of a session freed: the tokens in use before each, and first after it."""
-    found: list[Round] = []
+    found: list[PastCompaction] = []
     used: int | None = None
     calls = 0
     for place, message in enumerate(messages):
         if is_summary(message):
             if found and found[-1].after is None and used is None:
                 continue  # a second summary for the same marker
-            found.append(Round(place, used, None, limit, calls))
+            found.append(PastCompaction(place, used, None, limit, calls))
             used = None
         elif message.role == "assistant" and not message.summary and message.usage is not None:
             used = message.usage.used
             calls += 1
             if found and found[-1].after is None:
                 found[-1] = replace(found[-1], after=used)
-    return Rounds(tuple(found), calls, used, limit)
+    return CompactionHistory(tuple(found), calls, used, limit)
 
 
 def last_user_prompt(messages: Sequence[StoredMessage]) -> StoredMessage | None:

@@ -26,7 +26,8 @@ from hudkit.agent.session_store import SessionStore
 from hudkit.agent.session_transcript import SessionTranscript
 from hudkit.compose import shorten, visible
 from hudkit.errors import ConfigError
-from hudkit.sections.sandboxed.files import Places, root_of, trusted, write_trust
+from hudkit.paths import SectionPaths
+from hudkit.sections.sandboxed.definitions import add_trust, git_root, trusted_digests
 from hudkit.tokens import Window
 from hudkit.tokens.windows import ASSUMED
 from hudkit.transcripts import Message, SessionRow, Todo
@@ -130,7 +131,7 @@ class DiscoveredPlugin(msgspec.Struct, frozen=True):
 
 
 def discover_plugins(
-    places: Places, project: Path | None = None, *, entries: bool = True
+    places: SectionPaths, project: Path | None = None, *, entries: bool = True
 ) -> tuple[DiscoveredPlugin, ...]:
     """The plugins there are, whether they may run or not: installed ones by name, the user's, the project's.
 
@@ -141,20 +142,22 @@ def discover_plugins(
     if entries:
         named = sorted(entry_points(group=_ENTRY_POINT_GROUP), key=lambda entry: entry.name)
         found += [DiscoveredPlugin(entry.name, "entry point", entry=entry) for entry in named]
-    known = trusted(places.trusted)
+    known = trusted_digests(places.trusted)
     found += [_inspect_file(path, "user", known) for path in _plugin_files(places.user)]
     if project is not None:
-        found += [_inspect_file(path, "project", known) for path in _plugin_files(root_of(project) / _PROJECT_FOLDER)]
+        found += [
+            _inspect_file(path, "project", known) for path in _plugin_files(git_root(project) / _PROJECT_FOLDER)
+        ]
     return tuple(found)
 
 
-def trust_plugin(path: Path, places: Places) -> DiscoveredPlugin:
+def trust_plugin(path: Path, places: SectionPaths) -> DiscoveredPlugin:
     """Trust a plugin's bytes as they are now; changed bytes are others. Raises `ConfigError`."""
-    found = _inspect_file(path.absolute(), "project", trusted(places.trusted))
+    found = _inspect_file(path.absolute(), "project", trusted_digests(places.trusted))
     if found.wrong and found.digest == "":
         raise ConfigError(found.wrong)
     if not found.trusted:
-        write_trust(places, found.digest, path.absolute())
+        add_trust(places, found.digest, path.absolute())
     return msgspec.structs.replace(found, trusted=True, wrong="")
 
 

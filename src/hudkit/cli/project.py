@@ -10,9 +10,9 @@ from hudkit.compose import visible
 from hudkit.config import PROJECT_FILE
 from hudkit.errors import ConfigError
 from hudkit.log.event import Origin
-from hudkit.paths import log_path, section_places
-from hudkit.sections.sandboxed import ProjectTable, project_table, trust_project
-from hudkit.sections.sandboxed.files import root_of
+from hudkit.paths import log_path, section_paths
+from hudkit.sections.sandboxed import ProjectTable, read_project_table, trust_project
+from hudkit.sections.sandboxed.definitions import git_root
 
 EXAMPLE = 'hudkit project add conventions "Tests sit beside the code"'
 
@@ -44,10 +44,10 @@ def run(given: argparse.Namespace) -> int:
         hint = 'Try: hudkit project show, hudkit project add notes "TEXT", hudkit project trust'
         raise ConfigError(f"`project {given.what}` takes {_WORDS[given.what] or 'no'} words", hint=hint)
     place = given.project or Path.cwd()
-    path, places = root_of(place) / PROJECT_FILE, section_places()
+    path, places = git_root(place) / PROJECT_FILE, section_paths()
     if given.what == "trust":
         trust_project(path, places)
-    file = project_table(path, places)
+    file = read_project_table(path, places)
     db = given.db or log_path()
     lists: dict[str, list[str]] = {kind: [] for kind in _KINDS}
     agents: list[str] = []
@@ -63,7 +63,7 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         print(
             as_json(
-                {"schema": SCHEMA, "project": str(root_of(place)), **lists, "agents": agents, "file": _facts(file)}
+                {"schema": SCHEMA, "project": str(git_root(place)), **lists, "agents": agents, "file": _facts(file)}
             )
         )
     else:
@@ -84,7 +84,7 @@ def _without(project: object, kind: str, text: str) -> dict[str, list[str]]:
 
 
 def _facts(file: ProjectTable) -> dict[str, object]:
-    it = file.given
+    it = file.defaults
     lists = {kind: list(getattr(it, kind)) for kind in _KINDS} if it else {}
     return {"path": str(file.path), "sha256": file.digest, "trusted": file.trusted, "wrong": file.wrong, **lists}
 
@@ -97,10 +97,10 @@ def _tell(lists: dict[str, list[str]], agents: list[str], file: ProjectTable) ->
         print("no defaults are set")
     if file.wrong:
         print(visible(f"BAD   {file.wrong}"))
-    elif file.given is not None:
-        count = sum(len(getattr(file.given, kind)) for kind in _KINDS)
+    elif file.defaults is not None:
+        count = sum(len(getattr(file.defaults, kind)) for kind in _KINDS)
         told = "trusted" if file.trusted else "not trusted, not taken: hudkit project trust"
         print(visible(f"{file.path}: {count} more ({told})"))
         for kind in _KINDS:
-            for text in getattr(file.given, kind):
+            for text in getattr(file.defaults, kind):
                 print(visible(f"  {kind[:-1]}: {text}"))

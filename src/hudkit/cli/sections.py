@@ -12,8 +12,18 @@ from typing import TYPE_CHECKING, Any
 from hudkit.cli.place import SCHEMA, as_json, open_read_only, pick, user_settings
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
-from hudkit.paths import log_path, section_places
-from hudkit.sections.sandboxed import Allowed, Bench, Definition, Found, Outcome, Shelf, given, missing, trust
+from hudkit.paths import log_path, section_paths
+from hudkit.sections.sandboxed import (
+    Sandbox,
+    SandboxLimits,
+    SandboxOutcome,
+    SectionDefinition,
+    SectionFile,
+    SectionFiles,
+    sandbox_missing,
+    section_inputs,
+    trust_section,
+)
 
 if TYPE_CHECKING:
     from hudkit.sections.state import HudState
@@ -52,28 +62,28 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _list(project: Path, json: bool) -> int:
-    found = Shelf(section_places(), project).found()
+    found = SectionFiles(section_paths(), project).files()
     if json:
-        facts = {"schema": SCHEMA, "sandbox": not missing(), "files": [_facts(one) for one in found]}
+        facts = {"schema": SCHEMA, "sandbox": not sandbox_missing(), "files": [_facts(one) for one in found]}
         print(as_json(facts))
     else:
         for one in found:
             print(visible(_line(one)))
         if not found:
-            print(visible(f"no custom sections (yours would be in {section_places().user})"))
-        elif missing():
+            print(visible(f"no custom sections (yours would be in {section_paths().user})"))
+        elif sandbox_missing():
             print("none runs: pydantic-monty is not installed (pip install 'hudkit[custom]')")
     return 1 if any(one.wrong for one in found) else 0
 
 
-def _line(one: Found) -> str:
+def _line(one: SectionFile) -> str:
     status = "BAD    " if one.wrong else "runs   " if one.trusted else "not yet"
     told = one.wrong or (one.definition and f"{one.definition.heading}, priority {one.definition.priority}")
     untrusted = "" if one.wrong or one.trusted else f"; hudkit sections trust {one.path}"
     return f"{status} {one.level:<7} {one.name}: {told}{untrusted}"
 
 
-def _facts(one: Found) -> dict[str, Any]:
+def _facts(one: SectionFile) -> dict[str, Any]:
     it = one.definition
     told = {"title": it.heading, "reads": list(it.reads), "priority": it.priority} if it else {}
     where = {"name": one.name, "level": one.level, "file": str(one.path), "sha256": one.digest}
@@ -81,7 +91,7 @@ def _facts(one: Found) -> dict[str, Any]:
 
 
 def _trust(path: Path, json: bool) -> int:
-    found = trust(path, section_places())
+    found = trust_section(path, section_paths())
     if json:
         print(as_json({"schema": SCHEMA, **_facts(found)}))
     else:
@@ -90,16 +100,16 @@ def _trust(path: Path, json: bool) -> int:
 
 
 def _try(asked: argparse.Namespace) -> int:
-    from hudkit.sections.sandboxed.files import read
+    from hudkit.sections.sandboxed.definitions import read_section_file
 
-    found = read(asked.file.absolute(), "user", frozenset())
+    found = read_section_file(asked.file.absolute(), "user", frozenset())
     if found.definition is None:
         raise ConfigError(found.wrong)
     limits = user_settings("sections").custom
-    bench = Bench(Allowed(limits.timeout_ms / 1000, limits.memory_mib * 1024 * 1024))
+    bench = Sandbox(SandboxLimits(limits.timeout_ms / 1000, limits.memory_mib * 1024 * 1024))
     try:
-        values = given(_state(asked), found.definition.reads)
-        bench.run(Definition("warm", "def section():\n    return 0\n"), {})
+        values = section_inputs(_state(asked), found.definition.reads)
+        bench.run(SectionDefinition("warm", "def section():\n    return 0\n"), {})
         start = time.perf_counter()
         outcome = bench.run(found.definition, values)
         took = 1000 * (time.perf_counter() - start)
@@ -128,20 +138,18 @@ def _state(asked: argparse.Namespace) -> HudState:
         return hud.session(pick(hud.log, asked.session)).state
 
 
-def _shown(definition: Definition, outcome: Outcome) -> Iterator[tuple[str, str]]:
+def _shown(definition: SectionDefinition, outcome: SandboxOutcome) -> Iterator[tuple[str, str]]:
     """The section at each density, as markdown."""
     from hudkit.compose import Density, Element
     from hudkit.compose.formats.markdown import render
-    from hudkit.sections.custom import Custom, CustomSection
-    from hudkit.sections.views import View
-    from hudkit.sections.views.custom import CustomSections
+    from hudkit.sections.custom import CustomSection, CustomState, show_custom_sections
 
-    made = outcome.made
+    made = outcome.trees
     one = CustomSection(
         definition.name, definition.heading, full=made.full, compact=made.compact, minimal=made.minimal
     )
     if outcome.error:
         return
     for density in Density:
-        tree = CustomSections(Custom((one,)), View(density))
+        tree = show_custom_sections(CustomState((one,)), density)
         yield density.value, render(Element("document", (), tree.children))

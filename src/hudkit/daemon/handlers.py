@@ -270,11 +270,11 @@ def _calibration_seed(hud: Hud, session: Session, model: str) -> tuple[Draft, ..
     It is an event, so that a replay estimates as the call did. Empty where no recent session had reports of the
     model.
     """
-    if not model or session.state.calibrated.of(model).reports:
+    if not model or session.state.model_calibration.of(model).reports:
         return ()
     for name in _recent_sessions(hud, session.id):
         try:
-            calibration = hud.session(name).state.calibrated.of(model)
+            calibration = hud.session(name).state.model_calibration.of(model)
         except HudkitError:
             continue  # a damaged session must not keep a new one from starting
         if calibration.reports:

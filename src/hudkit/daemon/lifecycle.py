@@ -111,7 +111,7 @@ def _serve(options: DaemonOptions, address: str, report: Callable[[str], None]) 
     if options.settings.memory.index:
         past = open_past(paths.index_path(options.db), also=(OwnTranscript(index_log),), eager=False)
         indexing = TranscriptIndexer(past)
-    hud = Hud(log, settings=options.settings, sections=paths.section_places(), past=past)
+    hud = Hud(log, settings=options.settings, sections=paths.section_paths(), past=past)
     listening: list[socket.socket] = []
     try:
         write_to_file(options.db.absolute().parent / "daemon.log")

@@ -13,7 +13,7 @@ from hudkit.context.compaction.forecast import announced, forecast
 from hudkit.errors import HudkitError
 from hudkit.log import Draft, Origin
 from hudkit.log.payloads import CompactAfter, CompactBefore, CompactUndone
-from hudkit.sections.state import HudState, dump
+from hudkit.sections.state import HudState, encode_state
 from hudkit.tokens import window_of
 
 _LOG = logging.getLogger("hudkit.ingest")
@@ -23,7 +23,7 @@ def record_start(session: Session, trigger: str, used: int | None) -> None:
     """Record that a compaction is about to come. Raises a `StoreError`."""
     state = session.state
     taken = used if used is not None else state.window.used_tokens
-    session.append(CompactBefore(trigger, taken, dump(state).decode()), origin=Origin.HOST)
+    session.append(CompactBefore(trigger, taken, encode_state(state).decode()), origin=Origin.HOST)
 
 
 def summary_request(session: Session, *, carries: bool = True) -> str:
@@ -66,7 +66,7 @@ def _refusal_reason(state: HudState, used: int | None, limit: int, settings: Set
     if percent < min_percent:
         share = f"{percent:.0f} % of {limit:,} tokens"
         return f"{share} are in use, and a compaction below {min_percent:g} % loses more than it gains"
-    return thrash.refusal(state.rounds, used, limit, settings.compaction)
+    return thrash.refusal(state.compaction_history, used, limit, settings.compaction)
 
 
 def undone_drafts(session: Session, anchors: Sequence[str], pending: Sequence[Draft]) -> tuple[Draft, ...]:
@@ -75,7 +75,7 @@ def undone_drafts(session: Session, anchors: Sequence[str], pending: Sequence[Dr
     One was taken back where its summary is not among the `anchors` of the transcript any more. Where `pending`, what
     is appended before, has a newer compaction, nothing can be told: the transcript need not have the older summaries.
     """
-    standing = session.state.compacted.standing
+    standing = session.state.compacted.summary_anchors
     if not anchors or not standing or any(isinstance(draft.payload, CompactAfter) for draft in pending):
         return ()
     present = [

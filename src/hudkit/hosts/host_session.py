@@ -202,7 +202,7 @@ class HostSession:
         if used is None or usable is None or used < usable:
             return False
         rules = replace(settings.compaction, cooldown_calls=0)
-        return not thrash.refusal(self.session.state.rounds, used, window.limit_tokens, rules)
+        return not thrash.refusal(self.session.state.compaction_history, used, window.limit_tokens, rules)
 
     def tail_start(self, entries: Sequence[HostMessage], window: Window) -> int:
         """Return the index of the first entry that a compaction leaves word for word; their number where it is none.

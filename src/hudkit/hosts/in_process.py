@@ -87,7 +87,7 @@ class InProcessHud:
                 for renamed in found.renamed:
                     _LOG.warning("%s", renamed)
                 past = self._past_of(path) if found.settings.memory.index else None
-                self._hud = Hud.open(path, settings=found.settings, sections=paths.section_places(), past=past)
+                self._hud = Hud.open(path, settings=found.settings, sections=paths.section_paths(), past=past)
             return self._hud
 
     def with_session(self, session_id: str, action: Callable[[HostSession], T], *, parent: str = "") -> T:

@@ -15,8 +15,8 @@ from hudkit.hud.frame import Frame
 from hudkit.hud.typeset import Typeset
 from hudkit.log.event import Event
 from hudkit.log.payloads import FrameBase, FrameDelta, Parts, Payload, Sent
+from hudkit.sections.document_builder import DocumentBuilder, KnownRows
 from hudkit.sections.state import HudState
-from hudkit.sections.views import Board, Known
 
 
 class Ask(msgspec.Struct, frozen=True):
@@ -53,10 +53,10 @@ class Desk(msgspec.Struct, frozen=True):
     """What composing needs beside the state and the call."""
 
     typeset: Typeset
-    board: Board
+    board: DocumentBuilder
     settings: Settings
     state_at: Callable[[int], HudState]
-    known: Known
+    known: KnownRows
     event_at: Callable[[int], Event | None]
 
 

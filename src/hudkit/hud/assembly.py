@@ -56,5 +56,5 @@ def rebuilt(state: HudState, typeset: Typeset) -> Frame | None:
     if len(deltas) != len(call.shown):  # one was redacted
         return None
     mark = mark_of(base, len(state.epoch.deltas))
-    band, stubs = Band(call.band or "unknown"), state.pruned.stubs
+    band, stubs = Band(call.band or "unknown"), state.pruned_outputs.stubs
     return assemble(base, deltas, call.tail, typeset, call.budget, band, mark, stubs=stubs)

@@ -14,8 +14,8 @@ from hudkit.hud.epochs import kept_of, new_epoch, same_epoch
 from hudkit.hud.gauging import told_band, trend_now, usage_now
 from hudkit.hud.prune import carried, prune_now
 from hudkit.log.payloads import Call, ContextSnapshot, FrameBase
+from hudkit.sections.document_builder import band_text, tail_document, trend_text, usage_text
 from hudkit.sections.state import HudState
-from hudkit.sections.views import gauge, outlook, reading, warning
 from hudkit.tokens.usage import Usage
 
 RENDERER = "1"
@@ -36,16 +36,18 @@ def _compose(state: HudState, ask: Ask, desk: Desk, *, additive: bool) -> Compos
     budget = ask.budget if ask.budget is not None else desk.settings.budget_for(usage.limit_tokens)
     late = kept_of(state.epoch, ask.have) is not None
     entered = usage.band != told_band(state) or late
-    words = reading(usage.used_tokens, usage.limit_tokens, assumed=usage.source == "assumed", estimated=_rough(state))
-    words += warning(usage.band, entered)
+    words = usage_text(
+        usage.used_tokens, usage.limit_tokens, assumed=usage.source == "assumed", estimated=_rough(state)
+    )
+    words += band_text(usage.band, entered)
     tail = ""
     if ask.where.turn_start or ask.placement == "system" or ask.notice:
         # In the system prompt, every byte that moves costs all that is behind it.
         trend = None if ask.placement == "system" else trend_now(state, usage, desk.settings)
-        ahead = outlook(trend.pace, trend.calls_left, trend.band) if trend else ""
+        ahead = trend_text(trend.pace, trend.calls_left, trend.band) if trend else ""
         if ask.placement != "system":
-            ahead += advice(state.rounds, desk.settings.compaction)
-        tail = desk.typeset.render(gauge(words + ahead, ask.notice))
+            ahead += advice(state.compaction_history, desk.settings.compaction)
+        tail = desk.typeset.render(tail_document(words + ahead, ask.notice))
     layers = None
     if additive and ask.placement != "system":
         layers = same_epoch(state, ask, desk, usage, budget, tail, _alarm(entered, usage, words))
@@ -68,7 +70,7 @@ def _finish(state: HudState, ask: Ask, desk: Desk, budget: int, usage: Usage, la
     mark = mark_of(layers.base, layers.count)
     rewritten = any(isinstance(one, FrameBase) for one in layers.record)
     pruned = prune_now(state, ask, desk.settings, usage, rewritten)
-    stubs = (*state.pruned.stubs, *(pruned.stubs if pruned else ()))
+    stubs = (*state.pruned_outputs.stubs, *(pruned.stubs if pruned else ()))
     frame = assemble(
         layers.base, layers.deltas, layers.tail, desk.typeset, budget, usage.band, mark, layers.dropped, stubs
     )

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from hudkit.errors import StoreError
 from hudkit.log.payloads import Payload, ProjectSet
+from hudkit.sections.project import ProjectFileDefaults
 from hudkit.sections.state import HudState
 
 if TYPE_CHECKING:
@@ -18,18 +17,10 @@ PROJECT_LOG = "hudkit/project"
 """Before the `@`, the key of a project's own log."""
 
 
-class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a project's file gives, where the user trusts it."""
-
-    notes: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    conventions: tuple[str, ...] = ()
-
-
 class Defaults:
     """The step before a frame: what the session's project has now, where that is not what the session knows."""
 
-    def __init__(self, own: Session, file: Callable[[], Given | None] | None = None) -> None:
+    def __init__(self, own: Session, file: Callable[[], ProjectFileDefaults | None] | None = None) -> None:
         """`own` is the project's log, `file` what its file gives; it never raises."""
         self._own = own
         self._file = file
@@ -42,7 +33,7 @@ class Defaults:
             return ()  # what the session knows stands
         if own.seq == 0 and given is None and not state.project.inherited:
             return ()
-        given, kept = given or Given(), own.project
+        given, kept = given or ProjectFileDefaults(), own.project
         told = ProjectSet(
             state.project.project,
             _once((*given.notes, *kept.notes)),

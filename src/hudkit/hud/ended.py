@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hudkit.log.event import Event
+from hudkit.sections.section import SectionSpec
 from hudkit.sections.state import HudState, apply
-from hudkit.sections.views import SECTIONS
-from hudkit.sections.views.section import Section
+from hudkit.sections.table import SECTIONS
 
 KINDS = ("constraints", "decisions", "steps", "blockers", "errors", "notes", "todos")
 """Sections whose items end; files are left rather than ended."""
@@ -34,6 +34,5 @@ def ended(events: Iterable[Event], before: HudState, now: HudState) -> tuple[str
     return tuple(text for text in over if text not in standing)
 
 
-def _live(section: Section, state: HudState) -> dict[str, None]:
-    rows = section.rows(*(getattr(state, field) for field in section.reads))
-    return dict.fromkeys(row.text for row in rows if not row.closed)
+def _live(section: SectionSpec, state: HudState) -> dict[str, None]:
+    return dict.fromkeys(row.text for row in section.rows(state) if not row.closed)

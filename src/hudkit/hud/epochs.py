@@ -13,9 +13,10 @@ from hudkit.hud.anchors import shown
 from hudkit.hud.asking import Ask, Desk, Layers
 from hudkit.hud.prune import is_cold, rebase_pays
 from hudkit.log.payloads import FrameBase, FrameDelta, FrameUnsent, Left, Payload
-from hudkit.sections.epoch import Epoch
-from hudkit.sections.state import HudState, glimpse
-from hudkit.sections.views import Changes, View, block, changes
+from hudkit.sections.call_history import EpochState
+from hudkit.sections.document_builder import StateChanges, delta_document, diff_states
+from hudkit.sections.section import ViewOptions
+from hudkit.sections.state import HudState, preview_state
 from hudkit.tokens.usage import Usage
 
 TAIL_ROOM = 40
@@ -59,7 +60,7 @@ def same_epoch(
     return Layers(base, deltas, tail, record, dropped, len(sent) + bool(new))
 
 
-def kept_of(epoch: Epoch, have: str) -> int | None:
+def kept_of(epoch: EpochState, have: str) -> int | None:
     """How many of the epoch's deltas were sent, where the last ones were not."""
     number, _, count = have.partition(".")
     if not count or int(number) != epoch.number or int(count) >= len(epoch.deltas):
@@ -70,7 +71,7 @@ def kept_of(epoch: Epoch, have: str) -> int | None:
 class _News(msgspec.Struct, frozen=True):
     """What is to be told; `heard`: something more has changed, of which the transcript tells."""
 
-    changes: Changes
+    changes: StateChanges
     heard: bool
 
 
@@ -78,8 +79,8 @@ def _news(state: HudState, ask: Ask, desk: Desk, covers: int, deltas: tuple[Fram
     before = desk.state_at(covers)
     told = [desk.event_at(seq) for delta in deltas for seq in delta.heard]
     said = [event for event in (*told, *ask.said) if event is not None and event.seq > covers]
-    heard = glimpse(said, before) if said else None
-    return _News(changes(before, state, desk.known, heard), heard is not None)
+    heard = preview_state(said, before) if said else None
+    return _News(diff_states(before, state, desk.known, heard), heard is not None)
 
 
 def _other_density(state: HudState, ask: Ask, base: FrameBase) -> bool:
@@ -101,7 +102,7 @@ def _delta(state: HudState, ask: Ask, desk: Desk, news: _News, alarm: str, since
         return None
     base = state.epoch.base
     assert base is not None
-    text = desk.typeset.render(block(base.tag, lines)) if lines else ""
+    text = desk.typeset.render(delta_document(base.tag, lines)) if lines else ""
     return FrameDelta(
         id=f"{base.epoch}.{n}",
         epoch=base.epoch,
@@ -164,7 +165,7 @@ def _fit_base(
     """The document at `density`, or at the next one that fits; the smallest may use the whole budget."""
     at: Density | None = density
     while at is not None:
-        document = desk.board.document(state, View(at, desk.settings.limits, desk.settings.staleness), tag)
+        document = desk.board.document(state, ViewOptions(at, desk.settings.limits, desk.settings.staleness), tag)
         try:
             bound = desk.typeset.bound if additive else None
             return fit(document, room, desk.typeset.measure, bound=bound), at

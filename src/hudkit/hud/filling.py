@@ -6,8 +6,14 @@ import msgspec
 
 from hudkit.config import Settings
 from hudkit.hud.gauging import trend_now, usage_in
-from hudkit.sections.calibrated import Asked, amounts_of
-from hudkit.sections.calibration import PARTS, Calibration, Estimate, estimate
+from hudkit.sections.model_calibration import (
+    REQUEST_PARTS,
+    MeasuredRequest,
+    ModelCalibration,
+    TokenEstimate,
+    estimate_tokens,
+    request_amounts,
+)
 from hudkit.sections.state import HudState
 from hudkit.tokens.breakdown import Share, breakdown
 from hudkit.tokens.trend import Trend, calls_until
@@ -52,13 +58,13 @@ class Filling(msgspec.Struct, frozen=True):
 def filling(state: HudState, settings: Settings) -> Filling:
     """What fills the window, as far as the log tells."""
     usage = usage_in(state, settings)
-    known = state.calibrated
+    known = state.model_calibration
     trend = trend_now(state, usage, settings)
     ceiling = usage.limit_tokens if usage.usable is None else usage.usable
     model = known.last.model if known.last else state.window.model or state.session.model
     calibration = known.of(model)
     waits = known.last is not None and known.last.spent is None
-    ahead = estimate(calibration, amounts_of(known.last)) if known.last and waits else None
+    ahead = estimate_tokens(calibration, request_amounts(known.last)) if known.last and waits else None
     return Filling(
         usage=usage,
         trend=trend,
@@ -73,7 +79,11 @@ def filling(state: HudState, settings: Settings) -> Filling:
 
 
 def _shares(
-    used: int | None, reported: Asked | None, last: Asked | None, known: Calibration, ahead: Estimate | None
+    used: int | None,
+    reported: MeasuredRequest | None,
+    last: MeasuredRequest | None,
+    known: ModelCalibration,
+    ahead: TokenEstimate | None,
 ) -> tuple[Share, ...]:
     if used is not None and reported is not None and reported.spent is not None:
         answer = max(0, used - reported.spent.request)
@@ -83,10 +93,12 @@ def _shares(
     return ()
 
 
-def _parted(total: int, asked: Asked, known: Calibration, more: tuple[tuple[str, int], ...]) -> tuple[Share, ...]:
+def _parted(
+    total: int, asked: MeasuredRequest, known: ModelCalibration, more: tuple[tuple[str, int], ...]
+) -> tuple[Share, ...]:
     """The parts of a request; outputs by tool, in proportion to their characters."""
     found: dict[str, float] = {}
-    for (part, *_), tokens in zip(PARTS, estimate(known, amounts_of(asked)).shares, strict=True):
+    for (part, *_), tokens in zip(REQUEST_PARTS, estimate_tokens(known, request_amounts(asked)).shares, strict=True):
         if part == "outputs":
             size = sum(one.size for one in asked.parts.outputs)
             for one in asked.parts.outputs if size else ():

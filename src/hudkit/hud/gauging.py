@@ -5,8 +5,8 @@ from __future__ import annotations
 from hudkit.compose import Band
 from hudkit.config import BandSettings, Settings
 from hudkit.hud.asking import Ask
+from hudkit.sections.call_history import MAX_READINGS
 from hudkit.sections.state import HudState
-from hudkit.sections.window import READINGS_KEPT
 from hudkit.tokens.overflow import OverflowRule
 from hudkit.tokens.trend import Trend, trend_of
 from hudkit.tokens.usage import Floors, Usage, usage_of
@@ -51,7 +51,7 @@ def trend_now(state: HudState, usage: Usage, settings: Settings) -> Trend | None
     readings = [one.used_tokens for one in state.window.readings]
     if usage.used_tokens is not None and readings[-1:] != [usage.used_tokens]:
         readings.append(usage.used_tokens)
-    return trend_of(readings[-READINGS_KEPT:], usage, floors(settings.bands))
+    return trend_of(readings[-MAX_READINGS:], usage, floors(settings.bands))
 
 
 def floors(bands: BandSettings) -> Floors:

@@ -47,7 +47,7 @@ class Offering:
         told = [(key, one) for key, one in own if not any(link.relation == "parent" for link in one.session.links)]
         if not told:
             return ()
-        key, last = max(told, key=lambda pair: pair[1].at)
+        key, last = max(told, key=lambda pair: pair[1].time)
         if not last.task:
             return ()
-        return (SessionOffer(own_name(key), shorten(last.task.description, 400), len(last.steps.open), last.at),)
+        return (SessionOffer(own_name(key), shorten(last.task.description, 400), len(last.steps.open), last.time),)

@@ -57,7 +57,7 @@ def standing(state: HudState, ask: Ask, usage: Usage, *, cold: bool) -> Standing
     if parts is not None:
         fixed += round(((parts.system or 0) + (parts.tools or 0)) * PER_CHARACTER)
         words = parts.words
-    gone = state.pruned.calls
+    gone = state.pruned_outputs.calls
     left = words + sum(one.size for one in ask.outputs if one.call not in gone)
     told = words + sum(min(one.size, RETOLD) for one in ask.outputs if one.call not in gone)
     estimate = fixed + left * PER_CHARACTER
@@ -85,7 +85,7 @@ def prune_now(state: HudState, ask: Ask, settings: Settings, usage: Usage, rewri
     idle = is_cold(state, ask, settings, policy)
     bounds = bounds_of(usage.limit_tokens, rule.protected_tokens, rule.min_freed_tokens)
     kept = (*PROTECTED, *rule.tools, *(one.by_call for one in state.errors.open if one.by_call))
-    found = candidates(ask.outputs, state.pruned.calls, kept, bounds.protect, PER_CHARACTER)
+    found = candidates(ask.outputs, state.pruned_outputs.calls, kept, bounds.protect, PER_CHARACTER)
     if not found:
         return None
     choice = choose(found, standing(state, ask, usage, cold=idle or rewritten), policy, bounds)
@@ -94,7 +94,7 @@ def prune_now(state: HudState, ask: Ask, settings: Settings, usage: Usage, rewri
 
 def _event(state: HudState, ask: Ask, choice: Choice, reason: str) -> OutputsPrune:
     sizes = {one.call: one.size for one in ask.outputs}
-    first = state.pruned.count + 1
+    first = state.pruned_outputs.count + 1
     stubs = tuple(
         Stubbed(one.call, stub(number, one.tool, sizes[one.call])) for number, one in enumerate(choice.outputs, first)
     )

@@ -13,7 +13,7 @@ from hudkit.log.log import EventLog
 from hudkit.log.masking import LEAST, Needle, blanked, free_texts, holds, masked, needles
 from hudkit.log.payloads import EventRestate, EventUndo, Payload, Redact, Unknown
 from hudkit.log.restated import left
-from hudkit.sections.undone import undone
+from hudkit.sections.state import undone_seqs
 
 ROUNDS = 5
 """How often what was appended meanwhile is looked through, too."""
@@ -112,7 +112,7 @@ def _payloads(
     session: Session, hits: Sequence[Hit], wanted: Sequence[Needle], named: frozenset[int], reason: str
 ) -> list[Payload]:
     payloads: list[Payload] = []
-    gone = undone(session.log.read(session.id)) if named else frozenset()
+    gone = undone_seqs(session.log.read(session.id)) if named else frozenset()
     for hit in hits:
         event = _at(session, hit.seq)
         payloads.append(Redact(hit.seq, reason))

@@ -23,9 +23,17 @@ from hudkit.log.event import Draft, Event, Origin
 from hudkit.log.log import ID_LIMIT, EventLog, Snapshot, is_id
 from hudkit.log.payloads import FrameBase, FrameDelta, Parts, Payload, Redact, SectionPrepared, Sent, TaskSet
 from hudkit.log.restated import Restatements
-from hudkit.sections.state import VERSION, HudState, apply, dump, fold, load, with_id
-from hudkit.sections.undone import reaches
-from hudkit.sections.views import Board
+from hudkit.sections.document_builder import DocumentBuilder
+from hudkit.sections.state import (
+    STATE_VERSION,
+    HudState,
+    apply,
+    decode_state,
+    encode_state,
+    fold,
+    undo_reaches,
+    with_assigned_id,
+)
 
 if TYPE_CHECKING:
     from hudkit.transcripts.search import Past
@@ -73,7 +81,7 @@ class Session:
         self.id = session_id
         self.log = log
         self.settings = settings or Settings()
-        self._desk = Desk(Typeset(counter), Board(), self.settings, self._told, {}, self._event_at)
+        self._desk = Desk(Typeset(counter), DocumentBuilder(), self.settings, self._told, {}, self._event_at)
         self._known: HudState | None = None
         self._outside = outside
         self._restated = Restatements(log, session_id)
@@ -107,7 +115,7 @@ class Session:
             raise ConfigError(f"session {self.id!r} has no event {seq}", hint=f"It has events 0 to {last}")
         start = self._restore(seq)
         events = tuple(self.events(start.seq, seq))
-        return fold(self.events(0, seq)) if reaches(events, start.seq) else fold(events, start)
+        return fold(self.events(0, seq)) if undo_reaches(events, start.seq) else fold(events, start)
 
     def events(self, after: int = 0, upto: int | None = None) -> Iterator[Event]:
         """The session's events with `after < seq <= upto`, in order; redacted ones with what is left of them."""
@@ -172,7 +180,7 @@ class Session:
             after = apply(before, event)
             counted = getattr(event.payload, "taken", "") and not isinstance(event.payload, TaskSet)
             if not counted and not isinstance(event.payload, SectionPrepared):
-                self._said = (*self._said, with_id(event, before, after))[-MOST_SAID:]
+                self._said = (*self._said, with_assigned_id(event, before, after))[-MOST_SAID:]
             before = after
 
     def drafts(self, payloads: Sequence[Payload], origin: Origin, turn: int) -> tuple[Draft, ...]:
@@ -260,7 +268,7 @@ class Session:
         if seq not in self._events:
             before = self.state_at(seq - 1)
             for event in self.events(seq - 1, seq):
-                self._events[seq] = with_id(event, before, apply(before, event))
+                self._events[seq] = with_assigned_id(event, before, apply(before, event))
         return self._events.get(seq)
 
     def frame_at(self, seq: int) -> Frame:
@@ -301,9 +309,9 @@ class Session:
             placement=placement or (call.placement if call else "anchored"),
             where=place(None),
             tag="000000",
-            now=state.at,
+            now=state.time,
         )
-        desk = msgspec.structs.replace(self._desk, board=Board(), state_at=self.state_at, known={})
+        desk = msgspec.structs.replace(self._desk, board=DocumentBuilder(), state_at=self.state_at, known={})
         return compose(state, ask, desk)
 
     def _ask(
@@ -344,7 +352,7 @@ class Session:
     def _take(self, events: tuple[Event, ...]) -> None:
         """Fold new events in; after a redaction or an undo, everything is folded again without what it took away."""
         redacts = any(isinstance(event.payload, Redact) for event in events)
-        if redacts or reaches(events, self._state.seq):
+        if redacts or undo_reaches(events, self._state.seq):
             if redacts:
                 self._known, self._said, self._events = None, (), {}
             self._state = fold(self.events(0, events[-1].seq))
@@ -356,11 +364,11 @@ class Session:
     # -- snapshots ---------------------------------------------------------------------------------------------
 
     def _restore(self, upto: int | None) -> HudState:
-        saved = self.log.get_snapshot(self.id, VERSION, upto=upto)
+        saved = self.log.get_snapshot(self.id, STATE_VERSION, upto=upto)
         if saved is None:
             return HudState(session_id=self.id)
         try:
-            state = load(saved.body)
+            state = decode_state(saved.body)
         except (msgspec.DecodeError, HudkitError):
             return HudState(session_id=self.id)
         self._saved = max(self._saved, state.seq)
@@ -369,6 +377,6 @@ class Session:
     def _save(self) -> None:
         self._saved = self._state.seq
         try:
-            self.log.put_snapshot(Snapshot(self.id, self._state.seq, VERSION, dump(self._state)))
+            self.log.put_snapshot(Snapshot(self.id, self._state.seq, STATE_VERSION, encode_state(self._state)))
         except StoreError:
             return  # a snapshot only saves time

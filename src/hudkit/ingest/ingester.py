@@ -47,7 +47,7 @@ from hudkit.log.payloads import (
     TodoSync,
     type_of,
 )
-from hudkit.sections.session import SessionFacts
+from hudkit.sections.session_facts import SessionFacts
 from hudkit.sections.state import HudState
 from hudkit.transcripts import Message, PatchPart, SessionRow, TextPart, Todo, ToolPart
 from hudkit.transcripts.opencode_rows import message_of, part_of

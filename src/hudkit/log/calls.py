@@ -117,7 +117,7 @@ class Spent(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Learned(msgspec.Struct, frozen=True):
-    """What other sessions learned of how a model counts (`hudkit.sections.calibration`), from so many reports."""
+    """What other sessions learned of how a model counts (`sections.model_calibration`), from so many reports."""
 
     model: str
     factors: tuple[float, ...]

@@ -1,5 +1,5 @@
-"""What is true: one pure reducer per concern, folded into `HudState`."""
+"""What is true of a session, and how it is shown: one module a section, one table, one fold into `HudState`."""
 
-from hudkit.sections.state import SECTIONS, VERSION, HudState, apply, dump, fold, load
+from hudkit.sections.state import STATE_FIELDS, STATE_VERSION, HudState, apply, decode_state, encode_state, fold
 
-__all__ = ["SECTIONS", "VERSION", "HudState", "apply", "dump", "fold", "load"]
+__all__ = ["STATE_FIELDS", "STATE_VERSION", "HudState", "apply", "decode_state", "encode_state", "fold"]

@@ -1,35 +1,59 @@
-"""Blockers: what keeps the agent from going on."""
+"""Blockers: what keeps the agent from going on; they are named at every density."""
 
 from __future__ import annotations
 
+from hudkit.compose import Element
 from hudkit.log.event import Event
 from hudkit.log.payloads import BlockerAdd, BlockerRemove, SectionClear, SectionReplace
-from hudkit.sections.items import Item, Items, add, cleared, drop, mark, replace_texts
+from hudkit.sections.items import (
+    ItemList,
+    SectionItem,
+    add_item,
+    clear_items,
+    mark_of,
+    remove_item,
+    replace_texts,
+)
+from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list, origin_label
 
 
-class Blocker(Item, frozen=True, omit_defaults=True):
+class Blocker(SectionItem, frozen=True, omit_defaults=True):
+    """Something that is in the way."""
+
     description: str = ""
 
     @property
     def words(self) -> str:
+        """Return what is in the way."""
         return self.description
 
 
-class Blockers(Items[Blocker], frozen=True, omit_defaults=True):
+class BlockersState(ItemList[Blocker], frozen=True, omit_defaults=True):
     """Open blockers in the order in which they were met; one that is removed is over."""
 
 
-HANDLES = (BlockerAdd, BlockerRemove, SectionReplace, SectionClear)
-
-
-def reduce(blockers: Blockers, event: Event) -> Blockers:
+def _reduce(blockers: BlockersState, event: Event) -> BlockersState:
     match event.payload:
         case BlockerAdd(description=description, id=id):
-            return add(blockers, "b", Blocker(id, mark(event), description))
+            return add_item(blockers, "b", Blocker(id, mark_of(event), description))
         case BlockerRemove(id=id):
-            return drop(blockers, id)
+            return remove_item(blockers, id)
         case SectionReplace(section="blockers", values=values):
-            return replace_texts(blockers, "b", values, lambda text: Blocker("", mark(event), text))
+            return replace_texts(blockers, "b", values, lambda text: Blocker("", mark_of(event), text))
         case SectionClear(section="blockers" | ""):
-            return cleared(blockers)
+            return clear_items(blockers)
     return blockers
+
+
+def _show(blockers: BlockersState, view: SectionView) -> Element | None:
+    shown = (ShownItem(item.id, item.description, label=origin_label(item.mark.origin)) for item in blockers.items)
+    return item_list(shown, view)
+
+
+def _rows(blockers: BlockersState) -> tuple[KeyedRow, ...]:
+    return tuple(KeyedRow(item.id, item.description + origin_label(item.mark.origin)) for item in blockers.items)
+
+
+LOGIC = SectionLogic(
+    handles=(BlockerAdd, BlockerRemove, SectionReplace, SectionClear), reduce=_reduce, show=_show, rows=_rows
+)

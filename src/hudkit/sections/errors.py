@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import msgspec
 
+from hudkit.compose import Element, shorten
 from hudkit.log.event import Event
 from hudkit.log.payloads import ErrorEncountered, ErrorResolved, SectionClear
-from hudkit.sections.items import Item, Items, add, change, cleared, mark
+from hudkit.sections.items import ItemList, SectionItem, add_item, change_item, clear_items, mark_of
+from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list, origin_label
+
+MAX_RESOLVED = 20
+"""Resolved errors beyond these leave the state, oldest first; the log keeps them."""
 
 
-class Failure(Item, frozen=True, omit_defaults=True):
+class RecordedError(SectionItem, frozen=True, omit_defaults=True):
     """`times` counts how often it was met since it was last resolved; `key` groups the repetitions, `by_call` is the
-    last one whose output tells it."""
+    last call whose output tells it."""
 
     message: str = ""
     key: str = ""
@@ -22,49 +27,70 @@ class Failure(Item, frozen=True, omit_defaults=True):
 
     @property
     def words(self) -> str:
+        """Return what the error is known by; a resolved one has its id in it, so that the same may be met again."""
         return f"{self.key or self.message}\0{self.id if self.resolved else ''}"
 
 
-class Errors(Items[Failure], frozen=True, omit_defaults=True):
+class ErrorsState(ItemList[RecordedError], frozen=True, omit_defaults=True):
     """Open errors and the last resolved ones, in the order in which they were first met."""
 
     @property
-    def open(self) -> tuple[Failure, ...]:
-        """The errors that are not resolved."""
+    def open(self) -> tuple[RecordedError, ...]:
+        """Return the errors that are not resolved."""
         return tuple(item for item in self.items if not item.resolved)
 
 
-RESOLVED_KEPT = 20
-"""Resolved errors beyond these leave the projection, oldest first; the log keeps them."""
-
-HANDLES = (ErrorEncountered, ErrorResolved, SectionClear)
-
-
-def reduce(errors: Errors, event: Event) -> Errors:
+def _reduce(errors: ErrorsState, event: Event) -> ErrorsState:
     match event.payload:
         case ErrorEncountered(message=message, id=id, key=key, by_call=call):
-            for known in errors.open:
-                if (key and known.key == key) or (not key and known.message == message):
-                    return change(errors, known.id, event, message=message, by_call=call, times=known.times + 1)
-            return add(errors, "e", Failure(id, mark(event), message, key, call))
+            for error in errors.open:
+                if (key and error.key == key) or (not key and error.message == message):
+                    times = error.times + 1
+                    return change_item(errors, error.id, event, message=message, by_call=call, times=times)
+            return add_item(errors, "e", RecordedError(id, mark_of(event), message, key, call))
         case ErrorResolved(id=id, key=key):
-            for known in errors.open:
-                if (id and known.id == id) or (key and known.key == key):
-                    errors = change(errors, known.id, event, resolved=True, resolved_at=event.timestamp)
-            return _forget(errors)
+            for error in errors.open:
+                if (id and error.id == id) or (key and error.key == key):
+                    errors = change_item(errors, error.id, event, resolved=True, resolved_at=event.timestamp)
+            return _forget_resolved(errors)
         case SectionClear(section="errors" | ""):
-            return cleared(errors)
+            return clear_items(errors)
     return errors
 
 
-def _forget(errors: Errors) -> Errors:
-    over = len(errors) - len(errors.open) - RESOLVED_KEPT
-    if over <= 0:
+def _forget_resolved(errors: ErrorsState) -> ErrorsState:
+    surplus = len(errors) - len(errors.open) - MAX_RESOLVED
+    if surplus <= 0:
         return errors
-    kept = []
+    remaining = []
     for item in errors.items:
-        if item.resolved and over > 0:
-            over -= 1
+        if item.resolved and surplus > 0:
+            surplus -= 1
         else:
-            kept.append(item)
-    return msgspec.structs.replace(errors, items=tuple(kept))
+            remaining.append(item)
+    return msgspec.structs.replace(errors, items=tuple(remaining))
+
+
+def _label(error: RecordedError) -> str:
+    times = f" (×{error.times})" if error.times > 1 else ""
+    return times + origin_label(error.mark.origin)
+
+
+def _show(errors: ErrorsState, view: SectionView) -> Element | None:
+    return item_list((ShownItem(error.id, error.message, label=_label(error)) for error in errors.open), view)
+
+
+def _rows(errors: ErrorsState) -> tuple[KeyedRow, ...]:
+    # Without the count: a repetition alone is not worth a line of a delta.
+    return tuple(
+        KeyedRow(error.id, shorten(error.message, 120) + origin_label(error.mark.origin)) for error in errors.open
+    )
+
+
+LOGIC = SectionLogic(
+    handles=(ErrorEncountered, ErrorResolved, SectionClear),
+    reduce=_reduce,
+    show=_show,
+    rows=_rows,
+    live=lambda errors: errors.open,
+)

@@ -1,4 +1,8 @@
-"""Numbered items: what the sections that hold a list of texts have in common."""
+"""Numbered items: what the sections that hold a list of texts have in common, and the changes their reducers make.
+
+Every function here takes a list and returns one. Where nothing changes it returns the very object that it was given:
+a view that compares with `is` then knows that it need not be built again.
+"""
 
 from __future__ import annotations
 
@@ -9,42 +13,46 @@ import msgspec
 
 from hudkit.log.event import Event, Origin
 
+MAX_REFUSED = 200
+"""Texts of removed derived items that are remembered, the newest: enough for a long session, small in a snapshot."""
 
-class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
+
+class ItemMark(msgspec.Struct, frozen=True, omit_defaults=True):
     """Where something comes from: the event's sequence number, its time (Unix ms), turn and origin, and the session
     from which it was taken up (empty: this one)."""
 
     seq: int = 0
-    at: int = 0
+    time: int = msgspec.field(default=0, name="at")
     turn: int = 0
     origin: Origin = Origin.AGENT
-    taken: str = ""
+    taken_from: str = msgspec.field(default="", name="taken")
 
 
-def mark(event: Event) -> Mark:
-    """The mark of what this event makes or changes."""
-    return Mark(event.seq, event.timestamp, event.turn, event.origin, getattr(event.payload, "taken", ""))
+def mark_of(event: Event) -> ItemMark:
+    """Return the mark of what this event makes or changes."""
+    taken_from = getattr(event.payload, "taken", "")
+    return ItemMark(event.seq, event.timestamp, event.turn, event.origin, taken_from)
 
 
-class Item(msgspec.Struct, frozen=True, omit_defaults=True):
+class SectionItem(msgspec.Struct, frozen=True, omit_defaults=True):
     """One item of a section: an id that the agent can name it by, and the mark of its last change."""
 
     id: str = ""
-    mark: Mark = Mark()
+    mark: ItemMark = ItemMark()
 
     @property
     def words(self) -> str:
-        """The text by which an item is known; two items of a section never have the same."""
+        """Return the text by which an item is known; two items of a section never have the same."""
         raise NotImplementedError
 
 
-I = TypeVar("I", bound=Item)  # noqa: E741
+I = TypeVar("I", bound=SectionItem)  # noqa: E741
 
 
-class Items(msgspec.Struct, Generic[I], frozen=True, omit_defaults=True):
+class ItemList(msgspec.Struct, Generic[I], frozen=True, omit_defaults=True):
     """A section's items in order, and how many it ever had (so that an id is never given twice).
 
-    A sequence of its items: `len`, iteration and indexing work.
+    It is a sequence of its items: `len`, iteration and indexing work.
     """
 
     items: tuple[I, ...] = ()
@@ -64,98 +72,103 @@ class Items(msgspec.Struct, Generic[I], frozen=True, omit_defaults=True):
         return self.items[place]
 
     def get(self, id: str) -> I | None:
-        """The item with this id."""
+        """Return the item with this id, or `None`."""
         for item in self.items:
             if item.id == id:
                 return item
         return None
 
     def find(self, words: str) -> I | None:
-        """The item with this text."""
+        """Return the item with this text, or `None`."""
         for item in self.items:
             if item.words == words:
                 return item
         return None
 
 
-S = TypeVar("S", bound="Items[Any]")
+S = TypeVar("S", bound="ItemList[Any]")
 
 
-def _with(section: S, items: Sequence[Item], count: int | None = None) -> S:
-    return msgspec.structs.replace(section, items=tuple(items), count=section.count if count is None else count)
+def _with_items(section: S, items: Sequence[SectionItem], count: int | None = None) -> S:
+    new_count = section.count if count is None else count
+    return msgspec.structs.replace(section, items=tuple(items), count=new_count)
 
 
-def add(section: S, prefix: str, item: Item) -> S:
-    """The section with one more item; unchanged where it has that text or that id already.
+def add_item(section: S, prefix: str, item: SectionItem) -> S:
+    """Return the section with one more item; unchanged where it has that text or that id already.
 
-    An item without an id is numbered: `prefix` and how many the section ever had.
+    An item without an id is numbered: `prefix` and how many items the section ever had, as in `n3`.
     """
     if section.find(item.words) is not None or (item.id and section.get(item.id) is not None):
         return section
     count = section.count + 1
     if not item.id:
+        # An imported item may have brought this id along.
         while section.get(f"{prefix}{count}") is not None:
             count += 1
         item = msgspec.structs.replace(item, id=f"{prefix}{count}")
-    return _with(section, (*section.items, item), count)
+    return _with_items(section, (*section.items, item), count)
 
 
-def drop(section: S, id: str) -> S:
-    """The section without the item of this id; unchanged where there is none."""
-    kept = [item for item in section.items if item.id != id]
-    return section if len(kept) == len(section.items) else _with(section, kept)
+def remove_item(section: S, id: str) -> S:
+    """Return the section without the item of this id; unchanged where there is none."""
+    remaining = [item for item in section.items if item.id != id]
+    return section if len(remaining) == len(section.items) else _with_items(section, remaining)
 
 
-def change(section: S, id: str, event: Event, **fields: object) -> S:
-    """The section with some fields of one item changed by `event`; unchanged where that changes nothing."""
+def change_item(section: S, id: str, event: Event, **fields: object) -> S:
+    """Return the section with some fields of one item changed by `event`; unchanged where that changes nothing."""
     for place, item in enumerate(section.items):
         if item.id == id:
             if all(getattr(item, name) == value for name, value in fields.items()):
                 return section
-            changed = msgspec.structs.replace(item, mark=mark(event), **fields)
-            return _with(section, (*section.items[:place], changed, *section.items[place + 1 :]))
+            changed = msgspec.structs.replace(item, mark=mark_of(event), **fields)
+            return _with_items(section, (*section.items[:place], changed, *section.items[place + 1 :]))
     return section
 
 
-def replace_texts(section: S, prefix: str, values: Sequence[str], make: Callable[[str], Item]) -> S:
-    """The section with exactly these texts, in this order, once each; an item whose text stays stays as it was."""
-    emptied = cleared(section)
+def replace_texts(section: S, prefix: str, values: Sequence[str], make: Callable[[str], SectionItem]) -> S:
+    """Return the section with exactly these texts, in this order, once each; an item whose text stays is not touched.
+
+    `make` builds the item of a text that is new here.
+    """
+    replaced = clear_items(section)
     for value in values:
-        kept = section.find(value)
-        emptied = add(emptied, prefix, make(value)) if kept is None else _with(emptied, (*emptied.items, kept))
-    unique = {item.id: item for item in emptied.items}
-    return _with(emptied, tuple(unique.values()))
+        existing = section.find(value)
+        if existing is None:
+            replaced = add_item(replaced, prefix, make(value))
+        else:
+            replaced = _with_items(replaced, (*replaced.items, existing))
+    unique = {item.id: item for item in replaced.items}
+    return _with_items(replaced, tuple(unique.values()))
 
 
-def cleared(section: S) -> S:
-    """The section without items; the count goes on."""
-    return _with(section, ()) if section.items else section
+def clear_items(section: S) -> S:
+    """Return the section without items; the count goes on, so that no id comes back."""
+    return _with_items(section, ()) if section.items else section
 
 
-REFUSED_KEPT = 200
-"""Texts of removed derived items that are remembered, the newest."""
-
-
-def confirmed(section: S, id: str, event: Event) -> S:
-    """The section with a derived item that is no longer marked so; it keeps the origin of its text."""
+def confirm_item(section: S, id: str, event: Event) -> S:
+    """Return the section with a derived item that is no longer marked so; it keeps the origin of its text."""
     for place, item in enumerate(section.items):
         if item.id == id and item.derived:
-            kept = msgspec.structs.replace(mark(event), origin=item.mark.origin)
-            sure = msgspec.structs.replace(item, derived=False, mark=kept)
-            return _with(section, (*section.items[:place], sure, *section.items[place + 1 :]))
+            # Whoever confirms a text did not write it.
+            mark = msgspec.structs.replace(mark_of(event), origin=item.mark.origin)
+            confirmed = msgspec.structs.replace(item, derived=False, mark=mark)
+            return _with_items(section, (*section.items[:place], confirmed, *section.items[place + 1 :]))
     return section
 
 
-def derivable(section: Any, text: str) -> bool:
-    """Whether a rule may put this text into the section: nobody has removed it from there."""
+def may_derive(section: Any, text: str) -> bool:
+    """Return whether a rule may put this text into the section: nobody has removed it from there."""
     return text not in section.refused
 
 
-def refused(before: S, after: S) -> S:
-    """`after`, which remembers the derived items of `before` that it does not have."""
-    ids = {item.id for item in after.items}
-    gone = tuple(item.words for item in before.items if item.derived and item.id not in ids)
+def remember_refused(before: S, after: S) -> S:
+    """Return `after`, which remembers the texts of those derived items of `before` that it does not have."""
+    remaining_ids = {item.id for item in after.items}
+    gone = tuple(item.words for item in before.items if item.derived and item.id not in remaining_ids)
     if not gone:
         return after
-    known = tuple(text for text in getattr(before, "refused") if text not in gone)  # noqa: B009
-    return msgspec.structs.replace(after, refused=(*known, *gone)[-REFUSED_KEPT:])
+    earlier = tuple(text for text in getattr(before, "refused") if text not in gone)  # noqa: B009
+    return msgspec.structs.replace(after, refused=(*earlier, *gone)[-MAX_REFUSED:])

@@ -2,36 +2,61 @@
 
 from __future__ import annotations
 
+from hudkit.compose import Element
 from hudkit.log.event import Event
 from hudkit.log.payloads import NoteAdd, NoteRemove, NoteUpdate, SectionClear, SectionReplace
-from hudkit.sections.items import Item, Items, add, change, cleared, drop, mark, replace_texts
+from hudkit.sections.items import (
+    ItemList,
+    SectionItem,
+    add_item,
+    change_item,
+    clear_items,
+    mark_of,
+    remove_item,
+    replace_texts,
+)
+from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list, origin_label
 
 
-class Note(Item, frozen=True, omit_defaults=True):
+class Note(SectionItem, frozen=True, omit_defaults=True):
+    """A text that the agent wants to remember."""
+
     content: str = ""
 
     @property
     def words(self) -> str:
+        """Return the note."""
         return self.content
 
 
-class Notes(Items[Note], frozen=True, omit_defaults=True):
+class NotesState(ItemList[Note], frozen=True, omit_defaults=True):
     """Live notes in the order in which they were added."""
 
 
-HANDLES = (NoteAdd, NoteUpdate, NoteRemove, SectionReplace, SectionClear)
-
-
-def reduce(notes: Notes, event: Event) -> Notes:
+def _reduce(notes: NotesState, event: Event) -> NotesState:
     match event.payload:
         case NoteAdd(content=content, id=id):
-            return add(notes, "n", Note(id, mark(event), content))
+            return add_item(notes, "n", Note(id, mark_of(event), content))
         case NoteUpdate(id=id, content=content):
-            return change(notes, id, event, content=content)
+            return change_item(notes, id, event, content=content)
         case NoteRemove(id=id):
-            return drop(notes, id)
+            return remove_item(notes, id)
         case SectionReplace(section="notes", values=values):
-            return replace_texts(notes, "n", values, lambda text: Note("", mark(event), text))
+            return replace_texts(notes, "n", values, lambda text: Note("", mark_of(event), text))
         case SectionClear(section="notes" | ""):
-            return cleared(notes)
+            return clear_items(notes)
     return notes
+
+
+def _show(notes: NotesState, view: SectionView) -> Element | None:
+    shown = (ShownItem(note.id, note.content, label=origin_label(note.mark.origin)) for note in notes.items)
+    return item_list(shown, view)
+
+
+def _rows(notes: NotesState) -> tuple[KeyedRow, ...]:
+    return tuple(KeyedRow(note.id, note.content + origin_label(note.mark.origin)) for note in notes.items)
+
+
+LOGIC = SectionLogic(
+    handles=(NoteAdd, NoteUpdate, NoteRemove, SectionReplace, SectionClear), reduce=_reduce, show=_show, rows=_rows
+)

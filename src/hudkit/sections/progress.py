@@ -1,15 +1,28 @@
-"""Progress: how the last test runs ended, the last commits, and the plan files with their points."""
+"""Progress: how the last test runs ended, the last commit, and how far the plan files are ticked."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
+from hudkit.compose import Element, shorten
 from hudkit.log.event import Event
 from hudkit.log.payloads import CommitMade, PlanPoint, PlanSync, SectionClear, TestsRan
-from hudkit.sections.items import Mark, mark
+from hudkit.sections.items import ItemMark, mark_of
+from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list
+
+MAX_RECORDED = 5
+"""Test runs, commits and plan files that are remembered, of each kind the newest."""
+
+_MAX_COMMAND = 60
+"""Characters of a command that names a test run."""
+
+_MAX_POINT = 80
+"""Characters of a plan's next point, and of a commit's subject."""
 
 
-class Suite(msgspec.Struct, frozen=True, omit_defaults=True):
+class SuiteRun(msgspec.Struct, frozen=True, omit_defaults=True):
     """The last run of a command that runs tests."""
 
     command: str
@@ -17,63 +30,87 @@ class Suite(msgspec.Struct, frozen=True, omit_defaults=True):
     failed: int = 0
     skipped: int = 0
     runner: str = ""
-    mark: Mark = Mark()
+    mark: ItemMark = ItemMark()
 
 
-class Made(msgspec.Struct, frozen=True, omit_defaults=True):
+class RecordedCommit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A commit that was made in the session."""
+
     sha: str
     subject: str = ""
     branch: str = ""
-    mark: Mark = Mark()
+    mark: ItemMark = ItemMark()
 
 
-class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
+class PlanFile(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file with a list of points to tick."""
+
     path: str
     points: tuple[PlanPoint, ...] = ()
-    mark: Mark = Mark()
+    mark: ItemMark = ItemMark()
 
     @property
     def done(self) -> int:
-        """How many points are ticked."""
+        """Return how many points are ticked."""
         return sum(point.done for point in self.points)
 
     @property
     def next(self) -> str:
-        """The first point that is open, or nothing."""
+        """Return the first point that is open, or an empty text."""
         return next((point.text for point in self.points if not point.done), "")
 
 
-class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`suites`, `made` and `plans` are in the order in which they last changed; `commits` counts all."""
+class ProgressState(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`suites`, `recent_commits` and `plans` are in the order in which they last changed; `commits` counts all."""
 
-    suites: tuple[Suite, ...] = ()
-    made: tuple[Made, ...] = ()
-    plans: tuple[Plan, ...] = ()
+    suites: tuple[SuiteRun, ...] = ()
+    recent_commits: tuple[RecordedCommit, ...] = msgspec.field(default=(), name="made")
+    plans: tuple[PlanFile, ...] = ()
     commits: int = 0
 
 
-SUITES_KEPT = 5
-MADE_KEPT = 5
-PLANS_KEPT = 5
-
-HANDLES = (TestsRan, CommitMade, PlanSync, SectionClear)
-
-
-def reduce(progress: Progress, event: Event) -> Progress:
+def _reduce(progress: ProgressState, event: Event) -> ProgressState:
     match event.payload:
         case TestsRan() as ran:
-            suite = Suite(ran.command, ran.passed, ran.failed, ran.skipped, ran.runner, mark(event))
-            rest = tuple(one for one in progress.suites if one.command != ran.command)
-            return msgspec.structs.replace(progress, suites=(*rest, suite)[-SUITES_KEPT:])
+            suite = SuiteRun(ran.command, ran.passed, ran.failed, ran.skipped, ran.runner, mark_of(event))
+            others = tuple(each for each in progress.suites if each.command != ran.command)
+            return msgspec.structs.replace(progress, suites=(*others, suite)[-MAX_RECORDED:])
         case CommitMade(sha=sha, subject=subject, branch=branch):
-            if any(one.sha == sha for one in progress.made):
+            if any(commit.sha == sha for commit in progress.recent_commits):
                 return progress
-            made = (*progress.made, Made(sha, subject, branch, mark(event)))[-MADE_KEPT:]
-            return msgspec.structs.replace(progress, made=made, commits=progress.commits + 1)
+            commit = RecordedCommit(sha, subject, branch, mark_of(event))
+            recent = (*progress.recent_commits, commit)[-MAX_RECORDED:]
+            return msgspec.structs.replace(progress, recent_commits=recent, commits=progress.commits + 1)
         case PlanSync(path=path, points=points):
-            others = tuple(one for one in progress.plans if one.path != path)
-            plans = (*others, Plan(path, points, mark(event)))[-PLANS_KEPT:] if points else others
+            other_plans = tuple(plan for plan in progress.plans if plan.path != path)
+            # A plan without points has nothing to tick any more.
+            plans = (*other_plans, PlanFile(path, points, mark_of(event)))[-MAX_RECORDED:] if points else other_plans
             return msgspec.structs.replace(progress, plans=plans)
         case SectionClear(section="progress"):
-            return Progress(commits=progress.commits)
+            return ProgressState(commits=progress.commits)
     return progress
+
+
+def _each_row(progress: ProgressState) -> Iterator[KeyedRow]:
+    for plan in progress.plans:
+        left = f", next: {shorten(plan.next, _MAX_POINT)}" if plan.next else ""
+        yield KeyedRow(f"plan {plan.path}", f"plan {plan.path}: {plan.done}/{len(plan.points)} done{left}")
+    if progress.recent_commits:
+        commit = progress.recent_commits[-1]
+        branch = f" ({commit.branch})" if commit.branch else ""
+        yield KeyedRow("commit", f"commit {commit.sha}{branch}: {shorten(commit.subject, _MAX_POINT)}")
+    for suite in progress.suites[-2:]:
+        failed = f", {suite.failed} failed" if suite.failed else ""
+        command = shorten(suite.command, _MAX_COMMAND)
+        yield KeyedRow(f"tests {suite.command}", f"tests, {command}: {suite.passed} passed{failed}")
+
+
+def _rows(progress: ProgressState) -> tuple[KeyedRow, ...]:
+    return tuple(_each_row(progress))
+
+
+def _show(progress: ProgressState, view: SectionView) -> Element | None:
+    return item_list((ShownItem(row.key, row.text) for row in _each_row(progress)), view)
+
+
+LOGIC = SectionLogic(handles=(TestsRan, CommitMade, PlanSync, SectionClear), reduce=_reduce, show=_show, rows=_rows)

@@ -1,94 +1,133 @@
-"""`HudState`: everything that is true of a session, one field a concern; the fields are the registry of sections.
+"""`HudState`, everything that is true of a session: its fold from the log, undo by folding without, and its snapshot.
 
-A field `x` is folded by `hudkit.sections.x.reduce`, shown by `hudkit.sections.views.x`, and its operations are in
-`hudkit.tools.x`; the order of the fields is the order in the document. Adding a section adds one line here.
+The fields of `HudState` are the sections of `sections/table.py`, in that order, and the states of
+`sections/call_history.py` and `sections/model_calibration.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from importlib import import_module
 from typing import Any
 
 import msgspec
 
 from hudkit.errors import StoreDamaged
 from hudkit.log.event import Event
-from hudkit.log.payloads import EventRestate, Unknown, type_of
-from hudkit.log.restated import left, restated
-from hudkit.sections.blockers import Blockers
-from hudkit.sections.calibrated import Calibrated
-from hudkit.sections.compacted import Compacted
-from hudkit.sections.constraints import Constraints
-from hudkit.sections.custom import Custom
-from hudkit.sections.decisions import Decisions
-from hudkit.sections.epoch import Epoch
-from hudkit.sections.errors import Errors
-from hudkit.sections.files import Files
-from hudkit.sections.items import Items
-from hudkit.sections.notes import Notes
-from hudkit.sections.progress import Progress
-from hudkit.sections.project import Project
-from hudkit.sections.pruned import Pruned
-from hudkit.sections.rounds import Rounds
-from hudkit.sections.session import SessionFacts
-from hudkit.sections.shared import Shared
-from hudkit.sections.steps import Steps
-from hudkit.sections.task import Task
-from hudkit.sections.todos import Todos
-from hudkit.sections.undone import spent, undone
-from hudkit.sections.window import WindowFacts
-
-
-class HudState(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The state as of event `seq`, whose turn and time (Unix ms) were `turn` and `at`."""
-
-    session_id: str = ""
-    seq: int = 0
-    turn: int = 0
-    at: int = 0
-    task: Task = Task()
-    constraints: Constraints = Constraints()
-    blockers: Blockers = Blockers()
-    steps: Steps = Steps()
-    todos: Todos = Todos()
-    decisions: Decisions = Decisions()
-    shared: Shared = Shared()
-    errors: Errors = Errors()
-    notes: Notes = Notes()
-    files: Files = Files()
-    progress: Progress = Progress()
-    compacted: Compacted = Compacted()
-    project: Project = Project()
-    session: SessionFacts = SessionFacts()
-    custom: Custom = Custom()
-    window: WindowFacts = WindowFacts()
-    calibrated: Calibrated = Calibrated()
-    epoch: Epoch = Epoch()
-    pruned: Pruned = Pruned()
-    rounds: Rounds = Rounds()
-
-
-SECTIONS: tuple[str, ...] = tuple(
-    field.name for field in msgspec.structs.fields(HudState) if field.name not in ("session_id", "seq", "turn", "at")
+from hudkit.log.payloads import (
+    CompactAfter,
+    CompactBefore,
+    CompactUndone,
+    ContextSnapshot,
+    EventRestate,
+    EventUndo,
+    FrameBase,
+    FrameDelta,
+    FrameUnsent,
+    OutputsPrune,
+    ProjectSet,
+    Redact,
+    SessionLink,
+    SessionOffer,
+    SessionStart,
+    ShareSync,
+    TodoSync,
+    Unknown,
+    type_of,
 )
-"""Every concern, in the order of the document."""
-
-_Reduce = Callable[[Any, Event], Any]
-_TABLE: dict[str, tuple[tuple[str, _Reduce], ...]] = {}
-
-for _name in SECTIONS:
-    _module = import_module(f"hudkit.sections.{_name}")
-    for _kind in _module.HANDLES:
-        _tag = _kind.__struct_config__.tag
-        _TABLE[_tag] = (*_TABLE.get(_tag, ()), (_name, _module.reduce))
+from hudkit.log.restated import left, restated
+from hudkit.sections.blockers import BlockersState
+from hudkit.sections.call_history import (
+    COMPACTION_HISTORY_EVENTS,
+    EPOCH_EVENTS,
+    PRUNED_OUTPUT_EVENTS,
+    WINDOW_EVENTS,
+    CompactionHistory,
+    EpochState,
+    PrunedOutputs,
+    WindowState,
+    reduce_compaction_history,
+    reduce_epoch,
+    reduce_pruned_outputs,
+    reduce_window,
+)
+from hudkit.sections.compacted import CompactedState
+from hudkit.sections.constraints import ConstraintsState
+from hudkit.sections.custom import CustomState
+from hudkit.sections.decisions import DecisionsState
+from hudkit.sections.errors import ErrorsState
+from hudkit.sections.files import FilesState
+from hudkit.sections.items import ItemList
+from hudkit.sections.model_calibration import CALIBRATION_EVENTS, ModelCalibrations, reduce_calibrations
+from hudkit.sections.notes import NotesState
+from hudkit.sections.progress import ProgressState
+from hudkit.sections.project import ProjectState
+from hudkit.sections.session_facts import SessionFacts
+from hudkit.sections.shared import SharedState
+from hudkit.sections.steps import StepsState
+from hudkit.sections.table import SECTIONS
+from hudkit.sections.task import TaskState
+from hudkit.sections.todos import TodosState
 
 _replace = msgspec.structs.replace
 
 
+class HudState(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The state as of event `seq`, whose turn and time (Unix ms) were `turn` and `time`."""
+
+    session_id: str = ""
+    seq: int = 0
+    turn: int = 0
+    time: int = msgspec.field(default=0, name="at")
+    task: TaskState = TaskState()
+    constraints: ConstraintsState = ConstraintsState()
+    blockers: BlockersState = BlockersState()
+    steps: StepsState = StepsState()
+    todos: TodosState = TodosState()
+    decisions: DecisionsState = DecisionsState()
+    shared: SharedState = SharedState()
+    errors: ErrorsState = ErrorsState()
+    notes: NotesState = NotesState()
+    files: FilesState = FilesState()
+    progress: ProgressState = ProgressState()
+    compacted: CompactedState = CompactedState()
+    project: ProjectState = ProjectState()
+    session: SessionFacts = SessionFacts()
+    custom: CustomState = CustomState()
+    window: WindowState = WindowState()
+    model_calibration: ModelCalibrations = msgspec.field(default=ModelCalibrations(), name="calibrated")
+    epoch: EpochState = EpochState()
+    pruned_outputs: PrunedOutputs = msgspec.field(default=PrunedOutputs(), name="pruned")
+    compaction_history: CompactionHistory = msgspec.field(default=CompactionHistory(), name="rounds")
+
+
+_Reduce = Callable[[Any, Event], Any]
+_Fold = tuple[str, tuple[type[Any], ...], _Reduce]
+
+_FOLDS: tuple[_Fold, ...] = (
+    *((spec.name, spec.logic.handles, spec.logic.reduce) for spec in SECTIONS),
+    ("window", WINDOW_EVENTS, reduce_window),
+    ("model_calibration", CALIBRATION_EVENTS, reduce_calibrations),
+    ("epoch", EPOCH_EVENTS, reduce_epoch),
+    ("pruned_outputs", PRUNED_OUTPUT_EVENTS, reduce_pruned_outputs),
+    ("compaction_history", COMPACTION_HISTORY_EVENTS, reduce_compaction_history),
+)
+"""Each field of `HudState` with the payloads that it is folded from, and its reducer."""
+
+STATE_FIELDS: tuple[str, ...] = tuple(name for name, _, _ in _FOLDS)
+"""Every field of `HudState` that is folded, the sections first, in the order of the document."""
+
+_REDUCERS: dict[str, tuple[tuple[str, _Reduce], ...]] = {}
+"""By the tag of an event, the fields that it may change, with their reducers."""
+
+for _name, _handles, _reducer in _FOLDS:
+    for _payload in _handles:
+        _tag = _payload.__struct_config__.tag
+        _REDUCERS[_tag] = (*_REDUCERS.get(_tag, ()), (_name, _reducer))
+
+
 def apply(state: HudState, event: Event, *, void: bool = False) -> HudState:
-    """The state after one more event; a `void` one was undone and changes nothing but the numbering.
+    """Return the state after one more event; a `void` one was undone and changes nothing but the numbering.
 
     Raises `StoreDamaged` where the event is not the next one.
     """
@@ -101,76 +140,131 @@ def apply(state: HudState, event: Event, *, void: bool = False) -> HudState:
         "session_id": event.session_id,
         "seq": event.seq,
         "turn": max(state.turn, event.turn),
-        "at": event.timestamp,
+        "time": event.timestamp,
     }
+    # A redacted event has no payload: it counts, and says nothing.
     if event.payload is not None:
-        for name, reduce in _TABLE.get(type_of(event.payload), ()):
+        for name, reducer in _REDUCERS.get(type_of(event.payload), ()):
             before = getattr(state, name)
-            after = reduce(before, event)
-            changed[name] = spent(before, after) if void else after
+            after = reducer(before, event)
+            changed[name] = _with_new_count(before, after) if void else after
     return _replace(state, **changed)
 
 
-def glimpse(events: Iterable[Event], state: HudState) -> HudState:
-    """What `state` would be after some of the events that follow it, without the others between them."""
+def preview_state(events: Iterable[Event], state: HudState) -> HudState:
+    """Return what `state` would be after some of the events that follow it, without the others between them."""
     seq = state.seq
     for event in events:
         state = apply(_replace(state, seq=event.seq - 1), event)
     return _replace(state, seq=seq)
 
 
-def with_id(event: Event, before: HudState, after: HudState) -> Event:
-    """The event, and in its payload the id that its item was given: so that `glimpse` gives the same one."""
+def with_assigned_id(event: Event, before: HudState, after: HudState) -> Event:
+    """Return the event, and in its payload the id that its item was given: so that `preview_state` gives the same."""
     payload = event.payload
     if payload is None or isinstance(payload, Unknown) or getattr(payload, "id", None) != "":
         return event
-    for name, _ in _TABLE.get(type_of(payload), ()):
-        items = getattr(after, name)
-        if isinstance(items, Items) and items is not getattr(before, name):
+    for name, _ in _REDUCERS.get(type_of(payload), ()):
+        items, items_before = getattr(after, name), getattr(before, name)
+        if isinstance(items, ItemList) and items is not items_before:
             new = next((item for item in items if item.mark.seq == event.seq), None)
-            if new is not None and getattr(before, name).get(new.id) is None:
+            if new is not None and items_before.get(new.id) is None:
                 return _replace(event, payload=_replace(payload, id=new.id))
     return event
 
 
 def fold(events: Iterable[Event], state: HudState | None = None) -> HudState:
-    """`state` (empty when not given) after all of `events`, without those among them that are undone by others; of
-    those that were redacted, with what is left.
+    """Return `state` (empty when not given) after all of `events`, without those that others of them undo.
 
-    An undo of an event that `state` holds already has no effect here: fold from before that event (`reaches`).
+    Of those that were redacted, what is left counts. An undo of an event that `state` holds already has no effect
+    here: fold from before that event (`undo_reaches`).
     """
     state = state or HudState()
-    told = tuple(events)
-    gone = undone(told)
-    restatements = (event.payload for event in told if isinstance(event.payload, EventRestate))
-    kept = {one.seq: what for one in restatements if (what := left(one)) is not None}
-    for event in told:
-        state = apply(state, restated(event, kept) if kept else event, void=event.seq in gone)
+    events = tuple(events)
+    gone = undone_seqs(events)
+    restatements = (event.payload for event in events if isinstance(event.payload, EventRestate))
+    remains = {restatement.seq: rest for restatement in restatements if (rest := left(restatement)) is not None}
+    for event in events:
+        state = apply(state, restated(event, remains) if remains else event, void=event.seq in gone)
     return state
+
+
+PERMANENT_TYPES: dict[str, str] = {
+    kind.__struct_config__.tag: why  # type: ignore[misc]
+    for kinds, why in (
+        (
+            (FrameBase, FrameDelta, FrameUnsent, OutputsPrune, ContextSnapshot),
+            "it says what was sent, and what was sent stays sent",
+        ),
+        ((CompactBefore, CompactAfter, CompactUndone), "the host compacted, and only the host can take that back"),
+        ((Redact, EventRestate), "what was redacted is gone"),
+        ((SessionStart, SessionLink, TodoSync), "it is the host's own, and is told again"),
+        ((SessionOffer, ShareSync), "it tells of another session"),
+        ((ProjectSet,), "the project's defaults are set again by project.set"),
+    )
+    for kind in kinds
+}
+"""Types that cannot be undone, and why."""
+
+
+def undone_seqs(events: Iterable[Event]) -> frozenset[int]:
+    """Return the sequence numbers that these events take back; an undo that is itself undone takes nothing back."""
+    undos = [event for event in events if isinstance(event.payload, EventUndo)]
+    gone: set[int] = set()
+    # The newest first: whether an undo holds is known once all that could undo it were looked at.
+    for event in sorted(undos, key=_seq, reverse=True):
+        assert isinstance(event.payload, EventUndo)
+        if event.seq not in gone and event.payload.seq < event.seq:
+            gone.add(event.payload.seq)
+    return frozenset(gone)
+
+
+def undo_reaches(events: Iterable[Event], seq: int) -> bool:
+    """Return whether one of these events takes back another that a state as of `seq` holds already."""
+    return any(isinstance(event.payload, EventUndo) and event.payload.seq <= seq for event in events)
+
+
+def why_permanent(event: Event) -> str:
+    """Return why this event cannot be undone; empty where it can."""
+    if event.payload is None:
+        return "what it said was redacted"
+    return PERMANENT_TYPES.get(type_of(event.payload), "")
+
+
+def _with_new_count(before: Any, after: Any) -> Any:
+    """A section as it was before an event, but for the numbers that the event gave: they are not given again."""
+    if isinstance(after, ItemList) and isinstance(before, ItemList) and after.count != before.count:
+        return _replace(before, count=after.count)
+    return before
+
+
+def _seq(event: Event) -> int:
+    return event.seq
 
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(HudState).decode
 
 
-def dump(state: HudState) -> bytes:
-    """The state as JSON, for a snapshot."""
+def encode_state(state: HudState) -> bytes:
+    """Return the state as JSON, for a snapshot."""
     return _encode(state)
 
 
-def load(body: bytes) -> HudState:
-    """The state back from `dump`."""
+def decode_state(body: bytes) -> HudState:
+    """Return the state of `encode_state`'s JSON. Raises `msgspec.DecodeError`."""
     return _decode(body)
 
 
-def _version() -> str:
-    shape = [
-        (name, [(f.name, str(f.type)) for f in msgspec.structs.fields(type(getattr(HudState(), name)))])
-        for name in SECTIONS
-    ]
-    return "2-" + blake2b(repr(shape).encode(), digest_size=6).hexdigest()
+def _state_version() -> str:
+    empty = HudState()
+    shape = []
+    for name in STATE_FIELDS:
+        fields = msgspec.structs.fields(type(getattr(empty, name)))
+        shape.append((name, [(field.encode_name, str(field.type)) for field in fields]))
+    return "3-" + blake2b(repr(shape).encode(), digest_size=6).hexdigest()
 
 
-VERSION = _version()
+STATE_VERSION = _state_version()
 """Names the shape of the state and (the number) the rules of the fold: a snapshot of another version is not read.
 Raise the number when a reducer's rule changes and its shape does not."""

@@ -1,9 +1,10 @@
-"""Steps: the agent's plan, in its order, done ones included."""
+"""Steps: the agent's plan, in its order, done ones included; those are struck and leave the view first."""
 
 from __future__ import annotations
 
 import msgspec
 
+from hudkit.compose import Density, Element, h
 from hudkit.log.event import Event
 from hudkit.log.payloads import (
     SectionClear,
@@ -14,49 +15,83 @@ from hudkit.log.payloads import (
     StepReorder,
     StepUpdate,
 )
-from hudkit.sections.items import Item, Items, add, change, cleared, drop, mark, replace_texts
+from hudkit.sections.items import (
+    ItemList,
+    SectionItem,
+    add_item,
+    change_item,
+    clear_items,
+    mark_of,
+    remove_item,
+    replace_texts,
+)
+from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list
 
 
-class Step(Item, frozen=True, omit_defaults=True):
+class PlannedStep(SectionItem, frozen=True, omit_defaults=True):
+    """A step of the agent's plan."""
+
     description: str = ""
     completed: bool = False
 
     @property
     def words(self) -> str:
+        """Return what is to be done."""
         return self.description
 
 
-class Steps(Items[Step], frozen=True, omit_defaults=True):
+class StepsState(ItemList[PlannedStep], frozen=True, omit_defaults=True):
     """Steps in order; a step's order is its place."""
 
     @property
-    def open(self) -> tuple[Step, ...]:
-        """The steps that are not done."""
+    def open(self) -> tuple[PlannedStep, ...]:
+        """Return the steps that are not done."""
         return tuple(step for step in self.items if not step.completed)
 
 
-HANDLES = (StepAdd, StepUpdate, StepComplete, StepReorder, StepRemove, SectionReplace, SectionClear)
-
-
-def reduce(steps: Steps, event: Event) -> Steps:
+def _reduce(steps: StepsState, event: Event) -> StepsState:
     match event.payload:
         case StepAdd(description=description, id=id):
-            done = steps.find(description)
-            if done is not None and done.completed:  # the same work once more: the old one makes room
-                steps = drop(steps, done.id)
-            return add(steps, "s", Step(id, mark(event), description))
+            twin = steps.find(description)
+            if twin is not None and twin.completed:
+                # The same work once more: the step that was done makes room for the open one.
+                steps = remove_item(steps, twin.id)
+            return add_item(steps, "s", PlannedStep(id, mark_of(event), description))
         case StepUpdate(id=id, description=description):
-            return change(steps, id, event, description=description)
+            return change_item(steps, id, event, description=description)
         case StepComplete(id=id):
-            return change(steps, id, event, completed=True)
+            return change_item(steps, id, event, completed=True)
         case StepRemove(id=id):
-            return drop(steps, id)
+            return remove_item(steps, id)
         case StepReorder(ids=ids):
             first = {id: place for place, id in enumerate(ids)}
+            # `sorted` is stable: steps that are not named keep their order behind the named ones.
             ordered = sorted(steps.items, key=lambda step: first.get(step.id, len(first)))
             return msgspec.structs.replace(steps, items=tuple(ordered))
         case SectionReplace(section="steps", values=values):
-            return replace_texts(steps, "s", values, lambda text: Step("", mark(event), text))
+            return replace_texts(steps, "s", values, lambda text: PlannedStep("", mark_of(event), text))
         case SectionClear(section="steps" | ""):
-            return cleared(steps)
+            return clear_items(steps)
     return steps
+
+
+def _show(steps: StepsState, view: SectionView) -> Element | None:
+    if view.density is Density.MINIMAL:
+        current = next(iter(steps.open), None)
+        if current is None:
+            return None
+        return h.text(key="steps", priority=view.spec.priority)["Step: ", view.cut(current.description)]
+    shown = (ShownItem(step.id, step.description, step.completed) for step in steps.items)
+    return item_list(shown, view, plan=True, ordered=True)
+
+
+def _rows(steps: StepsState) -> tuple[KeyedRow, ...]:
+    return tuple(KeyedRow(step.id, step.description, step.completed) for step in steps.items)
+
+
+LOGIC = SectionLogic(
+    handles=(StepAdd, StepUpdate, StepComplete, StepReorder, StepRemove, SectionReplace, SectionClear),
+    reduce=_reduce,
+    show=_show,
+    rows=_rows,
+)

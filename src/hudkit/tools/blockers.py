@@ -37,7 +37,7 @@ def rows(state: HudState) -> tuple[Row, ...]:
 @reading("blockers.list", Page)
 def list_(session: Session, args: Page) -> Answer:
     """List the open blockers in full."""
-    return listing(SHOWN["blockers"], rows(session.state), args, session.state.at)
+    return listing(SHOWN["blockers"], rows(session.state), args, session.state.time)
 
 
 @operation("blockers.add", NewBlocker, example={"description": "Waiting for the database credentials"})

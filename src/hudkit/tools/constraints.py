@@ -32,7 +32,7 @@ def rows(state: HudState) -> tuple[Row, ...]:
 @reading("constraints.list", Page)
 def list_(session: Session, args: Page) -> Answer:
     """List the constraints in full, the newest last."""
-    return listing(SHOWN["constraints"], rows(session.state), args, session.state.at)
+    return listing(SHOWN["constraints"], rows(session.state), args, session.state.time)
 
 
 @operation("constraints.add", NewConstraint, example={"text": "The public API stays as it is"})

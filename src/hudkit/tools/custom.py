@@ -13,7 +13,7 @@ from hudkit.log import Payload
 from hudkit.log.event import Origin
 from hudkit.log.payloads import SectionDefine, SectionRemove
 from hudkit.sections.custom import CustomSection
-from hudkit.sections.sandboxed import FIELDS, Definition, check
+from hudkit.sections.sandboxed import READABLE_FIELDS, SectionDefinition, check_definition
 from hudkit.sections.state import HudState
 from hudkit.tools.lines import Page, echo, listing
 from hudkit.tools.operation import SHOWN, Answer, Arguments, Row, Short, Text, operation, reading, section
@@ -36,7 +36,8 @@ class NewSection(Arguments, frozen=True):
         Text, Meta(description="Python text that defines section(...), called with what `reads` names.")
     ]
     reads: Annotated[
-        tuple[Short, ...], Meta(max_length=len(FIELDS), description=f"What it is given: {', '.join(FIELDS)}.")
+        tuple[Short, ...],
+        Meta(max_length=len(READABLE_FIELDS), description=f"What it is given: {', '.join(READABLE_FIELDS)}."),
     ] = ()
     title: Annotated[Short, Meta(description="Its heading; else its name.")] = ""
     priority: Annotated[int, Meta(ge=0, le=60, description="Higher is kept longer; files have 40.")] = 30
@@ -84,9 +85,9 @@ def define(session: Session, args: NewSection, origin: Origin) -> Answer:
     """
     if origin is Origin.AGENT and not session.settings.custom.agent:
         raise _REFUSED
-    wanted = Definition(args.name, args.source, args.title, args.reads, args.priority)
+    wanted = SectionDefinition(args.name, args.source, args.title, args.reads, args.priority)
     try:
-        check(wanted)
+        check_definition(wanted)
     except ConfigError as error:
         raise OperationError(error.message, hint=f"{error.hint}." if error.hint else "") from None
 

@@ -71,7 +71,7 @@ def _named(state: HudState, name: str) -> Decision:
 @reading("decisions.list", Page)
 def list_(session: Session, args: Page) -> Answer:
     """List the live decisions with their details, the newest last."""
-    return listing(SHOWN["decisions"], rows(session.state), args, session.state.at)
+    return listing(SHOWN["decisions"], rows(session.state), args, session.state.time)
 
 
 @operation(

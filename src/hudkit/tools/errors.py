@@ -10,7 +10,7 @@ from msgspec import Meta
 from hudkit.hud import Session
 from hudkit.log.event import Origin
 from hudkit.log.payloads import ErrorEncountered, ErrorResolved, Payload
-from hudkit.sections.errors import Failure
+from hudkit.sections.errors import RecordedError
 from hudkit.sections.state import HudState
 from hudkit.tools.lines import Page, listing, row, stored
 from hudkit.tools.naming import Name, named
@@ -48,7 +48,7 @@ def rows(state: HudState) -> tuple[Row, ...]:
     return _rows(state.errors.open)
 
 
-def _rows(failures: Sequence[Failure]) -> tuple[Row, ...]:
+def _rows(failures: Sequence[RecordedError]) -> tuple[Row, ...]:
     return tuple(
         row(it, it.message, "resolved" if it.resolved else "", f"{it.times} times" if it.times > 1 else "")
         for it in failures
@@ -59,7 +59,7 @@ def _rows(failures: Sequence[Failure]) -> tuple[Row, ...]:
 def list_(session: Session, args: ErrorPage) -> Answer:
     """List the open errors in full, the newest last; on request the last resolved ones too."""
     errors = session.state.errors
-    return listing(SHOWN["errors"], _rows(errors.items if args.all else errors.open), args, session.state.at)
+    return listing(SHOWN["errors"], _rows(errors.items if args.all else errors.open), args, session.state.time)
 
 
 @operation("errors.add", NewError, example={"message": "pytest: 3 tests fail in test_auth.py"})
@@ -75,14 +75,14 @@ def add(session: Session, args: NewError, origin: Origin) -> Answer:
     return Answer(text + change.note, {"id": failure.id, "recorded": bool(change), "times": failure.times})
 
 
-def _is(failure: Failure, message: str, key: str) -> bool:
+def _is(failure: RecordedError, message: str, key: str) -> bool:
     return failure.key == key if key else failure.message == message
 
 
 @operation("errors.resolve", ThatError, example={"id": "e1"})
 def resolve(session: Session, args: ThatError, origin: Origin) -> Answer:
     """Say that an error is over."""
-    over: list[Failure] = []
+    over: list[RecordedError] = []
 
     def decide(state: HudState) -> Sequence[Payload]:
         known = state.errors.get(args.id)

@@ -10,7 +10,7 @@ from msgspec import Meta
 from hudkit.hud import Session
 from hudkit.log.event import Origin
 from hudkit.log.payloads import FileClose, FileEdit, FileOpen, Payload
-from hudkit.sections.files import File
+from hudkit.sections.files import TrackedFile
 from hudkit.sections.state import HudState
 from hudkit.tools.lines import Page, echo, listing, row, stored
 from hudkit.tools.naming import Name, named
@@ -47,7 +47,7 @@ def rows(state: HudState) -> tuple[Row, ...]:
     return _rows(state.files.active)
 
 
-def _rows(files: Sequence[File]) -> tuple[Row, ...]:
+def _rows(files: Sequence[TrackedFile]) -> tuple[Row, ...]:
     return tuple(row(file, file.path, "closed" if file.closed else "", label=file.status) for file in files)
 
 
@@ -55,7 +55,7 @@ def _rows(files: Sequence[File]) -> tuple[Row, ...]:
 def list_(session: Session, args: FilePage) -> Answer:
     """List the active files, the last touched last; on request the closed ones too."""
     files = session.state.files
-    return listing(SHOWN["files"], _rows(files.items if args.all else files.active), args, session.state.at)
+    return listing(SHOWN["files"], _rows(files.items if args.all else files.active), args, session.state.time)
 
 
 @operation("files.open", Opened, example={"path": "src/auth.py"})

@@ -17,7 +17,7 @@ from hudkit.compose import shorten, visible
 from hudkit.log.codec import printable
 from hudkit.log.event import Origin
 from hudkit.log.redact import redact
-from hudkit.sections.items import Item, Mark
+from hudkit.sections.items import ItemMark, SectionItem
 from hudkit.tools.operation import Answer, Arguments, Row, Section
 
 PAGE = 50
@@ -63,7 +63,7 @@ def line(row: Row, now: int = 0) -> str:
 
 def _aged(row: Row, now: int) -> tuple[str, ...]:
     """How long ago an item last changed, where that is a minute or more."""
-    at = getattr(getattr(row.item, "mark", None), "at", 0)
+    at = getattr(getattr(row.item, "mark", None), "time", 0)
     minutes = (now - at) // 60_000 if at and now else 0
     if minutes < 1:
         return ()
@@ -76,13 +76,13 @@ def lines(rows: Iterable[Row]) -> str:
     return "\n".join(map(line, rows))
 
 
-def told_by(mark: Mark) -> tuple[str, ...]:
+def told_by(mark: ItemMark) -> tuple[str, ...]:
     """The tags of an origin where it is not the agent's own, and of the session from which it was taken up."""
-    taken = (f"from {mark.taken}",) if mark.taken else ()
+    taken = (f"from {mark.taken_from}",) if mark.taken_from else ()
     return taken if mark.origin is Origin.AGENT else (f"from {mark.origin}", *taken)
 
 
-def row(item: Item, text: str, *tags: str, label: str = "") -> Row:
+def row(item: SectionItem, text: str, *tags: str, label: str = "") -> Row:
     """The row of a numbered item."""
     return Row(label or item.id, text, (*(tag for tag in tags if tag), *told_by(item.mark)), item, item.mark.seq)
 

@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 from msgspec import Meta
 
 from hudkit.errors import OperationError
-from hudkit.sections.items import Item
+from hudkit.sections.items import SectionItem
 from hudkit.tools.lines import called, echo, stored
 from hudkit.tools.operation import MOST_BYTES
 
@@ -16,7 +16,7 @@ CANDIDATES = 5
 
 Name = Annotated[str, Meta(min_length=1, max_length=MOST_BYTES, pattern=r"\S")]
 
-I = TypeVar("I", bound=Item)  # noqa: E741
+I = TypeVar("I", bound=SectionItem)  # noqa: E741
 
 
 def named(items: Sequence[I], name: str | int, noun: str, text: Callable[[I], str], *, places: bool = False) -> I:

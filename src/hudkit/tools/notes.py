@@ -49,7 +49,7 @@ def _named(state: HudState, name: str) -> Note:
 @reading("notes.list", Page)
 def list_(session: Session, args: Page) -> Answer:
     """List the notes in full, the newest last."""
-    return listing(SHOWN["notes"], rows(session.state), args, session.state.at)
+    return listing(SHOWN["notes"], rows(session.state), args, session.state.time)
 
 
 @operation("notes.add", NewNote, example={"content": "Refresh tokens live 7 days"})

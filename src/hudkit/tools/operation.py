@@ -184,10 +184,12 @@ def spelled(name: str) -> Operation | Alias | None:
 
 
 def plain(value: msgspec.Struct) -> dict[str, Any]:
-    """A struct as plain values, defaults included."""
+    """Return a struct as plain values under the names that leave the process, defaults included."""
+    names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+    fields = {encoded: getattr(value, name) for name, encoded in names}
     return {
-        name: plain(held) if isinstance(held, msgspec.Struct) else msgspec.to_builtins(held)
-        for name, held in msgspec.structs.asdict(value).items()
+        name: plain(field) if isinstance(field, msgspec.Struct) else msgspec.to_builtins(field)
+        for name, field in fields.items()
     }
 
 

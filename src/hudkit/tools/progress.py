@@ -17,7 +17,7 @@ def rows(state: HudState) -> tuple[Row, ...]:
     )
     made = (
         Row("commit", f"{one.sha} {one.subject}", (one.branch,) * bool(one.branch), one, one.mark.seq)
-        for one in progress.made
+        for one in progress.recent_commits
     )
     plans = (
         Row("plan", f"{plan.path}: {point.text}", ("done",) if point.done else (), plan, plan.mark.seq)
@@ -30,4 +30,4 @@ def rows(state: HudState) -> tuple[Row, ...]:
 @reading("progress.list", Page)
 def list_(session: Session, args: Page) -> Answer:
     """List the last test runs, the last commits and the points of plan files."""
-    return listing(SHOWN["progress"], rows(session.state), args, session.state.at)
+    return listing(SHOWN["progress"], rows(session.state), args, session.state.time)

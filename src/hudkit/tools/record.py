@@ -9,8 +9,8 @@ import msgspec
 from hudkit.hud import Session
 from hudkit.log import Event, Origin, Payload, type_of
 from hudkit.log.codec import seal
-from hudkit.sections.items import Item, Items
-from hudkit.sections.state import SECTIONS, HudState, fold
+from hudkit.sections.items import ItemList, SectionItem
+from hudkit.sections.state import STATE_FIELDS, HudState, fold
 from hudkit.tools.lines import called, echo
 from hudkit.tools.operation import Answer
 
@@ -34,7 +34,7 @@ def peek(state: HudState, *payloads: Payload) -> HudState:
     """The state as these payloads would make it, ids included."""
     return fold(
         (
-            Event("", state.seq + n, state.session_id, state.turn, state.at, type_of(it), it.V, Origin.AGENT, it)
+            Event("", state.seq + n, state.session_id, state.turn, state.time, type_of(it), it.V, Origin.AGENT, it)
             for n, it in enumerate(payloads, 1)
         ),
         state,
@@ -78,14 +78,14 @@ def removed(
     session: Session,
     origin: Origin,
     noun: str,
-    pick: Callable[[HudState], Item],
+    pick: Callable[[HudState], SectionItem],
     payload: Callable[[str], Payload],
-    text: Callable[[Item], str] = lambda item: item.words,
+    text: Callable[[SectionItem], str] = lambda item: item.words,
     *,
     verb: str = "Removed",
 ) -> Answer:
     """Remove the item that `pick` finds. The answer's `data` has `id` and `recorded`."""
-    gone: list[Item] = []
+    gone: list[SectionItem] = []
 
     def decide(state: HudState) -> tuple[Payload, ...]:
         gone[:] = [pick(state)]
@@ -98,9 +98,9 @@ def removed(
     return Answer(f"{verb} {noun} {called(item.id)}{said}.", {"id": item.id, "recorded": bool(change)})
 
 
-def found(state: HudState, section: str, words: str) -> Item:
+def found(state: HudState, section: str, words: str) -> SectionItem:
     """The item of a section that has this text."""
-    items: Items[Item] = getattr(state, section)
+    items: ItemList[SectionItem] = getattr(state, section)
     item = items.find(words)
     assert item is not None, f"{section} has no item for what was just recorded"
     return item
@@ -113,5 +113,5 @@ def _same(asked: Payload, sealed: Payload) -> bool:
 def _differs(before: HudState, after: HudState) -> bool:
     return any(
         getattr(before, name) is not getattr(after, name) and getattr(before, name) != getattr(after, name)
-        for name in SECTIONS
+        for name in STATE_FIELDS
     )

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import msgspec
 
-import hudkit.tools.table  # noqa: F401 (fills the table of operations)
 from hudkit.compose import visible
 from hudkit.errors import ConfigError, HudkitError, OperationError
 from hudkit.hud import Session

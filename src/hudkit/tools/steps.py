@@ -12,7 +12,7 @@ from hudkit.hud import Session
 from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, StepAdd, StepComplete, StepRemove, StepReorder, StepUpdate
 from hudkit.sections.state import HudState
-from hudkit.sections.steps import Step
+from hudkit.sections.steps import PlannedStep
 from hudkit.tools.lines import Page, echo, listing, row
 from hudkit.tools.naming import Name, named
 from hudkit.tools.operation import (
@@ -68,14 +68,14 @@ def rows(state: HudState) -> tuple[Row, ...]:
     return tuple(row(step, step.description, "done" if step.completed else "") for step in state.steps)
 
 
-def _named(state: HudState, name: str | int) -> Step:
+def _named(state: HudState, name: str | int) -> PlannedStep:
     return named(state.steps.items, name, "step", lambda step: step.description, places=True)
 
 
 @reading("steps.list", Page)
 def list_(session: Session, args: Page) -> Answer:
     """List the steps in their order, those that are done included."""
-    return listing(SHOWN["steps"], rows(session.state), args, session.state.at)
+    return listing(SHOWN["steps"], rows(session.state), args, session.state.time)
 
 
 @operation("steps.add", NewStep, example={"description": "Write the tests"})
@@ -110,7 +110,7 @@ def update(session: Session, args: StepChange, origin: Origin) -> Answer:
 @operation("steps.complete", ThatStep, example={"id": "s1"})
 def complete(session: Session, args: ThatStep, origin: Origin) -> Answer:
     """Mark a step as done; the answer names the next open one."""
-    done: list[Step] = []
+    done: list[PlannedStep] = []
 
     def decide(state: HudState) -> Sequence[Payload]:
         done[:] = [_named(state, args.id)]

@@ -10,7 +10,7 @@ from msgspec import Meta
 from hudkit.hud import Session
 from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, TaskClear, TaskSet, TaskUpdate
-from hudkit.sections.items import Mark
+from hudkit.sections.items import ItemMark
 from hudkit.sections.state import HudState
 from hudkit.tools.lines import echo, lines, stored, told_by
 from hudkit.tools.operation import Answer, Arguments, Row, Text, operation, plain, reading, section
@@ -30,7 +30,15 @@ def rows(state: HudState) -> tuple[Row, ...]:
     task = state.task
     if not task:
         return ()
-    return (Row("task", task.description, told_by(Mark(origin=task.origin, taken=task.taken)), task, task.seq),)
+    return (
+        Row(
+            "task",
+            task.description,
+            told_by(ItemMark(origin=task.origin, taken_from=task.taken_from)),
+            task,
+            task.seq,
+        ),
+    )
 
 
 @reading("task.get", Nothing)

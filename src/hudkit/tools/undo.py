@@ -12,8 +12,7 @@ from hudkit.errors import OperationError
 from hudkit.hud import Session
 from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import EventUndo, Payload, type_of
-from hudkit.sections.state import HudState
-from hudkit.sections.undone import fixed, undone
+from hudkit.sections.state import HudState, undone_seqs, why_permanent
 from hudkit.tools.lines import echo, stored
 from hudkit.tools.operation import Answer, Arguments, Loose, operation
 from hudkit.tools.past import back, content
@@ -39,7 +38,7 @@ def undo(session: Session, args: Undone, origin: Origin) -> Answer:
     chosen: list[Event] = []
 
     def decide(state: HudState) -> Sequence[Payload]:
-        gone = undone(session.events())
+        gone = undone_seqs(session.events())
         event = _last(session, origin, gone) if args.seq is None else _named(session, state, args.seq, gone)
         chosen[:] = [event]
         return (EventUndo(event.seq, stored(args.reason)),)
@@ -61,7 +60,7 @@ def _named(session: Session, state: HudState, seq: int, gone: frozenset[int]) ->
         raise OperationError(
             f"event {seq} is undone already", hint="To have it again, undo the undo: history lists it."
         )
-    why = fixed(event)
+    why = why_permanent(event)
     if why:
         raise OperationError(f"event {seq} ({event.type}) cannot be undone: {why}", hint="history lists what can be.")
     return event
@@ -72,7 +71,7 @@ def _last(session: Session, origin: Origin, gone: frozenset[int]) -> Event:
         if place >= FAR:
             break
         own = event.origin == origin and event.payload is not None and type_of(event.payload) != "event.undo"
-        if own and event.seq not in gone and not fixed(event):
+        if own and event.seq not in gone and not why_permanent(event):
             return event
     raise OperationError(
         f"there is no change of yours to undo ({shorten(str(origin), 20)})",

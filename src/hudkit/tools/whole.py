@@ -12,7 +12,7 @@ from hudkit.errors import OperationError
 from hudkit.hud import Session
 from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, SectionClear, SectionReplace
-from hudkit.sections.state import SECTIONS, HudState
+from hudkit.sections.state import STATE_FIELDS, HudState
 from hudkit.tools.lines import called, echo, listing
 from hudkit.tools.operation import (
     SHOWN,
@@ -44,7 +44,7 @@ class Replaced(Arguments, frozen=True):
 
 def sections() -> tuple[Section, ...]:
     """The sections that can be read, in the order of the document."""
-    return tuple(SHOWN[name] for name in SECTIONS if name in SHOWN)
+    return tuple(SHOWN[name] for name in STATE_FIELDS if name in SHOWN)
 
 
 def named_section(name: str, verb: str = "read", may: Callable[[Section], object] = lambda _: True) -> Section:
@@ -75,7 +75,7 @@ def snapshot(session: Session, args: OneOrAll) -> Answer:
         rows = section.rows(state)
         data[section.name] = [row.data for row in rows]
         if rows or args.section is not None:
-            head, _, body = listing(section, rows, now=state.at).text.partition("\n")
+            head, _, body = listing(section, rows, now=state.time).text.partition("\n")
             parts.append(f"## {head}" + (f"\n\n{body}" if body else ""))
     if len(parts) == 1:
         parts.append("Nothing is recorded yet.")

@@ -22,8 +22,8 @@ from hudkit.api import Hud
 from hudkit.config import Settings
 from hudkit.errors import ConfigError
 from hudkit.models import Model
-from hudkit.paths import data_directory, log_path, section_places, user_config
-from hudkit.sections.sandboxed import Places
+from hudkit.paths import data_directory, log_path, section_paths, user_config
+from hudkit.sections.sandboxed import SectionPaths
 
 KEYS = {
     "ANTHROPIC_API_KEY": "anthropic:claude-sonnet-4-6",
@@ -108,7 +108,7 @@ async def open_loop(
     """A new session, or a stored one, in the directory of the wish. Logs that it opens are put into `opened`: they
     are closed after it. Raises a `HudkitError`."""
     user = user_config().parent
-    found = discover_plugins(Places(user / "plugins", data_directory() / "trusted-plugins"), wish.directory)
+    found = discover_plugins(SectionPaths(user / "plugins", data_directory() / "trusted-plugins"), wish.directory)
     settings = place.settings
     return await AgentLoop.open(
         wish.directory,
@@ -139,7 +139,7 @@ def hud_of(place: Place, opened: list[Hud]) -> object:
     """The HUD's plugin, with the user's settings and sections; what it opens is put into `opened`, to be closed."""
 
     def plugin(given: PluginInput) -> object:
-        opened.append(Hud.open(place.log, settings=place.settings, sections=section_places()))
+        opened.append(Hud.open(place.log, settings=place.settings, sections=section_paths()))
         return hud_plugin(opened[-1])(given)
 
     return plugin

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hudkit.agent.records import FileDiff, Reported, StoredCall, StoredMessage
 from hudkit.agent.terminal.safe import clipped, one_line, shown
-from hudkit.sections.views.gauge import amount
+from hudkit.sections.document_builder import short_token_count
 from hudkit.tokens import Window
 
 SUBJECTS = {
@@ -101,10 +101,10 @@ def _changes(lines: Sequence[str], columns: int) -> Iterator[Text]:
 
 def gauge(used: int | None, window: Window) -> str:
     """The window in use: `used/limit %`; what is not known, or assumed, is said to be."""
-    limit = amount(window.limit_tokens) + (" assumed" if window.source == "assumed" else "")
+    limit = short_token_count(window.limit_tokens) + (" assumed" if window.source == "assumed" else "")
     if used is None:
         return f"window unknown/{limit}"
-    return f"window {amount(used)}/{limit} {used * 100 / window.limit_tokens:.0f}%"
+    return f"window {short_token_count(used)}/{limit} {used * 100 / window.limit_tokens:.0f}%"
 
 
 def spent(usage: Reported, cost: float | None) -> str:

@@ -12,8 +12,8 @@ from hudkit.compose.formats.markdown import parse
 from hudkit.compose.formats.mdast import text_of
 from hudkit.hud.frame import Frame
 from hudkit.sections.state import HudState
-from hudkit.sections.views.task import NONE as NO_TASK
-from hudkit.sections.views.task import words as task_words
+from hudkit.sections.task import NO_TASK_TEXT as NO_TASK
+from hudkit.sections.task import task_text as task_words
 
 KNOWN_BY = 40
 """Characters by which an item is recognised in a frame, which may show less than all of it."""

@@ -59,7 +59,7 @@ def static_summary(state: HudState, requests: Sequence[str] = (), *, shown: bool
         ("Last requests", asked[-3:]),
         ("Done", [one.description for one in state.steps if one.completed]),
         ("Last error", failed if failed and not shown else [f"{one} (resolved)" for one in resolved]),
-        ("Commits", [f"{one.sha[:10]} {one.subject}".strip() for one in state.progress.made]),
+        ("Commits", [f"{one.sha[:10]} {one.subject}".strip() for one in state.progress.recent_commits]),
     ]
     text = "\n\n".join(_part(title, lines) for title, lines in parts if lines)
     return text if len(text) <= MOST else text[:MOST].rsplit("\n", 1)[0]

@@ -32,10 +32,10 @@ class Forecast(msgspec.Struct, frozen=True):
 
 def forecast(state: HudState, used: int, limit: int) -> Forecast:
     """What a compaction now would free."""
-    asked = state.calibrated.last
+    asked = state.model_calibration.last
     if asked is None:
         return Forecast(used, limit, None, None)
-    parts = measured(asked, state.calibrated.of(asked.model))
+    parts = measured(asked, state.model_calibration.of(asked.model))
     messages = parts.words + sum(size for _, size in parts.outputs)
     tail = min(messages, max(TAIL_LEAST, min(TAIL_MOST, int(limit * TAIL_SHARE))))
     rest = parts.system + parts.tools + parts.hud + SUMMARY + tail

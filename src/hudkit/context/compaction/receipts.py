@@ -1,6 +1,6 @@
 """Receipts of compactions: what a window held before and after, what was dropped and kept. Pure: read off the log.
 
-Every figure by part is of one counter, the estimate of `hudkit.sections.calibration` with what was known of the
+Every figure by part is of one counter, the estimate of `hudkit.sections.model_calibration` with what was known of the
 model when the compaction began; the host's own figures stand beside it.
 """
 
@@ -14,8 +14,13 @@ import msgspec
 from hudkit.context.compaction.live import Live, live, lost, new
 from hudkit.log.event import Event
 from hudkit.log.payloads import CompactAfter, CompactBefore, CompactUndone, ContextSnapshot
-from hudkit.sections.calibrated import Asked, amounts_of
-from hudkit.sections.calibration import PARTS, Calibration, estimate
+from hudkit.sections.model_calibration import (
+    REQUEST_PARTS,
+    MeasuredRequest,
+    ModelCalibration,
+    estimate_tokens,
+    request_amounts,
+)
 from hudkit.sections.state import HudState, apply
 
 FREES_PERCENT = 15.0
@@ -122,7 +127,7 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
 def receipts(events: Iterable[Event], state_at: StateAt) -> tuple[Receipt, ...]:
     """The receipts of a session's compactions, in order; `state_at` gives its state as of an event."""
     found: list[Receipt] = []
-    known = Calibration()
+    known = ModelCalibration()
     asked_by_agent = False
     for event in events:
         match event.payload:
@@ -145,11 +150,11 @@ _replace = msgspec.structs.replace
 
 def _begun(
     number: int, event: Event, done: CompactAfter, before: HudState, agent: bool
-) -> tuple[Receipt, Calibration]:
+) -> tuple[Receipt, ModelCalibration]:
     after = apply(before, event)
-    window, asked = before.window, before.calibrated.last
+    window, asked = before.window, before.model_calibration.last
     model = (asked.model if asked else "") or window.model or before.session.model
-    known = before.calibrated.of(model)
+    known = before.model_calibration.of(model)
     left = {one.path for one in after.files.active}
     receipt = Receipt(
         number=number,
@@ -174,11 +179,13 @@ def _begun(
     return receipt, known
 
 
-def _followed(receipt: Receipt, taken: ContextSnapshot, at: int, known: Calibration) -> Receipt:
+def _followed(receipt: Receipt, taken: ContextSnapshot, at: int, known: ModelCalibration) -> Receipt:
     """The receipt with what the first call after the compaction measured, and the first report after that."""
     changes: dict[str, Any] = {}
     if receipt.after is None and taken.call is not None and taken.parts is not None:
-        asked = Asked(receipt.model, at, taken.parts, taken.sent.messages if taken.sent else 0, taken.call.tokens)
+        asked = MeasuredRequest(
+            receipt.model, at, taken.parts, taken.sent.messages if taken.sent else 0, taken.call.tokens
+        )
         changes["after"] = measured(asked, known)
     if taken.late is not None:
         changes["reported_before"] = taken.late
@@ -189,9 +196,11 @@ def _followed(receipt: Receipt, taken: ContextSnapshot, at: int, known: Calibrat
     return _replace(receipt, **changes) if changes else receipt
 
 
-def measured(asked: Asked, known: Calibration) -> Measured:
+def measured(asked: MeasuredRequest, known: ModelCalibration) -> Measured:
     """A request by part."""
-    shares = dict(zip((part[0] for part in PARTS), estimate(known, amounts_of(asked)).shares, strict=True))
+    shares = dict(
+        zip((part[0] for part in REQUEST_PARTS), estimate_tokens(known, request_amounts(asked)).shares, strict=True)
+    )
     return Measured(
         messages=asked.messages,
         system=round(shares["system"] + shares["untold"]),

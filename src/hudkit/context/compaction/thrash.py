@@ -7,27 +7,27 @@ stays is then something else (the host's prompt, tools, the summary, the newest 
 from __future__ import annotations
 
 from hudkit.config import CompactionSettings
-from hudkit.sections.rounds import Round, Rounds
+from hudkit.sections.call_history import CompactionHistory, PastCompaction
 
 INSTEAD = "shorter tool outputs, closed files or a new session (its task can be resumed there) help more"
 """What else frees the window, in words."""
 
 
-def freed_percent(one: Round) -> float | None:
+def freed_percent(one: PastCompaction) -> float | None:
     """Per cent of the window that a compaction freed; `None`: not known."""
     if one.before is None or one.after is None or not one.limit:
         return None
     return 100 * (one.before - one.after) / one.limit
 
 
-def poor(rounds: Rounds, rules: CompactionSettings) -> Round | None:
+def poor(rounds: CompactionHistory, rules: CompactionSettings) -> PastCompaction | None:
     """The last compaction, where it freed too little."""
     last = rounds.last[-1] if rounds.last else None
     share = freed_percent(last) if last is not None else None
     return last if share is not None and share < rules.min_freed_percent else None
 
 
-def refusal(rounds: Rounds, used: int, limit: int, rules: CompactionSettings) -> str:
+def refusal(rounds: CompactionHistory, used: int, limit: int, rules: CompactionSettings) -> str:
     """Why the agent may not compact again now; empty where it may."""
     if not rounds.last:
         return ""
@@ -49,9 +49,9 @@ def refusal(rounds: Rounds, used: int, limit: int, rules: CompactionSettings) ->
     )
 
 
-def advice(rounds: Rounds, rules: CompactionSettings) -> str:
+def advice(rounds: CompactionHistory, rules: CompactionSettings) -> str:
     """What the start of a turn says, once, of a compaction that freed too little; empty where there is nothing."""
     thin = poor(rounds, rules)
-    if thin is None or rounds.told >= thin.seq:
+    if thin is None or rounds.announced >= thin.seq:
         return ""
     return f"; the last compaction freed only {max(0.0, freed_percent(thin) or 0):.0f} %: {INSTEAD}"

@@ -1,35 +1,43 @@
 """Custom sections: text that a user or an agent wrote, run in a sandbox before a frame is composed."""
 
-from hudkit.sections.sandboxed.definition import FIELDS, NAME, Definition, check, parse
-from hudkit.sections.sandboxed.files import Found, Places, Shelf, trust
-from hudkit.sections.sandboxed.forms import Made, made_of
-from hudkit.sections.sandboxed.prepare import Bench, Outcome, Preparation
-from hudkit.sections.sandboxed.project_file import ProjectFile, ProjectTable, project_table, trust_project
-from hudkit.sections.sandboxed.sandbox import Allowed, Sandbox, SandboxError, missing
-from hudkit.sections.sandboxed.seen import given
+from hudkit.paths import SectionPaths
+from hudkit.sections.sandboxed.definitions import (
+    READABLE_FIELDS,
+    SECTION_NAME,
+    SectionDefinition,
+    SectionFile,
+    SectionFiles,
+    check_definition,
+    parse_definition,
+    trust_section,
+)
+from hudkit.sections.sandboxed.prepare import Sandbox, SandboxOutcome, SectionPreparation, section_inputs
+from hudkit.sections.sandboxed.project_file import ProjectFile, ProjectTable, read_project_table, trust_project
+from hudkit.sections.sandboxed.result_parser import SectionTrees, parse_result
+from hudkit.sections.sandboxed.sandbox import SandboxError, SandboxLimits, SandboxProcess, sandbox_missing
 
 __all__ = [
-    "FIELDS",
-    "NAME",
-    "Allowed",
-    "Bench",
-    "Definition",
-    "Found",
-    "Made",
-    "Outcome",
-    "Places",
-    "Preparation",
+    "READABLE_FIELDS",
+    "SECTION_NAME",
     "ProjectFile",
     "ProjectTable",
     "Sandbox",
     "SandboxError",
-    "Shelf",
-    "check",
-    "given",
-    "made_of",
-    "missing",
-    "parse",
-    "project_table",
-    "trust",
+    "SandboxLimits",
+    "SandboxOutcome",
+    "SandboxProcess",
+    "SectionDefinition",
+    "SectionFile",
+    "SectionFiles",
+    "SectionPaths",
+    "SectionPreparation",
+    "SectionTrees",
+    "check_definition",
+    "parse_definition",
+    "parse_result",
+    "read_project_table",
+    "sandbox_missing",
+    "section_inputs",
     "trust_project",
+    "trust_section",
 ]

@@ -9,177 +9,226 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from hashlib import blake2b
 from operator import is_
 from typing import Any
 
 import msgspec
 
 from hudkit.compose import shorten, visible
-from hudkit.config import CustomSectionSettings as Limits
+from hudkit.config import CustomSectionSettings
 from hudkit.errors import ConfigError, HudkitError
 from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, SectionPrepared, SectionRemove
 from hudkit.sections.custom import CustomSection
-from hudkit.sections.sandboxed.definition import FIELDS, Definition, check
-from hudkit.sections.sandboxed.files import Shelf
-from hudkit.sections.sandboxed.forms import Made, made_of
-from hudkit.sections.sandboxed.sandbox import AGAIN, Allowed, Sandbox, kind
-from hudkit.sections.sandboxed.seen import MOST_GIVEN, digest, given
+from hudkit.sections.items import ItemList, ItemMark
+from hudkit.sections.sandboxed.definitions import (
+    READABLE_FIELDS,
+    SectionDefinition,
+    SectionFiles,
+    check_definition,
+)
+from hudkit.sections.sandboxed.result_parser import SectionTrees, parse_result
+from hudkit.sections.sandboxed.sandbox import (
+    MAX_ERROR_CHARS,
+    RETRIED_ERRORS,
+    SandboxLimits,
+    SandboxProcess,
+    sandbox_kind,
+)
 from hudkit.sections.state import HudState
 
-REFUSED = "the settings do not let agents define sections ([custom] agent)"
+REFUSED_TEXT = "the settings do not let agents define sections ([custom] agent)"
 
-LONGEST = 160
-"""Characters of an error."""
+MAX_INPUT_BYTES = 262_144
+"""Bytes, as JSON, of what one section is given."""
 
-
-START = 0.2
+_START_SECONDS = 0.2
 """Seconds that the first frame of a process waits longer: the sandbox is loaded (60 ms, measured)."""
 
+_NO_FILES: Mapping[str, SectionDefinition] = {}
 
-NONE: Mapping[str, Definition] = {}
 
-
-class Outcome(msgspec.Struct, frozen=True):
+class SandboxOutcome(msgspec.Struct, frozen=True):
     """What came of one run: trees, or why there are none."""
 
-    made: Made = Made()
+    trees: SectionTrees = SectionTrees()
     error: str = ""
 
 
-class Bench:
-    """One thread and one sandbox, for all sessions of a process. Both start with the first section that runs."""
+class Sandbox:
+    """One thread and one sandboxed process, for all sessions of ours. Both start with the first section that runs."""
 
-    def __init__(self, allowed: Allowed | None = None) -> None:
-        self._sandbox = Sandbox(allowed)
+    def __init__(self, limits: SandboxLimits | None = None) -> None:
+        self._process = SandboxProcess(limits)
         self._thread: ThreadPoolExecutor | None = None
         self.warm = False
 
-    def start(self, definition: Definition, values: dict[str, Any]) -> Future[Outcome]:
-        """Run a definition on what it reads, behind those that were started before."""
+    def start(self, definition: SectionDefinition, values: dict[str, Any]) -> Future[SandboxOutcome]:
+        """Run a definition on what it reads, behind those that were started before; return its outcome to come."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "hudkit-custom")
         return self._thread.submit(self.run, definition, values)
 
-    def run(self, definition: Definition, values: dict[str, Any]) -> Outcome:
-        """What comes of a definition; whatever goes wrong is an outcome. On one thread only."""
+    def run(self, definition: SectionDefinition, values: dict[str, Any]) -> SandboxOutcome:
+        """Return what comes of a definition; whatever goes wrong is an outcome. On one thread only."""
         self.warm = True
         try:
-            return Outcome(made_of(self._sandbox.run(definition.source, values, definition.name)))
+            output = self._process.run(definition.source, values, definition.name)
+            return SandboxOutcome(parse_result(output))
         except HudkitError as error:
-            return Outcome(error=shorten(visible(error.message), LONGEST))
+            return SandboxOutcome(error=shorten(visible(error.message), MAX_ERROR_CHARS))
         except Exception as error:
-            return Outcome(error=f"the sandbox failed: {type(error).__name__}")
+            return SandboxOutcome(error=f"the sandbox failed: {type(error).__name__}")
 
     def close(self) -> None:
         """End the thread and the sandbox's process; what waits is not run."""
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.shutdown(wait=True, cancel_futures=True)
-        self._sandbox.close()
+        self._process.close()
 
 
 class _Job(msgspec.Struct):
+    """A run that is under way: digests of its text and of what it was given, and its outcome to come."""
+
     definition: str
-    given: str
-    future: Future[Outcome]
+    inputs: str
+    future: Future[SandboxOutcome]
 
 
-class Preparation:
+class SectionPreparation:
     """What one session's frames need made first. Calling it never raises, and runs nothing that ran already."""
 
-    def __init__(self, limits: Limits, bench: Callable[[], Bench], shelf: Shelf | None = None) -> None:
-        self._limits = limits
-        self._bench = bench
-        self._shelf = shelf
+    def __init__(
+        self, settings: CustomSectionSettings, sandbox: Callable[[], Sandbox], files: SectionFiles | None = None
+    ) -> None:
+        self._settings = settings
+        self._sandbox = sandbox
+        self._files = files
         self._jobs: dict[str, _Job] = {}
         self._settled: tuple[object, ...] = ()  # what was looked at when there was nothing to do
 
     def __call__(self, state: HudState) -> tuple[Payload, ...]:
-        """The events that bring the custom sections of a state up to date, as far as that is done in time."""
+        """Return the events that bring the custom sections of a state up to date, as far as that is done in time."""
         try:
-            return self._made(state)
-        except (
-            HudkitError,
-            OSError,
-            RuntimeError,
-            ValueError,
-            CancelledError,
-        ):  # the frame goes out with what there is
+            return self._prepare(state)
+        except (HudkitError, OSError, RuntimeError, ValueError, CancelledError):
+            # The frame goes out with what there is.
             return ()
 
-    def _made(self, state: HudState) -> tuple[Payload, ...]:
-        files = self._shelf.definitions() if self._shelf is not None else NONE
-        if not files and not len(state.custom):
+    def _prepare(self, state: HudState) -> tuple[Payload, ...]:
+        files = self._files.definitions() if self._files is not None else _NO_FILES
+        if not files and not state.custom.sections:
             return ()
-        sight = (files, state.custom, *(getattr(state, name) for name in FIELDS))
-        if len(sight) == len(self._settled) and all(map(is_, sight, self._settled)):
+        inputs = (files, state.custom, *(getattr(state, name) for name in READABLE_FIELDS))
+        if len(inputs) == len(self._settled) and all(map(is_, inputs, self._settled)):
             return ()
-        wanted = {one.name: defined(one) for one in state.custom if one.source} | dict(files)
-        orphans = [one.name for one in state.custom if one.name not in wanted and self._shelf is not None]
-        told: list[Payload] = [SectionRemove(name) for name in orphans]  # its file is gone, or no longer trusted
+        by_operation = {section.name: _definition_of(section) for section in state.custom if section.source}
+        # A file goes before an operation's definition of the same name.
+        wanted = by_operation | dict(files)
+        payloads: list[Payload] = []
+        if self._files is not None:
+            # Its file is gone, or no longer trusted.
+            payloads += [SectionRemove(section.name) for section in state.custom if section.name not in wanted]
         self._jobs = {name: job for name, job in self._jobs.items() if name in wanted}
-        start = 0.0 if self._bench().warm else START
-        due = [one for one in wanted.values() if self._due(one, state, told)]
-        wait([self._jobs[one.name].future for one in due], timeout=self._limits.budget_ms / 1000 + start)
-        told += [event for one in due if (event := self._taken(one)) is not None]
-        self._settled = () if told or self._jobs else sight
-        return tuple(told)
+        start = 0.0 if self._sandbox().warm else _START_SECONDS
+        due = [definition for definition in wanted.values() if self._is_due(definition, state, payloads)]
+        futures = [self._jobs[definition.name].future for definition in due]
+        wait(futures, timeout=self._settings.budget_ms / 1000 + start)
+        payloads += [event for definition in due if (event := self._result(definition)) is not None]
+        self._settled = () if payloads or self._jobs else inputs
+        return tuple(payloads)
 
-    def _due(self, definition: Definition, state: HudState, told: list[Payload]) -> bool:
+    def _is_due(self, definition: SectionDefinition, state: HudState, payloads: list[Payload]) -> bool:
         """Whether a definition is running, or has just been started; what need not run is told at once."""
-        text = definition.digest(kind())
-        known = state.custom.get(definition.name)
-        by_agent = known is not None and known.source == definition.source and known.mark.origin is Origin.AGENT
-        wrong = _wrong(definition, by_agent and not self._limits.agent)
-        values = {} if wrong else given(state, definition.reads)
-        seen, size = digest(values)
-        if size > MOST_GIVEN:
-            wrong = f"what it reads has {size:,} bytes; at most {MOST_GIVEN:,} are given"
+        text = definition.digest(sandbox_kind())
+        section = state.custom.get(definition.name)
+        by_agent = section is not None and section.source == definition.source and section.mark.origin is Origin.AGENT
+        wrong = _why_wrong(definition, by_agent and not self._settings.agent)
+        values = {} if wrong else section_inputs(state, definition.reads)
+        inputs, size = inputs_digest(values)
+        if size > MAX_INPUT_BYTES:
+            wrong = f"what it reads has {size:,} bytes; at most {MAX_INPUT_BYTES:,} are given"
         if wrong:
+            # Another mistake in the same text is another text: each is told once.
             text = definition.digest(wrong)
-        if known is not None and known.definition == text and (known.paused or wrong):
+        if section is not None and section.definition == text and (section.paused or wrong):
             return False
-        if known is not None and (known.definition, known.given) == (text, seen) and known.error not in AGAIN:
+        ran_already = section is not None and (section.definition, section.inputs) == (text, inputs)
+        if section is not None and ran_already and section.error not in RETRIED_ERRORS:
             return False
         if wrong:
-            told.append(_event(definition, text, seen, Outcome(error=wrong)))
+            payloads.append(_prepared(definition, text, inputs, SandboxOutcome(error=wrong)))
             return False
         job = self._jobs.get(definition.name)
-        if job is None or job.definition != text or (job.given != seen and job.future.done()):
-            self._jobs[definition.name] = _Job(text, seen, self._bench().start(definition, values))
+        if job is None or job.definition != text or (job.inputs != inputs and job.future.done()):
+            self._jobs[definition.name] = _Job(text, inputs, self._sandbox().start(definition, values))
         return True
 
-    def _taken(self, definition: Definition) -> SectionPrepared | None:
+    def _result(self, definition: SectionDefinition) -> SectionPrepared | None:
         job = self._jobs[definition.name]
         if not job.future.done():
             return None
         del self._jobs[definition.name]
-        return _event(definition, job.definition, job.given, job.future.result())
+        return _prepared(definition, job.definition, job.inputs, job.future.result())
 
 
-def defined(section: CustomSection) -> Definition:
+def _definition_of(section: CustomSection) -> SectionDefinition:
     """The definition of a section that an operation made."""
-    return Definition(section.name, section.source, section.title, section.reads, section.priority)
+    return SectionDefinition(section.name, section.source, section.title, section.reads, section.priority)
 
 
-def _wrong(definition: Definition, refused: bool) -> str:
+def _why_wrong(definition: SectionDefinition, refused: bool) -> str:
     try:
-        check(definition)
+        check_definition(definition)
     except ConfigError as error:
-        return shorten(visible(error.message), LONGEST)
-    return REFUSED if refused else ""
+        return shorten(visible(error.message), MAX_ERROR_CHARS)
+    return REFUSED_TEXT if refused else ""
 
 
-def _event(definition: Definition, text: str, seen: str, outcome: Outcome) -> SectionPrepared:
+def _prepared(definition: SectionDefinition, text: str, inputs: str, outcome: SandboxOutcome) -> SectionPrepared:
     return SectionPrepared(
         name=definition.name,
         definition=text,
-        given=seen,
+        given=inputs,
         title=definition.heading,
         priority=definition.priority,
-        full=outcome.made.full,
-        compact=outcome.made.compact,
-        minimal=outcome.made.minimal,
+        full=outcome.trees.full,
+        compact=outcome.trees.compact,
+        minimal=outcome.trees.minimal,
         error=outcome.error,
     )
+
+
+def section_inputs(state: HudState, reads: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields that a section reads, by name, as plain values: all that it sees.
+
+    Lists of items are lists of dicts with every field, other fields are dicts. Of where an item comes from only its
+    origin is given; no times and no sequence numbers, of anything: they would make the section run at every event.
+    """
+    return {name: _plain(getattr(state, name)) for name in reads}
+
+
+def inputs_digest(values: dict[str, Any]) -> tuple[str, int]:
+    """Return sixteen hex digits that stand for what is given, and its bytes as JSON."""
+    body = msgspec.json.encode(values)
+    return blake2b(body, digest_size=8).hexdigest(), len(body)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, ItemList):
+        return [_plain(item) for item in value]
+    if isinstance(value, ItemMark):
+        return value.origin.value
+    if isinstance(value, msgspec.Struct):
+        # A program sees the names that leave the process: ours may change.
+        names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+        fields = {encoded: getattr(value, name) for name, encoded in names}
+        plain = {name: _plain(field) for name, field in fields.items() if name != "seq" and not name.endswith("_at")}
+        if "mark" in plain:
+            plain["origin"] = plain.pop("mark")
+        return plain
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return msgspec.to_builtins(value)

@@ -13,23 +13,26 @@ from msgspec import Meta
 from hudkit.config import PROJECT_DEFAULTS, PROJECT_FILE
 from hudkit.config import read as read_toml
 from hudkit.errors import ConfigError
-from hudkit.hud.defaults import Given
-from hudkit.sections.sandboxed.files import Places, root_of, sign_of, trusted, write_trust
+from hudkit.paths import SectionPaths
+from hudkit.sections.project import ProjectFileDefaults
+from hudkit.sections.sandboxed.definitions import add_trust, file_signature, git_root, trusted_digests
 
-Texts = Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=1000, pattern=r"\S")], ...], Meta(max_length=50)]
+_Texts = Annotated[
+    tuple[Annotated[str, Meta(min_length=1, max_length=1000, pattern=r"\S")], ...], Meta(max_length=50)
+]
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    notes: Texts = ()
-    files: Texts = ()
-    conventions: Texts = ()
+    notes: _Texts = ()
+    files: _Texts = ()
+    conventions: _Texts = ()
 
 
 class ProjectTable(msgspec.Struct, frozen=True):
     """What a project's file gives or what is `wrong` with it; `digest` is the SHA-256 of the words, as JSON."""
 
     path: Path
-    given: Given | None = None
+    defaults: ProjectFileDefaults | None = None
     digest: str = ""
     trusted: bool = False
     wrong: str = ""
@@ -38,45 +41,48 @@ class ProjectTable(msgspec.Struct, frozen=True):
 class ProjectFile:
     """What the file of one project gives now; read again when it, or what is trusted, changes. Never raises."""
 
-    def __init__(self, places: Places, project: Path) -> None:
-        self._places = places
-        self._path = root_of(project) / PROJECT_FILE
-        self._sign: object = None
-        self._given: Given | None = None
+    def __init__(self, paths: SectionPaths, project: Path) -> None:
+        self._paths = paths
+        self._path = git_root(project) / PROJECT_FILE
+        self._signature: object = None
+        self._defaults: ProjectFileDefaults | None = None
 
-    def __call__(self) -> Given | None:
-        sign = (sign_of(self._path), sign_of(self._places.trusted))
-        if sign != self._sign:
-            found = project_table(self._path, self._places)
-            self._sign, self._given = sign, found.given if found.trusted else None
-        return self._given
+    def __call__(self) -> ProjectFileDefaults | None:
+        """Return the defaults, or `None` where the file gives none that is trusted."""
+        signature = (file_signature(self._path), file_signature(self._paths.trusted))
+        if signature != self._signature:
+            table = read_project_table(self._path, self._paths)
+            self._signature, self._defaults = signature, table.defaults if table.trusted else None
+        return self._defaults
 
 
-def project_table(path: Path, places: Places) -> ProjectTable:
-    """The table `[project]` of a file as it is now. Never raises."""
+def read_project_table(path: Path, paths: SectionPaths) -> ProjectTable:
+    """Return the table `[project]` of a file as it is now. Never raises."""
     if not os.path.lexists(path):
         return ProjectTable(path)
     try:
+        # A link could lead to a file that somebody else changes after it was trusted.
         if path.is_symlink():
             raise ConfigError(f"{path} is a symbolic link", hint="Put the file itself there")
-        table = read_toml(path).get(PROJECT_DEFAULTS)
-        if table is None:
+        content = read_toml(path).get(PROJECT_DEFAULTS)
+        if content is None:
             return ProjectTable(path)
-        read = msgspec.convert(table, _Table)
+        table = msgspec.convert(content, _Table)
     except ConfigError as error:
         return ProjectTable(path, wrong=str(error))
     except msgspec.ValidationError as error:
         return ProjectTable(path, wrong=f"{path}: [{PROJECT_DEFAULTS}] {error}")
-    given = Given(read.notes, read.files, read.conventions)
-    digest = sha256(msgspec.json.encode(given)).hexdigest()
-    return ProjectTable(path, given, digest, digest in trusted(places.trusted))
+    defaults = ProjectFileDefaults(table.notes, table.files, table.conventions)
+    # Of the words, not of the file: other settings in it may change without a question.
+    digest = sha256(msgspec.json.encode(defaults)).hexdigest()
+    return ProjectTable(path, defaults, digest, digest in trusted_digests(paths.trusted))
 
 
-def trust_project(path: Path, places: Places) -> ProjectTable:
-    """Trust a project's defaults as they are now; changed ones are others. Raises `ConfigError`."""
-    found = project_table(path, places)
-    if found.wrong or found.given is None:
-        raise ConfigError(found.wrong or f"{path} has no [{PROJECT_DEFAULTS}]", hint="Give notes, files, conventions")
-    if not found.trusted:
-        write_trust(places, found.digest, path)
-    return msgspec.structs.replace(found, trusted=True)
+def trust_project(path: Path, paths: SectionPaths) -> ProjectTable:
+    """Trust a project's defaults as they are now, and return them; changed ones are others. Raises `ConfigError`."""
+    table = read_project_table(path, paths)
+    if table.wrong or table.defaults is None:
+        raise ConfigError(table.wrong or f"{path} has no [{PROJECT_DEFAULTS}]", hint="Give notes, files, conventions")
+    if not table.trusted:
+        add_trust(paths, table.digest, path)
+    return msgspec.structs.replace(table, trusted=True)

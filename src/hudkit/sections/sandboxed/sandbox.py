@@ -16,32 +16,32 @@ import msgspec
 
 from hudkit.compose import shorten, visible
 from hudkit.errors import HudkitError
-from hudkit.sections.sandboxed.forms import MOST_OUTPUT
+from hudkit.sections.sandboxed.result_parser import MAX_OUTPUT_CHARS
 
 if TYPE_CHECKING:
     from pydantic_monty import Monty, OSPolicy, ResourceLimits
 
-MISSING = "pydantic-monty is not installed (pip install 'hudkit[custom]')"
+_MISSING = "pydantic-monty is not installed (pip install 'hudkit[custom]')"
 
-GRACE = 0.05
+_GRACE_SECONDS = 0.05
 """Seconds behind its time limit after which the process of a program is killed."""
 
-DEPTH = 100
+_DEPTH = 100
 """Calls within calls."""
 
-SYSTEM_MEMORY = 1 << 29
+_SYSTEM_MEMORY = 1 << 29
 """Bytes of address space that the process may have, whatever its own limit misses (Linux). 116 MB are its program."""
 
-TOO_LONG = "ran too long"
-KILLED = "ran too long, and was killed"
-CRASHED = "ended its process"
-AGAIN = frozenset({TOO_LONG, KILLED, CRASHED})
+_TOO_LONG = "ran too long"
+_KILLED = "ran too long, and was killed"
+_CRASHED = "ended its process"
+RETRIED_ERRORS = frozenset({_TOO_LONG, _KILLED, _CRASHED})
 """Errors that a busy machine can be the reason of: worth another try on the same state."""
 
-LIMITS = {"T": TOO_LONG, "M": "used too much memory"}
+_LIMITS = {"T": _TOO_LONG, "M": "used too much memory"}
 """What is said of the interpreter's own limits; its words have figures that differ from run to run."""
 
-LONGEST = 160
+MAX_ERROR_CHARS = 160
 """Characters of an error."""
 
 _HELP = """\
@@ -70,24 +70,24 @@ class SandboxError(HudkitError):
     code = "sandbox"
 
 
-class Allowed(msgspec.Struct, frozen=True):
+class SandboxLimits(msgspec.Struct, frozen=True):
     """What a program may use: `time` in seconds of running, `memory` in bytes of its values."""
 
     time: float = 0.05
     memory: int = 16 * 1024 * 1024
 
 
-def missing() -> bool:
-    """Whether there is no sandbox here."""
+def sandbox_missing() -> bool:
+    """Return whether there is no sandbox here."""
     return find_spec("pydantic_monty") is None
 
 
 @cache
-def kind() -> str:
-    """Which sandbox this is: with another one, a text that failed is tried again."""
+def sandbox_kind() -> str:
+    """Return which sandbox this is: with another one, a text that failed is tried again."""
     from importlib.metadata import PackageNotFoundError, version  # loaded by those who have custom sections
 
-    if missing():
+    if sandbox_missing():
         return "none"
     try:
         return f"monty {version('pydantic-monty')}"
@@ -95,29 +95,29 @@ def kind() -> str:
         return "monty"
 
 
-class Sandbox:
+class SandboxProcess:
     """Runs one program at a time; not for several threads. Its process starts with the first program and is kept.
 
     Use it as a context manager, or `close` it; it ends with this process in any case.
     """
 
-    def __init__(self, allowed: Allowed | None = None) -> None:
-        self.allowed = allowed or Allowed()
+    def __init__(self, limits: SandboxLimits | None = None) -> None:
+        self.limits = limits or SandboxLimits()
         self._pool: Monty | None = None
 
     def run(self, source: str, values: dict[str, Any], name: str = "section") -> str:
-        """JSON of what the function `section` of a source returns, called with `values` by name.
+        """Return, as JSON, what the function `section` of a source returns, called with `values` by name.
 
         Raises `SandboxError` for whatever the source does wrong, and where there is no sandbox.
         """
-        if missing():
-            raise SandboxError(MISSING)
+        if sandbox_missing():
+            raise SandboxError(_MISSING)
         import pydantic_monty as monty
 
         limits: ResourceLimits = {
-            "max_feed_duration_secs": self.allowed.time,
-            "max_memory": self.allowed.memory,
-            "max_recursion_depth": DEPTH,
+            "max_feed_duration_secs": self.limits.time,
+            "max_memory": self.limits.memory,
+            "max_recursion_depth": _DEPTH,
             "max_suspensions": 20,
             "max_total_sleep_secs": 0.0,
         }
@@ -125,18 +125,20 @@ class Sandbox:
             with self._open().checkout(script_name=f"{name}.py", limits=limits, os_policy=_POLICY) as session:
                 _confine(session.worker_pid)
                 session.feed_run(_HELP, print_callback=_unheard)
-                inputs = {"_given": values, "_most": MOST_OUTPUT}
+                inputs = {"_given": values, "_most": MAX_OUTPUT_CHARS}
                 out = session.feed_run(source + _CALL, inputs=inputs, print_callback=_unheard)
         except monty.MontyCrashedError as error:
-            raise SandboxError(KILLED if error.timed_out else CRASHED) from None
+            raise SandboxError(_KILLED if error.timed_out else _CRASHED) from None
         except (monty.MontySyntaxError, monty.MontyRuntimeError) as error:
             raise SandboxError(_worded(error, source)) from None
         except (monty.MontyError, OSError, ValueError, TypeError, RuntimeError) as error:
             self.close()
             raise SandboxError(_short(f"the sandbox failed: {error}")) from None
-        if isinstance(out, str) and len(out) <= MOST_OUTPUT:  # its own count is a courtesy: it can be meddled with
+        if (
+            isinstance(out, str) and len(out) <= MAX_OUTPUT_CHARS
+        ):  # its own count is a courtesy: it can be meddled with
             return out
-        raise SandboxError(f"returned too much; at most {MOST_OUTPUT:,} characters of JSON are taken")
+        raise SandboxError(f"returned too much; at most {MAX_OUTPUT_CHARS:,} characters of JSON are taken")
 
     def close(self) -> None:
         """End the process."""
@@ -144,7 +146,7 @@ class Sandbox:
         if pool is not None:
             pool.__exit__(None, None, None)
 
-    def __enter__(self) -> Sandbox:
+    def __enter__(self) -> SandboxProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -157,8 +159,8 @@ class Sandbox:
             self._pool = Monty(
                 max_processes=1,
                 checkout_timeout=5.0,
-                request_timeout=self.allowed.time + GRACE,
-                feed_duration_limit_grace=GRACE,
+                request_timeout=self.limits.time + _GRACE_SECONDS,
+                feed_duration_limit_grace=_GRACE_SECONDS,
                 max_checkouts_per_worker=1000,
             ).__enter__()
         return self._pool
@@ -173,19 +175,20 @@ def _confine(pid: int | None) -> None:
         return
     import resource
 
-    for what, most in (("AS", SYSTEM_MEMORY), ("FSIZE", 0), ("CORE", 0)):
+    for what, most in (("AS", _SYSTEM_MEMORY), ("FSIZE", 0), ("CORE", 0)):
         resource.prlimit(pid, getattr(resource, f"RLIMIT_{what}"), (most, most))
 
 
 def _worded(error: Any, source: str) -> str:
     """An error in one line, with the line of the source where it is one."""
-    said: str = error.display("type-msg")
-    if said.startswith(("TimeoutError: feed time limit", "MemoryError: ")):
-        return LIMITS[said[0]]
+    text: str = error.display("type-msg")
+    if text.startswith(("TimeoutError: feed time limit", "MemoryError: ")):
+        return _LIMITS[text[0]]
     within = source.count("\n") + 1
     line = next((frame.line for frame in reversed(error.traceback()) if frame.line <= within), 0)
-    return _short(f"{said}, line {line}" if line else said) if len(said) < LONGEST else _short(said)
+    has_room = len(text) < MAX_ERROR_CHARS
+    return _short(f"{text}, line {line}" if line and has_room else text)
 
 
 def _short(text: str) -> str:
-    return shorten(visible(text), LONGEST)
+    return shorten(visible(text), MAX_ERROR_CHARS)

@@ -1,0 +1,96 @@
+"""Derived rules and decisions: marked, confirmed, removed for good, replaced by name; progress; staleness."""
+
+from __future__ import annotations
+
+from hudkit.api import Hud
+from hudkit.config import StalenessSettings
+from hudkit.log import Origin
+from hudkit.log.payloads import (
+    BlockerAdd,
+    CommitMade,
+    ConstraintAdd,
+    ConstraintRemove,
+    DecisionRecord,
+    PlanPoint,
+    PlanSync,
+    StepAdd,
+    TaskSet,
+    TestsRan,
+)
+from hudkit.sections.document_builder import stale_items
+
+
+def frame(session) -> str:
+    return session.frame(used_tokens=1000, limit_tokens=200_000, placement="system").text
+
+
+def test_a_derived_rule_is_marked_until_it_is_confirmed() -> None:
+    with Hud.in_memory() as hud:
+        s = hud.session("s")
+        s.append(
+            ConstraintAdd("never push", derived=True), DecisionRecord("use TLS", derived=True), origin=Origin.USER
+        )
+        assert "- never push (derived)" in frame(s)
+        assert "- use TLS (derived)" in frame(s)
+        assert "c1 (derived, from user)" in s.call("constraints.list", {}).text
+        s.call("constraints.confirm", {"id": "c1"})
+        s.call("decisions.confirm", {"id": "use TLS"})
+        assert "derived" not in frame(s)
+        assert s.state.constraints[0].mark.origin is Origin.USER
+
+
+def test_a_removed_one_is_not_derived_again() -> None:
+    with Hud.in_memory() as hud:
+        s = hud.session("s")
+        rule, decision = ConstraintAdd("never push", derived=True), DecisionRecord("use TLS", derived=True)
+        s.append(rule, decision, origin=Origin.USER)
+        s.call("constraints.remove", {"id": "c1"})
+        s.call("decisions.remove", {"id": "d1"})
+        s.append(rule, decision, origin=Origin.USER)
+        assert len(s.state.constraints) == len(s.state.decisions) == 0
+        s.call("constraints.add", {"text": "never push"})  # but it can be said
+        assert [one.text for one in s.state.constraints] == ["never push"]
+
+
+def test_one_that_its_user_took_back_can_be_stated_again() -> None:
+    with Hud.in_memory() as hud:
+        s = hud.session("s")
+        rule = ConstraintAdd("never push", derived=True)
+        s.append(rule, ConstraintRemove("", "never push", derived=True), rule, origin=Origin.USER)
+        assert [one.text for one in s.state.constraints] == ["never push"]
+
+
+def test_a_decision_replaces_others_by_their_words() -> None:
+    with Hud.in_memory() as hud:
+        s = hud.session("s")
+        s.append(DecisionRecord("use Redis"), DecisionRecord("use Valkey", derived=True, replaces=("use Redis",)))
+        assert [one.summary for one in s.state.decisions] == ["use Valkey"]
+        assert "Redis" not in frame(s)
+
+
+def test_progress_is_in_the_base() -> None:
+    with Hud.in_memory() as hud:
+        s = hud.session("s")
+        plan = PlanSync("PLAN.md", (PlanPoint("tiles", True), PlanPoint("labels")))
+        s.append(TestsRan("pytest -q", 3, 1), CommitMade("4fe19c2", "Fake clock", "main"), plan, origin=Origin.TOOL)
+        s.append(TestsRan("pytest -q", 4, 0), origin=Origin.TOOL)
+        text = frame(s)
+        assert "- plan PLAN.md: 1/2 done, next: labels\n" in text
+        assert "- commit 4fe19c2 (main): Fake clock\n" in text
+        assert "- tests, pytest -q: 4 passed\n" in text
+
+
+def test_old_open_items_are_called_stale_once_per_base() -> None:
+    hour = 3_600_000
+    times = iter([0, *[hour] * 50, *[26 * hour] * 500])
+    with Hud.in_memory(clock=lambda: 1_770_000_000_000 + next(times)) as hud:
+        s = hud.session("s")
+        s.append(TaskSet("port the exporter"))
+        s.append(StepAdd("a"), BlockerAdd("no key"))
+        assert "Not touched" not in frame(s)
+        for _ in range(50):
+            s.append(StepAdd("b"))
+        assert stale_items(s.state, StalenessSettings()) == ("task", "s1", "s2", "b1")
+        assert "Not touched for long: task, s1, s2, b1." in frame(s)
+        assert "26 h ago" in s.call("blockers.list", {}).text or "25 h ago" in s.call("blockers.list", {}).text
+        assert stale_items(s.state, StalenessSettings(hours=0, model_calls=0)) == ()

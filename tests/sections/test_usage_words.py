@@ -1,0 +1,69 @@
+"""The usage line: what is known, assumed or estimated is said so; advisories once, in neutral words."""
+
+from __future__ import annotations
+
+import pytest
+
+from hudkit.compose import Band
+from hudkit.compose.formats.markdown import render
+from hudkit.sections.document_builder import BAND_ADVICE, band_text, short_token_count, tail_document, usage_text
+
+K = 1000
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [(0, "0"), (1, "1"), (999, "999"), (K, "1k"), (1499, "1k"), (1501, "2k"), (128 * K, "128k"), (K * K, "1000k")],
+)
+def test_amount(tokens: int, text: str) -> None:
+    assert short_token_count(tokens) == text
+
+
+@pytest.mark.parametrize(
+    ("used", "limit", "assumed", "estimated", "text"),
+    [
+        (90 * K, 200 * K, False, False, "45% (90k/200k)"),
+        (90 * K, 200 * K, True, False, "45% (90k/200k assumed)"),
+        (90 * K, 200 * K, False, True, "45% (~90k/200k)"),
+        (90 * K, 200 * K, True, True, "45% (~90k/200k assumed)"),
+        (0, 200 * K, False, False, "0% (0/200k)"),
+        (500, 800, False, False, "62% (500/800)"),
+        (250 * K, 200 * K, False, False, "125% (250k/200k)"),
+        (None, 200 * K, False, False, "usage unknown until the next report, window 200k"),
+        (None, 200 * K, True, False, "usage unknown until the next report, window 200k assumed"),
+        (None, 200 * K, False, True, "usage unknown until the next report, window 200k"),
+        (None, 999, False, False, "usage unknown until the next report, window 999"),
+    ],
+)
+def test_reading(used: int | None, limit: int, assumed: bool, estimated: bool, text: str) -> None:
+    assert usage_text(used, limit, assumed=assumed, estimated=estimated) == text
+
+
+@pytest.mark.parametrize(
+    ("band", "entered", "text"),
+    [
+        (Band.GREEN, True, ""),
+        (Band.GREEN, False, ""),
+        (Band.UNKNOWN, True, ""),
+        (Band.YELLOW, True, ", yellow: consider compacting at the next break point"),
+        (Band.YELLOW, False, ", yellow"),
+        (Band.RED, True, ", red: compact soon"),
+        (Band.RED, False, ", red"),
+        (Band.CRITICAL, True, ", critical: compact now; the host is about to"),
+        (Band.CRITICAL, False, ", critical"),
+    ],
+)
+def test_warning(band: Band, entered: bool, text: str) -> None:
+    assert band_text(band, entered) == text
+
+
+def test_advice_is_neutral() -> None:
+    assert set(BAND_ADVICE) == {Band.YELLOW, Band.RED, Band.CRITICAL}
+    for text in BAND_ADVICE.values():
+        assert "must" not in text.lower() and "!" not in text
+
+
+def test_the_gauge_and_its_notice() -> None:
+    assert render(tail_document("45% (90k/200k)", "")) == "Context: 45% (90k/200k)\n"
+    assert render(tail_document("45%", "state: read-only")) == "Context: 45%\n\nHUD: state: read-only\n"
+    assert render(tail_document("~1k *x*", "# y\n# z")).count("\n") == 3, "each is one line, whatever it holds"
