@@ -11,7 +11,7 @@ from hudkit.agent.loop import AgentLoop
 from hudkit.agent.permissions import PermissionRule
 from hudkit.agent.records import StoredMessage, find_faults
 from hudkit.agent.run_context import LoopSettings
-from hudkit.models.order import fault
+from hudkit.models.port import order_fault
 from hudkit.testing.in_process import InProcessModel
 
 FREE = (PermissionRule("bash", "*", "allow"),)
@@ -32,7 +32,7 @@ async def opened(place: Path, model: Any, **given: Any) -> AsyncIterator[AgentLo
         yield loop
         assert find_faults(loop.messages) == (), "the transcript is valid"
         if isinstance(model, InProcessModel):
-            assert [fault(request) for request in model.asked] == [""] * len(model.asked)
+            assert [order_fault(request) for request in model.asked] == [""] * len(model.asked)
     finally:
         await loop.close()
 

@@ -16,7 +16,7 @@ from hudkit.agent.message_history import compaction_marker, visible_messages
 from hudkit.agent.records import Attachment
 from hudkit.agent.records import StoredCall as Stored
 from hudkit.context.caching import CallCost
-from hudkit.models import Media, Text, User
+from hudkit.models import Media, TextContent, UserMessage
 from hudkit.testing.captured import Captured
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import BROKEN, CONTEXT_EXCEEDED, Call, Hang, Refusal, says, uses
@@ -50,7 +50,7 @@ async def test_a_full_window_is_compacted_and_the_work_goes_on(tmp_path: Path) -
         assert loop.used is not None and loop.used < 8_500
         last = model.asked[-1]
         assert "x" * 4_000 not in str(last.messages) and "The goal is known." in str(last.messages)
-        said = [part.text for message in last.messages if isinstance(message, User) for part in message.parts]  # type: ignore[union-attr]
+        said = [part.text for message in last.messages if isinstance(message, UserMessage) for part in message.parts]  # type: ignore[union-attr]
         assert "Go on with the work" in said[-1]
         assert [
             type(one).__name__
@@ -72,7 +72,9 @@ async def test_the_newest_messages_are_kept_word_for_word(tmp_path: Path) -> Non
         last = str(model.asked[-1].messages)
         assert "y" * 3_000 not in last
         assert "two: keep me" in last and "three: keep me too" in last
-        assert model.asked[-1].messages[-1] == User((Text("d"),)), "the prompt is answered, not followed by another"
+        assert model.asked[-1].messages[-1] == UserMessage((TextContent("d"),)), (
+            "the prompt is answered, not followed by another"
+        )
         assert "keep me" not in str(model.of("compaction")[0].pieces), "what is kept need not be summarised"
 
 
@@ -106,8 +108,8 @@ async def test_a_request_that_is_too_long_is_compacted_and_the_prompt_comes_agai
         )
         assert ended.text == "seen"
         last = model.asked[-1].messages[-1]
-        assert isinstance(last, User) and last.parts[0] == Text("what is this?")
-        assert isinstance(last.parts[1], Text) and "big.png" in last.parts[1].text
+        assert isinstance(last, UserMessage) and last.parts[0] == TextContent("what is this?")
+        assert isinstance(last.parts[1], TextContent) and "big.png" in last.parts[1].text
         assert not any(isinstance(part, Media) for part in model.asked[2].messages[-1].parts)  # type: ignore[union-attr]
 
 
@@ -116,7 +118,7 @@ async def test_work_that_had_begun_is_told_of_when_the_prompt_is_replayed(tmp_pa
     async with opened(tmp_path, model) as loop:
         await loop.prompt("count")
         last = model.asked[-1].messages[-1]
-        assert isinstance(last, User) and last.parts[0] == Text("count")
+        assert isinstance(last, UserMessage) and last.parts[0] == TextContent("count")
         assert "begun before the compaction" in str(last.parts[1])
 
 

@@ -18,8 +18,8 @@ from hudkit.agent.request_builder import part_lookup, to_chat_messages, to_model
 from hudkit.agent.request_log import RequestLog
 from hudkit.agent.session_store import SessionStore
 from hudkit.errors import SessionError
-from hudkit.models import Message, Request
-from hudkit.models.order import fault
+from hudkit.models import CompletionRequest, Message
+from hudkit.models.port import order_fault
 
 CHILD = Path(__file__).with_name("loop_child.py")
 
@@ -59,7 +59,7 @@ def check(place: Path, session: str) -> tuple[int, int]:
     assert find_faults(messages) == ()
     window = visible_messages(messages)
     sent = to_model_messages(to_chat_messages(window), part_lookup(window))
-    assert not window or fault(request_of(sent)) == ""
+    assert not window or order_fault(request_of(sent)) == ""
     calls = {part.call_id: part for message in messages for part in message.parts if isinstance(part, StoredCall)}
     witness = place / "project" / "witness"
     ran = Counter(witness.read_text().split()) if witness.exists() else Counter()
@@ -72,13 +72,13 @@ def check(place: Path, session: str) -> tuple[int, int]:
             assert ran[call.call_id] == 1, "what is told as done was done"
     log = RequestLog(place / "data" / "requests.db")
     for one in log.requests(session):
-        assert fault(one.request) == ""
+        assert order_fault(one.request) == ""
     log.close()
     return sum(call.interrupted for call in calls.values()), sum(map(is_summary, messages))
 
 
-def request_of(messages: tuple[Message, ...]) -> Request:
-    return Request((), messages)
+def request_of(messages: tuple[Message, ...]) -> CompletionRequest:
+    return CompletionRequest((), messages)
 
 
 def started(place: Path) -> None:

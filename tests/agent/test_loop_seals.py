@@ -15,8 +15,7 @@ from pydantic_ai.usage import RequestUsage
 
 from hudkit.agent import hooks
 from hudkit.agent.records import StoredText
-from hudkit.models import Piece, Request, TextDelta, open_model
-from hudkit.models.pydantic import incoming, outgoing
+from hudkit.models import CompletionEvent, CompletionRequest, TextDelta, open_model, pydantic_ai_messages
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import says
 
@@ -38,22 +37,22 @@ ANSWER = ModelResponse(
 class Sealing(InProcessModel):
     """Answers first as a server that gives ids and signatures with its words; then from the script."""
 
-    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+    async def stream(self, request: CompletionRequest) -> AsyncGenerator[CompletionEvent, None]:
         if self.asked:
             async for piece in super().stream(request):
                 yield piece
             return
         self.asked.append(request)
         yield TextDelta("Hello there")
-        end = incoming.ending(ANSWER, self.name, None)
+        end = pydantic_ai_messages.completion(ANSWER, self.name, None)
         for call in end.answer.calls:
             yield call
         yield end
 
 
-def sent(request: Request) -> list[Any]:
+def sent(request: CompletionRequest) -> list[Any]:
     """The parts of the first answer in a request, as they go to the provider."""
-    said = outgoing.messages(request, "openai", breaks=False)
+    said = pydantic_ai_messages.request_messages(request, "openai", breaks=False)
     return next(list(one.parts) for one in said if isinstance(one, ModelResponse))
 
 

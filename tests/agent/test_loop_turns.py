@@ -15,7 +15,7 @@ from hudkit.agent.records import Attachment
 from hudkit.agent.records import StoredCall as Stored
 from hudkit.agent.request_log import RequestLog
 from hudkit.errors import SessionError
-from hudkit.models import Media, Text, ToolResult
+from hudkit.models import Media, TextContent, ToolResult
 from hudkit.testing.captured import Captured
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import BROKEN, Call, Hang, Refusal, says, uses
@@ -265,7 +265,7 @@ async def test_files_are_attached_as_text_or_as_media(tmp_path: Path) -> None:
         (tmp_path / "project" / "dot.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\xff")
         await loop.prompt("look", [Attachment("", "notes.md"), Attachment("", "dot.png")])
         parts = model.asked[0].messages[0].parts  # type: ignore[union-attr]
-        assert isinstance(parts[1], Text) and "remember this" in parts[1].text
+        assert isinstance(parts[1], TextContent) and "remember this" in parts[1].text
         assert isinstance(parts[2], Media) and parts[2].media_type == "image/png"
         with pytest.raises(SessionError, match="empty"):
             await loop.prompt("  ")

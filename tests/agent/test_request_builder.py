@@ -26,8 +26,17 @@ from hudkit.agent.request_builder import (
 )
 from hudkit.agent.session_transcript import _message as as_history
 from hudkit.log.codec import printable
-from hudkit.models import Assistant, Media, Reasoning, Request, Text, ToolCall, ToolResult, User
-from hudkit.models.order import fault
+from hudkit.models import (
+    AssistantMessage,
+    CompletionRequest,
+    Media,
+    Reasoning,
+    TextContent,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from hudkit.models.port import order_fault
 from strategies import hostile
 
 pytestmark = pytest.mark.slow
@@ -129,9 +138,9 @@ def told(messages: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         match message:
             case ToolResult():
                 found.append(("result", message.call_id, message.text, message.failed))
-            case User(parts):
-                found += [("user", part.text if isinstance(part, Text) else part.media_type) for part in parts]
-            case Assistant(parts):
+            case UserMessage(parts):
+                found += [("user", part.text if isinstance(part, TextContent) else part.media_type) for part in parts]
+            case AssistantMessage(parts):
                 for part in parts:
                     kind = type(part).__name__
                     found.append((kind, part.id, part.name) if isinstance(part, ToolCall) else (kind, part.text))
@@ -182,7 +191,7 @@ def test_what_is_visible_is_sent_once_in_its_order_and_nothing_else(messages: tu
 @given(transcripts())
 def test_every_server_takes_the_request(messages: tuple[r.StoredMessage, ...]) -> None:
     said = asked(messages)
-    assert not said or fault(Request((), said)) == ""
+    assert not said or order_fault(CompletionRequest((), said)) == ""
 
 
 @given(transcripts(compactions=False), st.data())
@@ -260,7 +269,7 @@ def test_seals_go_with_their_own_words(messages: tuple[r.StoredMessage, ...]) ->
                 at += length
         elif isinstance(part, r.StoredCall):
             wanted.append((part.tool, part.metadata.get("seal", "")))
-    pieces = [part for message in asked(messages) if isinstance(message, Assistant) for part in message.parts]
+    pieces = [part for message in asked(messages) if isinstance(message, AssistantMessage) for part in message.parts]
     sent = [(getattr(part, "text", getattr(part, "name", "")), part.seal) for part in pieces]
     sealed = [pair for pair in wanted if pair[1]]
     lost_with_their_message = [
@@ -293,18 +302,18 @@ def test_whatever_plugins_make_of_the_messages_is_a_request(
     chats: list[ChatMessage], messages: tuple[r.StoredMessage, ...]
 ) -> None:
     said = to_model_messages(chats, part_lookup(messages))
-    assert not said or fault(Request((), said)) == ""
-    calls = [call for message in said if isinstance(message, Assistant) for call in message.calls]
+    assert not said or order_fault(CompletionRequest((), said)) == ""
+    calls = [call for message in said if isinstance(message, AssistantMessage) for call in message.calls]
     assert len({call.id for call in calls}) == len(calls)
-    assert all(isinstance(call.given(), dict) for call in calls)
-    msgspec.json.encode(Request((), said))  # UTF-8 carries it
+    assert all(isinstance(call.parse_arguments(), dict) for call in calls)
+    msgspec.json.encode(CompletionRequest((), said))  # UTF-8 carries it
 
 
 @given(transcripts())
 def test_without_media_files_are_named(messages: tuple[r.StoredMessage, ...]) -> None:
     seen = message_history.visible_messages(messages)
     said = to_model_messages(to_chat_messages(seen), part_lookup(seen), media=False)
-    assert not [part for one in said if isinstance(one, User) for part in one.parts if isinstance(part, Media)]
+    assert not [part for one in said if isinstance(one, UserMessage) for part in one.parts if isinstance(part, Media)]
     assert len(told(said)) == len(told(asked(messages)))
 
 
@@ -339,7 +348,7 @@ def test_a_reasoning_without_words_keeps_its_seal() -> None:
     thought = r.StoredReasoning("p", "", {"seals": [[0, "s"]]})
     message = r.StoredMessage("m", "ses", "assistant", finish="stop", parent_id="u", parts=(thought,))
     said = to_model_messages(to_chat_messages([message]), part_lookup([message]))
-    assert said[1] == Assistant((Reasoning("", "s"),))
+    assert said[1] == AssistantMessage((Reasoning("", "s"),))
 
 
 def test_a_call_that_is_there_twice_is_sent_once() -> None:
@@ -347,4 +356,4 @@ def test_a_call_that_is_there_twice_is_sent_once() -> None:
     said = to_model_messages(
         [ChatMessage("user", [ChatPart("text", "go")]), *[ChatMessage("assistant", [part])] * 2], {}.get
     )
-    assert said[1:] == (Assistant((ToolCall("c1", "read"),)), ToolResult("c1", "read", "one"))
+    assert said[1:] == (AssistantMessage((ToolCall("c1", "read"),)), ToolResult("c1", "read", "one"))

@@ -24,32 +24,32 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
-from hudkit.agent.course import Rules
-from hudkit.agent.store import SessionStore
-from hudkit.rooms.beats import JumpingClock, Runner
+from hudkit.compaction.carried import Output
+from hudkit.custom import Places
+from hudkit.custom.files import trust as trust_section
+from hudkit.events import PAYLOADS, Origin
+from hudkit.events import payloads as p
 from hudkit.rooms.book import Book
 from hudkit.rooms.founding import found, read_founding
-from hudkit.rooms.minds import Minds, Scripted
+from hudkit.search import open_past
+from hudkit.session import hud_plugin
+from hudkit.session import records as r
+from hudkit.session.course import Rules
+from hudkit.session.loop import Loop
+from hudkit.session.permissions import Rule
+from hudkit.session.plugins import trust as trust_plugin
+from hudkit.session.store import SessionStore
 
 from hudkit import cli
-from hudkit.agent import hud_plugin
-from hudkit.agent import records as r
-from hudkit.agent.loop import Loop
-from hudkit.agent.permissions import Rule
-from hudkit.agent.plugins import trust as trust_plugin
 from hudkit.api import Hud, Session
-from hudkit.context.compaction.carried import Output
-from hudkit.log import PAYLOADS, Origin
-from hudkit.log import payloads as p
 from hudkit.rooms import events as e
 from hudkit.rooms.architect import Architect
+from hudkit.rooms.beats import JumpingClock, Runner
+from hudkit.rooms.minds import Minds, Scripted
 from hudkit.rooms.prompts import write_prompts
-from hudkit.sections.sandboxed import SectionPaths
-from hudkit.sections.sandboxed.definitions import trust_section
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import Call, Reply
 from hudkit.tokens import Window
-from hudkit.transcripts.search import open_past
 
 HERE = Path(__file__).parent / "fixtures"
 WORKSHOP = Path("/tmp/orchard")
@@ -363,11 +363,11 @@ def hand_written() -> None:
     write(FIXTURES / "script.toml", SCRIPT_TOML)
     write(FIXTURES / "script.jsonl", SCRIPT_JSONL)
     trust_section(
-        PROJECT / ".hudkit" / "sections" / "house.py", SectionPaths(CONFIG / "sections", DATA / "trusted-sections")
+        PROJECT / ".hudkit" / "sections" / "house.py", Places(CONFIG / "sections", DATA / "trusted-sections")
     )
     trust_plugin(
         PROJECT / ".hudkit" / "plugins" / "project_header.py",
-        SectionPaths(CONFIG / "plugins", DATA / "trusted-plugins"),
+        Places(CONFIG / "plugins", DATA / "trusted-plugins"),
     )
     hudkit("project", "trust", "--project", PROJECT, "--db", WORKSHOP / "none.db")
     for name in ("trusted-sections", "trusted-plugins"):  # the paths are only for who reads the file
@@ -512,7 +512,7 @@ def filled_points() -> tuple[Any, ...]:
 
 def log() -> None:
     tick = Ticking()
-    places = SectionPaths(CONFIG / "sections", DATA / "trusted-sections")
+    places = Places(CONFIG / "sections", DATA / "trusted-sections")
     index = WORKSHOP / "data" / "hudkit.search.db"
     nowhere = WORKSHOP / "no"
     with (

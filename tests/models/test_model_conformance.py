@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 
-from hudkit.models import Model, finished, open_model
+from hudkit.models import Model, complete, open_model
 from hudkit.testing.captured import Captured
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.model import ScriptedModel
@@ -44,7 +44,7 @@ class TestInProcess(ModelConformance):
         return spoken(model, talk), model.requests
 
     def test_a_full_window_ends_the_answer(self) -> None:
-        end, _ = self.play([Reply("half", finish="compact")], lambda model: finished(model, asks()))
+        end, _ = self.play([Reply("half", finish="compact")], lambda model: complete(model, asks()))
         assert end.reason == "compact"
 
 
@@ -59,5 +59,5 @@ class TestAnthropic(OverHttp):
     name = "anthropic:claude-sonnet-4-6"
 
     def test_a_full_window_ends_the_answer(self) -> None:
-        end, _ = self.play([Reply("half", finish="compact")], lambda model: finished(model, asks()))
+        end, _ = self.play([Reply("half", finish="compact")], lambda model: complete(model, asks()))
         assert end.reason == "compact"

@@ -12,23 +12,23 @@ import pytest
 
 from hudkit.errors import ConfigError
 from hudkit.models import (
-    Assistant,
-    Finished,
+    AssistantMessage,
+    Completion,
+    CompletionRequest,
+    ContextTooLong,
     Media,
     ModelError,
     RateLimited,
-    Rejected,
-    Request,
-    Settings,
-    Text,
+    RequestRejected,
+    RequestSettings,
+    TextContent,
     ToolCall,
-    TooLong,
     ToolResult,
     ToolSpec,
     Unauthorised,
     Unreachable,
-    User,
-    finished,
+    UserMessage,
+    complete,
     open_model,
 )
 from hudkit.testing.model import ScriptedModel
@@ -54,14 +54,16 @@ def nothing_around(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Tem
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
 
 
-def asks(*messages: Any, **given: Any) -> Request:
-    return Request(("Be brief.", "Be kind."), messages or (User((Text("hi"),)),), (TOOL,), Settings(**given))
+def asks(*messages: Any, **given: Any) -> CompletionRequest:
+    return CompletionRequest(
+        ("Be brief.", "Be kind."), messages or (UserMessage((TextContent("hi"),)),), (TOOL,), RequestSettings(**given)
+    )
 
 
-async def answered(name: str, request: Request, **options: Any) -> Finished | ModelError:
+async def answered(name: str, request: CompletionRequest, **options: Any) -> Completion | ModelError:
     model = open_model(name, **options)
     try:
-        return await finished(model, request)
+        return await complete(model, request)
     except ModelError as error:
         return error
     finally:
@@ -70,10 +72,10 @@ async def answered(name: str, request: Request, **options: Any) -> Finished | Mo
 
 def test_a_conversation_with_google_s_model() -> None:
     talk = [
-        User((Text("what is it?"), Media(b"\x89PNG\r\n\x1a\n", "image/png"))),
-        Assistant((Text("I look."), ToolCall("one", "look", '{"at":"a"}'))),
+        UserMessage((TextContent("what is it?"), Media(b"\x89PNG\r\n\x1a\n", "image/png"))),
+        AssistantMessage((TextContent("I look."), ToolCall("one", "look", '{"at":"a"}'))),
         ToolResult("one", "look", "a cat"),
-        User((Text("and?"),)),
+        UserMessage((TextContent("and?"),)),
     ]
     script = [says("a cat"), Reply("I look.", (Call("look", {"at": "b"}),))]
     with ScriptedModel(script) as server:
@@ -81,9 +83,9 @@ def test_a_conversation_with_google_s_model() -> None:
         first = asyncio.run(answered(GOOGLE, asks(*talk, temperature=0.5, max_output=99), **given))
         second = asyncio.run(answered(GOOGLE, asks(), **given))
         request = server.requests[0]
-    assert isinstance(first, Finished) and isinstance(second, Finished)
+    assert isinstance(first, Completion) and isinstance(second, Completion)
     assert (first.reason, first.answer.text) == ("stop", "a cat") and first.spent is not None and first.spent.cost
-    assert second.reason == "tool-calls" and second.answer.calls[0].given() == {"at": "b"}
+    assert second.reason == "tool-calls" and second.answer.calls[0].parse_arguments() == {"at": "b"}
     assert request.shape == "gemini" and request.system == ("Be brief.", "Be kind.")
     assert request.headers["x-goog-api-key"] == KEY
     assert [role for role, _ in request.messages] == ["user", "assistant", "tool", "user"]
@@ -100,9 +102,9 @@ def test_a_conversation_with_google_s_model() -> None:
     ("answer", "kind"),
     [
         (Refusal(429, headers={"retry-after": "3"}), RateLimited),
-        (CONTEXT_EXCEEDED, TooLong),
+        (CONTEXT_EXCEEDED, ContextTooLong),
         (Refusal(401), Unauthorised),
-        (Refusal(404), Rejected),
+        (Refusal(404), RequestRejected),
         (BROKEN, Unreachable),
     ],
 )
@@ -177,13 +179,17 @@ def test_nobody_at_the_other_end(name: str, options: dict[str, str]) -> None:
 
 
 def test_marks_without_words_go_to_their_own_server_alone() -> None:
-    from hudkit.models.pydantic.outgoing import messages
+    from hudkit.models.pydantic_ai_messages import request_messages
 
     seal = '{"provider":"google","details":{"thought_signature":"c2ln"}}'
-    request = asks(User((Text("hi"),)), Assistant((Text("hello"), Text("", seal))), User((Text("on"),)))
+    request = asks(
+        UserMessage((TextContent("hi"),)),
+        AssistantMessage((TextContent("hello"), TextContent("", seal))),
+        UserMessage((TextContent("on"),)),
+    )
 
     def words(system: str) -> list[str]:
-        said = messages(request, system, breaks=False)[1]
+        said = request_messages(request, system, breaks=False)[1]
         return [part.content for part in said.parts]  # type: ignore[union-attr]
 
     assert words("google") == ["hello", ""] and words("bedrock") == words("anthropic") == ["hello"]
@@ -192,4 +198,4 @@ def test_marks_without_words_go_to_their_own_server_alone() -> None:
 def test_calls_in_one_response_keep_their_ids() -> None:
     with ScriptedModel([uses(Call("look", {"at": "a"}, id="x"), Call("look", {"at": "b"}, id="y"))]) as server:
         end = asyncio.run(answered(GOOGLE, asks(), key=KEY, base_url=server.url))
-    assert isinstance(end, Finished) and [call.id for call in end.answer.calls] == ["x", "y"]
+    assert isinstance(end, Completion) and [call.id for call in end.answer.calls] == ["x", "y"]

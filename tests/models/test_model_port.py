@@ -11,51 +11,52 @@ from hypothesis import strategies as st
 
 from hudkit.errors import ToolError
 from hudkit.models import (
-    Assistant,
+    AssistantMessage,
+    CallUsage,
+    CompletionRequest,
     Media,
     Message,
     Reasoning,
-    Rejected,
-    Request,
-    Settings,
-    Spent,
-    Text,
+    RequestRejected,
+    RequestSettings,
+    TextContent,
     ToolCall,
     ToolResult,
     ToolSpec,
-    User,
+    UserMessage,
 )
-from hudkit.models.order import fault
-from hudkit.models.port import priced
+from hudkit.models.port import order_fault, with_cost
 from hudkit.testing.in_process import InProcessModel, pieces
-from hudkit.testing.models import asks, error_of, finished, user
+from hudkit.testing.models import asks, complete, error_of, user
 from hudkit.tokens import Prices
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=40)
 MEDIA = st.builds(Media, st.binary(max_size=40), TEXT, TEXT)
 MESSAGES = st.one_of(
-    st.builds(User, st.lists(st.builds(Text, TEXT) | MEDIA, max_size=3).map(tuple)),
+    st.builds(UserMessage, st.lists(st.builds(TextContent, TEXT) | MEDIA, max_size=3).map(tuple)),
     st.builds(
-        Assistant,
+        AssistantMessage,
         st.lists(
-            st.builds(Text, TEXT, TEXT) | st.builds(Reasoning, TEXT, TEXT) | st.builds(ToolCall, TEXT, TEXT, TEXT),
+            st.builds(TextContent, TEXT, TEXT)
+            | st.builds(Reasoning, TEXT, TEXT)
+            | st.builds(ToolCall, TEXT, TEXT, TEXT),
             max_size=3,
         ).map(tuple),
     ),
     st.builds(ToolResult, TEXT, TEXT, TEXT, st.booleans(), st.lists(MEDIA, max_size=2).map(tuple)),
 )
 REQUESTS = st.builds(
-    Request,
+    CompletionRequest,
     st.lists(TEXT, max_size=3).map(tuple),
     st.lists(MESSAGES, max_size=5).map(tuple),
     st.lists(st.builds(ToolSpec, TEXT, TEXT), max_size=2).map(tuple),
-    st.builds(Settings, st.none() | st.integers(1, 9), headers=st.dictionaries(TEXT, TEXT, max_size=2)),
+    st.builds(RequestSettings, st.none() | st.integers(1, 9), headers=st.dictionaries(TEXT, TEXT, max_size=2)),
 )
 
 
 @given(REQUESTS)
-def test_a_request_survives_the_log(request: Request) -> None:
-    again = msgspec.json.decode(msgspec.json.encode(request), type=Request)
+def test_a_request_survives_the_log(request: CompletionRequest) -> None:
+    again = msgspec.json.decode(msgspec.json.encode(request), type=CompletionRequest)
     assert again == request
     assert pieces(again) == pieces(request)
 
@@ -63,27 +64,27 @@ def test_a_request_survives_the_log(request: Request) -> None:
 @given(st.dictionaries(TEXT, st.none() | st.booleans() | st.integers() | TEXT, max_size=4))
 def test_arguments_are_read_as_an_object(given_arguments: dict[str, object]) -> None:
     call = ToolCall("1", "t", msgspec.json.encode(given_arguments).decode())
-    assert call.given() == given_arguments
+    assert call.parse_arguments() == given_arguments
 
 
 @pytest.mark.parametrize("arguments", ['{"a": ', "[1]", "null", "7", "{} {}", "nonsense"])
 def test_arguments_that_are_no_object(arguments: str) -> None:
     with pytest.raises(ToolError, match=r"read.*one JSON object"):
-        ToolCall("1", "read", arguments).given()
+        ToolCall("1", "read", arguments).parse_arguments()
 
 
 def test_a_call_without_arguments_has_none() -> None:
-    assert ToolCall("1", "t", "").given() == {}
+    assert ToolCall("1", "t", "").parse_arguments() == {}
 
 
 def test_each_kind_of_token_has_its_price() -> None:
     prices = Prices(1.0, 10.0, 100.0, 1000.0, "test", "m")
-    assert priced(Spent(1, 2, 3, 4, reasoning=4), prices).cost == pytest.approx(0.004321)
-    assert priced(Spent(1, 2, 3, 4), None).cost is None
+    assert with_cost(CallUsage(1, 2, 3, 4, reasoning=4), prices).cost == pytest.approx(0.004321)
+    assert with_cost(CallUsage(1, 2, 3, 4), None).cost is None
 
 
-def calls(*ids: str) -> Assistant:
-    return Assistant(tuple(ToolCall(one, "t") for one in ids))
+def calls(*ids: str) -> AssistantMessage:
+    return AssistantMessage(tuple(ToolCall(one, "t") for one in ids))
 
 
 def result(call: str) -> ToolResult:
@@ -94,8 +95,8 @@ SOUND: list[tuple[Message, ...]] = [
     (user("a"),),
     (user("a"), user("b")),
     (user("a"), calls("1", "2"), result("2"), result("1"), user("b")),
-    (user("a"), Assistant((Reasoning("hm"),)), user("b")),
-    (User((Media(b"", "image/png"),)),),
+    (user("a"), AssistantMessage((Reasoning("hm"),)), user("b")),
+    (UserMessage((Media(b"", "image/png"),)),),
 ]
 FAULTY: list[tuple[tuple[Message, ...], str]] = [
     ((), "first message"),
@@ -106,36 +107,36 @@ FAULTY: list[tuple[tuple[Message, ...], str]] = [
     ((user("a"), result("1")), "no call before"),
     ((user("a"), calls("1"), result("1"), result("1")), "no call before"),
     ((user("a"), calls("1", "1"), result("1"), result("1")), "same id"),
-    ((user("a"), Assistant(())), "empty"),
+    ((user("a"), AssistantMessage(())), "empty"),
     ((user(""),), "empty"),
 ]
 
 
 @pytest.mark.parametrize("messages", SOUND)
 def test_orders_that_every_server_takes(messages: tuple[Message, ...]) -> None:
-    assert fault(Request((), messages)) == ""
+    assert order_fault(CompletionRequest((), messages)) == ""
 
 
 @pytest.mark.parametrize(("messages", "named"), FAULTY)
 def test_orders_that_a_strict_server_refuses(messages: tuple[Message, ...], named: str) -> None:
-    assert named in fault(Request((), messages))
+    assert named in order_fault(CompletionRequest((), messages))
 
 
 def test_two_tools_of_one_name() -> None:
-    assert "same name" in fault(Request((), (user("a"),), (ToolSpec("t", ""), ToolSpec("t", ""))))
+    assert "same name" in order_fault(CompletionRequest((), (user("a"),), (ToolSpec("t", ""), ToolSpec("t", ""))))
 
 
 @pytest.mark.parametrize(("messages", "named"), FAULTY)
 def test_the_scripted_model_refuses_them(messages: tuple[Message, ...], named: str) -> None:
     model = InProcessModel()
-    error = asyncio.run(error_of(Rejected, finished(model, Request((), messages))))
+    error = asyncio.run(error_of(RequestRejected, complete(model, CompletionRequest((), messages))))
     assert named in str(error) and len(model.asked) == 1
 
 
 def test_kinds_of_calls_get_their_own_answers() -> None:
     model = InProcessModel()
     said = [
-        asyncio.run(finished(model, asks(system=(system,)))).answer.text
+        asyncio.run(complete(model, asks(system=(system,)))).answer.text
         for system in ("You are a title generator", "You are a context summarization agent", "You help")
     ]
     assert said == ["A scripted title", "A scripted summary.", "Done."]

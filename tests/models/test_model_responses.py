@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from hudkit.models import (
-    Finished,
-    Piece,
+    CallUsage,
+    Completion,
+    CompletionEvent,
     ReasoningDelta,
-    Spent,
     TextDelta,
     ToolCall,
     ToolResult,
-    finished,
+    complete,
     open_model,
 )
 from hudkit.testing.models import asks, pieces_of, user
@@ -117,15 +117,15 @@ class Server:
 def test_an_exchange() -> None:
     server = Server()
 
-    async def talk() -> list[Piece]:
+    async def talk() -> list[CompletionEvent]:
         listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
         port = listening.sockets[0].getsockname()[1]
         model = open_model("openai:gpt-5", key="a-key-of-the-test", base_url=f"http://127.0.0.1:{port}/v1")
         said = await pieces_of(model, asks(system=SYSTEM))
         end = said[-1]
-        assert isinstance(end, Finished)
+        assert isinstance(end, Completion)
         result = ToolResult("call_1", "read", "no such file ", failed=True)
-        await finished(model, asks(user("hi"), end.answer, result, user("go on"), system=SYSTEM))
+        await complete(model, asks(user("hi"), end.answer, result, user("go on"), system=SYSTEM))
         await model.close()
         listening.close()
         return said
@@ -136,10 +136,10 @@ def test_an_exchange() -> None:
     (asked,) = [piece for piece in said if isinstance(piece, ToolCall)]
     end = said[-1]
     assert ("".join(thoughts), "".join(texts)) == ("two and two", "I löok.")
-    assert (asked.name, asked.given()) == ("read", {"path": "ä"})
-    assert isinstance(end, Finished) and end.spent is not None
+    assert (asked.name, asked.parse_arguments()) == ("read", {"path": "ä"})
+    assert isinstance(end, Completion) and end.spent is not None
     assert (end.reason, end.answer.text) == ("tool-calls", "I löok.")
-    assert Spent(400, 600, 0, 70, 30, end.spent.cost) == end.spent
+    assert CallUsage(400, 600, 0, 70, 30, end.spent.cost) == end.spent
 
     first, second = (body["input"] for body in server.bodies)
     assert [item["content"] for item in first[:3]] == list(SYSTEM)

@@ -15,18 +15,18 @@ import pytest
 
 from hudkit.errors import ConfigError
 from hudkit.models import (
-    Assistant,
+    AssistantMessage,
+    CompletionRequest,
     Media,
     Message,
     Reasoning,
-    Request,
-    Settings,
-    Text,
+    RequestSettings,
+    TextContent,
     ToolCall,
     ToolResult,
     ToolSpec,
     Unreachable,
-    finished,
+    complete,
     open_model,
 )
 from hudkit.testing.captured import Captured
@@ -43,7 +43,7 @@ PICTURE = Media(b"\x89PNG\r\n\x1a\n", "image/png")
 
 
 def exchange(
-    shape: str, *requests: Request, answers: Sequence[Answer] = (), **options: Any
+    shape: str, *requests: CompletionRequest, answers: Sequence[Answer] = (), **options: Any
 ) -> tuple[list[Captured], list[Any]]:
     """The requests as they arrived, and the answers."""
     name, below = NAMES[shape]
@@ -51,7 +51,7 @@ def exchange(
     async def talk(url: str) -> list[Any]:
         model = open_model(name, key=KEY, base_url=url + below, **options)
         try:
-            return [await finished(model, request) for request in requests]
+            return [await complete(model, request) for request in requests]
         finally:
             await model.close()
 
@@ -69,7 +69,7 @@ def conversation(turns: int) -> list[Message]:
     said: list[Message] = [user("begin")]
     for turn in range(turns):
         calls = [ToolCall(f"call-{turn}-{place}", "read", "{}") for place in range(2)]
-        said.append(Assistant((Text(f"turn {turn}"), *calls)))
+        said.append(AssistantMessage((TextContent(f"turn {turn}"), *calls)))
         said += [ToolResult(call.id, "read", f"result of {call.id}") for call in calls]
     return said
 
@@ -90,13 +90,13 @@ def test_anthropic_gets_at_most_four_breakpoints(turns: int, blocks: int) -> Non
 
 
 def test_a_breakpoint_never_stands_on_reasoning() -> None:
-    said = asks(user("one"), Assistant((Text("a"), Reasoning("hm"))), user("two"))
+    said = asks(user("one"), AssistantMessage((TextContent("a"), Reasoning("hm"))), user("two"))
     ((request,), _) = exchange("anthropic", said)
     assert marked(request) == ["be brief", "one", "two"]
 
 
 def test_breakpoints_can_be_switched_off() -> None:
-    plain = msgspec.structs.replace(asks(system=("one", "two")), settings=Settings(cache=False))
+    plain = msgspec.structs.replace(asks(system=("one", "two")), settings=RequestSettings(cache=False))
     ((request,), _) = exchange("anthropic", plain)
     assert (request.breakpoints, request.system) == ((), ("one", "two"))
 
@@ -123,7 +123,7 @@ def test_the_prefix_is_read_from_the_cache_of_an_anthropic_server() -> None:
 
 @both
 def test_settings_arrive(shape: str) -> None:
-    settings = Settings(
+    settings = RequestSettings(
         max_output=321,
         temperature=0.5,
         headers={"x-session": "ses_1"},
@@ -157,7 +157,7 @@ def test_schemas_of_tools_arrive_as_they_are(shape: str) -> None:
 
 @both
 def test_media_of_a_tool_result_reach_the_model(shape: str) -> None:
-    said = Assistant((ToolCall("one", "shot"), ToolCall("two", "shot")))
+    said = AssistantMessage((ToolCall("one", "shot"), ToolCall("two", "shot")))
     results = [ToolResult("one", "shot", "taken ", media=(PICTURE,)), ToolResult("two", "shot", "failed")]
     ((request,), _) = exchange(shape, asks(user("look"), said, *results, user("and?")))
     assert "iVBORw0KGgo" in request.raw.decode()
@@ -177,11 +177,11 @@ def test_a_reasoning_goes_back_with_its_signature() -> None:
 
     async def talk(url: str) -> None:
         model = open_model(name, key=KEY, base_url=url)
-        end = await finished(model, asks())
+        end = await complete(model, asks())
         # As the log of a session keeps it.
-        kept = msgspec.json.decode(msgspec.json.encode(end.answer), type=Assistant)
+        kept = msgspec.json.decode(msgspec.json.encode(end.answer), type=AssistantMessage)
         assert kept == end.answer
-        await finished(model, asks(user("hi"), kept, user("go on")))
+        await complete(model, asks(user("hi"), kept, user("go on")))
         await model.close()
 
     with ScriptedModel([Reply("four", reasoning="two and two")]) as server:
@@ -193,7 +193,9 @@ def test_a_reasoning_goes_back_with_its_signature() -> None:
 
 def test_reasoning_of_another_provider_goes_along_as_text() -> None:
     said = asks(
-        user("hi"), Assistant((Reasoning("two and two", '{"provider":"elsewhere"}'), Text("4"))), user("go on")
+        user("hi"),
+        AssistantMessage((Reasoning("two and two", '{"provider":"elsewhere"}'), TextContent("4"))),
+        user("go on"),
     )
     ((request,), _) = exchange("anthropic", said)
     assert "two and two" in request.text and not [
@@ -249,7 +251,7 @@ def test_nobody_at_the_other_end() -> None:
     async def talk() -> None:
         model = open_model("openai-chat:m", key=KEY, base_url=f"http://127.0.0.1:{port}/v1")
         with pytest.raises(Unreachable) as caught:
-            await finished(model, asks())
+            await complete(model, asks())
         assert caught.value.retry and KEY not in str(caught.value)
         await model.close()
         await model.close()
@@ -272,7 +274,7 @@ def test_an_answer_that_is_no_answer() -> None:
         port = server.sockets[0].getsockname()[1]
         model = open_model(name, key=KEY, base_url=f"http://127.0.0.1:{port}")
         try:
-            return await finished(model, asks())
+            return await complete(model, asks())
         except Exception as error:
             return error
         finally:
@@ -286,9 +288,9 @@ def test_an_answer_that_is_no_answer() -> None:
 def test_a_model_is_used_again_after_it_was_closed() -> None:
     async def talk(url: str) -> str:
         model = open_model("openai-chat:m", key=KEY, base_url=f"{url}/v1")
-        await finished(model, asks())
+        await complete(model, asks())
         await model.close()
-        end = await finished(model, asks())
+        end = await complete(model, asks())
         await model.close()
         return end.answer.text
 

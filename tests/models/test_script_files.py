@@ -12,7 +12,7 @@ import pytest
 
 from hudkit.context.caching import CallCost
 from hudkit.errors import ConfigError
-from hudkit.models import Finished, RateLimited, Spent, finished
+from hudkit.models import CallUsage, Completion, RateLimited, complete
 from hudkit.testing.models import asks, error_of
 from hudkit.testing.replies import Call, Hang, Refusal, Reply
 from hudkit.testing.script_file import read_script
@@ -58,18 +58,18 @@ def test_both_forms_play_the_same(tmp_path: Path, form: str) -> None:
     model = read_script(written(tmp_path, form, WHOLE))
 
     async def talk() -> list[Any]:
-        first = await finished(model, asks())
-        refused = await error_of(RateLimited, finished(model, asks()))
-        summary = await finished(model, asks(system=("You are a context summarization agent",)))
-        return [first, refused, summary, await finished(model, asks()), await finished(model, asks())]
+        first = await complete(model, asks())
+        refused = await error_of(RateLimited, complete(model, asks()))
+        summary = await complete(model, asks(system=("You are a context summarization agent",)))
+        return [first, refused, summary, await complete(model, asks()), await complete(model, asks())]
 
     first, refused, summary, half, over = asyncio.run(talk())
-    assert isinstance(first, Finished) and first.reason == "tool-calls"
+    assert isinstance(first, Completion) and first.reason == "tool-calls"
     assert first.answer.text == "Ich schaue zuerst. ✓"
     read, bash = first.answer.calls
-    assert (read.name, read.given()) == ("read", {"path": "a.py", "lines": [1, 2]})
+    assert (read.name, read.parse_arguments()) == ("read", {"path": "a.py", "lines": [1, 2]})
     assert (bash.id, bash.arguments) == ("own", "{broken")
-    assert first.spent == Spent(2, 5, 1, 7, reasoning=1)
+    assert first.spent == CallUsage(2, 5, 1, 7, reasoning=1)
     assert refused.after == 2.0
     assert summary.answer.text == "Goal: all of it"
     assert (half.answer.text, half.reason) == ("half", "length")

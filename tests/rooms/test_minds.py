@@ -9,7 +9,7 @@ import pytest
 from plays import Play, run
 
 from hudkit.errors import ConfigError
-from hudkit.models import Settings
+from hudkit.models import RequestSettings
 from hudkit.rooms import world_events as e
 from hudkit.rooms.hud import CachedRenderer, build_agent_hud
 from hudkit.rooms.players import BeatPrompt, Improviser, ModelPlayer, PlayerRegistry, ScriptedPlayer, open_players
@@ -96,7 +96,7 @@ def test_a_bad_answer_is_kept_and_its_agent_told() -> None:
 
 def test_settings_go_to_the_model() -> None:
     model = InProcessModel(otherwise=says("[no response]"))
-    play = Play(ModelPlayer(model, Settings(temperature=0.3)), "Ann", model="x:y")
+    play = Play(ModelPlayer(model, RequestSettings(temperature=0.3)), "Ann", model="x:y")
     play.play(1)
     assert model.asked[0].settings.temperature == 0.3
     assert ModelPlayer(model)._settings.max_output == 4_000

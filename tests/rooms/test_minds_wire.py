@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from plays import Play
 
-from hudkit.models import Settings, open_model
+from hudkit.models import RequestSettings, open_model
 from hudkit.rooms import world_events as e
 from hudkit.rooms.hud import CachedRenderer, build_agent_hud
 from hudkit.rooms.players import ModelPlayer, PlayerRegistry, open_players
@@ -30,7 +30,7 @@ every = pytest.mark.parametrize("provider", MODELS)
 
 @contextmanager
 def world(
-    provider: str, *answers: Answer, names: tuple[str, ...] = ("Ann", "Bob"), settings: Settings | None = None
+    provider: str, *answers: Answer, names: tuple[str, ...] = ("Ann", "Bob"), settings: RequestSettings | None = None
 ) -> Iterator[tuple[Play, ScriptedModel]]:
     """A world whose agents all have one model, opened by its name as `hudkit rooms` does it."""
     name, below = MODELS[provider]
@@ -109,7 +109,7 @@ def _one_rests(times: list[int]) -> bool:
 def test_an_error_is_said_and_the_agent_asked_again(
     provider: str, answer: Answer, says_so: str, rest: int, others: Callable[[list[int]], bool]
 ) -> None:
-    settings = Settings(silence=0.5) if isinstance(answer, Hang) else None
+    settings = RequestSettings(silence=0.5) if isinstance(answer, Hang) else None
     with world(provider, answer, settings=settings) as (play, server):
         play.play(4)
         seq, failed = next(

@@ -137,7 +137,7 @@ def test_undo_model_compact_resume(desk: Desk, tmux: Tmux) -> None:
     other.write_text('{"text": "From the other."}\n')
     say(tmux, "/model script:../other.jsonl", "The model is script:other.jsonl.")
     say(tmux, "Five", "From the other.")
-    say(tmux, "/model nonsense", "'nonsense' is no model")
+    say(tmux, "/model nonsense", "'nonsense' is not a model")
     say(tmux, "/resume", "*  1  ", "One")
     say(tmux, "/quit", "code=0")
     desk.messages()

@@ -154,9 +154,9 @@ def test_without_a_model_it_says_what_to_do(desk: Desk, hudkit: Run, monkeypatch
         assert word in err
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     assert "--model openai:" in hudkit("run", "Do it")[2]
-    assert "is no model" in hudkit("run", "--model", "nonsense", "Do it")[2]
+    assert "is not a model" in hudkit("run", "--model", "nonsense", "Do it")[2]
     desk.config.write_text('[session]\nmodel = "nonsense-too"\n')
-    assert "'nonsense-too' is no model" in hudkit("run", "Do it")[2]
+    assert "'nonsense-too' is not a model" in hudkit("run", "Do it")[2]
 
 
 def test_an_attempt_that_fails_is_told(desk: Desk, hudkit: Run) -> None:

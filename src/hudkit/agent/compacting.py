@@ -21,7 +21,7 @@ from hudkit.compose import shorten, visible
 from hudkit.context.compaction import continuity
 from hudkit.context.compaction.fallback import static_summary, unusable
 from hudkit.errors import HudkitError
-from hudkit.models import Model, ModelError, TooLong, User
+from hudkit.models import ContextTooLong, Model, ModelError, UserMessage
 from hudkit.sections.state import HudState
 from hudkit.tokens.overflow import usable_of
 
@@ -114,7 +114,7 @@ async def _summarised(
     words = output.prompt
     if words is None:
         words = "\n\n".join([continuity.prompt(""), *(text for text in output.context if text)])
-    question = User((models.Text(words),))
+    question = UserMessage((models.TextContent(words),))
 
     def head() -> StoredMessage:
         return StoredMessage(
@@ -141,7 +141,7 @@ async def _summarised(
         )
         try:
             message, _ = await stream_response(course, request, model, head)
-        except TooLong:
+        except ContextTooLong:
             if number == len(CUTS) - 1:
                 raise
             continue

@@ -12,7 +12,7 @@ import msgspec
 
 from hudkit.agent.hooks import Event, Failure, Hooks, Json, Nothing
 from hudkit.agent.records import StoredCall, StoredMessage
-from hudkit.models import Request
+from hudkit.models import CompletionRequest
 
 MAX_WAITING = 10_000
 """Events that wait for one listener, or for the plugins; the oldest give way."""
@@ -52,7 +52,7 @@ class RequestSent(AgentEvent, frozen=True, tag="requested"):
     without its headers, which hold keys; `limit` is the model's window in tokens."""
 
     message: StoredMessage
-    request: Request
+    request: CompletionRequest
     limit: int
 
 

@@ -25,7 +25,15 @@ from hudkit.agent.records import Reported, StoredCall, StoredMessage, StoredPart
 from hudkit.agent.request_builder import seal_metadata
 from hudkit.agent.run_context import RunContext
 from hudkit.errors import StoreError, ToolError
-from hudkit.models import Finished, Model, ModelError, ReasoningDelta, Request, TextDelta, Unreadable
+from hudkit.models import (
+    Completion,
+    CompletionRequest,
+    Model,
+    ModelError,
+    ReasoningDelta,
+    TextDelta,
+    UnreadableAnswer,
+)
 
 _FLUSH_CHARACTERS = 2_000
 """Characters of a text that is still coming, after which it is stored anew."""
@@ -37,8 +45,8 @@ _UNREADABLE = "unread"
 
 
 async def stream_response(
-    course: RunContext, request: Request, model: Model, head: Callable[[], StoredMessage]
-) -> tuple[StoredMessage, Finished]:
+    course: RunContext, request: CompletionRequest, model: Model, head: Callable[[], StoredMessage]
+) -> tuple[StoredMessage, Completion]:
     """The model's response, stored and still open where it has calls; `head` makes the empty message of each attempt.
 
     Raises the `ModelError` of the last attempt; each attempt that failed is stored with its error. A cancellation
@@ -75,10 +83,10 @@ def _retry_delay(attempt: int, after: float | None, first: float, most: float) -
 
 
 async def _stream_attempt(
-    course: RunContext, message: StoredMessage, model: Model, request: Request
-) -> tuple[StoredMessage, Finished]:
+    course: RunContext, message: StoredMessage, model: Model, request: CompletionRequest
+) -> tuple[StoredMessage, Completion]:
     coming = _IncomingParts(course, message)
-    end: Finished | None = None
+    end: Completion | None = None
     try:
         async with aclosing(model.stream(request)) as pieces:
             async for piece in pieces:
@@ -89,12 +97,12 @@ async def _stream_attempt(
                     case ReasoningDelta(text=text):
                         coming.add(StoredReasoning, text)
                         course.tell(ReasoningChunk(course.id, message.id, text))
-                    case Finished():
+                    case Completion():
                         end = piece
     finally:
         coming.flush()
     if end is None:
-        raise Unreadable(f"{model.name} ended an answer without saying so")
+        raise UnreadableAnswer(f"{model.name} ended an answer without saying so")
     said = await _hooked_parts(course, message, coming.settled(end.answer))
     calls = [_call(course, call) for call in end.answer.calls]
     usage = _stored_usage(end)
@@ -121,7 +129,7 @@ async def _hooked_parts(course: RunContext, message: StoredMessage, parts: list[
     return found
 
 
-def _stored_usage(end: Finished) -> Reported | None:
+def _stored_usage(end: Completion) -> Reported | None:
     """The usage of an answer as it is stored; `None` where the server told nothing."""
     spent = end.spent
     if spent is None:
@@ -133,7 +141,7 @@ def _call(course: RunContext, call: models.ToolCall) -> StoredCall:
     """A call as it is stored first. One whose arguments are no object is stored with that, to be answered so."""
     metadata: dict[str, Any] = {"seal": call.seal} if call.seal else {}
     try:
-        arguments = call.given()
+        arguments = call.parse_arguments()
     except ToolError as error:
         arguments, metadata = {}, {_UNREADABLE: str(error)}
     call_id = course.kept.fresh_call_id(call.id)
@@ -145,7 +153,7 @@ def unreadable_arguments(call: StoredCall) -> str:
     return str(call.metadata.get(_UNREADABLE, ""))
 
 
-def _log_request(course: RunContext, message: StoredMessage, model: Model, request: Request) -> None:
+def _log_request(course: RunContext, message: StoredMessage, model: Model, request: CompletionRequest) -> None:
     """Keep the request. Where that fails, the call is made all the same, and it is said."""
     if course.setup.sent is not None and course.rules.record:
         try:
@@ -182,7 +190,7 @@ class _IncomingParts:
             self._course.kept.put_parts(self._message.id, [kind(id, self._runs[-1][2][0])])
             self._unsaved = 0
 
-    def settled(self, answer: models.Assistant) -> list[StoredPart]:
+    def settled(self, answer: models.AssistantMessage) -> list[StoredPart]:
         """The runs as the whole answer has them, with their seals. A run that the answer does not have stays stored,
         and is not sent."""
         wanted = _runs_of(answer)
@@ -202,14 +210,14 @@ class _IncomingParts:
 
 
 def _runs_of(
-    answer: models.Assistant,
-) -> list[tuple[type[StoredText] | type[StoredReasoning], list[models.Text | models.Reasoning]]]:
-    runs: list[tuple[type[StoredText] | type[StoredReasoning], list[models.Text | models.Reasoning]]] = []
+    answer: models.AssistantMessage,
+) -> list[tuple[type[StoredText] | type[StoredReasoning], list[models.TextContent | models.Reasoning]]]:
+    runs: list[tuple[type[StoredText] | type[StoredReasoning], list[models.TextContent | models.Reasoning]]] = []
     for part in answer.parts:
         if isinstance(part, models.ToolCall) or not (part.text or part.seal):
             continue
         kind: type[StoredText] | type[StoredReasoning] = (
-            StoredText if isinstance(part, models.Text) else StoredReasoning
+            StoredText if isinstance(part, models.TextContent) else StoredReasoning
         )
         if not runs or runs[-1][0] is not kind:
             runs.append((kind, []))

@@ -21,17 +21,17 @@ from hudkit.agent.run_context import RunContext
 from hudkit.agent.system_prompt import SystemPrompt, rejoin_blocks
 from hudkit.log.codec import printable
 from hudkit.models import (
-    Assistant,
+    AssistantMessage,
+    CompletionRequest,
     Media,
     Model,
     Reasoning,
-    Request,
-    Settings,
-    Text,
+    RequestSettings,
+    TextContent,
     ToolCall,
     ToolResult,
     ToolSpec,
-    User,
+    UserMessage,
 )
 from hudkit.models import Message as ModelMessage
 
@@ -56,8 +56,8 @@ def to_model_messages(
             if message.role == "user"
             else _assistant_messages(message, parts, seen)
         )
-    if found and not isinstance(found[0], User):
-        found.insert(0, User((Text(CONTINUATION),)))
+    if found and not isinstance(found[0], UserMessage):
+        found.insert(0, UserMessage((TextContent(CONTINUATION),)))
     return tuple(found)
 
 
@@ -66,7 +66,7 @@ def part_lookup(messages: Iterable[StoredMessage]) -> PartLookup:
     return known.get
 
 
-def seal_metadata(parts: Sequence[Text | Reasoning]) -> dict[str, list[list[object]]]:
+def seal_metadata(parts: Sequence[TextContent | Reasoning]) -> dict[str, list[list[object]]]:
     """The `meta` of a stored text or reasoning that is made of these: the length of each, and its seal."""
     if not any(part.seal for part in parts):
         return {}
@@ -74,36 +74,40 @@ def seal_metadata(parts: Sequence[Text | Reasoning]) -> dict[str, list[list[obje
 
 
 def _user_message(message: ChatMessage, parts: PartLookup, media: bool) -> list[ModelMessage]:
-    found: list[Text | Media] = []
+    found: list[TextContent | Media] = []
     for part in message.parts:
         if part.kind == "file":
             found.append(_file(part, parts(part.id), media))
         elif part.text:
-            found.append(Text(printable(part.text)))
-    return [User(tuple(found))] if found else []
+            found.append(TextContent(printable(part.text)))
+    return [UserMessage(tuple(found))] if found else []
 
 
-def _file(part: ChatPart, stored: StoredPart | None, media: bool) -> Text | Media:
+def _file(part: ChatPart, stored: StoredPart | None, media: bool) -> TextContent | Media:
     name = str(part.meta.get("path", ""))
     if media and isinstance(stored, Attachment) and stored.data:
         return Media(stored.data, stored.media_type or "application/octet-stream", name)
-    return Text(f"[attached: {name or 'a file'}{f' ({part.media_type})' if part.media_type else ''}]")
+    return TextContent(f"[attached: {name or 'a file'}{f' ({part.media_type})' if part.media_type else ''}]")
 
 
 def _assistant_messages(message: ChatMessage, parts: PartLookup, seen: set[str]) -> list[ModelMessage]:
-    said: list[Text | Reasoning | ToolCall] = []
+    said: list[TextContent | Reasoning | ToolCall] = []
     results: list[ModelMessage] = []
     for part in message.parts:
         if part.kind == "reasoning":
             said += _sealed(part, parts(part.id), Reasoning)
         elif part.kind != "tool":
-            said += _sealed(part, parts(part.id), Text)
+            said += _sealed(part, parts(part.id), TextContent)
         elif part.call_id and part.call_id not in seen:
             seen.add(part.call_id)
             failed = part.status not in ("completed", "")
             said.append(_tool_call(part, parts(part.id)))
             results.append(ToolResult(part.call_id, part.tool, printable(part.text) or _NO_RESULT, failed))
-    return [Assistant(tuple(said)), *results] if any(not isinstance(one, Text) or one.text for one in said) else []
+    return (
+        [AssistantMessage(tuple(said)), *results]
+        if any(not isinstance(one, TextContent) or one.text for one in said)
+        else []
+    )
 
 
 def _tool_call(part: ChatPart, stored: StoredPart | None) -> ToolCall:
@@ -114,14 +118,14 @@ def _tool_call(part: ChatPart, stored: StoredPart | None) -> ToolCall:
 
 
 def _sealed(
-    part: ChatPart, stored: StoredPart | None, kind: type[Text] | type[Reasoning]
-) -> list[Text | Reasoning | ToolCall]:
+    part: ChatPart, stored: StoredPart | None, kind: type[TextContent] | type[Reasoning]
+) -> list[TextContent | Reasoning | ToolCall]:
     """The pieces that a run of words was made of, each with its seal; one piece where the words are others now."""
     if isinstance(stored, StoredReasoning | StoredText) and (stored.text, stored.meta) == (
         part.text,
         part.meta,
     ):
-        found: list[Text | Reasoning | ToolCall] = []
+        found: list[TextContent | Reasoning | ToolCall] = []
         at = 0
         for length, seal in stored.meta.get("seals", ()):
             found.append(kind(part.text[at : at + int(length)], str(seal)))
@@ -208,7 +212,7 @@ async def build_request(
     tools: Sequence[ToolSpec],
     more: Sequence[ModelMessage] = (),
     media: bool = True,
-) -> Request:
+) -> CompletionRequest:
     """The request of a call over these messages; `more` stands behind them, and no hook sees it.
 
     Nothing that is stored changes: hooks get copies.
@@ -221,11 +225,11 @@ async def build_request(
     blocks = await hooks.run("system_transform", given, System(list(prompt.blocks)))
     params = await hooks.run("chat_params", given, Params(agent.temperature, None, course.rules.max_output, {}))
     headers = await hooks.run("chat_headers", given, Headers())
-    return Request(
+    return CompletionRequest(
         tuple(rejoin_blocks(prompt.header, blocks.system)),
         (*said, *more),
         tuple(tools),
-        Settings(
+        RequestSettings(
             max_output=params.max_tokens,
             temperature=params.temperature,
             top_p=params.top_p,

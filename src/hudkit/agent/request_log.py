@@ -20,7 +20,7 @@ from hudkit.log import Finding
 from hudkit.log.stores.connect import connect_writer
 from hudkit.log.stores.faults import typed
 from hudkit.log.stores.paths import check_place, create_private
-from hudkit.models import Message, Request, Settings, ToolSpec
+from hudkit.models import CompletionRequest, Message, RequestSettings, ToolSpec
 
 REQUESTS_FILE = "requests.db"
 """The name of the file in hudkit's data directory, beside that of the sessions."""
@@ -50,7 +50,7 @@ class _RequestRow(msgspec.Struct, array_like=True):
 class _RequestHead(msgspec.Struct):
     system: tuple[str, ...]
     tools: tuple[ToolSpec, ...]
-    settings: Settings
+    settings: RequestSettings
 
 
 class LoggedRequest(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ class LoggedRequest(msgspec.Struct, frozen=True):
     message_id: str
     model: str
     at: int
-    request: Request
+    request: CompletionRequest
 
 
 class RequestLog:
@@ -79,7 +79,7 @@ class RequestLog:
             for table in _TABLES:
                 self._db.execute(table)
 
-    def add(self, session_id: str, message_id: str, model: str, at: int, request: Request) -> None:
+    def add(self, session_id: str, message_id: str, model: str, at: int, request: CompletionRequest) -> None:
         """Keep a request. Raises a `StoreError`; nothing of it is written then."""
         bare = msgspec.structs.replace(request.settings, headers={})
         blocks = [
@@ -119,7 +119,7 @@ class RequestLog:
             head: _RequestHead = self._block(row.head, _RequestHead)
             said = tuple(self._block(digest, Message) for digest in messages)
             yield LoggedRequest(
-                session_id, message_id, model, at, Request(head.system, said, head.tools, head.settings)
+                session_id, message_id, model, at, CompletionRequest(head.system, said, head.tools, head.settings)
             )
 
     def close(self) -> None:

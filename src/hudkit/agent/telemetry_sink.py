@@ -126,17 +126,17 @@ def _usage(usage: Reported | None) -> happened.Usage | None:
 def _said(message: models.Message) -> happened.Said:
     """A message of a request."""
     match message:
-        case models.User():
+        case models.UserMessage():
             return happened.Said("user", tuple(_piece(part) for part in message.parts))
-        case models.Assistant():
+        case models.AssistantMessage():
             return happened.Said("assistant", tuple(_piece(part) for part in message.parts))
         case models.ToolResult():
             return happened.Said("tool", (happened.Piece("result", message.text, message.call_id, message.name),))
 
 
-def _piece(part: models.Text | models.Reasoning | models.ToolCall | models.Media) -> happened.Piece:
+def _piece(part: models.TextContent | models.Reasoning | models.ToolCall | models.Media) -> happened.Piece:
     match part:
-        case models.Text():
+        case models.TextContent():
             return happened.Piece("text", part.text)
         case models.Reasoning():
             return happened.Piece("reasoning", part.text)
@@ -148,7 +148,7 @@ def _piece(part: models.Text | models.Reasoning | models.ToolCall | models.Media
 
 def _given(call: models.ToolCall) -> object:
     try:
-        return call.given()
+        return call.parse_arguments()
     except ToolError:  # what the model wrote is no object
         return call.arguments
 

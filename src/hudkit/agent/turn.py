@@ -14,7 +14,7 @@ from hudkit.agent.request_builder import build_request
 from hudkit.agent.run_context import RunContext, SubTask, joined_text
 from hudkit.agent.tool_execution import run_tool_calls
 from hudkit.context.compaction import thrash
-from hudkit.models import Finished, ModelError, TooLong
+from hudkit.models import Completion, ContextTooLong, ModelError
 from hudkit.tokens.overflow import is_overflow
 
 _WINDOW_FULL = "the window is full, and another compaction would not help"
@@ -78,7 +78,7 @@ async def _step(course: RunContext, number: int) -> tuple[str, str]:
     )
     try:
         message, end = await stream_response(course, request, course.model, head)
-    except TooLong as error:
+    except ContextTooLong as error:
         if message_history.answered_since_compaction(course.kept.messages) and compacting.mark(
             course, auto=True, overflow=True
         ):
@@ -95,7 +95,7 @@ async def _step(course: RunContext, number: int) -> tuple[str, str]:
     return _after(course, end)
 
 
-def _after(course: RunContext, end: Finished) -> tuple[str, str]:
+def _after(course: RunContext, end: Completion) -> tuple[str, str]:
     """What follows from how an answer without calls ended."""
     match end.reason:
         case "compact":

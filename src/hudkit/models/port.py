@@ -1,4 +1,8 @@
-"""The port to language models: what a call says, what comes back piece by piece, and who answers it."""
+"""The port to language models: what a request says, what comes back event by event, and who answers it.
+
+Everything here is a plain value without a provider in it. An adapter turns a `CompletionRequest` into its provider's
+request and the provider's stream into `CompletionEvent`s; nothing else in hudkit knows a provider.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,16 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from hudkit.errors import ToolError
-from hudkit.models.failures import Unreadable
+from hudkit.models.model_errors import UnreadableAnswer
 from hudkit.tokens import Prices, Window
 
-# -- what is said ----------------------------------------------------------------------------------------------
+# --- What a request says
 
 
-class Text(msgspec.Struct, frozen=True, tag="text"):
-    """A text, byte for byte. `seal` is set only in answers: opaque marks by which a model knows its own words.
+class TextContent(msgspec.Struct, frozen=True, tag="text"):
+    """A text, byte for byte. `seal` is set in answers only: opaque marks by which a provider knows its own words.
 
-    A part with a seal goes back as it came, text and seal together, or its seal is dropped with the change.
+    A part with a seal goes back as it came, text and seal together; who changes the text drops the seal.
     """
 
     text: str
@@ -26,70 +30,70 @@ class Text(msgspec.Struct, frozen=True, tag="text"):
 
 
 class Reasoning(msgspec.Struct, frozen=True, tag="reasoning"):
-    """What a model thought before it answered. Without its `seal`, most models do not take it back."""
+    """What a model thought before it answered. Most providers refuse it without its `seal`."""
 
     text: str
     seal: str = ""
 
 
 class ToolCall(msgspec.Struct, frozen=True, tag="call"):
-    """A call of a tool. `arguments` is the text that the model wrote: it should be a JSON object, and may be none."""
+    """A call of a tool. `arguments` is the text that the model wrote, which may not be a JSON object."""
 
     id: str
     name: str
     arguments: str = "{}"
     seal: str = ""
 
-    def given(self) -> dict[str, Any]:
-        """The arguments as an object; an empty text counts as an empty object.
+    def parse_arguments(self) -> dict[str, Any]:
+        """Return the arguments as an object; an empty text counts as an empty object.
 
-        Raises `ToolError`, worded for the model, for a text that is no JSON object.
+        Raises `ToolError`, worded for the model, for a text that is not a JSON object.
         """
         try:
             value = msgspec.json.decode(self.arguments or "{}")
         except msgspec.DecodeError as error:
             raise ToolError(
-                f"the arguments of {self.name} are no JSON ({error})", hint="call it again with one JSON object"
+                f"the arguments of {self.name} are not JSON ({error})", hint="call it again with one JSON object"
             ) from error
         if not isinstance(value, dict):
             raise ToolError(
-                f"the arguments of {self.name} are no JSON object", hint="call it again with one JSON object"
+                f"the arguments of {self.name} are not a JSON object", hint="call it again with one JSON object"
             )
         return value
 
 
 class Media(msgspec.Struct, frozen=True, tag="media"):
-    """A picture, a document or a sound: bytes and what they are (`image/png`). `name` is for people."""
+    """A picture, a document or a sound: its bytes and their media type (`image/png`). `name` is for people."""
 
     data: bytes
     media_type: str
     name: str = ""
 
 
-class User(msgspec.Struct, frozen=True, tag="user"):
-    """What the user's side says: texts and media, in order."""
+class UserMessage(msgspec.Struct, frozen=True, tag="user"):
+    """What the user says: texts and media, in order."""
 
-    parts: tuple[Text | Media, ...]
+    parts: tuple[TextContent | Media, ...]
 
 
-class Assistant(msgspec.Struct, frozen=True, tag="assistant"):
+class AssistantMessage(msgspec.Struct, frozen=True, tag="assistant"):
     """What the model said, in the order in which it said it."""
 
-    parts: tuple[Text | Reasoning | ToolCall, ...]
+    parts: tuple[TextContent | Reasoning | ToolCall, ...]
 
     @property
     def text(self) -> str:
-        """The texts joined; reasoning is not among them."""
-        return "".join(part.text for part in self.parts if isinstance(part, Text))
+        """Return the texts, joined, without the reasoning."""
+        return "".join(part.text for part in self.parts if isinstance(part, TextContent))
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The tool calls, in order."""
+        """Return the tool calls, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
 
 class ToolResult(msgspec.Struct, frozen=True, tag="result"):
-    """What one call gave; `failed` is told to the models whose servers have a word for it."""
+    """What a tool call returned; `failed` reaches the providers whose interface has a field for it."""
 
     call_id: str
     name: str
@@ -98,7 +102,7 @@ class ToolResult(msgspec.Struct, frozen=True, tag="result"):
     media: tuple[Media, ...] = ()
 
 
-Message = User | Assistant | ToolResult
+Message = UserMessage | AssistantMessage | ToolResult
 
 
 class ToolSpec(msgspec.Struct, frozen=True):
@@ -112,13 +116,13 @@ class ToolSpec(msgspec.Struct, frozen=True):
 Effort = Literal["", "off", "minimal", "low", "medium", "high"]
 
 
-class Settings(msgspec.Struct, frozen=True):
-    """How to answer. What is `None` or empty is left to the model's server.
+class RequestSettings(msgspec.Struct, frozen=True):
+    """How to answer. What is `None` or empty is left to the provider.
 
-    `max_output` are tokens; `silence` are the seconds without a byte after which a server counts as gone; `cache`
-    asks for cache breakpoints where a server wants them named, `cache_messages` for those in messages too (a request
-    whose messages no later one repeats would pay for nothing); `headers` go with the HTTP request; `options` are
-    settings of one provider under the names that pydantic-ai gives them, and win over the others.
+    `max_output` is in tokens; `silence` is how many seconds without a byte mean that the server is gone. `cache` asks
+    for cache breakpoints where a provider wants them named, `cache_messages` for breakpoints in messages too: leave
+    it off for a request whose messages no later one repeats, which would pay for nothing. `headers` go with the HTTP
+    request; `options` are one provider's settings under the names that pydantic-ai gives them, and win over all.
     """
 
     max_output: int | None = None
@@ -132,20 +136,20 @@ class Settings(msgspec.Struct, frozen=True):
     options: Mapping[str, Any] = {}
 
 
-class Request(msgspec.Struct, frozen=True):
-    """One call. System texts are separate blocks in order; empty ones are left out on the wire.
+class CompletionRequest(msgspec.Struct, frozen=True):
+    """One call of a model. System texts are separate blocks, in order; empty ones are left out on the wire.
 
-    Equal requests give equal bytes on the wire, and a request whose messages begin with those of another one begins
-    with its bytes. Encoded with msgspec it comes back equal.
+    Equal requests give equal bytes on the wire, and a request whose messages begin with those of another request
+    begins with its bytes: that is what keeps the provider's prefix cache. Encoded with msgspec it comes back equal.
     """
 
     system: tuple[str, ...]
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
-    settings: Settings = Settings()
+    settings: RequestSettings = RequestSettings()
 
 
-# -- what comes back -------------------------------------------------------------------------------------------
+# --- What comes back
 
 
 class TextDelta(msgspec.Struct, frozen=True, tag="text-delta"):
@@ -160,11 +164,11 @@ class ReasoningDelta(msgspec.Struct, frozen=True, tag="reasoning-delta"):
     text: str
 
 
-class Spent(msgspec.Struct, frozen=True):
+class CallUsage(msgspec.Struct, frozen=True):
     """The tokens of one call, each counted once.
 
     `read` came from the cache, `written` went to it, `fresh` is the rest of the request; `reasoning` is a part of
-    `output`. `cost` is in USD by list prices, so an estimate, and `None` where the model has no known price.
+    `output`. `cost` is in USD by list prices, so an estimate; `None` where the model's price is unknown.
     """
 
     fresh: int
@@ -176,67 +180,75 @@ class Spent(msgspec.Struct, frozen=True):
 
     @property
     def used(self) -> int:
-        """Tokens in the window after the call: the request and the answer."""
+        """Return the tokens in the window after the call: those of the request and of the answer."""
         return self.fresh + self.read + self.written + self.output
 
 
-Reason = Literal["stop", "length", "tool-calls", "compact", "refusal", "other"]
+FinishReason = Literal["stop", "length", "tool-calls", "compact", "refusal", "other"]
 
 
-class Finished(msgspec.Struct, frozen=True, tag="finished"):
+class Completion(msgspec.Struct, frozen=True, tag="finished"):
     """The end of an answer.
 
     `reason`: `stop`, `length` (the output limit), `tool-calls`, `compact` (the window was full before the answer was
     over), `refusal` (held back for safety) or `other`. `answer` is the message to send back with the next request.
-    `spent` is `None` where the server told nothing. `model` and `id` are the server's names for who answered and for
-    the answer; empty where it told none.
+    `spent` is `None` where the server reported nothing. `model` and `id` are the server's names for the model that
+    answered and for the answer; empty where it gave none.
     """
 
-    reason: Reason
-    answer: Assistant
-    spent: Spent | None = None
+    reason: FinishReason
+    answer: AssistantMessage
+    spent: CallUsage | None = None
     model: str = ""
     id: str = ""
 
 
-Piece = TextDelta | ReasoningDelta | ToolCall | Finished
+CompletionEvent = TextDelta | ReasoningDelta | ToolCall | Completion
 
 
 class Model(Protocol):
-    """Somebody who answers. `name` is as it was asked for (`anthropic:claude-sonnet-4-5`)."""
+    """Something that answers requests. `name` is as it was asked for (`anthropic:claude-sonnet-4-5`)."""
 
     @property
-    def name(self) -> str: ...
-    @property
-    def window(self) -> Window: ...
-    @property
-    def prices(self) -> Prices | None: ...
+    def name(self) -> str:
+        """Return the model's name as it was asked for."""
+        ...
 
-    def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
-        """The answer: deltas as they arrive, then the tool calls, whole and in order, then one `Finished`.
+    @property
+    def window(self) -> Window:
+        """Return the model's window, in tokens, and who says so."""
+        ...
 
-        Tool calls come only when the answer is over: one that breaks off gives none. Raises a `ModelError` instead
-        of the `Finished`, never anything else but the caller's own cancellation; then, and when the generator is
-        closed, the connection is given up. The model does not try again by itself.
+    @property
+    def prices(self) -> Prices | None:
+        """Return what tokens cost; `None` where nobody knows."""
+        ...
+
+    def stream(self, request: CompletionRequest) -> AsyncGenerator[CompletionEvent, None]:
+        """Yield the answer: deltas as they arrive, then the tool calls, whole and in order, then one `Completion`.
+
+        Tool calls come only when the answer is over, so that an answer that breaks off has none. Raises a
+        `ModelError` instead of the `Completion`, and nothing else but the caller's own cancellation; then, and when
+        the generator is closed, the connection is closed. The model does not retry by itself.
         """
 
     async def close(self) -> None:
-        """Gives up connections; twice is harmless."""
+        """Close connections. A second call is harmless."""
 
 
-async def finished(model: Model, request: Request) -> Finished:
-    """The whole answer, for calls that nobody watches. Raises as `Model.stream` does."""
-    last: Piece | None = None
+async def complete(model: Model, request: CompletionRequest) -> Completion:
+    """Return the whole answer, for requests whose stream nobody watches. Raises as `Model.stream` does."""
+    last: CompletionEvent | None = None
     async with aclosing(model.stream(request)) as pieces:
         async for piece in pieces:
             last = piece
-    if not isinstance(last, Finished):
-        raise Unreadable(f"{model.name} ended an answer without saying so")
+    if not isinstance(last, Completion):
+        raise UnreadableAnswer(f"{model.name} ended an answer without saying so")
     return last
 
 
-def priced(spent: Spent, prices: Prices | None) -> Spent:
-    """The same with its cost by these prices (USD per million tokens)."""
+def with_cost(spent: CallUsage, prices: Prices | None) -> CallUsage:
+    """Return the usage with its cost by these prices, which are in USD per million tokens."""
     if prices is None:
         return spent
     dollars = (
@@ -246,3 +258,36 @@ def priced(spent: Spent, prices: Prices | None) -> Spent:
         + spent.output * prices.output
     )
     return msgspec.structs.replace(spent, cost=dollars / 1_000_000)
+
+
+def order_fault(request: CompletionRequest) -> str:
+    """Return in words what a strict server would refuse about the order of a request; empty where nothing is wrong.
+
+    The first message is the user's; each tool call has exactly one result before anything else is said; no result
+    without its call; no message is empty; no two tools have the same name.
+    """
+    names = [tool.name for tool in request.tools]
+    if len(set(names)) < len(names):
+        return "two tools have the same name"
+    if not request.messages or not isinstance(request.messages[0], UserMessage):
+        return "the first message is not the user's"
+    waiting: list[str] = []
+    for place, message in enumerate(request.messages):
+        if isinstance(message, ToolResult):
+            if message.call_id not in waiting:
+                return f"message {place} is the result of {message.call_id!r}, which no call before it asks for"
+            waiting.remove(message.call_id)
+            continue
+        if waiting:
+            return f"message {place} comes before the result of the call {waiting[0]!r}"
+        if not _says(message):
+            return f"message {place} is empty"
+        if isinstance(message, AssistantMessage):
+            waiting = [call.id for call in message.calls]
+            if len(set(waiting)) < len(waiting):
+                return f"two calls in message {place} have the same id"
+    return f"the call {waiting[0]!r} has no result" if waiting else ""
+
+
+def _says(message: UserMessage | AssistantMessage) -> bool:
+    return any(not isinstance(part, TextContent) or part.text for part in message.parts)

@@ -18,24 +18,24 @@ from typing import Any
 import anyio
 
 from hudkit.context.caching import CallCost
-from hudkit.models.failures import Signs, Unreachable, Unreadable, failure
-from hudkit.models.order import fault
+from hudkit.models.model_errors import FailureSigns, Unreachable, UnreadableAnswer, model_failure
 from hudkit.models.port import (
-    Assistant,
-    Finished,
+    AssistantMessage,
+    CallUsage,
+    Completion,
+    CompletionEvent,
+    CompletionRequest,
+    FinishReason,
     Media,
-    Piece,
-    Reason,
     Reasoning,
     ReasoningDelta,
-    Request,
-    Spent,
-    Text,
+    TextContent,
     TextDelta,
     ToolCall,
     ToolResult,
-    User,
-    priced,
+    UserMessage,
+    order_fault,
+    with_cost,
 )
 from hudkit.testing.captured import MARKS, Captured, Count, by_bytes, kind_of
 from hudkit.testing.captured import Piece as Block
@@ -76,7 +76,7 @@ class InProcessModel:
         self.title = title
         self.compaction = compaction
         self.marks = dict(marks)
-        self.asked: list[Request] = []
+        self.asked: list[CompletionRequest] = []
         self.requests: list[Captured] = []
         self._function = script if callable(script) else None
         self._queue: deque[Answer | Answers] = deque(() if callable(script) else script)
@@ -105,18 +105,18 @@ class InProcessModel:
 
     # -- answering -------------------------------------------------------------------------------------------------
 
-    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+    async def stream(self, request: CompletionRequest) -> AsyncGenerator[CompletionEvent, None]:
         """As the port says. `delay`, `pace` and `Hang` are waited for; they end at once when cancelled."""
         captured = self._keep(request)
-        if wrong := fault(request):
-            raise failure(Signs(400, kind="invalid_request_error", words=wrong), self.name)
+        if wrong := order_fault(request):
+            raise model_failure(FailureSigns(400, kind="invalid_request_error", words=wrong), self.name)
         answer = self._answer(captured)
         match answer:
             case Hang():
                 await anyio.sleep(min(answer.seconds, request.settings.silence))
                 raise Unreachable(f"{self.name} does not answer", hint="try again")
             case Refusal():
-                raise failure(signs_of(answer), self.name)
+                raise model_failure(signs_of(answer), self.name)
             case Reply():
                 await anyio.sleep(answer.delay)
                 async for piece in self._say(captured, answer):
@@ -125,35 +125,35 @@ class InProcessModel:
     async def close(self) -> None:
         """As the port says: there is nothing to give up."""
 
-    async def _say(self, captured: Captured, reply: Reply) -> AsyncGenerator[Piece, None]:
+    async def _say(self, captured: Captured, reply: Reply) -> AsyncGenerator[CompletionEvent, None]:
         end = self._end(captured, reply)
-        deltas: list[Piece] = [ReasoningDelta(text) for text in halves(reply.reasoning)]
+        deltas: list[CompletionEvent] = [ReasoningDelta(text) for text in halves(reply.reasoning)]
         deltas += [TextDelta(text) for text in halves(reply.text)]
         for piece in deltas[: len(deltas) // 2 if reply.cut else None]:
             yield piece
             await anyio.sleep(reply.pace)
         if reply.cut:
-            raise Unreadable(f"the answer of {self.name} broke off", hint="try again")
+            raise UnreadableAnswer(f"the answer of {self.name} broke off", hint="try again")
         for call in end.answer.calls:
             yield call
         yield end
 
-    def _end(self, captured: Captured, reply: Reply) -> Finished:
-        parts: list[Text | Reasoning | ToolCall] = [Reasoning(reply.reasoning)] if reply.reasoning else []
-        parts += [Text(reply.text)] if reply.text else []
+    def _end(self, captured: Captured, reply: Reply) -> Completion:
+        parts: list[TextContent | Reasoning | ToolCall] = [Reasoning(reply.reasoning)] if reply.reasoning else []
+        parts += [TextContent(reply.text)] if reply.text else []
         parts += [ToolCall(call.id or self._next_id(), call.name, call.text) for call in reply.calls]
         thought = self._meter.answer([reply.reasoning]) if reply.reasoning else 0
         said = [reply.text, *(call.name + call.text for call in reply.calls)]
         counted = captured.cost.read, captured.cost.written, captured.cost.fresh
         cost = reply.usage or CallCost(*counted, thought + self._meter.answer(said))
-        spent = Spent(cost.fresh, cost.read, cost.written, cost.output, min(thought, cost.output))
-        return Finished(_reason(reply), Assistant(tuple(parts)), priced(spent, self.prices))
+        spent = CallUsage(cost.fresh, cost.read, cost.written, cost.output, min(thought, cost.output))
+        return Completion(_reason(reply), AssistantMessage(tuple(parts)), with_cost(spent, self.prices))
 
     def _next_id(self) -> str:
         self._named += 1
         return f"call_{self._named:06d}"
 
-    def _keep(self, request: Request) -> Captured:
+    def _keep(self, request: CompletionRequest) -> Captured:
         blocks = pieces(request)
         at = time.time_ns() // 1_000_000
         tools = [{"name": tool.name} for tool in request.tools]
@@ -185,22 +185,22 @@ def _is_function(line: Answer | Callable[..., Any]) -> bool:
     return callable(line)
 
 
-def _reason(reply: Reply) -> Reason:
-    known: dict[str, Reason] = {"length": "length", "compact": "compact", "refusal": "refusal"}
+def _reason(reply: Reply) -> FinishReason:
+    known: dict[str, FinishReason] = {"length": "length", "compact": "compact", "refusal": "refusal"}
     return known.get(reply.finish) or ("tool-calls" if reply.calls else "stop")
 
 
-def signs_of(answer: Refusal) -> Signs:
+def signs_of(answer: Refusal) -> FailureSigns:
     """What a refusal shows, in the words that OpenAI's shape gives it."""
     told: Any = refusal(answer)["error"]
     headers = {name.lower(): value for name, value in answer.headers.items()}
     after = headers.get("retry-after", "")
-    return Signs(
+    return FailureSigns(
         answer.status, answer.code, answer.kind, str(told["message"]), float(after) if after.isdigit() else None
     )
 
 
-def pieces(request: Request) -> tuple[Block, ...]:
+def pieces(request: CompletionRequest) -> tuple[Block, ...]:
     """The content of a request in the order in which a cache reads it, as both wire shapes give it."""
     out = [
         Block("tools", canonical([tool.name, tool.description, dict(tool.parameters)]), "schema")
@@ -209,22 +209,22 @@ def pieces(request: Request) -> tuple[Block, ...]:
     out += [Block("system", text) for text in request.system if text]
     for place, message in enumerate(request.messages):
         match message:
-            case User():
+            case UserMessage():
                 out += [Block("user", _content(part), "text", place) for part in message.parts]
             case ToolResult():
                 texts = [message.text, *map(_content, message.media)]
                 out.append(Block("tool", "\n".join(texts), "result", place))
-            case Assistant():
+            case AssistantMessage():
                 out += [_said(part, place) for part in message.parts]
     return tuple(out)
 
 
-def _content(part: Text | Media) -> str:
-    return part.text if isinstance(part, Text) else f"{part.media_type}: {part.data.hex()}"
+def _content(part: TextContent | Media) -> str:
+    return part.text if isinstance(part, TextContent) else f"{part.media_type}: {part.data.hex()}"
 
 
-def _said(part: Text | Reasoning | ToolCall, place: int) -> Block:
+def _said(part: TextContent | Reasoning | ToolCall, place: int) -> Block:
     if isinstance(part, ToolCall):
         return Block("assistant", f"{part.name} {part.arguments} #{part.id}", "call", place)
-    text = part.text if isinstance(part, Text) else json.dumps({"reasoning": part.text}, ensure_ascii=False)
+    text = part.text if isinstance(part, TextContent) else json.dumps({"reasoning": part.text}, ensure_ascii=False)
     return Block("assistant", text, "text", place)

@@ -18,32 +18,32 @@ import msgspec
 
 from hudkit.context.caching import CallCost
 from hudkit.errors import ToolError
-from hudkit.models.failures import (
+from hudkit.models.model_errors import (
+    ContextTooLong,
     ModelError,
     RateLimited,
-    Rejected,
-    TooLong,
+    RequestRejected,
     Unauthorised,
     Unreachable,
-    Unreadable,
+    UnreadableAnswer,
 )
 from hudkit.models.port import (
-    Assistant,
-    Finished,
+    AssistantMessage,
+    Completion,
+    CompletionEvent,
+    CompletionRequest,
     Media,
     Message,
     Model,
-    Piece,
     ReasoningDelta,
-    Request,
-    Settings,
-    Text,
+    RequestSettings,
+    TextContent,
     TextDelta,
     ToolCall,
     ToolResult,
     ToolSpec,
-    User,
-    finished,
+    UserMessage,
+    complete,
 )
 from hudkit.testing.captured import Captured, departs
 from hudkit.testing.replies import BROKEN, CONTEXT_EXCEEDED, Answer, Call, Hang, Refusal, Reply, says, uses
@@ -60,17 +60,17 @@ HARD = "Zürich 🧑‍🚀 \u202eabc\r\n\ttab  end  \x7f <|im_start|> <system> 
 """A text that somebody on the way could want to change."""
 
 
-def asks(*messages: Message, system: tuple[str, ...] = ("be brief",)) -> Request:
+def asks(*messages: Message, system: tuple[str, ...] = ("be brief",)) -> CompletionRequest:
     """A request with the suite's tools; without messages, one of the user."""
-    return Request(system, messages or (user("hi"),), TOOLS)
+    return CompletionRequest(system, messages or (user("hi"),), TOOLS)
 
 
-def user(text: str) -> User:
+def user(text: str) -> UserMessage:
     """What the user says."""
-    return User((Text(text),))
+    return UserMessage((TextContent(text),))
 
 
-async def pieces_of(model: Model, request: Request) -> list[Piece]:
+async def pieces_of(model: Model, request: CompletionRequest) -> list[CompletionEvent]:
     """Everything that the answer consists of."""
     async with aclosing(model.stream(request)) as stream:
         return [piece async for piece in stream]
@@ -85,7 +85,7 @@ async def error_of(kind: type[E], awaited: Awaitable[object]) -> E:
     raise AssertionError(f"{kind.__name__} was not raised")
 
 
-def results(end: Finished, *texts: str, failed: bool = False) -> list[ToolResult]:
+def results(end: Completion, *texts: str, failed: bool = False) -> list[ToolResult]:
     """One result for each call of an answer."""
     calls = end.answer.calls
     return [ToolResult(call.id, call.name, text, failed) for call, text in zip(calls, texts, strict=True)]
@@ -108,15 +108,15 @@ class ModelConformance:
         *deltas, end = said
         assert len(deltas) > 1
         assert "".join(piece.text for piece in deltas if isinstance(piece, TextDelta)) == HARD
-        assert isinstance(end, Finished)
+        assert isinstance(end, Completion)
         assert (end.reason, end.answer.text, end.answer.calls) == ("stop", HARD, ())
 
     def test_reasoning_is_told_apart_and_goes_back(self) -> None:
-        async def talk(model: Model) -> list[Piece]:
+        async def talk(model: Model) -> list[CompletionEvent]:
             first = await pieces_of(model, asks())
             end = first[-1]
-            assert isinstance(end, Finished)
-            await finished(model, asks(user("hi"), end.answer, user("go on")))
+            assert isinstance(end, Completion)
+            await complete(model, asks(user("hi"), end.answer, user("go on")))
             return first
 
         said, requests = self.play([Reply("so: 4", reasoning="two and twó"), says("ok")], talk)
@@ -124,29 +124,29 @@ class ModelConformance:
         texts = [piece.text for piece in said if isinstance(piece, TextDelta)]
         assert ("".join(thoughts), "".join(texts)) == ("two and twó", "so: 4")
         end = said[-1]
-        assert isinstance(end, Finished) and end.spent and 0 < end.spent.reasoning <= end.spent.output
+        assert isinstance(end, Completion) and end.spent and 0 < end.spent.reasoning <= end.spent.output
         assert "two and twó" in str(requests[1].body) or "two and twó" in requests[1].text
 
     def test_parallel_calls_come_whole_and_in_order_after_the_text(self) -> None:
         reply = uses(Call("read", {"path": "ä.txt"}), Call("list", {}), Call("read", {"path": "b"}), text="I look.")
         said, _ = self.play([reply], lambda model: pieces_of(model, asks()))
         kinds = [type(piece) for piece in said]
-        assert kinds == sorted(kinds, key=[TextDelta, ToolCall, Finished].index)
+        assert kinds == sorted(kinds, key=[TextDelta, ToolCall, Completion].index)
         calls = [piece for piece in said if isinstance(piece, ToolCall)]
-        given = [(call.name, call.given()) for call in calls]
+        given = [(call.name, call.parse_arguments()) for call in calls]
         assert given == [("read", {"path": "ä.txt"}), ("list", {}), ("read", {"path": "b"})]
         assert len({call.id for call in calls}) == 3
         end = said[-1]
-        assert isinstance(end, Finished)
+        assert isinstance(end, Completion)
         assert (end.reason, list(end.answer.calls)) == ("tool-calls", calls)
 
     def test_broken_arguments_are_handed_on_and_the_conversation_continues(self) -> None:
-        async def talk(model: Model) -> Finished:
-            end = await finished(model, asks())
+        async def talk(model: Model) -> Completion:
+            end = await complete(model, asks())
             (call,) = end.answer.calls
-            error = await error_of(ToolError, _later(call.given))
+            error = await error_of(ToolError, _later(call.parse_arguments))
             again = asks(user("hi"), end.answer, *results(end, str(error), failed=True))
-            return await finished(model, again)
+            return await complete(model, again)
 
         end, requests = self.play([uses(Call("read", '{"path": "a')), says("better")], talk)
         assert end.answer.text == "better"
@@ -154,27 +154,27 @@ class ModelConformance:
         assert again.startswith("read ") and "path" in again
 
     def test_an_answer_without_anything(self) -> None:
-        end, _ = self.play([Reply()], lambda model: finished(model, asks()))
+        end, _ = self.play([Reply()], lambda model: complete(model, asks()))
         assert (end.reason, end.answer.text, end.answer.calls) == ("stop", "", ())
 
     def test_other_ends(self) -> None:
         answers = [Reply("half a", finish="length"), Reply("", finish="refusal")]
 
         async def talk(model: Model) -> list[str]:
-            return [(await finished(model, asks())).reason for _ in answers]
+            return [(await complete(model, asks())).reason for _ in answers]
 
         assert self.play(answers, talk)[0] == ["length", "refusal"]
 
     def test_each_token_is_counted_once(self) -> None:
         usage = CallCost(read=600, written=0, fresh=400, output=70)
-        end, _ = self.play([Reply("x", usage=usage)], lambda model: finished(model, asks()))
+        end, _ = self.play([Reply("x", usage=usage)], lambda model: complete(model, asks()))
         spent = end.spent
         assert spent is not None
         assert (spent.read, spent.written, spent.fresh, spent.output, spent.used) == (600, 0, 400, 70, 1070)
 
     def test_two_answers_at_once(self) -> None:
         async def talk(model: Model) -> list[str]:
-            ends = await asyncio.gather(*(finished(model, asks()) for _ in range(2)))
+            ends = await asyncio.gather(*(complete(model, asks()) for _ in range(2)))
             return sorted(end.answer.text for end in ends)
 
         assert self.play([Reply("one", pace=0.01), Reply("two", pace=0.01)], talk)[0] == ["one", "two"]
@@ -185,9 +185,9 @@ class ModelConformance:
         system = (f"first {HARD}", HARD, "third\n\n", " ")
 
         async def talk(model: Model) -> None:
-            end = await finished(model, asks(user(HARD), system=system))
+            end = await complete(model, asks(user(HARD), system=system))
             told = results(end, HARD, "  ", failed=False)
-            await finished(model, asks(user(HARD), end.answer, *told, user(HARD), system=system))
+            await complete(model, asks(user(HARD), end.answer, *told, user(HARD), system=system))
 
         _, requests = self.play([uses(Call("read", {"path": "a"}), Call("list", {}), text=HARD), says("ok")], talk)
         assert requests[1].system == system
@@ -198,8 +198,8 @@ class ModelConformance:
 
     def test_a_failed_result_keeps_its_text(self) -> None:
         async def talk(model: Model) -> None:
-            end = await finished(model, asks())
-            await finished(model, asks(user("hi"), end.answer, *results(end, "no such file: ä", failed=True)))
+            end = await complete(model, asks())
+            await complete(model, asks(user("hi"), end.answer, *results(end, "no such file: ä", failed=True)))
 
         _, requests = self.play([uses(Call("read", {"path": "a"})), says("ok")], talk)
         assert ("tool", "no such file: ä") in requests[1].messages
@@ -208,7 +208,7 @@ class ModelConformance:
         async def talk(model: Model) -> None:
             said: list[Message] = [user("begin")]
             for turn in range(4):
-                end = await finished(model, asks(*said))
+                end = await complete(model, asks(*said))
                 said += [end.answer, *results(end, *(f"{turn}" for _ in end.answer.calls))]
                 said += [] if turn % 2 else [user(f"changed: {turn}")]
 
@@ -219,14 +219,14 @@ class ModelConformance:
     def test_equal_requests_give_equal_bytes(self) -> None:
         async def talk(model: Model) -> None:
             for _ in range(2):
-                await finished(model, asks(user(HARD), Assistant((Text("a"),)), user("b")))
+                await complete(model, asks(user(HARD), AssistantMessage((TextContent("a"),)), user("b")))
 
         _, (one, other) = self.play([says("a"), says("b")], talk)
         assert (one.raw, one.pieces) == (other.raw, other.pieces)
 
     def test_media_arrive_between_the_texts(self) -> None:
-        said = User((Text("what is this"), Media(b"\x89PNG\r\n\x1a\n", "image/png"), Text("?")))
-        _, (request,) = self.play([says("a picture")], lambda model: finished(model, asks(said)))
+        said = UserMessage((TextContent("what is this"), Media(b"\x89PNG\r\n\x1a\n", "image/png"), TextContent("?")))
+        _, (request,) = self.play([says("a picture")], lambda model: complete(model, asks(said)))
         parts = [piece.text for piece in request.pieces if piece.role == "user"]
         assert (parts[0], "image/png" in parts[1], parts[2]) == ("what is this", True, "?")
 
@@ -234,13 +234,13 @@ class ModelConformance:
 
     def fails(self, answer: Answer, kind: type[ModelError]) -> ModelError:
         """The error that an answer leads to, after one single request."""
-        error, requests = self.play([answer], lambda model: error_of(kind, finished(model, asks())))
+        error, requests = self.play([answer], lambda model: error_of(kind, complete(model, asks())))
         assert len(requests) == 1, "the model tried again by itself"
         assert type(error) is kind
         return error
 
     def test_an_answer_that_breaks_off_gives_no_call(self) -> None:
-        seen: list[Piece] = []
+        seen: list[CompletionEvent] = []
 
         async def listen(model: Model) -> None:
             async with aclosing(model.stream(asks())) as stream:
@@ -248,9 +248,9 @@ class ModelConformance:
                     seen.append(piece)  # noqa: PERF401 (what came before the error counts)
 
         reply = Reply("a longer text", (Call("read", {"path": "a"}), Call("read", {"path": "b"})), cut=True)
-        error, _ = self.play([reply], lambda model: error_of(Unreadable, listen(model)))
+        error, _ = self.play([reply], lambda model: error_of(UnreadableAnswer, listen(model)))
         assert error.retry
-        assert not [piece for piece in seen if isinstance(piece, ToolCall | Finished)]
+        assert not [piece for piece in seen if isinstance(piece, ToolCall | Completion)]
 
     def test_a_rate_limit_says_how_long(self) -> None:
         error = self.fails(Refusal(429, "rate_limit_error", headers={"Retry-After": "17"}), RateLimited)
@@ -261,7 +261,7 @@ class ModelConformance:
         assert self.fails(Refusal(429, "tokens", message=words), RateLimited).retry
 
     def test_a_request_longer_than_the_window(self) -> None:
-        assert not self.fails(CONTEXT_EXCEEDED, TooLong).retry
+        assert not self.fails(CONTEXT_EXCEEDED, ContextTooLong).retry
 
     def test_a_wrong_key_is_not_repeated(self) -> None:
         words = f"Incorrect API key provided: {self.key}, see {self.key[:-1]}."
@@ -275,16 +275,18 @@ class ModelConformance:
         assert self.fails(Refusal(529, "overloaded_error", message="Overloaded"), Unreachable).retry
 
     def test_a_request_that_the_server_does_not_take(self) -> None:
-        error = self.fails(Refusal(400, "invalid_request_error", message="tools.0.name: too \x1b[31mlong"), Rejected)
+        error = self.fails(
+            Refusal(400, "invalid_request_error", message="tools.0.name: too \x1b[31mlong"), RequestRejected
+        )
         assert not error.retry and "tools.0.name" in str(error) and "\x1b" not in str(error)
 
     def test_silence_that_is_too_long(self) -> None:
-        request = msgspec.structs.replace(asks(), settings=Settings(silence=0.3))
+        request = msgspec.structs.replace(asks(), settings=RequestSettings(silence=0.3))
 
         async def talk(model: Model) -> float:
             loop = asyncio.get_running_loop()
             start = loop.time()
-            error = await error_of(Unreachable, finished(model, request))
+            error = await error_of(Unreachable, complete(model, request))
             assert error.retry
             return loop.time() - start
 
@@ -293,14 +295,14 @@ class ModelConformance:
     def test_silence_is_cancelled_at_once_and_the_next_answer_comes(self) -> None:
         async def talk(model: Model) -> str:
             loop = asyncio.get_running_loop()
-            waiting = asyncio.ensure_future(finished(model, asks()))
+            waiting = asyncio.ensure_future(complete(model, asks()))
             start = loop.time()
             await asyncio.wait({waiting}, timeout=0.3)
             assert not waiting.done()
             waiting.cancel()
             await error_of(asyncio.CancelledError, waiting)
             assert loop.time() - start < 5
-            return (await finished(model, asks())).answer.text
+            return (await complete(model, asks())).answer.text
 
         assert self.play([Hang(30), says("here")], talk)[0] == "here"
 
@@ -308,7 +310,7 @@ class ModelConformance:
         async def talk(model: Model) -> str:
             async with aclosing(model.stream(asks())) as stream:
                 await anext(stream)
-            return (await finished(model, asks())).answer.text
+            return (await complete(model, asks())).answer.text
 
         assert self.play([Reply("a long story", pace=0.05), says("here")], talk)[0] == "here"
 

@@ -14,7 +14,16 @@ import msgspec
 
 from hudkit.compose.formats import json_text, toon
 from hudkit.errors import HudkitError
-from hudkit.models import Finished, Model, ModelError, Request, Settings, Text, User, finished
+from hudkit.models import (
+    Completion,
+    CompletionRequest,
+    Model,
+    ModelError,
+    RequestSettings,
+    TextContent,
+    UserMessage,
+    complete,
+)
 from hudkit.rooms.hud import AgentHud
 from hudkit.rooms.world_events import AgentKind
 
@@ -135,19 +144,19 @@ class ModelPlayer:
     they are the HUD.
     """
 
-    def __init__(self, model: Model, settings: Settings | None = None) -> None:
+    def __init__(self, model: Model, settings: RequestSettings | None = None) -> None:
         """Without `settings`, an answer has 4,000 tokens at most, and a server 120 seconds."""
         self._model = model
-        base = settings or Settings(max_output=_MAX_OUTPUT, silence=_SERVER_SILENCE)
+        base = settings or RequestSettings(max_output=_MAX_OUTPUT, silence=_SERVER_SILENCE)
         self._settings = msgspec.structs.replace(base, cache_messages=False)
 
     async def reply(self, prompt: BeatPrompt) -> BeatReply:
         """Call the model once; see `Player.reply`."""
         hud = prompt.hud
-        message = User((Text(hud.text[hud.stable :]),))
-        request = Request((hud.text[: hud.stable],), (message,), (), self._settings)
+        message = UserMessage((TextContent(hud.text[hud.stable :]),))
+        request = CompletionRequest((hud.text[: hud.stable],), (message,), (), self._settings)
         try:
-            return _as_reply(await finished(self._model, request))
+            return _as_reply(await complete(self._model, request))
         except ModelError as error:
             return BeatReply(error=f"{error.code}: {error}", rest=error.after, hopeless=not error.retry)
 
@@ -156,7 +165,7 @@ class ModelPlayer:
         await self._model.close()
 
 
-def _as_reply(end: Finished) -> BeatReply:
+def _as_reply(end: Completion) -> BeatReply:
     if end.reason in ("stop", "other"):
         error = ""
     else:

@@ -11,14 +11,14 @@ from hudkit.compose.visible_text import shorten, visible
 from hudkit.errors import HudkitError
 from hudkit.log.redact import redact
 
-SAID = 400
-"""Characters of a server's own words that an error repeats."""
+MAX_WORDS = 400
+"""Characters of a server's own words that an error repeats at most."""
 
 
 class ModelError(HudkitError):
     """A model gave no answer.
 
-    `retry` says whether the same request may succeed later, `after` in how many seconds (`None`: not told).
+    `retry` says whether the same request may succeed later, `after` in how many seconds (`None`: unknown).
     """
 
     code = "model"
@@ -29,20 +29,20 @@ class ModelError(HudkitError):
         self.after = after
 
 
-class TooLong(ModelError):
+class ContextTooLong(ModelError):
     """The request is longer than the window: compact, then send it again."""
 
     code = "model-too-long"
 
 
 class RateLimited(ModelError):
-    """Too many requests or tokens in a while."""
+    """Too many requests or tokens in a period of time."""
 
     code = "model-rate-limited"
     retry = True
 
 
-class QuotaSpent(ModelError):
+class QuotaExhausted(ModelError):
     """The account's credit or quota is used up; waiting does not help."""
 
     code = "model-quota"
@@ -67,21 +67,21 @@ class Unreachable(ModelError):
     retry = True
 
 
-class Unreadable(ModelError):
+class UnreadableAnswer(ModelError):
     """The answer broke off, or is not what such a server answers."""
 
     code = "model-unreadable"
     retry = True
 
 
-class Rejected(ModelError):
+class RequestRejected(ModelError):
     """The server does not take this request (or does not know this model), however often it is sent."""
 
     code = "model-rejected"
 
 
-class Signs(msgspec.Struct, frozen=True):
-    """What a failed call shows: the HTTP status (0: none), the server's code, type and words, seconds to wait."""
+class FailureSigns(msgspec.Struct, frozen=True):
+    """What a failed call shows: the HTTP status (0: none), the server's code, type and words, the seconds to wait."""
 
     status: int = 0
     code: str = ""
@@ -90,7 +90,8 @@ class Signs(msgspec.Struct, frozen=True):
     after: float | None = None
 
 
-# The words of servers for a request that is longer than the window.
+# How servers say that a request is longer than the window: most have no code for it, and the loop must know, because
+# compacting mends it and nothing else does.
 # OpenAI: "This model's maximum context length is 128000 tokens", "Your input exceeds the context window".
 # Anthropic: "prompt is too long: 210000 tokens > 200000 maximum", "input length and `max_tokens` exceed
 # context limit".
@@ -109,13 +110,15 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 
+# The codes and types that servers give, in the order in which they are looked for. The last row is looked for only
+# after the words and the status: `api_error` says little beside them.
 _CODES: tuple[tuple[type[ModelError], frozenset[str]], ...] = (
     (
-        TooLong,
+        ContextTooLong,
         frozenset({"context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"}),
     ),
     (
-        QuotaSpent,
+        QuotaExhausted,
         frozenset(
             {"insufficient_quota", "billing_error", "billing_hard_limit_reached", "exceeded_current_quota_error"}
         ),
@@ -126,64 +129,65 @@ _CODES: tuple[tuple[type[ModelError], frozenset[str]], ...] = (
     ),
     (RateLimited, frozenset({"rate_limit_exceeded", "rate_limit_error", "throttlingexception"})),
     (Unauthorised, frozenset({"invalid_api_key", "authentication_error", "permission_error"})),
-    (Rejected, frozenset({"model_not_found", "not_found_error"})),
+    (RequestRejected, frozenset({"model_not_found", "not_found_error"})),
     (Unreachable, frozenset({"overloaded_error", "api_error", "server_error", "timeout_error"})),
 )
 
 _STATUSES: dict[int, type[ModelError]] = {
     401: Unauthorised,
-    402: QuotaSpent,
+    402: QuotaExhausted,
     403: Unauthorised,
     408: Unreachable,
     409: Unreachable,
-    413: TooLong,
+    413: ContextTooLong,
     429: RateLimited,
 }
 
-_SAYS: dict[type[ModelError], tuple[str, str]] = {
-    TooLong: ("the request is longer than the window of {who}", "compact the session, or take a larger model"),
+_MESSAGES: dict[type[ModelError], tuple[str, str]] = {
+    ContextTooLong: ("the request is longer than the window of {who}", "compact the session, or take a larger model"),
     RateLimited: ("{who} is asked too often", "try again{after}"),
-    QuotaSpent: ("the quota of {who} is used up", "top up the account, or take another model"),
+    QuotaExhausted: ("the quota of {who} is used up", "top up the account, or take another model"),
     RefusedBySafety: ("{who} refused the request for safety", "say it otherwise, or take another model"),
     Unauthorised: ("{who} does not accept the key", "set the key of this provider, with access to this model"),
     Unreachable: ("{who} does not answer", "try again{after}"),
-    Unreadable: ("the answer of {who} cannot be read", "try again"),
-    Rejected: ("{who} does not take the request", "the words of the server say what is wrong"),
+    UnreadableAnswer: ("the answer of {who} cannot be read", "try again"),
+    RequestRejected: ("{who} does not take the request", "the words of the server say what is wrong"),
 }
 
 
-def kind_of(signs: Signs) -> type[ModelError]:
-    """Which error these signs mean: the server's code, then its words, then the status decide.
+def classify_failure(signs: FailureSigns) -> type[ModelError]:
+    """Return the error that these signs mean: the server's code decides, then its words, then the status.
 
-    A limit of tokens per minute uses the words of a window that is too small: with status 429 it is a rate limit.
+    Example: status 400 with "prompt is too long: 210000 tokens" is `ContextTooLong`; with status 429 the same words
+    mean a limit of tokens per minute, which is `RateLimited`.
     """
     named = {signs.code.lower(), signs.kind.lower()} - {""}
     for kind, codes in _CODES[:-1]:
         if named & codes:
             return kind
     if signs.status not in (429, 529) and _TOO_LONG.search(signs.words):
-        return TooLong
+        return ContextTooLong
     if signs.status in _STATUSES:
         return _STATUSES[signs.status]
     if signs.status >= 500 or named & _CODES[-1][1]:
         return Unreachable
-    return Rejected
+    return RequestRejected
 
 
-def failure(
-    signs: Signs, who: str, *, kind: type[ModelError] | None = None, secrets: Iterable[str] = ()
+def model_failure(
+    signs: FailureSigns, who: str, *, kind: type[ModelError] | None = None, secrets: Iterable[str] = ()
 ) -> ModelError:
-    """The error for these signs; `who` names the model, `secrets` are taken out of the server's words.
+    """Return the error for these signs; `who` names the model, `secrets` are taken out of the server's words.
 
-    `kind` is what is known better than the signs tell.
+    `kind` is given where the caller knows better than the signs do.
     """
-    chosen = kind or kind_of(signs)
-    said, hint = _SAYS[chosen]
+    chosen = kind or classify_failure(signs)
+    message, hint = _MESSAGES[chosen]
     after = f" in {signs.after:g} s" if signs.after else ""
-    words = clean(signs.words, secrets)
+    words = clean_words(signs.words, secrets)
     status = f" ({signs.status})" if signs.status else ""
     return chosen(
-        said.format(who=who) + status + (f": {words}" if words else ""),
+        message.format(who=who) + status + (f": {words}" if words else ""),
         hint=hint.format(after=after),
         after=signs.after,
         model=who,
@@ -192,10 +196,11 @@ def failure(
     )
 
 
-def clean(words: str, secrets: Iterable[str] = ()) -> str:
-    """A server's words on one line, bounded, without control characters, keys, or what looks like one."""
+def clean_words(words: str, secrets: Iterable[str] = ()) -> str:
+    """Return a server's words on one line, bounded, without control characters, keys, or what looks like a key."""
     for secret in secrets:
+        # A shorter one is no key, and would cut holes into ordinary words.
         if len(secret) >= 6:
             words = words.replace(secret, "[key]")
     quoted = msgspec.json.encode(words.encode("utf-8", "replace").decode())
-    return shorten(visible(msgspec.json.decode(redact(quoted), type=str)), SAID).strip().rstrip(".")
+    return shorten(visible(msgspec.json.decode(redact(quoted), type=str)), MAX_WORDS).strip().rstrip(".")

@@ -1,4 +1,4 @@
-"""The models that pydantic-ai knows, behind the port; pydantic-ai is loaded when a model is opened, not before."""
+"""Models by `provider:name`, over pydantic-ai, which is loaded when a model is opened and not before."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hudkit.errors import ConfigError
 from hudkit.tokens import Prices, Window, prices_of, window_of
 
 if TYPE_CHECKING:
-    from hudkit.models.pydantic.connection import PydanticModel
+    from hudkit.models.pydantic_ai_model import PydanticModel
 
 EXTRA = "hudkit[session]"
 
@@ -22,7 +22,7 @@ def open_model(
     prices: Prices | None = None,
     **options: Any,
 ) -> PydanticModel:
-    """A model by `provider:name`: `anthropic:claude-sonnet-4-5`, `openai:gpt-5`, `google:gemini-2.5-pro`.
+    """Return a model by `provider:name`: `anthropic:claude-sonnet-4-5`, `openai:gpt-5`, `google:gemini-2.5-pro`.
 
     `openai:` speaks OpenAI's responses, `openai-chat:` its chat completions: the second is what other servers imitate
     (give their `base_url`, with its `/v1`). Without `key` and `base_url` the provider's own environment variables
@@ -31,18 +31,21 @@ def open_model(
     Loads pydantic-ai and the provider's client: one to three seconds, the first time. Raises `ConfigError` for a
     name without its provider, an unknown provider, a missing key or a package that is not installed.
     """
-    seller, colon, model = name.partition(":")
-    if not (seller and colon and model):
-        raise ConfigError(f"{name!r} is no model", hint="write it as provider:name, e.g. anthropic:claude-sonnet-4-5")
+    provider, colon, model = name.partition(":")
+    if not (provider and colon and model):
+        raise ConfigError(
+            f"{name!r} is not a model", hint="write it as provider:name, e.g. anthropic:claude-sonnet-4-5"
+        )
     try:
-        from hudkit.models.pydantic.connection import PydanticModel, connect
+        from hudkit.models.pydantic_ai_model import PydanticModel, connect
     except ImportError as error:
         raise ConfigError(f"no models without pydantic-ai ({error})", hint=f"install {EXTRA}") from error
-    given = {"api_key": key, "base_url": base_url}
-    given_options = {**{option: value for option, value in given.items() if value}, **options}
+    named = {"api_key": key, "base_url": base_url}
+    # What is empty is left out, so that the provider's environment variables count.
+    provider_options = {name: value for name, value in named.items() if value} | options
     return PydanticModel(
         name,
-        connect(name, seller, given_options),
+        connect(name, provider, provider_options),
         window or window_of(model, use_catalogue=True),
         prices or _listed(model),
         secrets=(key,),
