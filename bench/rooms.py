@@ -13,7 +13,7 @@ from time import perf_counter, process_time
 import msgspec
 
 from bench.figures import Figure
-from bench.rooms_stage import BODY, SAID, Bare, Busy, Ending, Stage
+from bench.rooms_world import BODY, SAID, BareLoop, BenchWorld, Busy, EndingClock
 from hudkit.rooms import world_events as e
 from hudkit.rooms.hud import CachedRenderer
 from hudkit.rooms.players import PlayerRegistry, ScriptedPlayer
@@ -54,30 +54,33 @@ def speed(folder: Path, agents: int) -> Speed:
     """Medians over rounds that take turns."""
     CachedRenderer().count("The vocabulary of the tokenizer takes as much for one agent as for a million.")
     before = _resident()
-    stage = Stage(folder / f"{agents}.db", agents, Busy(agents))
-    stage.play(agents + BEATS)  # each agent's first: what is written and counted once
+    bench_world = BenchWorld(folder / f"{agents}.db", agents, Busy(agents))
+    bench_world.play(agents + BEATS)  # each agent's first: what is written and counted once
     memory = (_resident() - before) / agents
-    loops = {name: Bare(folder / f"{agents}-{name}.db", stage, quick=name == "quick") for name in ("bare", "quick")}
+    loops = {
+        name: BareLoop(folder / f"{agents}-{name}.db", bench_world, quick=name == "quick")
+        for name in ("bare", "quick")
+    }
     taken: dict[str, list[float]] = {
         name: [] for name in ("ours", "wall", "bare", "bare_wall", "quick", "quick_wall")
     }
     tokens = beats = events = 0
     for _ in range(ROUNDS):
-        seen = stage.lively.seen = []
-        seq, count, commits = stage.world_log.world.seq, stage.runner.metrics().beats, stage.commits
+        seen = bench_world.lively.seen = []
+        seq, count, commits = bench_world.world_log.world.seq, bench_world.runner.metrics().beats, bench_world.commits
         cpu, wall = process_time(), perf_counter()
-        stage.play(BEATS)
+        bench_world.play(BEATS)
         taken["ours"].append((process_time() - cpu) / BEATS)
         taken["wall"].append((perf_counter() - wall) / BEATS)
-        assert stage.runner.metrics().beats - count == len(seen) == BEATS
-        stage.lively.seen = None
+        assert bench_world.runner.metrics().beats - count == len(seen) == BEATS
+        bench_world.lively.seen = None
         documents = [one.document for one in seen]
-        stored = [(row, msgspec.json.decode(row[BODY])) for row in stage.last_rows(seq)]
-        commits = stage.commits - commits
-        tokens += sum(what.tokens for _, what in stage.world_log.events(seq) if isinstance(what, e.BeatBegun))
+        stored = [(row, msgspec.json.decode(row[BODY])) for row in bench_world.last_rows(seq)]
+        commits = bench_world.commits - commits
+        tokens += sum(what.tokens for _, what in bench_world.world_log.events(seq) if isinstance(what, e.BeatBegun))
         beats, events = beats + BEATS, events + len(stored)
         for name, loop in loops.items():
-            loop.learn(stage.world_log.world)
+            loop.learn(bench_world.world_log.world)
             assert loop.encoded(documents[-1]).decode() == seen[-1].text
             assert all(loop.event(payload) == row[BODY] for row, payload in stored)
             cpu, wall = process_time(), perf_counter()
@@ -85,7 +88,7 @@ def speed(folder: Path, agents: int) -> Speed:
             taken[name].append((process_time() - cpu) / BEATS)
             taken[f"{name}_wall"].append((perf_counter() - wall) / BEATS)
     at = {name: median(one) for name, one in taken.items()}
-    stage.world_log.close()
+    bench_world.world_log.close()
     for loop in loops.values():
         loop.db.close()
     return Speed(
@@ -105,57 +108,57 @@ def speed(folder: Path, agents: int) -> Speed:
 
 def skipping(folder: Path, agents: int = 1_000) -> float:
     """Seconds of processor time that a beat costs which is skipped, because nothing is new."""
-    clock = Ending()
-    stage = Stage(folder / "skipping.db", agents, clock, said=2)
-    silent = WorldRunner(stage.world_log, PlayerRegistry({"lively": ScriptedPlayer({})}), clock=clock)
+    clock = EndingClock()
+    bench_world = BenchWorld(folder / "skipping.db", agents, clock, said=2)
+    silent = WorldRunner(bench_world.world_log, PlayerRegistry({"lively": ScriptedPlayer({})}), clock=clock)
     asyncio.run(silent.run(beats=agents))
 
     clock.stop_at(clock.monotonic() + 7.5 * SKIPPED / agents, silent)
     before, cpu = silent.metrics().skipped, process_time()
     asyncio.run(silent.run())
     each = (process_time() - cpu) / (silent.metrics().skipped - before)
-    stage.world_log.close()
+    bench_world.world_log.close()
     return each
 
 
 def aging(folder: Path, agents: int = 100) -> tuple[float, float, int, int]:
     """Seconds of processor time a beat in a young world and in one with twenty times its past; their events."""
-    stages = [
-        Stage(folder / "young.db", agents, Busy(agents), said=FULL),
-        Stage(folder / "old.db", agents, Busy(agents), said=20 * FULL),
+    bench_worlds = [
+        BenchWorld(folder / "young.db", agents, Busy(agents), said=FULL),
+        BenchWorld(folder / "old.db", agents, Busy(agents), said=20 * FULL),
     ]
-    seqs = [stage.world_log.world.seq for stage in stages]
+    seqs = [bench_world.world_log.world.seq for bench_world in bench_worlds]
     taken: list[list[float]] = [[], []]
-    for stage in stages:
-        stage.play(2 * agents)
+    for bench_world in bench_worlds:
+        bench_world.play(2 * agents)
     for _ in range(ROUNDS):
-        for stage, times in zip(stages, taken, strict=True):
+        for bench_world, times in zip(bench_worlds, taken, strict=True):
             cpu = process_time()
-            stage.play(BEATS)
+            bench_world.play(BEATS)
             times.append((process_time() - cpu) / BEATS)
-    for stage in stages:
-        stage.world_log.close()
+    for bench_world in bench_worlds:
+        bench_world.world_log.close()
     return median(taken[0]), median(taken[1]), seqs[0], seqs[1]
 
 
 def lateness(folder: Path, agents: int = 5_000, seconds: float = LATE_FOR) -> tuple[float, float, float, float]:
     """Beats a second on real time, and median, 99 of 100 and largest lateness in seconds; intervals are 5 to 10 s."""
     clock = RealClock()
-    stage = Stage(folder / "late.db", agents, clock)
+    bench_world = BenchWorld(folder / "late.db", agents, clock)
 
     async def watch() -> int:
-        playing = asyncio.ensure_future(stage.runner.run())
+        playing = asyncio.ensure_future(bench_world.runner.run())
         await asyncio.sleep(SETTLING)  # first beats cost more, and are all due within one interval
-        seq = stage.world_log.world.seq
+        seq = bench_world.world_log.world.seq
         await asyncio.sleep(seconds)
-        stage.runner.stop()
+        bench_world.runner.stop()
         await playing
         return seq
 
     seq = asyncio.run(watch())
-    beats = [what for _, what in stage.world_log.events(seq) if isinstance(what, e.BeatBegun)]
+    beats = [what for _, what in bench_world.world_log.events(seq) if isinstance(what, e.BeatBegun)]
     late = sorted(max(0, what.composed_at - what.due) / 1000 for what in beats)
-    stage.world_log.close()
+    bench_world.world_log.close()
     return len(beats) / seconds, median(late), late[len(late) * 99 // 100], late[-1]
 
 

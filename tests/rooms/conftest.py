@@ -19,8 +19,8 @@ from hudkit.rooms.world_log import WorldLog
 START = 1_800_000_000_000
 
 
-class Stage:
-    """A book in memory with the Architect's hand and a clock; `minute` is a minute in its time."""
+class WorldHarness:
+    """A world in memory with an Architect and a clock; `minute` is a minute in its time."""
 
     minute = 60_000
 
@@ -84,23 +84,23 @@ class Stage:
 
 
 @pytest.fixture
-def staged() -> Iterator[Callable[..., Stage]]:
-    """Stages, as many as a test needs."""
-    made: list[Stage] = []
+def make_harness() -> Iterator[Callable[..., WorldHarness]]:
+    """Worlds, as many as a test needs."""
+    made: list[WorldHarness] = []
 
-    def stage(**given: Any) -> Stage:
-        made.append(Stage(**given))
+    def make(**given: Any) -> WorldHarness:
+        made.append(WorldHarness(**given))
         return made[-1]
 
-    yield stage
+    yield make
     for one in made:
         one.world_log.close()
 
 
 @pytest.fixture
-def stage(staged: Callable[..., Stage]) -> Stage:
+def harness(make_harness: Callable[..., WorldHarness]) -> WorldHarness:
     """Ann (1), Bob (2) and Cid (3); Bob and Cid are in Ann's room, too, where nothing was said but that they came."""
-    made = staged()
+    made = make_harness()
     made.make("Ann")
     made.make("Bob", rooms=(1,))
     made.make("Cid", rooms=(1,))

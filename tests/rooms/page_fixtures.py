@@ -15,8 +15,8 @@ from hudkit.rooms.page.desk import Desk
 def open_page() -> Iterator[Callable[..., Visitor]]:
     served: list[Served] = []
 
-    def visit(stage: Any, **given: Any) -> Visitor:
-        served.append(Served(Desk(stage.world_log, **given)))
+    def visit(harness: Any, **given: Any) -> Visitor:
+        served.append(Served(Desk(harness.world_log, **given)))
         visitor = Visitor(served[-1])
         visitor.login()
         visitor.get()
@@ -28,5 +28,5 @@ def open_page() -> Iterator[Callable[..., Visitor]]:
 
 
 @pytest.fixture
-def visitor(stage: Any, open_page: Callable[..., Visitor]) -> Visitor:
-    return open_page(stage)
+def visitor(harness: Any, open_page: Callable[..., Visitor]) -> Visitor:
+    return open_page(harness)

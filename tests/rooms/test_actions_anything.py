@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plays import Play, run
+from simulations import Simulation, run
 
 from hudkit.compose.formats import toon
 from hudkit.errors import FormatError
@@ -190,41 +190,41 @@ def test_a_bad_reply_is_in_the_log_and_refused_in_the_next_hud(
     text: str, said: str, output_format: str, tmp_path: Path
 ) -> None:
     player = ScriptedPlayer({1: [text]})
-    play = Play(player, "Ann", path=tmp_path / "world.db", output_format=output_format)
-    assert run(play.runner.step(1)) == 1
-    assert [what.text for what in play.told(e.ReplyReceived)] == [text]
-    assert play.world_log.world.agents[1].knowledge == {}
-    assert run(play.runner.step(1)) == 1
+    sim = Simulation(player, "Ann", path=tmp_path / "world.db", output_format=output_format)
+    assert run(sim.runner.step(1)) == 1
+    assert [what.text for what in sim.events_of(e.ReplyReceived)] == [text]
+    assert sim.world_log.world.agents[1].knowledge == {}
+    assert run(sim.runner.step(1)) == 1
     shown = player.prompts[-1].hud.document["self"]["recent_actions"][-1]["refused"]
     assert said in shown or (output_format == "toon" and "not readable as TOON" in shown)
     assert shown in player.prompts[-1].hud.text or "\\" in player.prompts[-1].hud.text
-    play.world_log.close()
+    sim.world_log.close()
 
 
 def test_toon_that_miscounts_is_told_to_its_agent() -> None:
     player = ScriptedPlayer({1: ["actions[2]{type,path,value}:\n  set,a,1"]})
-    play = Play(player, "Ann", output_format="toon")
-    run(play.runner.step(1))
-    run(play.runner.step(1))
+    sim = Simulation(player, "Ann", output_format="toon")
+    run(sim.runner.step(1))
+    run(sim.runner.step(1))
     refused = player.prompts[-1].hud.document["self"]["recent_actions"][-1]["refused"]
-    assert "Declared length 2 but found 1" in refused and play.world_log.world.agents[1].knowledge == {}
+    assert "Declared length 2 but found 1" in refused and sim.world_log.world.agents[1].knowledge == {}
 
 
 def test_an_answer_that_was_cut_off_is_logged_and_its_agent_is_told_that_nothing_was_done() -> None:
     text = json.dumps({"actions": [GOOD]})
     player = ScriptedPlayer({1: [BeatReply(text, "the answer was cut off")]})
-    play = Play(player, "Ann")
-    run(play.runner.step(1))
-    run(play.runner.step(1))
-    assert play.told(e.ReplyReceived)[0].text == text
-    assert play.world_log.world.agents[1].knowledge == {}
+    sim = Simulation(player, "Ann")
+    run(sim.runner.step(1))
+    run(sim.runner.step(1))
+    assert sim.events_of(e.ReplyReceived)[0].text == text
+    assert sim.world_log.world.agents[1].knowledge == {}
     refused = player.prompts[-1].hud.document["self"]["recent_actions"][-1]["refused"]
     assert refused == "Nothing of your answer was done: the answer was cut off."
 
 
 def test_half_a_character_is_the_only_thing_that_a_log_does_not_keep() -> None:
-    play = Play(ScriptedPlayer({1: ['{"responses": [{"room_id": 1, "message": "\ud83d"}]}']}), "Ann")
-    run(play.runner.step(1))
-    (replied,) = play.told(e.ReplyReceived)
+    sim = Simulation(ScriptedPlayer({1: ['{"responses": [{"room_id": 1, "message": "\ud83d"}]}']}), "Ann")
+    run(sim.runner.step(1))
+    (replied,) = sim.events_of(e.ReplyReceived)
     assert replied.text.startswith('{"responses": [{"room_id": 1, "message": "')
-    assert "surrogate" in play.told(e.ActionRefused)[0].why and not play.world_log.world.rooms[1].messages
+    assert "surrogate" in sim.events_of(e.ActionRefused)[0].why and not sim.world_log.world.rooms[1].messages

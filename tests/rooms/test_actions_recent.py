@@ -36,18 +36,18 @@ DONE: dict[str, dict[str, Any]] = {
 }
 
 
-def ready(stage: Any) -> tuple[int, str]:
+def ready(harness: Any) -> tuple[int, str]:
     """Bob (2) can do every action of `DONE`: a message of Ann's, and the key of Dee's room."""
-    architect = stage.architect
-    stage.make("Dee")
+    architect = harness.architect
+    harness.make("Dee")
     architect.alter(2, can_create=True)
     architect.teach(2, "old", 1)
     architect.set_billboard(2, "Welcome")
     architect.make_key(2, "late")
     architect.make_key(2, "more")
-    stage.do(3, {"type": "request_access", "room_id": 2, "key": architect.make_key(2, "guests")})
-    stage.do(1, {"type": "sleep", "until": "2090-01-01T00:00:00"}, say={1: "Shall we?"})
-    return stage.world.next_message - 1, architect.make_key(4, "k")
+    harness.do(3, {"type": "request_access", "room_id": 2, "key": architect.make_key(2, "guests")})
+    harness.do(1, {"type": "sleep", "until": "2090-01-01T00:00:00"}, say={1: "Shall we?"})
+    return harness.world.next_message - 1, architect.make_key(4, "k")
 
 
 def test_every_action_is_here() -> None:
@@ -57,16 +57,16 @@ def test_every_action_is_here() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DONE)
 @pytest.mark.parametrize("format_", ["json", "compact", "toon"])
-def test_an_action_that_was_done_is_the_last_recent_one(stage: Any, name: str, format_: str) -> None:
-    message, key = ready(stage)
-    stage.architect.alter(2, input_format=format_)
+def test_an_action_that_was_done_is_the_last_recent_one(harness: Any, name: str, format_: str) -> None:
+    message, key = ready(harness)
+    harness.architect.alter(2, input_format=format_)
     action = {"type": name, **DONE[name]}
     if "message_id" in action:
         action["message_id"] = message
     if "key" in action:
         action["key"] = key
-    stage.do(2, action)
-    seen = build_agent_hud(stage.world, 2, stage.now, TYPESET)
+    harness.do(2, action)
+    seen = build_agent_hud(harness.world, 2, harness.now, TYPESET)
     time = "2027-01-15T08:00:00" if format_ == "json" else "08:00"
     expected = {"type": name, "timestamp": time, **{key_: value for key_, value in action.items() if key_ != "type"}}
     if name == "request_access":
@@ -76,7 +76,7 @@ def test_an_action_that_was_done_is_the_last_recent_one(stage: Any, name: str, f
 
 
 @pytest.mark.parametrize("name", DONE)
-def test_an_action_that_was_refused_says_why(stage: Any, name: str) -> None:
-    stage.do(2, {"type": name, **DONE[name], "as_user": True})
-    last = build_agent_hud(stage.world, 2, stage.now, TYPESET).document["self"]["recent_actions"][-1]
+def test_an_action_that_was_refused_says_why(harness: Any, name: str) -> None:
+    harness.do(2, {"type": name, **DONE[name], "as_user": True})
+    last = build_agent_hud(harness.world, 2, harness.now, TYPESET).document["self"]["recent_actions"][-1]
     assert last["type"] == name and "as_user" in last["refused"]

@@ -51,7 +51,7 @@ class Witness:
     """A world in which every text has a mark of its own, and a plain account of who was there for which."""
 
     def __init__(self) -> None:
-        self.stage = Hand(*FORMATS)
+        self.harness = Hand(*FORMATS)
         self.marks = 0
         self.heard: dict[int, dict[int, list[str]]] = {agent: {agent: []} for agent in AGENTS}
         """By agent, and by room in which it is: what was said there since it came, the newest last."""
@@ -62,54 +62,54 @@ class Witness:
         self.again = 0
 
     def step(self, kind: str, agent: int, room: int) -> None:
-        stage, mark = self.stage, f"mark{self.marks}x"
+        harness, mark = self.harness, f"mark{self.marks}x"
         self.marks += 1
         there = room in self.heard[agent]
-        stage.now += 5_000
-        last = stage.world.next_message - 1
+        harness.now += 5_000
+        last = harness.world.next_message - 1
         if kind in ("say", "reply", "board", "rename"):
             self.own[agent].add(mark)
         if kind == "say":
-            stage.do(agent, say={room: mark})
+            harness.do(agent, say={room: mark})
             if self.can(agent, room):
                 self.say(room, mark)
         elif kind == "reply":
-            stage.do(agent, {"type": "reply", "room_id": room, "message_id": max(1, last), "message": mark})
-            if any(message.content == mark for message in stage.world.messages.values()):
+            harness.do(agent, {"type": "reply", "room_id": room, "message_id": max(1, last), "message": mark})
+            if any(message.content == mark for message in harness.world.messages.values()):
                 assert self.can(agent, room)
                 self.say(room, mark)
         elif kind == "react":
-            stage.do(agent, {"type": "react", "message_id": max(1, last), "reaction": "heart"})
+            harness.do(agent, {"type": "react", "message_id": max(1, last), "reaction": "heart"})
         elif kind == "board":
-            stage.do(agent, {"type": "set_billboard", "message": mark})
+            harness.do(agent, {"type": "set_billboard", "message": mark})
         elif kind == "rename" and agent not in self.retired:
-            stage.do(agent, {"type": "set_name", "name": mark})
+            harness.do(agent, {"type": "set_name", "name": mark})
         elif kind == "admit" and not there and agent not in self.retired and room not in self.retired:
-            stage.architect.admit(agent, room)
+            harness.architect.admit(agent, room)
             self.heard[agent][room] = []
             self.again += (agent, room) in self.left
         elif kind == "key" and agent not in self.retired:
             self.own[agent].add(mark)
-            stage.do(agent, {"type": "create_key", "label": mark})
+            harness.do(agent, {"type": "create_key", "label": mark})
         elif kind == "ask" and agent not in self.retired and room not in self.retired:
-            key = stage.architect.make_key(room, mark)
-            stage.do(agent, {"type": "request_access", "room_id": room, "key": key})
+            key = harness.architect.make_key(room, mark)
+            harness.do(agent, {"type": "request_access", "room_id": room, "key": key})
         elif kind == "grant":
-            for request in list(stage.world.rooms[agent].requests):
-                asker = stage.world.requests[request].agent
-                stage.do(agent, {"type": "grant_access", "request_id": request})
+            for request in list(harness.world.rooms[agent].requests):
+                asker = harness.world.requests[request].agent
+                harness.do(agent, {"type": "grant_access", "request_id": request})
                 if agent not in self.retired:
                     self.heard[asker].setdefault(agent, [])
         elif kind == "leave" and there and agent != room and agent not in self.retired:
-            stage.do(agent, {"type": "leave_room", "room_id": room})
+            harness.do(agent, {"type": "leave_room", "room_id": room})
             del self.heard[agent][room]
             self.left.add((agent, room))
         elif kind == "remove" and there and agent != room:
-            stage.architect.remove(agent, room)
+            harness.architect.remove(agent, room)
             del self.heard[agent][room]
             self.left.add((agent, room))
         elif kind == "retire" and self.marks > 60 and agent not in self.retired:
-            stage.architect.retire(agent)
+            harness.architect.retire(agent)
             self.retired.add(agent)
             self.heard[agent] = {agent: self.heard[agent][agent]}
 
@@ -122,7 +122,7 @@ class Witness:
                 rooms[room].append(mark)
 
     def account(self) -> tuple[int, Any, Any]:
-        return self.stage.world.seq, deepcopy(self.heard), deepcopy(self.own)
+        return self.harness.world.seq, deepcopy(self.heard), deepcopy(self.own)
 
 
 def check(world: World, now: int, heard: dict[int, dict[int, list[str]]], own: dict[int, set[str]]) -> None:
@@ -159,7 +159,7 @@ def test_a_hud_has_what_was_said_before_its_agent_and_no_more(seed: int) -> None
         for _ in range(80):
             witness.step(chance.choice(KINDS), chance.choice((2, 2, *AGENTS)), chance.choice((1, 1, 1, *AGENTS)))
             accounts.append(witness.account())
-        world_log, now = witness.stage.world_log, witness.stage.now
+        world_log, now = witness.harness.world_log, witness.harness.now
         check(world_log.world, now, witness.heard, witness.own)
         for seq, heard, own in chance.sample(accounts, 3):
             check(world_log.world_at(seq), now, heard, own)
@@ -172,18 +172,18 @@ def test_a_hud_has_what_was_said_before_its_agent_and_no_more(seed: int) -> None
 
 @pytest.mark.parametrize("format_", ["json", "compact", "toon"])
 def test_a_reply_and_a_reaction_to_what_one_did_not_hear_say_no_more_than_its_number(format_: str) -> None:
-    stage = Hand(format_, format_, format_)
-    stage.architect.admit(2, 1)
-    stage.do(1, {"type": "set_billboard", "message": "mark1x"}, say={1: "mark2x"})
-    secret = stage.world.next_message - 1
-    stage.architect.admit(3, 1)
-    stage.do(2, {"type": "react", "message_id": secret, "reaction": "heart"})
-    stage.do(2, {"type": "reply", "room_id": 1, "message_id": secret, "message": "mark3x"})
-    seen = build_agent_hud(stage.world, 3, stage.now, TYPESET)
+    harness = Hand(format_, format_, format_)
+    harness.architect.admit(2, 1)
+    harness.do(1, {"type": "set_billboard", "message": "mark1x"}, say={1: "mark2x"})
+    secret = harness.world.next_message - 1
+    harness.architect.admit(3, 1)
+    harness.do(2, {"type": "react", "message_id": secret, "reaction": "heart"})
+    harness.do(2, {"type": "reply", "room_id": 1, "message_id": secret, "message": "mark3x"})
+    seen = build_agent_hud(harness.world, 3, harness.now, TYPESET)
     room = seen.document["rooms"][1]
     assert [row["content"] for row in room["messages"]] == ["Cid (3) came in.", "mark3x"]
     assert room["messages"][1]["reply_to"] == secret and "reactions" not in str(room["messages"])
     assert set(MARK.findall(seen.text)) == {"mark1x", "mark3x"}
-    stage.do(3, {"type": "leave_room", "room_id": 1})
-    assert not MARK.findall(build_agent_hud(stage.world, 3, stage.now, TYPESET).text)
-    stage.world_log.close()
+    harness.do(3, {"type": "leave_room", "room_id": 1})
+    assert not MARK.findall(build_agent_hud(harness.world, 3, harness.now, TYPESET).text)
+    harness.world_log.close()

@@ -96,18 +96,18 @@ def text_of(tokens: int) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0, 7.4, 8.25, 33.75, 45, 60, 149, 150, 1_000])
 @pytest.mark.parametrize("wpm", [10, 80, 200])
-def test_the_word_budget_that_is_told_is_the_one_that_holds(stage: Any, seconds: float, wpm: int) -> None:
+def test_the_word_budget_that_is_told_is_the_one_that_holds(harness: Any, seconds: float, wpm: int) -> None:
     def told() -> int:
-        seen = build_agent_hud(stage.world, 2, stage.now, TYPESET)
+        seen = build_agent_hud(harness.world, 2, harness.now, TYPESET)
         return next(int(one["word_budget"]) for one in seen.document["rooms"] if one["id"] == 1)
 
-    stage.architect.set_wpm(1, wpm)
+    harness.architect.set_wpm(1, wpm)
     assert told() == 200
-    stage.do(2, say={1: "Hello"})
-    stage.wait(seconds)
+    harness.do(2, say={1: "Hello"})
+    harness.wait(seconds)
     allowed = told()
     assert allowed == max(10, min(200, int(seconds * wpm / 60)))
-    assert f"{allowed + 1} words, and {allowed} are allowed" in stage.refused(2, say={1: "word " * (allowed + 1)})
-    stage.do(2, say={1: "word " * allowed})
-    assert stage.texts(1)[-1] == (2, ("word " * allowed).strip())
+    assert f"{allowed + 1} words, and {allowed} are allowed" in harness.refused(2, say={1: "word " * (allowed + 1)})
+    harness.do(2, say={1: "word " * allowed})
+    assert harness.texts(1)[-1] == (2, ("word " * allowed).strip())
     assert told() == 10

@@ -20,7 +20,7 @@ from hudkit.rooms.scheduler import SimulatedClock, WorldRunner
 from hudkit.rooms.world import IntervalRules, WorldRules
 from hudkit.rooms.world_log import WorldLog
 
-CHILD = Path(__file__).with_name("beats_child.py")
+CHILD = Path(__file__).with_name("runner_child.py")
 KILLS = 50
 
 

@@ -31,8 +31,8 @@ PATHS = (
 
 
 @pytest.fixture
-def served(stage: Any) -> Iterator[Served]:
-    made = Served(Desk(stage.world_log))
+def served(harness: Any) -> Iterator[Served]:
+    made = Served(Desk(harness.world_log))
     yield made
     made.close()
 
@@ -100,10 +100,10 @@ def test_logging_out_ends_the_session(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost:1", "http://127.0.0.1"])
-def test_another_origin_does_nothing(visitor: Visitor, stage: Any, origin: str) -> None:
-    before = stage.world.seq
+def test_another_origin_does_nothing(visitor: Visitor, harness: Any, origin: str) -> None:
+    before = harness.world.seq
     answer = visitor.post("/do/pause", {"csrf": visitor.csrf}, origin=origin)
-    assert answer.status == 403 and stage.world.seq == before
+    assert answer.status == 403 and harness.world.seq == before
     assert visitor.get("/live", origin=origin).status == 403
     assert visitor.post("/login", {"token": TOKEN}, origin=origin).status == 403
 
@@ -130,8 +130,8 @@ def test_what_a_browser_says_of_a_foreign_page_is_heard(visitor: Visitor) -> Non
     assert visitor.get("/", sec_fetch_site="same-origin").status == 200
 
 
-def test_only_forms_with_the_sessions_token_do_anything(visitor: Visitor, stage: Any) -> None:
-    before = stage.world.seq
+def test_only_forms_with_the_sessions_token_do_anything(visitor: Visitor, harness: Any) -> None:
+    before = harness.world.seq
     for csrf in ("", "x", visitor.csrf[:-1], "ö"):
         assert visitor.post("/do/pause", {"csrf": csrf}).status == 403
     body = f"csrf={visitor.csrf}"
@@ -139,9 +139,9 @@ def test_only_forms_with_the_sessions_token_do_anything(visitor: Visitor, stage:
         assert visitor.ask("POST", "/do/pause", body, content_type=kind).status == 415
     for method in ("GET", "HEAD", "PUT", "DELETE"):
         assert visitor.ask(method, f"/do/pause?csrf={visitor.csrf}").status == 405
-    assert stage.world.seq == before
+    assert harness.world.seq == before
     assert visitor.post("/do/pause", {"csrf": visitor.csrf}).status == 303
-    assert stage.world.paused is not None
+    assert harness.world.paused is not None
 
 
 def test_the_token_of_another_session_is_no_use(visitor: Visitor, served: Served) -> None:
@@ -172,10 +172,12 @@ def test_every_answer_says_what_a_page_may_do(visitor: Visitor, served: Served) 
     assert [answer.status for answer in answers] == [200, 404, 200, 404, 404, 401, 403]
 
 
-def test_the_token_is_in_no_page_and_no_log(visitor: Visitor, stage: Any, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_token_is_in_no_page_and_no_log(
+    visitor: Visitor, harness: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
     pages = visitor.get("/").text + visitor.get("/login").text + visitor.get("/nowhere").text
     out, err = capfd.readouterr()
-    told = "".join(str(what) for _, what in stage.world_log.events())
+    told = "".join(str(what) for _, what in harness.world_log.events())
     assert TOKEN not in pages + out + err + told
     assert visitor.cookie not in pages + out + err
 

@@ -21,9 +21,9 @@ FULL_ATTENTION = 100.0
 _PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s*%?")
 _EQUAL_SHARE = ("%*", "*%", "*")
 
-MINUTE = 60_000
-HOUR = 60 * MINUTE
-DAY = 24 * HOUR
+_MINUTE = 60_000
+_HOUR = 60 * _MINUTE
+_DAY = 24 * _HOUR
 
 
 def attention_shares(attention: Mapping[int, float], rooms: Iterable[int]) -> dict[int, float]:
@@ -32,6 +32,7 @@ def attention_shares(attention: Mapping[int, float], rooms: Iterable[int]) -> di
     Fixed ones that are over 100 together are scaled down to it, and leave nothing to the others.
     """
     ids = list(rooms)
+    # Only rooms that the agent is in: a percent for a room that it left would be lost to all others.
     fixed = {room: attention[room] for room in ids if room in attention}
     total = sum(fixed.values())
     if total > FULL_ATTENTION:
@@ -86,15 +87,16 @@ def word_budget(world: World, agent: int, room: int, now: int) -> int:
 def seconds_until_allowed(world: World, agent: int, room: int, words: int, now: int) -> int:
     """Return the seconds until an agent's own pace allows so many words; 0 where it already does, or never will."""
     spoke_at = world.agents[agent].spoke_at.get(room)
+    # More words than the world ever allows cannot be waited for: the hint must not promise it.
     if spoke_at is None or words > world.rules.words.max_words:
         return 0
     wpm = world.rooms[room].wpm
-    return max(0, (words * MINUTE - (now - spoke_at) * wpm) // (wpm * 1000) + 1)
+    return max(0, (words * _MINUTE - (now - spoke_at) * wpm) // (wpm * 1000) + 1)
 
 
 def room_words_left(world: World, room: int, now: int) -> int:
     """Return the words that all agents together may still say in a room within this minute."""
-    since, spoken = now - MINUTE, 0
+    since, spoken = now - _MINUTE, 0
     limit = world.rules.words.room_wpm
     # From the newest back: only a minute's messages are looked at, however old the room is.
     for message in map(world.messages.__getitem__, reversed(world.rooms[room].messages)):
@@ -113,11 +115,12 @@ def describe_last_spoke(world: World, agent: int, room: int, now: int) -> str:
     if spoke_at is None:
         return "never (just joined)"
     elapsed = max(0, now - spoke_at)
-    if elapsed < MINUTE:
+    if elapsed < _MINUTE:
         return _counted(elapsed // 1000, "second")
-    if elapsed < HOUR:
-        return _counted(elapsed // MINUTE, "minute")
-    unit, name = (HOUR, "hour") if elapsed < 2 * DAY else (DAY, "day")
+    if elapsed < _HOUR:
+        return _counted(elapsed // _MINUTE, "minute")
+    unit, name = (_HOUR, "hour") if elapsed < 2 * _DAY else (_DAY, "day")
+    # In whole numbers, so that replay on another machine writes the same digit.
     tenths = elapsed * 10 // unit
     return _counted(tenths // 10 if tenths % 10 == 0 else tenths / 10, name)
 
@@ -128,7 +131,7 @@ def _paced_words(world: World, agent: int, room: int, now: int) -> int:
     spoke_at = world.agents[agent].spoke_at.get(room)
     if spoke_at is None:
         return rules.first
-    return max(rules.min_words, min(rules.max_words, (now - spoke_at) * world.rooms[room].wpm // MINUTE))
+    return max(rules.min_words, min(rules.max_words, (now - spoke_at) * world.rooms[room].wpm // _MINUTE))
 
 
 def _counted(number: float, noun: str) -> str:

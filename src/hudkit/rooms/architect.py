@@ -109,6 +109,7 @@ class Architect:
         """Say something in a room, which the Architect enters by that; return the message's number."""
         with self._acting() as context:
             answered = None if reply_to is None else room_actions.visible_message(context, reply_to, room)
+            # Agents see who is there: the person does not speak out of nowhere.
             if e.ARCHITECT not in open_room(context.world, room).members:
                 room_actions.enter_room(context, room, e.ARCHITECT)
             return room_actions.post_message(context, room, content, answered)
@@ -130,6 +131,7 @@ class Architect:
                 living_agent(context.world, agent)
             if agent in open_room(context.world, room).members:
                 raise OperationError(f"agent {agent} is in room {room}")
+            # A request that is open would let it in a second time.
             for request in context.world.rooms[room].requests:
                 if context.world.requests[request].agent == agent:
                     context.effects.append(e.AccessGranted(request, e.ARCHITECT))

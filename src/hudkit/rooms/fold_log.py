@@ -25,7 +25,7 @@ from hudkit.rooms.world import (
     WorldRules,
 )
 
-MINUTE = 60_000
+_MINUTE = 60_000
 _FORK_PAGE = 1000
 """Events of one append when a log is copied: many, so that the copy is fast; not all, so that it fits in memory."""
 
@@ -36,6 +36,8 @@ def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> 
     Raises `LookupError`, `ValueError` or `TypeError` where the event does not follow from those before it.
     """
     world.seq = seq
+    # Clocks are set back and differ between machines; order is by sequence number alone, and time stands still
+    # instead.
     world.now = max(world.now, timestamp)
     now = world.now
     # Cases stand in the order of how often they happen: `match` tries one after the other, some thousand times a
@@ -47,6 +49,7 @@ def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> 
             agent = world.agents[id]
             agent.beats = agent.current_beat = number
             agent.last_beat = event.composed_at
+            # Its HUD was composed from the state before this event.
             agent.seen_seq = seq - 1
             agent.woken = False
             world.beats += 1
@@ -55,6 +58,7 @@ def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> 
             tempo = world.rules.tempo
             agent.current_beat = 0
             agent.due = due
+            # Rounded, or ten thousand beats of decay would add up to digits that differ between folds.
             agent.interval = round(min(tempo.max_interval, agent.interval + tempo.decay), 3)
         case e.ReplyReceived(agent=id):
             agent = world.agents[id]
@@ -91,6 +95,7 @@ def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> 
         case e.AgentWoken(id=id, by=by, due=due):
             agent = world.agents[id]
             agent.woken, agent.sleeps_until = True, 0
+            # Only the Architect (0) wakes one that is throttled: its partner in the loop would do it at once.
             agent.due = min(agent.due, max(due, agent.throttled_until) if by else due)
             if by > 0:
                 world.wakes[by] = [*_within_a_minute(world.wakes.get(by, ()), now), now]
@@ -111,6 +116,7 @@ def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> 
             for name in ("name", "background", "model", "can_create", "input_format", "output_format"):
                 if (value := getattr(event, name)) is not None:
                     setattr(agent, name, value)
+            # What an agent does to itself is no news to it: it would beat for its own echo.
             if event.by != id:
                 agent.changed_seq = seq
         case e.AgentRetired(id=id):
@@ -126,6 +132,7 @@ def _apply_rare_event(world: World, seq: int, now: int, event: e.WorldEvent) -> 
             room = world.rooms[id]
             if agent not in room.members:
                 room.members.append(agent)
+            # Who comes again sees nothing of what was said in between, either.
             room.joined_after[agent] = world.next_message - 1
             if agent in world.agents and id not in world.agents[agent].rooms:
                 world.agents[agent].rooms.append(id)
@@ -138,6 +145,7 @@ def _apply_rare_event(world: World, seq: int, now: int, event: e.WorldEvent) -> 
                 leaver = world.agents[agent]
                 leaver.rooms.remove(id)
                 leaver.attention.pop(id, None)
+                # Who comes back begins anew, with the budget of a first message.
                 leaver.spoke_at.pop(id, None)
             _mark_changed(world, seq, room.members)
         case e.BillboardSet(room=id, text=text):
@@ -190,6 +198,7 @@ def _add_message(world: World, seq: int, now: int, event: e.MessagePosted) -> No
     world.messages[event.id] = RoomMessage(
         event.id, event.room, event.sender, event.content, event.kind, event.reply_to, event.words, now
     )
+    # From the event, not counted: in a log with holes numbers must not be given twice.
     world.next_message = event.id + 1
     room.messages.append(event.id)
     if event.sender in world.agents:
@@ -200,6 +209,7 @@ def _add_message(world: World, seq: int, now: int, event: e.MessagePosted) -> No
 def _add_reaction(world: World, seq: int, event: e.ReactionAdded) -> None:
     message = world.messages[event.message]
     message.reactions.setdefault(event.reaction, []).append(event.agent)
+    # Rendered messages are cached by version, and rooms by their number of reactions.
     message.version += 1
     world.rooms[message.room].reactions += 1
     author = world.agents.get(message.sender)
@@ -267,7 +277,7 @@ def _with_one_more(times: Mapping[int, list[int]], id: int, now: int) -> dict[in
 
 
 def _within_a_minute(times: Iterable[int], now: int) -> list[int]:
-    return [time for time in times if time > now - MINUTE]
+    return [time for time in times if time > now - _MINUTE]
 
 
 def _weights_without(weights: Mapping[str, float], path: str) -> dict[str, float]:

@@ -24,6 +24,7 @@ def set_at(tree: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
     """
     first, *rest = _split_path(path)
     inner = tree.get(first)
+    # A value in the way gives way here; `check_writable` refuses before that where something would be lost.
     below = inner if isinstance(inner, Mapping) else {}
     return {**tree, first: set_at(below, ".".join(rest), value) if rest else value}
 
@@ -39,6 +40,7 @@ def delete_at(tree: Mapping[str, Any], path: str) -> dict[str, Any]:
     without = {name: value for name, value in tree.items() if name != first}
     if not rest:
         return without
+    # Empty branches go with their last leaf: they would cost tokens in every HUD.
     inner = delete_at(tree[first], ".".join(rest))
     if not inner:
         return without
@@ -79,6 +81,7 @@ def check_writable(tree: Mapping[str, Any], path: str, *, appending: bool = Fals
         if not isinstance(here, Mapping) or name not in here:
             return
         here, so_far = here[name], ".".join(names[:number])
+        # A path cannot name an item of a list, so the whole list would give way to a branch.
         if isinstance(here, list | tuple) and number < len(names):
             raise OperationError(f"{so_far!r} is a list", hint="Append to it, or set all of it")
     if appending and isinstance(here, Mapping):

@@ -84,6 +84,7 @@ def parse_reply(text: str, output_format: OutputFormat = "json") -> ParsedReply:
         fault = f"The reply has {len(text)} characters, {MAX_REPLY_CHARACTERS} at most are read. Say less."
         return ParsedReply(faults=(fault,))
     text = _without_thoughts(text.strip())
+    # Models that were altered go on in the old format for a while.
     readers = (_read_json, _read_toon) if output_format == "json" else (_read_toon, _read_json)
     faults: list[str] = []
     for reader in readers:
@@ -135,6 +136,7 @@ def _as_reply(answer: dict[str, Any], notes: Iterable[str]) -> ParsedReply:
     ]
     items: dict[str, list[Mapping[str, Any]]] = {key: [] for key in _KEYS}
     count = 0
+    # Actions count first, as they are carried out first: of too many items, responses go.
     for key in reversed(_KEYS):
         value = answer.get(key)
         if value is None:
@@ -173,6 +175,7 @@ def _read_json(text: str) -> _Candidates:
             value = _decode_json(candidate)
         except FormatError as error:
             fault = fault or str(error)
+            # The whole text is tried first and may hold talk: that it is no object is no fault yet.
             others += candidate is not text and _looks_like_object(candidate, 0)
             continue
         if isinstance(value, dict) and any(key in value for key in _KEYS):

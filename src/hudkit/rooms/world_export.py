@@ -37,6 +37,7 @@ class TranscriptWriter:
         time = datetime.fromtimestamp(entry.timestamp / 1000, UTC)
         if (day := f"{time:%Y-%m-%d}") != self._day:
             self._day = day
+            # Once a day, so that lines stay short.
             yield f"-- {day} (UTC)"
         first, *rest = visible(text, breaks=True).split("\n")
         yield f"{time:%H:%M:%S}  {first}"

@@ -19,13 +19,13 @@ from hudkit.rooms.world import WorldRules
 from hudkit.rooms.world_events import AgentKind, HudFormat
 from hudkit.rooms.world_log import WorldLog
 
-MAX_FILE_BYTES = 4 * 1024 * 1024
+_MAX_FILE_BYTES = 4 * 1024 * 1024
 """Bytes of a world file."""
 MAX_SEED = 2**53
 """Larger seeds would not survive JSON."""
 
 
-class AgentEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _AgentEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An agent that is there from the beginning. `rooms` are those of other agents, by their names; `interval`:
     seconds between beats; `billboard` and `wpm` are its own room's; `knowledge` is what it remembers."""
 
@@ -43,7 +43,7 @@ class AgentEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     knowledge: dict[str, Any] = {}
 
 
-class MessageEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _MessageEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Something that the Architect says at the beginning, in the room of the agent of that name."""
 
     room: str
@@ -53,12 +53,12 @@ class MessageEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class WorldFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A world to be made. `model` is that of agents who name none; `seed` decides all chance."""
 
-    agents: tuple[AgentEntry, ...] = ()
+    agents: tuple[_AgentEntry, ...] = ()
     name: str = ""
     seed: Annotated[int, Meta(ge=0, le=MAX_SEED)] = 0
     model: Annotated[str, Meta(min_length=1, max_length=200)] = IMPROVISER_MODEL
     rules: WorldRules = WorldRules()
-    messages: tuple[MessageEntry, ...] = ()
+    messages: tuple[_MessageEntry, ...] = ()
 
 
 def island_world() -> WorldFile:
@@ -76,9 +76,12 @@ def read_world_file(path: Path) -> WorldFile:
         raw = path.read_bytes()
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}", hint="Name a TOML file of a world") from None
-    if len(raw) > MAX_FILE_BYTES:
-        raise ConfigError(f"{path} is larger than {MAX_FILE_BYTES // 1024**2} MiB", hint="Is it the file of a world?")
+    if len(raw) > _MAX_FILE_BYTES:
+        raise ConfigError(
+            f"{path} is larger than {_MAX_FILE_BYTES // 1024**2} MiB", hint="Is it the file of a world?"
+        )
     try:
+        # Editors on Windows begin a file with a byte-order mark, which TOML does not know.
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
@@ -88,6 +91,7 @@ def read_world_file(path: Path) -> WorldFile:
 
 def parse_world_table(table: Mapping[str, Any], where: str) -> WorldFile:
     """Return the world of a table as TOML gives it. Raises `ConfigError` naming what is wrong in `where`."""
+    # Before the conversion, whose errors name a path but not what was probably meant.
     _check_keys(table, WorldFile, where, "")
     try:
         world_file = msgspec.convert(table, WorldFile)
@@ -126,7 +130,7 @@ def populate_world(world_log: WorldLog, world_file: WorldFile, where: str = "the
             raise _entry_error(where, f"the message in {message.room!r}", error) from None
 
 
-def _make_agent(architect: Architect, entry: AgentEntry, model: str, rooms: tuple[int, ...]) -> None:
+def _make_agent(architect: Architect, entry: _AgentEntry, model: str, rooms: tuple[int, ...]) -> None:
     id = architect.make_agent(
         entry.kind,
         entry.name,
@@ -150,7 +154,7 @@ def _entry_error(where: str, entry: str, error: OperationError) -> ConfigError:
     return ConfigError(f"{where}: {entry}: {error.message}", hint=error.hint)
 
 
-def _name_of(entry: AgentEntry, number: int) -> str:
+def _name_of(entry: _AgentEntry, number: int) -> str:
     """Return the name that an agent will have: a bot may come without one, and is called after its number."""
     return entry.name or f"Bot-{number}"
 
@@ -172,6 +176,7 @@ def _rooms_by_agent(world_file: WorldFile, where: str) -> dict[int, tuple[int, .
             raise ConfigError(f"{where}: {who} names the room of {room!r}", hint=_nearest(room, names))
     rooms: dict[int, tuple[int, ...]] = {}
     for number, entry in enumerate(world_file.agents, 1):
+        # Each once, in their order: the order in which an agent comes is that of rooms in its HUD.
         others = dict.fromkeys(numbers[room.casefold()] for room in entry.rooms)
         rooms[number] = tuple(room for room in others if room != number)
     return rooms

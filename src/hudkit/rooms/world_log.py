@@ -78,6 +78,7 @@ class _WorldSnapshots:
 
     def load(self, upto: int) -> World | None:
         """Return the newest saved world of no more than `upto` events; `None` where none can be read."""
+        # From the newest step down: one that was written by other code is not found under this version, or not read.
         for step in range(self._step_of(upto), -1, -1):
             snapshot = self._log.get_snapshot(self._session, self._version(step), upto=upto)
             if snapshot is not None:
@@ -112,6 +113,7 @@ class Transaction:
         Raises `TypeError` or `ValueError` where a field is not what its type says: the block should let it through.
         """
         timestamp = self.timestamp if at is None else at
+        # Sealing takes secrets out before the event is folded in: the world must not know what its log does not.
         draft = seal_draft(self._world_log.ids(), timestamp, 0, origin or self.origin, event)
         clean = draft.payload
         assert isinstance(clean, WorldEvent)
@@ -227,6 +229,7 @@ class WorldLog:
         Where the block or the append raises, nothing of it has happened: the world is read again from the log, in the
         same `World` object, and the error goes on (`SequenceConflict` where another process wrote first).
         """
+        # Not nested: a block within another one would make half of that durable.
         if self._in_transaction:
             raise ConfigError("a commit of this world is under way", hint="End it before the next one begins")
         self.refresh()
@@ -236,6 +239,7 @@ class WorldLog:
         try:
             yield transaction
             if transaction.drafts:
+                # `expected` refuses the append where another process wrote since the refresh.
                 self.log.append(WORLD_SESSION, transaction.drafts, expected=before)
         except BaseException:
             if transaction.drafts:
@@ -303,6 +307,7 @@ class WorldLog:
         The fork has the name of this world where no other is given. Entries that were redacted, or rest on such a
         one, are left out. Raises what `create` and `world_at` do.
         """
+        # Before the file is made: a wrong number must leave none behind.
         end = self.check_seq(self.world.seq if at is None else at)
         copy = open_log(path)
         try:

@@ -57,10 +57,12 @@ def replay_log(world_log: WorldLog, progress: Progress | None = None, every: int
     differ: list[HudDifference] = []
     last = world_log.world.seq
     for entry, event in world_log.events(upto=last):
+        # Entries that cannot be read are not yielded: a gap in the numbers says how many they were.
         gone += entry.seq - world.seq - 1
         world.seq = entry.seq - 1
         if isinstance(event, BeatBegun):
             beats += 1
+            # Without a digest the beat failed before its HUD was composed: there is nothing to compare.
             if not event.hud:
                 unseen += 1
             elif (why := _difference(world, event, renderer)) is None:

@@ -44,6 +44,7 @@ class ActionContext:
         self.world = world
         self.actor = actor
         self.acting_as = acting_as or actor
+        # A clock that was set back must not shorten a pace, or end a lock, that was reckoned with the later time.
         self.now = max(now, world.now)
         self.secret = secret
         self.effects: list[e.WorldEvent] = []
@@ -78,6 +79,7 @@ class ActionContext:
     @property
     def wakes_left(self) -> int:
         """Agents that the actor may wake yet in this minute."""
+        # The Architect has no limit; one is as good as many, for only "none" is asked.
         if self.is_architect:
             return 1
         woken = sum(time > self.now - MINUTE for time in self.world.wakes.get(self.actor, ()))
@@ -90,6 +92,7 @@ class ActionContext:
 
     def post(self, room: int, content: str, *, sender: int = e.SYSTEM, reply_to: int = 0, words: int = 0) -> int:
         """Post a message with the world's next number, and return that."""
+        # Effects are not folded in yet, so numbers that they take are counted here.
         posted_before = sum(isinstance(effect, e.MessagePosted) for effect in self.effects)
         kind: Literal["text", "system"] = "system" if sender == e.SYSTEM else "text"
         id = self.world.next_message + posted_before
@@ -237,6 +240,7 @@ def checked_name(world: World, name: str, id: int) -> str:
     limit = world.rules.caps.name
     if not name or len(name) > limit:
         raise OperationError(f"a name of {len(name)} characters", hint=f"1 to {limit}")
+    # Digits are agents' numbers in `@8`, and reserved names are how the system signs.
     if visible(name) != name or _fold_name(name).isdigit() or _fold_name(name) in _RESERVED_NAMES:
         raise OperationError(
             f"{visible(name)!r} cannot be a name", hint="Letters that can be seen, and nobody else's"

@@ -62,12 +62,13 @@ class _RetireAgentArguments(ActionArguments, frozen=True):
     {"name": "Ann", "background_prompt": "You like old maps.", "agent_type": "persona", "in_room_id": 8},
     gated=True,
 )
-def create_agent(context: ActionContext, args: _CreateAgentArguments) -> None:
+def _create_agent(context: ActionContext, args: _CreateAgentArguments) -> None:
     """Make an agent with a room of its own; it also comes into a room of yours."""
     maker, caps = context.agent, context.world.rules.caps
     _check_may_create(context)
     if maker.depth >= caps.depth:
         raise OperationError(f"agents that agents made make none (depth {caps.depth})")
+    # Retired ones do not count: the cap is on what runs, and costs.
     living = sum(agent.by == maker.id and not agent.retired for agent in context.world.agents.values())
     if living >= caps.agents_of:
         raise OperationError(f"{living} agents that you made are there", hint="Retire one first")
@@ -99,7 +100,7 @@ def alter_agent(context: ActionContext, args: AlterAgentArguments) -> None:
 
 
 @action("retire_agent", _RetireAgentArguments, {"agent_id": 12}, gated=True)
-def retire_agent(context: ActionContext, args: _RetireAgentArguments) -> None:
+def _retire_agent(context: ActionContext, args: _RetireAgentArguments) -> None:
     """Retire another agent in one of your rooms: it has no more beats, and its room is closed."""
     _check_may_create(context)
     retire_from_world(context, neighbor(context, args.agent_id).id)
@@ -169,6 +170,7 @@ def retire_from_world(context: ActionContext, id: int) -> None:
             elif request.agent == id:
                 # Nobody is told: who asked is gone.
                 context.effects.append(e.AccessDenied(request_id, context.actor))
+    # Its own room it keeps: what was said there stays readable to its members.
     for room_id in target.rooms:
         if room_id != id:
             context.effects.append(e.RoomLeft(room_id, id))
@@ -214,7 +216,7 @@ class _SleepArguments(ActionArguments, frozen=True):
 
 
 @action("set_attention", _AttentionArguments, {"room_id": 8, "value": "30%"})
-def set_attention(context: ActionContext, args: _AttentionArguments) -> None:
+def _set_attention(context: ActionContext, args: _AttentionArguments) -> None:
     """Set the share of the messages that you see which are of a room: a percentage, or %* for a share of the rest."""
     agent = context.agent
     if args.room_id not in agent.rooms:
@@ -227,7 +229,7 @@ def set_attention(context: ActionContext, args: _AttentionArguments) -> None:
 
 
 @action("set_name", _NameArguments, {"name": "Ann"})
-def set_name(context: ActionContext, args: _NameArguments) -> None:
+def _set_name(context: ActionContext, args: _NameArguments) -> None:
     """Change your name."""
     agent = context.agent
     name = checked_name(context.world, args.name, agent.id)
@@ -239,7 +241,7 @@ def set_name(context: ActionContext, args: _NameArguments) -> None:
 
 
 @action("sleep", _SleepArguments, {"until": "2026-01-15T14:30:00Z"})
-def sleep(context: ActionContext, args: _SleepArguments) -> None:
+def _sleep(context: ActionContext, args: _SleepArguments) -> None:
     """Have no beats until a time (UTC where it names no zone); being named, answered or woken ends it."""
     until = _parse_time(args.until)
     if until > _LATEST:
@@ -296,14 +298,14 @@ def set_value(context: ActionContext, args: SetArguments) -> None:
 
 
 @action("delete", _DeleteArguments, {"path": "people.Bob.trust"})
-def delete_value(context: ActionContext, args: _DeleteArguments) -> None:
+def _delete_value(context: ActionContext, args: _DeleteArguments) -> None:
     """Remove what is at a path of your memory."""
     delete_at(context.agent.knowledge, args.path)  # raises where nothing is there
     context.effects.append(e.KnowledgeDeleted(context.acting_as, args.path))
 
 
 @action("append", _AppendArguments, {"path": "goals", "value": "Learn how rooms work"})
-def append_value(context: ActionContext, args: _AppendArguments) -> None:
+def _append_value(context: ActionContext, args: _AppendArguments) -> None:
     """Add a value to the end of a list in your memory."""
     value = _plain_value(args.value)
     check_writable(context.agent.knowledge, args.path, appending=True)

@@ -55,6 +55,7 @@ def execute_reply(
         return
     for fault in reply.faults:
         _refuse(transaction, context, number, {}, fault)
+    # Each alone: a wrong action costs itself, not the reply.
     for raw in reply.actions:
         _execute(transaction, context, number, raw)
     for raw in reply.responses:
@@ -122,10 +123,12 @@ def _execute(transaction: Transaction, context: ActionContext, number: int, raw:
     try:
         evaluate_action(context, raw)
     except OperationError as refusal:
+        # A guess at a key counts although nothing else of it happened.
         for effect in context.effects_if_refused:
             _append(transaction, context, effect)
         _refuse(transaction, context, number, _as_recent_action(raw), str(refusal))
         return
+    # A response is its message, and no action beside it: agents would read everything that they say twice.
     if raw.get("type") != _SEND_MESSAGE:
         _append(transaction, context, e.ActionApplied(context.actor, number, _as_recent_action(raw)))
     for effect in context.effects:

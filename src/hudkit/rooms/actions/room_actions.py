@@ -57,7 +57,7 @@ class WakeArguments(ActionArguments, frozen=True):
 
 
 @action("reply", _ReplyArguments, {"room_id": 8, "message_id": 123, "message": "I think so, too."})
-def reply_to_message(context: ActionContext, args: _ReplyArguments) -> None:
+def _reply_to_message(context: ActionContext, args: _ReplyArguments) -> None:
     """Say something in a room as the reply to a message there."""
     joined_room(context, args.room_id)
     answered = visible_message(context, args.message_id, args.room_id)
@@ -102,6 +102,7 @@ def post_message(context: ActionContext, room_id: int, content: str, reply_to: R
         _spend_words(context, room_id, words)
     answered_id = reply_to.id if reply_to is not None else 0
     id = context.post(room_id, content, sender=context.actor, reply_to=answered_id, words=words)
+    # After the message is among the effects: who wakes finds it.
     for agent in mentioned_agents(world, room_id, content):
         context.wake(agent, "mention")
     if reply_to is not None and reply_to.sender in world.rooms[room_id].members:
@@ -161,6 +162,7 @@ def mentioned_agents(world: World, room: int, content: str) -> tuple[int, ...]:
     """
     if "@" not in content:
         return ()
+    # Of this room only: a name elsewhere must not be found out by trying it.
     names = _member_names(world, room)
     folded = content.casefold()
     mentioned: dict[int, None] = {}
@@ -226,7 +228,7 @@ class _LeaveArguments(ActionArguments, frozen=True):
 
 
 @action("create_key", _CreateKeyArguments, {"label": "friends", "uses": 3, "for_agent": 9})
-def create_key(context: ActionContext, args: _CreateKeyArguments) -> None:
+def _create_key(context: ActionContext, args: _CreateKeyArguments) -> None:
     """Have a key made for your room. It is shown once, to `for_agent` or to you; `label` names it."""
     make_key(context, args.label or args.key, args.uses, args.for_agent)
 
@@ -246,6 +248,7 @@ def make_key(context: ActionContext, label: str, uses: int = 0, for_agent: int |
         raise OperationError(f"your room has {limit} keys", hint="Revoke one first")
     owner = context.acting_as
     reader = owner if for_agent is None or for_agent == owner else neighbor(context, for_agent).id
+    # A salt of its own for each key: equal keys could not be told by equal digests.
     key, salt = _KEY_PREFIX + context.secret(), context.secret()
     context.effects.append(e.KeyCreated(room.id, label, key_digest(key, salt), salt, uses, context.other_actor))
     use = f'{{"type": "request_access", "room_id": {room.id}, "key": "{key}"}}'
@@ -265,7 +268,7 @@ def revoke_key(context: ActionContext, args: RevokeKeyArguments) -> None:
 
 
 @action("request_access", _RequestAccessArguments, {"room_id": 8, "key": "(the key that you were given)"})
-def request_access(context: ActionContext, args: _RequestAccessArguments) -> None:
+def _request_access(context: ActionContext, args: _RequestAccessArguments) -> None:
     """Ask to come into a room whose key you have."""
     world, id = context.world, args.room_id
     room = world.rooms.get(id)
@@ -309,7 +312,7 @@ def deny_access(context: ActionContext, args: AccessDecisionArguments) -> None:
 
 
 @action("leave_room", _LeaveArguments, {"room_id": 8})
-def leave_room(context: ActionContext, args: _LeaveArguments) -> None:
+def _leave_room(context: ActionContext, args: _LeaveArguments) -> None:
     """Leave a room; not your own."""
     room = context.world.rooms.get(args.room_id)
     if room is None or context.acting_as not in room.members:

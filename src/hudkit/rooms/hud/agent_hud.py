@@ -50,6 +50,7 @@ def resolve_beat(
         raise OperationError(f"there is no agent {agent_id}", hint="Agents have ids from 1; the Architect has no HUD")
     notation = NOTATIONS[agent.input_format]
     tokens = world.rules.tokens
+    # Counted before the rooms are shared out; it is written anew where some of them do not fit.
     opening = notation.rooms(len(agent.rooms))
     return BeatFacts(
         world,
@@ -93,6 +94,7 @@ class HudOmission(msgspec.Struct, frozen=True):
     why: str
 
 
+# Putting the document together costs more than looking the text up, and only people and the improviser read it.
 class LazyDocument:
     """Plain data that is put together when it is asked for; equal to what would be equal then."""
 
@@ -147,11 +149,11 @@ _Row = Mapping[str, Any]
 
 def as_markdown(hud: AgentHud) -> str:
     """Return what an agent sees as a page: who it is, what it knows and did, its rooms, and its instructions."""
-    return render(HudPage(hud))
+    return render(_HudPage(hud))
 
 
 @component
-def HudPage(hud: AgentHud) -> Element:
+def _HudPage(hud: AgentHud) -> Element:
     """Return the whole page as a tree, each text as data."""
     document = hud.document
     self_ = document["self"]

@@ -41,7 +41,7 @@ from hudkit.rooms.hud.hud_fields import fitting_beginning, truncate_to_fit
 from hudkit.rooms.hud.self_section import build_self_section
 from hudkit.rooms.world import RoomMessage, RoomState, World
 
-MIN_MESSAGE_TOKENS = 48
+_MIN_MESSAGE_TOKENS = 48
 """Tokens below which a message is not cut to fit, but left out."""
 
 _MAX_PACE_TOKENS = 32
@@ -120,6 +120,7 @@ def build_hud(facts: BeatFacts) -> AgentHud:
         if tokens <= limit:
             break
         _drop_oldest_message(rooms, tokens, limit)
+    # Composed a second time, without them: rare, and the only way to the bytes that a replay will have.
     if facts.whispers:
         digest = build_hud(msgspec.structs.replace(facts, whispers=())).digest
     else:
@@ -221,6 +222,7 @@ class RoomAllocator:
         rooms = facts.world.rooms
         drafts = self._within_budget([self._draft(rooms[id], shares[id]) for id in facts.agent.rooms])
         free = self._budget - sum([draft.metadata for draft in drafts])
+        # Where all shares are fixed and under 100, the rest is nobody's: it is offered to no room.
         unused = max(0.0, FULL_ATTENTION - sum(shares.values()))
         offers = growth.share_budget(
             self._budget, [growth.FlexClaim(percent) for percent in (*shares.values(), unused)]
@@ -234,6 +236,7 @@ class RoomAllocator:
                 draft.allowance = draft.allowance * free // wanted
             self._fill(draft)
         self._give_out(drafts, free - sum([draft.spent for draft in drafts]))
+        # Last: what others left may have made space for it whole.
         for draft in drafts:
             if not draft.rows and draft.has_older:
                 self._cut_newest(draft)
@@ -245,6 +248,7 @@ class RoomAllocator:
         facts = self._facts
         you = facts.agent.id
         after = bisect_right(room.messages, room.joined_after[you])
+        # A large share pays for more about the room; a small one must not squeeze out who is there.
         limit = max(facts.metadata_limit, int(self._budget * share / FULL_ATTENTION) // 2)
         board = hud_fields.room_board_fields(facts.world, room, you)
         draft = self._draft_with(room, share, room.members, board, after)
@@ -375,7 +379,7 @@ class RoomAllocator:
         """Give what rooms did not need to those of `%*`, in equal parts."""
         for _ in range(_MAX_ROUNDS):
             wanting = [draft for draft in drafts if draft.has_older and not draft.fixed]
-            if not wanting or left < len(wanting) * MIN_MESSAGE_TOKENS:
+            if not wanting or left < len(wanting) * _MIN_MESSAGE_TOKENS:
                 return
             before = left
             for draft, offer in zip(
@@ -390,7 +394,7 @@ class RoomAllocator:
 
     def _cut_newest(self, draft: RoomDraft) -> None:
         """Show the beginning of a message that is longer than all there is for its room."""
-        if draft.allowance < MIN_MESSAGE_TOKENS:
+        if draft.allowance < _MIN_MESSAGE_TOKENS:
             return
         message = self._facts.world.messages[draft.room.messages[-1]]
         text = truncate_to_fit(

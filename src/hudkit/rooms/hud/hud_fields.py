@@ -66,6 +66,7 @@ def message_fields(message: RoomMessage, format_time: TimeFormat) -> dict[str, A
         "content": message.content,
         "type": message.kind,
     }
+    # Absent fields cost nothing: most messages answer none, and have no reactions.
     if message.reply_to:
         row["reply_to"] = message.reply_to
     if message.reactions:
@@ -91,6 +92,7 @@ def room_board_fields(world: World, room: RoomState, you: int) -> dict[str, Any]
         board["closed"] = True
     if room.billboard:
         board["billboard"] = room.billboard
+    # Always there for the owner, even when empty: its absence would say that the room cannot have keys.
     if room.id == you:
         board["my_keys"] = [key.label for key in room.keys]
         board["pending_access_requests"] = [

@@ -99,7 +99,7 @@ class Notation(Protocol):
 # -- JSON ----------------------------------------------------------------------------------------------------------
 
 
-class JsonNotation:
+class _JsonNotation:
     """JSON indented by two. But knowledge stands on one line where the static parts would exceed their cap."""
 
     name = "json"
@@ -201,7 +201,7 @@ def decode_compact_hud(text: str) -> Any:
     return compact.decode(text, SHORT_NAMES)
 
 
-class CompactNotation:
+class _CompactNotation:
     """JSON on one line, with short names for the fields that stand in every room or message."""
 
     name = "compact"
@@ -268,7 +268,7 @@ def _compact_member(name: str, value: Any) -> str:
 # -- TOON ----------------------------------------------------------------------------------------------------------
 
 
-class ToonNotation:
+class _ToonNotation:
     """TOON, with messages as one table with fixed columns, so that each row is written once for all who see it.
 
     `formats.toon.decode(text, even=True)` reads it. Hidden characters are written out (`compose.visible`), because
@@ -317,6 +317,7 @@ class ToonNotation:
     def room_member(self, name: str, value: Any) -> str:
         return _toon_lines(2, _toon_member(name, value))
 
+    # Fixed columns: were they fitted to the messages shown, one with a reply would change all other rows.
     def messages(self, number: int) -> str:
         return f"    messages[{number}]{_toon_columns()}:\n" if number else "    messages: []"
 
@@ -382,6 +383,6 @@ def _toon_lines(depth: int, lines: Iterable[str]) -> str:
 
 
 NOTATIONS: Mapping[str, Notation] = {
-    notation.name: notation for notation in (JsonNotation(), CompactNotation(), ToonNotation())
+    notation.name: notation for notation in (_JsonNotation(), _CompactNotation(), _ToonNotation())
 }
 """The notations by name: the values of an agent's `input_format`."""

@@ -102,6 +102,7 @@ def build_self_section(facts: BeatFacts) -> SelfSection:
     now_piece = notation.now(time)
     around = sum(map(renderer.count, (notation.actions(len(actions)), now_piece, notation.end_actions)))
     action_tokens = sum([action.tokens for action in actions])
+    # Whole first: nearly every beat fits, and all of that is in the caches.
     writer = _KnowledgeWriter(facts)
     prefix, knowledge = _shared_prefix(facts, examples=True), writer.whole()
     omitted: list[HudOmission] = []
@@ -117,6 +118,7 @@ def build_self_section(facts: BeatFacts) -> SelfSection:
         knowledge, cut_away = renderer.while_same(key, agent.knowledge, lambda: writer.cut(available))
         omitted += cut_away
     left = available - knowledge.tokens
+    # Prompts and the shortest identity alone are too much: only the world's owner can change that.
     if left < 0:
         raise BudgetError(
             f"the static parts of agent {agent.id}'s HUD need {cap - left} tokens of {cap}",
@@ -164,6 +166,7 @@ def _shared_prefix(facts: BeatFacts, *, examples: bool) -> _SharedPrefix:
         tokens = sum(section.tokens for section in sections)
         return _SharedPrefix(text, plain, tokens, sections, blake2b(text.encode(), digest_size=16))
 
+    # By what differs among agents; nothing here may name one, or the prefix would not be shared.
     key = ("prefix", notation.name, agent.kind, agent.can_create, agent.output_format, examples)
     return renderer.while_same(key, world.prompts, make, world.rules)
 

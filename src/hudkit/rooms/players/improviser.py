@@ -17,13 +17,13 @@ import msgspec
 from hudkit.rooms.players.improviser_phrases import MOODS, PHRASE_WORDS, PHRASES, find_topics, longest_fixed_part
 from hudkit.rooms.players.player import BeatPrompt, BeatReply, encode_reply
 
-ARCHITECT = "The Architect"
-SYSTEM = "System"
+_ARCHITECT = "The Architect"
+_SYSTEM = "System"
 _NAMES_ITSELF = re.compile(r"(?:My name is |I am )?([^\W\d][^\s.]{0,40}?)(?: here)?\.")
 _NAMED_BY_SYSTEM = re.compile(r"(.{1,60}?) \((\d+)\) (came in|is now called (.{1,60})\.$)?")
 
 
-class ViewedMessage(msgspec.Struct, frozen=True):
+class _ViewedMessage(msgspec.Struct, frozen=True):
     """A message of others or of the agent itself; `question`: it has a question mark."""
 
     id: int
@@ -33,7 +33,7 @@ class ViewedMessage(msgspec.Struct, frozen=True):
     question: bool
 
 
-class ViewedRoom(msgspec.Struct, frozen=True):
+class _ViewedRoom(msgspec.Struct, frozen=True):
     """A room that is open.
 
     `new`: the agent said nothing there yet. `since`: the messages after its own last one. `mine`: how many of the
@@ -46,12 +46,12 @@ class ViewedRoom(msgspec.Struct, frozen=True):
     words: int
     billboard: str
     others: tuple[int, ...]
-    since: tuple[ViewedMessage, ...]
+    since: tuple[_ViewedMessage, ...]
     mine: int
     requests: tuple[int, ...]
 
 
-class HudView(msgspec.Struct, frozen=True):
+class _HudView(msgspec.Struct, frozen=True):
     """A HUD as the improviser reads it: who it is, its rooms, who is who, what was said since it last spoke."""
 
     me: int
@@ -63,21 +63,21 @@ class HudView(msgspec.Struct, frozen=True):
     now: str
     reacted: frozenset[int]
     answered: frozenset[int]
-    rooms: tuple[ViewedRoom, ...]
+    rooms: tuple[_ViewedRoom, ...]
     names: Mapping[int, str]
     """Names by id, as system messages tell them, or agents of themselves."""
     heard: str
     """All that is shown of what was said, the newest last."""
 
 
-def view_hud(document: Mapping[str, Any]) -> HudView:
+def view_hud(document: Mapping[str, Any]) -> _HudView:
     """Return what a HUD's document says."""
     self_ = document["self"]
     identity = self_["identity"]
     me = int(identity["id"])
     recent = [action for action in self_.get("recent_actions", ()) if "refused" not in action]
     rooms = [room for room in document["rooms"] if not room.get("closed")]
-    return HudView(
+    return _HudView(
         me,
         identity["name"],
         identity.get("seed") or identity.get("role") or "",
@@ -98,7 +98,7 @@ def _names_in(rooms: list[Mapping[str, Any]], me: int) -> dict[int, str]:
     for room in rooms:
         for message in room["messages"]:
             content = message["content"]
-            if message["sender"] == SYSTEM and (match := _NAMED_BY_SYSTEM.match(content)):
+            if message["sender"] == _SYSTEM and (match := _NAMED_BY_SYSTEM.match(content)):
                 names[int(match[2])] = match[4] or match[1]
             elif (
                 (match := _NAMES_ITSELF.match(content))
@@ -119,11 +119,11 @@ def _message_ids(recent: list[dict[str, Any]], kind: Literal["react", "reply"]) 
     return frozenset(action["message_id"] for action in recent if action["type"] == kind and "message_id" in action)
 
 
-def _viewed_room(room: Mapping[str, Any], me: int) -> ViewedRoom:
+def _viewed_room(room: Mapping[str, Any], me: int) -> _ViewedRoom:
     messages = room["messages"]
     own = [index for index, message in enumerate(messages) if message["sender"] == str(me)]
     since = messages[own[-1] + 1 :] if own else messages
-    return ViewedRoom(
+    return _ViewedRoom(
         room["id"],
         room["is_self_room"],
         room["time_since_last"].startswith("never"),
@@ -136,9 +136,9 @@ def _viewed_room(room: Mapping[str, Any], me: int) -> ViewedRoom:
     )
 
 
-def _viewed_message(message: Mapping[str, Any]) -> ViewedMessage:
+def _viewed_message(message: Mapping[str, Any]) -> _ViewedMessage:
     text = message["content"]
-    return ViewedMessage(message["id"], message["sender"], text, message.get("reply_to") or 0, "?" in text)
+    return _ViewedMessage(message["id"], message["sender"], text, message.get("reply_to") or 0, "?" in text)
 
 
 IMPROVISER_MODEL = "improviser"
@@ -146,7 +146,7 @@ IMPROVISER_MODEL = "improviser"
 IMPROVISER_LABEL = "improviser (rules and chance, no language model)"
 """What people are told it is."""
 
-FORGET_PERCENT = 80
+_FORGET_PERCENT = 80
 """Percent of memory from which on it forgets old things."""
 REUSABLE_PHRASES = 3
 """Phrases of a kind, those that were said the longest ago, from which one is taken where none is new."""
@@ -161,6 +161,7 @@ class Improviser:
 
     def reply_now(self, prompt: BeatPrompt) -> BeatReply:
         """Return what the agent does in this beat; often nothing."""
+        # From the beat alone: the same world plays alike, and agents do not speak in chorus.
         chance = Random(f"{prompt.seed}/{prompt.agent}/{prompt.number}")
         reply = Improvisation(view_hud(prompt.hud.document), prompt.kind == "bot", chance).play()
         return BeatReply(encode_reply(reply, prompt.output_format))
@@ -169,7 +170,7 @@ class Improviser:
 class Improvisation:
     """One beat of one agent: looks at each room, decides by chance, and collects a reply."""
 
-    def __init__(self, view: HudView, bot: bool, chance: Random) -> None:
+    def __init__(self, view: _HudView, bot: bool, chance: Random) -> None:
         self._view = view
         self.bot = bot
         self.chance = chance
@@ -179,6 +180,7 @@ class Improvisation:
 
     def play(self) -> dict[str, Any]:
         """Return the reply: `responses` and `actions`."""
+        # The order of steps is that of draws: another order plays another world from the same seed.
         self._remember_names()
         self._do_chores()
         spoke = any(self._speak(room) for room in self._in_some_order())
@@ -188,20 +190,20 @@ class Improvisation:
 
     # -- speaking --------------------------------------------------------------------------------------------------
 
-    def _in_some_order(self) -> list[ViewedRoom]:
+    def _in_some_order(self) -> list[_ViewedRoom]:
         """Return the rooms by chance, those where somebody waits for an answer first."""
         rooms = list(self._view.rooms)
         self.chance.shuffle(rooms)
         return sorted(rooms, key=lambda room: not any(self._is_for_me(message) for message in room.since))
 
-    def _speak(self, room: ViewedRoom) -> bool:
+    def _speak(self, room: _ViewedRoom) -> bool:
         """Say something in a room, or react to something; return whether something was said."""
-        if not room.others and not any(message.sender == ARCHITECT for message in room.since):
+        if not room.others and not any(message.sender == _ARCHITECT for message in room.since):
             return self._maybe(0.03) and self._say(room, self._opening())
-        heard = [message for message in room.since if message.sender != SYSTEM]
+        heard = [message for message in room.since if message.sender != _SYSTEM]
         for message in reversed(heard):
             if self._is_for_me(message) and message.id not in self._view.answered:
-                sure = message.sender == ARCHITECT or self._maybe(0.9)
+                sure = message.sender == _ARCHITECT or self._maybe(0.9)
                 return sure and self._answer(room, message, heard)
         if (newcomer := self._newcomer(room)) is not None and self._maybe(min(0.9, 2 / len(room.others or (0,)))):
             return self._say(room, self._line("greet", "invite", name=self._called(str(newcomer))))
@@ -215,13 +217,14 @@ class Improvisation:
             return self._answer(room, last, heard)
         return False
 
-    def _urge(self, room: ViewedRoom, last: ViewedMessage, heard: list[ViewedMessage]) -> float:
+    def _urge(self, room: _ViewedRoom, last: _ViewedMessage, heard: list[_ViewedMessage]) -> float:
         """Return how likely it is to take the word: a message has about one answer, whatever the size of the room."""
         if self.bot and not last.question:
             return 0.0
         answers = sum(message.reply_to == last.id for message in heard)
+        # One and a half answers to a question, a little under one to a remark: talk dies down by itself.
         urge = (1.5 if last.question else 0.9) / len(room.others or (0,))
-        if last.sender == ARCHITECT:
+        if last.sender == _ARCHITECT:
             urge = 1.6 / (1 + len(room.others))
         if "@" in last.text:  # it is for somebody else
             urge *= 0.2
@@ -230,7 +233,7 @@ class Improvisation:
             urge *= 2
         return min(0.9, urge / (1 + answers)) * 0.8**room.mine
 
-    def _answer(self, room: ViewedRoom, message: ViewedMessage, heard: list[ViewedMessage]) -> bool:
+    def _answer(self, room: _ViewedRoom, message: _ViewedMessage, heard: list[_ViewedMessage]) -> bool:
         name = self._called(message.sender)
         word = self.chance.choice(self._words(message) or self.topics)
         if self.bot:
@@ -248,11 +251,12 @@ class Improvisation:
             self._trust(message)
         return self._say(room, text, None if message is heard[-1] and self._maybe(0.5) else message)
 
-    def _say(self, room: ViewedRoom, text: str, to: ViewedMessage | None = None) -> bool:
+    def _say(self, room: _ViewedRoom, text: str, to: _ViewedMessage | None = None) -> bool:
         """Say something within the room's word budget, cut at a sentence; return whether anything was left to say."""
         if room.new and room.others and not self.bot:
             text = f"{self._line('myself')} {text}"
         sentences = text.replace("? ", "?|").replace(". ", ".|").split("|")
+        # What is too long is refused whole: better say less.
         while sentences and len(" ".join(sentences).split()) > room.words:
             sentences.pop()
         if not sentences:
@@ -293,7 +297,7 @@ class Improvisation:
         fresh = [phrase for phrase, place in last.items() if place < 0]
         return self.chance.choice(fresh or sorted(last, key=lambda phrase: last[phrase])[:REUSABLE_PHRASES])
 
-    def _react(self, message: ViewedMessage) -> None:
+    def _react(self, message: _ViewedMessage) -> None:
         if message.id in self._view.reacted or not self._maybe(0.18):
             return
         if self._is_for_me(message):
@@ -325,11 +329,11 @@ class Improvisation:
         return {note["id"]: name for name, note in people.items() if _has(note, "id")}
 
     def _called(self, sender: str) -> str:
-        if sender == ARCHITECT:
+        if sender == _ARCHITECT:
             return "Architect"
         return self._names().get(int(sender)) or self._view.names.get(int(sender)) or f"@{sender}"
 
-    def _trust(self, message: ViewedMessage) -> None:
+    def _trust(self, message: _ViewedMessage) -> None:
         name = self._names().get(int(message.sender))
         if name is None:
             return
@@ -347,7 +351,7 @@ class Improvisation:
             if room.own and not room.billboard and self._maybe(0.15):
                 self.actions.append({"type": "set_billboard", "message": self._line("billboard")})
         character = _branch(self._view.knowledge, "character")
-        if self._view.memory >= FORGET_PERCENT:
+        if self._view.memory >= _FORGET_PERCENT:
             path = "notes" if self.bot else "character.memories"
             if _has(self._view.knowledge if self.bot else character, path.rpartition(".")[2]):
                 self.actions.append({"type": "delete", "path": path})
@@ -360,24 +364,24 @@ class Improvisation:
 
     def _rest(self) -> None:
         """Sleep a little where nothing was said that is new."""
-        waiting = any(message.sender != SYSTEM for room in self._view.rooms for message in room.since)
+        waiting = any(message.sender != _SYSTEM for room in self._view.rooms for message in room.since)
         if not waiting and self._maybe(0.08):
             until = datetime.fromisoformat(self._view.now) + timedelta(seconds=self.chance.randint(20, 60))
             self.actions.append({"type": "sleep", "until": f"{until:%Y-%m-%dT%H:%M:%SZ}"})
 
     # -- small things ----------------------------------------------------------------------------------------------
 
-    def _is_for_me(self, message: ViewedMessage) -> bool:
+    def _is_for_me(self, message: _ViewedMessage) -> bool:
         """Return whether a message names the agent."""
-        if message.sender == SYSTEM:
+        if message.sender == _SYSTEM:
             return False
         text = message.text.casefold()
         return f"@{self._view.me}" in text.split() or self._view.name.casefold() in text
 
-    def _newcomer(self, room: ViewedRoom) -> int | None:
+    def _newcomer(self, room: _ViewedRoom) -> int | None:
         """Return who came into a room since the agent last spoke, where nobody greeted it by name since."""
         for message in reversed(room.since):
-            if message.sender == SYSTEM and message.text.rstrip(".").endswith("came in"):
+            if message.sender == _SYSTEM and message.text.rstrip(".").endswith("came in"):
                 id = next(
                     (id for id, name in self._view.names.items() if message.text.startswith(f"{name} ({id})")), None
                 )
@@ -386,7 +390,7 @@ class Improvisation:
                     return id
         return None
 
-    def _words(self, message: ViewedMessage) -> list[str]:
+    def _words(self, message: _ViewedMessage) -> list[str]:
         """Return what a message is about, without names and what other improvisers always say."""
         names = " ".join((self._view.name, *self._view.names.values(), *self._names().values())).casefold().split()
         return [
@@ -395,8 +399,8 @@ class Improvisation:
             if not set(topic.casefold().split()) & set(names)
         ]
 
-    def _heard(self) -> ViewedMessage | None:
-        return next((m for room in self._view.rooms for m in reversed(room.since) if m.sender != SYSTEM), None)
+    def _heard(self) -> _ViewedMessage | None:
+        return next((m for room in self._view.rooms for m in reversed(room.since) if m.sender != _SYSTEM), None)
 
     def _set(self, path: str, value: Any) -> None:
         self.actions.append({"type": "set", "path": path, "value": value})

@@ -1,12 +1,12 @@
 """What the improviser hears and says: the topics of a text, as far as rules can tell, and turns of phrase by
 occasion.
 
-How topics are found. A text is cut at pauses, and a topic is a run of at most two words that are not common (`COMMON`
-has some five hundred) within one part. What stands before and behind the run decides whether it names a thing:
-nothing behind a form of "to be" (`I am tired`), and the first word of a run goes where it tells what somebody does
-(`she repairs old charts`). An article comes along where the text has one. For example, in `She repairs old charts at
-the lighthouse.` the runs are `repairs old charts` and `lighthouse`; "she" before the first says that `repairs` is a
-deed, so the topics are `old charts` and `the lighthouse`.
+How topics are found. A text is cut at pauses, and a topic is a run of at most two words that are not common
+(`_COMMON` has some five hundred) within one part. What stands before and behind the run decides whether it names a
+thing: nothing behind a form of "to be" (`I am tired`), and the first word of a run goes where it tells what somebody
+does (`she repairs old charts`). An article comes along where the text has one. For example, in `She repairs old
+charts at the lighthouse.` the runs are `repairs old charts` and `lighthouse`; "she" before the first says that
+`repairs` is a deed, so the topics are `old charts` and `the lighthouse`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _PAUSE = re.compile(r"[.!?:;,…()\"“”—–]+")
 
 
-def split_words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     """Return the words of a text, without numbers and marks."""
     return _WORD.findall(text)
 
@@ -30,9 +30,9 @@ def find_topics(text: str, without: Collection[str] = ()) -> list[str]:
     """
     topics: dict[str, str] = {}
     for part in _PAUSE.split(text):
-        words = split_words(part)
+        words = _split_words(part)
         low = [word.casefold() for word in words]
-        telling = [len(word) > 2 and word not in COMMON and word not in without for word in low]
+        telling = [len(word) > 2 and word not in _COMMON and word not in without for word in low]
         start = 0
         while start < len(low):
             end = start
@@ -75,18 +75,18 @@ _ACTING = frozenset(("i", "you", "he", "she", "it", "we", "they", "who", "to"))
 _BEING = frozenset(("are", "were", "am", "was", "is", "be", "being"))
 _NOT_THERE = _BEING | {"without", "no"}
 _HAVING = frozenset(("have", "has", "had", "been"))
-_ARTICLES = frozenset(split_words("a an this that my your his her our their its only same whole every each"))
+_ARTICLES = frozenset(_split_words("a an this that my your his her our their its only same whole every each"))
 _PREPOSITIONS = frozenset(("at", "by", "in", "on", "since"))
 _EMPTY = frozenset(
-    split_words("""
+    _split_words("""
     answer answers day days hand kind kinds part parts people person place point side sort thing things time times
     way ways week weeks word words year years
     """)
 )
 """Words before which a word only says of which kind they are: an `idle day` is no topic."""
 
-COMMON = frozenset(
-    split_words("""
+_COMMON = frozenset(
+    _split_words("""
     a all an and any are at but by can day did do for get got had has her him his how i if in is it its let may me my
     new not now of off on one or our out own say see she so the them to too two up use was way we who why yes
     yet you about above across after again against ago almost alone along already also although always among another
@@ -284,7 +284,7 @@ PHRASE_WORDS = frozenset(
     word.casefold()
     for phrases in PHRASES.values()
     for phrase in phrases
-    for word in split_words(re.sub(r"\{\w+\}", " ", phrase))
+    for word in _split_words(re.sub(r"\{\w+\}", " ", phrase))
 )
 """Words of the phrases themselves: heard from another improviser, they say nothing."""
 

@@ -97,6 +97,7 @@ class PlayerRegistry:
         """Return the player of a model; always the same."""
         player = self._players.get(model)
         if player is None:
+            # Kept even where it is unavailable: a model that cannot be had is not connected anew in each beat.
             player = self._players[model] = self._new(model)
         return player
 
@@ -147,6 +148,7 @@ class ModelPlayer:
     def __init__(self, model: Model, settings: RequestSettings | None = None) -> None:
         """Without `settings`, an answer has 4,000 tokens at most, and a server 120 seconds."""
         self._model = model
+        # The rest of a HUD never comes again: writing it into a provider's cache would cost and never pay.
         base = settings or RequestSettings(max_output=_MAX_OUTPUT, silence=_SERVER_SILENCE)
         self._settings = msgspec.structs.replace(base, cache_messages=False)
 
@@ -179,9 +181,9 @@ def _as_reply(end: Completion) -> BeatReply:
 
 # -- scripts -------------------------------------------------------------------------------------------------------
 
-ScriptLine: TypeAlias = str | Mapping[str, Any] | BeatReply
+_ScriptLine: TypeAlias = str | Mapping[str, Any] | BeatReply
 """A text as it is, a reply as plain data (`responses`, `actions`), or a whole reply."""
-ScriptLines: TypeAlias = Iterable[ScriptLine] | Callable[[BeatPrompt], ScriptLine]
+_ScriptLines: TypeAlias = Iterable[_ScriptLine] | Callable[[BeatPrompt], _ScriptLine]
 
 _NO_RESPONSE = "[no response]"
 
@@ -189,7 +191,7 @@ _NO_RESPONSE = "[no response]"
 class ScriptedPlayer:
     """Each agent says its own lines, one a beat, and then is silent: for tests and demonstrations."""
 
-    def __init__(self, scripts: Mapping[int, ScriptLines] | Callable[[BeatPrompt], ScriptLine]) -> None:
+    def __init__(self, scripts: Mapping[int, _ScriptLines] | Callable[[BeatPrompt], _ScriptLine]) -> None:
         """`scripts`: lines by agent, or one function for all that makes a line from what is asked."""
         self._for_all = scripts if callable(scripts) else None
         self._by_agent = {} if callable(scripts) else {id: _line_source(lines) for id, lines in scripts.items()}
@@ -200,6 +202,7 @@ class ScriptedPlayer:
         """Return the next line of the agent that is asked."""
         self.prompts.append(prompt)
         say = self._for_all or self._by_agent.get(prompt.agent)
+        # A script that is used up is silence, so that a world plays on past it.
         line = _NO_RESPONSE if say is None else say(prompt)
         if isinstance(line, BeatReply):
             return line
@@ -226,7 +229,7 @@ def encode_reply(reply: Mapping[str, Any], output_format: str) -> str:
     return toon.encode(dict(reply)) if output_format == "toon" else json_text.encode(dict(reply), indent=None)
 
 
-def _line_source(lines: ScriptLines) -> Callable[[BeatPrompt], ScriptLine]:
+def _line_source(lines: _ScriptLines) -> Callable[[BeatPrompt], _ScriptLine]:
     if callable(lines):
         return lines
     rest = iter(lines)

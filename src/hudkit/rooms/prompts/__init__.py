@@ -165,6 +165,7 @@ def check_prompts(prompts: Mapping[str, str]) -> None:
         _check_prompt(name, text, name)
 
 
+# Read once: each HUD of a world without prompts of its own asks for them.
 @cache
 def _own_prompts() -> dict[str, str]:
     with as_file(files("hudkit.rooms.prompts") / "text") as folder:
@@ -182,6 +183,7 @@ def _read_folder(folder: Path) -> dict[str, str]:
             text = _read_text(path)
             _check_prompt(name, text, str(path))
             texts[name] = text
+    # In the order of the table, whatever order the file system has: a world's first event holds them.
     return {name: texts[name] for name in PROMPTS if name in texts}
 
 
@@ -206,6 +208,7 @@ def _check_prompt(name: str, text: str, place: str) -> None:
     if len(text) > _MAX_CHARACTERS:
         raise _too_long(place, text.count("\n", 0, _MAX_CHARACTERS) + 1)
     for number, line in enumerate(text.split("\n"), 1):
+        # A hidden character would be an instruction that the person who wrote the prompt cannot see.
         if (shown := visible(line)) != line:
             pairs = enumerate(zip(line, shown, strict=False))
             column = next(index for index, (char, shown_char) in pairs if char != shown_char)

@@ -133,6 +133,7 @@ class WorldTime:
     def now(self, last: int = 0) -> int:
         """Return the time in Unix ms, `last` at least: what happened, has happened."""
         now = self._base + round((self._clock.monotonic() - self._mark) * 1000 * self._speed)
+        # Another process's clock is ahead: go on from there, or its events would lie in the future for ever.
         if now < last:
             self._base += last - now
             return last
@@ -140,6 +141,7 @@ class WorldTime:
 
     def set_speed(self, speed: float) -> None:
         """Let it run `speed` times as fast as the clock from now on."""
+        # Base and mark move together, so that the change of pace makes no step.
         self._base = self.now()
         self._mark = self._clock.monotonic()
         self._speed = speed

@@ -46,6 +46,7 @@ class HeapScheduler:
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """Give a transaction of the log, at the world's time."""
+        # Claims live in memory only: they are put back where the transaction fails.
         claims = dict(self._claims)
         try:
             with self._world_log.transaction(Origin.SYSTEM, at=self._clock()) as transaction:
@@ -141,6 +142,7 @@ class HeapScheduler:
         elif isinstance(event, e.AgentWoken):
             agent = self._world_log.world.agents[event.id]
             due = max(event.due, agent.throttled_until) if event.by else event.due
+            # Sooner, never later: several may wake it in one round.
             self._put(event.id, min(due, self._due.get(event.id, due)))
         elif isinstance(event, _DUE_CHANGES):
             agent = self._world_log.world.agents[event.id]

@@ -59,8 +59,10 @@ def due_after(world: World, agent: AgentState, now: int, *, took_place: bool = T
     interval = decayed_interval(agent.interval, tempo) if took_place else agent.interval
     fraction = seeded_fraction(world.seed, agent.id, now, "jitter")
     due = now + round(SECOND * jittered_interval(interval, tempo, fraction))
+    # It was woken while it was thinking: the news came too late for this beat.
     if agent.woken:
         due = min(due, max(now, agent.last_beat + round(SECOND * tempo.min_interval)))
+    # Last, so that neither a wake nor the jitter ends a sleep.
     return max(due, agent.sleeps_until, agent.throttled_until)
 
 
@@ -174,6 +176,7 @@ def settle_beat(
         return False
     agent = world.agents[id]
     transaction.append(_reply_event(claim, reply, seconds), at=now)
+    # It was asked before the world was stopped, and must not speak into it after that.
     if agent.seen_seq < world.halted_seq:
         transaction.append(e.ActionRefused(id, number, {}, _STOPPED), at=now)
         scheduler.finish(claim, due_after(world, agent, now))
@@ -184,6 +187,7 @@ def settle_beat(
         error_count = _MAX_DOUBLINGS if reply.hopeless else errors.get(id, 1)
         scheduler.finish(claim, due_after_error(world, agent, now, error_count, reply.rest))
     else:
+        # A fault of ours while it is carried out must cost this beat alone, not the transaction of 32.
         next_message = world.next_message
         with failing_beat(id):
             execute_reply(transaction, world, id, number, parse_reply(reply.text, beat.output_format), now)

@@ -76,6 +76,7 @@ class RateLimiter:
             if reservation.time > now - _MINUTE:  # else it left the window, and its tokens with it
                 self._tokens += tokens - reservation.tokens
             reservation.tokens = float(tokens)
+        # The server knows better than the quota.
         if rest:
             self._closed_until = max(self._closed_until, now + rest)
 

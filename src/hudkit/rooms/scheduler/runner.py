@@ -61,7 +61,7 @@ class RunnerMetrics(msgspec.Struct, frozen=True):
     late_most: float = 0.0
 
 
-class MetricsCollector:
+class _MetricsCollector:
     """Counts beats as they come; `savepoint` and `restore` take back what a transaction that failed had counted."""
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ class MetricsCollector:
 # -- replies that take their time ----------------------------------------------------------------------------------
 
 
-class PlayerCall(NamedTuple):
+class _PlayerCall(NamedTuple):
     """A beat that has begun, and is to be asked of its player."""
 
     beat: Beat
@@ -135,7 +135,7 @@ class PendingReplies:
     def __len__(self) -> int:
         return len(self._tasks)
 
-    def start(self, call: PlayerCall) -> asyncio.Task[BeatReply]:
+    def start(self, call: _PlayerCall) -> asyncio.Task[BeatReply]:
         """Ask a player, and return the task."""
         task = asyncio.create_task(_reply_of(cast(Player, call.beat.player), call.prompt))
         self._tasks[task] = call.beat
@@ -217,7 +217,7 @@ class WorldRunner:
         self._queues = ModelQueues(quotas or {})
         self._renderer = renderer or CachedRenderer()
         self._group = group
-        self._collector = MetricsCollector()
+        self._collector = _MetricsCollector()
         self._sign = asyncio.Event()
         self._pending = PendingReplies(self._on_reply)
         self._errors: dict[int, int] = {}
@@ -268,11 +268,13 @@ class WorldRunner:
                 limit = self._group if end is None else min(self._group, end - self.world_log.world.beats)
                 if limit <= 0 and not self._pending:
                     break
+                # Nothing to do: rest. `None` (tried in vain) and `True` (there may be more): go on at once.
                 if self._attempt(lambda limit=limit: self._play(limit)) is False:  # type: ignore[misc]
                     await self._rest(may_begin=limit > 0)
                 else:
                     await asyncio.sleep(0)
         finally:
+            # It may run again; what comes due meanwhile is then spread instead of caught up with.
             self._stopping, self._stood_still = False, True
             await self._pending.cancel_all(self._drop)
 
@@ -283,7 +285,7 @@ class WorldRunner:
         """
         self._take_up()
         begun: list[int] = []
-        calls: list[PlayerCall] = []
+        calls: list[_PlayerCall] = []
         while self._attempt(lambda: self._begin_single(agent, calls, begun)) is None:
             pass
         if calls:
@@ -305,7 +307,7 @@ class WorldRunner:
         due = self.scheduler.next_due()
         if limit <= 0 or ((due is None or due > self.now()) and not self._queues.ready(self.clock.monotonic())):
             return False
-        calls: list[PlayerCall] = []
+        calls: list[_PlayerCall] = []
         claims: tuple[JobClaim, ...] = ()
         with (
             self._beginning(calls),
@@ -320,7 +322,7 @@ class WorldRunner:
             self._pending.start(call)
         return bool(claims or calls)
 
-    def _begin_single(self, agent: int | None, calls: list[PlayerCall], begun: list[int]) -> bool:
+    def _begin_single(self, agent: int | None, calls: list[_PlayerCall], begun: list[int]) -> bool:
         """Begin one beat, whatever the time is and whether or not there is news; return `True`: it was done."""
         with self._beginning(calls), self.scheduler.transaction() as transaction:
             if agent is not None:
@@ -336,6 +338,7 @@ class WorldRunner:
     def _dispatch(self, transaction: Transaction, claim: JobClaim) -> bool:
         """Skip a claim, answer it at once, or let it wait for its model; return whether it was answered."""
         agent, now = transaction.world.agents[claim.job], self.now()
+        # A failure has to reach its agent, and a whisper is in no event that would count as news.
         must_begin = agent.id in self._failures or agent.id in self.world_log.whispers
         if not must_begin and not heartbeat.has_news(transaction.world, agent, now):
             self.scheduler.finish(claim, heartbeat.due_after(transaction.world, agent, now, took_place=False))
@@ -349,7 +352,7 @@ class WorldRunner:
         self._queues.of(beat.model).waiting.append(claim)
         return False
 
-    def _serve_queues(self, transaction: Transaction, calls: list[PlayerCall], limit: int) -> None:
+    def _serve_queues(self, transaction: Transaction, calls: list[_PlayerCall], limit: int) -> None:
         """Begin the beats of those who wait, as far as their models admit them."""
         for model, queue in self._queues.ready(self.clock.monotonic()):
             while limit > 0 and queue.wait_seconds(self.clock.monotonic()) <= 0:
@@ -378,7 +381,7 @@ class WorldRunner:
         )
 
     def _begin(
-        self, transaction: Transaction, beat: Beat, calls: list[PlayerCall], queue: ModelQueue | None = None
+        self, transaction: Transaction, beat: Beat, calls: list[_PlayerCall], queue: ModelQueue | None = None
     ) -> bool:
         """Begin a beat; return whether its model admits it.
 
@@ -392,6 +395,7 @@ class WorldRunner:
         with failing_beat(claim.job):
             hud = self._build_hud(transaction.world, beat, now)
         if queue is not None:
+            # Only now is it known what the request costs; the queue let it through on the size of the one before.
             queue.expected_tokens = hud.tokens
             beat.reservation = queue.limiter.acquire(beat.started, hud.tokens)
             if beat.reservation is None:
@@ -403,7 +407,7 @@ class WorldRunner:
                 reply = beat.player.reply_now(prompt)
             self._end(transaction, beat, reply, 0.0)
         else:
-            calls.append(PlayerCall(beat, prompt))
+            calls.append(_PlayerCall(beat, prompt))
         return True
 
     def _build_hud(self, world: World, beat: Beat, now: int) -> AgentHud:
@@ -413,7 +417,7 @@ class WorldRunner:
         return build_hud(resolve_beat(world, agent, now, self._renderer, beat.whispers))
 
     @contextmanager
-    def _beginning(self, calls: list[PlayerCall]) -> Iterator[None]:
+    def _beginning(self, calls: list[_PlayerCall]) -> Iterator[None]:
         """Where a transaction with beats went well, whispers were heard; where it did not, nobody was admitted."""
         self._whispers_shown.clear()
         try:
@@ -516,6 +520,7 @@ class WorldRunner:
 
     async def _rest(self, *, may_begin: bool) -> None:
         """Wait for whatever comes first; `may_begin`: so may beats."""
+        # Cleared before anything is looked up: what happens from here on ends the wait.
         self._sign.clear()
         world, seconds = self.world_log.world, self.clock.poll_seconds
         if may_begin and world.paused is None:

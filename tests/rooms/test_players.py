@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from plays import Play, run
+from simulations import Simulation, run
 
 from hudkit.errors import ConfigError
 from hudkit.models import RequestSettings
@@ -23,44 +23,46 @@ PRICES = Prices(input=3.0, output=15.0, cached_read=0.3, cache_write=3.75, sourc
 HELLO = '{"responses": [{"room_id": 1, "message": "Hello from a model"}]}'
 
 
-def with_model(*answers: Any, names: tuple[str, ...] = ("Ann", "Bob"), **given: Any) -> tuple[Play, InProcessModel]:
+def with_model(
+    *answers: Any, names: tuple[str, ...] = ("Ann", "Bob"), **given: Any
+) -> tuple[Simulation, InProcessModel]:
     model = InProcessModel(answers, otherwise=says("[no response]"), **given)
-    return Play(ModelPlayer(model), *names, model="scripted:model"), model
+    return Simulation(ModelPlayer(model), *names, model="scripted:model"), model
 
 
 def test_a_model_gets_the_hud_byte_for_byte_and_its_answer_is_carried_out() -> None:
-    play, model = with_model(says(HELLO))
-    play.play(1)
-    (beat,) = play.told(e.BeatBegun)
+    sim, model = with_model(says(HELLO))
+    sim.run(1)
+    (beat,) = sim.events_of(e.BeatBegun)
     (request,) = model.asked
     said = request.system[0] + request.messages[0].parts[0].text  # type: ignore[union-attr]
-    seq = next(event.seq for event, what in play.world_log.events() if isinstance(what, e.BeatBegun))
-    seen = build_agent_hud(play.world_log.world_at(seq - 1), beat.agent, beat.composed_at, CachedRenderer())
+    seq = next(event.seq for event, what in sim.world_log.events() if isinstance(what, e.BeatBegun))
+    seen = build_agent_hud(sim.world_log.world_at(seq - 1), beat.agent, beat.composed_at, CachedRenderer())
     assert said == seen.text
     assert seen.digest == beat.hud
-    assert [message.content for message in play.world_log.world.messages.values() if message.sender > 0] == [
+    assert [message.content for message in sim.world_log.world.messages.values() if message.sender > 0] == [
         "Hello from a model"
     ]
 
 
 def test_all_agents_of_a_kind_share_the_system_prompt() -> None:
-    play, model = with_model(names=("Ann", "Bob", "Cid"))
-    play.play(3)
+    sim, model = with_model(names=("Ann", "Bob", "Cid"))
+    sim.run(3)
     assert len({request.system for request in model.asked}) == 1
     assert len({request.messages for request in model.asked}) == 3
     assert len(model.asked[0].system[0]) > 1_000
 
 
 def test_tokens_and_cost_are_those_that_the_provider_tells() -> None:
-    play, _ = with_model(says(HELLO), prices=PRICES)
-    play.play(1)
-    (reply,) = play.told(e.ReplyReceived)
+    sim, _ = with_model(says(HELLO), prices=PRICES)
+    sim.run(1)
+    (reply,) = sim.events_of(e.ReplyReceived)
     assert reply.text == HELLO
     assert reply.input_tokens > 1_000
     assert reply.output_tokens > 5
     assert reply.cost == pytest.approx((reply.input_tokens * 3.0 + reply.output_tokens * 15.0) / 1e6)
-    agent = next(agent for agent in play.world_log.world.agents.values() if agent.beats)
-    assert (agent.cost, play.world_log.world.cost) == (reply.cost, reply.cost)
+    agent = next(agent for agent in sim.world_log.world.agents.values() if agent.beats)
+    assert (agent.cost, sim.world_log.world.cost) == (reply.cost, reply.cost)
 
 
 @pytest.mark.parametrize(
@@ -76,28 +78,28 @@ def test_tokens_and_cost_are_those_that_the_provider_tells() -> None:
     ids=["rate", "key", "server", "cut", "length", "refusal"],
 )
 def test_what_goes_wrong_is_told_and_the_agent_rests(answer: Any, code: str, rest: int) -> None:
-    play, _ = with_model(answer, names=("Ann",))
-    play.play(2)
-    first, second = play.told(e.ReplyReceived)
+    sim, _ = with_model(answer, names=("Ann",))
+    sim.run(2)
+    first, second = sim.events_of(e.ReplyReceived)
     assert code in first.error
     assert not second.error
-    one, two = play.beats(1)
+    one, two = sim.beats(1)
     assert rest * 900 <= two.composed_at - one.composed_at <= rest * 1_100 + 1_000
-    assert not [said for said in play.told(e.MessagePosted) if said.sender > 0]
+    assert not [said for said in sim.events_of(e.MessagePosted) if said.sender > 0]
 
 
 def test_a_bad_answer_is_kept_and_its_agent_told() -> None:
-    play, model = with_model(says("I would rather talk."), names=("Ann",))
-    play.play(2)
-    assert play.told(e.ReplyReceived)[0].text == "I would rather talk."
-    assert "not readable" in play.told(e.ActionRefused)[0].why
+    sim, model = with_model(says("I would rather talk."), names=("Ann",))
+    sim.run(2)
+    assert sim.events_of(e.ReplyReceived)[0].text == "I would rather talk."
+    assert "not readable" in sim.events_of(e.ActionRefused)[0].why
     assert "not readable" in model.asked[1].messages[0].parts[0].text  # type: ignore[union-attr]
 
 
 def test_settings_go_to_the_model() -> None:
     model = InProcessModel(otherwise=says("[no response]"))
-    play = Play(ModelPlayer(model, RequestSettings(temperature=0.3)), "Ann", model="x:y")
-    play.play(1)
+    sim = Simulation(ModelPlayer(model, RequestSettings(temperature=0.3)), "Ann", model="x:y")
+    sim.run(1)
     assert model.asked[0].settings.temperature == 0.3
     assert ModelPlayer(model)._settings.max_output == 4_000
 
@@ -127,10 +129,10 @@ def test_without_a_way_to_connect_the_known_minds_are_named() -> None:
 
 def test_scripts_are_played_beat_by_beat_and_then_there_is_silence() -> None:
     lines: list[Any] = [{"responses": [{"room_id": 1, "message": "One"}]}, "[no response]", HELLO]
-    play = Play(ScriptedPlayer({1: lines}), "Ann", output_format="toon")
+    sim = Simulation(ScriptedPlayer({1: lines}), "Ann", output_format="toon")
     for _ in range(5):
-        run(play.runner.step(1))
-    texts = [reply.text for reply in play.told(e.ReplyReceived)]
+        run(sim.runner.step(1))
+    texts = [reply.text for reply in sim.events_of(e.ReplyReceived)]
     assert texts == [
         "responses[1]{room_id,message}:\n  1,One",
         "[no response]",
@@ -138,7 +140,7 @@ def test_scripts_are_played_beat_by_beat_and_then_there_is_silence() -> None:
         "[no response]",
         "[no response]",
     ]
-    assert [m.content for m in play.world_log.world.messages.values()] == ["One", "Hello from a model"]
+    assert [m.content for m in sim.world_log.world.messages.values()] == ["One", "Hello from a model"]
 
 
 @pytest.mark.parametrize("format", ["json", "toon"])
@@ -158,8 +160,8 @@ def test_a_mind_is_asked_what_its_agent_is() -> None:
         prompts.append(one)
         return "[no response]"
 
-    play = Play(ScriptedPlayer(keep), "Ann", output_format="toon")
-    asyncio.run(play.runner.run(beats=1))
+    sim = Simulation(ScriptedPlayer(keep), "Ann", output_format="toon")
+    asyncio.run(sim.runner.run(beats=1))
     (one,) = prompts
     assert (one.agent, one.number, one.kind, one.output_format, one.seed) == (1, 1, "persona", "toon", 11)
     assert one.hud.agent == 1

@@ -48,7 +48,7 @@ _TEXT = (
 _WORDS = _TEXT.split()
 
 
-class Lively:
+class LivelyPlayer:
     """A mind that says a few words in the shared room, so that the others have something new, and notes something
     down every second time. What it says was made before: a beat is measured without model time."""
 
@@ -88,7 +88,7 @@ class Busy(SimulatedClock):
         await super().wait(max(seconds, self._step), sign, busy=busy)
 
 
-class Ending(SimulatedClock):
+class EndingClock(SimulatedClock):
     """A clock that stops a runner when its time is over."""
 
     def stop_at(self, passed: float, runner: WorldRunner) -> None:
@@ -103,11 +103,11 @@ class Ending(SimulatedClock):
     _runner: WorldRunner
 
 
-class Stage:
+class BenchWorld:
     """A world of so many agents in a file, and one who plays it."""
 
     def __init__(self, path: Path, agents: int, clock: Clock, said: int = SAID, quiet: float = 0.0) -> None:
-        self.lively = Lively()
+        self.lively = LivelyPlayer()
         self.path = path
         self.commits = 0
         self.world_log = WorldLog.create(
@@ -166,7 +166,7 @@ class Stage:
             db.close()
 
 
-class Bare:
+class BareLoop:
     """The loop to compare with: for each beat, read the agent's row, those of its rooms and the messages it sees,
     encode its HUD, and digest it; for each group, encode the same events, insert their rows and commit, with the
     store's own settings and as many commits as the runner made. It decides nothing: who is due, what fits, what is
@@ -178,7 +178,7 @@ class Bare:
     it reads anyway.
     """
 
-    def __init__(self, path: Path, stage: Stage, *, quick: bool) -> None:
+    def __init__(self, path: Path, bench_world: BenchWorld, *, quick: bool) -> None:
         self._read = msgspec.json.decode if quick else json.loads
         self._write = _msgspec if quick else _json
         self._write_event = msgspec.json.encode if quick else _json_event
@@ -191,7 +191,7 @@ class Bare:
         self.db.execute("CREATE TABLE messages (id INTEGER PRIMARY KEY, room INTEGER, body BLOB)")
         self.db.execute("CREATE INDEX by_room ON messages (room, id)")
         self.position = self._known = 0
-        self.learn(stage.world_log.world)
+        self.learn(bench_world.world_log.world)
 
     def learn(self, world: World) -> None:
         """Take up agents, rooms and messages as they are now."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from plays import Play
+from simulations import Simulation
 
 from hudkit.models import RequestSettings, open_model
 from hudkit.rooms import world_events as e
@@ -31,7 +31,7 @@ every = pytest.mark.parametrize("provider", MODELS)
 @contextmanager
 def world(
     provider: str, *answers: Answer, names: tuple[str, ...] = ("Ann", "Bob"), settings: RequestSettings | None = None
-) -> Iterator[tuple[Play, ScriptedModel]]:
+) -> Iterator[tuple[Simulation, ScriptedModel]]:
     """A world whose agents all have one model, opened by its name as `hudkit rooms` does it."""
     name, below = MODELS[provider]
     with ScriptedModel(answers, otherwise=says("[no response]")) as server:
@@ -39,35 +39,35 @@ def world(
         if settings is not None:
             model = open_model(name, key=KEY, base_url=server.url + below)
             players = PlayerRegistry({name: ModelPlayer(model, settings)})
-        yield Play(players, *names, model=name), server
+        yield Simulation(players, *names, model=name), server
 
 
-def spoken(play: Play) -> list[str]:
-    return [message.content for message in play.world_log.world.messages.values() if message.sender > 0]
+def spoken(sim: Simulation) -> list[str]:
+    return [message.content for message in sim.world_log.world.messages.values() if message.sender > 0]
 
 
 @every
 def test_a_beat_is_one_call_with_the_hud_and_its_answer_is_carried_out(provider: str) -> None:
-    with world(provider, says(HELLO)) as (play, server):
-        play.play(1)
-        (beat,) = play.told(e.BeatBegun)
+    with world(provider, says(HELLO)) as (sim, server):
+        sim.run(1)
+        (beat,) = sim.events_of(e.BeatBegun)
         (request,) = server.requests
-        seq = next(event.seq for event, what in play.world_log.events() if isinstance(what, e.BeatBegun))
-        seen = build_agent_hud(play.world_log.world_at(seq - 1), beat.agent, beat.composed_at, CachedRenderer())
+        seq = next(event.seq for event, what in sim.world_log.events() if isinstance(what, e.BeatBegun))
+        seen = build_agent_hud(sim.world_log.world_at(seq - 1), beat.agent, beat.composed_at, CachedRenderer())
         assert "".join((*request.system, *(text for _, text in request.messages))) == seen.text
         assert seen.digest == beat.hud
-        assert spoken(play) == ["Hello over the wire"]
-        (reply,) = play.told(e.ReplyReceived)
+        assert spoken(sim) == ["Hello over the wire"]
+        (reply,) = sim.events_of(e.ReplyReceived)
         assert reply.text == HELLO and not reply.error
         assert reply.input_tokens > 1_000 and reply.output_tokens > 5 and reply.cost > 0
-        assert play.world_log.world.cost == reply.cost == play.world_log.world.agents[beat.agent].cost
+        assert sim.world_log.world.cost == reply.cost == sim.world_log.world.agents[beat.agent].cost
 
 
 @every
 def test_what_one_agent_paid_for_the_others_read_from_the_cache(provider: str) -> None:
-    with world(provider, names=("Ann", "Bob", "Cid")) as (play, server):
-        play.play(3)
-        first, *later = play.told(e.ReplyReceived)
+    with world(provider, names=("Ann", "Bob", "Cid")) as (sim, server):
+        sim.run(3)
+        first, *later = sim.events_of(e.ReplyReceived)
         assert first.cached_tokens == 0
         for reply in later:
             assert reply.cached_tokens > 1_000
@@ -76,11 +76,11 @@ def test_what_one_agent_paid_for_the_others_read_from_the_cache(provider: str) -
 
 
 def test_the_only_breakpoint_is_where_the_hud_begins_to_differ() -> None:
-    with world("anthropic") as (play, server):
-        play.play(3)
-        beats = [(event.seq, what) for event, what in play.world_log.events() if isinstance(what, e.BeatBegun)]
+    with world("anthropic") as (sim, server):
+        sim.run(3)
+        beats = [(event.seq, what) for event, what in sim.world_log.events() if isinstance(what, e.BeatBegun)]
         for (seq, beat), request in zip(beats, server.requests, strict=True):
-            seen = build_agent_hud(play.world_log.world_at(seq - 1), beat.agent, beat.composed_at, CachedRenderer())
+            seen = build_agent_hud(sim.world_log.world_at(seq - 1), beat.agent, beat.composed_at, CachedRenderer())
             marked = [piece.text for piece in request.pieces if piece.breakpoint]
             assert marked == [seen.text[: seen.stable]], "what no later request repeats is not written to a cache"
 
@@ -110,39 +110,39 @@ def test_an_error_is_said_and_the_agent_asked_again(
     provider: str, answer: Answer, says_so: str, rest: int, others: Callable[[list[int]], bool]
 ) -> None:
     settings = RequestSettings(silence=0.5) if isinstance(answer, Hang) else None
-    with world(provider, answer, settings=settings) as (play, server):
-        play.play(4)
+    with world(provider, answer, settings=settings) as (sim, server):
+        sim.run(4)
         seq, failed = next(
-            (event.seq, what) for event, what in play.world_log.events() if isinstance(what, e.ReplyReceived)
+            (event.seq, what) for event, what in sim.world_log.events() if isinstance(what, e.ReplyReceived)
         )
-        shown = play.world_log.world_at(seq).agents[failed.agent].last_error
+        shown = sim.world_log.world_at(seq).agents[failed.agent].last_error
         assert shown and says_so in shown and KEY not in shown
-        assert play.runner.metrics().failed == 1 and not spoken(play)
+        assert sim.runner.metrics().failed == 1 and not spoken(sim)
         assert len(server.requests) == 4, "the client does not try again by itself"
-        first, second = play.beats(failed.agent)[:2]
+        first, second = sim.beats(failed.agent)[:2]
         assert rest * 900 <= second.composed_at - first.composed_at <= rest * 1_200 + 2_000
-        assert play.world_log.world.agents[failed.agent].last_error == "", "it went well this time"
-        assert others(sorted(beat.composed_at for beat in play.told(e.BeatBegun))), (
+        assert sim.world_log.world.agents[failed.agent].last_error == "", "it went well this time"
+        assert others(sorted(beat.composed_at for beat in sim.events_of(e.BeatBegun))), (
             "whether the model's others wait, too"
         )
 
 
 @every
 def test_an_answer_of_nothing_is_silence(provider: str) -> None:
-    with world(provider, Reply(""), names=("Ann",)) as (play, _):
-        play.play(2)
-        first, second = play.told(e.ReplyReceived)
-        assert not second.error and not spoken(play)
-        assert first.error or play.told(e.ActionRefused) or first.text == ""
+    with world(provider, Reply(""), names=("Ann",)) as (sim, _):
+        sim.run(2)
+        first, second = sim.events_of(e.ReplyReceived)
+        assert not second.error and not spoken(sim)
+        assert first.error or sim.events_of(e.ActionRefused) or first.text == ""
 
 
 def test_admission_counts_what_the_provider_counted() -> None:
     names = tuple(f"A{number}" for number in range(8))
     answers: list[Any] = [Reply(HELLO, delay=0.05)] * 8
-    with world("anthropic", *answers, names=names) as (play, server):
-        play.play(8)
-        assert len(server.requests) == 8 and len(spoken(play)) == 8
-        tokens = play.told(e.ReplyReceived)
-        assert play.runner._queues.of(MODELS["anthropic"][0]).limiter._tokens == pytest.approx(
+    with world("anthropic", *answers, names=names) as (sim, server):
+        sim.run(8)
+        assert len(server.requests) == 8 and len(spoken(sim)) == 8
+        tokens = sim.events_of(e.ReplyReceived)
+        assert sim.runner._queues.of(MODELS["anthropic"][0]).limiter._tokens == pytest.approx(
             sum(one.input_tokens + one.output_tokens for one in tokens)
         ), "admission counts what the provider counted, not what was expected"

@@ -1,4 +1,4 @@
-"""Worlds that are played in a time that jumps: a day of beats takes a moment."""
+"""Worlds that are played on a simulated clock: a day of beats takes a moment."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ START = 1_800_000_000_000
 T = TypeVar("T")
 
 
-class Play:
-    """A book, a clock that jumps, and a runner. `names` are agents; all but the first are in its room, too."""
+class Simulation:
+    """A world, a simulated clock, and a runner. `names` are agents; all but the first are in its room, too."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Play:
         self.runner = self.run_anew(quotas)
 
     def run_anew(self, quotas: Mapping[str, ModelQuota] | None = None) -> WorldRunner:
-        """Another runner over the same book, as after a restart."""
+        """Another runner over the same log, as after a restart."""
         self.runner = WorldRunner(self.world_log, self.players, clock=self.clock, quotas=quotas)
         self.architect = Architect(self.world_log, self.runner.now)
         return self.runner
@@ -61,15 +61,15 @@ class Play:
         rooms = ((1,) if self.world_log.world.agents else ()) if rooms is None else rooms
         return architect.make_agent("persona", name, rooms=rooms, **given)
 
-    def play(self, beats: int) -> None:
+    def run(self, beats: int) -> None:
         asyncio.run(self.runner.run(beats=beats))
 
-    def told(self, kind: type[T], after: int = 0) -> list[T]:
+    def events_of(self, kind: type[T], after: int = 0) -> list[T]:
         """Everything of a kind that happened."""
         return [what for _, what in self.world_log.events(after) if isinstance(what, kind)]
 
     def beats(self, agent: int) -> list[e.BeatBegun]:
-        return [beat for beat in self.told(e.BeatBegun) if beat.agent == agent]
+        return [beat for beat in self.events_of(e.BeatBegun) if beat.agent == agent]
 
 
 def talk(prompt: Any) -> dict[str, Any]:
@@ -77,8 +77,8 @@ def talk(prompt: Any) -> dict[str, Any]:
     return {"responses": [{"room_id": 1, "message": f"{prompt.number} agent{prompt.agent} says word{prompt.number}"}]}
 
 
-def talking(*names: str, **given: Any) -> Play:
-    return Play(ScriptedPlayer(talk), *names, **given)
+def talking(*names: str, **given: Any) -> Simulation:
+    return Simulation(ScriptedPlayer(talk), *names, **given)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

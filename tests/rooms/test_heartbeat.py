@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import msgspec
 import pytest
-from plays import START, Play, run, talking
+from simulations import START, Simulation, run, talking
 
 from hudkit.log import Origin
 from hudkit.rooms import world_events as e
@@ -44,22 +44,22 @@ def test_jitter_is_a_tenth_at_most_and_keeps_the_bounds(interval: float, share: 
 )
 def test_thumbs_change_their_authors_tempo_by_half_a_second(before: float, reaction: str, after: float) -> None:
     react = {"actions": [{"type": "react", "message_id": 2, "reaction": reaction}]}
-    play = Play(ScriptedPlayer({2: [react]}), "Ann", "Bob", rules=WorldRules(tempo=EXACT))
-    play.architect.set_interval(1, before)
-    with play.world_log.transaction(Origin.AGENT) as transaction:
+    sim = Simulation(ScriptedPlayer({2: [react]}), "Ann", "Bob", rules=WorldRules(tempo=EXACT))
+    sim.architect.set_interval(1, before)
+    with sim.world_log.transaction(Origin.AGENT) as transaction:
         transaction.append(e.MessagePosted(2, 1, 1, "Hello"))
-    run_one(play, 2)
-    assert play.world_log.world.agents[1].interval == after
+    run_one(sim, 2)
+    assert sim.world_log.world.agents[1].interval == after
 
 
-def run_one(play: Play, agent: int) -> None:
-    assert run(play.runner.step(agent)) == agent
+def run_one(sim: Simulation, agent: int) -> None:
+    assert run(sim.runner.step(agent)) == agent
 
 
 def test_beats_are_an_interval_apart_and_slow_down() -> None:
-    play = talking("Ann", "Bob", rules=WorldRules(tempo=EXACT))
-    play.play(40)
-    beats = play.beats(1)
+    sim = talking("Ann", "Bob", rules=WorldRules(tempo=EXACT))
+    sim.run(40)
+    beats = sim.beats(1)
     gaps = [round((two.composed_at - one.composed_at) / 1000, 1) for one, two in pairwise(beats)]
     assert gaps[:4] == [5.1, 5.2, 5.3, 5.4]
     assert all(two > one for one, two in pairwise(gaps) if one < 9.9)
@@ -67,40 +67,39 @@ def test_beats_are_an_interval_apart_and_slow_down() -> None:
 
 @pytest.mark.slow
 def test_jitter_takes_agents_out_of_step() -> None:
-    play = talking(*(f"A{n}" for n in range(20)))
+    sim = talking(*(f"A{n}" for n in range(20)))
     for agent in range(1, 21):
-        with play.world_log.transaction(Origin.SYSTEM) as transaction:
+        with sim.world_log.transaction(Origin.SYSTEM) as transaction:
             transaction.append(e.BeatScheduled(agent, START))
-    play.play(100)
-    at = [max(beat.composed_at for beat in play.beats(agent)) for agent in range(1, 21)]
+    sim.run(100)
+    at = [max(beat.composed_at for beat in sim.beats(agent)) for agent in range(1, 21)]
     assert len(set(at)) > 15
 
 
 def test_the_first_beat_is_within_the_interval() -> None:
-    play = talking(*(f"A{n}" for n in range(20)))
-    dues = [agent.due - START for agent in play.world_log.world.agents.values()]
+    sim = talking(*(f"A{n}" for n in range(20)))
+    dues = [agent.due - START for agent in sim.world_log.world.agents.values()]
     assert all(0 <= due < 5_000 for due in dues)
     assert len(set(dues)) > 15
 
 
 def test_errors_in_a_row_make_an_agent_rest_longer_and_longer() -> None:
-    play = talking("Ann")
-    agent = msgspec.structs.replace(play.world_log.world.agents[1], interval=5.0)
+    sim = talking("Ann")
+    agent = msgspec.structs.replace(sim.world_log.world.agents[1], interval=5.0)
     rests = [
-        heartbeat.due_after_error(play.world_log.world, agent, START, errors, None) - START
-        for errors in (1, 2, 3, 12)
+        heartbeat.due_after_error(sim.world_log.world, agent, START, errors, None) - START for errors in (1, 2, 3, 12)
     ]
     assert rests == [10_000, 20_000, 40_000, 300_000]
-    assert heartbeat.due_after_error(play.world_log.world, agent, START, 1, 90.0) - START == 90_000
+    assert heartbeat.due_after_error(sim.world_log.world, agent, START, 1, 90.0) - START == 90_000
 
 
 def test_who_sleeps_or_was_found_in_a_loop_is_not_due_before_that_is_over() -> None:
-    play = talking("Ann")
-    agent = msgspec.structs.replace(play.world_log.world.agents[1], throttled_until=START + 60_000)
-    assert heartbeat.due_after(play.world_log.world, agent, START) == START + 60_000
+    sim = talking("Ann")
+    agent = msgspec.structs.replace(sim.world_log.world.agents[1], throttled_until=START + 60_000)
+    assert heartbeat.due_after(sim.world_log.world, agent, START) == START + 60_000
     agent = msgspec.structs.replace(agent, sleeps_until=START + 90_000)
-    assert heartbeat.due_after(play.world_log.world, agent, START) == START + 90_000
-    assert heartbeat.due_after(play.world_log.world, agent, START + 100_000) > START + 100_000
+    assert heartbeat.due_after(sim.world_log.world, agent, START) == START + 90_000
+    assert heartbeat.due_after(sim.world_log.world, agent, START + 100_000) > START + 100_000
 
 
 def test_chance_is_the_same_for_the_same_beat_and_even() -> None:

@@ -108,35 +108,35 @@ def test_read_only_sees_the_world_and_writes_nothing(tmp_path: Path) -> None:
 # -- commits ---------------------------------------------------------------------------------------------------
 
 
-def test_a_commit_is_seen_at_once_and_durable_as_one(staged: Callable[..., Any]) -> None:
-    stage = staged()
-    stage.make("Ann")
-    world_log, before = stage.world_log, stage.world.seq
+def test_a_commit_is_seen_at_once_and_durable_as_one(make_harness: Callable[..., Any]) -> None:
+    harness = make_harness()
+    harness.make("Ann")
+    world_log, before = harness.world_log, harness.world.seq
     with world_log.transaction(Origin.AGENT) as transaction:
         transaction.append(e.KnowledgeSet(1, "a", 1))
         assert world_log.world.agents[1].knowledge == {"a": 1}
         assert world_log.log.last_seq(WORLD_SESSION) == before
     assert world_log.log.last_seq(WORLD_SESSION) == before + 1 == world_log.world.seq
     (event,) = world_log.log.read(WORLD_SESSION, after=before)
-    assert event.origin is Origin.AGENT and event.timestamp == stage.now
+    assert event.origin is Origin.AGENT and event.timestamp == harness.now
 
 
-def test_a_block_that_raises_leaves_nothing(stage: Any) -> None:
-    before, world = replayed(stage.world_log), stage.world
-    with pytest.raises(OperationError), stage.world_log.transaction(Origin.AGENT) as transaction:
+def test_a_block_that_raises_leaves_nothing(harness: Any) -> None:
+    before, world = replayed(harness.world_log), harness.world
+    with pytest.raises(OperationError), harness.world_log.transaction(Origin.AGENT) as transaction:
         transaction.append(e.KnowledgeSet(1, "a", 1))
         transaction.append(e.MessagePosted(99, 1, 1, "half"))
         transaction.whisper(1, "never")
         raise OperationError("no")
-    assert stage.world is world
-    assert stage.world == before == replayed(stage.world_log)
-    assert stage.world_log.take_whispers(1) == ()
-    stage.do(1, say={1: "Hello"})
-    assert stage.world == replayed(stage.world_log)
+    assert harness.world is world
+    assert harness.world == before == replayed(harness.world_log)
+    assert harness.world_log.take_whispers(1) == ()
+    harness.do(1, say={1: "Hello"})
+    assert harness.world == replayed(harness.world_log)
 
 
-def test_what_cannot_be_stored_leaves_nothing(stage: Any) -> None:
-    before = replayed(stage.world_log)
+def test_what_cannot_be_stored_leaves_nothing(harness: Any) -> None:
+    before = replayed(harness.world_log)
     for wrong in (
         e.KnowledgeSet(1, "a", object()),
         e.MessagePosted("x", 1, 1, "y"),
@@ -144,11 +144,11 @@ def test_what_cannot_be_stored_leaves_nothing(stage: Any) -> None:
     ):
         with (
             pytest.raises((TypeError, ValueError, OperationError)),
-            stage.world_log.transaction(Origin.AGENT) as transaction,
+            harness.world_log.transaction(Origin.AGENT) as transaction,
         ):
             transaction.append(e.KnowledgeSet(1, "b", 1))
             transaction.append(wrong)
-        assert stage.world == before == replayed(stage.world_log)
+        assert harness.world == before == replayed(harness.world_log)
 
 
 def test_an_append_that_fails_leaves_nothing_and_the_error_goes_on(tmp_path: Path) -> None:
@@ -192,14 +192,14 @@ def test_two_books_of_one_log_see_each_other(tmp_path: Path) -> None:
         assert other.world == world_log.world == replayed(world_log)
 
 
-def test_commits_do_not_nest(stage: Any) -> None:
+def test_commits_do_not_nest(harness: Any) -> None:
     with (
         pytest.raises(ConfigError, match="under way"),
-        stage.world_log.transaction(Origin.AGENT),
-        stage.world_log.transaction(Origin.USER),
+        harness.world_log.transaction(Origin.AGENT),
+        harness.world_log.transaction(Origin.USER),
     ):
         pass
-    stage.do(1, say={1: "Hello"})
+    harness.do(1, say={1: "Hello"})
 
 
 def test_secrets_are_in_no_event_and_not_in_the_world(tmp_path: Path) -> None:
@@ -225,26 +225,26 @@ def test_secrets_are_in_no_event_and_not_in_the_world(tmp_path: Path) -> None:
     assert not [file for file in tmp_path.iterdir() if secret.encode() in file.read_bytes()]
 
 
-def test_a_path_that_is_too_long_without_its_secret_is_refused_and_breaks_nothing(stage: Any) -> None:
+def test_a_path_that_is_too_long_without_its_secret_is_refused_and_breaks_nothing(harness: Any) -> None:
     path = "x" * 180 + ".api_key=" + "abcd1"
-    assert "is no path" in stage.refused(1, {"type": "set", "path": path, "value": 1})
+    assert "is no path" in harness.refused(1, {"type": "set", "path": path, "value": 1})
 
 
 # -- the past --------------------------------------------------------------------------------------------------
 
 
-def test_the_world_as_it_was_after_every_event(staged: Callable[..., Any]) -> None:
-    stage = staged(every=3)
-    populate(stage.world_log)
+def test_the_world_as_it_was_after_every_event(make_harness: Callable[..., Any]) -> None:
+    harness = make_harness(every=3)
+    populate(harness.world_log)
     for n in range(12):
-        stage.wait(60)
-        stage.do(1 + n % 3, {"type": "set", "path": "n", "value": n}, say={1: f"This is {n}"})
-    for seq in range(1, stage.world.seq + 1):
-        assert stage.world_log.world_at(seq) == replayed(stage.world_log, seq)
-    assert stage.world_log.world_at(stage.world.seq) == stage.world
-    for seq in (0, -1, stage.world.seq + 1):
+        harness.wait(60)
+        harness.do(1 + n % 3, {"type": "set", "path": "n", "value": n}, say={1: f"This is {n}"})
+    for seq in range(1, harness.world.seq + 1):
+        assert harness.world_log.world_at(seq) == replayed(harness.world_log, seq)
+    assert harness.world_log.world_at(harness.world.seq) == harness.world
+    for seq in (0, -1, harness.world.seq + 1):
         with pytest.raises(ConfigError, match="has no event"):
-            stage.world_log.world_at(seq)
+            harness.world_log.world_at(seq)
 
 
 def test_opening_reads_a_snapshot_and_not_the_whole_log(tmp_path: Path) -> None:
@@ -265,16 +265,16 @@ def test_opening_reads_a_snapshot_and_not_the_whole_log(tmp_path: Path) -> None:
         assert again is not None and again.seq == last, "what was saved is not saved anew with the next event"
 
 
-def test_between_snapshots_the_last_one_before_is_read(staged: Callable[..., Any]) -> None:
-    stage = staged(every=2)
-    stage.make("Ann")
-    first = stage.world.seq
-    with stage.world_log.transaction(Origin.AGENT) as transaction:
+def test_between_snapshots_the_last_one_before_is_read(make_harness: Callable[..., Any]) -> None:
+    harness = make_harness(every=2)
+    harness.make("Ann")
+    first = harness.world.seq
+    with harness.world_log.transaction(Origin.AGENT) as transaction:
         for n in range(40):
             transaction.append(e.KnowledgeSet(1, "n", n))
-    found = stage.world_log._snapshots.load(first + 30)
+    found = harness.world_log._snapshots.load(first + 30)
     assert found is not None and found.seq == first
-    assert stage.world_log.world_at(first + 30) == replayed(stage.world_log, first + 30)
+    assert harness.world_log.world_at(first + 30) == replayed(harness.world_log, first + 30)
 
 
 def test_a_fork_has_the_same_past_and_its_own_future(tmp_path: Path) -> None:
@@ -300,26 +300,26 @@ def test_a_fork_has_the_same_past_and_its_own_future(tmp_path: Path) -> None:
             assert whole.world == world_log.world
 
 
-def test_what_rests_on_a_redacted_event_is_passed_over(stage: Any) -> None:
-    stage.do(2, say={1: "a thing of Kassandra"})
-    seq, message = stage.world.seq, stage.world.next_message - 1
-    stage.do(3, {"type": "react", "message_id": message, "reaction": "heart"})
-    stage.do(2, say={2: "and another"})
-    stage.world_log.log.append(WORLD_SESSION, [Draft("redaction", NOW, 0, Origin.USER, Redact(seq=seq))])
-    again = WorldLog(stage.world_log.log)
+def test_what_rests_on_a_redacted_event_is_passed_over(harness: Any) -> None:
+    harness.do(2, say={1: "a thing of Kassandra"})
+    seq, message = harness.world.seq, harness.world.next_message - 1
+    harness.do(3, {"type": "react", "message_id": message, "reaction": "heart"})
+    harness.do(2, say={2: "and another"})
+    harness.world_log.log.append(WORLD_SESSION, [Draft("redaction", NOW, 0, Origin.USER, Redact(seq=seq))])
+    again = WorldLog(harness.world_log.log)
     assert message not in again.world.messages and "Kassandra" not in str(again.world)
     assert again.world.messages[message + 1].content == "and another"
-    assert again.world.seq == stage.world.seq + 1
+    assert again.world.seq == harness.world.seq + 1
     with again.fork(None) as fork:
         assert [m.content for m in fork.world.messages.values()] == [m.content for m in again.world.messages.values()]
         assert fork.world == replayed(fork)
 
 
-def test_a_log_whose_events_do_not_follow_is_named_with_the_event(stage: Any) -> None:
+def test_a_log_whose_events_do_not_follow_is_named_with_the_event(harness: Any) -> None:
     wrong = Draft("wrong", NOW, 0, Origin.AGENT, e.ReactionAdded(999, 1, "heart"))
-    stage.world_log.log.append(WORLD_SESSION, [wrong])
-    with pytest.raises(StoreDamaged, match=f"event {stage.world.seq + 1} of the world does not follow"):
-        WorldLog(stage.world_log.log)
+    harness.world_log.log.append(WORLD_SESSION, [wrong])
+    with pytest.raises(StoreDamaged, match=f"event {harness.world.seq + 1} of the world does not follow"):
+        WorldLog(harness.world_log.log)
 
 
 # -- any sequence of commits -----------------------------------------------------------------------------------
@@ -374,7 +374,7 @@ class Torn(Exception):
     pass
 
 
-class Play:
+class Simulation:
     """Beats of a world by chance; some commits hold several, and some break."""
 
     def __init__(self, seed: int, every: int) -> None:
@@ -410,13 +410,13 @@ class Play:
 @pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(2, 30))
 def test_replay_is_the_live_state(seed: int, every: int) -> None:
-    play = Play(seed, every)
-    world_log = play.world_log
+    sim = Simulation(seed, every)
+    world_log = sim.world_log
     for _ in range(12):
-        play.transaction()
+        sim.transaction()
         assert world_log.world == replayed(world_log)
     assert WorldLog(world_log.log, every=every).world == world_log.world
-    seq = play.chance.randint(1, world_log.world.seq)
+    seq = sim.chance.randint(1, world_log.world.seq)
     assert world_log.world_at(seq) == replayed(world_log, seq) == world_log.fork(None, seq).world
 
 
@@ -424,9 +424,9 @@ def test_replay_is_the_live_state(seed: int, every: int) -> None:
 def test_the_plays_by_chance_carry_every_action_out() -> None:
     seen: Counter[str] = Counter()
     for seed in range(40):
-        play = Play(seed, 20)
+        sim = Simulation(seed, 20)
         for _ in range(12):
-            play.transaction()
-        assert play.world_log.world == replayed(play.world_log) == WorldLog(play.world_log.log, every=20).world
-        seen.update(what.action["type"] for _, what in play.world_log.events() if isinstance(what, e.ActionApplied))
+            sim.transaction()
+        assert sim.world_log.world == replayed(sim.world_log) == WorldLog(sim.world_log.log, every=20).world
+        seen.update(what.action["type"] for _, what in sim.world_log.events() if isinstance(what, e.ActionApplied))
     assert set(ACTIONS) - set(seen) == set()
