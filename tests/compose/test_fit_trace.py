@@ -149,6 +149,23 @@ def test_the_states_are_the_fits_that_differ() -> None:
         assert fit(TREE, budget, words).tree == last
 
 
+LIMITED = {
+    "of a container": h.document[h.section(limit=4)[[leaf(name, 3, 3 - n) for n, name in enumerate("abc")]]],
+    "of a container, and a long text": h.document[h.section(limit=4)[h.text(truncate="end")["w " * 10]]],
+    "of a long text": h.document[h.text(truncate="end", limit=4, priority=1)["w " * 10]],
+    "of steps": h.document[h.section(step=2, limit=4)[[leaf("a"), leaf("b", 2), leaf("c", 3)]]],
+    "of the tree": h.document(limit=4)[[leaf(name, 3, 3 - n) for n, name in enumerate("abc")]],
+}
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_what_a_limit_leaves_out_is_at_no_budget_and_the_trace_ends(name: str) -> None:
+    explained = trace(LIMITED[name], 30, words)
+    assert explained.result == fit(LIMITED[name], 30, words)
+    assert 1 <= len(explained.states()) <= 5
+    assert "never at any budget" in explained.text()
+
+
 def test_the_trace_as_text() -> None:
     assert trace(TREE, 8, words).text() == TEXT
 

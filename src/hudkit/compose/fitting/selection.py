@@ -45,7 +45,8 @@ class Selection:
     """What is in at one budget.
 
     `used` is the sum of the costs of the parts, `shortfall` the least number of tokens more at which another decision
-    would be made, `steps` the number of decisions that were looked at (for tests that count work).
+    would be made (0 where no budget changes any), `steps` the number of decisions that were looked at (for tests that
+    count work).
     """
 
     def __init__(self, plan: FitPlan, budget: int, *, backfill: bool = True, one_by_one: bool = False) -> None:
@@ -245,17 +246,21 @@ class Selection:
                 changes.append((container, cost))
             container = container.parent.next_tracked if container.parent is not None else None
         if check and self.used + cost > self.budget:
-            self._note_shortfall(self.used + cost - self.budget)
+            self.note_shortfall(self.used + cost - self.budget)
             candidate.reason = ""
             return None
         return cost, changes
 
     def _fill(self, candidate: FlexibleCandidate, is_new: bool) -> tuple[Element, int, tuple[Omission, ...]] | None:
         """Return the form of a flexible candidate that fills the room it has, `None` where none fits."""
-        form = candidate.fill(self._room_for(candidate, is_new))
-        # One token more may let it in, or show more of it: how much more, only a fit at that budget can say.
-        if form is None or form[1] < candidate.cost:
-            self._note_shortfall(1)
+        room, limit_room = self._room_for(candidate, is_new)
+        form = candidate.fill(room if limit_room is None else min(room, limit_room))
+        own_limit = candidate.element.get("limit")
+        is_limited = any(limit is not None and limit <= room for limit in (limit_room, own_limit))
+        # One token more may let it in, or show more of it: how much more, only a fit at that budget can say. Where a
+        # limit is what cuts it, no budget changes that.
+        if (form is None or form[1] < candidate.cost) and not is_limited:
+            self.note_shortfall(1)
         return form
 
     def take_back(self, undo: list[Undo]) -> None:
@@ -271,10 +276,10 @@ class Selection:
             elif isinstance(candidate, FlexibleCandidate):
                 candidate.current, candidate.cuts = before if isinstance(before, Element) else None, ()
 
-    def _room_for(self, candidate: FlexibleCandidate, is_new: bool) -> int:
-        """Return the tokens that a flexible candidate may cost."""
+    def _room_for(self, candidate: FlexibleCandidate, is_new: bool) -> tuple[int, int | None]:
+        """Return the tokens that a flexible candidate may cost by the budget, and by the limits above it."""
         extra = -candidate.minimum_cost
-        room = self.budget - self.used
+        limit_room: int | None = None
         container = candidate.container.next_tracked
         while container is not None:
             if is_new:
@@ -282,11 +287,14 @@ class Selection:
                 if container.missing == 1:
                     extra -= container.marker_reserve
             if container.limit is not None:
-                room = min(room, container.limit - container.used)
+                inside = container.limit - container.used
+                limit_room = inside if limit_room is None else min(limit_room, inside)
             container = container.parent.next_tracked if container.parent is not None else None
-        return room - extra
+        room = self.budget - self.used - extra
+        return room, None if limit_room is None else limit_room - extra
 
-    def _note_shortfall(self, tokens: int) -> None:
+    def note_shortfall(self, tokens: int) -> None:
+        """Note that another decision would be made with so many tokens more of the budget (not of a limit)."""
         if not self.shortfall or tokens < self.shortfall:
             self.shortfall = tokens
 

@@ -189,12 +189,14 @@ def _find_states(start: Trace) -> Iterator[Trace]:
         return
     states = [least]
     current = least
-    while current.result.shortfall and len(states) < _MAX_STATES:
+    # Beyond a limit of the whole tree no budget changes anything, however short it is.
+    limit = start.tree.get("limit", float("inf"))
+    while current.result.shortfall and current.budget < limit and len(states) < _MAX_STATES:
         current = current.at(current.budget + current.result.shortfall)
         last = states[-1].result
         if current.result.tree != last.tree or current.result.omitted != last.omitted:
             states.append(current)
-    if current.result.shortfall:
+    if current.result.shortfall and current.budget < limit:
         # There are more than can be shown: the whole range in equal steps instead of its beginning alone.
         width = _at_enough(current).budget - least.budget
         budgets = [least.budget + width * n // (_MAX_STATES - 1) for n in range(_MAX_STATES)]

@@ -108,10 +108,10 @@ def _decide_on_final_bytes(selection: Selection) -> Measurement:
             selection.selected += [step[0] for step in undo]
             continue
         selection.take_back(undo)
-        if not selection.shortfall or measurement.excess < selection.shortfall:
-            selection.shortfall = measurement.excess
         exceeded = measurement.exceeded
-        if exceeded is not plan.root:
+        if exceeded is plan.root:
+            selection.note_shortfall(measurement.excess)
+        else:
             name = exceeded.path or "/"
             candidate.reason = f"costs {candidate.cost} tokens, and {name} has a limit of {exceeded.limit}"
         if not selection.backfill:
