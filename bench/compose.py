@@ -13,12 +13,11 @@ from statistics import median
 from time import perf_counter
 
 from bench.figures import Figure
-from hudkit.api import Hud, Session
-from hudkit.hud.anchors import place
-from hudkit.hud.asking import Ask
-from hudkit.hud.compose import compose
+from hudkit.api import Hud, HudSession
+from hudkit.hud.frame_builder import build_frame
+from hudkit.hud.frame_request import FrameRequest, transcript_position
 from hudkit.log import payloads as p
-from hudkit.tokens.vocabularies import load
+from hudkit.tokens.counting import load_tokenizer
 
 TITLE = "composing a frame of 60 items"
 PLACEMENTS = ("system", "anchored")
@@ -27,7 +26,7 @@ BUDGET = 2600
 """Tokens: room for all of the items, beside what a base leaves for its deltas."""
 
 
-def _fill(session: Session, events: int) -> None:
+def _fill(session: HudSession, events: int) -> None:
     told: list[p.Payload] = [p.TaskSet("Port the report to the new API without a change of its columns")]
     told += [p.ConstraintAdd(f"constraint {n}: never change file number {n} by hand") for n in range(5)]
     told += [p.DecisionRecord(f"decision {n}: keep column {n} where it is, finance reads it") for n in range(10)]
@@ -45,18 +44,18 @@ def _fill(session: Session, events: int) -> None:
     session.append(*batch)
 
 
-def _ask(placement: str) -> Ask:
-    return Ask(90_000, 200_000, BUDGET, None, placement, place(None), "123456", now=0)
+def _ask(placement: str) -> FrameRequest:
+    return FrameRequest(90_000, 200_000, BUDGET, None, placement, transcript_position(None), "123456", now=0)
 
 
-def _composer(session: Session, placement: str) -> Callable[[], str]:
+def _composer(session: HudSession, placement: str) -> Callable[[], str]:
     """One composition after one changed note, the append left out."""
     desk = session._desk
     numbers = iter(range(10**9))
     base = session.state
 
     def once() -> str:
-        return compose(states[next(numbers) % len(states)], _ask(placement), desk).frame.text
+        return build_frame(states[next(numbers) % len(states)], _ask(placement), desk).frame.text
 
     states = []
     for n in range(ROUNDS + 8):
@@ -75,7 +74,7 @@ def _time(call: Callable[[], object]) -> float:
 def once() -> list[Figure]:
     """Ratios of medians over interleaved rounds, in this process."""
     figures: list[Figure] = []
-    _, tally = load("o200k_base")
+    _, tally = load_tokenizer("o200k_base")
     with tempfile.TemporaryDirectory() as folder, Hud.open(Path(folder) / "hud" / "hud.db") as hud:
         short, long = hud.session("short"), hud.session("long")
         _fill(short, 940)

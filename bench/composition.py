@@ -24,7 +24,7 @@ import msgspec
 from bench.figures import Figure, Skipped
 from hudkit.compose import Element, Node, h
 from hudkit.compose.fitting import Fitter, fit
-from hudkit.tokens.vocabularies import load
+from hudkit.tokens.counting import load_tokenizer
 
 TITLE = "fitting trees beside vscode-prompt-tsx and priompt"
 SIZES = (1_000, 8_000, 100_000)
@@ -194,7 +194,7 @@ def prompt_tsx(parts: list[Chunk], counts: list[int] | None) -> tuple[float, int
 def run() -> list[Figure]:
     """Ratios of times in one run: ours divided by each anchor's, and a fit after a change by the first."""
     _priompt()
-    _, tally = load("o200k_base")
+    _, tally = load_tokenizer("o200k_base")
     figures: list[Figure] = []
     for size in SIZES:
         parts = chunks(size)

@@ -16,9 +16,8 @@ from hudkit.agent.loop import AgentLoop
 from hudkit.agent.permissions import PermissionRule
 from hudkit.agent.run_context import LoopSettings
 from hudkit.api import Hud
-from hudkit.hud.anchors import place
-from hudkit.hud.asking import Ask
-from hudkit.hud.compose import compose
+from hudkit.hud.frame_builder import build_frame
+from hudkit.hud.frame_request import FrameRequest, transcript_position
 from hudkit.log import payloads as p
 from hudkit.testing.captured import Captured
 from hudkit.testing.in_process import InProcessModel
@@ -84,11 +83,11 @@ def _composing(path: Path) -> float:
         session.append(*(p.ConstraintAdd(f"constraint {n}: never change file {n}") for n in range(5)))
         session.append(*(p.DecisionRecord(f"decision {n}: keep column {n} where it is") for n in range(15)))
         session.append(*(p.NoteAdd(f"note {n}: the staging system answers 429") for n in range(40)))
-        ask = Ask(90_000, 200_000, 2_600, None, "anchored", place(None), "123456", now=0)
+        ask = FrameRequest(90_000, 200_000, 2_600, None, "anchored", transcript_position(None), "123456", now=0)
         for n in range(60):
             session.append(p.NoteUpdate("n1", f"note 1: seen {n} times"))
             state = session.state
             begin = perf_counter()
-            compose(state, ask, session._desk)
+            build_frame(state, ask, session._desk)
             times.append(perf_counter() - begin)
     return median(times[5:])

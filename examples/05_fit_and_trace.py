@@ -6,7 +6,7 @@ from hudkit.compose.formats.markdown import render
 
 
 def words(element: Element) -> int:
-    return len(render(element).split())  # a tokenizer's count in earnest: hudkit.tokens.count(render(element))
+    return len(render(element).split())  # a tokenizer's count in earnest: hudkit.tokens.count_tokens(render(element))
 
 
 FILES = ("up.py", "net.py", "cli.py", "web.py")

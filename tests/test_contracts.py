@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.errors import BudgetError
 from hudkit.hud.frame import Frame
 from hudkit.log import Origin, Payload
 from hudkit.log import payloads as p
 from hudkit.sections.table import SECTIONS
-from hudkit.tokens import count
+from hudkit.tokens import count_tokens
 from strategies import HOSTILE, payloads, texts
 
 HEADINGS = {section.title for section in SECTIONS}
@@ -52,7 +52,7 @@ class Chat:
         return list(self.messages)
 
 
-def compose(session: Session, chat: Chat, call: dict[str, object]) -> Frame | None:
+def compose(session: HudSession, chat: Chat, call: dict[str, object]) -> Frame | None:
     try:
         step = call.pop("step", None)
         return session.frame(transcript=chat.step(step), **call)  # type: ignore[arg-type]
@@ -71,9 +71,9 @@ def test_replay_and_budget(ops: list[Payload | dict[str, object]]) -> None:
         if isinstance(op, dict):
             frame = compose(session, chat, dict(op))
             if frame is not None:
-                assert frame.tokens == count(frame.text) <= frame.budget
+                assert frame.tokens == count_tokens(frame.text) <= frame.budget
                 parts = [frame.base, *(delta.text for delta in frame.deltas), frame.tail]
-                assert sum(count(part) for part in parts if part) <= frame.budget
+                assert sum(count_tokens(part) for part in parts if part) <= frame.budget
                 assert frame.text == "\n".join(part for part in parts if part)
                 sent.append((session.state.seq, frame))
         else:

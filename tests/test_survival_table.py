@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.log import Origin
 from hudkit.log import payloads as p
 
 README = Path(__file__).parents[1] / "README.md"
 
-Row = Callable[[Session], None]
+Row = Callable[[HudSession], None]
 ROWS: dict[str, Row] = {}
 
 
@@ -28,7 +28,7 @@ def row(name: str) -> Callable[[Row], Row]:
     return note
 
 
-def compacted(session: Session, times: int = 5, summary: str = "Work went on.") -> None:
+def compacted(session: HudSession, times: int = 5, summary: str = "Work went on.") -> None:
     """Compactions as a host tells of them, with a call between."""
     for _ in range(times):
         session.append(p.CompactBefore("auto"), origin=Origin.HOST)
@@ -36,11 +36,11 @@ def compacted(session: Session, times: int = 5, summary: str = "Work went on.") 
         session.frame(used_tokens=20_000, limit_tokens=200_000)
 
 
-def calm(session: Session) -> str:
+def calm(session: HudSession) -> str:
     return session.frame(used_tokens=20_000, limit_tokens=200_000, budget=1_500).text
 
 
-def pressed(session: Session) -> str:
+def pressed(session: HudSession) -> str:
     return session.frame(used_tokens=190_000, limit_tokens=200_000).text
 
 
@@ -52,7 +52,7 @@ def listed() -> list[tuple[str, ...]]:
 
 
 @row("task")
-def _task(session: Session) -> None:
+def _task(session: HudSession) -> None:
     session.call("task.set", {"description": "Serve the kettle's temperature"})
     compacted(session)
     assert "Serve the kettle's temperature" in calm(session)
@@ -70,7 +70,7 @@ KINDS = {
 
 
 @row("constraints, decisions, notes, steps, blockers, open errors")
-def _items(session: Session) -> None:
+def _items(session: HudSession) -> None:
     for operation, name, words in KINDS.values():
         for n in range(9):
             session.call(operation, {name: words.format(f"part {n}")})
@@ -85,7 +85,7 @@ def _items(session: Session) -> None:
 
 
 @row("what was superseded, removed or done")
-def _superseded(session: Session) -> None:
+def _superseded(session: HudSession) -> None:
     session.call("decisions.record", {"summary": "Keep readings in a list"})
     session.call("decisions.record", {"summary": "Keep readings in a heap", "supersedes": "Keep readings in a list"})
     session.call("constraints.add", {"text": "Stay on port 80"})
@@ -100,14 +100,14 @@ def _superseded(session: Session) -> None:
 
 
 @row("edited files")
-def _edited(session: Session) -> None:
+def _edited(session: HudSession) -> None:
     session.append(p.FileEdit("src/kettle.py"), origin=Origin.TOOL)
     compacted(session)
     assert "src/kettle.py" in calm(session)
 
 
 @row("files only read")
-def _read(session: Session) -> None:
+def _read(session: HudSession) -> None:
     session.append(p.FileOpen("docs/old.md"), origin=Origin.TOOL)
     compacted(session, 1)
     assert "docs/old.md" in calm(session)
@@ -116,7 +116,7 @@ def _read(session: Session) -> None:
 
 
 @row("todos of the host")
-def _todos(session: Session) -> None:
+def _todos(session: HudSession) -> None:
     session.append(p.TodoSync((p.TodoItem("Descale it", "in_progress"),)), origin=Origin.HOST)
     compacted(session)
     assert "Descale it" in calm(session)
@@ -125,7 +125,7 @@ def _todos(session: Session) -> None:
 
 
 @row("the host's summary")
-def _summary(session: Session) -> None:
+def _summary(session: HudSession) -> None:
     compacted(session, 1, "The old summary spoke of valves.")
     compacted(session, 1, "The pump is fitted.")
     text = calm(session)
@@ -134,7 +134,7 @@ def _summary(session: Session) -> None:
 
 
 @row("usage")
-def _usage(session: Session) -> None:
+def _usage(session: HudSession) -> None:
     assert "10%" in session.frame(used_tokens=20_000, limit_tokens=200_000).tail
     session.append(p.CompactBefore("auto"), origin=Origin.HOST)
     session.append(p.CompactAfter("Short."), origin=Origin.HOST)

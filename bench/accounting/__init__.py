@@ -29,7 +29,7 @@ from hudkit.sections.model_calibration import (
     reduce_calibrations,
     request_amounts,
 )
-from hudkit.tokens import requested
+from hudkit.tokens import request_tokens_of
 from hudkit.transcripts import OpenCodeTranscript, blocks, calls
 
 TITLE = "Accounting: estimates of a request against what is reported of it (median error in per cent)"
@@ -97,7 +97,7 @@ def recorded(name: str) -> list[Row]:
         row = json.loads(line)
         at = row.get("at", at)
         if "usage" in row:
-            request = requested(row["usage"])
+            request = request_tokens_of(row["usage"])
             assert request is not None, row
             found.append((at, ContextSnapshot(model=MODEL, source="reported", spent=Spent(fresh=request))))
         elif "parts" in row:

@@ -18,7 +18,7 @@ from importlib.resources import files
 from typing import Any
 
 from bench.figures import Skipped
-from hudkit.tokens import counter
+from hudkit.tokens import shared_counter
 
 Count = Callable[[str], int]
 Body = Mapping[str, Any]
@@ -26,7 +26,7 @@ Body = Mapping[str, Any]
 
 def openai(body: Body, encoding: str = "o200k_base") -> int:
     """Prompt tokens of a chat completion's body."""
-    count = lru_cache(4096)(counter(encoding).count)
+    count = lru_cache(4096)(shared_counter(encoding).count)
     start = 7 if encoding == "o200k_base" else 10
     total = 3
     for message in body["messages"]:

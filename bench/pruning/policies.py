@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bench.pruning.ride import Item, Make, Ride
-from hudkit.context.compaction.carried import Output
-from hudkit.context.compaction.pruning import bounds_of, candidates, choose
-from hudkit.context.compaction.worth import Standing
+from hudkit.context.compaction.cost_model import CallCosts
+from hudkit.context.compaction.pruning import choose_pruning, prune_bounds, prune_candidates
+from hudkit.context.compaction.request_parts import CallOutput
 
 
 def outputs(ride: Ride) -> list[Item]:
@@ -102,18 +102,18 @@ class Ours(Nothing):
         pruned = set()
         for blocks, item in enumerate(reversed(ride.items)):
             if item.number >= 0:
-                found.append(Output(item.key, "read", 4 * item.tokens, 4 * behind, blocks))
+                found.append(CallOutput(item.key, "read", 4 * item.tokens, 4 * behind, blocks))
                 if item.stub:
                     pruned.add(item.key)
             behind += item.tokens
-        bounds = bounds_of(ride.window, 8_000, 6_000)
+        bounds = prune_bounds(ride.window, 8_000, 6_000)
         whole = sum(item.cost for item in ride.items) or 1
         retold = sum(min(item.cost, 500) if item.number >= 0 else item.cost for item in ride.items) / whole
         idle = ride.last is not None and ride.at - ride.last > ride.cache.ttl_ms
         calls = max(1, ride.calls)
-        standing = Standing(ride.load, ride.fixed, *self.growth(ride), calls, ride.usable, retold, idle)
-        options = candidates(found[::-1], pruned, (), bounds.protect, 0.25)
-        choice = choose(options, standing, ride.cache, bounds)
+        standing = CallCosts(ride.load, ride.fixed, *self.growth(ride), calls, ride.usable, retold, idle)
+        options = prune_candidates(found[::-1], pruned, (), bounds.protect, 0.25)
+        choice = choose_pruning(options, standing, ride.cache, bounds)
         if choice:
             gone = {one.call for one in choice.outputs}
             for item in ride.items:

@@ -21,7 +21,7 @@ import msgspec
 
 from bench.figures import Skipped
 from bench.opencode import executable, tests_module
-from hudkit.context.caching import ANTHROPIC, OPENAI, CachePolicy, Request, cost, rates, simulate
+from hudkit.context.caching import ANTHROPIC, OPENAI, CachePolicy, CacheRequest, rates_for, simulate_cache, usd_cost
 from hudkit.testing.captured import Captured, by_bytes
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, Reply
@@ -163,12 +163,12 @@ def lived(policy: str, shape: str) -> tuple[list[Captured], Script]:
 
 def priced(requests: list[Captured], script: Script, policy: CachePolicy) -> float:
     """US dollars at $3 a million input tokens."""
-    told: list[Request] = []
+    told: list[CacheRequest] = []
     for n, one in enumerate(requests):
         spent = script.spent.get(one.number, 2_000)  # a summary's, where it is a compaction
         told.append(msgspec.structs.replace(one.request(by_bytes, at=SECONDS * n), output_tokens=spent))
-    table = rates(policy, input=3.0, output=3.0 * OUTPUT["anthropic" if policy.explicit else "openai"])
-    return cost(simulate(told, policy), table)
+    table = rates_for(policy, input=3.0, output=3.0 * OUTPUT["anthropic" if policy.explicit else "openai"])
+    return usd_cost(simulate_cache(told, policy), table)
 
 
 POLICIES = ("none", "HUD without pruning", "OpenCode's", "DCP", "ours")

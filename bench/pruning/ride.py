@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from bench.pruning.sessions import Step
-from hudkit.context.caching import Block, CachePolicy, CacheTree, CallCost, Request
+from hudkit.context.caching import CacheBlock, CachePolicy, CacheRequest, CacheTree, CallCost
 
 TOOLS, SYSTEM = 6_000, 3_000
 STUBBED = 24
@@ -83,13 +83,13 @@ class Ride:
         ends = {max(n for n, item in enumerate(items) if item.message == message) for message in last_two}
         explicit = self.cache.explicit
         blocks = [
-            Block("tools", TOOLS, "tools"),
-            Block(f"system {self.extra}", SYSTEM + self.extra, "system", explicit),
+            CacheBlock("tools", TOOLS, "tools"),
+            CacheBlock(f"system {self.extra}", SYSTEM + self.extra, "system", explicit),
         ]
         for n, item in enumerate(items):
             key = f"{item.key} stub" if item.stub else item.key
-            blocks.append(Block(key, item.cost, item.role, explicit and n in ends))
-        self.costs.append(self.tree.call(Request(tuple(blocks), self.at, answer)))
+            blocks.append(CacheBlock(key, item.cost, item.role, explicit and n in ends))
+        self.costs.append(self.tree.call(CacheRequest(tuple(blocks), self.at, answer)))
         self.last = self.at
         self.calls += 1
 
@@ -98,7 +98,9 @@ class Ride:
         self.compactions += 1
         told = sum(min(item.cost, COMPACTION_TOOL) if item.number >= 0 else item.cost for item in self.items)
         self.costs.append(
-            self.tree.call(Request((Block(f"summarise {self.compactions}", told + 1_000, "user"),), self.at, SUMMARY))
+            self.tree.call(
+                CacheRequest((CacheBlock(f"summarise {self.compactions}", told + 1_000, "user"),), self.at, SUMMARY)
+            )
         )
         kept: list[Item] = []
         room = min(KEPT, self.usable // 4)

@@ -20,7 +20,7 @@ from bench.retention.sessions import DIRECTORY, Change, Fact
 from bench.retention.spoken import SYSTEM, Message, cut, sizes
 from hudkit.api import Hud
 from hudkit.config import BudgetSettings, Settings
-from hudkit.context.compaction.continuity import prompt
+from hudkit.context.compaction.summaries import summary_prompt
 from hudkit.hud.frame import Frame
 from hudkit.ingest import KnownFacts, derive_facts
 from hudkit.log import Origin
@@ -155,7 +155,9 @@ class Ours(System):
         place = cut(self._messages, KEEP)
         old, kept = self._messages[:place], self._messages[place:]
         self.session.append(CompactBefore("auto", used), origin=Origin.HOST)
-        asked = "\n".join([*(one.whole for one in old), prompt(self.session.coming().base, over=self.session.over())])
+        asked = "\n".join(
+            [*(one.whole for one in old), summary_prompt(self.session.coming().base, over=self.session.over())]
+        )
         summary = self._summarise(asked)
         self.session.append(CompactAfter(summary, "auto"), origin=Origin.HOST)
         self.compactions += 1

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from bench.retention.sessions import Turn
-from hudkit.tokens import counter
+from hudkit.tokens import shared_counter
 
 SYSTEM = (
     "You are an agent that works in a project of the user's with tools. Keep to what the user asks, say what you "
@@ -75,4 +75,4 @@ def cut(messages: list[Message], keep: int) -> int:
     return place
 
 
-_COUNTER = counter()
+_COUNTER = shared_counter()

@@ -12,7 +12,7 @@ import random
 import re
 
 from bench.retention.sessions import Script
-from hudkit.tokens import counter
+from hudkit.tokens import shared_counter
 
 MOST = 2000
 """Tokens of a summary."""
@@ -61,7 +61,7 @@ class Summariser:
         self._name = f"{script.scene} {script.seed}"
         self._probability = probability
         self.written = 0
-        self._count = counter().count
+        self._count = shared_counter().count
 
     def __call__(self, prompt: str) -> str:
         """The summary of what a prompt holds. What it holds between `<hud>` tags is said to survive, and the prompt

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hudkit.api import Hud, Session
+    from hudkit.api import Hud, HudSession
 
 __version__ = "0.1.0"
-__all__ = ["Hud", "Session", "__version__"]
+__all__ = ["Hud", "HudSession", "__version__"]
 
 
 def __getattr__(name: str) -> Any:  # the facade is loaded when it is first asked for: `hudkit --version` is fast
-    if name in ("Hud", "Session"):
+    if name in ("Hud", "HudSession"):
         from hudkit import api
 
         return getattr(api, name)

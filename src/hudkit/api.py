@@ -15,13 +15,11 @@ from msgspec.structs import replace
 
 from hudkit.config import Settings
 from hudkit.errors import SequenceConflict
-from hudkit.hud import Counter, Outside
-from hudkit.hud import Session as Recorded
-from hudkit.hud.defaults import PROJECT_LOG, Defaults
-from hudkit.hud.keys import found, own_name, part
-from hudkit.hud.offering import Offering
-from hudkit.hud.session import ATTEMPTS
-from hudkit.hud.sharing import Sharing
+from hudkit.hud import ClockAndIds, TokenCounter
+from hudkit.hud import SessionCore as Recorded
+from hudkit.hud.cross_session import PROJECT_LOG, LinkedSessionSync, ProjectDefaults, ResumeOffer
+from hudkit.hud.session_core import APPEND_ATTEMPTS
+from hudkit.hud.session_keys import encode_key_part, host_session_id, keys_with_id
 from hudkit.log.event import Draft, Event, Origin
 from hudkit.log.log import EventLog, Finding
 from hudkit.log.payloads import Payload, SessionStart
@@ -46,7 +44,7 @@ if TYPE_CHECKING:  # reading messages costs time to import, and many programs re
 Step = Callable[[HudState], Sequence[Payload]]
 
 
-class Session(Recorded):
+class HudSession(Recorded):
     """A session with its tools: `call` for programs, `tool` for what a model sent."""
 
     def call(self, operation: str, args: Mapping[str, Any] | None = None, *, origin: Origin = Origin.AGENT) -> Answer:
@@ -101,7 +99,7 @@ class Session(Recorded):
             known = self.state.session
             place = directory or known.directory or str(self.project_path or "")
             host = known.host or self.id.partition("@")[0].rpartition("/")[0]
-            self._ingester = TranscriptIngester(self, own_name(self.id), place, host)
+            self._ingester = TranscriptIngester(self, host_session_id(self.id), place, host)
         return self._ingester
 
     def start(
@@ -109,7 +107,12 @@ class Session(Recorded):
     ) -> None:
         """Tell what a host knows of the session; told again, what is filled wins."""
         told = SessionStart(
-            host=host, host_session=own_name(self.id), title=title, model=model, agent=agent, directory=directory
+            host=host,
+            host_session=host_session_id(self.id),
+            title=title,
+            model=model,
+            agent=agent,
+            directory=directory,
         )
         self.append(told, origin=Origin.HOST)
 
@@ -123,17 +126,17 @@ class Hud:
         *,
         clock: Callable[[], int] | None = None,
         ids: Callable[[], str] | None = None,
-        counter: Counter | None = None,
+        counter: TokenCounter | None = None,
         settings: Settings | None = None,
         sections: SectionPaths | None = None,
         past: Past | None = None,
     ) -> None:
         self.log = log
         self.settings = settings or Settings()
-        self._outside = Outside(clock or _now, ids or _uuid7)
+        self._outside = ClockAndIds(clock or _now, ids or _uuid7)
         self._counter = counter
-        self._sessions: dict[str, Session] = {}
-        self._others: dict[str, Session] = {}  # only read
+        self._sessions: dict[str, HudSession] = {}
+        self._others: dict[str, HudSession] = {}  # only read
         self._places = sections
         self._bench: Sandbox | None = None
         self.past = past
@@ -155,7 +158,9 @@ class Hud:
 
         return cls(MemoryLog(), **outside)
 
-    def session(self, session_id: str, *, project: str | os.PathLike[str] | None = None, host: str = "") -> Session:
+    def session(
+        self, session_id: str, *, project: str | os.PathLike[str] | None = None, host: str = ""
+    ) -> HudSession:
         """The session with a host's id, in a project; made by its first event.
 
         Sessions of two projects (by git root or real path, device and inode) or hosts are never the same one. With
@@ -170,19 +175,19 @@ class Hud:
             own = self._project_log(key)
             if own is not None:
                 file = ProjectFile(self._places, Path(project)) if self._places and project is not None else None
-                steps.insert(0, Defaults(own, file))
-            steps += [Sharing(key, self.log, self._state_of), Offering(key, self.log, self._state_of)]
+                steps.insert(0, ProjectDefaults(own, file))
+            steps += [LinkedSessionSync(key, self.log, self._state_of), ResumeOffer(key, self.log, self._state_of)]
             self._sessions[key] = self._session(key, _in_turn(steps))
             self._sessions[key].project_log = own
             self._sessions[key].past = self.past
             self._sessions[key].project_path = Path(project).absolute() if project is not None else None
         return self._sessions[key]
 
-    def forget(self, session: Session) -> None:
+    def forget(self, session: HudSession) -> None:
         """Let go of what is remembered of a session; taken again, it is read from the log."""
         self._sessions.pop(session.id, None)
 
-    def project(self, path: str | os.PathLike[str]) -> Session:
+    def project(self, path: str | os.PathLike[str]) -> HudSession:
         """The log of a project's own, which keeps its defaults for all its sessions."""
         own = self._project_log(f"@{project_key(path)}")
         assert own is not None
@@ -196,12 +201,12 @@ class Hud:
         return self._bench
 
     @property
-    def counter(self) -> Counter:
+    def counter(self) -> TokenCounter:
         """The token counter, loaded when it is first needed."""
         if self._counter is None:
-            from hudkit.tokens import counter
+            from hudkit.tokens import shared_counter
 
-            self._counter = counter()
+            self._counter = shared_counter()
         return self._counter
 
     def sessions(self) -> tuple[str, ...]:
@@ -226,8 +231,8 @@ class Hud:
     ) -> None:
         self.close()
 
-    def _session(self, key: str, prepare: Step | None = None) -> Session:
-        return Session(self.log, key, self._outside, self.counter, self.settings, prepare)
+    def _session(self, key: str, prepare: Step | None = None) -> HudSession:
+        return HudSession(self.log, key, self._outside, self.counter, self.settings, prepare)
 
     def _state_of(self, key: str) -> HudState:
         """The state of another session of the log, as of now."""
@@ -235,7 +240,7 @@ class Hud:
             self._others[key] = self._session(key)
         return (self._sessions.get(key) or self._others[key]).state
 
-    def _project_log(self, key: str) -> Session | None:
+    def _project_log(self, key: str) -> HudSession | None:
         """The log of the project that a session's key names; `None` where it names none, or is that log's own."""
         name, at, project = key.rpartition("@")
         if not at or name == PROJECT_LOG:
@@ -246,16 +251,16 @@ class Hud:
         return self._sessions[own]
 
     def _key(self, session_id: str, project: str | os.PathLike[str] | None, host: str) -> str:
-        name = part(session_id)
+        name = encode_key_part(session_id)
         if host or project is not None:
-            lead = f"{part(host)}/" if host else ""
+            lead = f"{encode_key_part(host)}/" if host else ""
             return f"{lead}{name}@{project_key(project)}" if project is not None else f"{lead}{name}"
         known = self.log.sessions()
         if session_id in known:  # a key, as `sessions()` lists it
             return session_id
         if name in known:
             return name
-        alike = found(known, session_id)
+        alike = keys_with_id(known, session_id)
         return alike[0] if len(alike) == 1 else name
 
 
@@ -309,7 +314,7 @@ class TranscriptIngester:
     safe for several threads.
     """
 
-    def __init__(self, session: Session, host_session: str, directory: str, host: str = "opencode") -> None:
+    def __init__(self, session: HudSession, host_session: str, directory: str, host: str = "opencode") -> None:
         """`host_session` is the host's own id of the session, `directory` what its paths are relative to."""
         from hudkit.ingest import IngestState
         from hudkit.ingest.first_seen import FirstSeenTimes
@@ -345,7 +350,7 @@ class TranscriptIngester:
     def record(self, batch: IngestBatch) -> tuple[Event, ...]:
         """Append what is new in a batch, all or none; return the events as stored. Raises a `StoreError`."""
         conflict: SequenceConflict | None = None
-        for _ in range(ATTEMPTS):
+        for _ in range(APPEND_ATTEMPTS):
             pending = self.prepare(batch)
             drafts, events = (*pending.drafts, *self.time_drafts()), tuple[Event, ...]()
             try:
@@ -371,7 +376,7 @@ class TranscriptIngester:
         if about == self._last and not batch.messages:
             return PendingEvents(self._known.seq)
         conflict: SequenceConflict | None = None
-        for _ in range(ATTEMPTS):
+        for _ in range(APPEND_ATTEMPTS):
             self._catch_up()
             known = self._known
             state, events = ingest(known, batch)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hudkit
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.config import BudgetSettings, SectionLimits, Settings
 from hudkit.errors import ConfigError, OperationError, StoreError
 from hudkit.log import Origin
@@ -70,7 +70,7 @@ def test_in_memory_is_alone() -> None:
 
 def test_a_session_is_the_same_object(hud: Hud) -> None:
     assert hud.session("s") is hud.session("s")
-    assert isinstance(hud.session("s"), Session)
+    assert isinstance(hud.session("s"), HudSession)
 
 
 def test_clock_and_ids_come_from_outside(ticking: Ticking) -> None:
@@ -218,7 +218,7 @@ def test_import_is_light() -> None:
 def test_the_facade_is_there_when_it_is_asked_for() -> None:
     modules = loaded("from hudkit import Hud, Session")
     assert "hudkit.api" in modules and modules.isdisjoint({"sqlite3", "rich", "tiktoken"})
-    assert hudkit.Hud is Hud and hudkit.Session is Session
+    assert hudkit.Hud is Hud and hudkit.HudSession is HudSession
     assert set(hudkit.__all__) == {"Hud", "Session", "__version__"}
     with pytest.raises(AttributeError, match="nothing"):
         _ = hudkit.nothing

@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.errors import OperationError
 from hudkit.log import Origin
 from hudkit.log import payloads as p
@@ -21,7 +21,7 @@ def project(tmp_path: Path) -> Path:
     return place
 
 
-def working(hud: Hud, project: Path, name: str = "ses_1", host: str = "opencode") -> Session:
+def working(hud: Hud, project: Path, name: str = "ses_1", host: str = "opencode") -> HudSession:
     """A session in the middle of its task."""
     session = hud.session(name, project=project, host=host)
     session.start(host=host, title="old title")
@@ -155,7 +155,7 @@ def test_a_session_that_has_a_task_or_no_such_project_is_not_told(project: Path,
 # -- parent and child ------------------------------------------------------------------------------------------
 
 
-def family(hud: Hud, project: Path) -> tuple[Session, Session]:
+def family(hud: Hud, project: Path) -> tuple[HudSession, HudSession]:
     parent = working(hud, project, "ses_p")
     child = hud.session("ses_c", project=project, host="opencode")
     child.start(host="opencode", agent="explorer")

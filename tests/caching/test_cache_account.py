@@ -7,7 +7,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from hudkit.context.caching import ANTHROPIC, OPENAI, Account, Layers, Piece, Share, account, compare, rates, shares
+from hudkit.context.caching import (
+    ANTHROPIC,
+    OPENAI,
+    CacheAccount,
+    LayerTokens,
+    LayerTotal,
+    Segment,
+    account_for_calls,
+    common_prefix,
+    layer_totals,
+    rates_for,
+)
 from hudkit.log import Event, Origin, Payload
 from hudkit.log.payloads import (
     Call,
@@ -37,8 +48,8 @@ class Story:
         self.events: list[Event] = []
         self.now = BEGIN
         self.model = model
-        self.pieces: list[Piece] = []
-        self._before: tuple[Piece, ...] | None = None
+        self.pieces: list[Segment] = []
+        self._before: tuple[Segment, ...] | None = None
         self._epoch = 0
         self._deltas: list[str] = []
 
@@ -63,7 +74,7 @@ class Story:
 
     def say(self, size: int = 4_000, role: str = "tool") -> Story:
         """One more message."""
-        self.pieces.append(Piece(f"{role}:{len(self.pieces)}:{self.now}", role, size))
+        self.pieces.append(Segment(f"{role}:{len(self.pieces)}:{self.now}", role, size))
         return self
 
     def call(self, tail: bool = False, told: bool = True) -> int:
@@ -71,7 +82,7 @@ class Story:
         self.now += 10_000
         hud = BASE + DELTA * len(self._deltas) + TAIL * tail
         call = Call(1_000, "anchored", "c", "1", self._epoch, shown=tuple(self._deltas), tail="t" * tail, tokens=hud)
-        sent = compare(self._before, self.pieces) if told else None
+        sent = common_prefix(self._before, self.pieces) if told else None
         self._before = tuple(self.pieces)
         self.add(ContextSnapshot(limit_tokens=200_000, model=self.model, call=call, sent=sent))
         return HOST + hud + sum(piece.size for piece in self.pieces) // 4
@@ -92,8 +103,8 @@ class Story:
             last = request
         return last
 
-    def account(self, price: Any = None) -> Account:
-        return account(self.events, lambda model: price)
+    def account(self, price: Any = None) -> CacheAccount:
+        return account_for_calls(self.events, lambda model: price)
 
 
 def story(count: int = 4, **more: Any) -> Story:
@@ -110,10 +121,10 @@ def test_a_session_that_only_grows_breaks_nowhere_and_is_predicted_exactly() -> 
     assert [one.difference for one in found.calls] == [None, 0, 0, 0, 0]
     assert (found.breaks, found.policy, found.per_character, found.assumed_rate) == ((), OPENAI, 0.25, False)
     assert [one.reason for one in found.calls] == ["session", "", "", "", ""]
-    whole = shares(found)
-    assert whole["whole"] == Share(30_800, 26_624, 26_624)
-    assert whole["base"] == Share(4 * BASE, 4 * BASE, 4 * BASE)
-    assert whole["tail"] == Share(0, 0, 0)
+    whole = layer_totals(found)
+    assert whole["whole"] == LayerTotal(30_800, 26_624, 26_624)
+    assert whole["base"] == LayerTotal(4 * BASE, 4 * BASE, 4 * BASE)
+    assert whole["tail"] == LayerTotal(0, 0, 0)
 
 
 def test_layers_are_what_the_prefix_reaches_over() -> None:
@@ -124,10 +135,12 @@ def test_layers_are_what_the_prefix_reaches_over() -> None:
     request = one.call(tail=True)
     one.report(request, 7_168)
     first, then = one.account().calls[-2:]
-    assert first.carried == Layers(BASE, DELTA, 0, 7_000)
-    assert first.predicted_layers == first.read_layers == Layers(BASE, 0, 0, 6_144 - BASE)
-    assert then.carried == Layers(BASE, DELTA, TAIL, 7_000)
-    assert then.predicted_layers == Layers(BASE, 0, 0, 7_168 - BASE), "the cache's steps of 128 end before the delta"
+    assert first.carried == LayerTokens(BASE, DELTA, 0, 7_000)
+    assert first.predicted_layers == first.read_layers == LayerTokens(BASE, 0, 0, 6_144 - BASE)
+    assert then.carried == LayerTokens(BASE, DELTA, TAIL, 7_000)
+    assert then.predicted_layers == LayerTokens(BASE, 0, 0, 7_168 - BASE), (
+        "the cache's steps of 128 end before the delta"
+    )
     one.say()
     one.report(one.call(), 7_168)
     assert one.account().calls[-1].predicted == 7_168, "all but the tail"
@@ -140,11 +153,11 @@ def test_a_cleared_output_is_a_break_at_its_place() -> None:
     request = one.call()
     one.report(request, 8_192)
     old = one.pieces[1]
-    one.pieces[1] = Piece(old.anchor, "cleared", 40)
+    one.pieces[1] = Segment(old.anchor, "cleared", 40)
     one.say(400)
     request = one.call()
     one.report(request, 5_120)
-    found = one.account(rates(OPENAI, input=2.0))
+    found = one.account(rates_for(OPENAI, input=2.0))
     (cut,) = found.breaks
     assert (cut.call, cut.what, cut.how, cut.role, cut.anchor) == (6, "message", "changed", "cleared", old.anchor)
     assert (cut.was, cut.now, cut.offset) == (4_000, 40, 4_000)
@@ -165,7 +178,7 @@ def test_a_reverted_message_costs_nothing_and_is_named() -> None:
     gone = one.pieces.pop()
     one.say(80, "user")
     one.report(one.call(), 6_144)
-    (cut,) = one.account(rates(OPENAI, input=2.0)).breaks
+    (cut,) = one.account(rates_for(OPENAI, input=2.0)).breaks
     assert (cut.what, cut.how, cut.anchor, cut.again, cut.usd) == ("message", "gone", gone.anchor, 0, None)
     assert cut.offset_tokens == HOST + BASE + 2_000
 
@@ -181,7 +194,7 @@ def test_a_new_base_is_a_break_and_says_which_line_changed_first() -> None:
     assert cut.offset == TEXT.index("111111"), "the bytes depart where the tag is"
     assert (cut.offset_tokens, cut.again) == (HOST, 3_000)
     assert found.calls[-1].predicted == 3_968
-    assert found.calls[-1].predicted_layers == Layers(0, 0, 0, 3_968)
+    assert found.calls[-1].predicted_layers == LayerTokens(0, 0, 0, 3_968)
 
 
 @pytest.mark.parametrize(
@@ -227,7 +240,7 @@ def test_an_idle_cache_gives_nothing(model: str, minutes: int, cold: bool) -> No
     assert [(cut.what, cut.again) for cut in found.breaks] == ([("idle", 7_200)] if cold else [])
     if cold:
         assert found.breaks[0].idle_ms == minutes * MINUTE + 11_000
-        assert found.calls[-1].predicted_layers == Layers()
+        assert found.calls[-1].predicted_layers == LayerTokens()
 
 
 def test_another_model_has_another_cache() -> None:
@@ -265,14 +278,14 @@ def test_a_host_that_reports_nothing() -> None:
     found = one.account()
     assert [(hit.request, hit.predicted, hit.read) for hit in found.calls] == [(None, None, None)] * 3
     assert [hit.predicted_layers for hit in found.calls] == [
-        Layers(),
-        Layers(BASE),
-        Layers(BASE, DELTA),
+        LayerTokens(),
+        LayerTokens(BASE),
+        LayerTokens(BASE, DELTA),
     ]
-    assert shares(found) == {
-        "base": Share(2 * BASE, 2 * BASE, None),
-        "deltas": Share(2 * DELTA, DELTA, None),
-        "tail": Share(0, 0, None),
+    assert layer_totals(found) == {
+        "base": LayerTotal(2 * BASE, 2 * BASE, None),
+        "deltas": LayerTotal(2 * DELTA, DELTA, None),
+        "tail": LayerTotal(0, 0, None),
     }
     assert (found.reported, found.compared, found.assumed_rate) == ((), (), True)
 
@@ -284,7 +297,7 @@ def test_a_host_that_does_not_tell_its_messages_is_taken_to_only_add_some() -> N
     found = one.account()
     assert found.calls[-1].predicted == 4_096
     assert found.calls[-1].read_layers is None
-    assert shares(found)["base"].reported is None
+    assert layer_totals(found)["base"].reported is None
 
 
 def test_reports_find_their_calls() -> None:
@@ -352,15 +365,15 @@ def test_a_prefix_is_read_up_to_a_breakpoint_that_is_met_again() -> None:
 
 def test_a_break_far_from_the_end_leaves_the_base() -> None:
     one = story(15, written=True)
-    one.pieces[2] = Piece(one.pieces[2].anchor, "cleared", 40)
+    one.pieces[2] = Segment(one.pieces[2].anchor, "cleared", 40)
     one.say()
     request = one.call()
     one.report(request, HOST + BASE, request - HOST - BASE)
     near = story(15, written=True)
-    near.pieces[10] = Piece(near.pieces[10].anchor, "cleared", 40)
+    near.pieces[10] = Segment(near.pieces[10].anchor, "cleared", 40)
     near.say()
     near.report(near.call(), HOST + BASE + 10_000, 1)
-    prices = rates(ANTHROPIC, input=3.0)
+    prices = rates_for(ANTHROPIC, input=3.0)
     far, close = (each.account(prices) for each in (one, near))
     assert [each.calls[-1].predicted for each in (far, close)] == [HOST + BASE, HOST + BASE + 10_000]
     (cut,) = far.breaks
@@ -374,7 +387,7 @@ def test_what_expired_does_not_come_back() -> None:
     one.say()
     request = one.call()
     one.report(request, 0, request)
-    one.pieces[3] = Piece(one.pieces[3].anchor, "cleared", 40)
+    one.pieces[3] = Segment(one.pieces[3].anchor, "cleared", 40)
     one.say()
     one.report(one.call(), HOST + BASE, 1)
     found = one.account()
@@ -397,25 +410,25 @@ def test_rules_are_chosen_by_what_is_known(model: str, rules: str, because: str)
 
 
 def test_nothing_at_all() -> None:
-    found = account((), lambda model: None)
-    assert (found.calls, found.breaks, shares(found)) == (
+    found = account_for_calls((), lambda model: None)
+    assert (found.calls, found.breaks, layer_totals(found)) == (
         (),
         (),
-        {"base": Share(0, 0, 0), "deltas": Share(0, 0, 0), "tail": Share(0, 0, 0)},
+        {"base": LayerTotal(0, 0, 0), "deltas": LayerTotal(0, 0, 0), "tail": LayerTotal(0, 0, 0)},
     )
 
 
 def test_a_pruning_is_named_with_what_it_cost_and_saved() -> None:
     """Eight outputs, the first two become stubs: the break is theirs, and each later call reads so much less."""
     story = Story("claude-sonnet-4-5").base()
-    pieces = [Piece(f"m{n}", "tool", 8_000) for n in range(8)]
+    pieces = [Segment(f"m{n}", "tool", 8_000) for n in range(8)]
     before = None
 
-    def call(now: list[Piece]) -> None:
+    def call(now: list[Segment]) -> None:
         nonlocal before
         size = sum(piece.size for piece in now)
         known = Call(1_000, "anchored", "c", "1", 1, turn_start=False, tokens=BASE)
-        story.add(ContextSnapshot(model=story.model, call=known, sent=compare(before, now)))
+        story.add(ContextSnapshot(model=story.model, call=known, sent=common_prefix(before, now)))
         story.now += 1_000
         story.add(ContextSnapshot(model=story.model, spent=Spent(fresh=HOST + BASE + size // 4)))
         story.now += 9_000
@@ -424,11 +437,11 @@ def test_a_pruning_is_named_with_what_it_cost_and_saved() -> None:
     call(pieces)
     stubs = (Stubbed("c0", "x" * 80), Stubbed("c1", "x" * 80))
     story.add(OutputsPrune(stubs, "pays", freed=3_960, again=12_000, saves=9_000))
-    pruned = [Piece(f"m{n}", "tool", 80) for n in range(2)] + pieces[2:]
+    pruned = [Segment(f"m{n}", "tool", 80) for n in range(2)] + pieces[2:]
     for _ in range(4):
         call(pruned)
-    prices = rates(ANTHROPIC, input=3.0)
-    (found,) = account(story.events, lambda model: prices).breaks
+    prices = rates_for(ANTHROPIC, input=3.0)
+    (found,) = account_for_calls(story.events, lambda model: prices).breaks
     assert (found.what, found.how, found.anchor, found.call) == ("pruned", "changed", "m0", 2)
     assert (found.outputs, found.freed, found.saved_calls) == (2, 3_960, 3)
     assert found.again == 12_000

@@ -5,19 +5,30 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from hudkit.context.caching import ANTHROPIC, OPENAI, Block, CallCost, Rates, Request, cost, rates, simulate, totals
+from hudkit.context.caching import (
+    ANTHROPIC,
+    OPENAI,
+    CacheBlock,
+    CacheRequest,
+    CallCost,
+    TokenRates,
+    rates_for,
+    simulate_cache,
+    sum_costs,
+    usd_cost,
+)
 from hudkit.context.caching.policies import MINUTE
 from hudkit.errors import ConfigError
 
 
-def blocks(*tokens: int, marks: tuple[int, ...] = (), first: str = "b") -> tuple[Block, ...]:
+def blocks(*tokens: int, marks: tuple[int, ...] = (), first: str = "b") -> tuple[CacheBlock, ...]:
     """Blocks b0, b1, … of these sizes, with breakpoints at the places `marks`."""
-    return tuple(Block(f"{first}{place}", size, breakpoint=place in marks) for place, size in enumerate(tokens))
+    return tuple(CacheBlock(f"{first}{place}", size, breakpoint=place in marks) for place, size in enumerate(tokens))
 
 
-def run(policy, *calls: tuple[int, tuple[Block, ...]]) -> list[tuple[int, int, int]]:
+def run(policy, *calls: tuple[int, tuple[CacheBlock, ...]]) -> list[tuple[int, int, int]]:
     """(read, written, fresh) of calls given as (minute, blocks)."""
-    costs = simulate((Request(given, int(minute * MINUTE)) for minute, given in calls), policy)
+    costs = simulate_cache((CacheRequest(given, int(minute * MINUTE)) for minute, given in calls), policy)
     return [(call.read, call.written, call.fresh) for call in costs]
 
 
@@ -77,7 +88,7 @@ def test_anthropic_four_breakpoints_and_no_more():
 
 def test_anthropic_falls_back_to_the_prefix_of_an_earlier_breakpoint():
     old = blocks(2_000, 400, marks=(0, 1))
-    changed = (*blocks(2_000, marks=(0,)), Block("other", 400, breakpoint=True))
+    changed = (*blocks(2_000, marks=(0,)), CacheBlock("other", 400, breakpoint=True))
     assert run(ANTHROPIC, (0, old), (1, changed))[1] == (2_000, 400, 0)
 
 
@@ -91,7 +102,7 @@ def test_expiry_and_refresh(policy):
 
 def test_anthropic_use_of_a_long_prefix_renews_the_short_one():
     long = blocks(2_000, 500, marks=(0, 1))
-    short = (*blocks(2_000, marks=(0,)), Block("other", 100))
+    short = (*blocks(2_000, marks=(0,)), CacheBlock("other", 100))
     assert run(ANTHROPIC, (0, long), (4, long), (8, short))[2] == (2_000, 0, 100)
 
 
@@ -115,7 +126,7 @@ def test_openai_needs_no_breakpoint_and_has_no_look_back():
 
 def test_openai_reuses_up_to_the_first_change():
     old = blocks(1_280, 640, 640)
-    changed = (*blocks(1_280), Block("other", 640), Block("b2", 640))
+    changed = (*blocks(1_280), CacheBlock("other", 640), CacheBlock("b2", 640))
     assert run(OPENAI, (0, old), (1, changed))[1] == (1_280, 0, 1_280)
 
 
@@ -128,19 +139,19 @@ def test_role_is_part_of_the_prefix_and_the_breakpoint_is_not():
 
 def test_cost_and_totals():
     calls = (CallCost(0, 1_000_000, 0, 10_000), CallCost(1_000_000, 0, 200_000, 0))
-    assert cost(calls, Rates(3.0, 0.3, 3.75, 15.0)) == pytest.approx(3.75 + 0.15 + 0.3 + 0.6)
-    summed = totals(calls)
+    assert usd_cost(calls, TokenRates(3.0, 0.3, 3.75, 15.0)) == pytest.approx(3.75 + 0.15 + 0.3 + 0.6)
+    summed = sum_costs(calls)
     assert (summed.calls, summed.read, summed.processed, summed.output) == (2, 1_000_000, 1_200_000, 10_000)
     assert summed.hit_ratio == pytest.approx(1 / 2.2)
-    assert totals(()).hit_ratio == 0
+    assert sum_costs(()).hit_ratio == 0
 
 
 def test_rates_follow_the_policy():
-    made = rates(ANTHROPIC, input=3.0, output=15.0)
+    made = rates_for(ANTHROPIC, input=3.0, output=15.0)
     assert (made.input, made.output) == (3.0, 15.0)
     assert (made.cached_read, made.cache_write) == pytest.approx((0.3, 3.75))
 
 
 def test_negative_tokens_are_refused():
     with pytest.raises(ConfigError, match="-1 tokens"):
-        Block("b", -1)
+        CacheBlock("b", -1)

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudkit.context.caching import OPENAI, Block, Request, breaks, diverge, simulate
+from hudkit.context.caching import OPENAI, CacheBlock, CacheRequest, find_breaks, find_divergence, simulate_cache
 
-SYSTEM = Block("system", 1_280, "system")
-HUD = Block("hud1", 256, "system")
-HUD2 = Block("hud2", 128, "system")
-ASK = Block("ask", 512)
-ANSWER = Block("answer", 384, "assistant")
+SYSTEM = CacheBlock("system", 1_280, "system")
+HUD = CacheBlock("hud1", 256, "system")
+HUD2 = CacheBlock("hud2", 128, "system")
+ASK = CacheBlock("ask", 512)
+ANSWER = CacheBlock("answer", 384, "assistant")
 
 
-def request(*blocks: Block) -> Request:
-    return Request(blocks, 0)
+def request(*blocks: CacheBlock) -> CacheRequest:
+    return CacheRequest(blocks, 0)
 
 
 @pytest.mark.parametrize(
@@ -27,16 +27,16 @@ def request(*blocks: Block) -> Request:
         ((SYSTEM, ASK), (SYSTEM, ASK)),
         ((SYSTEM, ASK), (SYSTEM, ASK, ANSWER)),
         ((SYSTEM, ASK, ANSWER), (SYSTEM, ASK)),
-        ((SYSTEM, ASK), (SYSTEM, Block("ask", 512, breakpoint=True))),
+        ((SYSTEM, ASK), (SYSTEM, CacheBlock("ask", 512, breakpoint=True))),
     ],
     ids=["both empty", "from empty", "same", "appended", "cut", "breakpoint moved"],
 )
 def test_continuations_do_not_diverge(before, after):
-    assert diverge(request(*before), request(*after)) is None
+    assert find_divergence(request(*before), request(*after)) is None
 
 
 def test_a_changed_hud_in_the_system_prompt():
-    found = diverge(request(SYSTEM, HUD, ASK), request(SYSTEM, HUD2, ASK, ANSWER))
+    found = find_divergence(request(SYSTEM, HUD, ASK), request(SYSTEM, HUD2, ASK, ANSWER))
     assert found is not None
     assert (found.index, found.offset) == (1, 1_280)
     assert (found.before, found.after) == (HUD, HUD2)
@@ -45,22 +45,22 @@ def test_a_changed_hud_in_the_system_prompt():
 
 
 def test_a_role_that_changes_is_a_break():
-    found = diverge(request(SYSTEM, ASK), request(SYSTEM, Block("ask", 512, "tool")))
+    found = find_divergence(request(SYSTEM, ASK), request(SYSTEM, CacheBlock("ask", 512, "tool")))
     assert found is not None
     assert (found.before.role, found.after.role, found.again) == ("user", "tool", 0)
 
 
 def test_repeated_blocks_count_once_each():
-    found = diverge(request(HUD, ASK), request(HUD2, ASK, ASK, ASK))
+    found = find_divergence(request(HUD, ASK), request(HUD2, ASK, ASK, ASK))
     assert found is not None
     assert (found.processed, found.again) == (128 + 3 * 512, 512)
 
 
 def test_breaks_of_a_run():
     run = [request(SYSTEM), request(SYSTEM, ASK), request(SYSTEM, HUD, ASK), request(SYSTEM, HUD, ASK, ANSWER)]
-    found = breaks(run)
+    found = find_breaks(run)
     assert [(entry.call, entry.divergence.index) for entry in found] == [(2, 1)]
-    assert breaks(run[:1]) == breaks([]) == ()
+    assert find_breaks(run[:1]) == find_breaks([]) == ()
 
 
 BLOCK = st.sampled_from([SYSTEM, HUD, HUD2, ASK, ANSWER])
@@ -71,8 +71,8 @@ BLOCK = st.sampled_from([SYSTEM, HUD, HUD2, ASK, ANSWER])
 def test_agrees_with_the_simulator(one, other):
     """All sizes are multiples of 128, so automatic caching reads exactly what lies before the divergence."""
     before, after = request(*one), request(*other)
-    found = diverge(before, after)
-    read = simulate([before, after], OPENAI)[1].read
+    found = find_divergence(before, after)
+    read = simulate_cache([before, after], OPENAI)[1].read
     if found is None:
         shared = min(before.tokens, after.tokens)
         assert read == (shared if shared >= OPENAI.minimum else 0)

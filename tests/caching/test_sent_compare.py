@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.context.caching import Piece, compare
-from hudkit.log.payloads import Departure, Sent
+from hudkit.context.caching import Segment, common_prefix
+from hudkit.log.payloads import Divergence, Sent
 
-ASK = Piece("user:1:", "user", 100)
-READ = Piece("assistant:2:c1", "tool", 5_000)
-EDIT = Piece("assistant:3:c2", "tool", 700)
-DONE = Piece("assistant:4:", "assistant", 50)
-MORE = Piece("user:5:", "user", 30)
-OTHER = Piece("user:6:", "user", 40)
+ASK = Segment("user:1:", "user", 100)
+READ = Segment("assistant:2:c1", "tool", 5_000)
+EDIT = Segment("assistant:3:c2", "tool", 700)
+DONE = Segment("assistant:4:", "assistant", 50)
+MORE = Segment("user:5:", "user", 30)
+OTHER = Segment("user:6:", "user", 40)
 DAY = (ASK, READ, EDIT, DONE)
 
 CASES = {
@@ -25,28 +25,28 @@ CASES = {
     "an earlier end": (DAY, (ASK, READ), Sent(2, 5_100, 5_000, 5_100)),
     "a cleared output": (
         DAY,
-        (ASK, Piece(READ.anchor, "cleared", 40), EDIT, DONE, MORE),
-        Sent(5, 920, 30, 100, Departure(READ.anchor, "cleared", "changed", 1, 5_000, 40, 750)),
+        (ASK, Segment(READ.anchor, "cleared", 40), EDIT, DONE, MORE),
+        Sent(5, 920, 30, 100, Divergence(READ.anchor, "cleared", "changed", 1, 5_000, 40, 750)),
     ),
     "a reverted message, and another one": (
         (*DAY, MORE),
         (*DAY, OTHER),
-        Sent(5, 5_890, 40, 5_850, Departure(MORE.anchor, "user", "gone", 4, 30, 0, 0)),
+        Sent(5, 5_890, 40, 5_850, Divergence(MORE.anchor, "user", "gone", 4, 30, 0, 0)),
     ),
     "one taken from the middle": (
         DAY,
         (ASK, EDIT, DONE),
-        Sent(3, 850, 50, 100, Departure(READ.anchor, "tool", "gone", 1, 5_000, 0, 750)),
+        Sent(3, 850, 50, 100, Divergence(READ.anchor, "tool", "gone", 1, 5_000, 0, 750)),
     ),
     "one put in front": (
         DAY,
         (MORE, *DAY),
-        Sent(5, 5_880, 50, 0, Departure(MORE.anchor, "user", "new", 0, 0, 30, 5_850)),
+        Sent(5, 5_880, 50, 0, Divergence(MORE.anchor, "user", "new", 0, 0, 30, 5_850)),
     ),
     "a summary instead of all": (
         DAY,
         (OTHER, MORE),
-        Sent(2, 70, 30, 0, Departure(ASK.anchor, "user", "gone", 0, 100, 0, 0)),
+        Sent(2, 70, 30, 0, Divergence(ASK.anchor, "user", "gone", 0, 100, 0, 0)),
     ),
 }
 
@@ -54,15 +54,15 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_what_departs(name: str) -> None:
     before, now, wanted = CASES[name]
-    assert compare(before, now) == wanted
+    assert common_prefix(before, now) == wanted
 
 
-LISTS = st.lists(st.builds(Piece, st.sampled_from("abcd"), st.just("user"), st.integers(1, 3)), max_size=8)
+LISTS = st.lists(st.builds(Segment, st.sampled_from("abcd"), st.just("user"), st.integers(1, 3)), max_size=8)
 
 
 @given(LISTS, LISTS)
-def test_kept_is_the_longest_common_beginning(before: list[Piece], now: list[Piece]) -> None:
-    found = compare(before, now)
+def test_kept_is_the_longest_common_beginning(before: list[Segment], now: list[Segment]) -> None:
+    found = common_prefix(before, now)
     place = max(n for n in range(min(len(before), len(now)) + 1) if before[:n] == now[:n])
     assert found.kept == sum(piece.size for piece in now[:place])
     assert (found.first is None) is (place in (len(before), len(now)))

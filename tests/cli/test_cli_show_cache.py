@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.cli.place import SCHEMA
-from hudkit.context.caching import Piece, compare
+from hudkit.context.caching import Segment, common_prefix
 from hudkit.log import Origin
 from hudkit.log import payloads as p
 
@@ -22,22 +22,22 @@ Run = Callable[..., tuple[int, str, str]]
 class Talk:
     """A session whose calls and reports are written down."""
 
-    def __init__(self, session: Session, model: str) -> None:
+    def __init__(self, session: HudSession, model: str) -> None:
         self.session = session
         self.model = model
-        self.before: Sequence[Piece] | None = None
-        self.pieces: list[Piece] = []
+        self.before: Sequence[Segment] | None = None
+        self.pieces: list[Segment] = []
 
     def call(self, read: int | None, role: str = "tool", size: int = 4_000) -> None:
         """A message, the call behind it, and what it is reported to have read; `None`: nothing is reported."""
-        self.pieces.append(Piece(f"{role}:{len(self.pieces)}", role, size))
+        self.pieces.append(Segment(f"{role}:{len(self.pieces)}", role, size))
         places = [(one.anchor, one.role) for one in self.pieces if one.role != "cleared"]
         frame = self.session.frame(
             used_tokens=1_000 * len(self.pieces),
             limit_tokens=200_000,
             model=self.model,
             transcript=places,
-            sent=compare(self.before, self.pieces),
+            sent=common_prefix(self.before, self.pieces),
         )
         self.before = tuple(self.pieces)
         if read is not None:
@@ -63,7 +63,7 @@ def cache_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
         told.session.append(p.TaskSet("Port \x1b[31m it"))
         told.call(0)
         told.call(6_016)
-        told.pieces[0] = Piece(told.pieces[0].anchor, "cleared", 40)
+        told.pieces[0] = Segment(told.pieces[0].anchor, "cleared", 40)
         told.call(4_992)
         told.session.append(p.NoteAdd("Line\x1b[31m one"), p.CompactAfter("so far"))
         told.pieces = []

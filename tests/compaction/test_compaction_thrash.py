@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.config import CompactionSettings
-from hudkit.context.compaction.fallback import MOST, static_summary, unusable
-from hudkit.context.compaction.forecast import announced, forecast
-from hudkit.context.compaction.thrash import advice, poor, refusal
+from hudkit.context.compaction.cooldown import cooldown_refusal, ineffective_advice, ineffective_compaction
+from hudkit.context.compaction.receipts import announcement, forecast_compaction
+from hudkit.context.compaction.summaries import MAX_STATIC_CHARS, static_summary, unusable_reason
 from hudkit.log import Origin
 from hudkit.log import payloads as p
 from strategies import payloads
@@ -18,7 +18,7 @@ from strategies import payloads
 RULES = CompactionSettings()
 
 
-def compacted(before: int, after: int | None, calls: int = 10) -> Session:
+def compacted(before: int, after: int | None, calls: int = 10) -> HudSession:
     session = Hud.in_memory().session("s")
     call(session, before, "user:1:")
     session.append(p.CompactAfter("so far", "auto"), origin=Origin.HOST)
@@ -30,7 +30,7 @@ def compacted(before: int, after: int | None, calls: int = 10) -> Session:
     return session
 
 
-def call(session: Session, used: int | None, anchor: str, role: str = "user") -> str:
+def call(session: HudSession, used: int | None, anchor: str, role: str = "user") -> str:
     frame = session.frame(used_tokens=used, limit_tokens=100_000, model="m", transcript=[(anchor, role)])
     return frame.tail
 
@@ -48,17 +48,19 @@ def call(session: Session, used: int | None, anchor: str, role: str = "user") ->
     ],
 )
 def test_what_is_refused(before: int, after: int | None, calls: int, used: int, said: str) -> None:
-    found = refusal(compacted(before, after, calls).state.compaction_history, used, 100_000, RULES)
+    found = cooldown_refusal(compacted(before, after, calls).state.compaction_history, used, 100_000, RULES)
     assert (said in found) if said else not found
 
 
 def test_thresholds_are_settings() -> None:
     rounds = compacted(80_000, 70_000, 3).state.compaction_history
-    assert refusal(rounds, 72_000, 100_000, CompactionSettings(min_freed_percent=5, cooldown_calls=2)) == ""
-    assert "after 4" in refusal(rounds, 72_000, 100_000, CompactionSettings(min_freed_percent=5, cooldown_calls=4))
+    assert cooldown_refusal(rounds, 72_000, 100_000, CompactionSettings(min_freed_percent=5, cooldown_calls=2)) == ""
+    assert "after 4" in cooldown_refusal(
+        rounds, 72_000, 100_000, CompactionSettings(min_freed_percent=5, cooldown_calls=4)
+    )
     assert (
-        poor(rounds, CompactionSettings(min_freed_percent=10)) is None
-        and poor(rounds, CompactionSettings(min_freed_percent=11)) is not None
+        ineffective_compaction(rounds, CompactionSettings(min_freed_percent=10)) is None
+        and ineffective_compaction(rounds, CompactionSettings(min_freed_percent=11)) is not None
     )
 
 
@@ -66,8 +68,8 @@ def test_thresholds_are_settings() -> None:
 @given(st.integers(0, 100_000), st.integers(0, 100_000))
 def test_a_poor_compaction_is_said_once(before: int, after: int) -> None:
     session = compacted(before, after, calls=2)
-    thin = poor(session.state.compaction_history, RULES) is not None
-    assert thin == (before - after < 15_000) == bool(advice(session.state.compaction_history, RULES))
+    thin = ineffective_compaction(session.state.compaction_history, RULES) is not None
+    assert thin == (before - after < 15_000) == bool(ineffective_advice(session.state.compaction_history, RULES))
     tails = [call(session, None, f"user:{n}:") for n in range(3)]
     assert ["freed only" in tail for tail in tails] == [thin, False, False]
     again = session.state_at(session.state.seq)
@@ -79,11 +81,11 @@ def test_the_announcement_says_what_stays_and_what_leaves() -> None:
     session.append(p.TaskSet("Move it"), p.NoteAdd("one"), p.NoteAdd("two"))
     carried = p.Parts(10_000, 20_000, 40_000, (p.Brought("bash", 150_000), p.Brought("read", 9_000)))
     session.frame(used_tokens=70_000, limit_tokens=100_000, model="m", parts=carried)
-    found = forecast(session.state, 70_000, 100_000)
+    found = forecast_compaction(session.state, 70_000, 100_000)
     assert found.frees is not None and 40_000 < found.frees < 60_000
-    text = announced(session.state, found)
+    text = announcement(session.state, found)
     assert "70 % of the window" in text and "the task, 2 notes" in text and "most by bash, read" in text
-    assert "not known" in announced(session.state, forecast(Hud.in_memory().session("t").state, 5, 10))
+    assert "not known" in announcement(session.state, forecast_compaction(Hud.in_memory().session("t").state, 5, 10))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ def test_the_announcement_says_what_stays_and_what_leaves() -> None:
     ],
 )
 def test_what_is_no_summary(text: str, finish: str, why: str) -> None:
-    found = unusable(text, finish)
+    found = unusable_reason(text, finish)
     assert (why in found) if why else not found
 
 
@@ -110,7 +112,7 @@ def test_a_static_summary_is_bounded_and_from_the_log(told: list[p.Payload], sho
     session = Hud.in_memory().session("s")
     session.append(*told)
     text = static_summary(session.state, ["the last words"], shown=shown)
-    assert len(text) <= MOST and text.endswith("") and "## Last requests\n- the last words" in text
+    assert len(text) <= MAX_STATIC_CHARS and text.endswith("") and "## Last requests\n- the last words" in text
     if session.state.task and not shown:
         assert text.startswith("## Task\n")
     for line in text.splitlines():

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.config import PruningSettings, Settings
-from hudkit.context.caching import Piece, compare
-from hudkit.context.compaction.carried import Output
+from hudkit.context.caching import Segment, common_prefix
+from hudkit.context.compaction.request_parts import CallOutput
 from hudkit.hud.frame import Frame
 from hudkit.log import Origin
 from hudkit.log.payloads import (
@@ -42,11 +42,11 @@ class Talk:
         self.now = 1_795_000_000_000
         settings = msgspec.convert({"pruning": pruning}, Settings)
         self.hud = Hud.in_memory(clock=lambda: self.now, settings=settings)
-        self.session: Session = self.hud.session("s")
+        self.session: HudSession = self.hud.session("s")
         self.model = model
         self.said: list[Said] = []
         self.first = 0
-        self.before: tuple[Piece, ...] | None = None
+        self.before: tuple[Segment, ...] | None = None
 
     def call(self, tool: str = "read", size: int = 12_000, idle: int = 10_000) -> Frame:
         self.now += idle
@@ -54,13 +54,13 @@ class Talk:
         outputs, behind = [], 0
         for n in range(len(self.said) - 1, self.first - 1, -1):
             one = self.said[n]
-            outputs.append(Output(f"c{n}", one.tool, one.size, behind, 2 * (len(self.said) - 1 - n)))
+            outputs.append(CallOutput(f"c{n}", one.tool, one.size, behind, 2 * (len(self.said) - 1 - n)))
             behind += one.size + WORDS
         outputs.reverse()
         total = behind - sum(one.size for one in outputs)
 
         def sent(stubs: dict[str, int]) -> Sent:
-            return compare(self.before, self.pieces(stubs))
+            return common_prefix(self.before, self.pieces(stubs))
 
         frame = self.session.frame(
             limit_tokens=200_000,
@@ -73,9 +73,9 @@ class Talk:
         self.before = self.pieces({one.call: len(one.text) for one in frame.pruned})
         return frame
 
-    def pieces(self, stubs: dict[str, int]) -> tuple[Piece, ...]:
+    def pieces(self, stubs: dict[str, int]) -> tuple[Segment, ...]:
         return tuple(
-            Piece(f"c{n}", "tool", WORDS + stubs.get(f"c{n}", self.said[n].size))
+            Segment(f"c{n}", "tool", WORDS + stubs.get(f"c{n}", self.said[n].size))
             for n in range(self.first, len(self.said))
         )
 

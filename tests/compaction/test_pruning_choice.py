@@ -9,34 +9,42 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.context.caching import ANTHROPIC, OPENAI, CachePolicy
-from hudkit.context.compaction.carried import Output
-from hudkit.context.compaction.pruning import PROTECTED, Bounds, bounds_of, candidates, choose, is_protected, stub
-from hudkit.context.compaction.worth import Change, Standing, ahead, invested, pays
+from hudkit.context.compaction.cost_model import CallCosts, PrefixChange, future_cost, net_saving, upfront_cost
+from hudkit.context.compaction.pruning import (
+    PROTECTED,
+    PruneBounds,
+    choose_pruning,
+    is_protected,
+    prune_bounds,
+    prune_candidates,
+    stub_text,
+)
+from hudkit.context.compaction.request_parts import CallOutput
 
-BOUNDS = Bounds(8_000, 6_000)
+BOUNDS = PruneBounds(8_000, 6_000)
 POLICIES = pytest.mark.parametrize("policy", [ANTHROPIC, OPENAI], ids=lambda policy: policy.name)
 
 
-def laid(sizes: list[int], tool: str = "read", words: int = 400) -> list[Output]:
+def laid(sizes: list[int], tool: str = "read", words: int = 400) -> list[CallOutput]:
     """Outputs of so many tokens, oldest first, with words of an answer before each."""
     behind = [0, *accumulate(size + words for size in reversed(sizes))]
     return [
-        Output(f"c{n}", tool, 4 * size, 4 * behind[len(sizes) - 1 - n], 2 * (len(sizes) - 1 - n))
+        CallOutput(f"c{n}", tool, 4 * size, 4 * behind[len(sizes) - 1 - n], 2 * (len(sizes) - 1 - n))
         for n, size in enumerate(sizes)
     ]
 
 
-def standing(outputs: list[Output], calls: int = 60, **more: float | bool) -> Standing:
+def standing(outputs: list[CallOutput], calls: int = 60, **more: float | bool) -> CallCosts:
     messages = (outputs[0].size + outputs[0].behind) / 4
     told = {"load": 10_000 + messages, "pace": messages / len(outputs), "growth": messages / len(outputs)} | more
-    return Standing(fixed=10_000, calls=calls, usable=180_000, **told)  # type: ignore[arg-type]
+    return CallCosts(fixed=10_000, calls=calls, usable=180_000, **told)  # type: ignore[arg-type]
 
 
 @POLICIES
 def test_a_cold_cache_is_the_time_for_everything_that_is_old(policy: CachePolicy) -> None:
     outputs = laid([3_000] * 20)
-    options = candidates(outputs, (), PROTECTED, BOUNDS.protect, 0.25)
-    choice = choose(options, standing(outputs, calls=1, cold=True), policy, BOUNDS)
+    options = prune_candidates(outputs, (), PROTECTED, BOUNDS.protect, 0.25)
+    choice = choose_pruning(options, standing(outputs, calls=1, cold=True), policy, BOUNDS)
     assert choice is not None
     assert [one.call for one in choice.outputs] == [one.call for one in options] == [f"c{n}" for n in range(17)]
     assert choice.cost < 0 < choice.saves
@@ -46,16 +54,16 @@ def test_a_cold_cache_is_the_time_for_everything_that_is_old(policy: CachePolicy
 @POLICIES
 def test_a_warm_cache_is_left_alone_in_a_young_session(policy: CachePolicy) -> None:
     outputs = laid([3_000] * 20)
-    options = candidates(outputs, (), PROTECTED, BOUNDS.protect, 0.25)
-    assert choose(options, standing(outputs, calls=2), policy, BOUNDS) is None
-    assert choose(options, standing(outputs, calls=100), policy, BOUNDS) is not None
+    options = prune_candidates(outputs, (), PROTECTED, BOUNDS.protect, 0.25)
+    assert choose_pruning(options, standing(outputs, calls=2), policy, BOUNDS) is None
+    assert choose_pruning(options, standing(outputs, calls=100), policy, BOUNDS) is not None
 
 
 def test_with_a_cache_that_reads_any_prefix_the_old_part_stays_in_it() -> None:
     """What was small and long ago is not worth to write all that is behind it again."""
     outputs = laid([150, 5_000, 5_000, *([150] * 100), 6_000, 6_000, 9_000])
-    options = candidates(outputs, (), PROTECTED, BOUNDS.protect, 0.25)
-    choice = choose(options, standing(outputs), OPENAI, BOUNDS)
+    options = prune_candidates(outputs, (), PROTECTED, BOUNDS.protect, 0.25)
+    choice = choose_pruning(options, standing(outputs), OPENAI, BOUNDS)
     assert choice is not None
     assert choice.outputs[0].call != "c0"
     assert choice.outputs == options[-len(choice.outputs) :]
@@ -65,36 +73,36 @@ def test_what_is_protected_small_or_pruned_is_no_candidate() -> None:
     outputs = [
         *laid([5_000] * 4),
         *(
-            Output(tool, tool, 40_000, 200_000, 90)
+            CallOutput(tool, tool, 40_000, 200_000, 90)
             for tool in ("hud", "memory", "skill", "todowrite", "task", "mine")
         ),
-        Output("small", "bash", 300, 200_000, 90),
-        Output("near", "read", 40_000, 20_000, 4),
+        CallOutput("small", "bash", 300, 200_000, 90),
+        CallOutput("near", "read", 40_000, 20_000, 4),
     ]
     kept = (*PROTECTED, "mi*")
-    found = candidates(outputs, {"c1"}, kept, BOUNDS.protect, 0.25)
+    found = prune_candidates(outputs, {"c1"}, kept, BOUNDS.protect, 0.25)
     assert [one.call for one in found] == ["c0"]  # c2 and c3 stand too near to the end
 
 
 def test_what_was_pruned_before_protects_nothing() -> None:
     """The protected end is counted in what is really there."""
     outputs = laid([5_000] * 4)
-    assert [one.call for one in candidates(outputs, (), (), 10_000, 0.25)] == ["c0", "c1"]
-    assert [one.call for one in candidates(outputs, ("c3",), (), 10_000, 0.25)] == ["c0"]
+    assert [one.call for one in prune_candidates(outputs, (), (), 10_000, 0.25)] == ["c0", "c1"]
+    assert [one.call for one in prune_candidates(outputs, ("c3",), (), 10_000, 0.25)] == ["c0"]
 
 
 def test_names_of_tools() -> None:
     assert is_protected("todowrite", PROTECTED)
     assert not is_protected("todo", ("to", "x*"))
-    assert stub(3, "a]\nb [c", 1_234) == '[pruned: a) b (c, 1,234 characters; memory output {"id":"p3"} gets it]'
-    assert len(stub(99_999, "\u202e" * 9_000, 10**12).splitlines()) == 1
-    assert len(stub(99_999, "\u202e" * 9_000, 10**12)) < 400
+    assert stub_text(3, "a]\nb [c", 1_234) == '[pruned: a) b (c, 1,234 characters; memory output {"id":"p3"} gets it]'
+    assert len(stub_text(99_999, "\u202e" * 9_000, 10**12).splitlines()) == 1
+    assert len(stub_text(99_999, "\u202e" * 9_000, 10**12)) < 400
 
 
 def test_bounds_shrink_with_the_window() -> None:
-    assert bounds_of(200_000, 8_000, 6_000) == Bounds(8_000, 6_000)
-    assert bounds_of(44_000, 8_000, 6_000) == Bounds(3_666, 5_500)
-    assert bounds_of(1_000_000, 40_000, 20_000) == Bounds(40_000, 20_000)
+    assert prune_bounds(200_000, 8_000, 6_000) == PruneBounds(8_000, 6_000)
+    assert prune_bounds(44_000, 8_000, 6_000) == PruneBounds(3_666, 5_500)
+    assert prune_bounds(1_000_000, 40_000, 20_000) == PruneBounds(40_000, 20_000)
 
 
 @POLICIES
@@ -109,31 +117,33 @@ def test_what_is_ahead_is_a_sum_over_calls(
     policy: CachePolicy, load: int, freed: int, growth: int, calls: int, usable: int | None
 ) -> None:
     """The closed form against the sum that it stands for, call by call."""
-    now = Standing(load, 10_000, growth, growth, calls, usable)
-    assert ahead(load, now, policy) >= 0
+    now = CallCosts(load, 10_000, growth, growth, calls, usable)
+    assert future_cost(load, now, policy) >= 0
     if usable is None:
         go_on, step = calls / (calls + 1), max(1, growth)
         summed, chance, size = 0.0, 1.0, float(load)
         for _ in range(60 * calls):
             summed += chance * (size * policy.read_factor + step * policy.write_factor)
             chance, size = chance * go_on, size + step
-        assert ahead(load, now, policy) == pytest.approx(summed, rel=1e-6)
-        shorter = ahead(load - freed, now, policy)
-        assert shorter <= ahead(load, now, policy)
-        assert shorter == pytest.approx(ahead(load, now, policy) - freed * policy.read_factor * (calls + 1), rel=1e-6)
+        assert future_cost(load, now, policy) == pytest.approx(summed, rel=1e-6)
+        shorter = future_cost(load - freed, now, policy)
+        assert shorter <= future_cost(load, now, policy)
+        assert shorter == pytest.approx(
+            future_cost(load, now, policy) - freed * policy.read_factor * (calls + 1), rel=1e-6
+        )
 
 
 @POLICIES
 def test_what_pays_is_more_than_what_it_costs(policy: CachePolicy) -> None:
-    now = Standing(100_000, 10_000, 1_500, 1_500, 50, 180_000)
+    now = CallCosts(100_000, 10_000, 1_500, 1_500, 50, 180_000)
     for freed in range(0, 80_000, 5_000):
-        change = Change(freed, 90_000, 100)
-        saves, cost = pays(change, now, policy), invested(change, now, policy)
+        change = PrefixChange(freed, 90_000, 100)
+        saves, cost = net_saving(change, now, policy), upfront_cost(change, now, policy)
         if saves:
             assert saves >= cost
         if not freed:
             assert saves == 0
-    assert pays(Change(60_000, 90_000, 100), now, policy) > 0
-    assert invested(Change(60_000, 90_000, 100), now._replace(cold=True), policy) == pytest.approx(
+    assert net_saving(PrefixChange(60_000, 90_000, 100), now, policy) > 0
+    assert upfront_cost(PrefixChange(60_000, 90_000, 100), now._replace(cold=True), policy) == pytest.approx(
         -60_000 * policy.write_factor
     )

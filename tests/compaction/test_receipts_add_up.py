@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudkit.api import Hud, Session
-from hudkit.context.compaction.live import live
-from hudkit.context.compaction.passage import passage
-from hudkit.context.compaction.receipts import Receipt, receipts
+from hudkit.api import Hud, HudSession
+from hudkit.context.compaction.receipts import Receipt, covered_range, live_items, read_receipts
 from hudkit.log import Origin, Payload
 from hudkit.log import payloads as p
 from hudkit.sections.compacted import comparable_text, without_repeats
@@ -31,14 +29,14 @@ parts = st.builds(
 figures = st.integers(0, 200_000)
 
 
-def receipts_of(session: Session) -> tuple[Receipt, ...]:
-    return receipts(session.events(), session.state_at)
+def receipts_of(session: HudSession) -> tuple[Receipt, ...]:
+    return read_receipts(session.events(), session.state_at)
 
 
 other = payloads.filter(lambda one: not isinstance(one, p.CompactAfter | p.CompactUndone | p.ContextSnapshot))
 
 
-def call(session: Session, used: int | None, carried: p.Parts) -> None:
+def call(session: HudSession, used: int | None, carried: p.Parts) -> None:
     session.append(p.NoteAdd(f"Call after event {session.state.seq}"))
     session.frame(used_tokens=used, limit_tokens=200_000, model="m", transcript=[("user:1:", "user")], parts=carried)
 
@@ -60,9 +58,9 @@ def test_receipts_add_up_and_live_items_survive(told: Told) -> None:
     for events, used, before, summary, after, then in told:
         session.append(*events)
         call(session, used, before)
-        held.append((session.state.window.used_tokens, live(session.state)))
+        held.append((session.state.window.used_tokens, live_items(session.state)))
         session.append(p.CompactAfter(summary, "auto", began=5), origin=Origin.HOST)
-        assert live(session.state) == held[-1][1]
+        assert live_items(session.state) == held[-1][1]
         summaries.append(session.state.compacted.summary)
         call(session, None, after)
         session.append(p.ContextSnapshot(then, source="reported"), origin=Origin.HOST)
@@ -125,7 +123,7 @@ def test_undone_compactions_give_the_summary_before(summaries: list[str], data: 
     assert compacted.summary == (stored[keep - 1] if keep else "") and compacted.count == keep
     assert [one.seq for one in compacted.summary_anchors] == seqs[:keep]
     assert [bool(one.undone) for one in receipts_of(session)] == [n >= keep for n in range(len(summaries))]
-    assert session.state.epoch.over == "undone" and live(session.state)["notes"] == ("It stays",)
+    assert session.state.epoch.over == "undone" and live_items(session.state)["notes"] == ("It stays",)
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.booleans(), st.integers(0, 5)), min_size=1, max_size=4))
@@ -142,14 +140,14 @@ def test_dropped_and_kept_are_the_window_before(rounds: list[tuple[int, bool, in
         summary = Message(f"s{number}", "s", "assistant", number, 1, finish="stop", summary=True, parent_id=marker.id)
         messages += [marker, summary]
         receipt = Receipt(1, 1, 1, marker=marker.id, message=summary.id)
-        seen = passage(receipt, messages)
+        seen = covered_range(receipt, messages)
         assert seen is not None and seen.since == ()
         probe = Message("probe", "s", "assistant")
         before = window((*messages[:-2], probe), "probe")
         after = window((*messages, probe), "probe")
         assert (*seen.dropped, *seen.kept) == before
         assert [one.id for one in seen.kept] == [one.id for one in after[2:]]
-        assert passage(msgspec.structs.replace(receipt, message="other"), messages) is None
+        assert covered_range(msgspec.structs.replace(receipt, message="other"), messages) is None
 
 
 @given(st.lists(texts, max_size=5), st.lists(texts, max_size=5), texts)

@@ -41,7 +41,7 @@ from hudkit.session.plugins import trust as trust_plugin
 from hudkit.session.store import SessionStore
 
 from hudkit import cli
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.rooms import events as e
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.beats import JumpingClock, Runner
@@ -433,7 +433,7 @@ def every_event(hud: Hud) -> None:
         session.append(filled(kind, **SPECIAL.get(tag, {})), origin=next(origins), turn=turn)
 
 
-def story(hud: Hud) -> Session:
+def story(hud: Hud) -> HudSession:
     """A session of a host from its first call over two compactions, with all that an agent and a user do."""
     session = hud.session("ses_orchard", project=ORCHARD, host="opencode")
     session.start(

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from hudkit.compose import Element, Node, h, text_of
 from hudkit.compose.fitting import FitResult, fit
 from hudkit.errors import BudgetError
-from hudkit.hud.typeset import Typeset
-from hudkit.tokens import counter
+from hudkit.hud.measured_renderer import MeasuredRenderer
+from hudkit.tokens import shared_counter
 
 Measure = Callable[[Element], int]
-TYPESET = Typeset(counter())
+TYPESET = MeasuredRenderer(shared_counter())
 
 
 def words(node: Node) -> int:

@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from opencode_messages import anchored, bash, read, response, tool, user
 
 from hudkit.api import Hud
 from hudkit.daemon.client import DaemonConnection
 from hudkit.hosts.wire import PROTOCOL
-from hudkit.hud.frame import join
+from hudkit.hud.frame import join_layers
 from hudkit.log.payloads import ContextSnapshot, FrameBase, FrameDelta, type_of
+from opencode_messages import anchored, bash, read, response, tool, user
 
 pytestmark = pytest.mark.slow
 
@@ -75,7 +75,7 @@ def test_frames_over_the_wire_are_the_librarys_byte_for_byte(running: Any) -> No
                 frame.tokens,
                 frame.budget,
             ]
-            whole = join(answer["base"], *(delta["text"] for delta in answer["deltas"]), answer["tail"])
+            whole = join_layers(answer["base"], *(delta["text"] for delta in answer["deltas"]), answer["tail"])
             assert whole == frame.text
     assert answers[-1]["deltas"] and len({answer["base"] for answer in answers}) == 1
     assert "78 %" in answers[-1]["tail"] or "31" in answers[-1]["tail"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from in_process import frame, post
-from opencode_messages import response, user
 
 from hudkit.api import Hud
 from hudkit.daemon.handlers import RequestHandlers
-from hudkit.log.payloads import ContextSnapshot, Departure, Sent, Spent
+from hudkit.log.payloads import ContextSnapshot, Divergence, Sent, Spent
+from opencode_messages import response, user
 
 ASK = {"anchor": "user:1:", "role": "user", "size": 40}
 READ = {"anchor": "assistant:2:c1", "role": "tool", "size": 5_000}
@@ -31,7 +31,7 @@ def test_a_call_is_compared_with_the_one_before(answering: RequestHandlers, hud:
         Sent(1, 40, 40),
         Sent(2, 5_040, 5_000, 40),
         Sent(3, 5_740, 700, 5_040),
-        Sent(3, 788, 700, 40, Departure("assistant:2:c1", "cleared", "changed", 1, 5_000, 48, 700)),
+        Sent(3, 788, 700, 40, Divergence("assistant:2:c1", "cleared", "changed", 1, 5_000, 48, 700)),
     ], "the last one was the same call again"
 
 

@@ -23,7 +23,7 @@ from hudkit.compose.formats.even import even, uneven
 from hudkit.compose.formats.plain import DEEPEST, check, same
 from hudkit.errors import ConfigError, FormatError
 from hudkit.log.payloads import TaskSet
-from hudkit.tokens import counter
+from hudkit.tokens import shared_counter
 
 pytestmark = pytest.mark.slow
 
@@ -107,7 +107,7 @@ def test_a_map_that_cannot_be_inverted_is_refused(short: dict[str, str]) -> None
 
 @pytest.mark.parametrize("long", compact.SHORT)
 def test_a_short_name_costs_one_token_and_its_key_more(long: str) -> None:
-    tally = counter("o200k_base")
+    tally = shared_counter("o200k_base")
     with_key = {
         name: tally.count(f'{{"a":"x","{name}":"hello","{name}":5}}') for name in ("q", long, compact.SHORT[long])
     }

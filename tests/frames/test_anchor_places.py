@@ -5,30 +5,30 @@ from __future__ import annotations
 import pytest
 
 from hudkit.errors import ConfigError
-from hudkit.hud.anchors import Message, Place, place, shown
+from hudkit.hud.frame_request import TranscriptMessage, TranscriptPosition, anchored_ids, transcript_position
 
 SEEN = frozenset
-PLACES: dict[str, tuple[object, Place]] = {
-    "no transcript": (None, Place(None, "end", "user", True)),
-    "an empty transcript": ([], Place(SEEN(), "start", "user", True)),
-    "an anchor alone is the user's": (["a"], Place(SEEN("a"), "a", "user", True)),
-    "a pair": ([("a", "user"), ("b", "tool")], Place(SEEN("ab"), "b", "tool", False)),
-    "the last message decides": ([("b", "tool"), ("a", "user")], Place(SEEN("ab"), "a", "user", True)),
-    "the assistant's last": (["a", ("b", "assistant")], Place(SEEN("ab"), "b", "user", False)),
-    "a message": ([Message("a", "tool")], Place(SEEN("a"), "a", "tool", False)),
+PLACES: dict[str, tuple[object, TranscriptPosition]] = {
+    "no transcript": (None, TranscriptPosition(None, "end", "user", True)),
+    "an empty transcript": ([], TranscriptPosition(SEEN(), "start", "user", True)),
+    "an anchor alone is the user's": (["a"], TranscriptPosition(SEEN("a"), "a", "user", True)),
+    "a pair": ([("a", "user"), ("b", "tool")], TranscriptPosition(SEEN("ab"), "b", "tool", False)),
+    "the last message decides": ([("b", "tool"), ("a", "user")], TranscriptPosition(SEEN("ab"), "a", "user", True)),
+    "the assistant's last": (["a", ("b", "assistant")], TranscriptPosition(SEEN("ab"), "b", "user", False)),
+    "a message": ([TranscriptMessage("a", "tool")], TranscriptPosition(SEEN("a"), "a", "tool", False)),
     "an unknown role is carried like a user's, within the turn": (
         [("a", "developer")],
-        Place(SEEN("a"), "a", "user", False),
+        TranscriptPosition(SEEN("a"), "a", "user", False),
     ),
-    "an anchor twice": (["a", "a"], Place(SEEN("a"), "a", "user", True)),
-    "a tuple of entries": (("a", ("b", "tool")), Place(SEEN("ab"), "b", "tool", False)),
+    "an anchor twice": (["a", "a"], TranscriptPosition(SEEN("a"), "a", "user", True)),
+    "a tuple of entries": (("a", ("b", "tool")), TranscriptPosition(SEEN("ab"), "b", "tool", False)),
 }
 
 
 @pytest.mark.parametrize("name", PLACES)
 def test_place(name: str) -> None:
     transcript, expected = PLACES[name]
-    assert place(transcript) == expected  # type: ignore[arg-type]
+    assert transcript_position(transcript) == expected  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_place(name: str) -> None:
 )
 def test_a_bad_entry_is_named(transcript: list[object], where: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        place(transcript)  # type: ignore[arg-type]
+        transcript_position(transcript)  # type: ignore[arg-type]
     assert where in str(caught.value) and "anchor" in caught.value.hint
 
 
@@ -66,12 +66,12 @@ SHOWN: dict[str, tuple[str | None, tuple[str, ...]]] = {
 @pytest.mark.parametrize("name", SHOWN)
 def test_shown(name: str) -> None:
     anchors, ids = SHOWN[name]
-    where = place(None if anchors is None else list(anchors))
-    assert shown(RECORDED, where) == ids
+    where = transcript_position(None if anchors is None else list(anchors))
+    assert anchored_ids(RECORDED, where) == ids
 
 
 def test_several_deltas_on_one_anchor() -> None:
     twice = (("1", "a"), ("2", "a"), ("3", "b"))
-    assert shown(twice, place(["a"])) == ("1", "2")
-    assert shown(twice, place(["b"])) == ("3",)
-    assert shown((), place(["a"])) == ()
+    assert anchored_ids(twice, transcript_position(["a"])) == ("1", "2")
+    assert anchored_ids(twice, transcript_position(["b"])) == ("3",)
+    assert anchored_ids((), transcript_position(["a"])) == ()

@@ -12,15 +12,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.log import PAYLOADS, Origin
-from hudkit.tokens import count
+from hudkit.tokens import count_tokens
 
 GOLDENS = sorted((Path(__file__).parent / "goldens").glob("*.md"))
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
-def run(session: Session, lines: str) -> None:
+def run(session: HudSession, lines: str) -> None:
     """One line is one operation, or (`!origin type {…}`) one event as a host would append it."""
     for line in filter(None, map(str.strip, lines.splitlines())):
         if line.startswith("!"):
@@ -45,7 +45,7 @@ def replayed(text: str, hud: Hud) -> str:
             run(session, body)
             return match.group()
         frame = session.frame(**shape(arguments))  # type: ignore[arg-type]
-        assert frame.tokens == count(frame.text) <= frame.budget
+        assert frame.tokens == count_tokens(frame.text) <= frame.budget
         assert session.frame_at(session.state.seq) == frame
         body = frame.text + "".join(f"(left out: {one.path}, {one.tokens} tokens)\n" for one in frame.omitted)
         return f"```frame{arguments}\n{body}```\n"

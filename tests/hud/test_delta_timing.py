@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.config import BandSettings, Settings
 from hudkit.hud.frame import Frame
 from hudkit.log import Origin
@@ -31,7 +31,7 @@ LIMIT = 200_000
 class Chat:
     """A transcript that grows by one message a call."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: HudSession) -> None:
         self.session = session
         self.messages: list[tuple[str, str]] = []
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.log import Origin
 from hudkit.log.payloads import CompactAfter, ContextSnapshot, FrameBase, FrameDelta, NoteAdd, NoteRemove, TaskSet
 
@@ -17,26 +17,26 @@ MINUTE = 60_000
 LIMIT = 200_000
 
 
-def bases(session: Session) -> list[FrameBase]:
+def bases(session: HudSession) -> list[FrameBase]:
     return [event.payload for event in session.events() if isinstance(event.payload, FrameBase)]
 
 
-def deltas(session: Session) -> list[FrameDelta]:
+def deltas(session: HudSession) -> list[FrameDelta]:
     return [event.payload for event in session.events() if isinstance(event.payload, FrameDelta)]
 
 
-def reasons(session: Session) -> list[str]:
+def reasons(session: HudSession) -> list[str]:
     return [base.reason for base in bases(session)]
 
 
 @pytest.fixture
-def session(hud: Hud) -> Session:
+def session(hud: Hud) -> HudSession:
     opened = hud.session("s")
     opened.append(TaskSet("Ship it"))
     return opened
 
 
-def test_the_first_frame_begins_the_session(session: Session) -> None:
+def test_the_first_frame_begins_the_session(session: HudSession) -> None:
     frame = session.frame()
     assert reasons(session) == ["session"] and frame.epoch == 1
     assert "Ship it" in frame.base and frame.deltas == ()
@@ -44,7 +44,7 @@ def test_the_first_frame_begins_the_session(session: Session) -> None:
     assert bases(session)[0].covers == 1
 
 
-def test_a_compaction(session: Session) -> None:
+def test_a_compaction(session: HudSession) -> None:
     session.frame()
     session.append(CompactAfter("so far"), origin=Origin.HOST)
     frame = session.frame()
@@ -54,7 +54,7 @@ def test_a_compaction(session: Session) -> None:
     assert len(bases(session)) == 2
 
 
-def test_a_compaction_begins_an_epoch_though_the_bytes_are_the_same(session: Session) -> None:
+def test_a_compaction_begins_an_epoch_though_the_bytes_are_the_same(session: HudSession) -> None:
     first = session.frame(placement="system", density="minimal")
     session.append(CompactAfter(), origin=Origin.HOST)
     second = session.frame(placement="system", density="minimal")
@@ -62,7 +62,7 @@ def test_a_compaction_begins_an_epoch_though_the_bytes_are_the_same(session: Ses
 
 
 @pytest.mark.parametrize("density", ["compact", "minimal"])
-def test_an_explicit_density(session: Session, density: str) -> None:
+def test_an_explicit_density(session: HudSession, density: str) -> None:
     session.frame()
     frame = session.frame(density=density)
     assert reasons(session) == ["session", "density"] and frame.density == density
@@ -73,13 +73,13 @@ def test_an_explicit_density(session: Session, density: str) -> None:
     assert reasons(session) == ["session", "density"]
 
 
-def test_the_density_of_the_base_asked_for_is_no_reason(session: Session) -> None:
+def test_the_density_of_the_base_asked_for_is_no_reason(session: HudSession) -> None:
     frame = session.frame()
     assert session.frame(density=frame.density).base == frame.base
     assert reasons(session) == ["session"]
 
 
-def test_a_band_changes_the_density_with_the_next_epoch_only(session: Session) -> None:
+def test_a_band_changes_the_density_with_the_next_epoch_only(session: HudSession) -> None:
     first = session.frame(10_000, LIMIT)
     pressed = session.frame(150_000, LIMIT)
     assert pressed.base == first.base and pressed.density == "full" and pressed.band == "yellow"
@@ -89,7 +89,7 @@ def test_a_band_changes_the_density_with_the_next_epoch_only(session: Session) -
     assert session.frame(180_000, LIMIT).density == "minimal"
 
 
-def test_a_placement(session: Session) -> None:
+def test_a_placement(session: HudSession) -> None:
     session.frame()
     session.frame(placement="system")
     session.frame(placement="anchored")
@@ -98,7 +98,7 @@ def test_a_placement(session: Session) -> None:
 
 
 @pytest.mark.parametrize("role", ["user", "tool"])
-def test_a_budget_that_deltas_would_exceed(session: Session, role: str) -> None:
+def test_a_budget_that_deltas_would_exceed(session: HudSession, role: str) -> None:
     session.frame(budget=300)
     for n in range(12):
         session.append(NoteAdd(f"note {n} " + "with rather many more words " * 3))
@@ -108,7 +108,7 @@ def test_a_budget_that_deltas_would_exceed(session: Session, role: str) -> None:
     assert frame.epoch == len(bases(session)) > 1
 
 
-def test_a_smaller_budget_than_the_base(session: Session) -> None:
+def test_a_smaller_budget_than_the_base(session: HudSession) -> None:
     session.append(*(NoteAdd(f"note {n} " + "word " * 20) for n in range(15)))
     first = session.frame(budget=900)
     frame = session.frame(budget=300)
@@ -117,12 +117,12 @@ def test_a_smaller_budget_than_the_base(session: Session) -> None:
     assert session.frame(budget=900).base == frame.base, "a larger budget is no reason"
 
 
-def told(session: Session, *anchors: str) -> None:
+def told(session: HudSession, *anchors: str) -> None:
     session.append(NoteAdd(f"note {anchors}"))
     session.frame(transcript=list(anchors))
 
 
-def test_idle_after_the_cache_went_cold(session: Session, ticking: Ticking) -> None:
+def test_idle_after_the_cache_went_cold(session: HudSession, ticking: Ticking) -> None:
     session.frame(transcript=["a"])
     told(session, "a", "b")
     ticking.now += 10 * MINUTE
@@ -132,7 +132,7 @@ def test_idle_after_the_cache_went_cold(session: Session, ticking: Ticking) -> N
 
 
 @pytest.mark.parametrize("why", ["no delta to fold in", "too soon", "within a turn"])
-def test_not_idle(session: Session, ticking: Ticking, why: str) -> None:
+def test_not_idle(session: HudSession, ticking: Ticking, why: str) -> None:
     session.frame(transcript=["a"])
     if why != "no delta to fold in":
         told(session, "a", "b")
@@ -141,14 +141,14 @@ def test_not_idle(session: Session, ticking: Ticking, why: str) -> None:
     assert reasons(session) == ["session"]
 
 
-def test_tags_of_epochs_differ_and_those_of_a_system_frame_are_empty(session: Session) -> None:
+def test_tags_of_epochs_differ_and_those_of_a_system_frame_are_empty(session: HudSession) -> None:
     tags = [session.frame(density=density).tag for density in ("full", "compact", "full")]
     assert len(set(tags)) == 3 and all(len(tag) == 6 and tag.isdigit() for tag in tags)
     frame = session.frame(placement="system")
     assert frame.tag == "" and "[hud" not in frame.text
 
 
-def test_a_system_base_is_recorded_where_its_bytes_change(session: Session) -> None:
+def test_a_system_base_is_recorded_where_its_bytes_change(session: HudSession) -> None:
     for used in (1000, 2000, 3000, None):
         session.frame(used, LIMIT, placement="system")
     assert reasons(session) == ["session"]
@@ -162,7 +162,7 @@ def test_a_system_base_is_recorded_where_its_bytes_change(session: Session) -> N
     assert deltas(session) == []
 
 
-def test_a_system_frame_has_its_tail_within_a_turn_too(session: Session) -> None:
+def test_a_system_frame_has_its_tail_within_a_turn_too(session: HudSession) -> None:
     frame = session.frame(1000, LIMIT, placement="system", transcript=[("a", "tool")])
     assert frame.tail.startswith("Context: 0% (1k/200k)") and frame.deltas == ()
 
@@ -179,7 +179,9 @@ def test_a_system_frame_has_its_tail_within_a_turn_too(session: Session) -> None
         {"budget": 400, "model": "gpt-5"},
     ],
 )
-def test_the_same_call_twice_records_nothing_the_second_time(session: Session, arguments: dict[str, object]) -> None:
+def test_the_same_call_twice_records_nothing_the_second_time(
+    session: HudSession, arguments: dict[str, object]
+) -> None:
     first = session.frame(**arguments)  # type: ignore[arg-type]
     seq = session.state.seq
     second = session.frame(**arguments)  # type: ignore[arg-type]
@@ -188,7 +190,7 @@ def test_the_same_call_twice_records_nothing_the_second_time(session: Session, a
     assert first == second == third
 
 
-def test_other_arguments_are_recorded(session: Session) -> None:
+def test_other_arguments_are_recorded(session: HudSession) -> None:
     first = session.frame(2000, LIMIT)
     seq = session.state.seq
     assert session.frame(2001, LIMIT).text == first.text, "rounded, they read the same"
@@ -197,7 +199,7 @@ def test_other_arguments_are_recorded(session: Session) -> None:
     assert session.state.seq == seq + 2 and session.state.window.limit_tokens == 100_000
 
 
-def test_what_a_call_leaves_in_the_log(session: Session) -> None:
+def test_what_a_call_leaves_in_the_log(session: HudSession) -> None:
     frame = session.frame(1000, LIMIT, budget=500, density="compact", model="m")
     *_, base, taken = session.events()
     assert base.origin is taken.origin is Origin.SYSTEM
@@ -218,12 +220,12 @@ def test_what_a_call_leaves_in_the_log(session: Session) -> None:
         (200_000, 1500), (1_000_000, 1500), (None, 1500),
     ],
 )  # fmt: skip
-def test_the_default_budget_is_two_percent_of_the_window(session: Session, limit: int | None, budget: int) -> None:
+def test_the_default_budget_is_two_percent_of_the_window(session: HudSession, limit: int | None, budget: int) -> None:
     frame = session.frame(limit_tokens=limit)
     assert frame.budget == budget
     assert session.frame(limit_tokens=limit, budget=333).budget == 333
 
 
-def test_the_last_window_that_was_told_holds(session: Session) -> None:
+def test_the_last_window_that_was_told_holds(session: HudSession) -> None:
     assert session.frame(limit_tokens=20_000).budget == 400
     assert session.frame().budget == 400

@@ -15,7 +15,7 @@ from hudkit.errors import BudgetError
 from hudkit.hud.frame import Frame
 from hudkit.log import Origin, Payload
 from hudkit.sections.state import HudState
-from hudkit.tokens import count
+from hudkit.tokens import count_tokens
 from strategies import payloads
 
 calls = st.fixed_dictionaries(
@@ -73,5 +73,5 @@ def _call(hud: Hud, arguments: dict[str, Any], messages: list[tuple[str, str]], 
         frame = hud.session("s").frame(transcript=messages, **arguments)
     except BudgetError:
         return None
-    assert frame.tokens == count(frame.text) <= frame.budget
+    assert frame.tokens == count_tokens(frame.text) <= frame.budget
     return frame

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hudkit.api import Hud, Session
-from hudkit.hud.session import SNAPSHOT_EVERY
+from hudkit.api import Hud, HudSession
+from hudkit.hud.session_core import SNAPSHOT_EVERY
 from hudkit.log import Event, EventLog, Origin, Snapshot
 from hudkit.log.payloads import DecisionRecord, FileEdit, NoteAdd, NoteRemove, NoteUpdate, Redact, TaskSet
 from hudkit.log.stores import open_log
@@ -32,13 +32,13 @@ class Counted:
         return getattr(self._log, name)
 
 
-def fill(session: Session, count: int, batch: int = 25) -> None:
+def fill(session: HudSession, count: int, batch: int = 25) -> None:
     """That many events, in batches."""
     for start in range(0, count, batch):
         session.append(*(FileEdit(f"src/{n % 30}.py") for n in range(start, min(start + batch, count))))
 
 
-def reread(log: EventLog) -> tuple[Session, Counted]:
+def reread(log: EventLog) -> tuple[HudSession, Counted]:
     counted = Counted(log)
     return Hud(counted).session("s"), counted
 

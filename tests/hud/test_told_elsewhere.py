@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.errors import BudgetError
 from hudkit.hud.frame import Frame
 from hudkit.log import Draft, Origin
@@ -16,7 +16,7 @@ LIMIT = 200_000
 class Talk:
     """A transcript that grows by one message a call, and an agent whose calls are answered in its last message."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: HudSession) -> None:
         self.session = session
         self.messages: list[tuple[str, str]] = []
         self.have = ""

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.errors import BudgetError, SequenceConflict
 from hudkit.hud.frame import Frame
-from hudkit.hud.session import ATTEMPTS
+from hudkit.hud.session_core import APPEND_ATTEMPTS
 from hudkit.log import Draft, Event, EventLog, Origin
 from hudkit.log.payloads import FrameBase, NoteAdd, Payload, StepAdd, TaskSet
 from hudkit.log.stores.memory import MemoryLog
 from hudkit.sections.state import HudState, fold
-from hudkit.tokens import count
+from hudkit.tokens import count_tokens
 from strategies import payloads
 
 
@@ -68,7 +68,7 @@ def test_decide_gives_up_with_the_conflict(hud: Hud) -> None:
 
     with pytest.raises(SequenceConflict):
         mine.decide(decision)
-    assert len(asked) == ATTEMPTS and len(mine.state.steps) == 0
+    assert len(asked) == APPEND_ATTEMPTS and len(mine.state.steps) == 0
 
 
 def test_decide_on_nothing(hud: Hud) -> None:
@@ -158,7 +158,7 @@ class Pair:
         self.told = 0
         self.sent: list[tuple[int, Frame]] = []
 
-    def session(self, which: int) -> Session:
+    def session(self, which: int) -> HudSession:
         return self.huds[which].session("s")
 
     def do(self, which: int, what: Payload | str) -> None:
@@ -174,7 +174,7 @@ class Pair:
             frame = session.frame(1000, 200_000, budget=600, placement=placement, transcript=self.messages)
         except BudgetError:
             return
-        assert frame.notice == "" and frame.tokens == count(frame.text) <= 600
+        assert frame.notice == "" and frame.tokens == count_tokens(frame.text) <= 600
         self.sent.append((session.state.seq, frame))
 
     def check(self) -> None:

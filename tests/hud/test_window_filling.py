@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hudkit.api import Hud, Session
-from hudkit.hud.filling import Filling, filling
+from hudkit.api import Hud, HudSession
 from hudkit.hud.frame import Frame
+from hudkit.hud.window_usage import WindowUsage, window_usage
 from hudkit.log import Origin
 from hudkit.log.payloads import Brought, CompactAfter, ContextSnapshot, Learned, Parts, Sent, Spent, TaskSet
 from hudkit.sections.model_calibration import PART_COUNT
@@ -18,7 +18,7 @@ LIMIT = 200_000
 class Chat:
     """A session whose calls tell their parts; its model reports a quarter of a token a character, and the frame."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: HudSession) -> None:
         self.session = session
         self.read, self.bash, self.words = 0, 0, 400
         self.messages: list[tuple[str, str]] = []
@@ -44,8 +44,8 @@ class Chat:
         self.session.append(report, origin=Origin.HOST)
         return used
 
-    def filled(self) -> Filling:
-        return filling(self.session.state, self.session.settings)
+    def filled(self) -> WindowUsage:
+        return window_usage(self.session.state, self.session.settings)
 
     def lived(self, calls: int) -> int:
         used = 0

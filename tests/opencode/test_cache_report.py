@@ -13,7 +13,7 @@ from hud_seen import hud
 from opencode_host import Hosts, OpenCode
 
 from hudkit.cli import main
-from hudkit.context.caching import diverge
+from hudkit.context.caching import find_divergence
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
 from hudkit.testing.captured import Captured, by_bytes
 from hudkit.testing.model import ScriptedModel
@@ -83,7 +83,7 @@ def test_what_is_predicted_is_what_the_providers_cache_gives(
     assert [chats[one["call"] - 1] for one in (cut, gone, anew)] == [after_change, after_revert, after_compaction]
     assert (cut["what"], cut["how"], cut["role"]) == ("message", "changed", "tool")
     assert cut["anchor"].endswith(f":{changed}")
-    parted = diverge(chats[-5].request(by_bytes), after_change.request(by_bytes))
+    parted = find_divergence(chats[-5].request(by_bytes), after_change.request(by_bytes))
     assert parted is not None
     assert cut["again"] == pytest.approx(parted.again, rel=0.1), "what is processed again, counted on the requests"
     assert cut["offset_tokens"] == pytest.approx(parted.offset, rel=0.02)

@@ -9,10 +9,10 @@ import pytest
 from coding_day import FILES, LIMIT, STEPS, in_system, lived
 from opencode_host import Hosts
 
-from hudkit.context.caching import ANTHROPIC, OPENAI, Request, cost, simulate, totals
+from hudkit.context.caching import ANTHROPIC, OPENAI, CacheRequest, simulate_cache, sum_costs, usd_cost
 from hudkit.testing.captured import Captured, Piece
 from hudkit.testing.model import ScriptedModel
-from hudkit.tokens import count, prices_of
+from hudkit.tokens import count_tokens, prices_of
 
 pytestmark = pytest.mark.slow
 
@@ -31,8 +31,8 @@ def moved(chat: Captured, told: tuple[str, list[str]]) -> Captured:
     return msgspec.structs.replace(chat, pieces=(*pieces[: last + 1], Piece("system", whole), *pieces[last + 1 :]))
 
 
-def requests(chats: list[Captured]) -> list[Request]:
-    return [chat.request(count, at=1000 * n) for n, chat in enumerate(chats)]
+def requests(chats: list[Captured]) -> list[CacheRequest]:
+    return [chat.request(count_tokens, at=1000 * n) for n, chat in enumerate(chats)]
 
 
 @pytest.mark.parametrize(("turns", "most"), [(7, 1.05), (20, 1.04)], ids=["42 calls", "120 calls"])
@@ -42,8 +42,8 @@ def test_what_is_reused_is_never_less_and_the_hud_costs_little(
     """Without pruning: that would hide in its savings what the HUD's layers cost."""
     settings = plugin.parent / "config.toml"
     settings.write_text("[pruning]\nenabled = false\n")
-    told: dict[bool, list[Request]] = {}
-    system: list[Request] = []
+    told: dict[bool, list[CacheRequest]] = {}
+    system: list[CacheRequest] = []
     for with_hud in (False, True):
         plugins = [plugin] if with_hud else []
         host = opencode(
@@ -58,10 +58,10 @@ def test_what_is_reused_is_never_less_and_the_hud_costs_little(
         host.close()
     prices = prices_of("claude-sonnet-4-5")
     for policy in (ANTHROPIC, OPENAI):
-        without, with_it = (simulate(told[key], policy) for key in (False, True))
-        ratio = cost(with_it, prices) / cost(without, prices)
-        hits = f"hits {totals(without).hit_ratio:.3f} -> {totals(with_it).hit_ratio:.3f}"
-        worse = cost(simulate(system, policy), prices) / cost(without, prices)
+        without, with_it = (simulate_cache(told[key], policy) for key in (False, True))
+        ratio = usd_cost(with_it, prices) / usd_cost(without, prices)
+        hits = f"hits {sum_costs(without).hit_ratio:.3f} -> {sum_costs(with_it).hit_ratio:.3f}"
+        worse = usd_cost(simulate_cache(system, policy), prices) / usd_cost(without, prices)
         print(
             f"{policy.name}: {turns * (STEPS + 1)} calls, x {ratio:.3f}, in the system prompt x {worse:.2f}, {hits}"
         )

@@ -11,7 +11,7 @@ from hud_seen import hud
 from opencode_host import Hosts, OpenCode
 
 from hudkit.context.caching import CallCost
-from hudkit.context.compaction.continuity import PARTS, prompt
+from hudkit.context.compaction.summaries import SUMMARY_PARTS, summary_prompt
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
 from hudkit.testing.captured import Captured
 from hudkit.testing.model import ScriptedModel
@@ -97,8 +97,8 @@ def is_ours(compaction: Captured) -> None:
     assert "another agent" not in compaction.text.lower()
     assert any(text.startswith(SUMMARIZER) for text in compaction.system)
     assert not any("HUD" in text for text in compaction.system)
-    assert prompt("").partition("\n")[0] in compaction.text
-    assert [title for title, _ in PARTS if f"\n## {title}\n" not in compaction.text] == []
+    assert summary_prompt("").partition("\n")[0] in compaction.text
+    assert [title for title, _ in SUMMARY_PARTS if f"\n## {title}\n" not in compaction.text] == []
     assert compaction.text.count("<hud>") == 1
     assert "Context: " not in compaction.text
 

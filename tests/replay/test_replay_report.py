@@ -12,7 +12,7 @@ from hudkit.cli.replays import Options, Report, SessionReport, replay
 from hudkit.cli.replays.recorded import WINDOW
 from hudkit.cli.replays.words import WIDTH, Ink, frame_lines, report_lines
 from hudkit.errors import BudgetError, ConfigError
-from hudkit.tokens import count
+from hudkit.tokens import count_tokens
 from hudkit.transcripts import OpenCodeTranscript
 
 pytestmark = pytest.mark.slow
@@ -82,9 +82,9 @@ def test_frames_follow_the_band(orchard_report: Report) -> None:
     density = {"unknown": "full", "green": "full", "yellow": "compact", "red": "minimal"}
     for frame in day.frames:
         assert frame.system_density == density[frame.band]
-        assert frame.system_tokens == count(frame.system_text)
+        assert frame.system_tokens == count_tokens(frame.system_text)
         layers = [frame.base, *frame.deltas, frame.tail]
-        assert frame.tokens == count("\n".join(text for text in layers if text)) <= 880  # 2 % of 44,000
+        assert frame.tokens == count_tokens("\n".join(text for text in layers if text)) <= 880  # 2 % of 44,000
     median = {band.band: band.system.median for band in day.bands}
     assert median["red"] < median["yellow"] < median["green"]
     unknown = [frame.turn for frame in day.frames if frame.band == "unknown"]

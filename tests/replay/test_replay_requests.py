@@ -15,24 +15,24 @@ from hudkit.cli.replays.player import Compacted, Player, Turn, anchor, role
 from hudkit.cli.replays.recorded import WINDOW
 from hudkit.cli.replays.requests import ANCHORED, IN_SYSTEM, NO_HUD, Scribe
 from hudkit.cli.replays.survival import report as compaction_report
-from hudkit.context.caching import Request
+from hudkit.context.caching import CacheRequest
 from hudkit.log import payloads as p
-from hudkit.tokens import count, counter
+from hudkit.tokens import count_tokens, shared_counter
 from hudkit.transcripts import Message, OpenCodeTranscript, TextPart, ToolPart
 
 pytestmark = pytest.mark.slow
 
 OPENCODE = Path(__file__).parent.parent / "fixtures" / "opencode.db"
 
-Played = list[tuple[Turn, tuple[Request, ...]]]
+Played = list[tuple[Turn, tuple[CacheRequest, ...]]]
 
 
 def played(path: Path) -> Iterator[Played]:
     transcript = OpenCodeTranscript.open(path)
     for row in transcript.sessions():
         messages = tuple(transcript.messages(row.id))
-        player = Player(row, counter(), window=WINDOW, budget=None)
-        scribe = Scribe(counter(), messages)
+        player = Player(row, shared_counter(), window=WINDOW, budget=None)
+        scribe = Scribe(shared_counter(), messages)
         yield [(turn, scribe.requests(turn)) for turn in player.turns(messages)]
 
 
@@ -41,7 +41,7 @@ def sessions(orchard_db: Path) -> list[Played]:
     return [*played(orchard_db), *played(OPENCODE)]
 
 
-def content(request: Request, tail: str = "") -> list[tuple[str, str]]:
+def content(request: CacheRequest, tail: str = "") -> list[tuple[str, str]]:
     blocks = [(block.role, block.key) for block in request.blocks]
     return blocks[:-1] if tail else blocks
 
@@ -67,9 +67,9 @@ def test_a_request_is_the_bare_one_with_the_frame_in_it(sessions: list[Played]) 
     for calls in sessions:
         for turn, requests in calls:
             layers = [turn.anchored.base, *(delta.text for delta in turn.anchored.deltas), turn.anchored.tail]
-            hud = sum(count(text) for text in layers if text)
+            hud = sum(count_tokens(text) for text in layers if text)
             assert requests[ANCHORED].tokens == requests[NO_HUD].tokens + hud
-            system = count(turn.system.base) + count(turn.system.tail)
+            system = count_tokens(turn.system.base) + count_tokens(turn.system.tail)
             assert requests[IN_SYSTEM].tokens == requests[NO_HUD].tokens + system
             bare = content(requests[NO_HUD])
             assert [block for block in content(requests[ANCHORED]) if block in bare] == bare

@@ -19,7 +19,7 @@ from hudkit.rooms.hud.hud_fields import DAY, format_iso, format_short
 from hudkit.rooms.hud.notations import NOTATIONS
 from hudkit.rooms.knowledge_tree import knowledge_json
 from hudkit.rooms.world import IntervalRules, World, WorldRules
-from hudkit.tokens import counter
+from hudkit.tokens import shared_counter
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +45,7 @@ trees = st.dictionaries(texts, plain, max_size=5)
 @example(pieces=["a", "/b", "  c"], mark="\n  ")
 @example(pieces=["x", "", "  ", "y"], mark="\n")
 def test_tokens_of_parts_add_up(encoding: str, pieces: list[str], mark: str) -> None:
-    text, count = mark.join(pieces), counter(encoding).count
+    text, count = mark.join(pieces), shared_counter(encoding).count
     parts = split_at_token_boundaries(text)
     assert "".join(parts) == text
     assert sum(map(count, parts)) == count(text)
@@ -54,7 +54,7 @@ def test_tokens_of_parts_add_up(encoding: str, pieces: list[str], mark: str) -> 
 @every_encoding
 @given(tree=trees)
 def test_tokens_of_a_memory_add_up(encoding: str, tree: dict[str, Any]) -> None:
-    count = counter(encoding).count
+    count = shared_counter(encoding).count
     for text in (
         knowledge_json(tree),
         *(one.knowledge(tree, tight=False) for one in NOTATIONS.values() if _writes(one, tree)),
@@ -81,13 +81,13 @@ def test_a_memory_of_many_entries_is_counted_in_parts() -> None:
 @every_notation
 @given(value=trees)
 def test_the_last_one_costs_what_it_does_alone(name: str, encoding: str, value: dict[str, Any]) -> None:
-    notation, renderer = NOTATIONS[name], CachedRenderer(counter(encoding))
+    notation, renderer = NOTATIONS[name], CachedRenderer(shared_counter(encoding))
     body = notation.action({"type": "set", "timestamp": "2024-01-15T10:30:00", "value": f"{value}"})
     piece = body + notation.between
     for end in (notation.end_actions, notation.end(rows=True, last=True), notation.end(rows=True, last=False)):
         text, tokens = renderer.ended(piece, renderer.count(piece), notation, end)
         assert text == body + end
-        assert tokens == counter(encoding).count(text)
+        assert tokens == shared_counter(encoding).count(text)
 
 
 @given(at=st.integers(-(10**11), 4 * 10**12), later=st.integers(0, 400 * DAY))
@@ -167,7 +167,7 @@ class Counting:
     """hudkit's counter, and how many texts it was asked for."""
 
     def __init__(self) -> None:
-        self.prompts, self._counter = 0, counter()
+        self.prompts, self._counter = 0, shared_counter()
         self.name = self._counter.name
 
     def count(self, text: str) -> int:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hudkit.hud.window_usage import split_total
 from hudkit.sections.model_calibration import (
     PART_COUNT,
     REQUEST_PARTS,
@@ -18,7 +19,6 @@ from hudkit.sections.model_calibration import (
     is_sound,
     learn_from_report,
 )
-from hudkit.tokens.breakdown import breakdown
 
 TRUE = (1.3, 0.8, 1.0, 1.2, 1.4, 1.0, 1.1)
 """Factors of a model that counts otherwise than assumed."""
@@ -117,7 +117,7 @@ COUNTED = st.lists(st.tuples(st.text(max_size=3), st.integers(0, 10**9)), max_si
 @given(st.integers(0, 10**9), NAMED, COUNTED)
 @settings(deadline=None)
 def test_shares_add_up(total: int, estimated: list[tuple[str, float]], exact: list[tuple[str, int]]) -> None:
-    found = breakdown(total, estimated, exact)
+    found = split_total(total, estimated, exact)
     something = any(weight for _, weight in (*estimated, *exact))
     assert sum(one.tokens for one in found) == (total if something else 0)
     assert [one.tokens for one in found] == sorted((one.tokens for one in found), reverse=True)
@@ -127,10 +127,10 @@ def test_shares_add_up(total: int, estimated: list[tuple[str, float]], exact: li
 
 
 def test_exact_parts_stay_and_the_others_are_scaled() -> None:
-    found = breakdown(1_000, [("words", 100.0), ("read", 300.0)], [("HUD", 200)])
+    found = split_total(1_000, [("words", 100.0), ("read", 300.0)], [("HUD", 200)])
     assert [(one.part, one.tokens, one.exact) for one in found] == [
         ("read", 600, False),
         ("HUD", 200, True),
         ("words", 200, False),
     ]
-    assert [one.exact for one in breakdown(100, [("words", 1.0)], [("HUD", 200)])] == [False]
+    assert [one.exact for one in split_total(100, [("words", 1.0)], [("HUD", 200)])] == [False]

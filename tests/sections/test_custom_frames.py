@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.compose import Density
 from hudkit.config import CustomSectionSettings, Settings
 from hudkit.errors import ConfigError, OperationError
@@ -20,7 +20,7 @@ from hudkit.log import Origin, type_of
 from hudkit.log.payloads import FileOpen, NoteAdd
 from hudkit.sections.custom import CustomSection
 from hudkit.sections.sandboxed import SectionDefinition, SectionPaths, trust_section
-from hudkit.tokens import count
+from hudkit.tokens import count_tokens
 from strategies import HOSTILE
 
 pytest.importorskip("pydantic_monty")
@@ -58,25 +58,25 @@ def make() -> Iterator[Make]:
         hud.close()
 
 
-def frame(session: Session, **given: Any) -> Frame:
+def frame(session: HudSession, **given: Any) -> Frame:
     return session.frame(**{"used_tokens": 1000, "limit_tokens": 200_000, **given})
 
 
-def whole(session: Session, density: str = "full") -> str:
+def whole(session: HudSession, density: str = "full") -> str:
     return frame(session, placement="system", density=density).text
 
 
-def types(session: Session) -> list[str]:
+def types(session: HudSession) -> list[str]:
     return [type_of(event.payload) for event in session.events() if event.payload is not None]
 
 
-def custom(session: Session, name: str) -> CustomSection:
+def custom(session: HudSession, name: str) -> CustomSection:
     found = session.state.custom.get(name)
     assert found is not None
     return found
 
 
-def define(session: Session, name: str, source: str, **given: Any) -> str:
+def define(session: HudSession, name: str, source: str, **given: Any) -> str:
     return session.call("sections.define", {"name": name, "source": source, **given}).text
 
 
@@ -461,7 +461,7 @@ def test_many_sections_stay_within_the_budget(make: Make) -> None:
     for density in Density:
         for budget in (120, 300, 700, 1500):
             told = frame(session, placement="system", density=density, budget=budget)
-            assert told.tokens == count(told.text) <= budget
+            assert told.tokens == count_tokens(told.text) <= budget
 
 
 def test_trust_refuses_what_is_no_section(places: SectionPaths, tmp_path: Path) -> None:

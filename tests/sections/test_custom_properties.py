@@ -14,7 +14,7 @@ from hudkit.log import Origin
 from hudkit.log.payloads import SectionDefine, SectionPrepared
 from hudkit.sections.sandboxed import READABLE_FIELDS
 from hudkit.sections.state import STATE_FIELDS
-from hudkit.tokens import count
+from hudkit.tokens import count_tokens
 from strategies import hostile, payloads
 
 pytest.importorskip("pydantic_monty")
@@ -71,7 +71,7 @@ def test_a_frame_comes_within_its_budget(hud, texts, told, budget, data) -> None
         session.append(payload, origin=Origin.AGENT)
     density = data.draw(st.sampled_from(["full", "compact", "minimal"]))
     frame = session.frame(used_tokens=10, limit_tokens=200_000, budget=budget, density=density, placement="system")
-    assert frame.tokens == count(frame.text) <= frame.budget
+    assert frame.tokens == count_tokens(frame.text) <= frame.budget
     for one in session.state.custom:
         assert "\n" not in one.error and len(one.error) <= 160
         assert one.error or one.definition or not one.source, "each has run"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.compose import Density, validate
 from hudkit.compose.formats.markdown import render
 from hudkit.config import SectionLimits
@@ -24,7 +24,7 @@ from hudkit.sections.section import (
     origin_label,
 )
 from hudkit.sections.table import SECTIONS
-from hudkit.tokens import count
+from hudkit.tokens import count_tokens
 
 FULL, COMPACT, MINIMAL = Density
 BY_NAME = {spec.name: spec for spec in SECTIONS}
@@ -42,13 +42,13 @@ MAKE: dict[str, tuple[str, Callable[[str], Payload], int, int]] = {
 NEWEST = sorted(set(MAKE) - {"steps"})
 
 
-def session_of(*told: Payload, origin: Origin = Origin.AGENT) -> Session:
+def session_of(*told: Payload, origin: Origin = Origin.AGENT) -> HudSession:
     session = Hud.in_memory().session("s")
     session.append(*told, origin=origin)
     return session
 
 
-def shown(session: Session, density: Density, limits: SectionLimits | None = None) -> str:
+def shown(session: HudSession, density: Density, limits: SectionLimits | None = None) -> str:
     return render(
         DocumentBuilder().document(session.state, ViewOptions(density, limits or SectionLimits()), "123456")
     )
@@ -294,4 +294,4 @@ def test_the_ceilings_of_001(hud: Hud, density: str, used: int, ceiling: int, pl
     session.append(*EXAMPLE)
     frame = session.frame(used, 200_000, density=density, placement=placement)
     assert frame.density == density and frame.tail.startswith("Context: ") and frame.omitted == ()
-    assert frame.tokens == count(frame.text) <= ceiling
+    assert frame.tokens == count_tokens(frame.text) <= ceiling

@@ -12,8 +12,17 @@ from hypothesis import strategies as st
 import hudkit.tokens
 from hudkit.errors import ConfigError
 from hudkit.tokens import counting
-from hudkit.tokens.counting import ExactCounter, Memo, Utf8Counter, count, counter, sendable
-from hudkit.tokens.vocabularies import ENCODINGS, PACKAGES, load
+from hudkit.tokens.counting import (
+    ENCODINGS,
+    TOKENIZER_PACKAGES,
+    CountMemo,
+    ExactCounter,
+    Utf8Counter,
+    count_tokens,
+    encodable,
+    load_tokenizer,
+    shared_counter,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -38,15 +47,15 @@ ANY_TEXT = st.text(st.one_of(st.characters(), st.characters(categories=["Cs"])),
 )
 def test_known_counts(encoding, text, tokens):
     """The sentences of OpenAI's token counting guide, and a special token as ordinary text."""
-    assert count(text, encoding) == tokens
+    assert count_tokens(text, encoding) == tokens
 
 
 def tallies(encoding: str):
     """The counting functions of the packages that are installed here."""
     found = []
-    for package in PACKAGES:
+    for package in TOKENIZER_PACKAGES:
         try:
-            found.append(load(encoding, (package,))[1])
+            found.append(load_tokenizer(encoding, (package,))[1])
         except ConfigError:
             continue
     return found
@@ -62,7 +71,7 @@ def test_both_packages_count_alike(encoding, text):
 
 
 def test_the_memo_does_not_change_a_count():
-    fresh, text = load("o200k_base")[1], "- a finding: the tokenizer\n"
+    fresh, text = load_tokenizer("o200k_base")[1], "- a finding: the tokenizer\n"
     exact = ExactCounter()
     assert [exact.count(text), exact.count(text), exact.count(text * 4_000)] == [fresh(text)] * 2 + [
         fresh(text * 4_000)
@@ -72,7 +81,7 @@ def test_the_memo_does_not_change_a_count():
 @given(text=ANY_TEXT)
 @settings(deadline=None)
 def test_any_string_is_counted(text):
-    assert count(text) == count(sendable(text)) <= Utf8Counter().count(text)
+    assert count_tokens(text) == count_tokens(encodable(text)) <= Utf8Counter().count(text)
 
 
 @pytest.mark.parametrize(
@@ -86,19 +95,19 @@ def test_any_string_is_counted(text):
     ],
 )
 def test_sendable(text, sent):
-    assert sendable(text) == sent
+    assert encodable(text) == sent
     assert Utf8Counter().count(text) == len(sent.encode())
 
 
 def test_the_name_says_what_was_counted_with():
-    assert counter().name == "o200k_base"
-    assert counter("cl100k_base").name == "cl100k_base"
-    assert counter().package in {package for package, _ in PACKAGES}
+    assert shared_counter().name == "o200k_base"
+    assert shared_counter("cl100k_base").name == "cl100k_base"
+    assert shared_counter().package in {package for package, _ in TOKENIZER_PACKAGES}
 
 
 def test_unknown_encoding():
     with pytest.raises(ConfigError, match=r"'p50k'.*o200k_base"):
-        count("a", "p50k")
+        count_tokens("a", "p50k")
 
 
 def broken(encoding):
@@ -110,14 +119,14 @@ def lying(encoding):
 
 
 def test_a_broken_package_gives_way_to_the_next():
-    package, tally = load("o200k_base", (("broken", broken), *PACKAGES))
+    package, tally = load_tokenizer("o200k_base", (("broken", broken), *TOKENIZER_PACKAGES))
     assert package in {"rs-bpe", "bpe-openai"}
     assert tally("hello world") == 2
 
 
 def test_without_a_package_the_error_names_each():
     with pytest.raises(ConfigError) as caught:
-        load("o200k_base", (("one", broken), ("two", lying)))
+        load_tokenizer("o200k_base", (("one", broken), ("two", lying)))
     assert caught.value.details["reasons"] == {
         "one": "ImportError: no such file",
         "two": "it counts 'a b' as 3 tokens, not 2",
@@ -126,25 +135,25 @@ def test_without_a_package_the_error_names_each():
 
 def test_without_a_package_counting_goes_on_and_says_so(monkeypatch):
     def none_left(encoding):
-        return load(encoding, (("rs-bpe", broken),))
+        return load_tokenizer(encoding, (("rs-bpe", broken),))
 
-    monkeypatch.setattr(counting, "load", none_left)
-    counter.cache_clear()
+    monkeypatch.setattr(counting, "load_tokenizer", none_left)
+    shared_counter.cache_clear()
     try:
-        stand_in = counter()
+        stand_in = shared_counter()
         assert stand_in.name == "approx-utf8"
         assert "rs-bpe (ImportError: no such file)" in stand_in.reason
-        assert count("héllo") == 6
+        assert count_tokens("héllo") == 6
         with pytest.raises(ConfigError):
-            counter("p50k")
+            shared_counter("p50k")
     finally:
-        counter.cache_clear()
+        shared_counter.cache_clear()
 
 
 @given(text=TEXT, encoding=st.sampled_from(ENCODINGS))
 @settings(deadline=None)
 def test_the_approximate_counter_is_an_upper_bound(text, encoding):
-    assert Utf8Counter().count(text) >= count(text, encoding)
+    assert Utf8Counter().count(text) >= count_tokens(text, encoding)
 
 
 class Counted:
@@ -160,7 +169,7 @@ class Counted:
 
 def test_the_memo_asks_once_and_forgets_the_oldest():
     tally = Counted()
-    memo = Memo(tally, limit=1_000)  # room for three or four short texts
+    memo = CountMemo(tally, limit=1_000)  # room for three or four short texts
     assert [memo.count(text) for text in ("a", "bb", "a", "bb")] == [1, 2, 1, 2]
     assert tally.asked == 2
     for text in ("c" * 10, "a", "d" * 10, "a", "e" * 10):  # "a" is used in between: it stays
@@ -173,7 +182,7 @@ def test_the_memo_asks_once_and_forgets_the_oldest():
 
 
 def test_the_memo_stays_within_its_memory():
-    memo = Memo(Counted(), limit=20_000)
+    memo = CountMemo(Counted(), limit=20_000)
     for number in range(2_000):
         assert memo.count("é" * (number % 700)) == number % 700
         assert memo.held <= 20_000
@@ -181,14 +190,14 @@ def test_the_memo_stays_within_its_memory():
 
 def test_large_texts_are_not_kept():
     tally = Counted()
-    memo = Memo(tally)
+    memo = CountMemo(tally)
     memo.count("x" * 100_000)
     memo.count("x" * 100_000)
     assert (tally.asked, memo.held) == (2, 0)
 
 
 def test_threads_share_a_memo():
-    memo = Memo(len, limit=5_000)
+    memo = CountMemo(len, limit=5_000)
     texts = ["t" * number for number in range(60)] * 20
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(memo.count, texts)) == [len(text) for text in texts]
@@ -242,7 +251,7 @@ def excess(encoding: str, rounds: int, seed: int, starts: tuple[str, ...] = STAR
     """For each block list of which the whole costs more than its blocks do together: by how many tokens, less one
     for each block that starts with a slash."""
     rng = random.Random(seed)
-    tally = load(encoding)[1]
+    tally = load_tokenizer(encoding)[1]
     found = []
     for _ in range(rounds):
         blocks = [random_block(rng, starts) for _ in range(rng.randrange(2, 7))]
@@ -268,8 +277,8 @@ def test_a_slash_at_the_start_of_a_block_costs_one_token_at_most():
     found = excess("o200k_base", 5_000, seed=13, starts=("/src/a.py", "//", "/"))
     assert found, "the exception is real"
     assert max(found) <= 0
-    assert [count(text) for text in ("done!\n", "/src/a.py\n", "done!\n/src/a.py\n")] == [2, 4, 7]
+    assert [count_tokens(text) for text in ("done!\n", "/src/a.py\n", "done!\n/src/a.py\n")] == [2, 4, 7]
 
 
 def test_the_facade():
-    assert hudkit.tokens.count("hello world") == 2
+    assert hudkit.tokens.count_tokens("hello world") == 2

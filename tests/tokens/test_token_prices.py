@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from hudkit.context.caching import CallCost, cost
+from hudkit.context.caching import CallCost, usd_cost
 from hudkit.errors import ConfigError
 from hudkit.tokens import catalogue, prices_of
 from hudkit.tokens.prices import BUNDLED
@@ -82,4 +82,4 @@ def test_models_without_a_token_price_are_refused(listed):
 
 
 def test_prices_fit_the_cost_model(bare):
-    assert cost([CallCost(1_000_000, 0, 0)], prices_of("claude-sonnet-4-5")) == pytest.approx(0.3)
+    assert usd_cost([CallCost(1_000_000, 0, 0)], prices_of("claude-sonnet-4-5")) == pytest.approx(0.3)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudkit.compose.density import BAND_FLOORS, Band, band_of
-from hudkit.tokens import OverflowRule, Window, is_overflow, settle, usage_of
+from hudkit.tokens import OverflowRule, Window, is_overflow, settle_band, usage_of
 
 OFF = OverflowRule(automatic=False)
 WHOLE = Window(200_000, 4_000, None, "host")  # usable 196,000: nearly full at 190,120, which is 95.06 %
@@ -81,7 +81,7 @@ def test_critical_never_comes_after_the_overflow(limit, output, inputs, used, pr
     ],
 )
 def test_up_at_once_and_down_with_slack(previous, percent, band):
-    assert settle(previous, percent) is band
+    assert settle_band(previous, percent) is band
 
 
 def test_the_nearly_full_floor_has_slack_too():
@@ -93,7 +93,7 @@ def test_the_nearly_full_floor_has_slack_too():
 def test_usage_that_swings_round_a_floor_changes_the_band_once():
     band, changes = Band.GREEN, 0
     for percent in [69.5, 70.1, 69.4, 70.3, 68.6, 70.0, 69.9] * 20:
-        band, before = settle(band, percent), band
+        band, before = settle_band(band, percent), band
         changes += band is not before
     assert (band, changes) == (Band.YELLOW, 1)
 
@@ -102,12 +102,12 @@ def test_usage_that_swings_round_a_floor_changes_the_band_once():
 @settings(deadline=None)
 def test_settling_never_shows_less_pressure_than_there_is(percent, previous):
     rank = [band for band, _ in BAND_FLOORS]
-    shown = settle(previous, percent)
+    shown = settle_band(previous, percent)
     assert rank.index(shown) <= rank.index(band_of(percent))
-    assert settle(shown, percent) is shown
+    assert settle_band(shown, percent) is shown
 
 
 def test_floors_can_be_set():
     floors = ((Band.CRITICAL, 50), (Band.RED, 40), (Band.YELLOW, 30), (Band.GREEN, 0))
     assert usage_of(80_000, WHOLE, floors=floors).band is Band.RED
-    assert settle(Band.RED, 38.5, floors=floors) is Band.RED
+    assert settle_band(Band.RED, 38.5, floors=floors) is Band.RED

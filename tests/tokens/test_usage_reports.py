@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudkit.tokens import in_use
+from hudkit.tokens import used_tokens_of
 
 OPENCODE = {"input": 600, "output": 20, "reasoning": 0, "cache": {"read": 600, "write": 0}}
 
@@ -70,8 +70,8 @@ OPENCODE = {"input": 600, "output": 20, "reasoning": 0, "cache": {"read": 600, "
     ],
 )
 def test_shapes(report, tokens):
-    assert in_use(report) == tokens
-    assert in_use(SimpleNamespace(**report)) == tokens
+    assert used_tokens_of(report) == tokens
+    assert used_tokens_of(SimpleNamespace(**report)) == tokens
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,11 @@ def test_shapes(report, tokens):
     ids=repr,
 )
 def test_what_is_not_a_count_is_unknown(report):
-    assert in_use(report) is None
+    assert used_tokens_of(report) is None
 
 
 def test_a_whole_number_written_as_a_fraction_is_a_count():
-    assert in_use({"prompt_tokens": 1200.0}) == 1_200
+    assert used_tokens_of({"prompt_tokens": 1200.0}) == 1_200
 
 
 JUNK = st.recursive(
@@ -115,5 +115,5 @@ FIELDS = st.sampled_from(
 @given(report=JUNK | st.dictionaries(FIELDS, JUNK, max_size=5))
 @settings(deadline=None)
 def test_never_raises_and_never_says_less_than_one(report):
-    tokens = in_use(report)
+    tokens = used_tokens_of(report)
     assert tokens is None or (isinstance(tokens, int) and tokens >= 1)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hudkit.tokens import in_use, requested
+from hudkit.tokens import request_tokens_of, used_tokens_of
 
 CASES = {
     "openai: cached and reasoning are parts of the two counts": (
@@ -81,9 +81,9 @@ CASES = {
 def test_each_count_is_taken_once(case: str) -> None:
     report, used, request = CASES[case]
     for told in (report, SimpleNamespace(**report)):
-        assert (in_use(told), requested(told)) == (used, request)
+        assert (used_tokens_of(told), request_tokens_of(told)) == (used, request)
 
 
 @pytest.mark.parametrize("report", [None, {}, {"prompt_tokens": "12"}, {"input": -1, "output": 2}])
 def test_what_is_no_count_is_unknown(report: object) -> None:
-    assert requested(report) is None
+    assert request_tokens_of(report) is None

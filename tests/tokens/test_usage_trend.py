@@ -6,8 +6,7 @@ import pytest
 
 from hudkit.compose import Band
 from hudkit.compose.density import BAND_FLOORS
-from hudkit.tokens.trend import trend_of
-from hudkit.tokens.usage import usage_of
+from hudkit.tokens.usage import trend_of, usage_of
 from hudkit.tokens.windows import Window
 
 K = 1000

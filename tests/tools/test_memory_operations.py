@@ -16,7 +16,7 @@ from hudkit import Hud
 from hudkit.cli.replays.recorded import orchard
 from hudkit.errors import OperationError
 from hudkit.log import payloads as p
-from hudkit.tokens import count
+from hudkit.tokens import count_tokens
 from hudkit.tools import OPERATIONS, reply
 from hudkit.transcripts import Message, SessionRow, TextPart, ToolPart
 from hudkit.transcripts.search import Past, open_past
@@ -125,7 +125,7 @@ def test_answers_are_bounded(session, main, tokens):
         ("compactions", {"session": main, "read": 1}),
     ):
         text = said(session, name, tokens=tokens, **args).text
-        assert count(text) <= tokens + ROOM_OF_HEADS, name
+        assert count_tokens(text) <= tokens + ROOM_OF_HEADS, name
 
 
 @pytest.mark.slow
@@ -280,7 +280,7 @@ def test_dense_text_is_bounded_too(tmp_path, text):
         s = hud.session("s")
         for name, args in (("messages", {"length": 20_000}), ("message", {"id": "msg_1"})):
             answer = said(s, name, session="ses_hostile", tools=True, tokens=300, **args).text
-            assert 100 < count(answer) <= 300 + ROOM_OF_HEADS, name
+            assert 100 < count_tokens(answer) <= 300 + ROOM_OF_HEADS, name
     past.close()
 
 

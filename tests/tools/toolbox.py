@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from hudkit.hud import Outside, Session
+from hudkit.hud import ClockAndIds, SessionCore
 from hudkit.log import Origin
 from hudkit.log.stores.memory import MemoryLog
 from hudkit.tools import Answer, call
@@ -28,20 +28,20 @@ class Letters:
         return len(text)
 
 
-def fresh(log: MemoryLog | None = None, id: str = "ses_1") -> Session:
+def fresh(log: MemoryLog | None = None, id: str = "ses_1") -> SessionCore:
     """A session with time and ids that count up."""
     ticks = itertools.count(1)
-    outside = Outside(
+    outside = ClockAndIds(
         lambda: 1_795_000_000_000 + next(ticks) * 1000, lambda: f"01a00000-0000-7000-8000-{next(ticks):012x}"
     )
-    return Session(MemoryLog() if log is None else log, id, outside, Letters())
+    return SessionCore(MemoryLog() if log is None else log, id, outside, Letters())
 
 
-def did(session: Session, name: str, origin: Origin = Origin.AGENT, /, **args: Any) -> Answer:
+def did(session: SessionCore, name: str, origin: Origin = Origin.AGENT, /, **args: Any) -> Answer:
     """Call an operation with keyword arguments."""
     return call(session, name, args, origin=origin)
 
 
-def types(session: Session, after: int = 0) -> list[str]:
+def types(session: SessionCore, after: int = 0) -> list[str]:
     """The types of the stored events."""
     return [event.type for event in session.events(after)]

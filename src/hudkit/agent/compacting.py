@@ -18,12 +18,12 @@ from hudkit.agent.run_context import RunContext, joined_text
 from hudkit.agent.system_prompt import SystemPrompt
 from hudkit.agent.user_input import store_user_message
 from hudkit.compose import shorten, visible
-from hudkit.context.compaction import continuity
-from hudkit.context.compaction.fallback import static_summary, unusable
+from hudkit.context.compaction import summaries
+from hudkit.context.compaction.summaries import static_summary, unusable_reason
 from hudkit.errors import HudkitError
 from hudkit.models import ContextTooLong, Model, ModelError, UserMessage
 from hudkit.sections.state import HudState
-from hudkit.tokens.overflow import usable_of
+from hudkit.tokens.windows import usable_of
 
 GO_ON = "Go on with the work where it stopped. If it is done, say so."
 BEGUN = "Work on this has begun before the compaction; the summary says how far it has come."
@@ -65,7 +65,7 @@ async def compact(course: RunContext, asked: StoredMessage) -> StoredMessage:
     why, summary = "", None
     try:
         summary = await _summarised(course, asked, marker, covered)
-        why = unusable(joined_text(summary.parts), summary.finish)
+        why = unusable_reason(joined_text(summary.parts), summary.finish)
     except ModelError as error:
         why = error.message
     except HudkitError as error:  # a model that cannot be opened
@@ -113,7 +113,7 @@ async def _summarised(
     output = await course.setup.hooks.run("session_compacting", given, CompactionPrompt())
     words = output.prompt
     if words is None:
-        words = "\n\n".join([continuity.prompt(""), *(text for text in output.context if text)])
+        words = "\n\n".join([summaries.summary_prompt(""), *(text for text in output.context if text)])
     question = UserMessage((models.TextContent(words),))
 
     def head() -> StoredMessage:
@@ -134,7 +134,7 @@ async def _summarised(
             cut(covered),
             agent=agent,
             model=model,
-            prompt=SystemPrompt(agent.prompt or continuity.HEADER),
+            prompt=SystemPrompt(agent.prompt or summaries.SUMMARY_SYSTEM_PROMPT),
             tools=(),
             more=(question,),
             media=False,

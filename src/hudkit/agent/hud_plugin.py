@@ -29,7 +29,7 @@ from hudkit.agent.hooks import (
 from hudkit.agent.plugins import PluginInput
 from hudkit.agent.telemetry import names
 from hudkit.api import Hud
-from hudkit.context.compaction.carried import parts_of
+from hudkit.context.compaction.request_parts import request_parts
 from hudkit.errors import TranscriptError
 from hudkit.hosts.host_session import COMPACT_TOOLS, HostCall, HostMessage, HostSession, last_usage
 from hudkit.hosts.in_process import TOOL_DEFINITIONS, InProcessHud
@@ -238,7 +238,7 @@ def _size(message: ChatMessage) -> int:
 def _parts(messages: Sequence[ChatMessage], system: int) -> Parts:
     """What the request carries, in characters."""
     outputs = ((part.tool, len(part.text)) for one in messages for part in one.parts if part.kind == "tool")
-    return parts_of(sum(map(_size, messages)), outputs, system or None, None)
+    return request_parts(sum(map(_size, messages)), outputs, system or None, None)
 
 
 __all__ = ["HudPlugin", "hud_plugin"]

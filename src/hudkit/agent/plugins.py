@@ -29,7 +29,7 @@ from hudkit.errors import ConfigError
 from hudkit.paths import SectionPaths
 from hudkit.sections.sandboxed.definitions import add_trust, git_root, trusted_digests
 from hudkit.tokens import Window
-from hudkit.tokens.windows import ASSUMED
+from hudkit.tokens.windows import ASSUMED_WINDOW
 from hudkit.transcripts import Message, SessionRow, Todo
 
 
@@ -41,7 +41,7 @@ class PluginClient:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._prompt: Callable[[str, str], Coroutine[Any, Any, object]] | None = None
         self._compact: Callable[[str], None] | None = None
-        self._window: Callable[[], Window] = lambda: Window(ASSUMED, None, None, "assumed")
+        self._window: Callable[[], Window] = lambda: Window(ASSUMED_WINDOW, None, None, "assumed")
         self._tell: Callable[[AgentEvent], None] = lambda told: None  # noqa: ARG005 (nobody listens yet)
 
     def bind(

@@ -12,10 +12,10 @@ from hudkit.agent.message_history import last_finished, message_size
 from hudkit.agent.records import StoredCall, StoredMessage
 from hudkit.agent.run_context import RunContext
 from hudkit.context.caching.policies import policy_for
-from hudkit.context.compaction.carried import Output
-from hudkit.context.compaction.pruning import PROTECTED, bounds_of, candidates, choose
-from hudkit.context.compaction.worth import Standing
-from hudkit.tokens.overflow import usable_of
+from hudkit.context.compaction.cost_model import CallCosts
+from hudkit.context.compaction.pruning import PROTECTED, choose_pruning, prune_bounds, prune_candidates
+from hudkit.context.compaction.request_parts import CallOutput
+from hudkit.tokens.windows import usable_of
 
 PER_CHARACTER = 0.25
 """Tokens of a character, about."""
@@ -31,13 +31,13 @@ def prune(course: RunContext) -> tuple[str, ...]:
     messages = course.kept.visible()
     outputs = outputs_of(messages)
     policy = policy_for(course.model.name.rpartition(":")[2])[0]
-    bounds = bounds_of(course.model.window.limit_tokens, rules.protect, rules.minimum)
+    bounds = prune_bounds(course.model.window.limit_tokens, rules.protect, rules.minimum)
     gone = {call.call_id for message in messages for call in _calls(message) if call.compacted}
-    found = candidates(outputs, gone, PROTECTED, bounds.protect, PER_CHARACTER)
+    found = prune_candidates(outputs, gone, PROTECTED, bounds.protect, PER_CHARACTER)
     if not found:
         return ()
     cold = course.last_call > 0 and course.now() - course.last_call >= policy.ttl_ms
-    choice = choose(found, _standing(course, messages, outputs, gone, cold=cold), policy, bounds)
+    choice = choose_pruning(found, _standing(course, messages, outputs, gone, cold=cold), policy, bounds)
     if choice is None:
         return ()
     chosen = {one.call for one in choice.outputs}
@@ -50,16 +50,16 @@ def prune(course: RunContext) -> tuple[str, ...]:
     return ids
 
 
-def outputs_of(messages: Sequence[StoredMessage]) -> tuple[Output, ...]:
+def outputs_of(messages: Sequence[StoredMessage]) -> tuple[CallOutput, ...]:
     """The outputs of the finished calls, oldest first, with what stands behind each."""
-    found: list[Output] = []
+    found: list[CallOutput] = []
     behind = blocks = 0
     for message in reversed(messages):
         inner = 0
         for call in reversed(_calls(message)):
             size = len(call.output)
             if call.status == "completed":
-                found.append(Output(call.call_id, call.tool, size, behind + inner, blocks))
+                found.append(CallOutput(call.call_id, call.tool, size, behind + inner, blocks))
             inner += size
             blocks += 2
         behind += max(message_size(message), inner)
@@ -68,8 +68,13 @@ def outputs_of(messages: Sequence[StoredMessage]) -> tuple[Output, ...]:
 
 
 def _standing(
-    course: RunContext, messages: Sequence[StoredMessage], outputs: Sequence[Output], gone: set[str], *, cold: bool
-) -> Standing:
+    course: RunContext,
+    messages: Sequence[StoredMessage],
+    outputs: Sequence[CallOutput],
+    gone: set[str],
+    *,
+    cold: bool,
+) -> CallCosts:
     fixed = PER_CHARACTER * (
         sum(map(len, course.prompt.blocks)) + sum(len(msgspec.json.encode(spec)) for spec in course.specs)
     )
@@ -82,7 +87,7 @@ def _standing(
     used = last.usage.used if last is not None and last.usage is not None else 0
     load = max(float(used), fixed + sizes * PER_CHARACTER)
     count = max(1, len(messages))
-    return Standing(
+    return CallCosts(
         load=load,
         fixed=fixed,
         pace=(words + raw) * PER_CHARACTER / count,

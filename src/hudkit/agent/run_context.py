@@ -25,7 +25,7 @@ from hudkit.agent.tools import TOOLS, Tool, ToolContext, ToolLimits
 from hudkit.agent.workspace import Workspace
 from hudkit.errors import ConfigError
 from hudkit.models import Model, ToolSpec
-from hudkit.tokens.overflow import OverflowRule
+from hudkit.tokens.windows import OverflowRule
 
 ModelOpener: TypeAlias = Callable[[str], Awaitable[Model]]
 """Opens a model by `provider:name`. Raises `ConfigError`."""

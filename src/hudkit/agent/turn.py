@@ -13,9 +13,9 @@ from hudkit.agent.records import StoredMessage
 from hudkit.agent.request_builder import build_request
 from hudkit.agent.run_context import RunContext, SubTask, joined_text
 from hudkit.agent.tool_execution import run_tool_calls
-from hudkit.context.compaction import thrash
+from hudkit.context.compaction import cooldown
 from hudkit.models import Completion, ContextTooLong, ModelError
-from hudkit.tokens.overflow import is_overflow
+from hudkit.tokens.windows import is_overflow
 
 _WINDOW_FULL = "the window is full, and another compaction would not help"
 
@@ -119,7 +119,7 @@ def _overflows(course: RunContext) -> bool:
     if not is_overflow(used, window, course.rules.overflow):
         return False
     rounds = message_history.compaction_rounds(messages, window.limit_tokens)
-    return not thrash.refusal(
+    return not cooldown.cooldown_refusal(
         rounds,
         used,
         window.limit_tokens,

@@ -10,7 +10,7 @@ import msgspec
 from hudkit.cli.place import sound
 from hudkit.cli.replays.words import CACHES, REASONS, wrapped
 from hudkit.compose import shorten, visible
-from hudkit.context.caching import Account, PrefixBreak, Share, account, shares
+from hudkit.context.caching import CacheAccount, LayerTotal, PrefixBreak, account_for_calls, layer_totals
 from hudkit.errors import ConfigError, StoreDamaged
 from hudkit.log import Event
 from hudkit.log.log import EventLog
@@ -38,7 +38,7 @@ HOW = {
 }
 
 
-def account_of(log: EventLog, name: str, upto: int | None = None) -> tuple[Account, StoreDamaged | None]:
+def account_of(log: EventLog, name: str, upto: int | None = None) -> tuple[CacheAccount, StoreDamaged | None]:
     """The account of a session's sound events (up to one), and what ends them."""
     wrong: list[StoreDamaged] = []
 
@@ -51,7 +51,7 @@ def account_of(log: EventLog, name: str, upto: int | None = None) -> tuple[Accou
             else:
                 yield event
 
-    return account(events(), _price), wrong[0] if wrong else None
+    return account_for_calls(events(), _price), wrong[0] if wrong else None
 
 
 def _price(model: str) -> Prices | None:
@@ -64,27 +64,27 @@ def _price(model: str) -> Prices | None:
 # -- as JSON ---------------------------------------------------------------------------------------------------
 
 
-def facts(name: str, found: Account) -> dict[str, object]:
+def facts(name: str, found: CacheAccount) -> dict[str, object]:
     """One session's account as plain values."""
     return {"session": name, "cache": {**_summary(found), **_details(found)}}
 
 
-def summary(name: str, found: Account) -> dict[str, object]:
+def summary(name: str, found: CacheAccount) -> dict[str, object]:
     """The same without single calls and breaks."""
     return {"id": name, **_summary(found)}
 
 
-def _summary(found: Account) -> dict[str, object]:
+def _summary(found: CacheAccount) -> dict[str, object]:
     return {
         "calls": len(found.calls),
         "reported_calls": len(found.reported),
         "compared_calls": len(found.compared),
-        "layers": msgspec.to_builtins(shares(found)) if found.calls else {},
+        "layers": msgspec.to_builtins(layer_totals(found)) if found.calls else {},
         "breaks": len(found.breaks),
     }
 
 
-def _details(found: Account) -> dict[str, object]:
+def _details(found: CacheAccount) -> dict[str, object]:
     return {
         "model": found.model,
         "rules": found.policy.name,
@@ -100,7 +100,7 @@ def _details(found: Account) -> dict[str, object]:
 # -- as text ---------------------------------------------------------------------------------------------------
 
 
-def lines(name: str, found: Account) -> Iterator[str]:
+def lines(name: str, found: CacheAccount) -> Iterator[str]:
     """One session's account for people."""
     if not found.calls:
         yield f"{visible(name)}: no call of it is recorded"
@@ -114,17 +114,17 @@ def lines(name: str, found: Account) -> Iterator[str]:
     if found.reported and not found.compared:
         yield from wrapped("The usage of too few calls was reported to compare anything.")
     else:
-        yield from _table(shares(found))
+        yield from _table(layer_totals(found))
         yield ""
         yield from _notes(found)
     yield ""
     yield from _breaks(found)
 
 
-def session_line(name: str, found: Account) -> str:
+def session_line(name: str, found: CacheAccount) -> str:
     """One session in one line."""
     if found.compared:
-        whole = shares(found)["whole"]
+        whole = layer_totals(found)["whole"]
         hits = f"predicted {_percent(whole.predicted, whole)}, reported {_percent(whole.reported, whole)}"
     else:
         hits = "no usage reported" if found.calls and not found.reported else "nothing to compare"
@@ -132,24 +132,24 @@ def session_line(name: str, found: Account) -> str:
     return f"{calls:>12}  {hits:<36}{broken:>11}  {visible(name)}"
 
 
-def _bases(found: Account) -> int:
+def _bases(found: CacheAccount) -> int:
     return sum(bool(one.reason) for one in found.calls)
 
 
-def _table(layers: dict[str, Share]) -> Iterator[str]:
+def _table(layers: dict[str, LayerTotal]) -> Iterator[str]:
     yield f"{'':<16}{'tokens sent':>14}{'predicted':>12}{'reported':>12}"
     for name, share in layers.items():
         predicted, reported = _percent(share.predicted, share), _percent(share.reported, share)
         yield f"{LAYERS[name]:<16}{share.tokens:>14,}{predicted:>12}{reported:>12}"
 
 
-def _percent(part: int | None, share: Share) -> str:
+def _percent(part: int | None, share: LayerTotal) -> str:
     if part is None or not share.tokens:
         return "–"
     return f"{100 * part / share.tokens:.1f} %"
 
 
-def _notes(found: Account) -> Iterator[str]:
+def _notes(found: CacheAccount) -> Iterator[str]:
     if not found.reported:
         yield from wrapped(
             "The host reported no usage for these calls: what the provider read is not known, nor what it could have "
@@ -168,7 +168,7 @@ def _notes(found: Account) -> Iterator[str]:
         )
 
 
-def _breaks(found: Account) -> Iterator[str]:
+def _breaks(found: CacheAccount) -> Iterator[str]:
     if not found.breaks:
         yield "No break of the prefix is known."
         return

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from hudkit.cli import complain
 from hudkit.cli.place import SCHEMA, as_json, log_arguments, open_read_only, pick, there
-from hudkit.context.compaction.passage import Passage, passage
-from hudkit.context.compaction.receipts import Receipt, receipts
+from hudkit.context.compaction.receipts import CoveredRange, Receipt, covered_range, read_receipts
 from hudkit.errors import ConfigError, HostError, HudkitError
 from hudkit.hosts.opencode.reverting import DEFAULT_SERVER
 from hudkit.paths import index_path
 from hudkit.tools.telling import own_id
 
 if TYPE_CHECKING:
-    from hudkit.api import Session
+    from hudkit.api import HudSession
     from hudkit.transcripts import Message
 
 EXAMPLE = "hudkit compactions show 2 --session ses_1"
@@ -51,7 +50,7 @@ def run(given: argparse.Namespace) -> int:
 
     with open_read_only(given.db, "compactions") as hud:
         session = hud.session(pick(hud.log, given.session))
-        found = receipts(session.events(), session.state_at)
+        found = read_receipts(session.events(), session.state_at)
         frees = hud.settings.compaction.min_freed_percent
         if given.action == "list":
             facts = {"session": session.id, "compactions": [written.facts(one, None, frees) for one in found]}
@@ -59,7 +58,7 @@ def run(given: argparse.Namespace) -> int:
             return 0
         receipt = _chosen(found, given.number)
         messages = _messages(session, given)
-        seen = passage(receipt, messages)
+        seen = covered_range(receipt, messages)
         if given.action == "undo":
             return _undo(session, receipt, seen, messages, given)
         if given.json:
@@ -81,7 +80,7 @@ def _chosen(found: tuple[Receipt, ...], number: int | None) -> Receipt:
     return found[number - 1] if number is not None else found[-1]
 
 
-def _messages(session: Session, given: argparse.Namespace) -> tuple[Message, ...]:
+def _messages(session: HudSession, given: argparse.Namespace) -> tuple[Message, ...]:
     """The host's messages of a session; none where they cannot be read, which is said."""
     from hudkit.transcripts.search import open_past
 
@@ -98,9 +97,9 @@ def _messages(session: Session, given: argparse.Namespace) -> tuple[Message, ...
 
 
 def _undo(
-    session: Session,
+    session: HudSession,
     receipt: Receipt,
-    seen: Passage | None,
+    seen: CoveredRange | None,
     messages: tuple[Message, ...],
     given: argparse.Namespace,
 ) -> int:

@@ -8,9 +8,7 @@ from typing import Any
 import msgspec
 
 from hudkit.compose import shorten, visible
-from hudkit.context.compaction.live import counted
-from hudkit.context.compaction.passage import Passage
-from hudkit.context.compaction.receipts import Measured, Receipt
+from hudkit.context.compaction.receipts import CoveredRange, Receipt, RequestEstimate, count_items
 from hudkit.tools.lines import block
 from hudkit.tools.receipts import TRIGGERS, changed_by, figures, verdict
 from hudkit.tools.telling import day, texts
@@ -23,7 +21,7 @@ LINE = 100
 # -- as plain values -------------------------------------------------------------------------------------------
 
 
-def facts(receipt: Receipt, seen: Passage | None, frees: float) -> dict[str, Any]:
+def facts(receipt: Receipt, seen: CoveredRange | None, frees: float) -> dict[str, Any]:
     """One receipt, without its summary."""
     told: dict[str, Any] = {
         name: msgspec.to_builtins(getattr(receipt, name))
@@ -51,7 +49,7 @@ def facts(receipt: Receipt, seen: Passage | None, frees: float) -> dict[str, Any
     return told
 
 
-def _parts(one: Measured | None) -> dict[str, Any] | None:
+def _parts(one: RequestEstimate | None) -> dict[str, Any] | None:
     if one is None:
         return None
     return {
@@ -106,7 +104,7 @@ def _row(one: Receipt, frees: float) -> tuple[str, ...]:
     )
 
 
-def whole(id: str, one: Receipt, seen: Passage | None, frees: float) -> str:
+def whole(id: str, one: Receipt, seen: CoveredRange | None, frees: float) -> str:
     """A receipt in full."""
     lasted = f", {one.lasted / 1000:.1f} s" if one.lasted is not None else ""
     how = TRIGGERS.get(one.trigger, one.trigger)
@@ -145,13 +143,13 @@ def _said(verb: str, messages: Sequence[Message]) -> str:
     return f"{verb}: {len(messages)} message{'' if len(messages) == 1 else 's'} ({ends})"
 
 
-def _outputs(seen: Passage) -> tuple[str, ...]:
+def _outputs(seen: CoveredRange) -> tuple[str, ...]:
     told = ", ".join(f"{visible(tool)} {count}" for tool, count in seen.outputs)
     return (f"dropped outputs: {told}",) if told else ()
 
 
 def _items(one: Receipt) -> Iterator[str]:
-    yield f"HUD: {counted(one.held) or 'nothing'}; all of it is live after, too" if not one.lost else "HUD:"
+    yield f"HUD: {count_items(one.held) or 'nothing'}; all of it is live after, too" if not one.lost else "HUD:"
     for section, text in one.lost:
         yield f"- LOST from {section}: {shorten(visible(text), LINE)}"
     for section, text in one.revived:
@@ -160,7 +158,7 @@ def _items(one: Receipt) -> Iterator[str]:
         yield f"files that left the view: {visible(', '.join(one.closed))}"
 
 
-def _back(id: str, one: Receipt, seen: Passage | None) -> Iterator[str]:
+def _back(id: str, one: Receipt, seen: CoveredRange | None) -> Iterator[str]:
     yield f"found again by: hudkit memory messages {visible(id)}; hudkit memory search WORDS --session {visible(id)}"
     if seen is not None and not one.undone:
         yield f"taken back by: hudkit compactions undo {one.number} --session {visible(id)}"
@@ -171,7 +169,7 @@ def _summary(one: Receipt) -> str:
     return f"Summary ({by}, about {one.summary_tokens:,} tokens):"
 
 
-def diff(one: Receipt, seen: Passage | None) -> str:
+def diff(one: Receipt, seen: CoveredRange | None) -> str:
     """What the model had before and has after, a line a message: `-` left, `+` came, blank stayed."""
     lines = [f"Compaction {one.number}: {figures(one)}", ""]
     if seen is None:
@@ -204,7 +202,7 @@ def _short(text: str) -> str:
 # -- undo ------------------------------------------------------------------------------------------------------
 
 
-def plan(id: str, one: Receipt, seen: Passage, at: str, *, turn: bool, fork: bool, server: str) -> str:
+def plan(id: str, one: Receipt, seen: CoveredRange, at: str, *, turn: bool, fork: bool, server: str) -> str:
     """What taking a compaction back will do."""
     files = sorted({path for message in seen.since for path in changed_by(message)})
     again = one.trigger in ("auto", "overflow") and not turn

@@ -20,7 +20,7 @@ from hudkit.paths import index_path
 
 if TYPE_CHECKING:
     from hudkit.api import Hud
-    from hudkit.hud.redacting import Hit
+    from hudkit.hud.redaction import TextHit
     from hudkit.log.masking import Needle
 
 EXAMPLE = "hudkit redact --text-file secret.txt --dry-run"
@@ -52,7 +52,7 @@ def arguments(one: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     from hudkit.api import Hud
-    from hudkit.hud.redacting import Redacted, find, named_texts, redact
+    from hudkit.hud.redaction import RedactionResult, find_text, needles_of_events, redact_texts
     from hudkit.log.masking import holds, needles
     from hudkit.log.stores import SqliteLog
 
@@ -67,18 +67,18 @@ def run(given: argparse.Namespace) -> int:
     with Hud(log, settings=user_settings("redact")) as hud:
         if given.seq:
             names: tuple[str, ...] = (pick(log, given.session),)
-            wanted = named_texts(hud.session(names[0]), given.seq)
+            wanted = needles_of_events(hud.session(names[0]), given.seq)
         else:
             names, wanted = log.sessions(), needles(_text(given.text_file))
         if holds(given.reason.encode(), wanted):
             raise ConfigError("the reason holds the text itself", hint="It stays in the log: word it otherwise")
         if given.dry_run:
             others = _named(hud, names[0], given.seq) if given.seq else ()
-            found = find(log, wanted, names)
-            done = Redacted(tuple(dict.fromkeys((*others, *(hit for hit in found if hit.type != "redact")))))
+            found = find_text(log, wanted, names)
+            done = RedactionResult(tuple(dict.fromkeys((*others, *(hit for hit in found if hit.type != "redact")))))
             emptied, indexed = True, 0
         else:
-            done = redact({name: hud.session(name) for name in names}, wanted, given.seq, given.reason)
+            done = redact_texts({name: hud.session(name) for name in names}, wanted, given.seq, given.reason)
             indexed = _index(given.index or index_path(path), wanted)
             emptied = log.rewrite()
     files = [str(file) for file in _beside(path, wanted)]
@@ -102,11 +102,11 @@ def _text(file: Path | None) -> str:
         raise ConfigError("the text is not UTF-8", hint="Give it as UTF-8 text") from error
 
 
-def _named(hud: Hud, name: str, seqs: Sequence[int]) -> tuple[Hit, ...]:
-    from hudkit.hud.redacting import Hit
+def _named(hud: Hud, name: str, seqs: Sequence[int]) -> tuple[TextHit, ...]:
+    from hudkit.hud.redaction import TextHit
 
     return tuple(
-        Hit(name, event.seq, event.type)
+        TextHit(name, event.seq, event.type)
         for seq in sorted(set(seqs))
         for event in hud.log.read(name, after=seq - 1, upto=seq)
     )
@@ -148,7 +148,7 @@ def _has(file: Path, texts: Sequence[bytes]) -> bool:
 
 
 def _tell(
-    given: argparse.Namespace, hits: Sequence[Hit], kept: Sequence[Hit], indexed: int, files: Sequence[str]
+    given: argparse.Namespace, hits: Sequence[TextHit], kept: Sequence[TextHit], indexed: int, files: Sequence[str]
 ) -> None:
     if given.json:
         facts = {

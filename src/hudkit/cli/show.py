@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.cli import complain
 from hudkit.cli.place import SCHEMA, as_json, log_arguments, open_read_only, pick, sound
 from hudkit.compose import visible
@@ -77,7 +77,7 @@ def _last_sound(log: EventLog, name: str) -> int:
     return last
 
 
-def _show(session: Session, seq: int, given: argparse.Namespace) -> None:
+def _show(session: HudSession, seq: int, given: argparse.Namespace) -> None:
     if given.window:
         _window(session, seq, given.json)
         return
@@ -98,7 +98,7 @@ def _show(session: Session, seq: int, given: argparse.Namespace) -> None:
     print(f"\n-- {visible(session.id)}, event {seq}: {line}")
 
 
-def _window(session: Session, seq: int, json: bool) -> None:
+def _window(session: HudSession, seq: int, json: bool) -> None:
     from hudkit.cli.window import facts_of, lines_of
 
     state = session.state_at(seq)

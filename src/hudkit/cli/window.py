@@ -6,9 +6,9 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 
-from hudkit.api import Session
+from hudkit.api import HudSession
 from hudkit.compose import visible
-from hudkit.hud.filling import Filling, filling
+from hudkit.hud.window_usage import WindowUsage, window_usage
 from hudkit.sections.state import HudState
 from hudkit.tools.window import facts
 
@@ -18,14 +18,14 @@ NAMES = 28
 """Characters of a part's name."""
 
 
-def facts_of(session: Session, state: HudState) -> Mapping[str, object]:
+def facts_of(session: HudSession, state: HudState) -> Mapping[str, object]:
     """The facts of `--json`."""
-    return facts(session.id, filling(state, session.settings))
+    return facts(session.id, window_usage(state, session.settings))
 
 
-def lines_of(session: Session, state: HudState) -> Iterator[str]:
+def lines_of(session: HudSession, state: HudState) -> Iterator[str]:
     """The window as lines: what is in use, a bar for each part, and what else is known."""
-    found = filling(state, session.settings)
+    found = window_usage(state, session.settings)
     yield from _head(session.id, found)
     limit = found.usage.limit_tokens
     used = sum(one.tokens for one in found.shares)
@@ -43,7 +43,7 @@ def lines_of(session: Session, state: HudState) -> Iterator[str]:
         yield "\n~ estimated; the parts add up to what was reported, or to the estimate where that is unknown"
 
 
-def _head(name: str, found: Filling) -> Iterator[str]:
+def _head(name: str, found: WindowUsage) -> Iterator[str]:
     usage = found.usage
     size = f"{usage.limit_tokens:,} tokens{' (assumed)' if usage.source == 'assumed' else ''}"
     if usage.used_tokens is None:

@@ -1,1 +1,5 @@
-"""The context window: prefix caches and what calls cost, compaction and pruning, and each number of theirs once."""
+"""What a model's window holds and what that costs: prefix caches, compactions, shares of the budget."""
+
+from hudkit.tokens.counting import count_tokens
+
+__all__ = ["count_tokens"]

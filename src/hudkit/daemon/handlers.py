@@ -10,10 +10,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hudkit.api import Hud, PendingEvents, Session, TranscriptIngester
-from hudkit.context.caching import Piece, compare
-from hudkit.context.compaction import carried
-from hudkit.context.compaction.carried import Output
+from hudkit.api import Hud, HudSession, PendingEvents, TranscriptIngester
+from hudkit.context.caching import Segment, common_prefix
+from hudkit.context.compaction import request_parts
+from hudkit.context.compaction.request_parts import CallOutput
 from hudkit.daemon.logfile import LOGGER, error_location
 from hudkit.errors import HudkitError, StoreError
 from hudkit.hosts.compaction_records import record_start, request_compaction, summary_request, undone_drafts
@@ -73,7 +73,7 @@ class _Conversation:
         self.ingester = ingester
         self.order = -1
         """Of the last request for a frame, as the plugin numbers them."""
-        self.pieces: tuple[Piece, ...] | None = None
+        self.pieces: tuple[Segment, ...] | None = None
         """The transcript of the last call; `None` before the first of this process."""
 
 
@@ -136,7 +136,9 @@ class RequestHandlers:
             model=ask.model.id,
             have=ask.have or "",
             first=news,
-            sent=(lambda stubs: compare(conversation.pieces, _pieces_of(messages, stubs))) if messages else None,
+            sent=(lambda stubs: common_prefix(conversation.pieces, _pieces_of(messages, stubs)))
+            if messages
+            else None,
             parts=_parts_of(messages, ask.fixed) if messages else None,
             outputs=_outputs_of(messages),
         )
@@ -243,7 +245,7 @@ def _batch(
     )
 
 
-def _limits(session: Session, model: ModelInfo) -> tuple[Draft, ...]:
+def _limits(session: HudSession, model: ModelInfo) -> tuple[Draft, ...]:
     """Return a draft with the model's output limit where it is new.
 
     Bands need it: the window is critical, too, when there is no room left for an answer.
@@ -264,7 +266,7 @@ def _ack(ingester: TranscriptIngester, seen: str | None) -> str:
     return "" if before.isdecimal() and int(before[:18]) > ingester.seq else f"a.{ingester.seq}"
 
 
-def _calibration_seed(hud: Hud, session: Session, model: str) -> tuple[Draft, ...]:
+def _calibration_seed(hud: Hud, session: HudSession, model: str) -> tuple[Draft, ...]:
     """Return a draft with what a recent session of the host learned of how the model counts, for the first call.
 
     It is an event, so that a replay estimates as the call did. Empty where no recent session had reports of the
@@ -295,17 +297,17 @@ def _recent_sessions(hud: Hud, but: str) -> Sequence[str]:
     return names
 
 
-def _outputs_of(transcript: Sequence[TranscriptEntry]) -> tuple[Output, ...]:
+def _outputs_of(transcript: Sequence[TranscriptEntry]) -> tuple[CallOutput, ...]:
     """Return the tool outputs of a transcript, oldest first, each with how much stands behind it.
 
     Counted from the end, because what stands behind an output is what has to be written to the cache anew once the
     output is pruned. The outputs of one message count as one behind the other, its own text as before all of them.
     """
-    outputs: list[Output] = []
+    outputs: list[CallOutput] = []
     behind = blocks = 0
     for entry in reversed(transcript):
         for output in reversed(entry.outputs):
-            outputs.append(Output(output.call, output.tool, output.size, behind, blocks))
+            outputs.append(CallOutput(output.call, output.tool, output.size, behind, blocks))
             behind += output.size
             blocks += 1
         blocks += 1
@@ -313,16 +315,16 @@ def _outputs_of(transcript: Sequence[TranscriptEntry]) -> tuple[Output, ...]:
     return tuple(reversed(outputs))
 
 
-def _pieces_of(transcript: Sequence[TranscriptEntry], stubs: Mapping[str, int]) -> tuple[Piece, ...]:
+def _pieces_of(transcript: Sequence[TranscriptEntry], stubs: Mapping[str, int]) -> tuple[Segment, ...]:
     """Return the messages as they are sent, where the calls in `stubs` have outputs of so many characters."""
-    pieces: list[Piece] = []
+    pieces: list[Segment] = []
     for entry in transcript:
         pruned = (output.size - stubs[output.call] for output in entry.outputs if output.call in stubs)
-        pieces.append(Piece(entry.anchor, entry.role, max(0, entry.size - sum(pruned))))
+        pieces.append(Segment(entry.anchor, entry.role, max(0, entry.size - sum(pruned))))
     return tuple(pieces)
 
 
 def _parts_of(transcript: Sequence[TranscriptEntry], fixed: RequestOverhead) -> Parts:
     """Return what a request carries, in characters."""
     outputs = ((output.tool, output.size) for entry in transcript for output in entry.outputs)
-    return carried.parts_of(sum(entry.size for entry in transcript), outputs, fixed.system, fixed.tools)
+    return request_parts.request_parts(sum(entry.size for entry in transcript), outputs, fixed.system, fixed.tools)

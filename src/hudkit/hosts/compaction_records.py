@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from hudkit.api import Session
+from hudkit.api import HudSession
 from hudkit.config import Settings
-from hudkit.context.compaction import thrash
-from hudkit.context.compaction.continuity import prompt
-from hudkit.context.compaction.forecast import announced, forecast
+from hudkit.context.compaction import cooldown
+from hudkit.context.compaction.receipts import announcement, forecast_compaction
+from hudkit.context.compaction.summaries import summary_prompt
 from hudkit.errors import HudkitError
 from hudkit.log import Draft, Origin
 from hudkit.log.payloads import CompactAfter, CompactBefore, CompactUndone
@@ -19,14 +19,14 @@ from hudkit.tokens import window_of
 _LOG = logging.getLogger("hudkit.ingest")
 
 
-def record_start(session: Session, trigger: str, used: int | None) -> None:
+def record_start(session: HudSession, trigger: str, used: int | None) -> None:
     """Record that a compaction is about to come. Raises a `StoreError`."""
     state = session.state
     taken = used if used is not None else state.window.used_tokens
     session.append(CompactBefore(trigger, taken, encode_state(state).decode()), origin=Origin.HOST)
 
 
-def summary_request(session: Session, *, carries: bool = True) -> str:
+def summary_request(session: HudSession, *, carries: bool = True) -> str:
     """Return the prompt of a compaction: it tells what the HUD will show after it, and what is over.
 
     It `carries` the summary of the compaction before, where the host leaves that out of what it compacts.
@@ -38,10 +38,10 @@ def summary_request(session: Session, *, carries: bool = True) -> str:
             shown, over = session.coming().base, session.over()
         except HudkitError as error:  # a compaction without the HUD is better than none
             _LOG.warning("a compaction goes without the HUD: %s", error.code)
-    return prompt(shown, state.compacted.summary if carries else "", over)
+    return summary_prompt(shown, state.compacted.summary if carries else "", over)
 
 
-def request_compaction(session: Session, used: int | None, settings: Settings) -> tuple[bool, str]:
+def request_compaction(session: HudSession, used: int | None, settings: Settings) -> tuple[bool, str]:
     """Return whether a compaction that the agent asks for may start when its turn ends, and what the agent is told.
 
     Where it may, that it comes is recorded. Raises a `StoreError`.
@@ -55,7 +55,7 @@ def request_compaction(session: Session, used: int | None, settings: Settings) -
     if reason or used is None:
         return False, f"Not compacted: {reason}."
     record_start(session, "agent", used)
-    return True, announced(state, forecast(state, used, window.limit_tokens))
+    return True, announcement(state, forecast_compaction(state, used, window.limit_tokens))
 
 
 def _refusal_reason(state: HudState, used: int | None, limit: int, settings: Settings) -> str:
@@ -66,10 +66,10 @@ def _refusal_reason(state: HudState, used: int | None, limit: int, settings: Set
     if percent < min_percent:
         share = f"{percent:.0f} % of {limit:,} tokens"
         return f"{share} are in use, and a compaction below {min_percent:g} % loses more than it gains"
-    return thrash.refusal(state.compaction_history, used, limit, settings.compaction)
+    return cooldown.cooldown_refusal(state.compaction_history, used, limit, settings.compaction)
 
 
-def undone_drafts(session: Session, anchors: Sequence[str], pending: Sequence[Draft]) -> tuple[Draft, ...]:
+def undone_drafts(session: HudSession, anchors: Sequence[str], pending: Sequence[Draft]) -> tuple[Draft, ...]:
     """Return drafts of the compactions that the host took back, newest first.
 
     One was taken back where its summary is not among the `anchors` of the transcript any more. Where `pending`, what

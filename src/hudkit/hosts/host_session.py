@@ -14,11 +14,11 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from hudkit.api import PendingEvents, Session, TranscriptIngester
-from hudkit.context.caching import Piece, compare
-from hudkit.context.compaction import thrash
-from hudkit.context.compaction.carried import Output, parts_of
-from hudkit.context.compaction.fallback import static_summary, unusable
+from hudkit.api import HudSession, PendingEvents, TranscriptIngester
+from hudkit.context.caching import Segment, common_prefix
+from hudkit.context.compaction import cooldown
+from hudkit.context.compaction.request_parts import CallOutput, request_parts
+from hudkit.context.compaction.summaries import static_summary, unusable_reason
 from hudkit.errors import HudkitError, StoreError
 from hudkit.hosts import compaction_records
 from hudkit.hud.frame import Frame
@@ -26,7 +26,7 @@ from hudkit.ingest import IngestBatch
 from hudkit.log import Draft, Origin
 from hudkit.log.payloads import Parts
 from hudkit.tokens import Window
-from hudkit.tokens.overflow import OverflowRule, usable_of
+from hudkit.tokens.windows import OverflowRule, usable_of
 from hudkit.tools import Reply, reply
 from hudkit.transcripts import Message, ToolPart
 
@@ -100,7 +100,7 @@ class HostSession:
 
     def __init__(
         self,
-        session: Session,
+        session: HudSession,
         host_session: str,
         directory: str,
         host: str,
@@ -116,7 +116,7 @@ class HostSession:
         self._clock = clock or unix_ms
         self._parent = parent
         self._ingested: set[str] = set()  # keys of messages that will not change any more
-        self._pieces: tuple[Piece, ...] | None = None
+        self._pieces: tuple[Segment, ...] | None = None
         self._used: int | None = None
         self._window: Window | None = None
 
@@ -202,7 +202,7 @@ class HostSession:
         if used is None or usable is None or used < usable:
             return False
         rules = replace(settings.compaction, cooldown_calls=0)
-        return not thrash.refusal(self.session.state.compaction_history, used, window.limit_tokens, rules)
+        return not cooldown.cooldown_refusal(self.session.state.compaction_history, used, window.limit_tokens, rules)
 
     def tail_start(self, entries: Sequence[HostMessage], window: Window) -> int:
         """Return the index of the first entry that a compaction leaves word for word; their number where it is none.
@@ -230,7 +230,7 @@ class HostSession:
 
     def usable_summary(self, text: str, finish: str = "") -> tuple[str, str]:
         """Return the summary to store: the model's, or the log's own where that cannot be used, and then why."""
-        why = unusable(text, finish)
+        why = unusable_reason(text, finish)
         if not why:
             return text, ""
         return static_summary(self.session.state, shown=True) or EMPTY_SUMMARY, why
@@ -265,7 +265,7 @@ class HostSession:
             transcript=[(anchor, entry.role) for anchor, entry in zip(anchors, entries, strict=True)],
             model=call.model,
             first=new_events,
-            sent=lambda stubs: compare(self._pieces, _sent_pieces(entries, anchors, stubs)),
+            sent=lambda stubs: common_prefix(self._pieces, _sent_pieces(entries, anchors, stubs)),
             parts=call.parts or _parts(entries, call),
             outputs=_outputs(entries) if call.prunes else (),
         )
@@ -329,31 +329,31 @@ def _injection(frame: Frame, anchors: Sequence[str]) -> Injection:
 
 def _sent_pieces(
     entries: Sequence[HostMessage], anchors: Sequence[str], stubs: Mapping[str, int]
-) -> tuple[Piece, ...]:
+) -> tuple[Segment, ...]:
     """The transcript as it is sent, where the calls in `stubs` have outputs of so many characters."""
     pieces = []
     for anchor, entry in zip(anchors, entries, strict=True):
         pruned = (part for part in _finished_calls(entry.message) if part.call_id in stubs)
         cut = sum(len(part.output) - stubs[part.call_id] for part in pruned)
-        pieces.append(Piece(anchor, entry.role, max(0, entry.size - cut)))
+        pieces.append(Segment(anchor, entry.role, max(0, entry.size - cut)))
     return tuple(pieces)
 
 
 def _parts(entries: Sequence[HostMessage], call: HostCall) -> Parts:
     calls = (part for entry in entries for part in _finished_calls(entry.message))
     outputs = ((part.tool, len(part.output)) for part in calls)
-    return parts_of(sum(entry.size for entry in entries), outputs, call.system, call.tools)
+    return request_parts(sum(entry.size for entry in entries), outputs, call.system, call.tools)
 
 
-def _outputs(entries: Sequence[HostMessage]) -> tuple[Output, ...]:
+def _outputs(entries: Sequence[HostMessage]) -> tuple[CallOutput, ...]:
     """The outputs of finished calls, oldest first, with what stands behind each."""
-    outputs: list[Output] = []
+    outputs: list[CallOutput] = []
     chars_behind = blocks_behind = 0
     for entry in reversed(entries):
         inner = 0
         for part in reversed(_finished_calls(entry.message)):
             size = len(part.output)
-            outputs.append(Output(part.call_id, part.tool, size, chars_behind + inner, blocks_behind))
+            outputs.append(CallOutput(part.call_id, part.tool, size, chars_behind + inner, blocks_behind))
             inner += size
             blocks_behind += 2  # the call and its result
         chars_behind += max(entry.size, inner)

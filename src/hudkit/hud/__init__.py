@@ -1,6 +1,6 @@
-"""The wiring: append, project, compose, fit, write; time, ids and the store come from outside."""
+"""The session core: append facts, fold them to a state, compose frames. Time, ids and store come from outside."""
 
-from hudkit.hud.session import Outside, Session
-from hudkit.hud.typeset import Counter
+from hudkit.hud.session_core import ClockAndIds, SessionCore
+from hudkit.tokens.counting import TokenCounter
 
-__all__ = ["Counter", "Outside", "Session"]
+__all__ = ["ClockAndIds", "SessionCore", "TokenCounter"]

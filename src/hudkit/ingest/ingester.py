@@ -29,7 +29,7 @@ from typing import Any
 
 import msgspec
 
-from hudkit.context.compaction.fallback import static_summary, unusable
+from hudkit.context.compaction.summaries import static_summary, unusable_reason
 from hudkit.ingest.event_ids import IngestEvent, event_id, fingerprint, message_time
 from hudkit.ingest.extraction import KnownStatements
 from hudkit.ingest.failures import OpenError, statement_of_key
@@ -331,7 +331,7 @@ def _is_outdated(step: _BatchStep, message: Message, fact: Fact) -> bool:
 
 def _usable(compacted: CompactAfter, message: Message, hud: HudState) -> CompactAfter:
     """Where the model wrote no summary, the log's own stands in, and the one before goes on."""
-    why = unusable(compacted.summary, message.finish)
+    why = unusable_reason(compacted.summary, message.finish)
     if not why:
         return compacted
     texts = (static_summary(hud, shown=True), hud.compacted.summary)

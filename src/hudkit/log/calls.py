@@ -15,7 +15,7 @@ __all__ = [
     "CompactBefore",
     "CompactUndone",
     "ContextSnapshot",
-    "Departure",
+    "Divergence",
     "FrameBase",
     "FrameDelta",
     "FrameUnsent",
@@ -55,7 +55,7 @@ class Call(msgspec.Struct, frozen=True, omit_defaults=True):
     tokens: int = 0
 
 
-class Departure(msgspec.Struct, frozen=True, omit_defaults=True):
+class Divergence(msgspec.Struct, frozen=True, omit_defaults=True):
     """The first message in which a transcript departs from that of the call before.
 
     `how`: `gone`, `changed` (from `was` to `now` characters) or `new` (in front of others that stay). `place` counts
@@ -81,7 +81,7 @@ class Sent(msgspec.Struct, frozen=True, omit_defaults=True):
     size: int = 0
     last: int = 0
     kept: int | None = None
-    first: Departure | None = None
+    first: Divergence | None = None
 
 
 class Brought(msgspec.Struct, frozen=True, array_like=True):

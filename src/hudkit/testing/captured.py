@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from hudkit.context.caching import Block, CallCost, Request
+from hudkit.context.caching import CacheBlock, CacheRequest, CallCost
 
 Count = Callable[[str], int]
 """Tokens of a text."""
@@ -89,10 +89,12 @@ class Captured(msgspec.Struct, frozen=True):
         """The places (in `pieces`) of the cache breakpoints."""
         return tuple(place for place, piece in enumerate(self.pieces) if piece.breakpoint)
 
-    def request(self, count: Count, *, at: int | None = None) -> Request:
+    def request(self, count: Count, *, at: int | None = None) -> CacheRequest:
         """The same as `hudkit.context.caching` sees it: for simulated caches and prices."""
-        blocks = tuple(Block(key(piece), count(piece.text), piece.role, piece.breakpoint) for piece in self.pieces)
-        return Request(blocks, self.at if at is None else at)
+        blocks = tuple(
+            CacheBlock(key(piece), count(piece.text), piece.role, piece.breakpoint) for piece in self.pieces
+        )
+        return CacheRequest(blocks, self.at if at is None else at)
 
 
 def by_bytes(text: str) -> int:

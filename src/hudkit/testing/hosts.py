@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from hudkit.api import Hud
-from hudkit.context.caching import ANTHROPIC, OPENAI, cost, simulate
+from hudkit.context.caching import ANTHROPIC, OPENAI, simulate_cache, usd_cost
 from hudkit.log.payloads import CompactAfter, ContextSnapshot, SessionStart, TaskSet
 from hudkit.sections.state import HudState
 from hudkit.testing.captured import MARKS, Captured
@@ -48,7 +48,7 @@ from hudkit.testing.host_script import (
 from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, Reply, says, uses
 from hudkit.testing.seen import base_of, breaks, told
-from hudkit.tokens import count, prices_of
+from hudkit.tokens import count_tokens, prices_of
 
 
 class HostConformance:
@@ -242,8 +242,11 @@ class HostConformance:
             sent = {on: self._day(tmp_path / f"{turns}-{on}", turns, with_hud=on) for on in (False, True)}
             for policy in (ANTHROPIC, OPENAI):
                 spent = {
-                    on: cost(
-                        simulate([one.request(count, at=1000 * n) for n, one in enumerate(chats)], policy), prices
+                    on: usd_cost(
+                        simulate_cache(
+                            [one.request(count_tokens, at=1000 * n) for n, one in enumerate(chats)], policy
+                        ),
+                        prices,
                     )
                     for on, chats in sent.items()
                 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from threading import Lock
 
-from hudkit.context.caching import ANTHROPIC, OPENAI, Block, CachePolicy, CacheTree, CallCost, Request
+from hudkit.context.caching import ANTHROPIC, OPENAI, CacheBlock, CachePolicy, CacheRequest, CacheTree, CallCost
 from hudkit.testing.captured import Count, Piece, key
 
 _GRAIN = 512
@@ -27,21 +27,21 @@ class PrefixMeter:
 
         Raises `ConfigError` for more cache breakpoints than the shape's server takes.
         """
-        blocks = [Block(key(piece), self._count(piece.text), piece.role, piece.breakpoint) for piece in pieces]
+        blocks = [CacheBlock(key(piece), self._count(piece.text), piece.role, piece.breakpoint) for piece in pieces]
         if not _POLICIES[shape].explicit:
             blocks = [block for piece in pieces for block in self._grains(piece)]
         with self._lock:
-            return self._trees[shape].call(Request(tuple(blocks), at))
+            return self._trees[shape].call(CacheRequest(tuple(blocks), at))
 
     def answer(self, texts: Sequence[str]) -> int:
         """Tokens of an answer, one at least."""
         return max(1, sum(map(self._count, texts)))
 
-    def _grains(self, piece: Piece) -> list[Block]:
+    def _grains(self, piece: Piece) -> list[CacheBlock]:
         """The piece as blocks of the length at which a match may end; the last one also says that it is over."""
         text, out = piece.text, []
         for start in range(0, len(text), _GRAIN):
             part = text[start : start + _GRAIN]
             end = "" if start + _GRAIN < len(text) else "."
-            out.append(Block(piece.form + end + part, self._count(part), piece.role))
+            out.append(CacheBlock(piece.form + end + part, self._count(part), piece.role))
         return out

@@ -1,26 +1,25 @@
 """Tokens: counting them, the windows that hold them, how full those are, and what they cost."""
 
-from hudkit.tokens.counting import Counter, count, counter
-from hudkit.tokens.overflow import OverflowRule, is_overflow, usable_of
+from hudkit.tokens.counting import TokenCounter, count_tokens, shared_counter
 from hudkit.tokens.prices import Prices, prices_of
-from hudkit.tokens.reports import in_use, requested
-from hudkit.tokens.usage import Usage, settle, usage_of
-from hudkit.tokens.windows import Window, window_of
+from hudkit.tokens.reports import request_tokens_of, used_tokens_of
+from hudkit.tokens.usage import Usage, settle_band, usage_of
+from hudkit.tokens.windows import OverflowRule, Window, is_overflow, usable_of, window_of
 
 __all__ = [
-    "Counter",
     "OverflowRule",
     "Prices",
+    "TokenCounter",
     "Usage",
     "Window",
-    "count",
-    "counter",
-    "in_use",
+    "count_tokens",
     "is_overflow",
     "prices_of",
-    "requested",
-    "settle",
+    "request_tokens_of",
+    "settle_band",
+    "shared_counter",
     "usable_of",
     "usage_of",
+    "used_tokens_of",
     "window_of",
 ]

@@ -24,7 +24,7 @@ def _snapshot() -> Any | None:
         return None
 
 
-def installed() -> str:
+def catalogue_version() -> str:
     """The name and version of the catalogue, empty where there is none."""
     if _snapshot() is None:
         return ""
@@ -57,14 +57,14 @@ def _listed(model: str) -> Any | None:
     return None
 
 
-def window(model: str) -> int | None:
+def listed_window(model: str) -> int | None:
     """The listed window in tokens, `None` where the model or its window is not listed."""
     listed = _listed(model)
     size = getattr(listed, "context_window", None)
     return size if isinstance(size, int) and size > 0 else None
 
 
-def prices(model: str, at: int | None = None) -> tuple[str, dict[str, float]] | None:
+def listed_prices(model: str, at: int | None = None) -> tuple[str, dict[str, float]] | None:
     """The listed model's id and its prices, USD per million tokens by the catalogue's keys.
 
     `at` (Unix ms, default now) chooses among prices that changed. Prices in tiers give the first tier.
@@ -78,7 +78,7 @@ def prices(model: str, at: int | None = None) -> tuple[str, dict[str, float]] | 
     return str(listed.id), {key: float(amount) for key, amount in amounts.items() if not key.startswith("_")}
 
 
-def ids() -> list[str]:
+def listed_models() -> list[str]:
     """The ids of all listed models."""
     snapshot = _snapshot()
     return sorted({str(model.id) for seller in snapshot.providers for model in seller.models}) if snapshot else []

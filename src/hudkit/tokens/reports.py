@@ -44,7 +44,7 @@ _SHAPES: tuple[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...], tuple[st
 )
 
 
-def in_use(report: object) -> int | None:
+def used_tokens_of(report: object) -> int | None:
     """Tokens that a reported call left in the window (its request and its answer), `None` where that is not known.
 
     `report` is a mapping or an object with attributes: the `usage` of an OpenAI-shaped, Anthropic-shaped or
@@ -57,7 +57,7 @@ def in_use(report: object) -> int | None:
     return None
 
 
-def requested(report: object) -> int | None:
+def request_tokens_of(report: object) -> int | None:
     """Tokens of a reported call's request alone, cached or not; as `in_use` in all else."""
     for _, marks, _, paths in _SHAPES:
         if all(_at(report, mark) is not None for mark in marks):

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+from math import ceil
+from typing import Literal
+
 import msgspec
 
 from hudkit.compose.density import BAND_FLOORS, Band, band_of
-from hudkit.tokens.overflow import DEFAULT_RULE, OverflowRule, usable_of
-from hudkit.tokens.windows import Source, Window
+from hudkit.tokens.windows import DEFAULT_RULE, OverflowRule, Source, Window, usable_of
 
 Floors = tuple[tuple[Band, float], ...]
 """The least percentage of each band, fullest first."""
 
-NEARLY_FULL = 97.0
+NEARLY_FULL_PERCENT = 97.0
 """Per cent of the usable window from which usage is critical: before the host compacts, late enough to be true."""
 
-SLACK = 2.0
+HYSTERESIS = 2.0
 """Percentage points below its floor at which a band is left downward."""
 
 
@@ -40,9 +44,9 @@ def usage_of(
     *,
     rule: OverflowRule = DEFAULT_RULE,
     floors: Floors = BAND_FLOORS,
-    nearly: float = NEARLY_FULL,
+    nearly: float = NEARLY_FULL_PERCENT,
     previous: Band = Band.UNKNOWN,
-    slack: float = SLACK,
+    slack: float = HYSTERESIS,
 ) -> Usage:
     """The usage of a window of which `used` tokens are in use, `None` for unknown.
 
@@ -55,13 +59,13 @@ def usage_of(
         limit_tokens=window.limit_tokens,
         usable=usable,
         percent=percent,
-        band=settle(previous, percent, floors=floors_of(window, usable, floors, nearly), slack=slack),
+        band=settle_band(previous, percent, floors=_floors_for(window, usable, floors, nearly), slack=slack),
         source=window.source,
     )
 
 
-def floors_of(
-    window: Window, usable: int | None, floors: Floors = BAND_FLOORS, nearly: float = NEARLY_FULL
+def _floors_for(
+    window: Window, usable: int | None, floors: Floors = BAND_FLOORS, nearly: float = NEARLY_FULL_PERCENT
 ) -> Floors:
     """The floors for a window: critical begins no later than at `nearly` per cent of what is usable.
 
@@ -73,7 +77,9 @@ def floors_of(
     return tuple((band, min(floor, ceiling) if band is Band.CRITICAL else floor) for band, floor in floors)
 
 
-def settle(previous: Band, percent: float | None, *, floors: Floors = BAND_FLOORS, slack: float = SLACK) -> Band:
+def settle_band(
+    previous: Band, percent: float | None, *, floors: Floors = BAND_FLOORS, slack: float = HYSTERESIS
+) -> Band:
     """The band to show: up at once, down only when `slack` points below the floor of the band that is left.
 
     Keeps a delta from being sent at every call by usage that swings round a floor. Unknown usage is
@@ -87,3 +93,62 @@ def settle(previous: Band, percent: float | None, *, floors: Floors = BAND_FLOOR
         return fresh
     held = max(previous, band_of(percent + slack, floors), key=rank.__getitem__)  # the emptier of the two
     return min(fresh, held, key=rank.__getitem__)
+
+
+# -- How fast the window fills, and how many calls are left until its band changes (A4).
+
+
+STABLE_BELOW, FAST_FROM = 0.5, 3.0
+"""Percentage points of the window a call: below the first usage is stable, from the second on it grows fast."""
+
+FORECAST_CALLS = 50
+"""Calls beyond which nothing is forecast: so far ahead a few readings say nothing."""
+
+Pace = Literal["stable", "growing", "growing fast"]
+
+
+class Trend(msgspec.Struct, frozen=True):
+    """`rate` is in tokens a call; `calls_left` are those until `band` begins, `None` where none is in sight."""
+
+    pace: Pace
+    rate: float
+    calls_left: int | None = None
+    band: Band | None = None
+
+
+def trend_of(readings: Sequence[int], usage: Usage, floors: Floors) -> Trend | None:
+    """The trend of the last readings (tokens in use, oldest first, one a call); `None` of fewer than three.
+
+    The rate is the median step, so that one large output does not pass for a habit. `floors` are those of the
+    window's bands, fullest first.
+    """
+    if len(readings) < 3 or usage.used_tokens is None:
+        return None
+    steps = sorted(after - before for before, after in pairwise(readings))
+    middle = len(steps) // 2
+    rate = steps[middle] if len(steps) % 2 else (steps[middle - 1] + steps[middle]) / 2
+    points = 100 * rate / usage.limit_tokens
+    if points < STABLE_BELOW:
+        return Trend("stable", rate)
+    calls, band = _next_band(usage, floors, rate)
+    return Trend("growing fast" if points >= FAST_FROM else "growing", rate, calls, band)
+
+
+def calls_until(ceiling: int, used: int, rate: float) -> int | None:
+    """The calls until `ceiling` tokens are in use at a rate in tokens a call; `None` where that is too far ahead to
+    be said, or usage does not grow."""
+    if rate <= 0:
+        return None
+    calls = max(0, ceil((ceiling - used) / rate))
+    return calls if calls <= FORECAST_CALLS else None
+
+
+def _next_band(usage: Usage, floors: Floors, rate: float) -> tuple[int | None, Band | None]:
+    """The calls until the next fuller band begins, and which one it is."""
+    assert usage.used_tokens is not None
+    for band, floor in reversed(floors):
+        missing = floor * usage.limit_tokens / 100 - usage.used_tokens
+        if missing > 0:
+            calls = ceil(missing / rate)
+            return (calls, band) if calls <= FORECAST_CALLS else (None, None)
+    return None, None

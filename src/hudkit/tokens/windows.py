@@ -2,17 +2,123 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
 
 from hudkit.errors import ConfigError
 from hudkit.tokens import catalogue
-from hudkit.tokens.families import family_of
+
+# -- The bundled table of model families: their windows, as data.
+
+
+WINDOWS_READ = "2026-11"
+"""When the windows were read (from genai-prices 0.2.3). Output and input limits are as far as known and unchecked:
+what a host reports comes first."""
+
+# family, window, most output tokens, most input tokens (None: not known or not limited apart from the window)
+FAMILIES: tuple[tuple[str, int, int | None, int | None], ...] = (
+    ("claude-2", 200_000, 4_096, None),
+    ("claude-3-haiku", 200_000, 4_096, None),
+    ("claude-3-opus", 200_000, 4_096, None),
+    ("claude-3-sonnet", 200_000, 4_096, None),
+    ("claude-3-5-haiku", 200_000, 8_192, None),
+    ("claude-3-5-sonnet", 200_000, 8_192, None),
+    ("claude-3-7-sonnet", 200_000, 64_000, None),
+    ("claude-opus-4", 200_000, 32_000, None),
+    ("claude-opus-4-0", 200_000, 32_000, None),
+    ("claude-opus-4-1", 200_000, 32_000, None),
+    ("claude-opus-4-5", 200_000, 64_000, None),
+    ("claude-opus-4-6", 1_000_000, None, None),
+    ("claude-opus-4-7", 1_000_000, None, None),
+    ("claude-opus-4-8", 1_000_000, None, None),
+    ("claude-opus-5", 1_000_000, None, None),
+    ("claude-opus-5-5", 1_000_000, None, None),
+    ("claude-sonnet-4", 200_000, 64_000, None),
+    ("claude-sonnet-4-0", 200_000, 64_000, None),
+    ("claude-sonnet-4-5", 200_000, 64_000, None),
+    ("claude-sonnet-4-6", 1_000_000, None, None),
+    ("claude-sonnet-5", 1_000_000, None, None),
+    ("claude-sonnet-5-5", 1_000_000, None, None),
+    ("claude-haiku-4-5", 200_000, 64_000, None),
+    ("claude-haiku-5-5", 1_000_000, None, None),
+    ("gpt-3.5-turbo", 16_385, 4_096, None),
+    ("gpt-4", 8_192, 8_192, None),
+    ("gpt-4-32k", 32_000, None, None),
+    ("gpt-4-0125", 128_000, 4_096, None),
+    ("gpt-4-1106", 128_000, 4_096, None),
+    ("gpt-4-vision", 128_000, 4_096, None),
+    ("gpt-4-turbo", 128_000, 4_096, None),
+    ("gpt-4o", 128_000, 16_384, None),
+    ("chatgpt-4o", 128_000, 16_384, None),
+    ("gpt-4.1", 1_047_576, 32_768, None),
+    ("gpt-5", 400_000, 128_000, 272_000),
+    ("gpt-5.1", 400_000, 128_000, 272_000),
+    ("gpt-5.2", 400_000, 128_000, 272_000),
+    ("gpt-5.3", 128_000, None, None),
+    ("gpt-5.3-codex", 400_000, 128_000, 272_000),
+    ("gpt-5.4", 1_050_000, None, None),
+    ("gpt-5.4-mini", 400_000, None, None),
+    ("gpt-5.4-nano", 400_000, None, None),
+    ("gpt-5.5", 1_000_000, None, None),
+    ("gpt-oss", 131_072, None, None),
+    ("o1", 200_000, 100_000, None),
+    ("o1-mini", 128_000, 65_536, None),
+    ("o1-preview", 128_000, 32_768, None),
+    ("o3", 200_000, 100_000, None),
+    ("o4-mini", 200_000, 100_000, None),
+    ("codex-mini", 200_000, 100_000, None),
+    ("gemini-1.5-flash", 1_000_000, 8_192, None),
+    ("gemini-1.5-pro", 1_000_000, 8_192, None),
+    ("gemini-2.0-flash", 1_000_000, 8_192, None),
+    ("gemini-2.5-flash", 1_048_576, 65_536, None),
+    ("gemini-2.5-pro", 1_048_576, 65_536, None),
+    ("gemini-3-flash", 1_000_000, 65_536, None),
+    ("gemini-3.5-flash", 1_000_000, None, None),
+    ("grok-4", 256_000, None, None),
+    ("grok-4-fast", 2_000_000, None, None),
+    ("grok-code-fast-1", 256_000, None, None),
+)
+
+
+def name_parts(model: str) -> tuple[str, ...]:
+    """A model's name in its parts: `us.anthropic.claude-sonnet-4.5` -> us, anthropic, claude, sonnet, 4, 5."""
+    return tuple(part for part in re.split(r"[^a-z0-9]+", model.lower()) if part)
+
+
+_FAMILY_PARTS = tuple((name_parts(row[0]), row) for row in FAMILIES)
+
+
+@lru_cache(maxsize=256)
+def family_of(model: str) -> tuple[str, int, int | None, int | None] | None:
+    """The row of the longest family name that stands in the model's name, as whole parts, in order.
+
+    A family followed by a short number is another version (`gpt-5` is not `gpt-5.9`); dates and words that
+    follow are variants of it.
+    """
+    name = name_parts(model)
+    best: tuple[str, int, int | None, int | None] | None = None
+    longest = 0
+    for parts, row in _FAMILY_PARTS:
+        if len(parts) > longest and _stands_in(parts, name):
+            best, longest = row, len(parts)
+    return best
+
+
+def _stands_in(family: tuple[str, ...], name: tuple[str, ...]) -> bool:
+    for start in range(len(name) - len(family) + 1):
+        end = start + len(family)
+        if name[start:end] == family:
+            follower = name[end] if end < len(name) else ""
+            return not (follower.isdigit() and len(follower) <= 2)
+    return False
+
 
 Source = Literal["host", "user", "table", "assumed"]
 
-ASSUMED = 200_000
+ASSUMED_WINDOW = 200_000
 """The window of a model that nobody knows (000); shown as assumed."""
 
 
@@ -56,8 +162,8 @@ def window_of(
             f"the window of {model!r} is set to {user} tokens", hint="give a positive number", user=user
         )
     row = family_of(model)
-    table = row[1] if row else (catalogue.window(model) if use_catalogue else None)
-    limit, source = _first((host, "host"), (table, "table"), (user, "user"), (ASSUMED, "assumed"))
+    table = row[1] if row else (catalogue.listed_window(model) if use_catalogue else None)
+    limit, source = _first((host, "host"), (table, "table"), (user, "user"), (ASSUMED_WINDOW, "assumed"))
     known = row if row and limit == table else None
     return Window(
         limit_tokens=limit,
@@ -73,3 +179,56 @@ def _positive(figure: int | None) -> int | None:
 
 def _first(*figures: tuple[int | None, Source]) -> tuple[int, Source]:
     return next((figure, source) for figure, source in figures if figure is not None and figure > 0)
+
+
+# -- When a host compacts by itself: the overflow arithmetic of OpenCode, as 002 gives it (A2).
+
+
+DEFAULT_RESERVE = 20_000
+"""Tokens kept free for the summary, where the model may write as many (002)."""
+
+
+class OverflowRule(msgspec.Struct, frozen=True):
+    """The settings of the arithmetic: `automatic=False` is the off switch, `reserved=None` the default of 002.
+
+    `output_cap` is the most output that a host asks of any model, `None` where it asks for all of it.
+    """
+
+    automatic: bool = True
+    reserved: int | None = None
+    output_cap: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, figure in (("reserved", self.reserved), ("output_cap", self.output_cap)):
+            if figure is not None and figure < 0:
+                raise ConfigError(f"{name} is {figure} tokens", hint="give zero or more", **{name: figure})
+
+
+DEFAULT_RULE = OverflowRule()
+
+
+def usable_of(window: Window, rule: OverflowRule = DEFAULT_RULE) -> int | None:
+    """Tokens that can be used before the host compacts; `None` where automatic compaction is off.
+
+    `input_limit - reserved`, or `limit_tokens - max output` for a window without an input limit; `reserved`
+    defaults to `min(20,000, max output)`. A model whose output is not known is taken to write 20,000 tokens,
+    or a tenth of a smaller window. Never below zero.
+    """
+    if not rule.automatic:
+        return None
+    output = _output_reserve(window, rule)
+    reserved = rule.reserved if rule.reserved is not None else min(DEFAULT_RESERVE, output)
+    usable = window.input_limit - reserved if window.input_limit is not None else window.limit_tokens - output
+    return max(0, usable)
+
+
+def _output_reserve(window: Window, rule: OverflowRule = DEFAULT_RULE) -> int:
+    """The output tokens that a request of this host keeps free."""
+    output = window.max_output if window.max_output is not None else min(DEFAULT_RESERVE, window.limit_tokens // 10)
+    return output if rule.output_cap is None else min(output, rule.output_cap)
+
+
+def is_overflow(used: int | None, window: Window, rule: OverflowRule = DEFAULT_RULE) -> bool:
+    """Whether the host would compact now: at the usable window or above. Unknown usage is no overflow."""
+    usable = usable_of(window, rule)
+    return used is not None and usable is not None and used >= usable

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import BlockerAdd, BlockerRemove
 from hudkit.sections.state import HudState
@@ -35,19 +35,19 @@ def rows(state: HudState) -> tuple[Row, ...]:
 
 
 @reading("blockers.list", Page)
-def list_(session: Session, args: Page) -> Answer:
+def list_(session: SessionCore, args: Page) -> Answer:
     """List the open blockers in full."""
     return listing(SHOWN["blockers"], rows(session.state), args, session.state.time)
 
 
 @operation("blockers.add", NewBlocker, example={"description": "Waiting for the database credentials"})
-def add(session: Session, args: NewBlocker, origin: Origin) -> Answer:
+def add(session: SessionCore, args: NewBlocker, origin: Origin) -> Answer:
     """Add a blocker; it is shown until it is removed."""
     return added(session, origin, "blockers", "blocker", BlockerAdd(args.description))
 
 
 @operation("blockers.remove", ThatBlocker, example={"id": "b1"})
-def remove(session: Session, args: ThatBlocker, origin: Origin) -> Answer:
+def remove(session: SessionCore, args: ThatBlocker, origin: Origin) -> Answer:
     """Remove a blocker that is over."""
     return removed(
         session,

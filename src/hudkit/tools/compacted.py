@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.sections.state import HudState
 from hudkit.tools.lines import block
 from hudkit.tools.operation import Answer, Row, plain, reading, section
@@ -18,7 +18,7 @@ def rows(state: HudState) -> tuple[Row, ...]:
 
 
 @reading("compacted.get", Nothing)
-def get(session: Session, _: Nothing) -> Answer:
+def get(session: SessionCore, _: Nothing) -> Answer:
     """Read the summary of the last compaction in full."""
     compacted = session.state.compacted
     times = f"Compacted {compacted.count} time{'' if compacted.count == 1 else 's'}."

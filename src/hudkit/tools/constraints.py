@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import ConstraintAdd, ConstraintConfirm, ConstraintRemove
 from hudkit.sections.state import HudState
@@ -30,19 +30,19 @@ def rows(state: HudState) -> tuple[Row, ...]:
 
 
 @reading("constraints.list", Page)
-def list_(session: Session, args: Page) -> Answer:
+def list_(session: SessionCore, args: Page) -> Answer:
     """List the constraints in full, the newest last."""
     return listing(SHOWN["constraints"], rows(session.state), args, session.state.time)
 
 
 @operation("constraints.add", NewConstraint, example={"text": "The public API stays as it is"})
-def add(session: Session, args: NewConstraint, origin: Origin) -> Answer:
+def add(session: SessionCore, args: NewConstraint, origin: Origin) -> Answer:
     """Add a rule that holds until it is removed."""
     return added(session, origin, "constraints", "constraint", ConstraintAdd(args.text))
 
 
 @operation("constraints.confirm", ThatConstraint, example={"id": "c1"})
-def confirm(session: Session, args: ThatConstraint, origin: Origin) -> Answer:
+def confirm(session: SessionCore, args: ThatConstraint, origin: Origin) -> Answer:
     """Say that a derived rule is right; it is not marked as derived any more."""
     return removed(
         session,
@@ -55,7 +55,7 @@ def confirm(session: Session, args: ThatConstraint, origin: Origin) -> Answer:
 
 
 @operation("constraints.remove", ThatConstraint, example={"id": "c1"})
-def remove(session: Session, args: ThatConstraint, origin: Origin) -> Answer:
+def remove(session: SessionCore, args: ThatConstraint, origin: Origin) -> Answer:
     """Remove a rule that holds no longer."""
     return removed(
         session,

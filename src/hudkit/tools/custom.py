@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from hudkit.errors import ConfigError, OperationError
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log import Payload
 from hudkit.log.event import Origin
 from hudkit.log.payloads import SectionDefine, SectionRemove
@@ -62,7 +62,7 @@ def _told(one: CustomSection) -> str:
 
 
 @reading("sections.list", Page)
-def list_(session: Session, args: Page) -> Answer:
+def list_(session: SessionCore, args: Page) -> Answer:
     """List the custom sections, and what is wrong with them."""
     return listing(SHOWN["custom"], rows(session.state), args)
 
@@ -76,7 +76,7 @@ def list_(session: Session, args: Page) -> Answer:
         "source": "def section(steps):\n    return f'{len(steps)} steps are planned'",
     },
 )
-def define(session: Session, args: NewSection, origin: Origin) -> Answer:
+def define(session: SessionCore, args: NewSection, origin: Origin) -> Answer:
     """Define a section of the HUD as a program, which runs in a sandbox whenever what it reads has changed.
 
     It returns text, a list of texts, a dict, {"rows": [[...]]}, or jsx("<list>...</list>", name=value); or a dict of
@@ -108,7 +108,7 @@ def define(session: Session, args: NewSection, origin: Origin) -> Answer:
 
 
 @operation("sections.remove", ThatSection, example={"name": "glance"})
-def remove(session: Session, args: ThatSection, origin: Origin) -> Answer:
+def remove(session: SessionCore, args: ThatSection, origin: Origin) -> Answer:
     """Remove a custom section that was defined with sections.define."""
 
     def decide(state: HudState) -> Sequence[Payload]:

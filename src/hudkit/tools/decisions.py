@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from hudkit.errors import OperationError
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import DecisionConfirm, DecisionRecord, DecisionRemove, DecisionSupersede, Payload
 from hudkit.sections.decisions import Decision
@@ -69,7 +69,7 @@ def _named(state: HudState, name: str) -> Decision:
 
 
 @reading("decisions.list", Page)
-def list_(session: Session, args: Page) -> Answer:
+def list_(session: SessionCore, args: Page) -> Answer:
     """List the live decisions with their details, the newest last."""
     return listing(SHOWN["decisions"], rows(session.state), args, session.state.time)
 
@@ -79,7 +79,7 @@ def list_(session: Session, args: Page) -> Answer:
     NewDecision,
     example={"summary": "Sign tokens with RS256", "details": "Other services verify them", "supersedes": "d1"},
 )
-def record_(session: Session, args: NewDecision, origin: Origin) -> Answer:
+def record_(session: SessionCore, args: NewDecision, origin: Origin) -> Answer:
     """Record a decision; with `supersedes` it replaces earlier ones, which never come back.
 
     The same summary with other details replaces the decision that has it.
@@ -116,7 +116,7 @@ def record_(session: Session, args: NewDecision, origin: Origin) -> Answer:
 
 
 @operation("decisions.supersede", Replacement, example={"id": "d1", "by": "d2"})
-def supersede(session: Session, args: Replacement, origin: Origin) -> Answer:
+def supersede(session: SessionCore, args: Replacement, origin: Origin) -> Answer:
     """Say that a recorded decision replaces another, which never comes back."""
     ids = ["", ""]
 
@@ -131,7 +131,7 @@ def supersede(session: Session, args: Replacement, origin: Origin) -> Answer:
 
 
 @operation("decisions.confirm", ThatDecision, example={"id": "d1"})
-def confirm(session: Session, args: ThatDecision, origin: Origin) -> Answer:
+def confirm(session: SessionCore, args: ThatDecision, origin: Origin) -> Answer:
     """Say that a derived decision is right; it is not marked as derived any more."""
     return removed(
         session, origin, "decision", lambda state: _named(state, args.id), DecisionConfirm, verb="Confirmed"
@@ -139,7 +139,7 @@ def confirm(session: Session, args: ThatDecision, origin: Origin) -> Answer:
 
 
 @operation("decisions.remove", ThatDecision, example={"id": "d1"})
-def remove(session: Session, args: ThatDecision, origin: Origin) -> Answer:
+def remove(session: SessionCore, args: ThatDecision, origin: Origin) -> Answer:
     """Remove a decision that holds no longer; the log keeps it."""
     return removed(session, origin, "decision", lambda state: _named(state, args.id), DecisionRemove)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import ErrorEncountered, ErrorResolved, Payload
 from hudkit.sections.errors import RecordedError
@@ -56,14 +56,14 @@ def _rows(failures: Sequence[RecordedError]) -> tuple[Row, ...]:
 
 
 @reading("errors.list", ErrorPage)
-def list_(session: Session, args: ErrorPage) -> Answer:
+def list_(session: SessionCore, args: ErrorPage) -> Answer:
     """List the open errors in full, the newest last; on request the last resolved ones too."""
     errors = session.state.errors
     return listing(SHOWN["errors"], _rows(errors.items if args.all else errors.open), args, session.state.time)
 
 
 @operation("errors.add", NewError, example={"message": "pytest: 3 tests fail in test_auth.py"})
-def add(session: Session, args: NewError, origin: Origin) -> Answer:
+def add(session: SessionCore, args: NewError, origin: Origin) -> Answer:
     """Report an error; one that is open already is counted, not listed twice."""
     change = record(session, origin, lambda _: (ErrorEncountered(args.message, key=args.key),))
     failure = next(it for it in change.after.errors.open if _is(it, stored(args.message), stored(args.key)))
@@ -80,7 +80,7 @@ def _is(failure: RecordedError, message: str, key: str) -> bool:
 
 
 @operation("errors.resolve", ThatError, example={"id": "e1"})
-def resolve(session: Session, args: ThatError, origin: Origin) -> Answer:
+def resolve(session: SessionCore, args: ThatError, origin: Origin) -> Answer:
     """Say that an error is over."""
     over: list[RecordedError] = []
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import FileClose, FileEdit, FileOpen, Payload
 from hudkit.sections.files import TrackedFile
@@ -52,25 +52,25 @@ def _rows(files: Sequence[TrackedFile]) -> tuple[Row, ...]:
 
 
 @reading("files.list", FilePage)
-def list_(session: Session, args: FilePage) -> Answer:
+def list_(session: SessionCore, args: FilePage) -> Answer:
     """List the active files, the last touched last; on request the closed ones too."""
     files = session.state.files
     return listing(SHOWN["files"], _rows(files.items if args.all else files.active), args, session.state.time)
 
 
 @operation("files.open", Opened, example={"path": "src/auth.py"})
-def open_(session: Session, args: Opened, origin: Origin) -> Answer:
+def open_(session: SessionCore, args: Opened, origin: Origin) -> Answer:
     """Say that a file is read, or only named. An edited file stays an edited one."""
     return _touched(session, origin, args.path, args.status, lambda: FileOpen(args.path, args.status))
 
 
 @operation("files.edit", Edited, example={"path": "src/auth.py"})
-def edit(session: Session, args: Edited, origin: Origin) -> Answer:
+def edit(session: SessionCore, args: Edited, origin: Origin) -> Answer:
     """Say that a file is edited; edited files survive compactions."""
     return _touched(session, origin, args.path, "editing", lambda: FileEdit(args.path))
 
 
-def _touched(session: Session, origin: Origin, path: str, status: str, payload: Callable[[], Payload]) -> Answer:
+def _touched(session: SessionCore, origin: Origin, path: str, status: str, payload: Callable[[], Payload]) -> Answer:
     id = stored(path)
 
     def decide(state: HudState) -> Sequence[Payload]:
@@ -87,7 +87,7 @@ def _touched(session: Session, origin: Origin, path: str, status: str, payload: 
 
 
 @operation("files.close", Closed, example={"path": "src/auth.py"})
-def close(session: Session, args: Closed, origin: Origin) -> Answer:
+def close(session: SessionCore, args: Closed, origin: Origin) -> Answer:
     """Take a file out of view; the log keeps it."""
     return removed(
         session,

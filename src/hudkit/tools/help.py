@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from hudkit.compose import shorten, visible
 from hudkit.errors import OperationError
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.redact import redact
 from hudkit.tools.lines import ECHO, Page, echo
 from hudkit.tools.operation import (
@@ -39,7 +39,7 @@ class About(Arguments, frozen=True):
 
 
 @reading("help", About, example={"operation": "notes.add"})
-def help_(_: Session, args: About) -> Answer:
+def help_(_: SessionCore, args: About) -> Answer:
     """List the operations, or tell one in detail."""
     if args.operation is None:
         return Answer(overview(args.router), {"operations": [*OPERATIONS, *ALIASES]})

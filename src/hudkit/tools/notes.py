@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import NoteAdd, NoteRemove, NoteUpdate, Payload
 from hudkit.sections.notes import Note
@@ -47,19 +47,19 @@ def _named(state: HudState, name: str) -> Note:
 
 
 @reading("notes.list", Page)
-def list_(session: Session, args: Page) -> Answer:
+def list_(session: SessionCore, args: Page) -> Answer:
     """List the notes in full, the newest last."""
     return listing(SHOWN["notes"], rows(session.state), args, session.state.time)
 
 
 @operation("notes.add", NewNote, example={"content": "Refresh tokens live 7 days"})
-def add(session: Session, args: NewNote, origin: Origin) -> Answer:
+def add(session: SessionCore, args: NewNote, origin: Origin) -> Answer:
     """Add a note. A note with the same text is not added twice."""
     return added(session, origin, "notes", "note", NoteAdd(args.content))
 
 
 @operation("notes.update", NoteChange, example={"id": "n1", "content": "Refresh tokens live 14 days"})
-def update(session: Session, args: NoteChange, origin: Origin) -> Answer:
+def update(session: SessionCore, args: NoteChange, origin: Origin) -> Answer:
     """Change what a note says. Where another note says so already, only that one stays."""
     ids = ["", ""]
 
@@ -78,7 +78,7 @@ def update(session: Session, args: NoteChange, origin: Origin) -> Answer:
 
 
 @operation("notes.remove", ThatNote, example={"id": "n1"})
-def remove(session: Session, args: ThatNote, origin: Origin) -> Answer:
+def remove(session: SessionCore, args: ThatNote, origin: Origin) -> Answer:
     """Remove a note; the log keeps it."""
     return removed(session, origin, "note", lambda state: _named(state, args.id), NoteRemove)
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.sections.state import HudState
 
@@ -47,7 +47,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 A = TypeVar("A", bound=Arguments)
-Run = Callable[[Session, A, Origin], Answer]
+Run = Callable[[SessionCore, A, Origin], Answer]
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -135,11 +135,11 @@ def operation(name: str, arguments: type[A], *, example: Mapping[str, Any]) -> C
 
 def reading(
     name: str, arguments: type[A], *, example: Mapping[str, Any] | None = None
-) -> Callable[[Callable[[Session, A], Answer]], Callable[[Session, A], Answer]]:
+) -> Callable[[Callable[[SessionCore, A], Answer]], Callable[[SessionCore, A], Answer]]:
     """Register a function as an operation that only reads (who asks makes no difference then)."""
 
-    def register(read: Callable[[Session, A], Answer]) -> Callable[[Session, A], Answer]:
-        def run(session: Session, args: A, _: Origin) -> Answer:
+    def register(read: Callable[[SessionCore, A], Answer]) -> Callable[[SessionCore, A], Answer]:
+        def run(session: SessionCore, args: A, _: Origin) -> Answer:
             return read(session, args)
 
         OPERATIONS[name] = Operation(name, arguments, run, False, example or {}, *_doc(read))

@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from hudkit.compose import shorten, visible
 from hudkit.errors import HudkitError, OperationError
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.event import Event
 from hudkit.tools.lines import MOST, called
 from hudkit.tools.operation import Answer, Arguments, Loose, Text, reading
@@ -65,7 +65,7 @@ _FILTERS = ("session", "sessionId", "project", "projectPath", "host", "role", "t
 
 
 @reading("history", Recent)
-def history(session: Session, args: Recent) -> Answer:
+def history(session: SessionCore, args: Recent) -> Answer:
     """List what was recorded last, the newest event last."""
     wanted = (event for event in back(session, args.before) if args.all or event.type not in MACHINERY)
     events = list(islice(wanted, args.limit))[::-1]
@@ -78,7 +78,7 @@ def history(session: Session, args: Recent) -> Answer:
 
 
 @reading("search", Sought, example={"query": "refresh token"})
-def search(session: Session, args: Sought) -> Answer:
+def search(session: SessionCore, args: Sought) -> Answer:
     """Search the live items and the events of this session, and what was said in all sessions, for words.
 
     Items and events must hold all words as they stand. Messages are ranked: by stems, rare words first, also where a
@@ -103,7 +103,7 @@ def search(session: Session, args: Sought) -> Answer:
     return Answer("\n\n".join((*texts, said)), {**own.data, "messages": [msgspec.to_builtins(hit) for hit in hits]})
 
 
-def _question(session: Session, args: Sought) -> Question:
+def _question(session: SessionCore, args: Sought) -> Question:
     if args.role and args.tool and args.role != "tool":
         raise OperationError('"tool" finds calls, whose role is "tool"', hint='Leave "role" out.')
     asked = args.session or args.sessionId
@@ -135,7 +135,7 @@ def _messages(hits: tuple[Hit, ...], tokens: int) -> str:
     return "\n".join(("Said in conversations (`message` and `messages` read on):", "", *head, *shown)) + rest
 
 
-def _recorded(session: Session, args: Sought) -> Answer:
+def _recorded(session: SessionCore, args: Sought) -> Answer:
     """The live items and the events of this session that hold all the words."""
     parts = [(quoted or word).casefold() for quoted, word in _PART.findall(args.query)] or [args.query.casefold()]
     state = session.state
@@ -161,7 +161,7 @@ def _recorded(session: Session, args: Sought) -> Answer:
     return Answer("\n".join(told) or "Nothing found.", {"hits": hits})
 
 
-def back(session: Session, before: int | None) -> Iterator[Event]:
+def back(session: SessionCore, before: int | None) -> Iterator[Event]:
     """The session's events, the newest first, from below `before`."""
     last = session.state.seq
     upto = last if before is None else min(last, before - 1)

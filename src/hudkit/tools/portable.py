@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from hudkit.errors import HudkitError, OperationError
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.codec import open_payload
 from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import Payload, Unknown
@@ -36,7 +36,7 @@ class Named(Arguments, frozen=True):
 
 
 @reading("export", Nothing)
-def export(session: Session, _: Nothing) -> Answer:
+def export(session: SessionCore, _: Nothing) -> Answer:
     """Write this session's HUD as a JSON file that a person can read, and tell its name."""
     state = session.state
     folder = _folder(session)
@@ -53,7 +53,7 @@ def export(session: Session, _: Nothing) -> Answer:
 
 
 @operation("import", Named, example={"name": "ses_1.json"})
-def import_(session: Session, args: Named, origin: Origin) -> Answer:
+def import_(session: SessionCore, args: Named, origin: Origin) -> Answer:
     """Take over what an exported session had recorded: its items, decided and done as they were.
 
     Texts that are here already are not added again. Who is named as the author is who imports.
@@ -97,7 +97,7 @@ def _payload(told: object) -> Payload | None:
     return None if isinstance(found, Unknown) else found
 
 
-def _folder(session: Session) -> Path:
+def _folder(session: SessionCore) -> Path:
     folder = past_of(session).exports
     if folder is None:
         raise OperationError("this host has no folder for exports", hint="`snapshot` tells the state.")

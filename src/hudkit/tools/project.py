@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, ProjectSet
 from hudkit.sections.state import HudState
@@ -41,14 +41,14 @@ def rows(state: HudState) -> tuple[Row, ...]:
 
 
 @reading("project.get", Nothing)
-def get(session: Session, _: Nothing) -> Answer:
+def get(session: SessionCore, _: Nothing) -> Answer:
     """Read the project's defaults in full."""
     state = session.prepared()
     return Answer(listing(SHOWN["project"], rows(state)).text, {"project": plain(state.project)})
 
 
 @operation("project.set", Defaults, example={"conventions": ["Tests sit beside the code"]})
-def set_(session: Session, args: Defaults, origin: Origin) -> Answer:
+def set_(session: SessionCore, args: Defaults, origin: Origin) -> Answer:
     """Set the project's defaults; each list that is given replaces the one before.
 
     All sessions of the project have them from their next call on; without a project, they are this session's own.
@@ -65,7 +65,7 @@ def set_(session: Session, args: Defaults, origin: Origin) -> Answer:
 
 
 @operation("project.add", Default, example={"kind": "conventions", "text": "Tests sit beside the code"})
-def add(session: Session, args: Default, origin: Origin) -> Answer:
+def add(session: SessionCore, args: Default, origin: Origin) -> Answer:
     """Add one note, key file or convention to the project's defaults."""
 
     def decide(state: HudState) -> Sequence[Payload]:
@@ -77,7 +77,7 @@ def add(session: Session, args: Default, origin: Origin) -> Answer:
     return _told(session.prepared(), "Added" if change else "Already there", bool(change), change.note)
 
 
-def _told_by(session: Session, origin: Origin, state: HudState, lists: dict[str, tuple[str, ...]]) -> ProjectSet:
+def _told_by(session: SessionCore, origin: Origin, state: HudState, lists: dict[str, tuple[str, ...]]) -> ProjectSet:
     """The lists; what an agent puts into them for other sessions is marked so."""
     before = state.project
     known = {*before.notes, *before.files, *before.conventions}

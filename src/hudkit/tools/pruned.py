@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from hudkit.compose import shorten, visible
 from hudkit.errors import OperationError
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.payloads import OutputsPrune
 from hudkit.tools.help import written
 from hudkit.tools.lines import block, called, stored
@@ -29,7 +29,7 @@ class Which(InSession, frozen=True):
 
 
 @reading("output", Which, example={"id": "p1"})
-def output(session: Session, args: Which) -> Answer:
+def output(session: SessionCore, args: Which) -> Answer:
     """Read what a call of a tool gave back, in full, pruned or not; a long one in pages."""
     asked = (args.id or args.call).strip()
     if not asked:
@@ -54,7 +54,7 @@ def output(session: Session, args: Which) -> Answer:
     return Answer(text, facts)
 
 
-def _call_of(session: Session, asked: str) -> str:
+def _call_of(session: SessionCore, asked: str) -> str:
     """The call that a number stands for; what is no number is taken for a call's id."""
     if not (asked[:1] == "p" and asked[1:].isascii() and asked[1:].isdecimal() and len(asked) < 12):
         return asked

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hudkit.context.compaction.live import counted
-from hudkit.context.compaction.passage import Passage
-from hudkit.context.compaction.receipts import Receipt, receipts
-from hudkit.hud import Session
+from hudkit.context.compaction.receipts import CoveredRange, Receipt, count_items, read_receipts
+from hudkit.hud import SessionCore
 from hudkit.tools.lines import called
 from hudkit.tools.telling import ident, own_id
 from hudkit.transcripts.transcript import Message, PatchPart, ToolPart
@@ -57,20 +55,20 @@ def changed_by(message: Message) -> tuple[str, ...]:
     return tuple(found)
 
 
-def receipts_of(session: Session, id: str) -> Mapping[str, Receipt]:
+def receipts_of(session: SessionCore, id: str) -> Mapping[str, Receipt]:
     """The receipts of this session, by the message that has the summary; of another one, none."""
     if id != own_id(session):
         return {}
-    return {one.message: one for one in receipts(session.events(), session.state_at) if one.message}
+    return {one.message: one for one in read_receipts(session.events(), session.state_at) if one.message}
 
 
-def receipt_lines(one: Receipt, seen: Passage | None, session: Session) -> tuple[str, ...]:
+def receipt_lines(one: Receipt, seen: CoveredRange | None, session: SessionCore) -> tuple[str, ...]:
     """What an answer says of a receipt beside the summary."""
     frees = session.settings.compaction.min_freed_percent
     how = TRIGGERS.get(one.trigger, one.trigger) + (", taken back by the host" if one.undone else "")
     lines = [
         f"- {how}; tokens {figures(one)}; freed {verdict(one, frees)}",
-        f"- live items of the HUD before and after: {counted(one.holds) or 'none'}",
+        f"- live items of the HUD before and after: {count_items(one.holds) or 'none'}",
     ]
     if seen is not None and seen.dropped:
         ends = f"{ident(seen.dropped[0].id)} to {ident(seen.dropped[-1].id)}"

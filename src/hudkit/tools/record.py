@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log import Event, Origin, Payload, type_of
 from hudkit.log.codec import seal
 from hudkit.sections.items import ItemList, SectionItem
@@ -41,7 +41,7 @@ def peek(state: HudState, *payloads: Payload) -> HudState:
     )
 
 
-def record(session: Session, origin: Origin, decide: Callable[[HudState], Sequence[Payload]]) -> Change:
+def record(session: SessionCore, origin: Origin, decide: Callable[[HudState], Sequence[Payload]]) -> Change:
     """Append what `decide` makes of the state, all or none, with no other writer's event between.
 
     `decide` may raise `OperationError`: then nothing is appended. Raises a `StoreError`.
@@ -62,7 +62,7 @@ def record(session: Session, origin: Origin, decide: Callable[[HudState], Sequen
     return Change(events, before, after if events else before, payloads, note)
 
 
-def added(session: Session, origin: Origin, section: str, noun: str, payload: Payload) -> Answer:
+def added(session: SessionCore, origin: Origin, section: str, noun: str, payload: Payload) -> Answer:
     """Add an item to a section; a text that is there already is not added again.
 
     The answer's `data` has `id` and `recorded`.
@@ -75,7 +75,7 @@ def added(session: Session, origin: Origin, section: str, noun: str, payload: Pa
 
 
 def removed(
-    session: Session,
+    session: SessionCore,
     origin: Origin,
     noun: str,
     pick: Callable[[HudState], SectionItem],

@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Meta
 
 from hudkit.errors import OperationError, SequenceConflict, StoreError
-from hudkit.hud import Session
-from hudkit.hud.defaults import PROJECT_LOG
-from hudkit.hud.keys import own_name, project_of
-from hudkit.hud.session import ATTEMPTS
+from hudkit.hud import SessionCore
+from hudkit.hud.cross_session import PROJECT_LOG
+from hudkit.hud.session_core import APPEND_ATTEMPTS
+from hudkit.hud.session_keys import host_session_id, project_of_key
 from hudkit.log.event import Origin
 from hudkit.log.payloads import (
     BlockerAdd,
@@ -51,7 +51,7 @@ class Taken(msgspec.Struct, frozen=True):
 
 
 @operation("task.resume", Resumed, example={"session": "ses_1"})
-def resume(session: Session, args: Resumed, _: Origin) -> Answer:
+def resume(session: SessionCore, args: Resumed, _: Origin) -> Answer:
     """Take up the task of another session, of any host: its task, constraints, live decisions, open steps, blockers
     and notes become this session's, each marked with where it came from.
 
@@ -59,8 +59,8 @@ def resume(session: Session, args: Resumed, _: Origin) -> Answer:
     """
     key = _meant(session, args.session.strip())
     other = session.other(key)
-    id = own_name(key)
-    for attempt in range(ATTEMPTS):
+    id = host_session_id(key)
+    for attempt in range(APPEND_ATTEMPTS):
         state = session.state
         if any(link.relation == "resume" and link.session_id == id for link in state.session.links):
             raise OperationError(f"the task of {called(id)} is taken up already", hint="`history` shows what came.")
@@ -79,16 +79,16 @@ def resume(session: Session, args: Resumed, _: Origin) -> Answer:
             session.log.append(session.id, drafts, expected=state.seq)
             break
         except SequenceConflict:
-            if attempt == ATTEMPTS - 1:
+            if attempt == APPEND_ATTEMPTS - 1:
                 raise
     return _told(session, id, state, taken)
 
 
-def open_tasks(session: Session) -> Callable[[str], str]:
+def open_tasks(session: SessionCore) -> Callable[[str], str]:
     """From a host's id of a session to its task, where our log knows one; empty where it does not."""
     try:
         known = session.log.sessions()
-        keys = {own_name(key): key for key in known} | {key: key for key in known}
+        keys = {host_session_id(key): key for key in known} | {key: key for key in known}
     except StoreError:
         keys = {}
 
@@ -122,14 +122,14 @@ def _taken(other: HudState, state: HudState, id: str) -> Iterator[Taken]:
             yield Taken(note.mark.origin, NoteAdd(note.content, "", id))
 
 
-def _meant(session: Session, asked: str) -> str:
+def _meant(session: SessionCore, asked: str) -> str:
     """The key of the session that is asked for. Raises `OperationError` where it is this one, none, or several."""
     known = [key for key in session.log.sessions() if not key.startswith(f"{PROJECT_LOG}@")]
-    if asked in (session.id, own_name(session.id)):
+    if asked in (session.id, host_session_id(session.id)):
         raise OperationError("a session cannot take up its own task", hint=_hint(session, known))
-    exact = [key for key in known if key == asked or own_name(key) == asked]
-    alike = [key for key in exact or known if key != session.id and (exact or own_name(key).startswith(asked))]
-    near = [key for key in alike if project_of(key) == project_of(session.id)]
+    exact = [key for key in known if key == asked or host_session_id(key) == asked]
+    alike = [key for key in exact or known if key != session.id and (exact or host_session_id(key).startswith(asked))]
+    near = [key for key in alike if project_of_key(key) == project_of_key(session.id)]
     chosen = near if len(near) == 1 else alike
     if len(chosen) == 1:
         return chosen[0]
@@ -139,16 +139,16 @@ def _meant(session: Session, asked: str) -> str:
     raise OperationError(f"{echo(asked, 60)} names {len(chosen)} sessions", hint=f"Among them {some}.")
 
 
-def _hint(session: Session, known: list[str]) -> str:
-    near = [key for key in known if project_of(key) == project_of(session.id) and key != session.id]
+def _hint(session: SessionCore, known: list[str]) -> str:
+    near = [key for key in known if project_of_key(key) == project_of_key(session.id) and key != session.id]
     tasks = open_tasks(session)
-    ids = [own_name(key) for key in reversed(near[-20:]) if tasks(own_name(key))]
+    ids = [host_session_id(key) for key in reversed(near[-20:]) if tasks(host_session_id(key))]
     if not ids:
         return "`sessions` lists the ids."
     return f"Open tasks are in {', '.join(map(called, ids[:CANDIDATES]))}."
 
 
-def _told(session: Session, id: str, before: HudState, taken: list[Taken]) -> Answer:
+def _told(session: SessionCore, id: str, before: HudState, taken: list[Taken]) -> Answer:
     kinds = [msgspec.to_builtins(one.payload)["type"] for one in taken]
     counts = {kind: kinds.count(kind) for kind in _NOUNS if kind in kinds}
     words = [f"{count} {_NOUNS[kind]}{'s' if count > 1 else ''}" for kind, count in counts.items()]

@@ -11,7 +11,7 @@ import msgspec
 
 from hudkit.compose import visible
 from hudkit.errors import ConfigError, HudkitError, OperationError
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.tools.arguments import convert
 from hudkit.tools.help import unknown, written
@@ -65,7 +65,7 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 def call(
-    session: Session,
+    session: SessionCore,
     name: str,
     args: Mapping[str, Any] | None = None,
     *,
@@ -90,7 +90,7 @@ def call(
         raise _told(error, _right(error, found, given, router)) from None
 
 
-def route(session: Session, router: str, arguments: object, *, origin: Origin = Origin.AGENT) -> str:
+def route(session: SessionCore, router: str, arguments: object, *, origin: Origin = Origin.AGENT) -> str:
     """The text for the agent of a router's call. `arguments` is what the model sent: an object, or its JSON text.
 
     Never raises for what an agent or the log's medium did wrong: the text says what and how to call it right.
@@ -98,7 +98,7 @@ def route(session: Session, router: str, arguments: object, *, origin: Origin = 
     return reply(session, router, arguments, origin=origin).text
 
 
-def reply(session: Session, router: str, arguments: object, *, origin: Origin = Origin.AGENT) -> Reply:
+def reply(session: SessionCore, router: str, arguments: object, *, origin: Origin = Origin.AGENT) -> Reply:
     """`route`, with whether it went well and the answer's data."""
     if router not in _NAMES:
         raise ConfigError(f"there is no router {router!r}", hint=f"There are: {', '.join(_NAMES)}")

@@ -11,9 +11,9 @@ import msgspec
 from msgspec import Meta
 
 from hudkit.errors import HudkitError, OperationError
-from hudkit.hud import Session
-from hudkit.hud.defaults import PROJECT_LOG
-from hudkit.hud.keys import own_name
+from hudkit.hud import SessionCore
+from hudkit.hud.cross_session import PROJECT_LOG
+from hudkit.hud.session_keys import host_session_id
 from hudkit.tools.lines import called
 from hudkit.tools.operation import Answer, Arguments, Loose, reading
 from hudkit.tools.resume import open_tasks
@@ -51,7 +51,7 @@ class Two(Arguments, frozen=True):
 
 
 @reading("summary", Nothing)
-def summary(session: Session, _: Nothing) -> Answer:
+def summary(session: SessionCore, _: Nothing) -> Answer:
     """Count what there is: sessions, projects and messages, by host."""
     past = past_of(session)
     rows = past.sessions()
@@ -73,7 +73,7 @@ def summary(session: Session, _: Nothing) -> Answer:
 
 
 @reading("sessions", Listed, example={"limit": 10})
-def sessions(session: Session, args: Listed) -> Answer:
+def sessions(session: SessionCore, args: Listed) -> Answer:
     """List the sessions of all hosts, the newest first, with the ids that the other operations take.
 
     Where a session has an open task, `task.resume` takes it up in this one.
@@ -90,7 +90,7 @@ def sessions(session: Session, args: Listed) -> Answer:
 
 
 @reading("children", InSession, example={"session": "ses_1"})
-def children(session: Session, args: InSession) -> Answer:
+def children(session: SessionCore, args: InSession) -> Answer:
     """List the sessions of a session's subagents."""
     parent = meant(session, args)
     rows = [row for row in past_of(session).sessions() if row.parent_id == parent]
@@ -106,18 +106,20 @@ def _once(rows: Sequence[SessionRow], host: str) -> Sequence[SessionRow]:
     return [
         row
         for row in rows
-        if row.host != OWN or (own_name(row.id) not in theirs and not row.id.startswith(f"{PROJECT_LOG}@"))
+        if row.host != OWN or (host_session_id(row.id) not in theirs and not row.id.startswith(f"{PROJECT_LOG}@"))
     ]
 
 
-def _listing(title: str, rows: Sequence[SessionRow], skip: int, limit: int, tokens: int, session: Session) -> Answer:
+def _listing(
+    title: str, rows: Sequence[SessionRow], skip: int, limit: int, tokens: int, session: SessionCore
+) -> Answer:
     page = rows[skip : skip + limit]
     own, tasks = own_id(session), open_tasks(session)
     room = Room(tokens)
     head = table(("session", "title", "project", "host", "updated (UTC)"), ())
     shown: list[str] = []
     for row in page:
-        mark = " (this one)" if own in (row.id, own_name(row.id)) else " (open task)" if tasks(row.id) else ""
+        mark = " (this one)" if own in (row.id, host_session_id(row.id)) else " (open task)" if tasks(row.id) else ""
         line = table((), [(row.title + mark, row.root or row.directory, row.host, day(row.updated))])[2]
         line = f"| {ident(row.id)} {line}"
         if not room.take(line):
@@ -133,7 +135,7 @@ def _listing(title: str, rows: Sequence[SessionRow], skip: int, limit: int, toke
 
 
 @reading("compare", Two, example={"a": "ses_1", "b": "ses_2"})
-def compare(session: Session, args: Two) -> Answer:
+def compare(session: SessionCore, args: Two) -> Answer:
     """Compare two sessions: how long they were, what was called, which files both changed."""
     past = past_of(session)
     ids = [meant(session, InSession(session=one)) for one in (args.a, args.b)]

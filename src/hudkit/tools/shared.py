@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from hudkit.errors import OperationError
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, ShareReport
 from hudkit.sections.state import HudState
@@ -32,13 +32,13 @@ def rows(state: HudState) -> tuple[Row, ...]:
 
 
 @reading("shared.list", Page)
-def list_(session: Session, args: Page) -> Answer:
+def list_(session: SessionCore, args: Page) -> Answer:
     """List what the parent shares with this session, what subagents brought back, and your own reports."""
     return listing(SHOWN["shared"], rows(session.prepared()), args)
 
 
 @operation("shared.report", Result, example={"text": "The parser fails on tabs; a test shows it"})
-def report(session: Session, args: Result, origin: Origin) -> Answer:
+def report(session: SessionCore, args: Result, origin: Origin) -> Answer:
     """Report a result to the session that started this one; it is in that session's HUD from its next call on.
 
     Your live decisions are there as well.

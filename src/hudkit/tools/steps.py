@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from hudkit.errors import OperationError
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, StepAdd, StepComplete, StepRemove, StepReorder, StepUpdate
 from hudkit.sections.state import HudState
@@ -73,19 +73,19 @@ def _named(state: HudState, name: str | int) -> PlannedStep:
 
 
 @reading("steps.list", Page)
-def list_(session: Session, args: Page) -> Answer:
+def list_(session: SessionCore, args: Page) -> Answer:
     """List the steps in their order, those that are done included."""
     return listing(SHOWN["steps"], rows(session.state), args, session.state.time)
 
 
 @operation("steps.add", NewStep, example={"description": "Write the tests"})
-def add(session: Session, args: NewStep, origin: Origin) -> Answer:
+def add(session: SessionCore, args: NewStep, origin: Origin) -> Answer:
     """Add a step at the end. An open step with the same text is not added twice."""
     return added(session, origin, "steps", "step", StepAdd(args.description))
 
 
 @operation("steps.update", StepChange, example={"id": "s2", "description": "Write the tests first"})
-def update(session: Session, args: StepChange, origin: Origin) -> Answer:
+def update(session: SessionCore, args: StepChange, origin: Origin) -> Answer:
     """Change what a step says. Where another open step says so already, only that one stays."""
     ids = ["", ""]
 
@@ -108,7 +108,7 @@ def update(session: Session, args: StepChange, origin: Origin) -> Answer:
 
 
 @operation("steps.complete", ThatStep, example={"id": "s1"})
-def complete(session: Session, args: ThatStep, origin: Origin) -> Answer:
+def complete(session: SessionCore, args: ThatStep, origin: Origin) -> Answer:
     """Mark a step as done; the answer names the next open one."""
     done: list[PlannedStep] = []
 
@@ -124,7 +124,7 @@ def complete(session: Session, args: ThatStep, origin: Origin) -> Answer:
 
 
 @operation("steps.reorder", Order, example={"ids": ["s3", "s1"]})
-def reorder(session: Session, args: Order, origin: Origin) -> Answer:
+def reorder(session: SessionCore, args: Order, origin: Origin) -> Answer:
     """Put steps first, in the order given; the others keep their order behind them."""
 
     def decide(state: HudState) -> Sequence[Payload]:
@@ -144,7 +144,7 @@ def reorder(session: Session, args: Order, origin: Origin) -> Answer:
 
 
 @operation("steps.remove", ThatStep, example={"id": "s1"})
-def remove(session: Session, args: ThatStep, origin: Origin) -> Answer:
+def remove(session: SessionCore, args: ThatStep, origin: Origin) -> Answer:
     """Remove a step that is not to be done."""
     return removed(session, origin, "step", lambda state: _named(state, args.id), StepRemove)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, TaskClear, TaskSet, TaskUpdate
 from hudkit.sections.items import ItemMark
@@ -42,7 +42,7 @@ def rows(state: HudState) -> tuple[Row, ...]:
 
 
 @reading("task.get", Nothing)
-def get(session: Session, _: Nothing) -> Answer:
+def get(session: SessionCore, _: Nothing) -> Answer:
     """Read the current task in full."""
     state = session.state
     if not state.task:
@@ -51,13 +51,13 @@ def get(session: Session, _: Nothing) -> Answer:
 
 
 @operation("task.set", Described, example={"description": "Implement the auth middleware"})
-def set_(session: Session, args: Described, origin: Origin) -> Answer:
+def set_(session: SessionCore, args: Described, origin: Origin) -> Answer:
     """Set the current task; it replaces the one before."""
     return _told(session, args, origin, lambda _: TaskSet(args.description))
 
 
 @operation("task.update", Described, example={"description": "Implement the auth middleware, tests left"})
-def update(session: Session, args: Described, origin: Origin) -> Answer:
+def update(session: SessionCore, args: Described, origin: Origin) -> Answer:
     """Describe the current task better. Where none is set, this sets it."""
     return _told(
         session,
@@ -68,13 +68,13 @@ def update(session: Session, args: Described, origin: Origin) -> Answer:
 
 
 @operation("task.clear", Nothing, example={})
-def clear(session: Session, _: Nothing, origin: Origin) -> Answer:
+def clear(session: SessionCore, _: Nothing, origin: Origin) -> Answer:
     """Say that there is no task now."""
     change = record(session, origin, lambda _: (TaskClear(),))
     return Answer("Cleared the task." if change else "No task was set.", {"id": "task", "recorded": bool(change)})
 
 
-def _told(session: Session, args: Described, origin: Origin, payload: Callable[[HudState], Payload]) -> Answer:
+def _told(session: SessionCore, args: Described, origin: Origin, payload: Callable[[HudState], Payload]) -> Answer:
     def decide(state: HudState) -> Sequence[Payload]:
         return () if state.task.description == stored(args.description) else (payload(state),)
 

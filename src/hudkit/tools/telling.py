@@ -14,8 +14,8 @@ from msgspec import Meta
 
 from hudkit.compose import shorten, visible
 from hudkit.errors import OperationError
-from hudkit.hud import Session
-from hudkit.tokens import count
+from hudkit.hud import SessionCore
+from hudkit.tokens import count_tokens
 from hudkit.tools.lines import called, stored
 from hudkit.tools.operation import Arguments, Loose
 from hudkit.transcripts.transcript import (
@@ -62,7 +62,7 @@ class Room:
         """Whether the text fits, and then it is taken off."""
         if len(text) > self.left * LONGEST:
             return False
-        need = count(text.encode("utf-8", "replace").decode()) + 1
+        need = count_tokens(text.encode("utf-8", "replace").decode()) + 1
         if need > self.left:
             return False
         self.left -= need
@@ -71,12 +71,12 @@ class Room:
     def begin(self, text: str) -> int:
         """How many characters of a text that is too long fit, about, and never more; at least one."""
         size = min(len(text), self.left * LONGEST)
-        while size > 1 and count(text[:size].encode("utf-8", "replace").decode()) > self.left:
+        while size > 1 and count_tokens(text[:size].encode("utf-8", "replace").decode()) > self.left:
             size = size * 3 // 4
         return max(size, 1)
 
 
-def past_of(session: Session) -> Past:
+def past_of(session: SessionCore) -> Past:
     """The past that the host gave. Raises `OperationError` where it gave none."""
     if session.past is None:
         raise OperationError(
@@ -85,12 +85,12 @@ def past_of(session: Session) -> Past:
     return session.past
 
 
-def own_id(session: Session) -> str:
+def own_id(session: SessionCore) -> str:
     """The host's id of this session."""
     return session.state.session.host_session or session.id.partition("@")[0].rpartition("/")[2]
 
 
-def meant(session: Session, args: InSession) -> str:
+def meant(session: SessionCore, args: InSession) -> str:
     """The session that is asked about. Raises `OperationError` where its begin fits several."""
     asked = (args.session or args.sessionId).strip()
     if not asked:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.sections.state import HudState
 from hudkit.tools.lines import Page, listing
 from hudkit.tools.operation import SHOWN, Answer, Row, reading, section
@@ -17,6 +17,6 @@ def rows(state: HudState) -> tuple[Row, ...]:
 
 
 @reading("todos.list", Page)
-def list_(session: Session, args: Page) -> Answer:
+def list_(session: SessionCore, args: Page) -> Answer:
     """List the host's own todos."""
     return listing(SHOWN["todos"], rows(session.state), args)

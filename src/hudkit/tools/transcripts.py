@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Meta
 
 from hudkit.compose import shorten, visible
-from hudkit.context.compaction.passage import passage
+from hudkit.context.compaction.receipts import covered_range
 from hudkit.errors import OperationError, TranscriptError
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.tools.help import written
 from hudkit.tools.lines import block, called, stored
 from hudkit.tools.operation import Answer, Arguments, Loose, Text, reading
@@ -69,7 +69,7 @@ class Plans(Arguments, frozen=True):
 
 
 @reading("messages", Page, example={"session": "ses_1", "limit": 10})
-def messages(session: Session, args: Page) -> Answer:
+def messages(session: SessionCore, args: Page) -> Answer:
     """Read the messages of a session as a transcript: the last ones, or a page before or after one of them."""
     id = meant(session, args)
     transcript, row = past_of(session).find(id)
@@ -125,7 +125,7 @@ def _page(found: Iterator[Message], args: Page) -> tuple[deque[Message], bool]:
 
 
 @reading("message", One, example={"session": "ses_1", "id": "msg_1"})
-def message(session: Session, args: One) -> Answer:
+def message(session: SessionCore, args: One) -> Answer:
     """Read one message in full, with its calls and what they gave back; a long one in pages."""
     wanted = (args.id or args.messageId).strip()
     if not wanted:
@@ -166,7 +166,7 @@ def _cut(whole: str, offset: int, tokens: int, operation: str, call: dict[str, A
 
 
 @reading("compactions", Read, example={"session": "ses_1", "read": 1})
-def compactions(session: Session, args: Read) -> Answer:
+def compactions(session: SessionCore, args: Read) -> Answer:
     """List the compactions of a session with the begin of each summary, or read one summary.
 
     Of those that the HUD saw, also the receipt: how it came about, tokens before and after, what was dropped.
@@ -207,13 +207,13 @@ def compactions(session: Session, args: Read) -> Answer:
     text, following = _cut(whole, args.offset, args.tokens, "compactions", {"session": id, "read": args.read})
     title = f"Compaction {args.read} of {len(found)}, {day(one.created)}, message {ident(one.id)}"
     if one.id in known and not args.offset:
-        seen = passage(known[one.id], tuple(transcript.messages(id)))
+        seen = covered_range(known[one.id], tuple(transcript.messages(id)))
         title = "\n".join((title, *receipt_lines(known[one.id], seen, session)))
     return Answer(f"{title}\n\n{text}", {"session": id, "summary": stored(texts(one))[:20_000], "next": following})
 
 
 @reading("plans", Plans, example={"read": "watering"})
-def plans(session: Session, args: Plans) -> Answer:
+def plans(session: SessionCore, args: Plans) -> Answer:
     """List the saved plans of this project and of the user, or read one by its name."""
     past = past_of(session)
     directory = session.state.session.directory

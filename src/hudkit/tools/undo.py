@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from hudkit.compose import shorten
 from hudkit.errors import OperationError
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import EventUndo, Payload, type_of
 from hudkit.sections.state import HudState, undone_seqs, why_permanent
@@ -30,7 +30,7 @@ class Undone(Arguments, frozen=True):
 
 
 @operation("undo", Undone, example={"seq": 12, "reason": "recorded in the wrong session"})
-def undo(session: Session, args: Undone, origin: Origin) -> Answer:
+def undo(session: SessionCore, args: Undone, origin: Origin) -> Answer:
     """Take a recorded change back, as if it had never been made; the log keeps both. An undo can be undone, too.
 
     What a host did (compactions, frames, its todos) cannot be undone here.
@@ -50,7 +50,7 @@ def undo(session: Session, args: Undone, origin: Origin) -> Answer:
     return Answer(text, {"seq": event.seq, "type": event.type, "by": events[0].seq, "recorded": True})
 
 
-def _named(session: Session, state: HudState, seq: int, gone: frozenset[int]) -> Event:
+def _named(session: SessionCore, state: HudState, seq: int, gone: frozenset[int]) -> Event:
     event = next(session.events(seq - 1, seq), None) if seq <= state.seq else None
     if event is None:
         raise OperationError(
@@ -66,7 +66,7 @@ def _named(session: Session, state: HudState, seq: int, gone: frozenset[int]) ->
     return event
 
 
-def _last(session: Session, origin: Origin, gone: frozenset[int]) -> Event:
+def _last(session: SessionCore, origin: Origin, gone: frozenset[int]) -> Event:
     for place, event in enumerate(back(session, None)):
         if place >= FAR:
             break

@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from hudkit.errors import OperationError
-from hudkit.hud import Session
+from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, SectionClear, SectionReplace
 from hudkit.sections.state import STATE_FIELDS, HudState
@@ -66,7 +66,7 @@ def named_section(name: str, verb: str = "read", may: Callable[[Section], object
 
 
 @reading("snapshot", OneOrAll)
-def snapshot(session: Session, args: OneOrAll) -> Answer:
+def snapshot(session: SessionCore, args: OneOrAll) -> Answer:
     """Read the full state with all ids, also what the view leaves out; or one section of it."""
     state = session.state
     chosen = sections() if args.section is None else (named_section(args.section),)
@@ -83,7 +83,7 @@ def snapshot(session: Session, args: OneOrAll) -> Answer:
 
 
 @operation("update", Replaced, example={"section": "notes", "value": ["Refresh tokens live 7 days"]})
-def update(session: Session, args: Replaced, origin: Origin) -> Answer:
+def update(session: SessionCore, args: Replaced, origin: Origin) -> Answer:
     """Replace a section whole: the task by a text, the others by a list of texts; null clears it.
 
     An item whose text stays keeps its id.
@@ -122,14 +122,14 @@ def update(session: Session, args: Replaced, origin: Origin) -> Answer:
 
 
 @operation("clear", OneOrAll, example={"section": "notes"})
-def clear(session: Session, args: OneOrAll, origin: Origin) -> Answer:
+def clear(session: SessionCore, args: OneOrAll, origin: Origin) -> Answer:
     """Clear a section; without one, all that you maintain. The log keeps everything."""
     if args.section is None:
         return _emptied(session, origin, None)
     return _emptied(session, origin, named_section(args.section, "cleared", lambda section: section.clears))
 
 
-def _emptied(session: Session, origin: Origin, section: Section | None) -> Answer:
+def _emptied(session: SessionCore, origin: Origin, section: Section | None) -> Answer:
     name = section.name if section else ""
     change = record(session, origin, lambda _: (SectionClear(name),))
     text = f"Cleared {name or 'all sections'}." if change else f"{name or 'Everything'} is empty already."

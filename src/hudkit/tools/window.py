@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from hudkit.hud import Session
-from hudkit.hud.filling import Filling, filling
+from hudkit.hud import SessionCore
+from hudkit.hud.window_usage import WindowUsage, window_usage
 from hudkit.tools.lines import called
 from hudkit.tools.operation import Answer, reading
 from hudkit.tools.telling import InSession, meant, own_id, past_of, table
@@ -20,7 +20,7 @@ HALF = 50
 
 
 @reading("context", InSession)
-def context(session: Session, args: InSession) -> Answer:
+def context(session: SessionCore, args: InSession) -> Answer:
     """Tell how much of the window is in use and what fills it, or how much another session had in use.
 
     The total is as last reported; its parts are estimated, and so is what was added since.
@@ -28,7 +28,7 @@ def context(session: Session, args: InSession) -> Answer:
     id = meant(session, args) if args.session or args.sessionId else own_id(session)
     if id != own_id(session):
         return _elsewhere(session, id)
-    found = filling(session.state, session.settings)
+    found = window_usage(session.state, session.settings)
     lines = [_headline(found)]
     if found.now is not None:
         lines.append(f"- the request now under way: {_about(found)}; its usage is not reported yet")
@@ -45,7 +45,7 @@ def context(session: Session, args: InSession) -> Answer:
     return Answer("\n".join(lines), facts(id, found) | {"compactions": session.state.compacted.count})
 
 
-def facts(id: str, found: Filling) -> dict[str, Any]:
+def facts(id: str, found: WindowUsage) -> dict[str, Any]:
     """What fills a window, as plain values; `percent` of parts are of the whole window."""
     usage, trend = found.usage, found.trend
     limit = usage.limit_tokens
@@ -72,7 +72,7 @@ def _share(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def _headline(found: Filling) -> str:
+def _headline(found: WindowUsage) -> str:
     usage = found.usage
     size = f"{usage.limit_tokens:,} tokens{' (assumed)' if usage.source == 'assumed' else ''}"
     if usage.used_tokens is None:
@@ -80,7 +80,7 @@ def _headline(found: Filling) -> str:
     return f"{round(usage.percent or 0, 1):g} % in use: {usage.used_tokens:,} of {size} ({usage.band.value})."
 
 
-def _about(found: Filling) -> str:
+def _about(found: WindowUsage) -> str:
     doubt = f", ±{_percent(found.doubt)} %" if found.doubt is not None else ""
     return f"about {found.now:,} tokens (estimated{doubt})"
 
@@ -89,7 +89,7 @@ def _percent(share: float) -> str:
     return f"{max(0.1, 100 * share):.1f}" if share < 0.1 else f"{100 * share:.0f}"
 
 
-def _pace(found: Filling) -> str:
+def _pace(found: WindowUsage) -> str:
     trend = found.trend
     if trend is None:
         return ""
@@ -106,14 +106,14 @@ def _calls(number: int) -> str:
     return "1 call" if number == 1 else f"{number} calls"
 
 
-def _learned(found: Filling) -> str:
+def _learned(found: WindowUsage) -> str:
     if found.error is None:
         return "parts are estimated; no report of this model was compared yet" if found.shares else ""
     reports = "1 report" if found.reports == 1 else f"{found.reports} reports"
     return f"estimates of this model were off by {_percent(found.error)} % (median; {reports})"
 
 
-def _rows(found: Filling) -> list[tuple[str, str, str]]:
+def _rows(found: WindowUsage) -> list[tuple[str, str, str]]:
     limit = found.usage.limit_tokens
     kept, rest = found.shares[:MOST_PARTS], found.shares[MOST_PARTS:]
     rows = [(one.part + ("" if one.exact else " ~"), one.tokens) for one in kept]
@@ -125,7 +125,7 @@ def _rows(found: Filling) -> list[tuple[str, str, str]]:
     return [(name, f"{tokens:,}", f"{100 * tokens / limit:.1f} %") for name, tokens in rows]
 
 
-def _elsewhere(session: Session, id: str) -> Answer:
+def _elsewhere(session: SessionCore, id: str) -> Answer:
     transcript, row = past_of(session).find(id)
     used = [m.usage.used for m in transcript.messages(id) if m.usage is not None and m.usage.used and not m.summary]
     data = {"session": id, "used": used[-1] if used else None, "most": max(used, default=0), "model": row.model}

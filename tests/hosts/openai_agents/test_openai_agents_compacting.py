@@ -11,7 +11,7 @@ from agents import ModelSettings, RunConfig, SQLiteSession, function_tool
 from agents.testing import ModelStep
 from scripted import NOTE, agent, calls, notes, orphans, says, state, system, text
 
-from hudkit.context.compaction.continuity import HEADER
+from hudkit.context.compaction.summaries import SUMMARY_SYSTEM_PROMPT
 from hudkit.hosts.openai_agents import HudRunner
 
 pytestmark = pytest.mark.slow
@@ -22,7 +22,7 @@ LONG = "words " * 4_000
 
 
 def is_writer(call: Any) -> bool:
-    return system(call) == HEADER
+    return system(call) == SUMMARY_SYSTEM_PROMPT
 
 
 def kept(session: SQLiteSession) -> list[Any]:

@@ -21,7 +21,7 @@ from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.usage import RequestUsage
 
 from hudkit import Hud
-from hudkit.context.compaction.continuity import HEADER
+from hudkit.context.compaction.summaries import SUMMARY_SYSTEM_PROMPT
 from hudkit.sections.state import HudState
 
 WINDOW = 32_000
@@ -42,7 +42,7 @@ class Scripted:
         )
 
     def _answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        if HEADER in (info.instructions or ""):
+        if SUMMARY_SYSTEM_PROMPT in (info.instructions or ""):
             self.summarised.append(messages)
             self.settings = info.model_settings
             return self._summary(messages, info) if callable(self._summary) else self._summary

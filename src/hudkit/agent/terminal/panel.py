@@ -8,7 +8,7 @@ from hudkit.agent.hud_plugin import HOST
 from hudkit.agent.loop import AgentLoop
 from hudkit.agent.terminal.safe import clipped
 from hudkit.agent.terminal.words import gauge
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.config import Settings
 from hudkit.errors import HudkitError
 from hudkit.log.stores import open_log
@@ -73,7 +73,7 @@ class Panel:
             parts.append(f"task: {clipped(state.task.description, TASK)}")
         return parts
 
-    def _session(self) -> Session | None:
+    def _session(self) -> HudSession | None:
         """The session in the log, which is there from the first model call on. Raises a `HudkitError`."""
         if self._log is None or self._loop is None or not self._log.exists():
             return None

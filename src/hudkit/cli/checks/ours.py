@@ -24,7 +24,7 @@ from hudkit.hosts.wire import PROTOCOL, newer
 from hudkit.log.stores import open_log, verify_file
 from hudkit.log.stores.paths import beside
 from hudkit.log.stores.schema import MIGRATIONS
-from hudkit.tokens.counting import APPROXIMATE, counter
+from hudkit.tokens.counting import APPROXIMATE, shared_counter
 
 MIB = 1024 * 1024
 VERIFIED_BYTES = 256 * MIB
@@ -150,7 +150,7 @@ def listened_to(path: Path) -> bool:
 
 
 def tokens(_: Surroundings) -> Finding:
-    one = counter()
+    one = shared_counter()
     if one.name == APPROXIMATE:
         hint = f"Install hudkit again: its tokenizer is missing or broken ({one.reason[:200]})"
         return warn("counts are upper bounds: about a quarter of what fits is shown", hint)

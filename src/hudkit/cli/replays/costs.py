@@ -7,7 +7,16 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from hudkit.cli.replays.requests import VARIANTS
-from hudkit.context.caching import ANTHROPIC, OPENAI, CachePolicy, CacheTree, CallCost, Request, cost, totals
+from hudkit.context.caching import (
+    ANTHROPIC,
+    OPENAI,
+    CachePolicy,
+    CacheRequest,
+    CacheTree,
+    CallCost,
+    sum_costs,
+    usd_cost,
+)
 from hudkit.tokens import Prices, prices_of
 
 PRICED_AS = ((ANTHROPIC, "claude-sonnet-4-5"), (OPENAI, "gpt-5"))
@@ -68,7 +77,7 @@ class Meter:
     def __init__(self, tariffs: Sequence[Tariff]) -> None:
         self._rows = tuple((tariff, tuple(_Run(tariff.policy) for _ in VARIANTS)) for tariff in tariffs)
 
-    def take(self, requests: Sequence[Request]) -> None:
+    def take(self, requests: Sequence[CacheRequest]) -> None:
         """The next call, in each of `VARIANTS`."""
         for _, runs in self._rows:
             for run, request in zip(runs, requests, strict=True):
@@ -88,9 +97,9 @@ class _Run:
 def _costs(tariff: Tariff, variants: Sequence[Sequence[CallCost]]) -> Costs:
     rows = []
     for name, calls in zip(VARIANTS, variants, strict=True):
-        sums = totals(calls)
+        sums = sum_costs(calls)
         spent = (sums.read + sums.processed, sums.processed, sums.read, sums.written, sums.output)
-        rows.append(_Row(name, *spent, cost(calls, tariff.prices)))
+        rows.append(_Row(name, *spent, usd_cost(calls, tariff.prices)))
     prices = tariff.prices
     return Costs(
         cache=tariff.policy.name,

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.cli.replays.clockwork import Clockwork
 from hudkit.errors import BudgetError
-from hudkit.hud import Counter
+from hudkit.hud import TokenCounter
 from hudkit.hud.frame import Frame
 from hudkit.ingest import KnownFacts, derive_facts
 from hudkit.log.payloads import CompactAfter, CompactBefore, FrameBase, type_of
@@ -44,7 +44,7 @@ class Compacted(msgspec.Struct, frozen=True):
 class Player:
     """Hears a session's messages in order and composes its frames; each fact goes to both HUDs alike."""
 
-    def __init__(self, row: SessionRow, counter: Counter, *, window: int | None, budget: int | None) -> None:
+    def __init__(self, row: SessionRow, counter: TokenCounter, *, window: int | None, budget: int | None) -> None:
         self.events: Tally[str] = Tally()
         self.compacted: list[Compacted] = []
         self.compactions = 0
@@ -99,7 +99,7 @@ class Player:
         system = self._frame(self.system, "system", places)
         return Turn(self._turns, call, anchored, system, used, places[-1][0] if places else "")
 
-    def _frame(self, session: Session, placement: str, places: list[tuple[str, str]]) -> Frame:
+    def _frame(self, session: HudSession, placement: str, places: list[tuple[str, str]]) -> Frame:
         try:
             return session.frame(
                 limit_tokens=self._window, budget=self._budget, placement=placement, transcript=places

@@ -14,8 +14,8 @@ from itertools import chain
 import msgspec
 
 from hudkit.cli.replays.player import Turn, anchor
-from hudkit.context.caching import Block, Request
-from hudkit.hud import Counter
+from hudkit.context.caching import CacheBlock, CacheRequest
+from hudkit.hud import TokenCounter
 from hudkit.hud.frame import Frame
 from hudkit.transcripts import Message, blocks, calls
 
@@ -24,7 +24,7 @@ VARIANTS = ("no HUD", "in system", "anchored")
 
 NO_HUD, IN_SYSTEM, ANCHORED = range(3)
 
-Blocks = tuple[Block, ...]
+Blocks = tuple[CacheBlock, ...]
 
 
 class Scribe:
@@ -34,16 +34,16 @@ class Scribe:
     transcript does not hold: the tokens reported for the first call less those of its messages, 0 where unknown.
     """
 
-    def __init__(self, counter: Counter, messages: Sequence[Message] = ()) -> None:
+    def __init__(self, counter: TokenCounter, messages: Sequence[Message] = ()) -> None:
         self._counter = counter
         self._written: dict[str, tuple[Blocks, ...]] = {}
         self.system_tokens = self._host_tokens(messages)
 
-    def requests(self, turn: Turn) -> tuple[Request, ...]:
+    def requests(self, turn: Turn) -> tuple[CacheRequest, ...]:
         """The call in each of `VARIANTS`."""
         window = turn.call.window
         plain = [group for message in window for group in self.written(message)]
-        host = (Block("host", self.system_tokens, "system"),)
+        host = (CacheBlock("host", self.system_tokens, "system"),)
         in_system = self._blocks("system", turn.system.base, turn.system.tail)
         bodies = (
             _marked((host,), plain),
@@ -52,7 +52,7 @@ class Scribe:
         )
         usage = turn.call.message.usage
         answer = max(usage.used - usage.prompt, 0) if usage else 0
-        return tuple(Request(body, turn.call.message.created, answer) for body in bodies)
+        return tuple(CacheRequest(body, turn.call.message.created, answer) for body in bodies)
 
     def written(self, message: Message) -> tuple[Blocks, ...]:
         """The one or two messages of the request that a recorded message becomes, each as its blocks."""
@@ -86,7 +86,7 @@ class Scribe:
             out[-1] += more
 
     def _blocks(self, role: str, *texts: str) -> Blocks:
-        return tuple(Block(_digest(text), self._counter.count(text), role) for text in texts if text)
+        return tuple(CacheBlock(_digest(text), self._counter.count(text), role) for text in texts if text)
 
     def _host_tokens(self, messages: Sequence[Message]) -> int:
         for call in calls(messages):

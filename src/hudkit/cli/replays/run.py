@@ -8,8 +8,8 @@ from hudkit.cli.replays.costs import summed, tariffs
 from hudkit.cli.replays.report import SCHEMA, Report, SkippedRecord
 from hudkit.cli.replays.session import Options, Progress, session_report
 from hudkit.errors import ConfigError
-from hudkit.hud import Counter
-from hudkit.tokens import counter as exact_counter
+from hudkit.hud import TokenCounter
+from hudkit.tokens import shared_counter as exact_counter
 from hudkit.transcripts import SessionRow, Transcript
 
 
@@ -18,7 +18,7 @@ def replay(
     options: Options | None = None,
     *,
     session: str | None = None,
-    counter: Counter | None = None,
+    counter: TokenCounter | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Replay every session, or the one whose id is or contains `session`. Two runs give equal reports.

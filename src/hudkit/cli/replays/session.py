@@ -14,8 +14,8 @@ from hudkit.cli.replays.report import BandTokens, EpochReport, FrameShown, Recon
 from hudkit.cli.replays.requests import ANCHORED, NO_HUD, Scribe
 from hudkit.cli.replays.survival import report as compaction_report
 from hudkit.compose import Band
-from hudkit.context.caching import Request, diverge
-from hudkit.hud import Counter
+from hudkit.context.caching import CacheRequest, find_divergence
+from hudkit.hud import TokenCounter
 from hudkit.hud.frame import Frame
 from hudkit.tokens import window_of
 from hudkit.transcripts import LlmCall, Message, SessionRow
@@ -44,14 +44,14 @@ class _Walk:
         self.turns: list[Turn] = []
         self.errors: list[float] = []
         self.again: dict[int, int] = {}
-        self._before: Request | None = None
+        self._before: CacheRequest | None = None
 
-    def note(self, turn: Turn, requests: Sequence[Request]) -> None:
+    def note(self, turn: Turn, requests: Sequence[CacheRequest]) -> None:
         usage = turn.call.message.usage
         if usage is not None and usage.prompt:
             self.errors.append(100 * (requests[NO_HUD].tokens - usage.prompt) / usage.prompt)
         if self.turns and self._before is not None and self.turns[-1].anchored.epoch != turn.anchored.epoch:
-            broken = diverge(self._before, requests[ANCHORED])
+            broken = find_divergence(self._before, requests[ANCHORED])
             self.again[turn.anchored.epoch] = broken.again if broken else 0
         self._before = requests[ANCHORED]
         self.turns.append(msgspec.structs.replace(turn, call=LlmCall(turn.call.message, (), ())))
@@ -61,7 +61,7 @@ def session_report(
     row: SessionRow,
     messages: tuple[Message, ...],
     options: Options,
-    counter: Counter,
+    counter: TokenCounter,
     priced: Sequence[Tariff],
     progress: Progress | None = None,
 ) -> SessionReport:

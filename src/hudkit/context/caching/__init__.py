@@ -1,40 +1,62 @@
 """Prefix caches of model servers: what they would have reused, what a call costs, where a prefix broke."""
 
-from hudkit.context.caching.account import Account, CallHits, Share, account, shares
-from hudkit.context.caching.divergence import Break, Divergence, breaks, diverge
+from hudkit.context.caching.account import (
+    CacheAccount,
+    CallHits,
+    LayerTotal,
+    PrefixBreak,
+    account_for_calls,
+    layer_totals,
+)
+from hudkit.context.caching.estimator import LayerTokens
 from hudkit.context.caching.policies import ANTHROPIC, ANTHROPIC_HOUR, OPENAI, CachePolicy
-from hudkit.context.caching.prefix_breaks import PrefixBreak
-from hudkit.context.caching.reckoning import Layers
-from hudkit.context.caching.requests import Block, Request
-from hudkit.context.caching.sent import Piece, compare
-from hudkit.context.caching.simulate import CacheTree, CallCost, Rates, Totals, cost, rates, simulate, totals
+from hudkit.context.caching.prefix_diff import (
+    BlockDivergence,
+    CacheBreak,
+    Segment,
+    common_prefix,
+    find_breaks,
+    find_divergence,
+)
+from hudkit.context.caching.simulation import (
+    CacheBlock,
+    CacheRequest,
+    CacheTree,
+    CallCost,
+    CostTotals,
+    TokenRates,
+    rates_for,
+    simulate_cache,
+    sum_costs,
+    usd_cost,
+)
 
 __all__ = [
     "ANTHROPIC",
     "ANTHROPIC_HOUR",
     "OPENAI",
-    "Account",
-    "Block",
-    "Break",
+    "BlockDivergence",
+    "CacheAccount",
+    "CacheBlock",
+    "CacheBreak",
     "CachePolicy",
+    "CacheRequest",
     "CacheTree",
     "CallCost",
     "CallHits",
-    "Divergence",
-    "Layers",
-    "Piece",
+    "CostTotals",
+    "LayerTokens",
+    "LayerTotal",
     "PrefixBreak",
-    "Rates",
-    "Request",
-    "Share",
-    "Totals",
-    "account",
-    "breaks",
-    "compare",
-    "cost",
-    "diverge",
-    "rates",
-    "shares",
-    "simulate",
-    "totals",
+    "Segment",
+    "TokenRates",
+    "account_for_calls",
+    "common_prefix",
+    "find_breaks",
+    "find_divergence",
+    "layer_totals",
+    "rates_for",
+    "simulate_cache",
+    "sum_costs",
+    "usd_cost",
 ]

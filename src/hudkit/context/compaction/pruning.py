@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from hudkit.compose import shorten, visible
 from hudkit.context.caching.policies import CachePolicy
-from hudkit.context.compaction.carried import Output
-from hudkit.context.compaction.worth import Change, Standing, invested, pays, rewritten
+from hudkit.context.compaction.cost_model import CallCosts, PrefixChange, net_saving, rewritten_tokens, upfront_cost
+from hudkit.context.compaction.request_parts import CallOutput
 
 STUB = 24
 """Tokens of a stub, about."""
@@ -25,14 +25,14 @@ PROTECT_SHARE, MINIMUM_SHARE = 12, 8
 """The largest parts of a window that are protected (a twelfth), and asked for at least (an eighth)."""
 
 
-class Bounds(NamedTuple):
+class PruneBounds(NamedTuple):
     """In tokens: `protect` of the end of the transcript is never pruned, and less than `minimum` is not pruned."""
 
     protect: int
     minimum: int
 
 
-class Candidate(NamedTuple):
+class PruneCandidate(NamedTuple):
     """An output that may be pruned, in tokens; `behind` is what stands after it as the request is now."""
 
     call: str
@@ -42,21 +42,21 @@ class Candidate(NamedTuple):
     blocks: int
 
 
-class Choice(NamedTuple):
+class PruneChoice(NamedTuple):
     """What to prune, oldest first. In tokens: `freed` by it, `again` what has to be written again that could have
     been read, `cost` at this call and `saves` in all, both in input tokens at full price (a negative cost saves at
     once)."""
 
-    outputs: tuple[Candidate, ...]
+    outputs: tuple[PruneCandidate, ...]
     freed: float
     again: float
     cost: float
     saves: float
 
 
-def bounds_of(window: int, protect: int, minimum: int) -> Bounds:
+def prune_bounds(window: int, protect: int, minimum: int) -> PruneBounds:
     """The bounds in a window of so many tokens: as they are set, but no more than a twelfth and an eighth of it."""
-    return Bounds(min(protect, window // PROTECT_SHARE), min(minimum, window // MINIMUM_SHARE))
+    return PruneBounds(min(protect, window // PROTECT_SHARE), min(minimum, window // MINIMUM_SHARE))
 
 
 def is_protected(tool: str, names: Collection[str]) -> bool:
@@ -64,13 +64,13 @@ def is_protected(tool: str, names: Collection[str]) -> bool:
     return tool in names or any(name.endswith("*") and tool.startswith(name[:-1]) for name in names)
 
 
-def candidates(
-    outputs: Sequence[Output],
+def prune_candidates(
+    outputs: Sequence[CallOutput],
     pruned: Collection[str],
     kept: Collection[str],
     protect: float,
     per_character: float,
-) -> tuple[Candidate, ...]:
+) -> tuple[PruneCandidate, ...]:
     """The outputs that may be pruned, oldest first: those that are not `pruned` already, not of a `kept` tool or
     call, not too small, and not within the protected end of the transcript. `outputs` are all of it, oldest first."""
     found = []
@@ -81,16 +81,18 @@ def candidates(
             continue
         size, behind = one.size * per_character, max(0.0, one.behind - gone) * per_character
         if behind >= protect and size >= WORTH_A_STUB and not is_protected(one.tool, kept) and one.call not in kept:
-            found.append(Candidate(one.call, one.tool, size, behind, one.blocks))
+            found.append(PruneCandidate(one.call, one.tool, size, behind, one.blocks))
     return tuple(reversed(found))
 
 
-def choose(found: Sequence[Candidate], standing: Standing, policy: CachePolicy, bounds: Bounds) -> Choice | None:
+def choose_pruning(
+    found: Sequence[PruneCandidate], standing: CallCosts, policy: CachePolicy, bounds: PruneBounds
+) -> PruneChoice | None:
     """The candidates whose pruning saves the most, `None` where none pays: always the newest of them, from one on, so
     that what stands in front of that one stays in the cache; all of them where the cache is cold. O(candidates)."""
     if sum(one.size - STUB for one in found) < bounds.minimum:
         return None
-    best: Choice | None = None
+    best: PruneChoice | None = None
     freed = rent = 0.0
     for place in range(len(found) - 1, -1, -1):
         one = found[place]
@@ -99,20 +101,20 @@ def choose(found: Sequence[Candidate], standing: Standing, policy: CachePolicy, 
         rent += (one.size - STUB) * calls * policy.read_factor
         if freed < bounds.minimum or (standing.cold and place):
             continue
-        change = Change(freed, one.behind + one.size, one.blocks)
-        cost = invested(change, standing, policy)
+        change = PrefixChange(freed, one.behind + one.size, one.blocks)
+        cost = upfront_cost(change, standing, policy)
         if rent < RENT * cost:
             continue
         count = len(found) - place
         loss = AGAIN * (freed * policy.write_factor + count * standing.load * policy.read_factor)
-        saves = pays(change, standing, policy, loss)
+        saves = net_saving(change, standing, policy, loss)
         if saves > 0 and (best is None or saves > best.saves):
-            again = 0.0 if standing.cold else rewritten(change, standing, policy)
-            best = Choice(tuple(found[place:]), freed, again, cost, saves)
+            again = 0.0 if standing.cold else rewritten_tokens(change, standing, policy)
+            best = PruneChoice(tuple(found[place:]), freed, again, cost, saves)
     return best
 
 
-def stub(number: int, tool: str, size: int) -> str:
+def stub_text(number: int, tool: str, size: int) -> str:
     """The line that stands where an output was: what it was, and how to get it back. No name of a tool can end it."""
     name = shorten(visible(" ".join(tool.split())), 40).replace("[", "(").replace("]", ")")
     call = f'memory output {{"id":"p{number}"}}'

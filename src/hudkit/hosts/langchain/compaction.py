@@ -14,11 +14,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
-from hudkit.context.compaction.continuity import HEADER
+from hudkit.context.compaction.summaries import SUMMARY_SYSTEM_PROMPT
 from hudkit.hosts.host_session import CHARS_PER_TOKEN, HostSession
 from hudkit.hosts.langchain.transcript import MARK, SHORTENED, SUMMARY, Read, finish_of, is_summary
 from hudkit.tokens import Window
-from hudkit.tokens.overflow import OverflowRule, usable_of
+from hudkit.tokens.windows import OverflowRule, usable_of
 
 _LOG = logging.getLogger("hudkit.hosts.langchain")
 
@@ -45,7 +45,10 @@ class Plan(NamedTuple):
     def questions(self) -> list[list[BaseMessage]]:
         """What the model is asked, and what it is asked where that is too long."""
         old = self.shown[: self.cut]
-        return [[SystemMessage(HEADER), HumanMessage(_told(some, self.prompt))] for some in (old, _shorter(old))]
+        return [
+            [SystemMessage(SUMMARY_SYSTEM_PROMPT), HumanMessage(_told(some, self.prompt))]
+            for some in (old, _shorter(old))
+        ]
 
 
 class Made(NamedTuple):

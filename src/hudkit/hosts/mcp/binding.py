@@ -13,14 +13,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from hudkit.api import Hud, Session
+from hudkit.api import Hud, HudSession
 from hudkit.compose import visible
 from hudkit.errors import HudkitError, OperationError
 from hudkit.hosts.host_session import HostSession
 from hudkit.hosts.in_process import InProcessHud
-from hudkit.hud.defaults import PROJECT_LOG
-from hudkit.hud.keys import own_name, part, project_of
-from hudkit.hud.offering import Offering
+from hudkit.hud.cross_session import PROJECT_LOG, ResumeOffer
+from hudkit.hud.session_keys import encode_key_part, host_session_id, project_of_key
 from hudkit.log.event import Origin
 from hudkit.log.payloads import SessionOffer
 from hudkit.tools import Reply, call
@@ -90,7 +89,7 @@ class Binding:
         """The HUD as markdown: of this session, or of the one that `of` names. Nothing is recorded. Raises
         `OperationError` where it names none or several, a `StoreError`."""
 
-        def shown(one: HostSession, session: Session) -> str:
+        def shown(one: HostSession, session: HudSession) -> str:
             base = session.whole().base
             offer = self._offer(one.session) if session is one.session else ""
             return f"{base}\n{offer}\n" if offer else base
@@ -115,8 +114,8 @@ class Binding:
 
         def take(one: HostSession) -> str:
             links = [link.session_id for link in one.session.state.session.links if link.relation == "resume"]
-            if own_name(other) in links:
-                return f"The task of {visible(own_name(other))} was taken up before."
+            if host_session_id(other) in links:
+                return f"The task of {visible(host_session_id(other))} was taken up before."
             said = one.session.call("task.resume", {"session": other}, origin=Origin.USER).text
             self._start(where, one)
             return said
@@ -129,9 +128,11 @@ class Binding:
 
         def found(one: HostSession) -> list[str]:
             keys = [key for key in reversed(one.session.log.sessions()) if not key.startswith(f"{PROJECT_LOG}@")]
-            keys = [key for key in keys if key != one.session.id and like.casefold() in own_name(key).casefold()]
-            keys.sort(key=lambda key: project_of(key) != project_of(one.session.id))
-            return list(dict.fromkeys(own_name(key) for key in keys if one.session.other(key).task))
+            keys = [
+                key for key in keys if key != one.session.id and like.casefold() in host_session_id(key).casefold()
+            ]
+            keys.sort(key=lambda key: project_of_key(key) != project_of_key(one.session.id))
+            return list(dict.fromkeys(host_session_id(key) for key in keys if one.session.other(key).task))
 
         return self._ask(where, found)
 
@@ -163,11 +164,11 @@ class Binding:
         self._offered.add(where.key)
         return self._offer(one.session)
 
-    def _offer(self, session: Session) -> str:
+    def _offer(self, session: HudSession) -> str:
         """That an earlier session of the project left its task open, where this one has none yet. What the task is,
         is not told: the other session may be at work in another window."""
         here = {name for name, _ in self._offered}
-        for one in Offering(session.id, session.log, session.other)(session.state):
+        for one in ResumeOffer(session.id, session.log, session.other)(session.state):
             if isinstance(one, SessionOffer) and one.session_id not in here:
                 how = f'hud({{"tool": "task.resume", "args": {{"session": "{visible(one.session_id)}"}}}})'
                 return f"An earlier session of this project left a task open; {how} takes it up."
@@ -185,12 +186,12 @@ class Binding:
         with self._lock:
             return self._door(where.project).with_session(where.session, question)
 
-    def _read(self, where: Where, of: str, reading: Callable[[HostSession, Session], T]) -> T:
+    def _read(self, where: Where, of: str, reading: Callable[[HostSession, HudSession], T]) -> T:
         def read(one: HostSession) -> T:
             if not of:
                 return reading(one, one.session)
             hud = self._door(where.project).hud
-            return reading(one, hud.session(_named(of, hud.sessions(), project_of(one.session.id))))
+            return reading(one, hud.session(_named(of, hud.sessions(), project_of_key(one.session.id))))
 
         return self._ask(where, read)
 
@@ -202,8 +203,8 @@ class Binding:
 
 def _named(of: str, known: tuple[str, ...], project: str) -> str:
     """The key of the session that is named by its key or its id, best one of the project."""
-    alike = [key for key in known if key == of or key.partition("@")[0].rpartition("/")[2] == part(of)]
-    near = [key for key in alike if project_of(key) == project] if len(alike) > 1 else alike
+    alike = [key for key in known if key == of or key.partition("@")[0].rpartition("/")[2] == encode_key_part(of)]
+    near = [key for key in alike if project_of_key(key) == project] if len(alike) > 1 else alike
     if len(near) == 1:
         return near[0]
     what = f"{len(alike)} sessions are" if alike else "no session is"

@@ -12,7 +12,7 @@ from agents import Agent, RunConfig, Runner
 from agents.items import TResponseInputItem
 from agents.memory import OpenAIConversationsSession, Session, is_openai_responses_compaction_aware_session
 
-from hudkit.context.compaction.continuity import HEADER
+from hudkit.context.compaction.summaries import SUMMARY_SYSTEM_PROMPT
 from hudkit.hosts.openai_agents.asked import Config
 from hudkit.hosts.openai_agents.items import Hearing, Item, Span, is_text, marks, spans, summed_up
 
@@ -77,7 +77,7 @@ async def written(agent: Agent[Any], config: Config, items: Sequence[Item], ask:
     settings = agent.model_settings.resolve(own.model_settings)
     settings = replace(settings, tool_choice=None, parallel_tool_calls=None)
     model = own.model if own.model is not None else agent.model
-    writer: Agent[Any] = Agent(WRITER, instructions=HEADER, model=model, model_settings=settings)
+    writer: Agent[Any] = Agent(WRITER, instructions=SUMMARY_SYSTEM_PROMPT, model=model, model_settings=settings)
     given: dict[str, Any] = {"tracing_disabled": own.tracing_disabled, "tracing": own.tracing}
     if isinstance(config, RunConfig) or (config and "model_provider" in config):
         given["model_provider"] = own.model_provider

@@ -22,12 +22,12 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
 from hudkit import transcripts
-from hudkit.context.compaction.continuity import HEADER
+from hudkit.context.compaction.summaries import SUMMARY_SYSTEM_PROMPT
 from hudkit.hosts.host_session import CHARS_PER_TOKEN, HostSession
 from hudkit.hosts.pydantic_ai.drafts import OURS
 from hudkit.hosts.pydantic_ai.reading import Heard, standing, texts_of
 from hudkit.tokens import Window
-from hudkit.tokens.overflow import usable_of
+from hudkit.tokens.windows import usable_of
 
 BEGUN = "The work on this has begun; the summary above says how far it has come."
 
@@ -78,7 +78,7 @@ async def summary_of(plan: Plan, model: Model, settings: ModelSettings | None) -
     what pydantic-ai raises."""
     told = [*_told(plan.heard[: plan.cut]), ModelRequest([UserPromptPart(plan.prompt)])]
     kept = {name: value for name, value in (settings or {}).items() if name not in _NOT_FOR_A_SUMMARY}
-    parameters = ModelRequestParameters(instruction_parts=[InstructionPart(content=HEADER)])
+    parameters = ModelRequestParameters(instruction_parts=[InstructionPart(content=SUMMARY_SYSTEM_PROMPT)])
     return await model_request(
         model, told, model_settings=cast(ModelSettings, kept) or None, model_request_parameters=parameters
     )

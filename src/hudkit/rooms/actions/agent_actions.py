@@ -28,7 +28,7 @@ from hudkit.rooms.actions.room_actions import close_request
 from hudkit.rooms.allowances import check_share, parse_share
 from hudkit.rooms.knowledge_tree import MAX_DEPTH, append_at, check_writable, delete_at, knowledge_json, set_at
 from hudkit.rooms.world import World
-from hudkit.tokens import count
+from hudkit.tokens import count_tokens
 
 _Model = Annotated[str, Meta(min_length=1, max_length=200)]
 
@@ -313,9 +313,9 @@ def _append_value(context: ActionContext, args: _AppendArguments) -> None:
     context.effects.append(e.KnowledgeAppended(context.acting_as, args.path, value))
 
 
-def knowledge_tokens(knowledge: Mapping[str, Any], count_tokens: Callable[[str], int] = count) -> int:
+def knowledge_tokens(knowledge: Mapping[str, Any], counter: Callable[[str], int] = count_tokens) -> int:
     """Return the tokens of a memory, as `memory_used` counts them."""
-    return count_tokens(knowledge_json(knowledge))
+    return counter(knowledge_json(knowledge))
 
 
 def _check_size(context: ActionContext, tree: dict[str, Any]) -> None:
@@ -324,7 +324,7 @@ def _check_size(context: ActionContext, tree: dict[str, Any]) -> None:
     text = knowledge_json(tree)
     if len(text.encode()) <= limit:  # no token is shorter than a byte
         return
-    tokens = count(text)
+    tokens = count_tokens(text)
     if tokens > limit and tokens > knowledge_tokens(context.agent.knowledge):
         raise OperationError(
             f"your memory would have {tokens} tokens, {limit} at most", hint="Delete or shorten something first"

@@ -29,7 +29,7 @@ from hudkit.rooms.hud.hud_fields import DAY, format_iso, format_short
 from hudkit.rooms.hud.notations import Notation
 from hudkit.rooms.world import AgentState, RecentAction, RoomMessage, RoomState, World
 from hudkit.tokens import counting
-from hudkit.tokens.vocabularies import ENCODINGS
+from hudkit.tokens.counting import ENCODINGS
 
 _MAX_CACHE_ENTRIES = 200_000
 """Entries of each memory; beyond, it starts anew. Simpler than ageing, and once in some thousand beats."""
@@ -98,9 +98,9 @@ class CachedRenderer:
     encodings that hudkit knows, and with an estimate by bytes; with any other counter, the whole text is counted.
     """
 
-    def __init__(self, counter: counting.Counter | None = None) -> None:
+    def __init__(self, counter: counting.TokenCounter | None = None) -> None:
         """`counter`: see the class."""
-        self.counter: counting.Counter = counter or counting.counter()
+        self.counter: counting.TokenCounter = counter or counting.shared_counter()
         self._adds_up = self.counter.name in (*ENCODINGS, counting.APPROXIMATE)
         self._counts: dict[str, int] = {}
         self._by_content: dict[Hashable, Any] = {}

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from hudkit.compose import Element, ElementCache, Node
 from hudkit.compose.formats.markdown import render
+from hudkit.tokens.counting import TokenCounter
 
-MEMO = 8192
+MEMO_ENTRIES = 8192
 """Elements whose tokens are remembered; beyond, the memory starts anew."""
 
-NUMBER = 2
+ORDERED_ITEM_TOKENS = 2
 """Tokens by which the number of an ordered item can cost more than a bullet."""
 
 
-class Counter(Protocol):
-    """Counts tokens; `name` says how, and marks an estimate as one."""
-
-    @property
-    def name(self) -> str: ...
-    def count(self, text: str) -> int: ...
-
-
-class Typeset:
+class MeasuredRenderer:
     """Writes elements as markdown and measures them on the bytes that are written.
 
     `measure` gives the tokens of an element as it is written. `bound` is the sum of its lines, each measured once:
     not less than these, but for a rare token where the end of a line reads otherwise before the next one.
     """
 
-    def __init__(self, counter: Counter) -> None:
+    def __init__(self, counter: TokenCounter) -> None:
         self.counter = counter
         self.render = render
-        self.measure: ElementCache[int] = ElementCache(lambda element: counter.count(render(element)), MEMO)
-        self.bound: ElementCache[int] = ElementCache(self._sum, MEMO)
+        self.measure: ElementCache[int] = ElementCache(lambda element: counter.count(render(element)), MEMO_ENTRIES)
+        self.bound: ElementCache[int] = ElementCache(self._sum, MEMO_ENTRIES)
 
     def _sum(self, element: Element) -> int:
         if element.tag != "section" or not any(map(_is_list, element.children)):
@@ -42,7 +33,7 @@ class Typeset:
         for one in element.children:
             if isinstance(one, Element) and one.tag == "list":
                 total += sum([self.measure(item) for item in one.children if isinstance(item, Element)])
-                total += NUMBER * len(one.children) if one.get("ordered") else 0
+                total += ORDERED_ITEM_TOKENS * len(one.children) if one.get("ordered") else 0
         return total
 
     def count(self, text: str) -> int:

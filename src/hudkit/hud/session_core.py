@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from hudkit.compose import Density
 from hudkit.config import Settings
-from hudkit.context.compaction.carried import Output
+from hudkit.context.compaction.request_parts import CallOutput
 from hudkit.errors import BudgetError, ConfigError, HudkitError, SequenceConflict, StoreError
-from hudkit.hud.anchors import Message, place
-from hudkit.hud.asking import Ask, Composed, Desk
-from hudkit.hud.assembly import rebuilt
-from hudkit.hud.compose import compose
-from hudkit.hud.ended import ended
-from hudkit.hud.frame import Frame
-from hudkit.hud.typeset import Counter, Typeset
+from hudkit.hud.frame import Frame, rebuild_frame
+from hudkit.hud.frame_builder import build_frame
+from hudkit.hud.frame_request import BuiltFrame, ComposeContext, FrameRequest, TranscriptMessage, transcript_position
+from hudkit.hud.measured_renderer import MeasuredRenderer
 from hudkit.log.codec import foreseen
 from hudkit.log.event import Draft, Event, Origin
 from hudkit.log.log import ID_LIMIT, EventLog, Snapshot, is_id
 from hudkit.log.payloads import FrameBase, FrameDelta, Parts, Payload, Redact, SectionPrepared, Sent, TaskSet
 from hudkit.log.restated import Restatements
 from hudkit.sections.document_builder import DocumentBuilder
+from hudkit.sections.section import SectionSpec
 from hudkit.sections.state import (
     STATE_VERSION,
     HudState,
@@ -34,9 +32,44 @@ from hudkit.sections.state import (
     undo_reaches,
     with_assigned_id,
 )
+from hudkit.sections.table import SECTIONS
+from hudkit.tokens.counting import TokenCounter
 
 if TYPE_CHECKING:
     from hudkit.transcripts.search import Past
+
+
+# -- What was so and is no longer: texts of items that were replaced, removed, done or resolved.
+
+
+KINDS = ("constraints", "decisions", "steps", "blockers", "errors", "notes", "todos")
+"""Sections whose items end; files are left rather than ended."""
+
+_SECTIONS = tuple(section for section in SECTIONS if section.name in KINDS)
+
+
+def ended_texts(events: Iterable[Event], before: HudState, now: HudState) -> tuple[str, ...]:
+    """Texts of items that ended in the events from `before` to `now`, in the order of their ends; what came back is
+    not among them. An item whose text was changed ends with its old text."""
+    state = before
+    live = {section.name: _live(section, state) for section in _SECTIONS}
+    over: dict[str, None] = {}
+    for event in events:
+        after = apply(state, event)
+        for section in _SECTIONS:
+            if any(getattr(after, name) is not getattr(state, name) for name in section.reads):
+                shown = _live(section, after)
+                over |= dict.fromkeys(text for text in live[section.name] if text not in shown)
+                live[section.name] = shown
+        state = after
+    over |= dict.fromkeys(text for shown in live.values() for text in shown)  # what was undone has no end of its own
+    standing = {text for section in _SECTIONS for text in _live(section, now)}
+    return tuple(text for text in over if text not in standing)
+
+
+def _live(section: SectionSpec, state: HudState) -> dict[str, None]:
+    return dict.fromkeys(row.text for row in section.rows(state) if not row.closed)
+
 
 SNAPSHOT_EVERY = 500
 """A snapshot is saved when this many events were folded since the last one."""
@@ -47,21 +80,21 @@ PLACEMENTS = ("anchored", "system")
 MOST_SAID = 100
 """Events that are remembered because an answer of a tool tells of them."""
 
-ATTEMPTS = 8
+APPEND_ATTEMPTS = 8
 """How often an append that depends on the state is tried again when another writer was first."""
 
 
 REDACTED = "what was sent was redacted; this is what the state would show without it"
 
 
-class Outside(msgspec.Struct, frozen=True):
+class ClockAndIds(msgspec.Struct, frozen=True):
     """What comes in from outside: the time (Unix ms) and ids (UUIDv7 as text)."""
 
     clock: Callable[[], int]
     ids: Callable[[], str]
 
 
-class Session:
+class SessionCore:
     """A session's view of the log. Not safe for several threads; several sessions, processes and hosts may write to
     one log, and each sees what the others wrote."""
 
@@ -69,8 +102,8 @@ class Session:
         self,
         log: EventLog,
         session_id: str,
-        outside: Outside,
-        counter: Counter,
+        outside: ClockAndIds,
+        counter: TokenCounter,
         settings: Settings | None = None,
         prepare: Callable[[HudState], Sequence[Payload]] | None = None,
     ) -> None:
@@ -81,13 +114,15 @@ class Session:
         self.id = session_id
         self.log = log
         self.settings = settings or Settings()
-        self._desk = Desk(Typeset(counter), DocumentBuilder(), self.settings, self._told, {}, self._event_at)
+        self._desk = ComposeContext(
+            MeasuredRenderer(counter), DocumentBuilder(), self.settings, self._told, {}, self._event_at
+        )
         self._known: HudState | None = None
         self._outside = outside
         self._restated = Restatements(log, session_id)
         self._prepare = prepare
         self.past: Past | None = None  # what was said in all sessions, where a host gives it
-        self.project_log: Session | None = None  # where the project's defaults are kept, where there is a project
+        self.project_log: SessionCore | None = None  # where the project's defaults are kept, where there is a project
         self._said: tuple[Event, ...] = ()  # since the last call, in answers of tools
         self._events: dict[int, Event] = {}  # those of which answers tell
         self._state = HudState(session_id=session_id)
@@ -123,7 +158,7 @@ class Session:
 
     def other(self, key: str) -> HudState:
         """The state of another session of the log, as of now. Raises a `StoreError`."""
-        return Session(self.log, key, self._outside, self._desk.typeset.counter, self.settings).state
+        return SessionCore(self.log, key, self._outside, self._desk.typeset.counter, self.settings).state
 
     # -- writing -----------------------------------------------------------------------------------------------
 
@@ -149,7 +184,7 @@ class Session:
         """Append what `decision` makes of the state, and no other writer's event comes between; gives the events
         and the state that was decided on. `decision` is asked again when another writer was first."""
         conflict: SequenceConflict | None = None
-        for _ in range(ATTEMPTS):
+        for _ in range(APPEND_ATTEMPTS):
             before = self.state
             payloads = decision(before)
             if not payloads:
@@ -197,13 +232,13 @@ class Session:
         budget: int | None = None,
         density: Density | str | None = None,
         placement: str = "anchored",
-        transcript: Sequence[Message | tuple[str, str] | str] | None = None,
+        transcript: Sequence[TranscriptMessage | tuple[str, str] | str] | None = None,
         model: str = "",
         have: str = "",
         first: Callable[[], Sequence[Draft]] | None = None,
         sent: Callable[[Mapping[str, int]], Sent] | Sent | None = None,
         parts: Parts | None = None,
-        outputs: Sequence[Output] = (),
+        outputs: Sequence[CallOutput] = (),
     ) -> Frame:
         """The frame of the next call, recorded durably before it is returned.
 
@@ -228,12 +263,12 @@ class Session:
         except StoreError as error:
             notice = f"state: read-only ({error.code}); changes are not recorded"
             spoilt = msgspec.structs.replace(ask, notice=notice)
-            frame = compose(self._state, spoilt, self._desk).frame
+            frame = build_frame(self._state, spoilt, self._desk).frame
             return msgspec.structs.replace(frame, notice=notice)
 
-    def _record(self, ask: Ask, first: Callable[[], Sequence[Draft]] | None) -> Frame:
+    def _record(self, ask: FrameRequest, first: Callable[[], Sequence[Draft]] | None) -> Frame:
         conflict: SequenceConflict | None = None
-        for _ in range(ATTEMPTS):
+        for _ in range(APPEND_ATTEMPTS):
             state = self.state
             drafts = tuple(first()) if first else ()
             ahead = fold(foreseen(self.id, state.seq, drafts), state)
@@ -241,7 +276,7 @@ class Session:
                 more = self.drafts(made, Origin.SYSTEM, ahead.window.calls)
                 drafts, ahead = (*drafts, *more), fold(foreseen(self.id, ahead.seq, more), ahead)
             try:
-                composed = compose(ahead, ask, self._desk)
+                composed = build_frame(ahead, ask, self._desk)
             except BudgetError:
                 self._append(drafts, state.seq)
                 raise
@@ -276,7 +311,7 @@ class Session:
         would have got with the arguments of the last one. Where what was sent was redacted, the frame's `notice` says
         so. Raises `ConfigError` beyond the last event."""
         state = self.state_at(seq)
-        frame = rebuilt(state, self._desk.typeset)
+        frame = rebuild_frame(state, self._desk.typeset)
         if frame is not None:
             return frame
         would_be = self._would_be(state).frame
@@ -297,22 +332,22 @@ class Session:
     def over(self) -> tuple[str, ...]:
         """Texts of items that ended since the last compaction, the newest last: a transcript may still hold them."""
         since = self.state.compacted.mark.seq
-        return ended(self.events(since, self.state.seq), self.state_at(since), self.state)
+        return ended_texts(self.events(since, self.state.seq), self.state_at(since), self.state)
 
-    def _would_be(self, state: HudState, placement: str = "") -> Composed:
+    def _would_be(self, state: HudState, placement: str = "") -> BuiltFrame:
         call = state.window.call
-        ask = Ask(
+        ask = FrameRequest(
             used_tokens=None,
             limit_tokens=None,
             budget=call.budget if call else None,
             density=Density.FULL if placement else Density(call.density) if call and call.density else None,
             placement=placement or (call.placement if call else "anchored"),
-            where=place(None),
+            where=transcript_position(None),
             tag="000000",
             now=state.time,
         )
         desk = msgspec.structs.replace(self._desk, board=DocumentBuilder(), state_at=self.state_at, known={})
-        return compose(state, ask, desk)
+        return build_frame(state, ask, desk)
 
     def _ask(
         self,
@@ -321,9 +356,9 @@ class Session:
         budget: int | None,
         density: Density | str | None,
         placement: str,
-        transcript: Sequence[Message | tuple[str, str] | str] | None,
+        transcript: Sequence[TranscriptMessage | tuple[str, str] | str] | None,
         model: str,
-    ) -> Ask:
+    ) -> FrameRequest:
         figures: tuple[tuple[str, object, int], ...]
         figures = (("used_tokens", used, 0), ("limit_tokens", limit, 1), ("budget", budget, 1))
         for name, number, least in figures:
@@ -335,8 +370,16 @@ class Session:
             chosen = None if density is None else Density(density)
         except ValueError:
             raise ConfigError(f"density is {density!r}", hint=f"It is one of {', '.join(Density)}") from None
-        return Ask(
-            used, limit, budget, chosen, placement, place(transcript), self._tag(), self._outside.clock(), model
+        return FrameRequest(
+            used,
+            limit,
+            budget,
+            chosen,
+            placement,
+            transcript_position(transcript),
+            self._tag(),
+            self._outside.clock(),
+            model,
         )
 
     def _tag(self) -> str:

@@ -1,23 +1,39 @@
-"""The layers of a call: one more of the epoch that is in force, or a new one."""
+"""State and a call's arguments to a frame, and to the events that the call leaves in the log. Pure.
+
+The rules are contract 2 (budget) and contract 3 (cache) of the design: a base that is frozen for an epoch, deltas
+that stay where they were first sent, a tail at the start of a turn.
+"""
 
 from __future__ import annotations
 
 import msgspec
 
-from hudkit.compose import DENSITIES, Density, denser
+from hudkit.compose import DENSITIES, Band, Density, denser
 from hudkit.compose.fitting import FitResult, Omission, fit
 from hudkit.config import Settings
 from hudkit.context.caching.policies import policy_for
+from hudkit.context.compaction.cooldown import ineffective_advice
 from hudkit.errors import BudgetError
-from hudkit.hud.anchors import shown
-from hudkit.hud.asking import Ask, Desk, Layers
-from hudkit.hud.prune import is_cold, rebase_pays
-from hudkit.log.payloads import FrameBase, FrameDelta, FrameUnsent, Left, Payload
+from hudkit.hud.call_facts import call_usage, carried, is_cold, last_shown_band, prune_now, rebase_pays, usage_trend
+from hudkit.hud.frame import assemble_frame, frame_mark
+from hudkit.hud.frame_request import BuiltFrame, ComposeContext, FrameLayers, FrameRequest, anchored_ids
+from hudkit.log.payloads import Call, ContextSnapshot, FrameBase, FrameDelta, FrameUnsent, Left, Payload
 from hudkit.sections.call_history import EpochState
-from hudkit.sections.document_builder import StateChanges, delta_document, diff_states
+from hudkit.sections.document_builder import (
+    StateChanges,
+    band_text,
+    delta_document,
+    diff_states,
+    tail_document,
+    trend_text,
+    usage_text,
+)
 from hudkit.sections.section import ViewOptions
 from hudkit.sections.state import HudState, preview_state
 from hudkit.tokens.usage import Usage
+
+# -- The layers of a call: one more of the epoch that is in force, or a new one.
+
 
 TAIL_ROOM = 40
 """Tokens that a base leaves for the tail."""
@@ -28,8 +44,8 @@ DELTA_MOST = 400
 
 
 def same_epoch(
-    state: HudState, ask: Ask, desk: Desk, usage: Usage, budget: int, tail: str, alarm: str
-) -> Layers | None:
+    state: HudState, ask: FrameRequest, desk: ComposeContext, usage: Usage, budget: int, tail: str, alarm: str
+) -> FrameLayers | None:
     """The layers of one more call of the epoch that is in force; `None` where a new one has to begin."""
     epoch = state.epoch
     base = epoch.base
@@ -37,9 +53,9 @@ def same_epoch(
         return None
     if rebase_pays(state, ask, desk.settings, usage):
         return None
-    kept = kept_of(epoch, ask.have)
+    kept = sent_delta_count(epoch, ask.have)
     sent = epoch.deltas[:kept]
-    ids = shown(((delta.id, delta.anchor) for delta in sent), ask.where)
+    ids = anchored_ids(((delta.id, delta.anchor) for delta in sent), ask.where)
     deltas = tuple(delta for delta in sent if delta.id in ids)
     covers = _covered(base, sent, ids)
     new = None
@@ -57,10 +73,10 @@ def same_epoch(
     record: tuple[Payload, ...] = () if kept is None else (FrameUnsent(base.epoch, kept),)
     if new:
         deltas, record = (*deltas, new), (*record, new)
-    return Layers(base, deltas, tail, record, dropped, len(sent) + bool(new))
+    return FrameLayers(base, deltas, tail, record, dropped, len(sent) + bool(new))
 
 
-def kept_of(epoch: EpochState, have: str) -> int | None:
+def sent_delta_count(epoch: EpochState, have: str) -> int | None:
     """How many of the epoch's deltas were sent, where the last ones were not."""
     number, _, count = have.partition(".")
     if not count or int(number) != epoch.number or int(count) >= len(epoch.deltas):
@@ -75,7 +91,9 @@ class _News(msgspec.Struct, frozen=True):
     heard: bool
 
 
-def _news(state: HudState, ask: Ask, desk: Desk, covers: int, deltas: tuple[FrameDelta, ...]) -> _News:
+def _news(
+    state: HudState, ask: FrameRequest, desk: ComposeContext, covers: int, deltas: tuple[FrameDelta, ...]
+) -> _News:
     before = desk.state_at(covers)
     told = [desk.event_at(seq) for delta in deltas for seq in delta.heard]
     said = [event for event in (*told, *ask.said) if event is not None and event.seq > covers]
@@ -83,14 +101,16 @@ def _news(state: HudState, ask: Ask, desk: Desk, covers: int, deltas: tuple[Fram
     return _News(diff_states(before, state, desk.known, heard), heard is not None)
 
 
-def _other_density(state: HudState, ask: Ask, base: FrameBase) -> bool:
+def _other_density(state: HudState, ask: FrameRequest, base: FrameBase) -> bool:
     """Whether a density is asked for that the base does not have, and not because it did not fit when last asked."""
     call = state.window.call
     asked = call.density if call else None
     return ask.density is not None and ask.density != base.density and ask.density != asked
 
 
-def _delta(state: HudState, ask: Ask, desk: Desk, news: _News, alarm: str, since: int, n: int) -> FrameDelta | None:
+def _delta(
+    state: HudState, ask: FrameRequest, desk: ComposeContext, news: _News, alarm: str, since: int, n: int
+) -> FrameDelta | None:
     """The block of what is to be told now: pressing changes at once, the others at the start of a turn. What the
     transcript tells is left out; a block without text says so."""
     found = news.changes
@@ -128,7 +148,9 @@ def _covered(base: FrameBase, deltas: tuple[FrameDelta, ...], ids: tuple[str, ..
     return reach
 
 
-def new_epoch(state: HudState, ask: Ask, desk: Desk, usage: Usage, budget: int, tail: str, additive: bool) -> Layers:
+def new_epoch(
+    state: HudState, ask: FrameRequest, desk: ComposeContext, usage: Usage, budget: int, tail: str, additive: bool
+) -> FrameLayers:
     """A base of the state as it is now, within its part of the budget, and no deltas."""
     density = DENSITIES[usage.band]
     system = ask.placement == "system"
@@ -156,11 +178,11 @@ def new_epoch(state: HudState, ask: Ask, desk: Desk, usage: Usage, budget: int, 
     dropped: tuple[Omission, ...] = ()
     if base.tokens + need > budget:
         tail, dropped = "", (_no_tail(tail, need, budget),)
-    return Layers(base, (), tail, () if base is old else (base,), dropped)
+    return FrameLayers(base, (), tail, () if base is old else (base,), dropped)
 
 
 def _fit_base(
-    state: HudState, density: Density, room: int, budget: int, tag: str, desk: Desk, additive: bool
+    state: HudState, density: Density, room: int, budget: int, tag: str, desk: ComposeContext, additive: bool
 ) -> tuple[FitResult, Density]:
     """The document at `density`, or at the next one that fits; the smallest may use the whole budget."""
     at: Density | None = density
@@ -174,7 +196,7 @@ def _fit_base(
     return fit(document, budget, desk.typeset.measure), density
 
 
-def _reason(state: HudState, ask: Ask, settings: Settings, usage: Usage) -> str:
+def _reason(state: HudState, ask: FrameRequest, settings: Settings, usage: Usage) -> str:
     base = state.epoch.base
     if base is None and state.epoch.over != "redaction":
         return "session"
@@ -191,3 +213,96 @@ def _reason(state: HudState, ask: Ask, settings: Settings, usage: Usage) -> str:
 
 def _no_tail(tail: str, need: int, budget: int) -> Omission:
     return Omission("/tail", tail.strip(), need, f"costs {need} tokens, and base and deltas left less of {budget}")
+
+
+RENDERER = "1"
+"""Version of what this room and the rooms below make of a state; recorded with each call."""
+
+
+def build_frame(state: HudState, ask: FrameRequest, desk: ComposeContext) -> BuiltFrame:
+    """The frame of one call. Raises `BudgetError` where not even the smallest frame fits."""
+    composed = _build(state, ask, desk, additive=True)
+    if composed.frame.tokens <= composed.frame.budget:
+        return composed
+    # Parts that add up to more than their sum (a block that begins with a slash can): a new base, measured whole.
+    return _build(state, ask, desk, additive=False)
+
+
+def _build(state: HudState, ask: FrameRequest, desk: ComposeContext, *, additive: bool) -> BuiltFrame:
+    usage = call_usage(state, ask, desk.settings)
+    budget = ask.budget if ask.budget is not None else desk.settings.budget_for(usage.limit_tokens)
+    late = sent_delta_count(state.epoch, ask.have) is not None
+    entered = usage.band != last_shown_band(state) or late
+    words = usage_text(
+        usage.used_tokens, usage.limit_tokens, assumed=usage.source == "assumed", estimated=_rough(state)
+    )
+    words += band_text(usage.band, entered)
+    tail = ""
+    if ask.where.turn_start or ask.placement == "system" or ask.notice:
+        # In the system prompt, every byte that moves costs all that is behind it.
+        trend = None if ask.placement == "system" else usage_trend(state, usage, desk.settings)
+        ahead = trend_text(trend.pace, trend.calls_left, trend.band) if trend else ""
+        if ask.placement != "system":
+            ahead += ineffective_advice(state.compaction_history, desk.settings.compaction)
+        tail = desk.typeset.render(tail_document(words + ahead, ask.notice))
+    layers = None
+    if additive and ask.placement != "system":
+        layers = same_epoch(state, ask, desk, usage, budget, tail, _alarm(entered, usage, words))
+    if layers is None:
+        layers = new_epoch(state, ask, desk, usage, budget, tail, additive)
+    return _finish(state, ask, desk, budget, usage, layers)
+
+
+def _rough(state: HudState) -> bool:
+    return state.window.source == "estimated"
+
+
+def _alarm(entered: bool, usage: Usage, words: str) -> str:
+    """The line by which a change of band travels within a turn."""
+    worth_telling = usage.band not in (Band.UNKNOWN, Band.GREEN)
+    return f"context now: {words}" if entered and worth_telling else ""
+
+
+def _finish(
+    state: HudState, ask: FrameRequest, desk: ComposeContext, budget: int, usage: Usage, layers: FrameLayers
+) -> BuiltFrame:
+    mark = frame_mark(layers.base, layers.count)
+    rewritten = any(isinstance(one, FrameBase) for one in layers.record)
+    pruned = prune_now(state, ask, desk.settings, usage, rewritten)
+    stubs = (*state.pruned_outputs.stubs, *(pruned.stubs if pruned else ()))
+    frame = assemble_frame(
+        layers.base, layers.deltas, layers.tail, desk.typeset, budget, usage.band, mark, layers.dropped, stubs
+    )
+    sent = ask.sent({one.call: len(one.text) for one in stubs}) if ask.sent else None
+    call = Call(
+        budget=budget,
+        placement=ask.placement,
+        counter=desk.typeset.counter.name,
+        renderer=RENDERER,
+        epoch=layers.base.epoch,
+        density=ask.density.value if ask.density else None,
+        shown=tuple(delta.id for delta in layers.deltas),
+        turn_start=ask.where.turn_start,
+        band=usage.band.value,
+        tail=layers.tail,
+        tokens=frame.tokens,
+    )
+    taken = ContextSnapshot(
+        used_tokens=ask.used_tokens,
+        limit_tokens=ask.limit_tokens,
+        model=ask.model,
+        source="reported" if ask.used_tokens is not None else "",
+        call=call,
+        sent=sent,
+        parts=carried(ask, stubs),
+    )
+    again = (
+        not layers.record
+        and pruned is None
+        and (sent is None or sent.kept in (None, sent.size))
+        and state.window.call == call
+        and state.window.call_seq == state.seq
+        and (ask.used_tokens is None or ask.used_tokens == state.window.used_tokens)
+        and (ask.limit_tokens is None or ask.limit_tokens == state.window.limit_tokens)
+    )
+    return BuiltFrame(frame, () if again else (*layers.record, *((pruned,) if pruned else ()), taken))

@@ -18,7 +18,7 @@ RETOLD = 0.4
 shortened)."""
 
 
-class Standing(NamedTuple):
+class CallCosts(NamedTuple):
     """Where a session stands before a call, in tokens.
 
     `load`: the request as it would go out; `fixed`: what stands in front of its messages; `pace`: what a call
@@ -37,7 +37,7 @@ class Standing(NamedTuple):
     cold: bool = False
 
 
-class Change(NamedTuple):
+class PrefixChange(NamedTuple):
     """Something that makes a request shorter by `freed` tokens; `behind` of the request's tokens stand after the
     place where it begins (what is freed among them), and `blocks` content blocks, about."""
 
@@ -46,7 +46,7 @@ class Change(NamedTuple):
     blocks: int = 0
 
 
-def ahead(load: float, standing: Standing, policy: CachePolicy) -> float:
+def future_cost(load: float, standing: CallCosts, policy: CachePolicy) -> float:
     """What the calls after this one are expected to cost, from a cached request of so many tokens; compactions
     included.
 
@@ -78,7 +78,7 @@ def _stretch(load: float, growth: float, calls: float | None, go_on: float, poli
     return each * sum_of_one + growth * policy.read_factor * sum_of_n
 
 
-def rewritten(change: Change, standing: Standing, policy: CachePolicy) -> float:
+def rewritten_tokens(change: PrefixChange, standing: CallCosts, policy: CachePolicy) -> float:
     """Tokens of the changed request that cannot be read from the cache."""
     if standing.cold:
         return standing.load - change.freed
@@ -87,28 +87,28 @@ def rewritten(change: Change, standing: Standing, policy: CachePolicy) -> float:
     return max(0.0, change.behind - change.freed)
 
 
-def invested(change: Change, standing: Standing, policy: CachePolicy) -> float:
+def upfront_cost(change: PrefixChange, standing: CallCosts, policy: CachePolicy) -> float:
     """What a change costs at its own call above the call as it is; negative where it saves at once."""
     now = standing.load * (policy.write_factor if standing.cold else policy.read_factor)
-    anew = rewritten(change, standing, policy)
+    anew = rewritten_tokens(change, standing, policy)
     kept = standing.load - change.freed - anew
     return kept * policy.read_factor + anew * policy.write_factor - now
 
 
-def gained(change: Change, standing: Standing, policy: CachePolicy) -> float:
+def _future_saving(change: PrefixChange, standing: CallCosts, policy: CachePolicy) -> float:
     """What it saves of the calls that are expected after this one."""
-    return ahead(standing.load, standing, policy) - ahead(standing.load - change.freed, standing, policy)
+    return future_cost(standing.load, standing, policy) - future_cost(standing.load - change.freed, standing, policy)
 
 
 MARGIN = 2.0
 """By how much the gain has to exceed what is invested while the cache is warm: the future is a guess."""
 
 
-def pays(change: Change, standing: Standing, policy: CachePolicy, loss: float = 0.0) -> float:
+def net_saving(change: PrefixChange, standing: CallCosts, policy: CachePolicy, loss: float = 0.0) -> float:
     """What a change saves in all, 0 where it does not pay; `loss` is what it may cost later (things asked for
     again)."""
-    cost = invested(change, standing, policy)
-    saved = gained(change, standing, policy) - loss
+    cost = upfront_cost(change, standing, policy)
+    saved = _future_saving(change, standing, policy) - loss
     if saved <= 0 or (cost > 0 and saved < MARGIN * cost):
         return 0.0
     return max(0.0, saved - cost)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from hudkit.config import Settings
-from hudkit.hud.gauging import trend_now, usage_in
+from hudkit.hud.call_facts import usage_trend, window_usage_of
 from hudkit.sections.model_calibration import (
     REQUEST_PARTS,
     MeasuredRequest,
@@ -15,9 +17,50 @@ from hudkit.sections.model_calibration import (
     request_amounts,
 )
 from hudkit.sections.state import HudState
-from hudkit.tokens.breakdown import Share, breakdown
-from hudkit.tokens.trend import Trend, calls_until
-from hudkit.tokens.usage import Usage
+from hudkit.tokens.usage import Trend, Usage, calls_until
+
+# -- What fills a window: a total in parts that add up to it, the exact ones as they are, the estimated ones scaled.
+
+
+class WindowPart(msgspec.Struct, frozen=True):
+    """Tokens of a part; `exact` where they were counted or reported, not estimated."""
+
+    part: str
+    tokens: int
+    exact: bool = False
+
+
+def split_total(
+    total: int, estimated: Sequence[tuple[str, float]], exact: Sequence[tuple[str, int]] = ()
+) -> tuple[WindowPart, ...]:
+    """Shares that add up to `total`, the largest first, without those of nothing.
+
+    The estimated parts are scaled to what the exact ones leave. Where these alone are more than the total, or nothing
+    else is known, all parts are scaled and none is exact.
+    """
+    left = total - sum(tokens for _, tokens in exact)
+    if left >= 0 and (sum(weight for _, weight in estimated) > 0 or not left):
+        shares = [WindowPart(part, tokens, True) for part, tokens in exact]
+        rest = list(estimated)
+    else:
+        shares, left, rest = [], total, [*estimated, *exact]
+    names = [part for part, _ in rest]
+    shares += map(WindowPart, names, _apportion(left, [max(weight, 0.0) for _, weight in rest]))
+    return tuple(sorted((one for one in shares if one.tokens), key=lambda one: -one.tokens))
+
+
+def _apportion(total: int, weights: Sequence[float]) -> list[int]:
+    """Whole numbers in proportion to `weights` that add up to `total`; the largest remainders are rounded up."""
+    everything = sum(weights)
+    if not everything:
+        return [0] * len(weights)
+    scaled = [total * weight / everything for weight in weights]
+    found = [int(each) for each in scaled]
+    order = sorted(range(len(scaled)), key=lambda n: found[n] - scaled[n])
+    for n in order[: total - sum(found)]:
+        found[n] += 1
+    return found
+
 
 _NAMES = {
     "system": "system prompt",
@@ -28,7 +71,7 @@ _NAMES = {
 }
 
 
-class Filling(msgspec.Struct, frozen=True):
+class WindowUsage(msgspec.Struct, frozen=True):
     """The window in use and its parts.
 
     `usage` is as last reported. `now` estimates the tokens of a request that was made since, whose usage is not
@@ -41,7 +84,7 @@ class Filling(msgspec.Struct, frozen=True):
     usage: Usage
     trend: Trend | None
     overflow: int | None
-    shares: tuple[Share, ...]
+    shares: tuple[WindowPart, ...]
     now: int | None
     doubt: float | None
     model: str
@@ -55,17 +98,17 @@ class Filling(msgspec.Struct, frozen=True):
         return 0 if usage.usable is None else max(0, usage.limit_tokens - usage.usable)
 
 
-def filling(state: HudState, settings: Settings) -> Filling:
+def window_usage(state: HudState, settings: Settings) -> WindowUsage:
     """What fills the window, as far as the log tells."""
-    usage = usage_in(state, settings)
+    usage = window_usage_of(state, settings)
     known = state.model_calibration
-    trend = trend_now(state, usage, settings)
+    trend = usage_trend(state, usage, settings)
     ceiling = usage.limit_tokens if usage.usable is None else usage.usable
     model = known.last.model if known.last else state.window.model or state.session.model
     calibration = known.of(model)
     waits = known.last is not None and known.last.spent is None
     ahead = estimate_tokens(calibration, request_amounts(known.last)) if known.last and waits else None
-    return Filling(
+    return WindowUsage(
         usage=usage,
         trend=trend,
         overflow=calls_until(ceiling, usage.used_tokens, trend.rate) if trend and usage.used_tokens else None,
@@ -84,7 +127,7 @@ def _shares(
     last: MeasuredRequest | None,
     known: ModelCalibration,
     ahead: TokenEstimate | None,
-) -> tuple[Share, ...]:
+) -> tuple[WindowPart, ...]:
     if used is not None and reported is not None and reported.spent is not None:
         answer = max(0, used - reported.spent.request)
         return _parted(used, reported, known, (("last answer", answer),))
@@ -95,7 +138,7 @@ def _shares(
 
 def _parted(
     total: int, asked: MeasuredRequest, known: ModelCalibration, more: tuple[tuple[str, int], ...]
-) -> tuple[Share, ...]:
+) -> tuple[WindowPart, ...]:
     """The parts of a request; outputs by tool, in proportion to their characters."""
     found: dict[str, float] = {}
     for (part, *_), tokens in zip(REQUEST_PARTS, estimate_tokens(known, request_amounts(asked)).shares, strict=True):
@@ -105,4 +148,4 @@ def _parted(
                 found[f"output of {one.tool}"] = tokens * one.size / size
         elif part != "hud":
             found[_NAMES[part]] = found.get(_NAMES[part], 0.0) + tokens
-    return breakdown(total, tuple(found.items()), (("HUD", asked.hud), *more))
+    return split_total(total, tuple(found.items()), (("HUD", asked.hud), *more))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from hudkit.errors import ConfigError
-from hudkit.hud.session import Session
+from hudkit.hud.session_core import SessionCore
 from hudkit.log.event import Event, Origin
 from hudkit.log.log import EventLog
 from hudkit.log.masking import LEAST, Needle, blanked, free_texts, holds, masked, needles
@@ -15,15 +15,15 @@ from hudkit.log.payloads import EventRestate, EventUndo, Payload, Redact, Unknow
 from hudkit.log.restated import left
 from hudkit.sections.state import undone_seqs
 
-ROUNDS = 5
+MAX_ROUNDS = 5
 """How often what was appended meanwhile is looked through, too."""
 
-_SAYS = (".set", ".update", ".add", ".record", ".encountered", ".open", ".edit", ".define", ".ran", ".made")
+_ADDING_TYPES = (".set", ".update", ".add", ".record", ".encountered", ".open", ".edit", ".define", ".ran", ".made")
 """Ends of types that only say something new: without it, such an event is undone. To undo another would bring back
 what it took away."""
 
 
-class Hit(msgspec.Struct, frozen=True):
+class TextHit(msgspec.Struct, frozen=True):
     """An event that holds a text."""
 
     session: str
@@ -31,14 +31,14 @@ class Hit(msgspec.Struct, frozen=True):
     type: str
 
 
-class Redacted(msgspec.Struct, frozen=True):
+class RedactionResult(msgspec.Struct, frozen=True):
     """`hits` are the events whose payloads went; `kept` those that cannot go: reasons of earlier redactions."""
 
-    hits: tuple[Hit, ...] = ()
-    kept: tuple[Hit, ...] = ()
+    hits: tuple[TextHit, ...] = ()
+    kept: tuple[TextHit, ...] = ()
 
 
-def named_texts(session: Session, seqs: Iterable[int]) -> tuple[Needle, ...]:
+def needles_of_events(session: SessionCore, seqs: Iterable[int]) -> tuple[Needle, ...]:
     """What the named events say, to be found wherever else their session holds it.
 
     Raises `ConfigError` where there is no such event, or nothing is left of it to be redacted.
@@ -60,43 +60,43 @@ def named_texts(session: Session, seqs: Iterable[int]) -> tuple[Needle, ...]:
     return tuple(sorted(found.values(), key=lambda needle: -len(needle.text)))
 
 
-def find(
+def find_text(
     log: EventLog, wanted: Sequence[Needle], sessions: Iterable[str], after: Mapping[str, int] | None = None
-) -> tuple[Hit, ...]:
+) -> tuple[TextHit, ...]:
     """The events of these sessions that hold one of the texts, in order; only those behind `after`, by session.
 
     Raises a `StoreError` where the log cannot be read to its end.
     """
     return tuple(
-        Hit(name, event.seq, event.type)
+        TextHit(name, event.seq, event.type)
         for name in (sessions if wanted else ())
         for event in log.read(name, after=(after or {}).get(name, 0))
         if event.payload is not None and holds(_raw(event), wanted)
     )
 
 
-def redact(
-    sessions: Mapping[str, Session], wanted: Sequence[Needle], named: Sequence[int] = (), reason: str = ""
-) -> Redacted:
+def redact_texts(
+    sessions: Mapping[str, SessionCore], wanted: Sequence[Needle], named: Sequence[int] = (), reason: str = ""
+) -> RedactionResult:
     """Take the texts out of every event of these sessions that holds one, by events; of the `named` ones (of the only
     session) all goes that they say. What others append meanwhile is looked through as well.
 
     Raises a `StoreError`; what was redacted before it stays so.
     """
-    hits: list[Hit] = []
-    kept: list[Hit] = []
+    hits: list[TextHit] = []
+    kept: list[TextHit] = []
     seen: dict[str, int] = {}
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         before = dict(seen)
         fresh = 0
         for name, session in sessions.items():
             seen[name] = session.log.last_seq(name)
             if seen[name] == before.get(name):
                 continue
-            found = find(session.log, wanted, (name,), before)
+            found = find_text(session.log, wanted, (name,), before)
             if name not in before:
                 others = {hit.seq for hit in found}
-                found += tuple(Hit(name, seq, _at(session, seq).type) for seq in named if seq not in others)
+                found += tuple(TextHit(name, seq, _at(session, seq).type) for seq in named if seq not in others)
             can = sorted((hit for hit in found if hit.type != "redact"), key=lambda hit: hit.seq)
             kept += [hit for hit in found if hit.type == "redact"]
             if can:
@@ -105,11 +105,11 @@ def redact(
                 fresh += len(can)
         if not fresh:
             break
-    return Redacted(tuple(hits), tuple(kept))
+    return RedactionResult(tuple(hits), tuple(kept))
 
 
 def _payloads(
-    session: Session, hits: Sequence[Hit], wanted: Sequence[Needle], named: frozenset[int], reason: str
+    session: SessionCore, hits: Sequence[TextHit], wanted: Sequence[Needle], named: frozenset[int], reason: str
 ) -> list[Payload]:
     payloads: list[Payload] = []
     gone = undone_seqs(session.log.read(session.id)) if named else frozenset()
@@ -123,12 +123,12 @@ def _payloads(
         kept = change(payload, wanted, target) if isinstance(payload, Payload) else None
         if kept is not None and not holds(_json(kept), wanted):
             payloads.append(EventRestate(target, kept.V, _json(kept).decode()))
-            if hit.seq in named and event.type.endswith(_SAYS) and hit.seq not in gone:
+            if hit.seq in named and event.type.endswith(_ADDING_TYPES) and hit.seq not in gone:
                 payloads.append(EventUndo(hit.seq, "redacted"))
     return payloads
 
 
-def _at(session: Session, seq: int) -> Event:
+def _at(session: SessionCore, seq: int) -> Event:
     return next(session.log.read(session.id, after=seq - 1, upto=seq))
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hudkit.log.payloads import Brought, Parts
 
 
-class Output(NamedTuple):
+class CallOutput(NamedTuple):
     """What a finished tool call brought, as the host has it: its id, the tool's name, `size` in characters, and
     what stands after it in the transcript: `behind` characters, about `blocks` content blocks."""
 
@@ -20,7 +20,7 @@ class Output(NamedTuple):
     blocks: int = 0
 
 
-def parts_of(size: int, outputs: Iterable[tuple[str, int]], system: int | None, tools: int | None) -> Parts:
+def request_parts(size: int, outputs: Iterable[tuple[str, int]], system: int | None, tools: int | None) -> Parts:
     """The parts of a request in characters: `size` of its messages in all, each output as its tool and its size, the
     system prompt and the definitions of tools (`None`: not known)."""
     brought: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""What a provider's prefix cache would read, write and process anew, call by call, and what that costs."""
+"""A request to a model as a prefix cache sees it: blocks in order, known by their bytes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,45 @@ from typing import Protocol
 import msgspec
 
 from hudkit.context.caching.policies import CachePolicy
-from hudkit.context.caching.requests import Block, Request
 from hudkit.errors import ConfigError
+
+
+class CacheBlock(msgspec.Struct, frozen=True):
+    """One content block: `key` identifies its exact bytes (a hash), `role` the part of the request it is in.
+
+    Roles are the host's words (`tools`, `system`, `user`, `assistant`, `tool`). `breakpoint` marks the end of
+    a prefix that the request asks to have cached.
+    """
+
+    key: str
+    tokens: int
+    role: str = "user"
+    breakpoint: bool = False
+
+    def __post_init__(self) -> None:
+        if self.tokens < 0:
+            raise ConfigError(f"block {self.key!r} has {self.tokens} tokens", hint="a block has zero or more")
+
+
+class CacheRequest(msgspec.Struct, frozen=True):
+    """One call: its blocks in the order in which the server reads them, and when it was made (Unix ms)."""
+
+    blocks: tuple[CacheBlock, ...]
+    at: int
+    output_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the request, without the answer."""
+        return sum(block.tokens for block in self.blocks)
+
+
+def same_content(one: CacheBlock, other: CacheBlock) -> bool:
+    """Whether a cache takes two blocks for the same: same bytes in the same part; a breakpoint is not content."""
+    return one.key == other.key and one.role == other.role
+
+
+# -- What a provider's prefix cache would read, write and process anew, call by call, and what that costs.
 
 
 class CallCost(msgspec.Struct, frozen=True):
@@ -27,7 +64,7 @@ class CallCost(msgspec.Struct, frozen=True):
         return self.read + self.written + self.fresh
 
 
-class Totals(msgspec.Struct, frozen=True):
+class CostTotals(msgspec.Struct, frozen=True):
     """The sums over calls; `hit_ratio` is read tokens per request token, 0 where there are none."""
 
     calls: int
@@ -43,7 +80,7 @@ class Totals(msgspec.Struct, frozen=True):
         return self.written + self.fresh
 
 
-class PricedTokens(Protocol):
+class TokenPrices(Protocol):
     """Prices in USD per million tokens; `hudkit.tokens.Prices` has this shape."""
 
     @property
@@ -56,7 +93,7 @@ class PricedTokens(Protocol):
     def output(self) -> float: ...
 
 
-class Rates(msgspec.Struct, frozen=True):
+class TokenRates(msgspec.Struct, frozen=True):
     """Prices in USD per million tokens."""
 
     input: float
@@ -77,14 +114,14 @@ class CacheTree:
         self._children: dict[tuple[int, str, str], int] = {}
         self._used: list[int | None] = [None]  # by node: when its prefix was last used, None while it is not kept
 
-    def call(self, request: Request) -> CallCost:
+    def call(self, request: CacheRequest) -> CallCost:
         """The cost of the next call. Time and memory O(blocks). Raises `ConfigError` for too many breakpoints,
         which such a server refuses."""
         path = self._path(request.blocks)
         ends = list(accumulate(block.tokens for block in request.blocks))
         return (self._explicit if self.policy.explicit else self._automatic)(request, path, ends)
 
-    def _path(self, blocks: Iterable[Block]) -> list[int]:
+    def _path(self, blocks: Iterable[CacheBlock]) -> list[int]:
         """The node of each prefix of the request, made where it is new."""
         node, path = 0, []
         for block in blocks:
@@ -99,7 +136,7 @@ class CacheTree:
         used = self._used[node]
         return used is not None and now - used <= self.policy.ttl_ms
 
-    def _explicit(self, request: Request, path: list[int], ends: list[int]) -> CallCost:
+    def _explicit(self, request: CacheRequest, path: list[int], ends: list[int]) -> CallCost:
         marks = [place for place, block in enumerate(request.blocks) if block.breakpoint]
         if len(marks) > self.policy.breakpoints:
             raise ConfigError(
@@ -127,7 +164,7 @@ class CacheTree:
                     return place
         return -1
 
-    def _automatic(self, request: Request, path: list[int], ends: list[int]) -> CallCost:
+    def _automatic(self, request: CacheRequest, path: list[int], ends: list[int]) -> CallCost:
         common = 0
         for node, end in zip(path, ends, strict=True):
             if not self._live(node, request.at):
@@ -139,30 +176,30 @@ class CacheTree:
         return _split(request, whole if whole >= self.policy.minimum else 0, 0)
 
 
-def _split(request: Request, read: int, written: int) -> CallCost:
+def _split(request: CacheRequest, read: int, written: int) -> CallCost:
     return CallCost(read, written, request.tokens - read - written, request.output_tokens)
 
 
-def simulate(requests: Iterable[Request], policy: CachePolicy) -> tuple[CallCost, ...]:
+def simulate_cache(requests: Iterable[CacheRequest], policy: CachePolicy) -> tuple[CallCost, ...]:
     """The cost of each call of a run that starts with an empty cache."""
     tree = CacheTree(policy)
     return tuple(tree.call(request) for request in requests)
 
 
-def totals(calls: Sequence[CallCost]) -> Totals:
+def sum_costs(calls: Sequence[CallCost]) -> CostTotals:
     """The sums over a run."""
     read, written, fresh, output, total = (
         sum(getattr(call, field) for call in calls) for field in ("read", "written", "fresh", "output", "total")
     )
-    return Totals(len(calls), read, written, fresh, output, read / total if total else 0.0)
+    return CostTotals(len(calls), read, written, fresh, output, read / total if total else 0.0)
 
 
-def rates(policy: CachePolicy, *, input: float, output: float = 0.0) -> Rates:
+def rates_for(policy: CachePolicy, *, input: float, output: float = 0.0) -> TokenRates:
     """Prices that follow from an input price (USD per million tokens) and the policy's factors."""
-    return Rates(input, input * policy.read_factor, input * policy.write_factor, output)
+    return TokenRates(input, input * policy.read_factor, input * policy.write_factor, output)
 
 
-def cost(calls: Iterable[CallCost], prices: PricedTokens) -> float:
+def usd_cost(calls: Iterable[CallCost], prices: TokenPrices) -> float:
     """The price of a run in US dollars, answers included."""
     micro = sum(
         call.read * prices.cached_read

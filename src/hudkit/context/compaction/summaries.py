@@ -1,0 +1,139 @@
+"""The prompt by which a compaction continues the same agent: what to write down, and what need not be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from hudkit.compose import shorten, visible
+from hudkit.sections.state import HudState
+
+SUMMARY_SYSTEM_PROMPT = (
+    "You are about to lose the older part of your own conversation. Write down what you need in order to go on with "
+    "the same work. You have no tools here; answer with the text alone."
+)
+"""The system prompt of a compaction, where a host has none of its own."""
+
+SUMMARY_PARTS: tuple[tuple[str, str], ...] = (
+    ("Goal", "what the user wants in the end, and why, as far as it was said"),
+    ("Instructions", "rules and wishes of the user that still hold, each as close to their words as possible"),
+    ("Discoveries", "what turned out on the way: causes, surprises, dead ends and why they were dead"),
+    ("Accomplished", "what is finished, what is half done, and exactly where work stopped"),
+    ("Relevant files", "paths that matter from here on, each with a word on what is in it or changed in it"),
+    ("Notes", "anything else that would be missed: commands that worked, numbers, names, open questions"),
+)
+"""Titles of the summary's parts, in order, and what belongs into each."""
+
+
+MAX_ENDED_ITEMS = 40
+"""Texts that are named as being over, the newest ones."""
+
+MAX_ENDED_CHARS = 160
+"""Characters of one of them."""
+
+
+def summary_prompt(hud: str, summary: str = "", over: Sequence[str] = ()) -> str:
+    """The prompt of a compaction; `hud` is what the next frame will show, empty where nothing is recorded. `over` are
+    texts that the conversation holds and that are no longer so: replaced, removed, done or resolved.
+
+    `summary` is what the last compaction wrote: hosts leave it out of what they compact (OpenCode 1.18 does
+    where a plugin sets the prompt), so it has to be carried on from here.
+    """
+    parts = "\n".join(f"## {title}\n({what})" for title, what in SUMMARY_PARTS)
+    kept = (
+        "Your heads-up display is kept outside of this conversation. It stays as it is and will be in front of you "
+        "after the compaction, so do not copy it; say what it does not say. This is what it will show:\n\n"
+        f"<hud>\n{hud.strip()}\n</hud>\n\n"
+        if hud.strip()
+        else ""
+    )
+    ended = "".join(f"- {shorten(visible(text), MAX_ENDED_CHARS)}\n" for text in over[-MAX_ENDED_ITEMS:])
+    gone = (
+        "These were replaced, removed, done or resolved since. Whatever the conversation says of them, do not write "
+        f"them down as if they still held:\n\n<over>\n{ended}</over>\n\n"
+        if ended
+        else ""
+    )
+    before = (
+        "What you wrote at the compaction before this one is not in the conversation above any more. Carry on what "
+        f"of it still holds:\n\n<summary>\n{summary.strip()}\n</summary>\n\n"
+        if summary.strip()
+        else ""
+    )
+    return (
+        "The conversation above is about to leave your window. You go on with the same work right after this, with "
+        "only what you write down now. Write to yourself, in the first person, as someone who knows the work but has "
+        "forgotten the conversation.\n\n"
+        f"{kept}"
+        f"{gone}"
+        f"{before}"
+        "Write these six parts, in this order, with these headings. Be specific: exact paths, names, values and "
+        "error texts. Leave out what can be read again from the files. Write nothing before or after them; where "
+        "a part has nothing, write a dash.\n\n"
+        f"{parts}\n"
+    )
+
+
+# -- A summary without a model: what the log knows, where the model that was to write one failed. Pure.
+
+
+MAX_STATIC_CHARS = 6_000
+"""Characters of a static summary."""
+MAX_LINE_CHARS = 300
+"""Characters of one line of it."""
+MAX_ITEMS = 10
+"""Items of a part, the newest."""
+REFUSAL_CHARS = 400
+"""Characters up to which a text is looked at for a refusal; a longer one is taken for a summary."""
+
+_REFUSES = re.compile(
+    r"(?:i['’]?m |i am )?(?:sorry|afraid|unable to|not able to|i can(?:not|['’]t)|i won['’]t|as an ai\b)"
+    r".*\b(?:can(?:not|['’]t)|won['’]t|unable|not able|assist|help|comply|summari[sz]e|continue)\b",
+    re.I | re.S,
+)
+
+
+def unusable_reason(text: str, finish: str = "") -> str:
+    """What is wrong with a text as a summary, in a word or two; empty where nothing is."""
+    said = text.strip()
+    if not said:
+        return "summary was empty"
+    if finish in ("content-filter", "content_filter", "refusal"):
+        return "answer was filtered"
+    if len(said) <= REFUSAL_CHARS and "\n#" not in f"\n{said}" and _REFUSES.match(said):
+        return "answer was a refusal"
+    return ""
+
+
+def static_summary(state: HudState, requests: Sequence[str] = (), *, shown: bool = False) -> str:
+    """What a log knows of the work, as a summary with headings. `requests` are the user's last ones, oldest first
+    (not given: the last that was recorded). `shown`: the HUD stands beside it, so that only what no section of the
+    HUD says is told."""
+    asked = list(requests) or ([state.session.request] if state.session.request else [])
+    parts: list[tuple[str, list[str]]] = []
+    if not shown:
+        parts = [
+            ("Task", [state.task.description] if state.task else []),
+            ("Constraints", [one.text for one in state.constraints]),
+            ("Decisions", [one.words for one in state.decisions]),
+            ("Open steps", [one.description for one in state.steps.open]),
+            ("Open todos", [one.content for one in state.todos.open]),
+            ("Blockers", [one.words for one in state.blockers]),
+            ("Notes", [one.words for one in state.notes]),
+            ("Files", [one.path for one in state.files.active]),
+        ]
+    resolved = [one.message for one in state.errors if one.resolved][-1:]
+    failed = [one.message for one in state.errors.open][-1:]
+    parts += [
+        ("Last requests", asked[-3:]),
+        ("Done", [one.description for one in state.steps if one.completed]),
+        ("Last error", failed if failed and not shown else [f"{one} (resolved)" for one in resolved]),
+        ("Commits", [f"{one.sha[:10]} {one.subject}".strip() for one in state.progress.recent_commits]),
+    ]
+    text = "\n\n".join(_part(title, lines) for title, lines in parts if lines)
+    return text if len(text) <= MAX_STATIC_CHARS else text[:MAX_STATIC_CHARS].rsplit("\n", 1)[0]
+
+
+def _part(title: str, lines: Iterable[str]) -> str:
+    told = [shorten(" ".join(one.split()), MAX_LINE_CHARS) for one in lines][-MAX_ITEMS:]
+    return "\n".join((f"## {title}", *(f"- {one}" for one in told)))
