@@ -22,6 +22,7 @@ from hudkit.daemon.client import greet, stop
 from hudkit.daemon.logfile import LOGGER, error_location, write_to_file
 from hudkit.errors import ConfigError
 from hudkit.hosts.wire import newer
+from hudkit.ingest.extraction import KnownStatements, extract
 
 if TYPE_CHECKING:
     from hudkit.daemon.http_server import Activity
@@ -159,6 +160,9 @@ async def _run(
         loop.add_signal_handler(number, end.set)
     activity = Activity()
     with ThreadPoolExecutor(1, "hudkit-log") as thread:
+        # Compiles the patterns for plain words before anybody is answered: a first message would wait for them, and
+        # a frame has no time for that.
+        extract("The weather is fine today", KnownStatements(rules=("never push",)))
         on_upload = indexing.uploaded if indexing is not None else _ignore_upload
         app = application(RequestHandlers(hud), thread, activity, end.set, on_upload)
         servers = [make_server(app, own_user=True)]
