@@ -11,10 +11,10 @@ from statistics import median
 from time import perf_counter
 
 from bench.figures import Figure
-from hudkit.agent.hud_plugin import hud_plugin
+from hudkit.agent.hud_hooks import hud_plugin
 from hudkit.agent.loop import AgentLoop
 from hudkit.agent.permissions import PermissionRule
-from hudkit.agent.run_context import LoopSettings
+from hudkit.agent.run_context import LoopOptions, LoopSettings
 from hudkit.api import Hud
 from hudkit.hud.frame_builder import build_frame
 from hudkit.hud.frame_request import FrameRequest, transcript_position
@@ -63,9 +63,11 @@ async def _per_call(place_: Path, plugin: object) -> float:
         place_ / "project",
         InProcessModel(answer),
         data=place_ / "data",
-        plugins=[("p", plugin)] if plugin is not None else [],
-        permissions=(PermissionRule("*", "*", "allow"),),
-        rules=LoopSettings(prune=False),
+        options=LoopOptions(
+            plugins=[("p", plugin)] if plugin is not None else [],
+            permissions=(PermissionRule("*", "*", "allow"),),
+            settings=LoopSettings(prune=False),
+        ),
     )
     try:
         await loop.prompt("go")

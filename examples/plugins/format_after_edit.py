@@ -9,8 +9,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from hudkit.agent import PluginInput
 from hudkit.agent.hooks import ToolExecuteAfter, ToolOutput
-from hudkit.agent.plugins import PluginInput
 
 WRITERS = frozenset({"write", "edit"})
 SECONDS = 4.0

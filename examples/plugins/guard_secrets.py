@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from hudkit.agent import PluginInput
 from hudkit.agent.hooks import (
     PermissionAsk,
     PermissionStatus,
@@ -17,7 +18,6 @@ from hudkit.agent.hooks import (
     ToolExecuteBefore,
     ToolOutput,
 )
-from hudkit.agent.plugins import PluginInput
 from hudkit.log.redact import redact
 
 FILES = (".env", "id_rsa", "id_ed25519", ".pem", ".p12", "credentials.json")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hudkit.agent.loop import AgentLoop
 from hudkit.agent.permissions import PermissionRule
-from hudkit.agent.run_context import LoopSettings
+from hudkit.agent.run_context import LoopOptions, LoopSettings
 from hudkit.context.caching import CallCost
 from hudkit.testing.captured import Captured
 from hudkit.testing.in_process import InProcessModel
@@ -38,9 +38,13 @@ def answer(asked: Captured) -> Reply:
 async def main() -> None:
     place, session = Path(sys.argv[1]), sys.argv[2]
     model = InProcessModel(answer, window=Window(10_000, 2_000, None, "host"))
-    rules, free = LoopSettings(frees=0), (PermissionRule("bash", "*", "allow"),)
+    settings, free = LoopSettings(frees=0), (PermissionRule("bash", "*", "allow"),)
     loop = await AgentLoop.open(
-        place / "project", model, data=place / "data", session=session, rules=rules, permissions=free
+        place / "project",
+        model,
+        data=place / "data",
+        session=session,
+        options=LoopOptions(settings=settings, permissions=free),
     )
     os.write(1, f"{loop.id}\n".encode())
     if session:

@@ -10,7 +10,7 @@ from typing import Any
 from hudkit.agent.loop import AgentLoop
 from hudkit.agent.permissions import PermissionRule
 from hudkit.agent.records import StoredMessage, find_faults
-from hudkit.agent.run_context import LoopSettings
+from hudkit.agent.run_context import LoopOptions, LoopSettings
 from hudkit.models.port import order_fault
 from hudkit.testing.in_process import InProcessModel
 
@@ -21,13 +21,14 @@ QUICK = LoopSettings(delay=0.001, most_delay=0.01)
 
 
 @asynccontextmanager
-async def opened(place: Path, model: Any, **given: Any) -> AsyncIterator[AgentLoop]:
+async def opened(place: Path, model: Any, session: str = "", **given: Any) -> AsyncIterator[AgentLoop]:
     """A loop over `place/project`, with its data in `place/data`; what it left behind is checked at the end."""
     project = place / "project"
     project.mkdir(exist_ok=True)
-    given.setdefault("rules", QUICK)
+    given.setdefault("settings", QUICK)
     given.setdefault("permissions", FREE)
-    loop = await AgentLoop.open(project, model, data=place / "data", **given)
+    data = place / "data"
+    loop = await AgentLoop.open(project, model, data=data, session=session, options=LoopOptions(**given))
     try:
         yield loop
         assert find_faults(loop.messages) == (), "the transcript is valid"

@@ -40,12 +40,14 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def context(project: Path, tmp_path: Path) -> ToolContext:
     spill = tmp_path / "spill"
-    return ToolContext(Workspace(project, readable=[spill]), spill=spill, limits=ToolLimits(search_seconds=2.0))
+    return ToolContext(
+        Workspace(project, readable=[spill]), spill_folder=spill, limits=ToolLimits(search_seconds=2.0)
+    )
 
 
 def use(context: ToolContext, tool: str, **arguments: Any) -> ToolOutcome:
     found = TOOLS[tool]
-    return asyncio.run(run_tool(found, found.read(arguments), context))
+    return asyncio.run(run_tool(found, found.parse(arguments), context))
 
 
 TRICKS = [
@@ -91,10 +93,10 @@ def test_what_is_permitted_outside_is_let_in(context: ToolContext, tmp_path: Pat
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "a.txt").write_text("one\n")
     tool = TOOLS["edit"]
-    arguments = tool.read({"path": "../outside/a.txt", "old": "one", "new": "two"})
+    arguments = tool.parse({"path": "../outside/a.txt", "old": "one", "new": "two"})
     needs = tool.needs(arguments, context)
     assert [need.kind for need in needs] == ["edit", "outside"]
-    grant_permitted(needs, context.area)
+    grant_permitted(needs, context.workspace)
     asyncio.run(run_tool(tool, arguments, context))
     assert (tmp_path / "outside" / "a.txt").read_text() == "two\n"
     with pytest.raises(Refused):
@@ -373,10 +375,10 @@ def test_bash_tells_output_status_and_bounds(context: ToolContext, project: Path
     assert use(context, "bash", command="cat").text == "[no output]", "there is no input to wait for"
     long = use(context, "bash", command="seq 1 200000")
     assert len(long.text) < 31_000 and long.text.startswith("1\n2\n") and long.text.endswith("\n200000")
-    assert stat.S_IMODE(Path(long.whole).stat().st_mode) == 0o600
-    assert "100000: 100000" in use(context, "read", path=long.whole, offset=100_000, limit=1).text
+    assert stat.S_IMODE(Path(long.full_output).stat().st_mode) == 0o600
+    assert "100000: 100000" in use(context, "read", path=long.full_output, offset=100_000, limit=1).text
     with pytest.raises(Refused):
-        use(context, "write", path=long.whole, content="x")
+        use(context, "write", path=long.full_output, content="x")
     assert "\x1b" not in use(context, "bash", command="printf '\\033[31mred\\007'").text
 
 
@@ -413,7 +415,7 @@ def test_nothing_is_left_running(context: ToolContext, command: str, how: str) -
 
     async def play() -> None:
         seconds = 0.4 if how == "time-out" else 60
-        task = asyncio.create_task(run_tool(tool, tool.read({"command": command, "seconds": seconds}), context))
+        task = asyncio.create_task(run_tool(tool, tool.parse({"command": command, "seconds": seconds}), context))
         if how == "cancelled":
             await asyncio.sleep(0.3)
             task.cancel()
@@ -460,8 +462,8 @@ def test_a_cancelled_write_leaves_the_old_file_or_the_new(context: ToolContext, 
     tool = TOOLS["write"]
 
     async def play(wait: float) -> None:
-        await run_tool(TOOLS["read"], TOOLS["read"].read({"path": "big.txt"}), context)
-        task = asyncio.create_task(run_tool(tool, tool.read({"path": "big.txt", "content": new}), context))
+        await run_tool(TOOLS["read"], TOOLS["read"].parse({"path": "big.txt"}), context)
+        task = asyncio.create_task(run_tool(tool, tool.parse({"path": "big.txt", "content": new}), context))
         await asyncio.sleep(wait)
         task.cancel()
         with suppress(asyncio.CancelledError, ToolError):
@@ -480,8 +482,8 @@ def test_arguments_are_checked_and_described() -> None:
         assert tool.parameters["additionalProperties"] is False
     for wrong in ({}, {"path": 3}, {"path": "a", "ofset": 1}, {"path": "a", "offset": 0}, "{", [], None):
         with pytest.raises(ToolError):
-            TOOLS["read"].read(wrong)
-    assert TOOLS["read"].read('{"path": "a"}') == TOOLS["read"].read({"path": "a"})
+            TOOLS["read"].parse(wrong)
+    assert TOOLS["read"].parse('{"path": "a"}') == TOOLS["read"].parse({"path": "a"})
 
 
 def test_todos_are_kept_in_the_session(context: ToolContext, tmp_path: Path) -> None:
@@ -508,8 +510,8 @@ def test_a_skill_is_found_and_told(context: ToolContext, project: Path, tmp_path
     (tmp_path / "evil").mkdir()
     (tmp_path / "evil" / "SKILL.md").write_text("---\ndescription: out\n---\nout")
     (project / ".hudkit/skills/out").symlink_to(tmp_path / "evil")
-    assert [(skill.name, skill.level) for skill in discover_skills(context.area)] == [("deploy", "project")]
-    context.skills = discover_skills(context.area, [tmp_path / "mine"])
+    assert [(skill.name, skill.level) for skill in discover_skills(context.workspace)] == [("deploy", "project")]
+    context.skills = discover_skills(context.workspace, [tmp_path / "mine"])
     assert [(skill.name, skill.level) for skill in context.skills] == [("deploy", "user")]
     assert "Mine." in use(context, "skill", name="deploy").text
     with pytest.raises(ToolError, match="There are: deploy"):

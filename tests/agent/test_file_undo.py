@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from msgspec.structs import replace
 from hudkit.agent import hooks, session_store
 from hudkit.agent.file_undo import SkippedFile
 from hudkit.agent.permissions import PermissionRule
-from hudkit.agent.session_store import _MIGRATIONS, SESSIONS_SCHEMA, SessionStore, _open_writer
+from hudkit.agent.session_store import SESSIONS_SCHEMA, SessionStore
 from hudkit.errors import SessionError
+from hudkit.log.stores.migrations import migrate
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import Call, Refusal, says, uses
 
@@ -170,7 +172,7 @@ async def test_a_file_outside_comes_back_only_while_it_is_let_in(tmp_path: Path)
         await loop.prompt("go")
         id = loop.id
         assert (await loop.undo()).restored == (str(place),) and place.read_text() == "0\n"
-        loop._course.model.play(*steps)  # type: ignore[attr-defined]
+        loop._run.model.play(*steps)  # type: ignore[attr-defined]
         await loop.prompt("go")
     async with opened(tmp_path, InProcessModel(), session=id) as loop:
         (kept,) = (await loop.undo()).kept_back
@@ -204,7 +206,7 @@ async def test_what_sub_agents_of_sub_agents_changed_comes_back_also_where_they_
     model = InProcessModel(
         [uses(task), uses(task), uses(edit("a", "0", "1")), REFUSED, says("it failed"), says("done")]
     )
-    async with opened(tmp_path, model, rules=replace(QUICK, depth=2)) as loop:
+    async with opened(tmp_path, model, settings=replace(QUICK, depth=2)) as loop:
         await loop.prompt("go")
         assert (here / "a").read_text() == "1\n" and model.left == 0
         assert (await loop.undo()).restored == ("a",) and (here / "a").read_text() == "0\n"
@@ -232,7 +234,7 @@ async def test_undo_that_was_killed_before_its_end_comes_to_the_same(
     async with opened(tmp_path, InProcessModel([uses(edit("a", "0", "1")), says("done")])) as loop:
         await loop.prompt("go")
         with monkeypatch.context() as patched:
-            patched.setattr(loop._course.kept, "cut", lambda *given: 1 / 0)
+            patched.setattr(loop._run.history, "cut", lambda *given: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 await loop.undo()
         assert (here / "a").read_text() == "0\n"
@@ -245,7 +247,7 @@ async def test_a_change_that_was_not_made_leaves_no_note(tmp_path: Path) -> None
     async with opened(tmp_path, InProcessModel(steps), permissions=FREE) as loop:
         await loop.prompt("go")
         assert loop.messages[1].parts[0].status == "error"  # type: ignore[union-attr]
-        assert loop.setup.store.changes.of(loop.id, [one.id for one in loop.messages]) == ()
+        assert loop.setup.store.changes.of_messages(loop.id, [one.id for one in loop.messages]) == ()
 
 
 async def test_a_file_that_was_too_large_to_be_kept_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,8 +279,10 @@ async def test_what_is_not_undone_is_named(tmp_path: Path) -> None:
 def test_sessions_of_the_first_version_are_brought_along(tmp_path: Path) -> None:
     path = tmp_path / "data" / "sessions.db"
     path.parent.mkdir(mode=0o700)
-    db = _open_writer(path, 1.0, SESSIONS_SCHEMA._replace(steps=_MIGRATIONS[:1]))
+    path.touch(mode=0o600)
+    db = sqlite3.connect(path, isolation_level=None)
+    migrate(db, path, SESSIONS_SCHEMA._replace(steps=SESSIONS_SCHEMA.steps[:1]))
     assert db.execute("PRAGMA user_version").fetchone() == (1,)
     db.close()
     with SessionStore.open(path) as store:
-        assert store.changes.of("ses_1", ["msg_1"]) == () and store.changes.content("0") is None
+        assert store.changes.of_messages("ses_1", ["msg_1"]) == () and store.changes.content("0") is None

@@ -12,7 +12,7 @@ from loops import opened
 from msgspec.structs import replace
 
 from hudkit import Hud
-from hudkit.agent.hud_plugin import hud_plugin
+from hudkit.agent.hud_hooks import hud_plugin
 from hudkit.agent.message_history import is_summary
 from hudkit.agent.request_log import RequestLog
 from hudkit.context.caching import CallCost

@@ -45,7 +45,7 @@ def files(folder: Path, texts: Mapping[str, str]) -> Path:
     ],
 )
 def test_arguments_are_filled_in_once(template: str, arguments: str, filled: str) -> None:
-    assert SlashCommand("c", template).filled(arguments) == filled
+    assert SlashCommand("c", template).expand(arguments) == filled
 
 
 def test_commands_are_found_and_the_nearer_to_the_user_wins(tmp_path: Path) -> None:
@@ -77,8 +77,8 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     found, wrong = discover_commands(Workspace(tmp_path))
     assert found == {}
     assert [one.path.name for one in wrong] == list(bad)
-    assert "agent" in wrong[0].why and "no end" in wrong[1].why and "no text" in wrong[2].why
-    assert "bytes" in wrong[3].why
+    assert "agent" in wrong[0].reason and "no end" in wrong[1].reason and "no text" in wrong[2].reason
+    assert "bytes" in wrong[3].reason
     with pytest.raises(ConfigError, match="model"):
         parse_command("m", "---\nmodel: 3\n---\nx")
 
@@ -90,7 +90,7 @@ async def test_a_command_becomes_a_prompt(tmp_path: Path) -> None:
     model = InProcessModel([says("fixed")])
     async with opened(tmp_path, model, commands={"hi": "Say hi"}) as loop:
         assert {name: one.description for name, one in loop.commands.items()} == {"hi": "", "fix": "Fixes"}
-        assert [Path(name).name for name, _ in loop.wrong] == ["bad.md"]
+        assert [Path(name).name for name, _ in loop.problems] == ["bad.md"]
         assert (await loop.command("fix", "the tests")).text == "fixed"
         assert texts(loop.messages)[0] == ("user", "Fix the tests")
         with pytest.raises(SessionError, match="hi, fix"):

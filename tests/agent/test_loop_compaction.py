@@ -47,7 +47,7 @@ async def test_a_full_window_is_compacted_and_the_work_goes_on(tmp_path: Path) -
         events = loop.events()
         ended = await loop.prompt("build it")
         assert (ended.reason, ended.text) == ("done", "finished")
-        assert loop.used is not None and loop.used < 8_500
+        assert loop.used_tokens is not None and loop.used_tokens < 8_500
         last = model.asked[-1]
         assert "x" * 4_000 not in str(last.messages) and "The goal is known." in str(last.messages)
         said = [part.text for message in last.messages if isinstance(message, UserMessage) for part in message.parts]  # type: ignore[union-attr]
@@ -57,8 +57,8 @@ async def test_a_full_window_is_compacted_and_the_work_goes_on(tmp_path: Path) -
             for one in events.take()
             if isinstance(one, told.CompactionStarted | told.CompactionFinished)
         ] == [
-            "Compacting",
-            "Compacted",
+            "CompactionStarted",
+            "CompactionFinished",
         ]
         summary = model.of("compaction")[0]
         assert not summary.body["tools"] and "x" * 4_000 in str(summary.pieces)
@@ -66,7 +66,7 @@ async def test_a_full_window_is_compacted_and_the_work_goes_on(tmp_path: Path) -
 
 async def test_the_newest_messages_are_kept_word_for_word(tmp_path: Path) -> None:
     model = small(says("one " + "y" * 3_000), says("two: keep me"), full(says("three: keep me too")), says("four"))
-    async with opened(tmp_path, model, rules=replace(QUICK, tail=500)) as loop:
+    async with opened(tmp_path, model, settings=replace(QUICK, tail=500)) as loop:
         for text in ("a", "b", "c", "d"):
             await loop.prompt(text)
         last = str(model.asked[-1].messages)
@@ -80,7 +80,7 @@ async def test_the_newest_messages_are_kept_word_for_word(tmp_path: Path) -> Non
 
 async def test_automatic_compaction_can_be_switched_off(tmp_path: Path) -> None:
     model = small(full(uses(Call("bash", {"command": "true"}))), says("done"))
-    async with opened(tmp_path, model, rules=replace(QUICK, compact=False)) as loop:
+    async with opened(tmp_path, model, settings=replace(QUICK, compact=False)) as loop:
         await loop.prompt("go")
         assert model.of("compaction") == []
         assert await loop.compact(), "it can still be asked for"
@@ -94,7 +94,7 @@ async def test_compaction_that_is_asked_for_waits_for_the_next_prompt(tmp_path: 
         await loop.prompt("first")
         assert await loop.compact()
         assert len(model.chats) == 1, "nothing goes on by itself"
-        assert loop.used is None
+        assert loop.used_tokens is None
         await loop.prompt("second")
         assert "A scripted summary." in str(model.asked[-1].messages)
 
@@ -149,7 +149,7 @@ async def test_a_summary_that_no_model_writes_is_made_of_the_records(tmp_path: P
         says("next"),
         compaction=answer,
     )
-    async with opened(tmp_path, model, rules=replace(QUICK, retries=1)) as loop:
+    async with opened(tmp_path, model, settings=replace(QUICK, retries=1)) as loop:
         events = loop.events()
         await loop.prompt("make a.py")
         await loop.compact()
@@ -204,7 +204,7 @@ async def test_another_model_may_write_the_summaries(tmp_path: Path) -> None:
 
     model = small(says("one"))
     rules = replace(QUICK, compaction_model="scripted:writer")
-    async with opened(tmp_path, model, rules=rules, connect=connect) as loop:
+    async with opened(tmp_path, model, settings=rules, connect=connect) as loop:
         await loop.prompt("first")
         await loop.compact()
         assert (opened_names, len(writer.asked), model.of("compaction")) == (["scripted:writer"], 1, [])
@@ -261,7 +261,7 @@ async def test_a_compaction_that_was_killed_between_its_steps_is_taken_up(tmp_pa
         id = loop.id
     again = small(says("went on"))
     async with opened(tmp_path, again, session=id) as loop:
-        compacting.mark(loop._course, auto=True)  # and then the process ends
+        compacting.mark(loop._run, auto=True)  # and then the process ends
     async with opened(tmp_path, again, session=id) as loop:
         assert compaction_marker(loop.messages[-1]) is not None
         await loop.proceed()
@@ -273,7 +273,7 @@ async def test_old_outputs_leave_the_window_where_that_pays(tmp_path: Path) -> N
         return lambda _: uses(Call("bash", {"command": f"seq {n} {n + 3000}"}))
 
     model = InProcessModel([*(step(n) for n in range(12)), says("done")], window=Window(60_000, 8_000, None, "host"))
-    async with opened(tmp_path, model, rules=replace(QUICK, compact=False)) as loop:
+    async with opened(tmp_path, model, settings=replace(QUICK, compact=False)) as loop:
         events = loop.events()
         await loop.prompt("go")
         pruned = [id for one in events.take() if isinstance(one, told.OutputsPruned) for id in one.calls]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from hudkit.agent.hud_plugin import hud_plugin
+from hudkit.agent.hud_hooks import hud_plugin
 from hudkit.agent.loop import AgentLoop
 from hudkit.agent.permissions import PermissionRule
-from hudkit.agent.run_context import LoopSettings
+from hudkit.agent.run_context import LoopOptions, LoopSettings
 from hudkit.models import open_model
 from hudkit.testing.host_script import Place
 from hudkit.testing.hosts import HostConformance
@@ -56,9 +56,11 @@ class TestSession(HostConformance):
                     model,
                     data=place.folder / "data" / session,
                     session=before,
-                    plugins=[("hud", hud_plugin(place.log, resume=resume))] if hud else [],
-                    permissions=(PermissionRule("*", "*", "allow"),),
-                    rules=LoopSettings(prune=False),
+                    options=LoopOptions(
+                        plugins=[("hud", hud_plugin(place.log, resume=resume))] if hud else [],
+                        permissions=(PermissionRule("*", "*", "allow"),),
+                        settings=LoopSettings(prune=False),
+                    ),
                 )
             )
             known.write_text(json.dumps(loop.id))

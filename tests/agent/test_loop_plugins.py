@@ -140,10 +140,10 @@ async def test_each_hook_does_something_real(tmp_path: Path) -> None:
         (tmp_path / "project" / "a").write_text("a file")
         assert (await loop.prompt("go")).text == "done"
         await loop.command("fix", "it")
-        await loop.settled()
+        await loop.plugins_notified()
         assert not loop.setup.hooks.failures, loop.setup.hooks.failures
         first = model.asked[0]
-        assert loop.setup.rules.steps == 7
+        assert loop.setup.settings.steps == 7
         assert first.settings.temperature == 0.25
         assert first.settings.headers == {"x-key": "of scripted", "x-session": loop.id}
         assert "Answer in Latin." in str(loop.messages[0].parts)
@@ -218,7 +218,7 @@ async def test_a_tool_of_a_plugin_that_fails_or_hangs_is_a_failed_call(tmp_path:
 
     model = InProcessModel([uses(Call("hang"), Call("fail"), Call("long")), says("done")])
     rules = replace(QUICK, plugin_tool_seconds=0.1)
-    async with opened(tmp_path, model, plugins=[("odd", {"tool": tool})], rules=rules) as loop:
+    async with opened(tmp_path, model, plugins=[("odd", {"tool": tool})], settings=rules) as loop:
         assert (await loop.prompt("go")).text == "done"
         hung, failed, long = results(loop)
         assert "no answer within" in hung.error and "no such table" in failed.error
@@ -254,7 +254,7 @@ async def test_a_plugin_that_hangs_is_set_aside_and_its_tools_say_so(tmp_path: P
         assert "set aside for this session" in second.error and "odd" in second.error
         kinds = [one.failure.kind for one in events.take() if isinstance(one, told.PluginFailed)]
         assert kinds == ["time-out"] * 3 + ["aside"]
-        assert [name for name, _ in loop.wrong] == ["odd"] and "3 calls" in loop.wrong[0][1]
+        assert [name for name, _ in loop.problems] == ["odd"] and "3 calls" in loop.problems[0][1]
         assert all(asked.tools == model.asked[0].tools for asked in model.asked), "the prefix stays as it is"
         await loop.compact()
         model.play(says("after"))
@@ -310,9 +310,9 @@ async def test_a_project_s_plugin_runs_only_with_the_bytes_that_were_trusted(tmp
     async def system(options: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
         model = InProcessModel()
         found = discover_plugins(here, tmp_path / "project", entries=False)
-        async with opened(tmp_path, model, found=found, options=options) as loop:
+        async with opened(tmp_path, model, discovered_plugins=found, plugin_options=options) as loop:
             await loop.prompt("hi")
-            return "\n".join(model.asked[0].system), loop.wrong
+            return "\n".join(model.asked[0].system), loop.problems
 
     text, wrong = await system({})
     assert "from a file" not in text and "not trusted" in wrong[0][1] and not (tmp_path / "ran").exists()
@@ -333,9 +333,9 @@ def test_what_is_no_plugin_s_file_is_said(tmp_path: Path) -> None:
     (here.user / "long.py").write_text("#" * (plugins._MAX_BYTES + 1))
     os.mkfifo(here.user / "pipe.py")
     found = {one.name: one for one in discover_plugins(here, entries=False)}
-    assert found["own"].trusted and not found["own"].wrong
-    assert "written by others" in found["open"].wrong and "cannot be read" in found["link"].wrong
-    assert "more than" in found["long"].wrong and "not a file" in found["pipe"].wrong
+    assert found["own"].trusted and not found["own"].problem
+    assert "written by others" in found["open"].problem and "cannot be read" in found["link"].problem
+    assert "more than" in found["long"].problem and "not a file" in found["pipe"].problem
     with pytest.raises(ConfigError):
         trust_plugin(here.user / "missing.py", here)
 
@@ -350,9 +350,9 @@ async def test_a_plugin_that_cannot_be_loaded_is_named_and_left_out(tmp_path: Pa
     (here.user / "broken.py").write_text(text)
     (here.user / "fine.py").write_text(PLUGIN)
     model = InProcessModel()
-    async with opened(tmp_path, model, found=discover_plugins(here, entries=False)) as loop:
+    async with opened(tmp_path, model, discovered_plugins=discover_plugins(here, entries=False)) as loop:
         await loop.prompt("hi")
-        assert [name for name, _ in loop.wrong] == ["broken"]
+        assert [name for name, _ in loop.problems] == ["broken"]
         assert "from a file" in model.asked[0].system[-1]
 
 
@@ -370,11 +370,11 @@ async def test_the_example_that_formats_files_after_an_edit(tmp_path: Path) -> N
     async with opened(
         tmp_path,
         InProcessModel([write]),
-        found=[found],
-        options={"format": {"command": [sys.executable, str(script)]}},
+        discovered_plugins=[found],
+        plugin_options={"format": {"command": [sys.executable, str(script)]}},
     ) as loop:
         await loop.prompt("go")
-        assert loop.wrong == [] and not loop.setup.hooks.failures
+        assert loop.problems == [] and not loop.setup.hooks.failures
         assert (tmp_path / "project" / "a.py").read_text() == "x = 1\n"
         assert (tmp_path / "project" / "b.txt").read_text() == "x=1\n"
         assert "formatter has changed" in results(loop)[0].output and "formatter" not in results(loop)[1].output
@@ -390,10 +390,12 @@ async def test_the_example_that_guards_secrets(tmp_path: Path) -> None:
         Call("bash", {"command": "printenv"}),
     )
     model = InProcessModel([calls])
-    async with opened(tmp_path, model, found=[found], options={"guard": {"words": ["house-word"]}}) as loop:
+    async with opened(
+        tmp_path, model, discovered_plugins=[found], plugin_options={"guard": {"words": ["house-word"]}}
+    ) as loop:
         (tmp_path / "project" / ".env").write_text("TOKEN=1")
         await loop.prompt("go")
-        assert loop.wrong == [] and not loop.setup.hooks.failures
+        assert loop.problems == [] and not loop.setup.hooks.failures
         shown, read, env = results(loop)
         assert key not in shown.output and "house-word" not in shown.output and "[covered]" in shown.output
         assert "not permitted" in read.error and "not shown here" in env.output

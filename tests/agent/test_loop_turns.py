@@ -35,9 +35,12 @@ async def test_a_prompt_is_answered_and_stored(tmp_path: Path) -> None:
         assert (ended.reason, ended.text, ended.steps) == ("done", "Hello.", 1)
         assert texts(loop.messages) == [("user", "Hi there"), ("assistant", "They greet.Hello.")]
         assert loop.session.title == "Hi there"
-        assert loop.session.usage.output > 0 and loop.used == loop.messages[-1].usage.used  # type: ignore[union-attr]
+        assert loop.session.usage.output > 0 and loop.used_tokens == loop.messages[-1].usage.used  # type: ignore[union-attr]
         kinds = [type(one).__name__ for one in events.take()]
-        assert kinds[:3] == ["Begun", "Working", "Step"] and kinds[-2:] == ["Answered", "Ended"]
+        assert kinds[:3] == ["PromptAccepted", "TurnStarted", "ModelCallStarted"] and kinds[-2:] == [
+            "ResponseFinished",
+            "TurnEnded",
+        ]
 
 
 async def test_tools_run_in_the_model_s_order_and_their_results_go_back(tmp_path: Path) -> None:
@@ -95,12 +98,12 @@ async def test_permission_is_asked_and_an_answer_holds(tmp_path: Path) -> None:
         return (
             PermissionReply("always")
             if "echo" in question.need.values[0]
-            else PermissionReply("reject", said="not now")
+            else PermissionReply("reject", message="not now")
         )
 
     echo = Call("bash", {"command": "echo hi"})
     model = InProcessModel([uses(echo), uses(echo), uses(Call("bash", {"command": "rm -r src"})), says("done")])
-    async with opened(tmp_path, model, permissions=(), ask=ask) as loop:
+    async with opened(tmp_path, model, permissions=(), ask_user=ask) as loop:
         await loop.prompt("go")
         assert [call.status for call in calls(loop)] == ["completed", "completed", "error"]
         assert len(asked) == 2 and "not now" in calls(loop)[2].error
@@ -121,7 +124,7 @@ async def test_a_server_that_fails_is_asked_again_with_growing_pauses(tmp_path: 
 
 async def test_retries_end_and_the_failure_is_said(tmp_path: Path) -> None:
     model = InProcessModel(otherwise=BROKEN)
-    async with opened(tmp_path, model, rules=replace(QUICK, retries=2)) as loop:
+    async with opened(tmp_path, model, settings=replace(QUICK, retries=2)) as loop:
         ended = await loop.prompt("go")
         assert ended.reason == "error" and "does not answer" in ended.error
         assert len(model.asked) == 3
@@ -156,7 +159,7 @@ async def test_the_steps_of_a_turn_are_bounded(tmp_path: Path) -> None:
     def again(asked: Captured) -> Said:
         return uses(Call("bash", {"command": f"echo {asked.number}"}))
 
-    async with opened(tmp_path, InProcessModel(again), rules=replace(QUICK, steps=4)) as loop:
+    async with opened(tmp_path, InProcessModel(again), settings=replace(QUICK, steps=4)) as loop:
         ended = await loop.prompt("go")
         assert (ended.reason, ended.steps) == ("steps", 4)
 
@@ -247,7 +250,7 @@ async def test_sub_agents_start_others_as_deep_as_the_rules_say(tmp_path: Path, 
 
     model = InProcessModel([deeper] * depth, otherwise=says("at the bottom"))
     rules = (PermissionRule("edit", "**", "deny"),)
-    async with opened(tmp_path, model, rules=replace(QUICK, depth=depth), permissions=rules) as loop:
+    async with opened(tmp_path, model, settings=replace(QUICK, depth=depth), permissions=rules) as loop:
         assert (await loop.prompt("go")).text == "at the bottom"
         may = ["task" in {tool.name for tool in asked.tools} for asked in model.asked[: depth + 1]]
         assert may == [True] * depth + [False]

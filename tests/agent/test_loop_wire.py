@@ -28,7 +28,7 @@ async def test_a_turn_with_tools_and_a_compaction_over_the_wire(tmp_path: Path, 
     with ScriptedModel(script) as server:
         window = Window(10_000, 1_000, None, "user")
         model = open_model(name, key="sk-test-000000", base_url=server.url + path, window=window)
-        async with opened(tmp_path, model, rules=replace(QUICK, tail=300)) as loop:
+        async with opened(tmp_path, model, settings=replace(QUICK, tail=300)) as loop:
             (tmp_path / "project" / "a.txt").write_text("a text\n")
             ended = await loop.prompt("go")
             assert (ended.reason, ended.text) == ("done", "done"), ended

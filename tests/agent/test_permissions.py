@@ -40,8 +40,8 @@ A_FEW = (
 )
 
 
-def verdict(rules: tuple[PermissionRule, ...], command: str, area: Workspace | None = None) -> str:
-    return Permissions(rules, area=area).verdict(RequiredPermission("bash", (command,))).action
+def verdict(rules: tuple[PermissionRule, ...], command: str, workspace: Workspace | None = None) -> str:
+    return Permissions(rules, workspace=workspace).verdict(RequiredPermission("bash", (command,))).action
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_the_last_rule_that_matches_decides() -> None:
 
 
 def test_a_redirection_is_a_write(tmp_path: Path) -> None:
-    area = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     rules = (
         PermissionRule("bash", "echo *", "allow"),
         PermissionRule("bash", "cd *", "allow"),
@@ -137,9 +137,10 @@ def test_a_redirection_is_a_write(tmp_path: Path) -> None:
         "cd .. && echo x > a.txt": "ask",
         "echo x > ~/.bashrc": "ask",
     }
-    assert {command: verdict(rules, command, area) for command in told} == told
+    assert {command: verdict(rules, command, workspace) for command in told} == told
     assert (
-        Permissions(rules, area=area).verdict(RequiredPermission("bash", ("echo x > key", "secret"))).action == "deny"
+        Permissions(rules, workspace=workspace).verdict(RequiredPermission("bash", ("echo x > key", "secret"))).action
+        == "deny"
     )
 
 
@@ -239,11 +240,11 @@ def asked(answers: list[PermissionReply], seen: list[PermissionRequest]) -> Call
 
 def test_once_always_and_reject() -> None:
     seen: list[PermissionRequest] = []
-    answers = [PermissionReply("once"), PermissionReply("always"), PermissionReply("reject", said="not now")]
-    permissions = Permissions((PermissionRule("bash", "rm *", "deny"),), ask=asked(answers, seen))  # type: ignore[arg-type]
+    answers = [PermissionReply("once"), PermissionReply("always"), PermissionReply("reject", message="not now")]
+    permissions = Permissions((PermissionRule("bash", "rm *", "deny"),), ask_user=asked(answers, seen))  # type: ignore[arg-type]
 
     async def permit(command: str) -> None:
-        await permissions.permit("bash", [RequiredPermission("bash", (command,))])
+        await permissions.check("bash", [RequiredPermission("bash", (command,))])
 
     async def play() -> None:
         await permit("make test*")
@@ -264,10 +265,10 @@ def test_once_always_and_reject() -> None:
 def test_always_never_allows_what_is_denied() -> None:
     seen: list[PermissionRequest] = []
     rules = (PermissionRule("bash", "rm *", "deny"), PermissionRule("edit", "keys/*", "deny"))
-    permissions = Permissions(rules, ask=asked([PermissionReply("always", pattern="*")], seen))  # type: ignore[arg-type]
+    permissions = Permissions(rules, ask_user=asked([PermissionReply("always", pattern="*")], seen))  # type: ignore[arg-type]
 
     async def play() -> None:
-        await permissions.permit("bash", [RequiredPermission("bash", ("make",))])
+        await permissions.check("bash", [RequiredPermission("bash", ("make",))])
         assert permissions.verdict(RequiredPermission("bash", ("anything",))).action == "allow"
         assert permissions.verdict(RequiredPermission("bash", ("rm x",))).action == "deny"
 
@@ -279,9 +280,9 @@ def test_a_broken_question_is_no_permission() -> None:
         raise RuntimeError("the terminal is gone")
 
     async def play() -> None:
-        for permissions in (Permissions(ask=broken), Permissions()):
+        for permissions in (Permissions(ask_user=broken), Permissions()):
             with pytest.raises(Refused):
-                await permissions.permit("bash", [RequiredPermission("bash", ("ls",))])
+                await permissions.check("bash", [RequiredPermission("bash", ("ls",))])
 
     asyncio.run(play())
 
@@ -293,9 +294,9 @@ def test_a_hook_settles_what_would_be_asked() -> None:
         async def yes(need: RequiredPermission) -> str:
             return "allow"
 
-        await permissions.permit("bash", [RequiredPermission("bash", ("ls",))], settled=yes)  # type: ignore[arg-type]
+        await permissions.check("bash", [RequiredPermission("bash", ("ls",))], decide=yes)  # type: ignore[arg-type]
         with pytest.raises(Refused):
-            await permissions.permit("bash", [RequiredPermission("bash", ("rm x",))], settled=yes)  # type: ignore[arg-type]
+            await permissions.check("bash", [RequiredPermission("bash", ("rm x",))], decide=yes)  # type: ignore[arg-type]
 
     asyncio.run(play())
 
@@ -308,11 +309,11 @@ def test_a_path_is_judged_by_where_it_leads(tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (project / "out").symlink_to("../outside")
     context = ToolContext(Workspace(project))
-    permissions = Permissions((PermissionRule("edit", "src/**", "deny"),), area=context.area)
+    permissions = Permissions((PermissionRule("edit", "src/**", "deny"),), workspace=context.workspace)
 
     def said(tool: str, path: str) -> str:
         given = {"path": path, "content": "x"} if tool == "write" else {"path": path}
-        needs = TOOLS[tool].needs(TOOLS[tool].read(given), context)
+        needs = TOOLS[tool].needs(TOOLS[tool].parse(given), context)
         found = [permissions.verdict(need) for need in needs]
         return "deny" if "deny" in [one.action for one in found] else max(one.action for one in found)
 
@@ -326,7 +327,7 @@ def test_a_path_is_judged_by_where_it_leads(tmp_path: Path) -> None:
     assert said("write", "new.txt") == "allow"
     (project / "alias").symlink_to("other")
     (project / "other").mkdir()
-    permissions = Permissions((PermissionRule("edit", "alias/**", "deny"),), area=context.area)
+    permissions = Permissions((PermissionRule("edit", "alias/**", "deny"),), workspace=context.workspace)
     assert said("write", "alias/x") == "deny" and said("write", "other/x") == "allow"
 
 
@@ -365,10 +366,10 @@ def test_only_a_rule_that_names_it_lets_a_call_out_of_the_project(
 
 def test_an_answer_does_not_lift_what_is_denied_outside() -> None:
     rules = (PermissionRule("outside", "/etc/**", "deny"), EVERYTHING)
-    permissions = Permissions(rules, ask=asked([PermissionReply("always", "/**")], []))  # type: ignore[arg-type]
+    permissions = Permissions(rules, ask_user=asked([PermissionReply("always", "/**")], []))  # type: ignore[arg-type]
 
     async def play() -> None:
-        await permissions.permit("read", [RequiredPermission("outside", ("/tmp/x",))])
+        await permissions.check("read", [RequiredPermission("outside", ("/tmp/x",))])
 
     asyncio.run(play())
     assert permissions.verdict(RequiredPermission("outside", ("/tmp/y",))).action == "allow"
@@ -386,15 +387,15 @@ def test_being_let_out_once_is_asked_again(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x")
     context = ToolContext(Workspace(project))
     tool = TOOLS["read"]
-    arguments = tool.read({"path": "../notes.txt"})
+    arguments = tool.parse({"path": "../notes.txt"})
     seen: list[PermissionRequest] = []
-    permissions = Permissions(ask=asked([PermissionReply("once"), PermissionReply("always")], seen))  # type: ignore[arg-type]
+    permissions = Permissions(ask_user=asked([PermissionReply("once"), PermissionReply("always")], seen))  # type: ignore[arg-type]
 
     async def play() -> None:
         for _ in range(3):
             needs = tool.needs(arguments, context)
-            await permissions.permit("read", needs)
-            grant_permitted(needs, context.area)
+            await permissions.check("read", needs)
+            grant_permitted(needs, context.workspace)
             await run_tool(tool, arguments, context)
 
     asyncio.run(play())
@@ -405,13 +406,13 @@ def test_a_search_passes_over_what_may_not_be_read(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("KEY=1\n")
     (tmp_path / "a.txt").write_text("KEY of the map\n")
     permissions = Permissions()
-    context = ToolContext(Workspace(tmp_path), hidden=permissions.hides)
-    found = asyncio.run(run_tool(TOOLS["grep"], TOOLS["grep"].read({"pattern": "KEY"}), context)).text
+    context = ToolContext(Workspace(tmp_path), is_hidden=permissions.hides)
+    found = asyncio.run(run_tool(TOOLS["grep"], TOOLS["grep"].parse({"pattern": "KEY"}), context)).text
     assert "KEY of the map" in found and "KEY=1" not in found and "1 files were not looked into" in found
     assert (
         "KEY=1"
         not in asyncio.run(
-            run_tool(TOOLS["grep"], TOOLS["grep"].read({"pattern": "KEY", "path": ".env"}), context)
+            run_tool(TOOLS["grep"], TOOLS["grep"].parse({"pattern": "KEY", "path": ".env"}), context)
         ).text
     )
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from hudkit.agent import message_history
 from hudkit.agent import records as r
 from hudkit.agent.hooks import ChatMessage, ChatPart
-from hudkit.agent.hud_plugin import to_ingest_message
+from hudkit.agent.hud_hooks import to_ingest_message
 from hudkit.agent.request_builder import (
     COMPACTION_QUESTION,
     CONTINUATION,

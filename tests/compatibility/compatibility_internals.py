@@ -138,7 +138,9 @@ def read_sessions(path: Path) -> dict[str, Any]:
             "todos": {one.id: store.todos(one.id) for one in sessions},
             "diffs": {one.id: store.diffs(one.id) for one in sessions},
         }
-        every = {one.id: store.changes.of(one.id, [m.id for m in store.messages(one.id)]) for one in sessions}
+        every = {
+            one.id: store.changes.of_messages(one.id, [m.id for m in store.messages(one.id)]) for one in sessions
+        }
         contents = {
             change.before: (store.changes.content(change.before) or b"").decode()
             for changes in every.values()
@@ -168,8 +170,8 @@ def read_definitions(project: Path, config: Path, trusted: Path) -> dict[str, An
         "agents": {name: _plain(one) for name, one in sorted(found_agents.items()) if one.level != "builtin"},
         "commands": {name: _plain(one) for name, one in sorted(commands.items())},
         "skills": [{"name": one.name, "description": one.description, "text": one.text} for one in listed],
-        "plugins": [{"name": one.name, "trusted": one.trusted, "wrong": one.wrong} for one in plugged],
-        "wrong": [str(one.why) for one in (*wrong, *unread)],
+        "plugins": [{"name": one.name, "trusted": one.trusted, "wrong": one.problem} for one in plugged],
+        "wrong": [str(one.reason) for one in (*wrong, *unread)],
     }
     return dict(msgspec.to_builtins(plain))
 

@@ -13,7 +13,7 @@ from opentelemetry.trace import StatusCode
 from watched import Watched, of, session
 
 from hudkit.agent.hooks import ToolDefinition
-from hudkit.agent.hud_plugin import hud_plugin
+from hudkit.agent.hud_hooks import hud_plugin
 from hudkit.agent.permissions import PermissionRule
 from hudkit.agent.records import Attachment
 from hudkit.agent.telemetry import content

@@ -200,15 +200,15 @@ OFF = """
 import asyncio, sys
 from pathlib import Path
 from hudkit.config import load
-from hudkit.agent.hud_plugin import hud_plugin
-from hudkit.agent.loop import Loop
+from hudkit.agent import AgentLoop, LoopOptions, hud_plugin
 from hudkit.agent.telemetry import configured
 from hudkit.testing.in_process import InProcessModel
 
 async def work(place):
     telemetry = configured(load().settings.telemetry)
     plugins = [("hud", hud_plugin(place / "hudkit.db"))]
-    loop = await Loop.open(place, InProcessModel(), data=place / "data", plugins=plugins, telemetry=telemetry)
+    options = LoopOptions(plugins=plugins, telemetry=telemetry)
+    loop = await AgentLoop.open(place, InProcessModel(), data=place / "data", options=options)
     await loop.prompt("go")
     await loop.close()
 
@@ -220,16 +220,15 @@ DEAD = """
 import asyncio, sys
 from pathlib import Path
 from hudkit.config import parse, settings_from
-from hudkit.agent.loop import Loop
+from hudkit.agent import AgentLoop, LoopOptions
 from hudkit.agent.telemetry import configured
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import says
 
 async def work(place, endpoint):
     settings = settings_from(parse(f"[telemetry]\\nenabled = true\\nendpoint = '{endpoint}'"))
-    loop = await Loop.open(
-        place, InProcessModel([says("Done.")]), data=place / "data", telemetry=configured(settings.telemetry)
-    )
+    options = LoopOptions(telemetry=configured(settings.telemetry))
+    loop = await AgentLoop.open(place, InProcessModel([says("Done.")]), data=place / "data", options=options)
     print((await loop.prompt("go")).text)
     await loop.close()
 

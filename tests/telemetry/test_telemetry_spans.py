@@ -12,7 +12,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from watched import DAY, NAME, NOW, Watched, began, of, session
 
 from hudkit.agent.hooks import ToolDefinition
-from hudkit.agent.hud_plugin import hud_plugin
+from hudkit.agent.hud_hooks import hud_plugin
 from hudkit.agent.permissions import PermissionRule
 from hudkit.agent.run_context import LoopSettings
 from hudkit.agent.telemetry import names
@@ -119,7 +119,7 @@ async def test_every_attribute_of_a_model_call_and_of_an_agent(tmp_path: Path, w
     model = InProcessModel([REPLY], name=NAME, prices=PRICES)
     hud = ("hud", hud_plugin(tmp_path / "hudkit.db"))
     rules = LoopSettings(max_output=3_000)
-    async with session(tmp_path, model, watched.telemetry(), [hud], rules=rules) as loop:
+    async with session(tmp_path, model, watched.telemetry(), [hud], settings=rules) as loop:
         await loop.prompt("Greet me")
         id = loop.id
     (agent, chat) = watched.spans
@@ -251,7 +251,7 @@ async def test_cancelling_ends_every_open_span(tmp_path: Path, watched: Watched)
         events = loop.events()
         working = asyncio.ensure_future(loop.prompt("go"))
         async for one in events:
-            if type(one).__name__ == "Requested" and one.session_id != loop.id:
+            if type(one).__name__ == "RequestSent" and one.session_id != loop.id:
                 break
         loop.cancel()
         assert (await working).reason == "cancelled"
@@ -308,7 +308,7 @@ async def test_a_pruning_is_an_event_of_the_agent(tmp_path: Path, watched: Watch
     rules = LoopSettings(protect=100, minimum=100, compact=False)
     model = InProcessModel([*steps, says("done")], window=Window(60_000, 1_000, None, "user"))
     allowed = (PermissionRule("bash", "*", "allow"),)
-    async with session(tmp_path, model, watched.telemetry(), rules=rules, permissions=allowed) as loop:
+    async with session(tmp_path, model, watched.telemetry(), settings=rules, permissions=allowed) as loop:
         await loop.prompt("go")
     events = [event for event in watched.named("invoke_agent build")[0].events if event.name == "hudkit.pruning"]
     assert events and sum(int(dict(event.attributes or {})["hudkit.pruning.calls"]) for event in events) >= 1  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from hudkit.agent.loop import AgentLoop
-from hudkit.agent.run_context import LoopSettings
+from hudkit.agent.run_context import LoopOptions, LoopSettings
 from hudkit.agent.telemetry import Telemetry
 from hudkit.context.caching import CallCost
 from hudkit.testing.replies import Call, Refusal, says, uses
@@ -90,11 +90,10 @@ async def session(
     """A loop in `place/project` whose clock counts milliseconds."""
     (place / "project").mkdir(exist_ok=True)
     ticks = itertools.count(NOW)
-    given.setdefault("rules", QUICK)
+    given.setdefault("settings", QUICK)
     given.setdefault("clock", lambda: next(ticks))
-    loop = await AgentLoop.open(
-        place / "project", model, data=place / "data", plugins=plugins, telemetry=telemetry, **given
-    )
+    options = LoopOptions(plugins=plugins, telemetry=telemetry, **given)
+    loop = await AgentLoop.open(place / "project", model, data=place / "data", options=options)
     try:
         yield loop
     finally:

@@ -1,4 +1,4 @@
-"""Agent definitions: markdown files whose front matter names model, tools and permissions, and whose body prompts."""
+"""Agent definitions: markdown files with model, tools and permissions in front, and the prompt as their body."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ _PROJECT_FOLDERS = (".hudkit/agents", ".opencode/agent", ".opencode/agents", ".c
 
 
 class AgentDefinition(msgspec.Struct, frozen=True):
-    """An agent: how it is prompted, with which model (`""`: the session's), which tools (`None`: all), which rules.
+    """An agent: its prompt, its model (`""`: the session's), its tools (`None`: all), and its rules.
 
-    `mode` says where it may be used. A project's definition cannot allow what the user's rules do not.
+    `without` are tools that it may not use whatever `tools` says. `mode` says where it may be used: as the session's
+    agent, as a sub-agent, or both. A project's definition cannot allow what the user's rules do not.
     """
 
     name: str
@@ -39,6 +40,7 @@ class AgentDefinition(msgspec.Struct, frozen=True):
     level: Literal["builtin", "user", "project"] = "builtin"
 
     def may_use(self, tool: str) -> bool:
+        """Return whether the agent may use a tool of this name."""
         return tool not in self.without and (self.tools is None or tool in self.tools)
 
 
@@ -61,35 +63,38 @@ BUILTIN_AGENTS: Mapping[str, AgentDefinition] = {
 
 
 def narrowed_agent(agent: AgentDefinition, by: AgentDefinition) -> AgentDefinition:
-    """An agent without the tools that another one may not use."""
+    """Return an agent without the tools that another one may not use."""
     tools = by.tools if agent.tools is None else agent.tools if by.tools is None else agent.tools & by.tools
     return replace(agent, tools=tools, without=agent.without | by.without)
 
 
 def discover_agents(
-    area: Workspace, user: Sequence[Path] = ()
+    workspace: Workspace, user: Sequence[Path] = ()
 ) -> tuple[dict[str, AgentDefinition], tuple[UnreadableDefinition, ...]]:
-    """The agents by name, and what was wrong with others: built in, overlaid by the user's, then the project's.
+    """Return the agents by name, and the definitions that cannot be used. Never raises.
 
-    A project does not replace an agent of the user's or one that is built in. Never raises.
+    Built-in agents are overlaid by the user's. A project adds agents, and replaces neither the user's nor a built-in
+    one.
     """
     agents, wrong = dict(BUILTIN_AGENTS), []
     for folder in user:
-        for agent in _in(folder, context_files.read_user_file, "user"):
+        for agent in _agents_in(folder, context_files.read_user_file, "user"):
             if isinstance(agent, UnreadableDefinition):
                 wrong.append(agent)
             else:
                 agents[agent.name] = agent
     for name in _PROJECT_FOLDERS:
-        place = area.locate(str(area.root / name), writing=False)
-        if not place.inside:
+        target = workspace.resolve(str(workspace.root / name), writing=False)
+        if not target.inside:
             continue
-        for agent in _in(place.real, lambda path: context_files.read_project_file(area, path), "project"):
+        for agent in _agents_in(
+            target.real, lambda path: context_files.read_project_file(workspace, path), "project"
+        ):
             if isinstance(agent, UnreadableDefinition):
                 wrong.append(agent)
             elif agent.name in agents and agents[agent.name].level != "project":
                 wrong.append(
-                    UnreadableDefinition(place.real / f"{agent.name}.md", "there is an agent of this name already")
+                    UnreadableDefinition(target.real / f"{agent.name}.md", "there is an agent of this name already")
                 )
             else:
                 agents.setdefault(agent.name, agent)
@@ -97,20 +102,20 @@ def discover_agents(
 
 
 def parse_agent(name: str, text: str, level: Literal["user", "project"] = "user") -> AgentDefinition:
-    """The agent of a definition's text. Raises `ConfigError` that names the key."""
+    """Return the agent of a definition's text. Raises `ConfigError` that names the key."""
     settings, body = split_front_matter(text)
-    tools, without = _tools(settings.get("tools"), settings.get("disallowedTools"))
+    tools, without = _parse_tools(settings.get("tools"), settings.get("disallowedTools"))
     rules = parse_rules(settings.get("permission") or {}, f"the permissions of agent {name}")
     temperature, steps = settings.get("temperature"), settings.get("steps", settings.get("maxSteps"))
     mode = settings.get("mode", "all")
-    for key, value, right in (
-        ("temperature", temperature, temperature is None or _number(temperature, 0, 2)),
-        ("steps", steps, steps is None or (isinstance(steps, int) and _number(steps, 1, 10_000))),
+    for key, value, valid in (
+        ("temperature", temperature, temperature is None or _is_number(temperature, 0, 2)),
+        ("steps", steps, steps is None or (isinstance(steps, int) and _is_number(steps, 1, 10_000))),
         ("mode", mode, mode in ("primary", "subagent", "all")),
         ("model", settings.get("model"), isinstance(settings.get("model") or "", str)),
         ("description", settings.get("description"), isinstance(settings.get("description") or "", str)),
     ):
-        if not right:
+        if not valid:
             raise ConfigError(f"agent {name}: {key} cannot be {shorten(visible(str(value)), 40)!r}")
     return AgentDefinition(
         name,
@@ -127,7 +132,7 @@ def parse_agent(name: str, text: str, level: Literal["user", "project"] = "user"
     )
 
 
-def _in(
+def _agents_in(
     folder: Path, read: Callable[[Path], context_files.ContextFile | None], level: Any
 ) -> Iterator[AgentDefinition | UnreadableDefinition]:
     for stem, file in context_files.read_definitions(folder, read):
@@ -140,27 +145,27 @@ def _in(
             yield UnreadableDefinition(file.path, str(error))
 
 
-def _tools(value: object, not_these: object) -> tuple[frozenset[str] | None, frozenset[str]]:
-    """Tools as a list, as `a, b`, or as a table of true and false."""
-    without = frozenset(_names(not_these))
+def _parse_tools(value: object, denied: object) -> tuple[frozenset[str] | None, frozenset[str]]:
+    """Return the allowed tools (`None`: all) and the others, from a list, from `a, b`, or from a table."""
+    without = frozenset(_tool_names(denied))
     if value is None:
         return None, without
     if isinstance(value, dict):
         return None, without | {str(name) for name, on in value.items() if on is False}
-    return frozenset(_names(value)), without
+    return frozenset(_tool_names(value)), without
 
 
-def _names(value: object) -> Iterator[str]:
+def _tool_names(value: object) -> Iterator[str]:
     if isinstance(value, str):
         value = value.split(",")
     if isinstance(value, list):
-        for one in value:
-            name = str(one).strip().lower()
+        for name_value in value:
+            name = str(name_value).strip().lower()
             if name:
                 yield name
     elif value is not None:
         raise ConfigError(f"tools cannot be {shorten(visible(str(value)), 40)!r}", hint="Write [read, grep]")
 
 
-def _number(value: object, least: float, most: float) -> bool:
+def _is_number(value: object, least: float, most: float) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most

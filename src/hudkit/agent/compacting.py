@@ -38,17 +38,17 @@ Cut = Callable[[Sequence[StoredMessage]], Sequence[StoredMessage]]
 
 def mark(course: RunContext, *, auto: bool, overflow: bool = False) -> StoredMessage | None:
     """Store the request to compact; `None` where there is nothing that a summary could stand for."""
-    messages = course.kept.visible()
+    messages = course.history.visible()
     if not any(message.role == "assistant" and not message.summary for message in messages):
         return None
-    usable = usable_of(course.model.window, replace(course.rules.overflow, automatic=True)) or 0
-    room = min(course.rules.tail, usable // SHARE) * PER_TOKEN
+    usable = usable_of(course.model.window, replace(course.settings.overflow, automatic=True)) or 0
+    room = min(course.settings.tail, usable // SHARE) * PER_TOKEN
     tail = () if overflow else message_history.recent_tail(messages, room)
     marker = CompactionMarker(course.new_id("prt"), auto, overflow, tail[0].id if tail else "")
     head = StoredMessage(
         course.new_id("msg"), course.id, "user", course.now(), agent=course.agent.name, parts=(marker,)
     )
-    return course.kept.put(head)
+    return course.history.put(head)
 
 
 async def compact(course: RunContext, asked: StoredMessage) -> StoredMessage:
@@ -58,8 +58,8 @@ async def compact(course: RunContext, asked: StoredMessage) -> StoredMessage:
     """
     marker = message_history.compaction_marker(asked)
     assert marker is not None
-    course.tell(events.CompactionStarted(course.id, marker.auto, marker.overflow))
-    messages = course.kept.messages
+    course.emit(events.CompactionStarted(course.id, marker.auto, marker.overflow))
+    messages = course.history.messages
     before = message_history.visible_messages(messages[: _place(messages, asked.id)])
     covered = _covered(before, marker)
     why, summary = "", None
@@ -73,14 +73,14 @@ async def compact(course: RunContext, asked: StoredMessage) -> StoredMessage:
     if summary is None or why:
         summary = _without_model(course, asked, before)
     await course.refresh()
-    course.tell(events.CompactionFinished(course.id, summary, why))
-    course.setup.telling.event("session.compacted", course.id, message_id=summary.id, auto=marker.auto)
+    course.emit(events.CompactionFinished(course.id, summary, why))
+    course.setup.events.notify_plugins("session.compacted", course.id, message_id=summary.id, auto=marker.auto)
     return summary
 
 
 async def go_on(course: RunContext) -> bool:
     """Store what the work goes on with after the summary that is the last message; whether it goes on."""
-    messages = course.kept.messages
+    messages = course.history.messages
     summary = messages[-1]
     at = _place(messages, summary.parent_id)
     marker = message_history.compaction_marker(messages[at])
@@ -154,11 +154,11 @@ def _ended(course: RunContext, message: StoredMessage) -> StoredMessage:
     calls = [replace(call, status="error", error="There are no tools here.") for call in calls_of(message)]
     if not message.open:
         return message
-    return course.kept.put(replace(message, parts=tuple(calls), finish="stop", completed=course.now()))
+    return course.history.put(replace(message, parts=tuple(calls), finish="stop", completed=course.now()))
 
 
 async def _model(course: RunContext, agent: AgentDefinition) -> Model:
-    name = course.rules.compaction_model or agent.model
+    name = course.settings.compaction_model or agent.model
     return await course.setup.open_model(name) if name and name != course.model.name else course.model
 
 
@@ -199,7 +199,7 @@ def _without_model(course: RunContext, asked: StoredMessage, before: Sequence[St
         summary=True,
         parts=(StoredText(course.new_id("prt"), text),),
     )
-    return course.kept.put(summary)
+    return course.history.put(summary)
 
 
 def _list(title: str, lines: Sequence[str]) -> str:
@@ -209,7 +209,7 @@ def _list(title: str, lines: Sequence[str]) -> str:
 
 def _replay(course: RunContext, asked: StoredMessage, *, begun: bool) -> list[StoredPart]:
     """The user's message once more: without media, and with texts that are too long for the window shortened."""
-    usable = usable_of(course.model.window, replace(course.rules.overflow, automatic=True)) or 0
+    usable = usable_of(course.model.window, replace(course.settings.overflow, automatic=True)) or 0
     most = max(2_000, usable * PER_TOKEN // 4)
     parts: list[StoredPart] = []
     for part in asked.parts:

@@ -1,4 +1,20 @@
-"""Reading small text files of a project or of the user that go into prompts: bounded, ordinary files, no way out."""
+"""Small markdown and text files of a project or of the user that go into prompts, read within bounds.
+
+A project's file is read only if it is an ordinary file inside the project, reached over no link that leads out. The
+front matter of a definition (an agent, a command, a skill) stands between `---` lines; it is read by a small reader
+of our own, because such files need little of YAML, and a full reader of it is slow and has run code:
+
+    ---
+    description: "Reviews a change"      ->  {"description": "Reviews a change", "tools": ["read", "grep"],
+    tools: [read, grep]                       "permission": {"bash": "ask"}}
+    permission:
+      bash: ask
+    ---
+    You review.                          ->  the body
+
+It knows `key: value`, quoted text, numbers, true and false, `[a, b]`, `- item` lists, folded and literal blocks, and
+mappings by indentation. What is stranger is a `ConfigError` that names the line.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +42,7 @@ _DEFINITION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 class ContextFile(msgspec.Struct, frozen=True):
-    """A file's text without hidden characters, at most `MOST_FILE` bytes of it; `size` is all that it has."""
+    """A file's text without hidden characters, at most `MAX_FILE_BYTES` of it; `size` is all that the file has."""
 
     path: Path
     text: str
@@ -34,20 +50,24 @@ class ContextFile(msgspec.Struct, frozen=True):
 
     @property
     def cut(self) -> bool:
+        """Return whether the file has more than was read."""
         return self.size > MAX_FILE_BYTES
 
 
 class UnreadableDefinition(msgspec.Struct, frozen=True):
-    """A definition that could not be read, and why."""
+    """A definition that cannot be used, and why."""
 
     path: Path
-    why: str
+    reason: str
 
 
 def read_definitions(
     folder: Path, read: Callable[[Path], ContextFile | None]
 ) -> Iterator[tuple[str, ContextFile | UnreadableDefinition]]:
-    """The markdown files of a folder by their names without the ending, in order; one that is too long is `Wrong`."""
+    """Yield the markdown files of a folder in order, by their names without the ending.
+
+    `read` reads one file. A file that is too long is an `UnreadableDefinition`.
+    """
     try:
         names = sorted(os.listdir(folder))[:_MAX_DEFINITIONS]  # noqa: PTH208 (names only)
     except OSError:
@@ -63,17 +83,17 @@ def read_definitions(
             )
 
 
-def read_project_file(area: Workspace, path: Path) -> ContextFile | None:
-    """A file within an area; `None` where there is none, where it leads out, or where it is no text."""
+def read_project_file(workspace: Workspace, path: Path) -> ContextFile | None:
+    """Return a file within a workspace; `None` where there is none, where it leads out, or where it is not text."""
     try:
-        with area.opened(area.place(str(path), writing=False)) as fd:
+        with workspace.open_file(workspace.resolve_inside(str(path), writing=False)) as fd:
             return _read_bounded(fd, path)
     except (ToolError, OSError):
         return None
 
 
 def read_user_file(path: Path) -> ContextFile | None:
-    """A file of the user's own, links followed; `None` where there is none or where it is no text."""
+    """Return a file of the user's own, links followed; `None` where there is none or where it is not text."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
@@ -90,10 +110,10 @@ def _read_bounded(fd: int, path: Path) -> ContextFile | None:
     raw = b""
     while len(raw) < MAX_FILE_BYTES and (piece := os.read(fd, MAX_FILE_BYTES - len(raw))):
         raw += piece
-    found = decode_text(raw if len(raw) < MAX_FILE_BYTES else raw[: len(raw) // 2 * 2])
-    if found is None:
+    decoded = decode_text(raw if len(raw) < MAX_FILE_BYTES else raw[: len(raw) // 2 * 2])
+    if decoded is None:
         return None
-    return ContextFile(path, escape_hidden(found.text.replace("\r\n", "\n")), os.fstat(fd).st_size)
+    return ContextFile(path, escape_hidden(decoded.text.replace("\r\n", "\n")), os.fstat(fd).st_size)
 
 
 _MAX_LINES = 400
@@ -109,30 +129,33 @@ _Line = tuple[int, int, str]
 
 
 def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """The settings and the body of a file; no settings where it does not begin with `---`. Raises `ConfigError`."""
+    """Return the settings and the body of a file; no settings where it does not begin with `---`.
+
+    Raises `ConfigError`.
+    """
     text = text.replace("\r\n", "\n")
     if not text.startswith("---\n"):
         return {}, text
     lines = text.split("\n")
-    end = next((at for at, line in enumerate(lines[1 : _MAX_LINES + 1], 1) if line.rstrip() == "---"), 0)
+    end = next((index for index, line in enumerate(lines[1 : _MAX_LINES + 1], 1) if line.rstrip() == "---"), 0)
     if not end:
         raise ConfigError("the front matter has no end", hint=f"End it with --- within {_MAX_LINES} lines")
-    long = next((at for at, line in enumerate(lines[1:end], 2) if len(line) > _MAX_LINE), 0)
+    long = next((index for index, line in enumerate(lines[1:end], 2) if len(line) > _MAX_LINE), 0)
     if long:
         raise ConfigError(f"line {long} of the front matter has more than {_MAX_LINE:,} characters")
-    found = [
+    numbered = [
         (number, len(line) - len(line.lstrip(" ")), line.strip())
         for number, line in enumerate(lines[1:end], 2)
         if line.strip() and not line.lstrip().startswith("#")
     ]
-    value, rest = _mapping(found, 0)
+    value, rest = _mapping(numbered, 0)
     if rest:
         raise _unreadable_line(rest[0])
     return value, "\n".join(lines[end + 1 :]).strip("\n")
 
 
 def _mapping(lines: list[_Line], level: int) -> tuple[dict[str, Any], list[_Line]]:
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     indent = lines[0][1] if lines else 0
     if level > _MAX_LEVELS:
         raise _unreadable_line(lines[0])
@@ -142,7 +165,7 @@ def _mapping(lines: list[_Line], level: int) -> tuple[dict[str, Any], list[_Line
             raise _unreadable_line(lines[0])
         head, lines = lines[0], lines[1:]
         key, value = _unquoted(match[1]), (match[2] or "").strip()
-        if key in found:
+        if key in settings:
             raise ConfigError(f"line {head[0]} of the front matter has {_quote_line(key)} again")
         below = bool(lines) and lines[0][1] > indent
         listed = bool(lines) and lines[0][1] >= indent and lines[0][2].startswith("- ")
@@ -151,29 +174,29 @@ def _mapping(lines: list[_Line], level: int) -> tuple[dict[str, Any], list[_Line
             while lines and lines[0][1] > indent:
                 block.append(lines[0][2])
                 lines = lines[1:]
-            found[key] = ("\n" if value[0] == "|" else " ").join(block)
+            settings[key] = ("\n" if value[0] == "|" else " ").join(block)
         elif value:
-            found[key] = _scalar(value, head)
+            settings[key] = _scalar(value, head)
         elif listed:
-            found[key] = []
+            settings[key] = []
             inner = lines[0][1]
             while lines and lines[0][1] == inner and lines[0][2].startswith("- "):
-                found[key].append(_scalar(lines[0][2][2:].strip(), lines[0]))
+                settings[key].append(_scalar(lines[0][2][2:].strip(), lines[0]))
                 lines = lines[1:]
         elif below:
-            found[key], lines = _mapping(lines, level + 1)
+            settings[key], lines = _mapping(lines, level + 1)
         else:
-            found[key] = None
+            settings[key] = None
     if lines and lines[0][1] > indent:
         raise _unreadable_line(lines[0])
-    return found, lines
+    return settings, lines
 
 
 def _scalar(text: str, line: _Line) -> Any:
     if text[0] == "[":
         if not text.endswith("]"):
             raise _unreadable_line(line)
-        return [_scalar(one.strip(), line) for one in text[1:-1].split(",") if one.strip()]
+        return [_scalar(item.strip(), line) for item in text[1:-1].split(",") if item.strip()]
     if text[0] in "\"'":
         if len(text) < 2 or text[-1] != text[0]:
             raise _unreadable_line(line)
@@ -213,8 +236,7 @@ _SKILL_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 class Skill(msgspec.Struct, frozen=True):
-    """A skill: its name, one line that says when it helps, its folder, its text, and whether the user's or the
-    project's it is (`level`)."""
+    """A skill: its name, one line that says when it helps, its folder, its text, and whose it is (`level`)."""
 
     name: str
     description: str
@@ -223,22 +245,25 @@ class Skill(msgspec.Struct, frozen=True):
     level: str = "project"
 
 
-def discover_skills(area: Workspace, user: Sequence[Path] = ()) -> tuple[Skill, ...]:
-    """The user's skills (folders that hold skills), then the project's; the first of a name counts. Never raises."""
+def discover_skills(workspace: Workspace, user: Sequence[Path] = ()) -> tuple[Skill, ...]:
+    """Return the user's skills, then the project's; the first of a name counts. Never raises.
+
+    `user` are folders that hold skills: folders with a `SKILL.md`.
+    """
     taken: dict[str, Skill] = {}
     for folder in user:
         for skill in _skills_in(folder, read_user_file, "user"):
             taken.setdefault(skill.name, skill)
     for name in _SKILL_FOLDERS:
-        place = area.locate(str(area.root / name), writing=False)
-        if place.inside:
-            for skill in _skills_in(place.real, lambda path: read_project_file(area, path), "project"):
+        target = workspace.resolve(str(workspace.root / name), writing=False)
+        if target.inside:
+            for skill in _skills_in(target.real, lambda path: read_project_file(workspace, path), "project"):
                 taken.setdefault(skill.name, skill)
     return tuple(list(taken.values())[:_MAX_SKILLS])
 
 
 def skills_block(skills: Sequence[Skill]) -> str:
-    """The block of the prompt that names the skills; nothing where there are none."""
+    """Return the block of the prompt that names the skills; an empty text where there are none."""
     if not skills:
         return ""
     lines = (f"- {skill.name}: {skill.description}" for skill in skills)
@@ -260,7 +285,7 @@ def _skills_in(folder: Path, read: Callable[[Path], ContextFile | None], level: 
             settings, text = split_front_matter(file.text)
         except ConfigError:
             continue
-        said = settings.get("description")
-        if isinstance(said, str) and said.strip():
-            description = shorten(visible(" ".join(said.split())), _MAX_DESCRIPTION)
+        description_value = settings.get("description")
+        if isinstance(description_value, str) and description_value.strip():
+            description = shorten(visible(" ".join(description_value.split())), _MAX_DESCRIPTION)
             yield Skill(name, description, folder / name, text, level)

@@ -1,4 +1,14 @@
-"""What a session tells while it works: to a terminal as it happens, and to the plugins' hook `event` in order."""
+"""What happens in a session: one union of events, and the bus that tells them.
+
+Listeners in the program (a terminal, telemetry) get each event as it happens. Plugins get a few of them, as plain
+data, through the hook `event`, in order and from a task of their own, so that no plugin holds up the session.
+
+A turn tells, in this order:
+
+    PromptAccepted, TurnStarted,
+      ModelCallStarted, RequestSent, TextChunk …, ResponseReceived, ToolCallUpdated …, ResponseFinished,   (each step)
+    TurnEnded
+"""
 
 from __future__ import annotations
 
@@ -15,11 +25,11 @@ from hudkit.agent.records import StoredCall, StoredMessage
 from hudkit.models import CompletionRequest
 
 MAX_WAITING = 10_000
-"""Events that wait for one listener, or for the plugins; the oldest give way."""
+"""Events that wait for one listener, or for the plugins; the oldest give way: a slow reader costs no memory."""
 
 
 class AgentEvent(msgspec.Struct, frozen=True):
-    """Something that happened in a session; a sub-session's events have its own id."""
+    """Something that happened in a session. The events of a sub-session have its own id."""
 
     session_id: str
 
@@ -31,7 +41,7 @@ class PromptAccepted(AgentEvent, frozen=True, tag="begun"):
 
 
 class TurnStarted(AgentEvent, frozen=True, tag="working"):
-    """A turn begins. A sub-session's has the session and the call (`call_id`) that it works for."""
+    """A turn begins. That of a sub-session names the session and the call (`call_id`) that it works for."""
 
     agent: str
     model: str
@@ -40,7 +50,7 @@ class TurnStarted(AgentEvent, frozen=True, tag="working"):
 
 
 class ModelCallStarted(AgentEvent, frozen=True, tag="step"):
-    """A model call begins; `number` counts those of the turn from 1."""
+    """A model call begins. `number` counts those of the turn, from 1."""
 
     number: int
     message_id: str
@@ -48,8 +58,10 @@ class ModelCallStarted(AgentEvent, frozen=True, tag="step"):
 
 
 class RequestSent(AgentEvent, frozen=True, tag="requested"):
-    """A request goes out, in a step or for a summary: one attempt, whose answer becomes `message`. The request is
-    without its headers, which hold keys; `limit` is the model's window in tokens."""
+    """A request goes out, in a step or for a summary: one attempt, whose answer becomes `message`.
+
+    The request is without its headers, which hold keys. `limit` is the model's window in tokens.
+    """
 
     message: StoredMessage
     request: CompletionRequest
@@ -57,18 +69,24 @@ class RequestSent(AgentEvent, frozen=True, tag="requested"):
 
 
 class TextChunk(AgentEvent, frozen=True, tag="text"):
+    """The next piece of the model's words."""
+
     message_id: str
     text: str
 
 
 class ReasoningChunk(AgentEvent, frozen=True, tag="reasoning"):
+    """The next piece of the model's thoughts."""
+
     message_id: str
     text: str
 
 
 class ResponseReceived(AgentEvent, frozen=True, tag="received"):
-    """A model's answer is complete and stored; its calls have not run. `model` and `response_id` are its server's
-    words, empty where it said none."""
+    """A model's answer is complete and stored; its calls have not run.
+
+    `model` and `response_id` are the words of its server, empty where it gave none.
+    """
 
     message: StoredMessage
     reason: str
@@ -77,14 +95,14 @@ class ResponseReceived(AgentEvent, frozen=True, tag="received"):
 
 
 class ModelCallFailed(AgentEvent, frozen=True, tag="failed"):
-    """A request came to nothing for good: the code of the error and its words."""
+    """A request has failed for good: the code of the error and its words."""
 
     code: str
     error: str
 
 
 class ToolCallUpdated(AgentEvent, frozen=True, tag="call"):
-    """A tool call as it is now: pending, running, completed or error; `failure` is the kind of the error."""
+    """A tool call as it is now: pending, running, completed or error. `failure` is the kind of the error."""
 
     message_id: str
     call: StoredCall
@@ -107,19 +125,24 @@ class RetryScheduled(AgentEvent, frozen=True, tag="retrying"):
 
 
 class CompactionStarted(AgentEvent, frozen=True, tag="compacting"):
+    """A compaction begins. `auto`: the loop asked for it. `overflow`: a request was too long."""
+
     auto: bool
     overflow: bool
 
 
 class CompactionFinished(AgentEvent, frozen=True, tag="compacted"):
-    """`message` is the summary; `without_model` says why no model wrote it (empty: one did)."""
+    """A compaction has ended with the summary `message`.
+
+    `without_model` says why no model wrote it; it is empty where one did.
+    """
 
     message: StoredMessage
     without_model: str = ""
 
 
 class OutputsPruned(AgentEvent, frozen=True, tag="pruned"):
-    """Outputs of these calls (ids) left the window."""
+    """The outputs of these calls (ids) have left the window."""
 
     calls: tuple[str, ...]
 
@@ -131,16 +154,29 @@ class MetricsReported(AgentEvent, frozen=True, tag="figured"):
 
 
 class PluginFailed(AgentEvent, frozen=True, tag="plugin-failed"):
+    """A plugin's call went wrong; what it had changed was dropped."""
+
     failure: Failure
 
 
 EndReason: TypeAlias = Literal[
     "done", "cancelled", "steps", "repeats", "window", "length", "refusal", "stopped", "error"
 ]
+"""Why a turn is over.
+
+`done`: the model had nothing more to do. `steps`, `length`: a limit of calls, or of the answer's length. `repeats`:
+the same call came again and again. `window`: the request does not fit, even after a compaction. `refusal`: the answer
+was held back. `stopped`: a plugin did not want the work to go on after a compaction. `error`: the model failed for
+good.
+"""
 
 
 class TurnEnded(AgentEvent, frozen=True, tag="ended"):
-    """A turn is over. `text` is the last response's, `error` what went wrong in one line."""
+    """A turn is over.
+
+    `text` is the last response's, `error` what went wrong in one line, `steps` the number of model calls, and `cost`
+    what the turn cost (US dollars).
+    """
 
     reason: EndReason
     text: str = ""
@@ -151,17 +187,18 @@ class TurnEnded(AgentEvent, frozen=True, tag="ended"):
 
 
 class EventSink(Protocol):
-    """Who is told at once, in the session's own thread; `None` ends it. It must neither raise nor wait."""
+    """Who is told events at once, in the session's own thread."""
 
-    def add(self, told: AgentEvent | None) -> None: ...
+    def add(self, event: AgentEvent | None) -> None:
+        """Take an event, or `None` at the end; return nothing. Must neither raise nor wait."""
 
 
 class EventStream:
-    """An async iterator over what is told from its making on; it ends when the session is closed."""
+    """An async iterator over the events from its making on; it ends when the session is closed."""
 
     def __init__(self) -> None:
         self._waiting: deque[AgentEvent | None] = deque()
-        self._there = asyncio.Event()
+        self._available = asyncio.Event()
         self._over = False
 
     def __aiter__(self) -> AsyncIterator[AgentEvent]:
@@ -171,76 +208,82 @@ class EventStream:
         while not self._waiting:
             if self._over:
                 raise StopAsyncIteration
-            self._there.clear()
-            await self._there.wait()
-        one = self._waiting.popleft()
-        if one is None:
+            self._available.clear()
+            await self._available.wait()
+        event = self._waiting.popleft()
+        if event is None:
             raise StopAsyncIteration
-        return one
+        return event
 
     def take(self) -> list[AgentEvent]:
-        """What is waiting, without waiting."""
-        found = [one for one in self._waiting if one is not None]
+        """Return what is waiting, without waiting for more."""
+        events = [event for event in self._waiting if event is not None]
         self._waiting.clear()
-        return found
+        return events
 
-    def add(self, told: AgentEvent | None) -> None:
+    def add(self, event: AgentEvent | None) -> None:
+        """Put an event behind the others, `None` at the end; return nothing."""
         if len(self._waiting) >= MAX_WAITING:
             self._waiting.popleft()
-        self._over = self._over or told is None
-        self._waiting.append(told)
-        self._there.set()
+        # remembered apart: the `None` itself may have to give way, or be taken by `take`
+        self._over = self._over or event is None
+        self._waiting.append(event)
+        self._available.set()
 
 
 class EventBus:
-    """Who is told. Nobody can hold up the session: plugins get their events from a task of its own."""
+    """Tells events to who listens. Nobody can hold up the session."""
 
     def __init__(self, hooks: Hooks) -> None:
         self.session_id = ""
         self._hooks = hooks
-        self._listeners: list[EventSink] = []
-        self._events: deque[Event] = deque(maxlen=MAX_WAITING)
-        self._task: asyncio.Task[None] | None = None
+        self._sinks: list[EventSink] = []
+        self._for_plugins: deque[Event] = deque(maxlen=MAX_WAITING)
+        self._delivery: asyncio.Task[None] | None = None
 
-    def listen(self) -> EventStream:
-        listener = EventStream()
-        self._listeners.append(listener)
-        return listener
+    def subscribe(self) -> EventStream:
+        """Return a new stream of what happens from now on."""
+        stream = EventStream()
+        self._sinks.append(stream)
+        return stream
 
-    def attach(self, hearer: EventSink) -> None:
-        self._listeners.append(hearer)
+    def attach(self, sink: EventSink) -> None:
+        """Tell a sink what happens from now on; return nothing."""
+        self._sinks.append(sink)
 
-    def tell(self, told: AgentEvent) -> None:
-        for listener in self._listeners:
-            listener.add(told)
+    def publish(self, event: AgentEvent) -> None:
+        """Tell an event to all sinks; return nothing."""
+        for sink in self._sinks:
+            sink.add(event)
 
-    def failed(self, failure: Failure) -> None:
-        """A plugin's call went wrong; `Hooks.failures` keeps it too."""
-        self.tell(PluginFailed(self.session_id, failure))
+    def plugin_failed(self, failure: Failure) -> None:
+        """Tell that a plugin's call went wrong; `Hooks.failures` keeps it too. Returns nothing."""
+        self.publish(PluginFailed(self.session_id, failure))
 
-    def event(self, type: str, session_id: str, **properties: object) -> None:
-        """Tell the plugins; `properties` must be plain data."""
+    def notify_plugins(self, type: str, session_id: str, **properties: object) -> None:
+        """Tell the plugins, by their hook `event`; `properties` must be plain data. Returns at once, and nothing."""
         if self._hooks.using("event"):
-            given: Json = dict(properties)
-            self._events.append(Event(type, session_id, given))
-            if self._task is None or self._task.done():
-                self._task = asyncio.ensure_future(self._deliver())
+            data: Json = dict(properties)
+            self._for_plugins.append(Event(type, session_id, data))
+            if self._delivery is None or self._delivery.done():
+                self._delivery = asyncio.ensure_future(self._deliver())
 
-    async def settled(self, seconds: float = 10.0) -> None:
-        """Wait until the plugins have had all events so far, but not longer than so."""
-        if self._task is not None and not self._task.done():
-            await asyncio.wait({self._task}, timeout=seconds)
+    async def delivered(self, seconds: float = 10.0) -> None:
+        """Wait until the plugins have had all events so far, at most so many seconds; return nothing."""
+        if self._delivery is not None and not self._delivery.done():
+            await asyncio.wait({self._delivery}, timeout=seconds)
 
     async def close(self) -> None:
-        await self.settled(1.0)
-        if self._task is not None and not self._task.done():
-            self._task.cancel()
+        """End all streams, after a last second for the plugins; return nothing."""
+        await self.delivered(1.0)
+        if self._delivery is not None and not self._delivery.done():
+            self._delivery.cancel()
             with suppress(asyncio.CancelledError):
-                await self._task
-        for listener in self._listeners:
-            listener.add(None)
-        self._listeners.clear()
+                await self._delivery
+        for sink in self._sinks:
+            sink.add(None)
+        self._sinks.clear()
 
     async def _deliver(self) -> None:
-        while self._events:
-            await self._hooks.run("event", self._events.popleft(), Nothing())
+        while self._for_plugins:
+            await self._hooks.run("event", self._for_plugins.popleft(), Nothing())

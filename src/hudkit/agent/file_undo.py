@@ -1,8 +1,16 @@
-"""Taking a prompt back: files become what they were before its tools, where nobody else has changed them since.
+"""Undo: files become what they were before a prompt's tools changed them, where nobody else has changed them since.
 
-A file is touched only where its bytes are still those that the turn left, so no work of anybody is lost. Each is
-replaced in one step, under the rules of `area`: nothing is written outside of what tools may reach. Done twice, or
-after a kill in between, it comes to the same.
+For each file, the digests of its changes form a chain: before -> after of the first change, before -> after of the
+second, and so on. The file is put back to the first `before` only if its bytes are still the last `after` and the
+chain has no gap:
+
+    file now = c    changes a->b, b->c    ->  put back to a
+    file now = x    changes a->b, b->c    ->  left: it has changed since
+    file now = d    changes a->b, c->d    ->  left: somebody changed b to c in between
+    file now = a    changes a->b, b->c    ->  nothing to do (an undo that was cut off is done again)
+
+So no work of anybody is lost. Each file is replaced in one step, under the rules of `workspace`: nothing is written
+outside of what tools may reach.
 """
 
 from __future__ import annotations
@@ -47,87 +55,92 @@ class UndoResult(msgspec.Struct, frozen=True):
     not_undone: tuple[str, ...] = ()
 
 
-def undo_changes(course: RunContext, messages: Sequence[StoredMessage], text: str) -> UndoResult:
-    """Put back the files that these messages, and the sub-sessions that they started, have changed.
+def undo_changes(run: RunContext, messages: Sequence[StoredMessage], text: str) -> UndoResult:
+    """Put back the files that these messages have changed, and return what came of it.
 
-    Blocks while it reads and writes files; safe to run in a thread.
+    The sub-sessions that they started count too. `text` is the prompt's. Blocks while it reads and writes files; safe
+    to run in a thread.
     """
-    store, ids = course.setup.store, [message.id for message in messages]
+    store, ids = run.setup.store, [message.id for message in messages]
     by_path: dict[str, list[FileChange]] = {}
-    for change in store.changes.of(course.id, ids):
+    for change in store.changes.of_messages(run.id, ids):
         by_path.setdefault(change.path, []).append(change)
     restored, kept_back = [], []
     for path, changes in by_path.items():
         try:
-            why = _restore(course.setup.area, store.changes, path, changes)
+            reason = _restore(run.setup.workspace, store.changes, path, changes)
         except HudkitError as error:
-            why = error.message
+            reason = error.message
         except OSError as error:
-            why = f"it cannot be written: {error.strerror}"
-        if why:
-            kept_back.append(SkippedFile(path, why))
+            reason = f"it cannot be written: {error.strerror}"
+        if reason:
+            kept_back.append(SkippedFile(path, reason))
         else:
             restored.append(path)
-    below = [one for child in store.changes.started(course.id, ids) for one in store.messages(child)]
+    below = [message for child in store.changes.sub_sessions(run.id, ids) for message in store.messages(child)]
     return UndoResult(text, tuple(restored), tuple(kept_back), tuple(_not_undone((*messages, *below))))
 
 
-def note_final_content(course: RunContext, message: StoredMessage, call: StoredCall) -> None:
-    """Note once more what a call left in its files, where a plugin's hook may have changed them after it."""
-    changes = course.setup.store.changes
-    for change in changes.of_call(course.id, message.id, call.call_id):
+def note_final_content(run: RunContext, message: StoredMessage, call: StoredCall) -> None:
+    """Correct what a call's changes left, after a plugin's hook changed the files again; return nothing."""
+    changes = run.setup.store.changes
+    for change in changes.of_call(run.id, message.id, call.call_id):
         try:
-            after = _read_digest(course.setup.area, _resolve_stored(course.setup.area, change.path))[0]
+            after = _read_digest(run.setup.workspace, _resolve_stored(run.setup.workspace, change.path))[0]
         except (ToolError, OSError):
             continue
-        if after != change.after:
-            changes.left(change, after)
+        if after != change.after:  # noted, so that an undo takes the formatter's work for the turn's
+            changes.correct(change, after)
 
 
-def _restore(area: Workspace, kept: FileChanges, path: str, changes: Sequence[FileChange]) -> str:
-    """Make one file what it was; why that was not done, empty where it was."""
+def _restore(workspace: Workspace, file_changes: FileChanges, path: str, changes: Sequence[FileChange]) -> str:
+    """Make one file what it was; return why that was not done, an empty text where it was."""
     first, last = changes[0], changes[-1]
-    place = _resolve_stored(area, path)
-    now, sign = _read_digest(area, place)
+    target = _resolve_stored(workspace, path)
+    now, stamp = _read_digest(workspace, target)
     if now == first.before:
         return ""
     if now and now != last.after:
         return "it has changed since"
-    if now and any(one.after != two.before for one, two in pairwise(changes)):
+    if now and any(earlier.after != later.before for earlier, later in pairwise(changes)):
         return "a command, or somebody else, changed it between two calls"
-    if not first.before:
-        assert sign is not None  # `now` is not empty here: it differs from `first.before`
-        area.remove(place, sign)
+    if not first.before:  # a tool has made the file: taking that back removes it
+        assert stamp is not None  # `now` is not empty here: it differs from `first.before`
+        workspace.remove_file(target, stamp)
         return ""
-    content = kept.content(first.before)
+    content = file_changes.content(first.before)
     if content is None:
         return "what it was is not kept: it was too large"
-    area.replace(place, content, sign, lambda: False, mode=first.mode)
+    workspace.replace_file(target, content, stamp, lambda: False, mode=first.mode)
     return ""
 
 
-def _resolve_stored(area: Workspace, path: str) -> ResolvedPath:
-    """Where a stored path is. Raises `ToolError` where tools may not go there now, or a link leads elsewhere."""
-    whole = area.root / path
-    place = area.place(str(whole))
-    if place.real != whole:
+def _resolve_stored(workspace: Workspace, path: str) -> ResolvedPath:
+    """Return where a stored path is.
+
+    Raises `ToolError` where tools may not go there now, or a link leads elsewhere.
+    """
+    whole = workspace.root / path
+    target = workspace.resolve_inside(str(whole))
+    if target.real != whole:
         raise ToolError("a link leads elsewhere now")
-    return place
+    return target
 
 
-def _read_digest(area: Workspace, place: ResolvedPath) -> tuple[str, FileStamp | None]:
-    """The digest of what is in a file, and its sign; an empty one where there is no file."""
-    sign = area.sign(place)
-    if sign is None:
+def _read_digest(workspace: Workspace, target: ResolvedPath) -> tuple[str, FileStamp | None]:
+    """Return the digest of what is in a file, and its stamp; an empty digest where there is no file."""
+    stamp = workspace.stamp(target)
+    if stamp is None:
         return "", None
-    found = sha256()
-    with area.opened(place) as fd:
+    digest = sha256()
+    with workspace.open_file(target) as fd:
         while piece := os.read(fd, _CHUNK):
-            found.update(piece)
-    return found.hexdigest(), sign
+            digest.update(piece)
+    return digest.hexdigest(), stamp
 
 
 def _not_undone(messages: Iterable[StoredMessage]) -> Iterable[str]:
+    """Yield one line for each call whose effects nobody knows."""
     for message in messages:
         for call in calls_of(message):
             if not call.started:

@@ -1,4 +1,11 @@
-"""One session's messages: written to the store first, and then kept in memory, so that a step reads nothing again."""
+"""One session's messages in memory, and what follows from them alone: what is in the window, what is to be done next.
+
+After a finished compaction the window holds the marker that asked for it, the summary, the tail that was kept word
+for word, and what came after the marker (the rule of `hudkit.transcripts.window`). Left out are responses that an
+error ended and compactions that came to nothing. An example, with the marker's `tail_from` = u2:
+
+    stored:   u1 a1 u2 a2 marker summary u3 a3        window:   marker summary u2 a2 u3 a3
+"""
 
 from __future__ import annotations
 
@@ -18,155 +25,21 @@ from hudkit.agent.records import (
 from hudkit.agent.session_store import SessionStore
 from hudkit.sections.call_history import CompactionHistory, PastCompaction
 
+_PRUNED_CHARACTERS = 60
+"""What stands in a request for an output that was pruned, about."""
 
-def compaction_marker(message: StoredMessage) -> CompactionMarker | None:
-    """The part that makes a user message a request to compact."""
-    if message.role != "user":
-        return None
-    return next((part for part in message.parts if isinstance(part, CompactionMarker)), None)
+_MEDIA_CHARACTERS = 4_000
+"""What an attached image or document counts for, about: providers take some thousand tokens for one."""
 
-
-def is_summary(message: StoredMessage) -> bool:
-    """A summary that was finished: what it covers is no longer sent."""
-    return message.summary and bool(message.finish) and not message.error
-
-
-def visible_messages(messages: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
-    """The messages that the next model call is made of."""
-    for at in range(len(messages) - 1, -1, -1):
-        if not is_summary(messages[at]):
-            continue
-        asked = _index_before(messages, at, messages[at].parent_id)
-        marker = compaction_marker(messages[asked]) if asked is not None else None
-        if asked is None or marker is None:
-            continue
-        kept = _index_before(messages, asked, marker.tail_from)
-        tail = messages[asked if kept is None else kept : asked]
-        rest = (*messages[asked + 1 : at], *messages[at + 1 :])
-        return (messages[asked], messages[at], *_without_failed(tail), *_without_failed(rest))
-    return tuple(_without_failed(messages))
-
-
-def pending_compaction(messages: Sequence[StoredMessage]) -> StoredMessage | None:
-    """The marker that nothing has answered yet, where it is the last message."""
-    last = messages[-1] if messages else None
-    return last if last is not None and compaction_marker(last) is not None else None
-
-
-def last_finished(messages: Sequence[StoredMessage]) -> StoredMessage | None:
-    """The last response since the last compaction that told its usage: what it says is how full the window is."""
-    for message in reversed(messages):
-        if is_summary(message):
-            return None
-        if message.role == "assistant" and not message.summary and message.usage is not None:
-            return message
-    return None
-
-
-def compaction_rounds(messages: Sequence[StoredMessage], limit: int) -> CompactionHistory:
-    """What the compactions of a session freed: the tokens in use before each, and first after it."""
-    found: list[PastCompaction] = []
-    used: int | None = None
-    calls = 0
-    for place, message in enumerate(messages):
-        if is_summary(message):
-            if found and found[-1].after is None and used is None:
-                continue  # a second summary for the same marker
-            found.append(PastCompaction(place, used, None, limit, calls))
-            used = None
-        elif message.role == "assistant" and not message.summary and message.usage is not None:
-            used = message.usage.used
-            calls += 1
-            if found and found[-1].after is None:
-                found[-1] = replace(found[-1], after=used)
-    return CompactionHistory(tuple(found), calls, used, limit)
-
-
-def last_user_prompt(messages: Sequence[StoredMessage]) -> StoredMessage | None:
-    """The last message that the user wrote; markers and what the host wrote are not the user's."""
-    for message in reversed(messages):
-        if message.role == "user" and any(is_users_own(part) for part in message.parts):
-            return message
-    return None
-
-
-def is_users_own(part: object) -> bool:
-    """Whether a part is the user's own words or file."""
-    return isinstance(part, Attachment) or (isinstance(part, StoredText) and not part.synthetic and not part.ignored)
-
-
-def is_turn_unfinished(messages: Sequence[StoredMessage]) -> bool:
-    """Whether the turn that the messages end in still has to go on: a response to come after a prompt or results."""
-    for message in reversed(messages):
-        if compaction_marker(message) is not None or message.summary or (message.error and not message.aborted):
-            continue
-        if message.role == "user":
-            return True
-        return message.finish in ("tool-calls", "compact") or (message.aborted and not message.finish)
-    return False
-
-
-def answered_since_compaction(messages: Sequence[StoredMessage]) -> bool:
-    """Whether a response ended since the last compaction, or there was none yet: else another one cannot help."""
-    for message in reversed(messages):
-        if is_summary(message):
-            return False
-        if message.role == "assistant" and message.finish and not message.error:
-            return True
-    return True
-
-
-def message_size(message: StoredMessage) -> int:
-    """Characters that a message contributes to a request, about."""
-    total = 0
-    for part in message.parts:
-        match part:
-            case StoredText(text=text) | StoredReasoning(text=text):
-                total += len(text)
-            case StoredCall():
-                body = 60 if part.compacted else len(part.output) + len(part.error)
-                total += (
-                    body + len(part.tool) + sum(len(str(value)) + len(key) for key, value in part.arguments.items())
-                )
-            case Attachment():
-                total += 4_000 if part.data else 100
-            case _:
-                pass
-    return total
-
-
-def recent_tail(messages: Sequence[StoredMessage], room: int) -> tuple[StoredMessage, ...]:
-    """The newest of the messages that are kept as they are: as many as fit in `room` characters, never all.
-
-    It begins with a message of the user where one is among them, so that no answer stands without its question.
-    """
-    start, left = len(messages), room
-    while start > 0:
-        one = messages[start - 1]
-        if is_summary(one) or compaction_marker(one) is not None or message_size(one) > left:
-            break
-        left -= message_size(one)
-        start -= 1
-    if start == 0:
-        start = 1
-    asked = next((at for at in range(start, len(messages)) if messages[at].role == "user"), start)
-    return tuple(messages[asked:])
-
-
-def _without_failed(messages: Sequence[StoredMessage]) -> list[StoredMessage]:
-    return [
-        message
-        for message in messages
-        if not message.summary and compaction_marker(message) is None and not (message.error and not message.aborted)
-    ]
-
-
-def _index_before(messages: Sequence[StoredMessage], end: int, id: str) -> int | None:
-    return next((at for at in range(end - 1, -1, -1) if messages[at].id == id), None) if id else None
+_NAMED_FILE_CHARACTERS = 100
+"""What the name of a file that is not sent itself counts for, about."""
 
 
 class MessageHistory:
-    """The messages of a claimed session. What a method was given is durable when it returns."""
+    """The messages of a locked session: written to the store first, and kept in memory.
+
+    So no step reads them again. What a method was given is durable when it returns.
+    """
 
     def __init__(self, store: SessionStore, session_id: str) -> None:
         self.store = store
@@ -177,43 +50,47 @@ class MessageHistory:
 
     @property
     def messages(self) -> tuple[StoredMessage, ...]:
+        """Return all messages, in order."""
         return tuple(self._messages.values())
 
     @property
     def last(self) -> StoredMessage | None:
+        """Return the last message; `None` where there is none."""
         return next(reversed(self._messages.values()), None)
 
     def visible(self) -> tuple[StoredMessage, ...]:
-        """The messages of the next model call."""
+        """Return the messages of the next model call."""
         return visible_messages(self.messages)
 
     def message(self, id: str) -> StoredMessage:
+        """Return a message by its id. Raises `KeyError`."""
         return self._messages[id]
 
     def put(self, message: StoredMessage) -> StoredMessage:
-        """Store a message's head and the parts that it has; the message with all its parts."""
+        """Store a message's head and the parts that it has; return the message with all its parts."""
         self.store.put(message)
-        known = self._messages.get(message.id)
-        parts = _merge_parts(known.parts if known else (), message.parts)
+        stored = self._messages.get(message.id)
+        parts = _merge_parts(stored.parts if stored else (), message.parts)
         self._messages[message.id] = whole = replace(message, parts=parts)
         return whole
 
     def put_parts(self, message_id: str, parts: Iterable[StoredPart]) -> StoredMessage:
+        """Store parts of a message, new ones or changed ones; return the message with all its parts."""
         new = tuple(parts)
         self.store.put_parts(self.session_id, message_id, new)
-        known = self._messages[message_id]
-        self._messages[message_id] = whole = replace(known, parts=_merge_parts(known.parts, new))
+        stored = self._messages[message_id]
+        self._messages[message_id] = whole = replace(stored, parts=_merge_parts(stored.parts, new))
         self._call_ids.update(part.call_id for part in new if isinstance(part, StoredCall))
         return whole
 
     def cut(self, message_id: str, now: int) -> int:
-        """Take away a message and all that came after it."""
+        """Remove a message and all that came after it; return how many messages that were."""
         count = self.store.cut(self.session_id, message_id, now)
         self._read()
         return count
 
-    def fresh_call_id(self, wanted: str) -> str:
-        """An id for a call that no call of the session has; models repeat them."""
+    def new_call_id(self, wanted: str) -> str:
+        """Return an id for a call that no call of the session has; models repeat theirs."""
         id, number = wanted or "call", 1
         while id in self._call_ids:
             number += 1
@@ -227,7 +104,167 @@ class MessageHistory:
 
 
 def calls_of(message: StoredMessage) -> tuple[StoredCall, ...]:
+    """Return the tool calls of a message."""
     return tuple(part for part in message.parts if isinstance(part, StoredCall))
+
+
+def compaction_marker(message: StoredMessage) -> CompactionMarker | None:
+    """Return the part that makes a user message a request to compact; `None` where it is none."""
+    if message.role != "user":
+        return None
+    return next((part for part in message.parts if isinstance(part, CompactionMarker)), None)
+
+
+def is_summary(message: StoredMessage) -> bool:
+    """Return whether a message is a finished summary: what it covers is no longer sent."""
+    return message.summary and bool(message.finish) and not message.error
+
+
+def visible_messages(messages: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
+    """Return the messages that the next model call is made of."""
+    for index in range(len(messages) - 1, -1, -1):
+        if not is_summary(messages[index]):
+            continue
+        marker_index = _index_before(messages, index, messages[index].parent_id)
+        marker = compaction_marker(messages[marker_index]) if marker_index is not None else None
+        if marker_index is None or marker is None:
+            continue  # its marker was taken back: an older summary counts, if any
+        tail_start = _index_before(messages, marker_index, marker.tail_from)
+        tail = messages[marker_index if tail_start is None else tail_start : marker_index]
+        rest = (*messages[marker_index + 1 : index], *messages[index + 1 :])
+        return (messages[marker_index], messages[index], *_without_failed(tail), *_without_failed(rest))
+    return tuple(_without_failed(messages))
+
+
+def pending_compaction(messages: Sequence[StoredMessage]) -> StoredMessage | None:
+    """Return the message with a marker that nothing has answered yet, where it is the last one."""
+    last = messages[-1] if messages else None
+    return last if last is not None and compaction_marker(last) is not None else None
+
+
+def last_finished(messages: Sequence[StoredMessage]) -> StoredMessage | None:
+    """Return the last response since the last compaction that told its usage: it says how full the window is."""
+    for message in reversed(messages):
+        if is_summary(message):
+            return None
+        if message.role == "assistant" and not message.summary and message.usage is not None:
+            return message
+    return None
+
+
+def compaction_rounds(messages: Sequence[StoredMessage], limit: int) -> CompactionHistory:
+    """Return what the compactions of a session freed: the tokens in use before each, and first after it.
+
+    `limit` is the model's window in tokens.
+    """
+    rounds: list[PastCompaction] = []
+    used: int | None = None
+    calls = 0
+    for index, message in enumerate(messages):
+        if is_summary(message):
+            if rounds and rounds[-1].after is None and used is None:
+                continue  # a second summary for the same marker
+            rounds.append(PastCompaction(index, used, None, limit, calls))
+            used = None
+        elif message.role == "assistant" and not message.summary and message.usage is not None:
+            used = message.usage.used
+            calls += 1
+            if rounds and rounds[-1].after is None:
+                rounds[-1] = replace(rounds[-1], after=used)
+    return CompactionHistory(tuple(rounds), calls, used, limit)
+
+
+def last_user_prompt(messages: Sequence[StoredMessage]) -> StoredMessage | None:
+    """Return the last message that the user wrote; markers and what the host wrote are not the user's."""
+    for message in reversed(messages):
+        if message.role == "user" and any(is_users_own(part) for part in message.parts):
+            return message
+    return None
+
+
+def is_users_own(part: object) -> bool:
+    """Return whether a part is the user's own words or file."""
+    if isinstance(part, Attachment):
+        return True
+    return isinstance(part, StoredText) and not part.synthetic and not part.ignored
+
+
+def is_turn_unfinished(messages: Sequence[StoredMessage]) -> bool:
+    """Return whether the turn that the messages end in has to go on: a prompt or results wait for a response."""
+    for message in reversed(messages):
+        failed = message.error and not message.aborted
+        if compaction_marker(message) is not None or message.summary or failed:
+            continue
+        if message.role == "user":
+            return True
+        return message.finish in ("tool-calls", "compact") or (message.aborted and not message.finish)
+    return False
+
+
+def answered_since_compaction(messages: Sequence[StoredMessage]) -> bool:
+    """Return whether a response ended since the last compaction, or there was none yet.
+
+    Where none did, the request is too long right after a compaction, and another one cannot help.
+    """
+    for message in reversed(messages):
+        if is_summary(message):
+            return False
+        if message.role == "assistant" and message.finish and not message.error:
+            return True
+    return True
+
+
+def message_size(message: StoredMessage) -> int:
+    """Return how many characters a message contributes to a request, about."""
+    total = 0
+    for part in message.parts:
+        match part:
+            case StoredText(text=text) | StoredReasoning(text=text):
+                total += len(text)
+            case StoredCall():
+                output = _PRUNED_CHARACTERS if part.compacted else len(part.output) + len(part.error)
+                arguments = sum(len(str(value)) + len(key) for key, value in part.arguments.items())
+                total += output + len(part.tool) + arguments
+            case Attachment():
+                total += _MEDIA_CHARACTERS if part.data else _NAMED_FILE_CHARACTERS
+            case _:
+                pass
+    return total
+
+
+def recent_tail(messages: Sequence[StoredMessage], room: int) -> tuple[StoredMessage, ...]:
+    """Return the newest of the messages, as many as fit in `room` characters, but never all.
+
+    The tail begins with a message of the user where one is among them, so that no answer stands without its question.
+    """
+    start, left = len(messages), room
+    while start > 0:
+        message = messages[start - 1]
+        covered_already = is_summary(message) or compaction_marker(message) is not None
+        if covered_already or message_size(message) > left:
+            break
+        left -= message_size(message)
+        start -= 1
+    if start == 0:
+        start = 1  # a summary of nothing would free nothing
+    users = (index for index in range(start, len(messages)) if messages[index].role == "user")
+    return tuple(messages[next(users, start) :])
+
+
+def _without_failed(messages: Sequence[StoredMessage]) -> list[StoredMessage]:
+    """Return the messages that are sent; of what an error ended, a cancelled response is."""
+    sent = []
+    for message in messages:
+        failed = message.error and not message.aborted
+        if not message.summary and compaction_marker(message) is None and not failed:
+            sent.append(message)
+    return sent
+
+
+def _index_before(messages: Sequence[StoredMessage], end: int, id: str) -> int | None:
+    if not id:
+        return None
+    return next((index for index in range(end - 1, -1, -1) if messages[index].id == id), None)
 
 
 def _merge_parts(old: tuple[StoredPart, ...], new: tuple[StoredPart, ...]) -> tuple[StoredPart, ...]:

@@ -1,4 +1,4 @@
-"""One response of the model: asked for, streamed into the store, and asked for again where that may help."""
+"""One response of the model: requested, streamed into the store, and requested again where that may help."""
 
 from __future__ import annotations
 
@@ -36,56 +36,58 @@ from hudkit.models import (
 )
 
 _FLUSH_CHARACTERS = 2_000
-"""Characters of a text that is still coming, after which it is stored anew."""
+"""Characters of a text that is still coming, after which it is stored anew: what a kill can lose of a response."""
 
 CANCELLED = "cancelled"
 """The error of a response that was cancelled."""
 
 _UNREADABLE = "unread"
+"""The key in a stored call's metadata that holds what is wrong with its arguments; sessions on disk have it."""
 
 
 async def stream_response(
-    course: RunContext, request: CompletionRequest, model: Model, head: Callable[[], StoredMessage]
+    run: RunContext, request: CompletionRequest, model: Model, head: Callable[[], StoredMessage]
 ) -> tuple[StoredMessage, Completion]:
-    """The model's response, stored and still open where it has calls; `head` makes the empty message of each attempt.
+    """Request a response and return it with how it ended; it is stored, and still open where it has calls.
 
-    Raises the `ModelError` of the last attempt; each attempt that failed is stored with its error. A cancellation
-    leaves the response closed, with what had come.
+    `head` makes the empty message of each attempt. Raises the `ModelError` of the last attempt; each attempt that
+    failed is stored with its error. A cancellation leaves the response closed, with what had come.
     """
     attempt = 0
     shown = replace(request, settings=replace(request.settings, headers={}))  # headers hold keys
     while True:
-        message = course.kept.put(head())
-        _log_request(course, message, model, request)
-        course.tell(RequestSent(course.id, message, shown, model.window.limit_tokens))
-        course.last_call = course.now()
+        message = run.history.put(head())
+        _log_request(run, message, model, request)
+        run.emit(RequestSent(run.id, message, shown, model.window.limit_tokens))
+        run.last_call_at = run.now()
         try:
-            return await _stream_attempt(course, message, model, request)
+            return await _stream_attempt(run, message, model, request)
         except ModelError as error:
-            course.kept.put(replace(message, parts=(), error=str(error), completed=course.now()))
+            run.history.put(replace(message, parts=(), error=str(error), completed=run.now()))
             attempt += 1
-            if not error.retry or attempt > course.rules.retries:
-                course.tell(ModelCallFailed(course.id, error.code, str(error)))
+            if not error.retry or attempt > run.settings.retries:
+                run.emit(ModelCallFailed(run.id, error.code, str(error)))
                 raise
-            seconds = _retry_delay(attempt, error.after, course.rules.delay, course.rules.most_delay)
-            course.tell(RetryScheduled(course.id, attempt, seconds, str(error), error.code))
-            course.setup.telling.event("session.retry", course.id, attempt=attempt, error=str(error))
+            seconds = _retry_delay(attempt, error.after, run.settings.delay, run.settings.most_delay)
+            run.emit(RetryScheduled(run.id, attempt, seconds, str(error), error.code))
+            run.setup.events.notify_plugins("session.retry", run.id, attempt=attempt, error=str(error))
             await asyncio.sleep(seconds)
         except asyncio.CancelledError:
-            closed = replace(message, parts=(), error=CANCELLED, aborted=True, completed=course.now())
-            course.kept.put(closed)
+            closed = replace(message, parts=(), error=CANCELLED, aborted=True, completed=run.now())
+            run.history.put(closed)
             raise
 
 
 def _retry_delay(attempt: int, after: float | None, first: float, most: float) -> float:
-    """Seconds before attempt `attempt` + 1: what the server said, else doubled each time; at most `most`."""
+    """Return the seconds before the next attempt: what the server said, else doubled each time; at most `most`."""
     return min(most, after if after is not None else first * 2 ** (attempt - 1))
 
 
 async def _stream_attempt(
-    course: RunContext, message: StoredMessage, model: Model, request: CompletionRequest
+    run: RunContext, message: StoredMessage, model: Model, request: CompletionRequest
 ) -> tuple[StoredMessage, Completion]:
-    coming = _IncomingParts(course, message)
+    """Make one attempt; return the stored response and how the model ended it. Raises `ModelError`."""
+    coming = _IncomingParts(run, message)
     end: Completion | None = None
     try:
         async with aclosing(model.stream(request)) as pieces:
@@ -93,90 +95,98 @@ async def _stream_attempt(
                 match piece:
                     case TextDelta(text=text):
                         coming.add(StoredText, text)
-                        course.tell(TextChunk(course.id, message.id, text))
+                        run.emit(TextChunk(run.id, message.id, text))
                     case ReasoningDelta(text=text):
                         coming.add(StoredReasoning, text)
-                        course.tell(ReasoningChunk(course.id, message.id, text))
+                        run.emit(ReasoningChunk(run.id, message.id, text))
                     case Completion():
                         end = piece
     finally:
         coming.flush()
     if end is None:
         raise UnreadableAnswer(f"{model.name} ended an answer without saying so")
-    said = await _hooked_parts(course, message, coming.settled(end.answer))
-    calls = [_call(course, call) for call in end.answer.calls]
+    parts = await _hooked_parts(run, message, coming.finish(end.answer))
+    calls = [_stored_call(run, call) for call in end.answer.calls]
     usage = _stored_usage(end)
     cost = (end.spent.cost or 0.0) if end.spent is not None else 0.0
     finish = "tool-calls" if calls else end.reason
-    closing = {} if calls else {"finish": finish, "completed": course.now()}
-    stored = course.kept.put(replace(message, usage=usage, cost=cost, parts=(*said, *calls), **closing))
-    course.tell(ResponseReceived(course.id, stored, end.reason, end.model, end.id))
+    # a response with calls stays open until they have run: a kill in between leaves calls that have no result
+    closing = {} if calls else {"finish": finish, "completed": run.now()}
+    stored = run.history.put(replace(message, usage=usage, cost=cost, parts=(*parts, *calls), **closing))
+    run.emit(ResponseReceived(run.id, stored, end.reason, end.model, end.id))
     for call in calls:
-        course.tell(ToolCallUpdated(course.id, message.id, call))
+        run.emit(ToolCallUpdated(run.id, message.id, call))
     return stored, end
 
 
-async def _hooked_parts(course: RunContext, message: StoredMessage, parts: list[StoredPart]) -> list[StoredPart]:
-    """The parts after the hook `text_complete`; words that it changed are kept, without the marks of the old ones."""
-    found: list[StoredPart] = []
+async def _hooked_parts(run: RunContext, message: StoredMessage, parts: list[StoredPart]) -> list[StoredPart]:
+    """Return the parts as the hook `text_complete` left them.
+
+    Words that it changed lose their seals: a provider takes its seal back only with the words that it was given for.
+    """
+    hooked: list[StoredPart] = []
     for part in parts:
         if isinstance(part, StoredText):
-            done = TextDone(course.id, message.id, part.id)
-            left = await course.setup.hooks.run("text_complete", done, TextOutput(part.text))
-            found.append(part if left.text == part.text else replace(part, text=left.text, meta={}))
+            done = TextDone(run.id, message.id, part.id)
+            left = await run.setup.hooks.run("text_complete", done, TextOutput(part.text))
+            hooked.append(part if left.text == part.text else replace(part, text=left.text, meta={}))
         else:
-            found.append(part)
-    return found
+            hooked.append(part)
+    return hooked
 
 
 def _stored_usage(end: Completion) -> Reported | None:
-    """The usage of an answer as it is stored; `None` where the server told nothing."""
+    """Return the usage of an answer as it is stored; `None` where the server told nothing."""
     spent = end.spent
     if spent is None:
         return None
     return Reported(None, spent.fresh, spent.output, spent.reasoning, spent.read, spent.written)
 
 
-def _call(course: RunContext, call: models.ToolCall) -> StoredCall:
-    """A call as it is stored first. One whose arguments are no object is stored with that, to be answered so."""
+def _stored_call(run: RunContext, call: models.ToolCall) -> StoredCall:
+    """Return a call as it is stored first.
+
+    One whose arguments are not an object is stored with what is wrong, and answered with it when it would run.
+    """
     metadata: dict[str, Any] = {"seal": call.seal} if call.seal else {}
     try:
         arguments = call.parse_arguments()
     except ToolError as error:
         arguments, metadata = {}, {_UNREADABLE: str(error)}
-    call_id = course.kept.fresh_call_id(call.id)
-    return StoredCall(course.new_id("prt"), call.name, call_id, "pending", arguments, metadata=metadata)
+    call_id = run.history.new_call_id(call.id)
+    return StoredCall(run.new_id("prt"), call.name, call_id, "pending", arguments, metadata=metadata)
 
 
 def unreadable_arguments(call: StoredCall) -> str:
-    """What is wrong with a call's arguments, where they were no object; empty otherwise."""
+    """Return what is wrong with a call's arguments where they were not an object; empty otherwise."""
     return str(call.metadata.get(_UNREADABLE, ""))
 
 
-def _log_request(course: RunContext, message: StoredMessage, model: Model, request: CompletionRequest) -> None:
-    """Keep the request. Where that fails, the call is made all the same, and it is said."""
-    if course.setup.sent is not None and course.rules.record:
+def _log_request(run: RunContext, message: StoredMessage, model: Model, request: CompletionRequest) -> None:
+    """Keep the request in the log. Where that fails, plugins are told, and the call is made all the same."""
+    if run.setup.request_log is not None and run.settings.record:
         try:
-            course.setup.sent.add(course.id, message.id, model.name, course.now(), request)
+            run.setup.request_log.add(run.id, message.id, model.name, run.now(), request)
         except StoreError as error:
-            course.setup.telling.event("session.error", course.id, error=f"a request was not kept: {error}")
+            run.setup.events.notify_plugins("session.error", run.id, error=f"a request was not kept: {error}")
 
 
 class _IncomingParts:
-    """The texts and thoughts of a response while they come: each run of one kind is a part, stored as it grows."""
+    """The texts and thoughts of a response while they come. Each run of one kind is a part, stored as it grows."""
 
-    def __init__(self, course: RunContext, message: StoredMessage) -> None:
-        self._course = course
+    def __init__(self, run: RunContext, message: StoredMessage) -> None:
+        self._run = run
         self._message = message
         self._runs: list[tuple[type[StoredText] | type[StoredReasoning], str, list[str]]] = []
         self._unsaved = 0
 
     def add(self, kind: type[StoredText] | type[StoredReasoning], text: str) -> None:
+        """Append a piece; another kind than the last one's begins a new part."""
         if not text:
             return
         if not self._runs or self._runs[-1][0] is not kind:
             self.flush()
-            self._runs.append((kind, self._course.new_id("prt"), []))
+            self._runs.append((kind, self._run.new_id("prt"), []))
         self._runs[-1][2].append(text)
         self._unsaved += len(text)
         if self._unsaved >= _FLUSH_CHARACTERS:
@@ -187,26 +197,28 @@ class _IncomingParts:
         if self._unsaved:
             kind, id, texts = self._runs[-1]
             self._runs[-1] = (kind, id, ["".join(texts)])
-            self._course.kept.put_parts(self._message.id, [kind(id, self._runs[-1][2][0])])
+            self._run.history.put_parts(self._message.id, [kind(id, self._runs[-1][2][0])])
             self._unsaved = 0
 
-    def settled(self, answer: models.AssistantMessage) -> list[StoredPart]:
-        """The runs as the whole answer has them, with their seals. A run that the answer does not have stays stored,
-        and is not sent."""
+    def finish(self, answer: models.AssistantMessage) -> list[StoredPart]:
+        """Return the runs as the whole answer has them, with their seals.
+
+        A run that the answer does not have stays stored and is not sent: it has been shown to the user already.
+        """
         wanted = _runs_of(answer)
-        found: list[StoredPart] = []
+        parts: list[StoredPart] = []
         if [kind for kind, _ in wanted] == [kind for kind, _, _ in self._runs]:
             ids = [id for _, id, _ in self._runs]
         else:
-            ids = [self._course.new_id("prt") for _ in wanted]
+            ids = [self._run.new_id("prt") for _ in wanted]
             for kind, id, texts in self._runs:
-                found.append(
+                parts.append(
                     StoredText(id, "".join(texts), ignored=True) if kind is StoredText else StoredReasoning(id, "")
                 )
-        for (kind, parts), id in zip(wanted, ids, strict=True):
-            text = "".join(part.text for part in parts)
-            found.append(kind(id, text, meta=seal_metadata(parts)))
-        return found
+        for (kind, pieces), id in zip(wanted, ids, strict=True):
+            text = "".join(part.text for part in pieces)
+            parts.append(kind(id, text, meta=seal_metadata(pieces)))
+        return parts
 
 
 def _runs_of(

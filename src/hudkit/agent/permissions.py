@@ -1,8 +1,23 @@
-"""What tools may do: rules by tool and pattern, the last that matches decides; a callback asks the user.
+"""What tools may do: rules by tool and pattern, of which the last that matches decides; a callback asks the user.
 
-A path is judged by all its names (as given, and without links): one denied name denies, and all must be allowed. A
-command is judged by every simple command in it: one denied denies the whole, all must be allowed, and what cannot be
-told (see `commands`) is asked about wherever a rule is about particular commands.
+A path is judged by all its names (as given, and without links): one denied name denies, and all must be allowed.
+
+A command is judged by every simple command in it: one denied denies the whole, and all must be allowed. For a simple
+command the rules are read from the last to the first. The first of them that surely matches decides; but if a later
+rule that denies or asks *may* match (a part of the command is not known before it runs, or the program may run
+another), an allowing rule behind it becomes a question. What the reader of commands could not follow is a question
+wherever a rule is about particular commands. With the rules
+
+    1  bash *           ask
+    2  bash git *       allow
+    3  bash git push *  deny
+
+    git status            2 decides: allow
+    git push origin       3 decides: deny
+    git $VERB             3 may match, 2 matches: ask
+    git status && rm -r x ask, because 1 decides the second command
+    env git push          deny: `env` runs the command behind it
+    xargs git push        deny: what it runs is denied by 3
 """
 
 from __future__ import annotations
@@ -44,7 +59,7 @@ _MAX_STEPS = 1_000_000
 
 
 class PermissionRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`tool` is a tool's name or a pattern of names; `pattern` is one of paths, of words or of names.
+    """A rule: `tool` is a tool's name or a pattern of names; `pattern` is one of paths, of words or of names.
 
     What leads out of the project is allowed only by a rule that names `outside`: a pattern that allows all tools does
     not mean it.
@@ -75,7 +90,7 @@ class PermissionVerdict(msgspec.Struct, frozen=True):
     """What the rules say, and why in one line."""
 
     action: PermissionAction
-    why: str = ""
+    reason: str = ""
 
 
 class PermissionRequest(msgspec.Struct, frozen=True):
@@ -84,55 +99,63 @@ class PermissionRequest(msgspec.Struct, frozen=True):
     session_id: str
     tool: str
     need: RequiredPermission
-    why: str = ""
+    reason: str = ""
     always: tuple[str, ...] = ()
     call_id: str = ""
     arguments: dict[str, Any] = {}
 
 
 class PermissionReply(msgspec.Struct, frozen=True):
-    """`always` holds for the session and allows `pattern`, or what the question says where it is empty."""
+    """The user's answer, with a `message` for the model.
+
+    `always` holds for the session and allows `pattern`, or what the question suggests where it is empty.
+    """
 
     answer: Literal["once", "always", "reject"]
     pattern: str = ""
-    said: str = ""
+    message: str = ""
 
 
 AskUser: TypeAlias = Callable[[PermissionRequest], Awaitable[PermissionReply]]
 
 
 async def reject_all(ask: PermissionRequest) -> PermissionReply:  # noqa: ARG001 (it answers all alike)
-    """The callback of a session that nobody watches."""
-    return PermissionReply("reject", said="nobody is there to be asked")
+    """Return a refusal: the callback of a session that nobody watches."""
+    return PermissionReply("reject", message="nobody is there to be asked")
 
 
 class Permissions:
     """The rules of one session. `always` answers become rules behind the others; what is denied stays denied."""
 
     def __init__(
-        self, rules: Iterable[PermissionRule] = (), *, ask: AskUser = reject_all, area: Workspace | None = None
+        self,
+        rules: Iterable[PermissionRule] = (),
+        *,
+        ask_user: AskUser = reject_all,
+        workspace: Workspace | None = None,
     ) -> None:
         self._rules = (*DEFAULT_RULES, *rules)
         self._always: tuple[PermissionRule, ...] = ()
-        self._ask = ask
-        self._area = area
+        self._ask_user = ask_user
+        self._workspace = workspace
         self._turn = asyncio.Lock()
 
     @property
     def rules(self) -> tuple[PermissionRule, ...]:
+        """Return all rules: the defaults, those of the session, those of `always` answers."""
         return (*self._rules, *self._always)
 
     def verdict(self, need: RequiredPermission) -> PermissionVerdict:
-        """What the rules say about a need. Never raises, asks nobody."""
+        """Return what the rules say about a need. Never raises, asks nobody."""
         if need.kind == "bash":
-            return self._command(*need.values)
-        return self._named(need.kind, self._names(need))
+            return self._judge_command(*need.values)
+        return self._judge_names(need.kind, self._names(need))
 
     def hides(self, path: str) -> bool:
-        """Whether a file (relative to the project) may not be read unasked: searches pass over it."""
-        return self._last("read", path).action != "allow"
+        """Return whether a file (relative to the project) may not be read unasked: searches pass over it."""
+        return self._last_match("read", path).action != "allow"
 
-    async def permit(
+    async def check(
         self,
         tool: str,
         needs: Sequence[RequiredPermission],
@@ -140,32 +163,35 @@ class Permissions:
         session_id: str = "",
         call_id: str = "",
         arguments: dict[str, Any] | None = None,
-        settled: Callable[[RequiredPermission], Awaitable[PermissionAction]] | None = None,
+        decide: Callable[[RequiredPermission], Awaitable[PermissionAction]] | None = None,
     ) -> None:
-        """Let a call through, or raise `Refused`. `settled` is asked before the user is (the hook `permission_ask`).
+        """Let a call through and return nothing, or raise `Refused`.
 
-        Questions are asked one after the other; an answer that covers the next question spares it.
+        `decide` is asked before the user is (the hook `permission_ask`). Questions are asked one after the other; an
+        answer that covers the next question spares it.
         """
         for need in needs:
             verdict = self.verdict(need)
-            if verdict.action == "ask" and settled is not None:
-                verdict = PermissionVerdict(await settled(need), verdict.why)
+            if verdict.action == "ask" and decide is not None:
+                verdict = PermissionVerdict(await decide(need), verdict.reason)
             if verdict.action == "ask":
                 async with self._turn:
                     verdict = self.verdict(need)
                     if verdict.action == "ask":
                         always = self._suggested(need)
-                        ask = PermissionRequest(session_id, tool, need, verdict.why, always, call_id, arguments or {})
+                        ask = PermissionRequest(
+                            session_id, tool, need, verdict.reason, always, call_id, arguments or {}
+                        )
                         verdict = await self._answered(ask)
             if verdict.action == "deny":
                 raise Refused(
-                    f"{tool} is not permitted: {verdict.why}",
+                    f"{tool} is not permitted: {verdict.reason}",
                     hint="Do it in another way that is permitted, or ask the user",
                 )
 
     async def _answered(self, ask: PermissionRequest) -> PermissionVerdict:
         try:
-            reply = await self._ask(ask)
+            reply = await self._ask_user(ask)
         except Exception as error:  # a broken question is no permission
             return PermissionVerdict("deny", f"the question failed ({type(error).__name__})")
         if reply.answer == "always":
@@ -173,11 +199,11 @@ class Permissions:
             self._always += tuple(PermissionRule(ask.need.kind, pattern, "allow") for pattern in patterns)
         if reply.answer in ("once", "always"):
             return PermissionVerdict("allow")
-        said = f": {shorten(visible(reply.said), 300)}" if reply.said else ""
-        return PermissionVerdict("deny", f"the user said no{said}")
+        remark = f": {shorten(visible(reply.message), 300)}" if reply.message else ""
+        return PermissionVerdict("deny", f"the user said no{remark}")
 
     def _suggested(self, need: RequiredPermission) -> tuple[str, ...]:
-        """Patterns that match this need and little else; none where it could not be told what a command does."""
+        """Return patterns that match this need and little else; none where it is not known what a command does."""
         if need.kind != "bash":
             return tuple(literal_pattern(value) for value in self._names(need))
         script = unwrap_script(parse_script(need.values[0]))
@@ -190,11 +216,11 @@ class Permissions:
     def _names(self, need: RequiredPermission) -> tuple[str, ...]:
         return need.values or ("",)
 
-    def _named(self, kind: str, values: Sequence[str]) -> PermissionVerdict:
-        found = [self._last(kind, value) for value in values]
-        return _strictest(found)
+    def _judge_names(self, kind: str, values: Sequence[str]) -> PermissionVerdict:
+        verdicts = [self._last_match(kind, value) for value in values]
+        return _strictest(verdicts)
 
-    def _last(self, kind: str, value: str) -> PermissionVerdict:
+    def _last_match(self, kind: str, value: str) -> PermissionVerdict:
         for rule in reversed(self.rules):
             if _concerns(rule, kind) and _matches(kind, rule.pattern, value, exactly=rule.action == "allow"):
                 if self._denied_before(rule, kind, value):
@@ -203,15 +229,15 @@ class Permissions:
         return PermissionVerdict("ask", "no rule is about it")
 
     def _denied_before(self, rule: PermissionRule, kind: str, value: str) -> bool:
-        """Whether an `always` answer is not to count, because the rules deny what it would allow."""
+        """Return whether an `always` answer is not to count, because the rules deny what it would allow."""
         if rule not in self._always:
             return False
-        for one in reversed(self._rules):
-            if _concerns(one, kind) and _matches(kind, one.pattern, value):
-                return one.action == "deny"
+        for other in reversed(self._rules):
+            if _concerns(other, kind) and _matches(kind, other.pattern, value):
+                return other.action == "deny"
         return False
 
-    def _command(self, command: str, path: str = ".") -> PermissionVerdict:
+    def _judge_command(self, command: str, path: str = ".") -> PermissionVerdict:
         script = unwrap_script(parse_script(command))
         rules = tuple(rule for rule in self.rules if matches_wildcard(rule.tool, "bash"))
         particular = any(rule.pattern.strip("*") for rule in rules)
@@ -220,27 +246,31 @@ class Permissions:
         if size * sum(len(rule.pattern) + 1 for rule in rules) > _MAX_STEPS:
             return PermissionVerdict("ask", "it is too long to be compared with the rules")
         if particular:
-            found = [self._simple(simple, rules, *both) for simple, both in forms]
+            verdicts = [self._judge_simple(simple, rules, *both) for simple, both in forms]
         else:
-            found = [_general_verdict(rules)]
+            verdicts = [_general_verdict(rules)]
         moves = any(
             simple.words and program_name(simple.words[0]) in _DIRECTORY_CHANGERS for simple in script.commands
         )
-        found += [self._write(target, path, moves) for target in script.writes]
-        if not found:
-            found.append(_general_verdict(rules))
+        verdicts += [self._judge_write(target, path, moves) for target in script.writes]
+        if not verdicts:
+            verdicts.append(_general_verdict(rules))
         if script.doubts and particular:
-            found.append(
+            verdicts.append(
                 PermissionVerdict("ask", f"it cannot be told what it does: {shorten(visible(script.doubts[0]), 120)}")
             )
         elif script.doubts:
-            found.append(_general_verdict(rules))
-        return _strictest(found)
+            verdicts.append(_general_verdict(rules))
+        return _strictest(verdicts)
 
-    def _simple(
+    def _judge_simple(
         self, simple: SimpleCommand, rules: Sequence[PermissionRule], forms: Sequence[str], hidden: Sequence[str]
     ) -> PermissionVerdict:
-        """The last rule that matches a simple command; one before it that may deny or ask makes it asked."""
+        """Judge a simple command by the last rule that matches it.
+
+        A later one that may deny or ask turns leave into a question. `forms` are the texts by which rules name the
+        command, `hidden` those of what else it may be running.
+        """
         if not simple.words:
             return PermissionVerdict("allow")  # an assignment; what it may change is a doubt
         shown = shorten(visible(" ".join(simple.words).replace(DYNAMIC, "…")), 80)
@@ -262,55 +292,63 @@ class Permissions:
                 doubt = doubt or f'"{shown}" may come to what is asked about ({rule.pattern})'
         return PermissionVerdict("ask", doubt or "no rule is about it")
 
-    def _write(self, target: str, path: str, moves: bool) -> PermissionVerdict:
-        """A redirection is judged as `edit` would be; `moves`: the command changes its directory on the way."""
-        if self._area is None or (moves and not target.startswith("/")):
+    def _judge_write(self, target: str, path: str, moves: bool) -> PermissionVerdict:
+        """Judge a redirection as `edit` would be; `moves`: the command changes its directory on the way."""
+        if self._workspace is None or (moves and not target.startswith("/")):
             return PermissionVerdict("ask", f'it writes "{shorten(visible(target), 80)}"')
         try:
-            place = self._area.locate(target if target.startswith("/") else f"{path}/{target}")
+            resolved = self._workspace.resolve(target if target.startswith("/") else f"{path}/{target}")
         except Refused as error:
             return PermissionVerdict("ask", error.message)
-        if not place.own:
-            return _strictest([self._named("edit", (str(place.real),)), self._named("outside", (str(place.real),))])
-        return self._named("edit", tuple(name for name in (place.shown, place.named) if name))
+        if not resolved.in_project:
+            names = (str(resolved.real),)
+            return _strictest([self._judge_names("edit", names), self._judge_names("outside", names)])
+        return self._judge_names("edit", tuple(name for name in (resolved.display, resolved.lexical) if name))
 
 
 def restrictive_rules(rules: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:
-    """Those rules that a project may bring along before the user trusts it: they only ask or deny."""
+    """Return those rules that a project may bring along before the user trusts it: they only ask or deny."""
     return tuple(rule for rule in rules if rule.action != "allow")
 
 
 def parse_rules(table: object, where: str = "the permissions") -> tuple[PermissionRule, ...]:
-    """Rules from settings: `{tool: action}` or `{tool: {pattern: action}}`, in order. Raises `ConfigError`."""
+    """Return rules from settings, in order: `{tool: action}` or `{tool: {pattern: action}}`. Raises `ConfigError`.
+
+    `where` names the settings in errors.
+    """
     if table in ACTIONS:
         return (PermissionRule("*", "*", table),)  # type: ignore[arg-type]
     if not isinstance(table, dict):
         raise ConfigError(f"{where} must be a table of tools", hint='Write bash = "ask"')
-    found = []
+    rules = []
     for tool, inner in table.items():
         for pattern, action in (inner if isinstance(inner, dict) else {"*": inner}).items():
             if action not in ACTIONS:
-                said = f"{where}: {visible(str(tool))} has the action {shorten(visible(str(action)), 40)!r}"
-                raise ConfigError(said, hint="An action is allow, ask or deny")
+                problem = f"{where}: {visible(str(tool))} has the action {shorten(visible(str(action)), 40)!r}"
+                raise ConfigError(problem, hint="An action is allow, ask or deny")
             every = "**" if pattern == "*" and tool in PATH_KINDS else str(pattern)
-            found.append(PermissionRule(str(tool), every, action))
-    return tuple(found)
+            rules.append(PermissionRule(str(tool), every, action))
+    return tuple(rules)
 
 
 def _rule_forms(simple: SimpleCommand) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The texts by which rules name a command, and those of what else it may be running."""
+    """Return the texts by which rules name a command, and those of what else it may be running."""
     return tuple(map(command_line, command_forms(simple))), tuple(
         dict.fromkeys(map(command_line, possible_commands(simple)))
     )
 
 
 def _concerns(rule: PermissionRule, kind: str) -> bool:
-    """Whether a rule is about a kind; one that allows must name what leads out of the project."""
+    """Return whether a rule is about a kind; one that allows must name what leads out of the project."""
     return matches_wildcard(rule.tool, kind) and (kind != "outside" or rule.action != "allow" or rule.tool == kind)
 
 
 def _matches(kind: str, pattern: str, value: str, *, exactly: bool = True) -> bool:
-    """Whether a pattern matches a value; unless `exactly`, paths that a file system may take for the same do too."""
+    """Return whether a pattern matches a value.
+
+    Unless `exactly`, paths that a file system may take for the same match too: those that differ in case, or in how
+    accents are written.
+    """
     if pattern in ("*", "**"):
         return True
     if kind not in PATH_KINDS:
@@ -323,7 +361,7 @@ def _case_folded(path: str) -> str:
 
 
 def _surely_matches(pattern: str, text: str) -> bool:
-    """Whether a pattern matches a command whatever its unknown parts are: a `*` over them, or everything else."""
+    """Return whether a pattern matches a command whatever its unknown parts turn out to be."""
     if pattern == "*":
         return True
     bare = pattern.removesuffix(" *")
@@ -331,12 +369,12 @@ def _surely_matches(pattern: str, text: str) -> bool:
 
 
 def _may_match(pattern: str, text: str) -> bool:
-    """Whether a pattern could match a command, as its unknown parts may turn out."""
+    """Return whether a pattern could match a command, as its unknown parts may turn out."""
     if DYNAMIC not in text:
         return _surely_matches(pattern, text)
-    known = text.replace("*", "?").replace(DYNAMIC, "*")
+    template = text.replace("*", "?").replace(DYNAMIC, "*")
     bare = pattern.removesuffix(" *")
-    return wildcards_overlap(pattern, known) or (bare != pattern and wildcards_overlap(bare, known))
+    return wildcards_overlap(pattern, template) or (bare != pattern and wildcards_overlap(bare, template))
 
 
 def _denies(rules: Sequence[PermissionRule], names: Sequence[str]) -> bool:
@@ -347,13 +385,13 @@ def _denies(rules: Sequence[PermissionRule], names: Sequence[str]) -> bool:
 
 
 def _is_system_program(program: str) -> bool:
-    """Whether a program's path is where the system has its own: its bare name means the same."""
+    """Return whether a program's path is where the system has its own: its bare name means the same."""
     folder = program.rpartition("/")[0]
     return folder in ("", "/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin")
 
 
 def _general_verdict(rules: Sequence[PermissionRule]) -> PermissionVerdict:
-    """What the last rule about all commands says."""
+    """Return what the last rule about all commands says."""
     last = next((rule for rule in reversed(rules) if not rule.pattern.strip("*")), None)
     return (
         PermissionVerdict(last.action, _reason(last, "it"))
@@ -362,8 +400,8 @@ def _general_verdict(rules: Sequence[PermissionRule]) -> PermissionVerdict:
     )
 
 
-def _strictest(found: Sequence[PermissionVerdict]) -> PermissionVerdict:
-    return max(found, key=lambda verdict: ACTIONS.index(verdict.action))
+def _strictest(verdicts: Sequence[PermissionVerdict]) -> PermissionVerdict:
+    return max(verdicts, key=lambda verdict: ACTIONS.index(verdict.action))
 
 
 def _reason(rule: PermissionRule, value: str) -> str:

@@ -1,6 +1,6 @@
-"""Plugins from outside: found by entry point and by file, let in by their bytes, and made into objects with hooks.
+"""Plugins: found by entry point and by file, let in by their bytes, made into objects with hooks.
 
-A file of the user's own runs. A file of a project runs only where the user trusts its very bytes (`trust`): a
+A file of the user's own runs. A file of a project runs only where the user trusts its very bytes (`trust_plugin`): a
 repository is somebody else's text. What is run are the bytes that were looked at, not the file a moment later.
 """
 
@@ -34,7 +34,10 @@ from hudkit.transcripts import Message, SessionRow, Todo
 
 
 class PluginClient:
-    """Calls may come from any thread, also from within a hook: none of them waits for the session."""
+    """What a plugin may ask of its session: read it, prompt it, have it compacted.
+
+    Calls may come from any thread, also from within a hook: none of them waits for the session.
+    """
 
     def __init__(self, store: SessionStore) -> None:
         self._transcript = SessionTranscript(store)
@@ -42,51 +45,56 @@ class PluginClient:
         self._prompt: Callable[[str, str], Coroutine[Any, Any, object]] | None = None
         self._compact: Callable[[str], None] | None = None
         self._window: Callable[[], Window] = lambda: Window(ASSUMED_WINDOW, None, None, "assumed")
-        self._tell: Callable[[AgentEvent], None] = lambda told: None  # noqa: ARG005 (nobody listens yet)
+        self._publish: Callable[[AgentEvent], None] = lambda event: None  # noqa: ARG005 (nobody listens yet)
 
     def bind(
         self,
         prompt: Callable[[str, str], Coroutine[Any, Any, object]],
         compact: Callable[[str], None],
         window: Callable[[], Window],
-        tell: Callable[[AgentEvent], None],
+        publish: Callable[[AgentEvent], None],
     ) -> None:
-        """For the session: where what plugins ask for is done."""
-        self._window, self._tell = window, tell
+        """Connect the client to the open session; return nothing. The session's own business."""
+        self._window, self._publish = window, publish
         self._loop, self._prompt, self._compact = asyncio.get_running_loop(), prompt, compact
 
     def sessions(self) -> tuple[SessionRow, ...]:
-        """All sessions, oldest first."""
+        """Return all sessions, oldest first."""
         return self._transcript.sessions()
 
     def session(self, session_id: str) -> SessionRow | None:
+        """Return a session by its id; `None` where there is none."""
         return self._transcript.session(session_id)
 
     def messages(self, session_id: str, *, after: str = "") -> tuple[Message, ...]:
-        """A session's messages as they are stored, from behind the one with the id `after`."""
+        """Return a session's messages as they are stored, from behind the one with the id `after`."""
         return tuple(self._transcript.messages(session_id, after=after))
 
     def todos(self, session_id: str) -> tuple[Todo, ...]:
+        """Return a session's list of todos."""
         return self._transcript.todos(session_id)
 
     def window(self) -> Window:
-        """The window of the model that the open session uses now."""
+        """Return the window of the model that the open session uses now."""
         return self._window()
 
     def prompt(self, session_id: str, text: str) -> None:
-        """Put a prompt into the queue of the open session; it is taken up when the turn is over."""
+        """Queue a prompt for the open session, and return nothing; it is taken up when the turn is over."""
         if self._loop is not None and self._prompt is not None:
             asyncio.run_coroutine_threadsafe(self._prompt(session_id, text), self._loop)
 
     def summarise(self, session_id: str) -> None:
-        """Have the open session compacted: before its next model call, or at once where it is idle."""
+        """Have the open session compacted before its next model call, or at once where it is idle; return nothing."""
         if self._loop is not None and self._compact is not None:
             self._loop.call_soon_threadsafe(self._compact, session_id)
 
     def figures(self, session_id: str, **figures: bool | int | float | str | tuple[str, ...]) -> None:
-        """Give figures of the model call that comes next to telemetry: attributes by their names, no content."""
+        """Give telemetry figures of the model call that comes next: attributes by name, no content.
+
+        Returns nothing.
+        """
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._tell, MetricsReported(session_id, figures))
+            self._loop.call_soon_threadsafe(self._publish, MetricsReported(session_id, figures))
 
 
 _ENTRY_POINT_GROUP = "hudkit.plugins"
@@ -107,8 +115,11 @@ PluginOrigin: TypeAlias = Literal["entry point", "user", "project"]
 
 
 class PluginInput(msgspec.Struct, frozen=True):
-    """What a plugin is made of: the project's key, the working directory, the project's root (`worktree`), the client
-    by which it can ask the session, and its options from the configuration."""
+    """What a plugin is made of.
+
+    `project` is the project's key, `directory` the working directory, `worktree` the project's root, `client` what
+    the plugin can ask the session by, and `options` its options from the configuration.
+    """
 
     project: str
     directory: Path
@@ -118,7 +129,7 @@ class PluginInput(msgspec.Struct, frozen=True):
 
 
 class DiscoveredPlugin(msgspec.Struct, frozen=True):
-    """A plugin that was found: where, with which bytes (`digest`, SHA-256), whether it may run, what is `wrong`."""
+    """A plugin that was found: where, with which bytes (`digest`, SHA-256), whether it may run, and its `problem`."""
 
     name: str
     origin: PluginOrigin
@@ -127,46 +138,50 @@ class DiscoveredPlugin(msgspec.Struct, frozen=True):
     raw: bytes = b""
     digest: str = ""
     trusted: bool = True
-    wrong: str = ""
+    problem: str = ""
 
 
 def discover_plugins(
     places: SectionPaths, project: Path | None = None, *, entries: bool = True
 ) -> tuple[DiscoveredPlugin, ...]:
-    """The plugins there are, whether they may run or not: installed ones by name, the user's, the project's.
+    """Return the plugins there are, whether they may run or not: installed ones by name, the user's, the project's.
 
     `places.user` is the user's folder of plugins, `places.trusted` says which bytes are trusted. Never raises, and
     runs nothing of a plugin.
     """
-    found: list[DiscoveredPlugin] = []
+    plugins: list[DiscoveredPlugin] = []
     if entries:
         named = sorted(entry_points(group=_ENTRY_POINT_GROUP), key=lambda entry: entry.name)
-        found += [DiscoveredPlugin(entry.name, "entry point", entry=entry) for entry in named]
-    known = trusted_digests(places.trusted)
-    found += [_inspect_file(path, "user", known) for path in _plugin_files(places.user)]
+        plugins += [DiscoveredPlugin(entry.name, "entry point", entry=entry) for entry in named]
+    allowed_digests = trusted_digests(places.trusted)
+    plugins += [_inspect_file(path, "user", allowed_digests) for path in _plugin_files(places.user)]
     if project is not None:
-        found += [
-            _inspect_file(path, "project", known) for path in _plugin_files(git_root(project) / _PROJECT_FOLDER)
+        plugins += [
+            _inspect_file(path, "project", allowed_digests)
+            for path in _plugin_files(git_root(project) / _PROJECT_FOLDER)
         ]
-    return tuple(found)
+    return tuple(plugins)
 
 
 def trust_plugin(path: Path, places: SectionPaths) -> DiscoveredPlugin:
-    """Trust a plugin's bytes as they are now; changed bytes are others. Raises `ConfigError`."""
-    found = _inspect_file(path.absolute(), "project", trusted_digests(places.trusted))
-    if found.wrong and found.digest == "":
-        raise ConfigError(found.wrong)
-    if not found.trusted:
-        add_trust(places, found.digest, path.absolute())
-    return msgspec.structs.replace(found, trusted=True, wrong="")
+    """Trust a plugin's bytes as they are now, and return the plugin; changed bytes are others.
+
+    Raises `ConfigError`.
+    """
+    plugin = _inspect_file(path.absolute(), "project", trusted_digests(places.trusted))
+    if plugin.problem and plugin.digest == "":
+        raise ConfigError(plugin.problem)
+    if not plugin.trusted:
+        add_trust(places, plugin.digest, path.absolute())
+    return msgspec.structs.replace(plugin, trusted=True, problem="")
 
 
-async def load_plugin(plugin: object, given: PluginInput) -> object:
-    """The object with hooks that a plugin is. Raises `ConfigError` that says why there is none."""
+async def load_plugin(plugin: object, plugin_input: PluginInput) -> object:
+    """Return the object with hooks that a plugin is. Raises `ConfigError` that says why there is none."""
     if isinstance(plugin, DiscoveredPlugin):
         plugin = await _call_bounded(_plugin_function, plugin)
     if inspect.isfunction(plugin) or inspect.ismethod(plugin) or isinstance(plugin, type):
-        plugin = await _call_bounded(plugin, given)
+        plugin = await _call_bounded(plugin, plugin_input)
         if inspect.isawaitable(plugin):
             try:
                 plugin = await asyncio.wait_for(plugin, _LOAD_SECONDS)
@@ -178,16 +193,16 @@ async def load_plugin(plugin: object, given: PluginInput) -> object:
 
 
 def record_tool_owners(name: str, plugin: object, owners: dict[str, str]) -> object:
-    """The plugin with its hook `tool` noting its own tools in `owners`; one that is taken is not replaced."""
+    """Return the plugin with its hook `tool` noting its tools in `owners`; a taken name is not replaced."""
     own = plugin.get("tool") if isinstance(plugin, Mapping) else getattr(plugin, "tool", None)
     if not callable(own):
         return plugin
 
-    async def tool(given: ToolsWanted, output: Tools) -> None:
+    async def tool(hook_input: ToolsWanted, output: Tools) -> None:
         before = dict(output.tools)
-        made = own(given, output)
-        if inspect.isawaitable(made):
-            await made
+        pending = own(hook_input, output)
+        if inspect.isawaitable(pending):
+            await pending
         new = [key for key in output.tools if key not in before and owners.get(key, name) == name]
         output.tools = {**{key: output.tools[key] for key in new}, **before}
         owners.update(dict.fromkeys(new, name))
@@ -196,16 +211,16 @@ def record_tool_owners(name: str, plugin: object, owners: dict[str, str]) -> obj
 
 
 def _hooks(plugin: object) -> dict[str, Callable[..., Any]]:
-    """A plugin's hooks by name; an object's other methods are its own affair."""
+    """Return a plugin's hooks by name; an object's other methods are its own affair."""
     if isinstance(plugin, Mapping):
         return dict(plugin)
     return {word: getattr(plugin, word) for word in HOOKS if callable(getattr(plugin, word, None))}
 
 
-async def _call_bounded(function: Callable[..., Any], given: object) -> Any:
-    """What a function of a plugin returns, run beside the loop and not longer than it may."""
+async def _call_bounded(function: Callable[..., Any], argument: object) -> Any:
+    """Return what a function of a plugin returns, run beside the loop and not longer than it may."""
     try:
-        return await asyncio.wait_for(asyncio.to_thread(function, given), _LOAD_SECONDS)
+        return await asyncio.wait_for(asyncio.to_thread(function, argument), _LOAD_SECONDS)
     except ConfigError:
         raise
     except TimeoutError:
@@ -218,56 +233,58 @@ def _plugin_failure(error: BaseException) -> ConfigError:
     return ConfigError(f"the plugin failed: {type(error).__name__}: {shorten(visible(str(error)), 300)}")
 
 
-def _plugin_function(found: DiscoveredPlugin) -> object:
-    if found.wrong:
-        raise ConfigError(found.wrong)
-    if found.entry is not None:
-        return found.entry.load()
-    if not found.trusted:
-        raise ConfigError(f"{found.path} is not trusted", hint="Read it; then trust its bytes as they are now")
-    module = ModuleType(f"hudkit_plugin_{found.name}")
-    module.__file__ = str(found.path)
+def _plugin_function(plugin: DiscoveredPlugin) -> object:
+    if plugin.problem:
+        raise ConfigError(plugin.problem)
+    if plugin.entry is not None:
+        return plugin.entry.load()
+    if not plugin.trusted:
+        raise ConfigError(f"{plugin.path} is not trusted", hint="Read it; then trust its bytes as they are now")
+    module = ModuleType(f"hudkit_plugin_{plugin.name}")
+    module.__file__ = str(plugin.path)
     sys.modules[module.__name__] = module
-    exec(compile(found.raw, str(found.path), "exec"), module.__dict__)
+    exec(compile(plugin.raw, str(plugin.path), "exec"), module.__dict__)
     function = getattr(module, _FUNCTION_NAME, None)
     if not callable(function):
         raise ConfigError(
-            f"{found.path} has no function {_FUNCTION_NAME}", hint=f"def {_FUNCTION_NAME}(given): return {{…}}"
+            f"{plugin.path} has no function {_FUNCTION_NAME}", hint=f"def {_FUNCTION_NAME}(given): return {{…}}"
         )
     return function
 
 
 def _plugin_files(folder: Path) -> Iterable[Path]:
     try:
-        found = sorted(
+        files = sorted(
             path for path in folder.iterdir() if path.suffix == ".py" and not path.name.startswith((".", "_"))
         )
     except OSError:
         return ()
-    return found[:_MAX_FILES]
+    return files[:_MAX_FILES]
 
 
-def _inspect_file(path: Path, origin: PluginOrigin, known: frozenset[str]) -> DiscoveredPlugin:
-    """A file as it is now: a link, a pipe, what others can write, and what is too long are no plugins."""
+def _inspect_file(path: Path, origin: PluginOrigin, allowed_digests: frozenset[str]) -> DiscoveredPlugin:
+    """Return a file as it is now: a link, a pipe, what others can write, and what is too long are not plugins."""
     name = visible(path.stem)
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(fd, "rb") as file:
             about = os.fstat(fd)
             if not stat.S_ISREG(about.st_mode):
-                return DiscoveredPlugin(name, origin, path, trusted=False, wrong=f"{path.name} is not a file")
+                return DiscoveredPlugin(name, origin, path, trusted=False, problem=f"{path.name} is not a file")
             if origin == "user" and (about.st_uid != os.geteuid() or about.st_mode & 0o022):
                 return DiscoveredPlugin(
-                    name, origin, path, trusted=False, wrong=f"{path.name} can be written by others"
+                    name, origin, path, trusted=False, problem=f"{path.name} can be written by others"
                 )
             raw = file.read(_MAX_BYTES + 1)
     except OSError as error:
         return DiscoveredPlugin(
-            name, origin, path, trusted=False, wrong=f"{path.name} cannot be read: {error.strerror}"
+            name, origin, path, trusted=False, problem=f"{path.name} cannot be read: {error.strerror}"
         )
     if len(raw) > _MAX_BYTES:
         return DiscoveredPlugin(
-            name, origin, path, trusted=False, wrong=f"{path.name} has more than {_MAX_BYTES:,} bytes"
+            name, origin, path, trusted=False, problem=f"{path.name} has more than {_MAX_BYTES:,} bytes"
         )
     digest = sha256(raw).hexdigest()
-    return DiscoveredPlugin(name, origin, path, raw=raw, digest=digest, trusted=origin == "user" or digest in known)
+    return DiscoveredPlugin(
+        name, origin, path, raw=raw, digest=digest, trusted=origin == "user" or digest in allowed_digests
+    )

@@ -25,10 +25,10 @@ RETOLD = 2_000
 
 def prune(course: RunContext) -> tuple[str, ...]:
     """Mark what leaves the window with the next call; the ids of those calls, none where nothing pays."""
-    rules = course.rules
+    rules = course.settings
     if not rules.prune:
         return ()
-    messages = course.kept.visible()
+    messages = course.history.visible()
     outputs = outputs_of(messages)
     policy = policy_for(course.model.name.rpartition(":")[2])[0]
     bounds = prune_bounds(course.model.window.limit_tokens, rules.protect, rules.minimum)
@@ -36,7 +36,7 @@ def prune(course: RunContext) -> tuple[str, ...]:
     found = prune_candidates(outputs, gone, PROTECTED, bounds.protect, PER_CHARACTER)
     if not found:
         return ()
-    cold = course.last_call > 0 and course.now() - course.last_call >= policy.ttl_ms
+    cold = course.last_call_at > 0 and course.now() - course.last_call_at >= policy.ttl_ms
     choice = choose_pruning(found, _standing(course, messages, outputs, gone, cold=cold), policy, bounds)
     if choice is None:
         return ()
@@ -44,9 +44,9 @@ def prune(course: RunContext) -> tuple[str, ...]:
     for message in messages:
         marked = [replace(call, compacted=course.now()) for call in _calls(message) if call.call_id in chosen]
         if marked:
-            course.kept.put_parts(message.id, marked)
+            course.history.put_parts(message.id, marked)
     ids = tuple(one.call for one in choice.outputs)
-    course.tell(OutputsPruned(course.id, ids))
+    course.emit(OutputsPruned(course.id, ids))
     return ids
 
 
@@ -76,14 +76,14 @@ def _standing(
     cold: bool,
 ) -> CallCosts:
     fixed = PER_CHARACTER * (
-        sum(map(len, course.prompt.blocks)) + sum(len(msgspec.json.encode(spec)) for spec in course.specs)
+        sum(map(len, course.prompt.blocks)) + sum(len(msgspec.json.encode(spec)) for spec in course.tool_specs)
     )
     sizes = sum(map(message_size, messages))
     raw = sum(one.size for one in outputs)
     left = sum(one.size for one in outputs if one.call not in gone)
     words = max(0, sizes - left)
     told = words + sum(min(one.size, RETOLD) for one in outputs if one.call not in gone)
-    last = last_finished(course.kept.messages)
+    last = last_finished(course.history.messages)
     used = last.usage.used if last is not None and last.usage is not None else 0
     load = max(float(used), fixed + sizes * PER_CHARACTER)
     count = max(1, len(messages))
@@ -93,7 +93,7 @@ def _standing(
         pace=(words + raw) * PER_CHARACTER / count,
         growth=max(0.0, load - fixed) / count,
         calls=max(1, count // 2),
-        usable=usable_of(course.model.window, course.rules.overflow),
+        usable=usable_of(course.model.window, course.settings.overflow),
         retold=told / sizes if sizes else 1.0,
         cold=cold,
     )

@@ -1,7 +1,8 @@
-"""What a session of our own is made of: the session, its messages, their parts, todos and changed files.
+"""What a stored session is made of: the session, its messages, their parts, todos and changed files.
 
-Times are Unix milliseconds. A message's parts are ordered by when they were first stored. A tool call goes from
-`pending` over `running` to `completed` or `error`, never back; what is finished changes only by being compacted.
+Field names and tags are those of the files on disk. Times are Unix milliseconds. A message's parts are ordered by
+when they were first stored. A tool call goes from `pending` over `running` to `completed` or `error`, never back;
+what is finished changes only by being compacted.
 """
 
 from __future__ import annotations
@@ -103,11 +104,12 @@ class StoredCall(msgspec.Struct, frozen=True, tag="tool", omit_defaults=True):
 
     @property
     def done(self) -> bool:
+        """Return whether the call has ended."""
         return self.status in ("completed", "error")
 
 
 class Attachment(msgspec.Struct, frozen=True, tag="file", omit_defaults=True):
-    """What the user attached: a file by its path, or bytes in the message (`data`)."""
+    """A file that the user attached: by its path inside the project, or with its bytes (`data`)."""
 
     id: str
     path: str = ""
@@ -158,6 +160,7 @@ class StoredMessage(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def open(self) -> bool:
+        """Return whether this is a response that has not ended."""
         return self.role == "assistant" and not self.finish and not self.error
 
 
@@ -173,7 +176,7 @@ class FileDiff(msgspec.Struct, frozen=True):
 
 
 class RecoveryReport(msgspec.Struct, frozen=True):
-    """What resuming closed: the calls and the responses that had been cut off, by id."""
+    """What resuming a session closed: the calls and the responses that had been cut off, by id."""
 
     calls: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
@@ -183,29 +186,29 @@ class RecoveryReport(msgspec.Struct, frozen=True):
 
 
 def find_faults(messages: tuple[StoredMessage, ...]) -> tuple[str, ...]:
-    """What keeps messages from being sent to a model as they are; nothing for a valid transcript.
+    """Return what keeps messages from being sent to a model as they are; nothing for a valid transcript.
 
     Looked for: calls without a result, responses that never ended, an answer to nothing, an id that is there twice.
     """
-    found: list[str] = []
+    faults: list[str] = []
     seen: set[str] = set()
     calls: set[str] = set()
     for message in messages:
         if message.id in seen:
-            found.append(f"message {message.id} is there twice")
+            faults.append(f"message {message.id} is there twice")
         if message.role == "assistant" and message.parent_id not in seen:
-            found.append(f"message {message.id} answers {message.parent_id!r}, which is not before it")
+            faults.append(f"message {message.id} answers {message.parent_id!r}, which is not before it")
         if message.open:
-            found.append(f"message {message.id} has not ended")
+            faults.append(f"message {message.id} has not ended")
         seen.add(message.id)
         for part in message.parts:
             if isinstance(part, StoredCall):
                 if not part.done:
-                    found.append(f"call {part.call_id} of message {message.id} has no result")
+                    faults.append(f"call {part.call_id} of message {message.id} has no result")
                 if part.call_id in calls:
-                    found.append(f"call {part.call_id} is there twice")
+                    faults.append(f"call {part.call_id} is there twice")
                 calls.add(part.call_id)
-    return tuple(found)
+    return tuple(faults)
 
 
 __all__ = [
@@ -234,7 +237,10 @@ _MAX_INT = 2**63 - 1
 
 
 def encode_record(record: msgspec.Struct | Mapping[str, Any]) -> bytes:
-    """The JSON of a record of ours, or of plain data."""
+    """Return the JSON of a record of ours, or of plain data.
+
+    What JSON or UTF-8 cannot carry (a lone surrogate, a huge number) becomes visible text.
+    """
     try:
         return msgspec.json.encode(record)
     except (UnicodeEncodeError, OverflowError, TypeError, RecursionError):
@@ -251,7 +257,7 @@ def _json_safe(value: Any, depth: int = 0) -> Any:
     if isinstance(value, int):
         return value if abs(value) <= _MAX_INT else str(value)[:1000]
     if isinstance(value, dict):
-        return {printable(str(key)): _json_safe(one, depth + 1) for key, one in value.items()}
+        return {printable(str(key)): _json_safe(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_json_safe(one, depth + 1) for one in value]
+        return [_json_safe(item, depth + 1) for item in value]
     return printable(str(value))

@@ -1,4 +1,17 @@
-"""A model call's request, through the hooks in their order: messages, system prompt, parameters, headers."""
+"""A model call's request: stored messages become what hooks may change, and that becomes what is sent.
+
+    StoredMessage  --to_chat_messages-->  ChatMessage  --hooks-->  ChatMessage  --to_model_messages-->  models.Message
+
+A tool part is a call and its result in one, so no call can be sent without its result. What UTF-8 cannot carry is
+written out as it is in the store, so that a request is the same after the session was opened again.
+
+Seals: a provider may hand a mark with its own words (an id, a signature) and want it back with exactly these words. A
+stored text keeps the length and the seal of each piece that it was made of, and is cut into the same pieces again:
+
+    text "I look. Then I act.", seals [[7, "s1"], [12, "s2"]]   ->   ("I look.", "s1"), (" Then I act.", "s2")
+
+Where a hook has changed the text, it is one piece without a seal.
+"""
 
 from __future__ import annotations
 
@@ -36,149 +49,135 @@ from hudkit.models import (
 from hudkit.models import Message as ModelMessage
 
 CONTINUATION = "(The conversation goes on here.)"
-"""What stands in front where a request would begin with the model's own words."""
+"""What stands in front where a request would begin with the model's own words: no server takes that."""
+
+COMPACTION_QUESTION = "What did we do so far?"
+"""What the model reads in place of a compaction's marker: the summary answers it."""
 
 _NO_RESULT = "This call has no result."
 
 PartLookup = Callable[[str], StoredPart | None]
-"""A stored part by its id."""
+"""Gives a stored part by its id."""
+
+
+async def build_request(
+    run: RunContext,
+    messages: Sequence[StoredMessage],
+    *,
+    agent: AgentDefinition,
+    model: Model,
+    prompt: SystemPrompt,
+    tools: Sequence[ToolSpec],
+    more: Sequence[ModelMessage] = (),
+    media: bool = True,
+) -> CompletionRequest:
+    """Return the request of a model call over these messages, as the hooks left it.
+
+    `more` stands behind the messages, and no hook sees it. `media=False` names attached files instead of sending
+    them. Nothing that is stored changes: hooks get copies.
+    """
+    hooks = run.setup.hooks
+    last_user = next((message.id for message in reversed(messages) if message.role == "user"), "")
+    chat = Chat(run.id, agent.name, model.name, last_user)
+    hooked = await hooks.run("messages_transform", chat, Messages(to_chat_messages(messages, pruned=_pruned_note)))
+    converted = to_model_messages(hooked.messages, part_lookup(messages), media=media)
+    # messages before the system prompt: the HUD works out both from the messages, and puts its base into the prompt
+    blocks = await hooks.run("system_transform", chat, System(list(prompt.blocks)))
+    params = await hooks.run("chat_params", chat, Params(agent.temperature, None, run.settings.max_output, {}))
+    headers = await hooks.run("chat_headers", chat, Headers())
+    return CompletionRequest(
+        tuple(rejoin_blocks(prompt.header, blocks.system)),
+        (*converted, *more),
+        tuple(tools),
+        RequestSettings(
+            max_output=params.max_tokens,
+            temperature=params.temperature,
+            top_p=params.top_p,
+            headers={**run.setup.auth_headers.get(model.name, {}), **headers.headers},
+            options=dict(params.options),
+        ),
+    )
+
+
+def to_chat_messages(
+    messages: Iterable[StoredMessage], *, pruned: Callable[[StoredCall], str] | None = None
+) -> list[ChatMessage]:
+    """Return messages as hooks see them; `pruned` words a call whose output was taken out of the window.
+
+    Left out: what is ignored, names of changed files, and responses of which an error left nothing to send.
+    """
+    converted = []
+    for message in messages:
+        parts = [chat_part for part in message.parts for chat_part in _chat_part(part, pruned or _removed_note)]
+        if parts:
+            converted.append(ChatMessage(message.role, parts, message.id, message.created, message.summary))
+    return converted
+
+
+def from_chat_parts(parts: Sequence[ChatPart], ids: Callable[[], str]) -> tuple[StoredPart, ...]:
+    """Return the parts of a user's message as records; a part without an id gets one.
+
+    Only text and files are a user's: other kinds are left out.
+    """
+    records: list[StoredPart] = []
+    for part in parts:
+        if part.kind == "text":
+            records.append(StoredText(part.id or ids(), part.text, synthetic=part.synthetic))
+        elif part.kind == "file":
+            records.append(Attachment(part.id or ids(), str(part.meta.get("path", "")), part.media_type))
+    return tuple(records)
+
+
+def tool_result_text(call: StoredCall, pruned: Callable[[StoredCall], str] | None = None) -> str:
+    """Return what the model reads as the result of a call."""
+    if call.status == "error":
+        return call.error
+    if call.status != "completed":
+        return "This call has no result yet."
+    return (pruned or _removed_note)(call) if call.compacted else call.output
 
 
 def to_model_messages(
     chat: Iterable[ChatMessage], parts: PartLookup, *, media: bool = True
 ) -> tuple[ModelMessage, ...]:
-    """The messages of a request. `media=False` names attached files instead of sending them."""
-    found: list[ModelMessage] = []
+    """Return the messages of a request, in an order that every server takes.
+
+    `parts` finds what hooks do not see: seals, and the bytes of files. `media=False` names files instead.
+    """
+    converted: list[ModelMessage] = []
     seen: set[str] = set()
     for message in chat:
-        found += (
-            _user_message(message, parts, media)
-            if message.role == "user"
-            else _assistant_messages(message, parts, seen)
-        )
-    if found and not isinstance(found[0], UserMessage):
-        found.insert(0, UserMessage((TextContent(CONTINUATION),)))
-    return tuple(found)
+        if message.role == "user":
+            converted += _user_message(message, parts, media)
+        else:
+            converted += _assistant_messages(message, parts, seen)
+    if converted and not isinstance(converted[0], UserMessage):
+        converted.insert(0, UserMessage((TextContent(CONTINUATION),)))
+    return tuple(converted)
 
 
 def part_lookup(messages: Iterable[StoredMessage]) -> PartLookup:
-    known: Mapping[str, StoredPart] = {part.id: part for message in messages for part in message.parts}
-    return known.get
+    """Return what finds a part of these messages by its id."""
+    by_id: Mapping[str, StoredPart] = {part.id: part for message in messages for part in message.parts}
+    return by_id.get
 
 
 def seal_metadata(parts: Sequence[TextContent | Reasoning]) -> dict[str, list[list[object]]]:
-    """The `meta` of a stored text or reasoning that is made of these: the length of each, and its seal."""
+    """Return the `meta` of a stored text that is made of these pieces: the length of each, and its seal."""
     if not any(part.seal for part in parts):
         return {}
     return {"seals": [[len(part.text), part.seal] for part in parts]}
 
 
-def _user_message(message: ChatMessage, parts: PartLookup, media: bool) -> list[ModelMessage]:
-    found: list[TextContent | Media] = []
-    for part in message.parts:
-        if part.kind == "file":
-            found.append(_file(part, parts(part.id), media))
-        elif part.text:
-            found.append(TextContent(printable(part.text)))
-    return [UserMessage(tuple(found))] if found else []
+def _pruned_note(call: StoredCall) -> str:
+    return f"[pruned: {call.tool}, {len(call.output):,} characters; call it again where they are needed]"
 
 
-def _file(part: ChatPart, stored: StoredPart | None, media: bool) -> TextContent | Media:
-    name = str(part.meta.get("path", ""))
-    if media and isinstance(stored, Attachment) and stored.data:
-        return Media(stored.data, stored.media_type or "application/octet-stream", name)
-    return TextContent(f"[attached: {name or 'a file'}{f' ({part.media_type})' if part.media_type else ''}]")
-
-
-def _assistant_messages(message: ChatMessage, parts: PartLookup, seen: set[str]) -> list[ModelMessage]:
-    said: list[TextContent | Reasoning | ToolCall] = []
-    results: list[ModelMessage] = []
-    for part in message.parts:
-        if part.kind == "reasoning":
-            said += _sealed(part, parts(part.id), Reasoning)
-        elif part.kind != "tool":
-            said += _sealed(part, parts(part.id), TextContent)
-        elif part.call_id and part.call_id not in seen:
-            seen.add(part.call_id)
-            failed = part.status not in ("completed", "")
-            said.append(_tool_call(part, parts(part.id)))
-            results.append(ToolResult(part.call_id, part.tool, printable(part.text) or _NO_RESULT, failed))
-    return (
-        [AssistantMessage(tuple(said)), *results]
-        if any(not isinstance(one, TextContent) or one.text for one in said)
-        else []
-    )
-
-
-def _tool_call(part: ChatPart, stored: StoredPart | None) -> ToolCall:
-    arguments = encode_record(part.arguments).decode()
-    same = isinstance(stored, StoredCall) and (stored.tool, stored.arguments) == (part.tool, part.arguments)
-    seal = str(stored.metadata.get("seal", "")) if same and isinstance(stored, StoredCall) else ""
-    return ToolCall(part.call_id, part.tool, arguments, seal)
-
-
-def _sealed(
-    part: ChatPart, stored: StoredPart | None, kind: type[TextContent] | type[Reasoning]
-) -> list[TextContent | Reasoning | ToolCall]:
-    """The pieces that a run of words was made of, each with its seal; one piece where the words are others now."""
-    if isinstance(stored, StoredReasoning | StoredText) and (stored.text, stored.meta) == (
-        part.text,
-        part.meta,
-    ):
-        found: list[TextContent | Reasoning | ToolCall] = []
-        at = 0
-        for length, seal in stored.meta.get("seals", ()):
-            found.append(kind(part.text[at : at + int(length)], str(seal)))
-            at += int(length)
-        if at == len(part.text) and found:
-            return found
-    return [kind(printable(part.text))] if part.text else []
-
-
-COMPACTION_QUESTION = "What did we do so far?"
-"""What the model reads in place of a compaction's marker: the summary answers it."""
-
-
-def to_chat_messages(
-    messages: Iterable[StoredMessage], *, cleared: Callable[[StoredCall], str] | None = None
-) -> list[ChatMessage]:
-    """Messages as they are sent; `cleared` words a call whose output was taken out of the window.
-
-    Left out: what is ignored, names of changed files, and responses of which an error left nothing to send.
-    """
-    found = []
-    for message in messages:
-        parts = [one for part in message.parts for one in _chat_part(part, cleared or _cleared)]
-        if parts:
-            found.append(ChatMessage(message.role, parts, message.id, message.created, message.summary))
-    return found
-
-
-def from_chat_parts(parts: Sequence[ChatPart], ids: Callable[[], str]) -> tuple[StoredPart, ...]:
-    """The parts of a user's message as records; a part without an id gets one. Only text and files are a user's."""
-    found: list[StoredPart] = []
-    for part in parts:
-        if part.kind == "text":
-            found.append(StoredText(part.id or ids(), part.text, synthetic=part.synthetic))
-        elif part.kind == "file":
-            found.append(Attachment(part.id or ids(), str(part.meta.get("path", "")), part.media_type))
-    return tuple(found)
-
-
-def tool_result_text(call: StoredCall, cleared: Callable[[StoredCall], str] | None = None) -> str:
-    """What the model reads as the result of a call."""
-    if call.status == "error":
-        return call.error
-    if call.status != "completed":
-        return "This call has no result yet."
-    return (cleared or _cleared)(call) if call.compacted else call.output
-
-
-def _cleared(call: StoredCall) -> str:
+def _removed_note(call: StoredCall) -> str:
     return f"[The output of this call ({len(call.output):,} characters) was taken out of the window.]"
 
 
-def _chat_part(part: StoredPart, cleared: Callable[[StoredCall], str]) -> Iterator[ChatPart]:
+def _chat_part(part: StoredPart, pruned: Callable[[StoredCall], str]) -> Iterator[ChatPart]:
     match part:
         case StoredText() if not part.ignored:
             yield ChatPart("text", part.text, part.id, part.synthetic, meta=part.meta)
@@ -191,7 +190,7 @@ def _chat_part(part: StoredPart, cleared: Callable[[StoredCall], str]) -> Iterat
         case StoredCall():
             yield ChatPart(
                 "tool",
-                tool_result_text(part, cleared),
+                tool_result_text(part, pruned),
                 part.id,
                 tool=part.tool,
                 call_id=part.call_id,
@@ -202,43 +201,60 @@ def _chat_part(part: StoredPart, cleared: Callable[[StoredCall], str]) -> Iterat
             return
 
 
-async def build_request(
-    course: RunContext,
-    messages: Sequence[StoredMessage],
-    *,
-    agent: AgentDefinition,
-    model: Model,
-    prompt: SystemPrompt,
-    tools: Sequence[ToolSpec],
-    more: Sequence[ModelMessage] = (),
-    media: bool = True,
-) -> CompletionRequest:
-    """The request of a call over these messages; `more` stands behind them, and no hook sees it.
-
-    Nothing that is stored changes: hooks get copies.
-    """
-    hooks = course.setup.hooks
-    last = next((one.id for one in reversed(messages) if one.role == "user"), "")
-    given = Chat(course.id, agent.name, model.name, last)
-    left = await hooks.run("messages_transform", given, Messages(to_chat_messages(messages, cleared=_pruned_note)))
-    said = to_model_messages(left.messages, part_lookup(messages), media=media)
-    blocks = await hooks.run("system_transform", given, System(list(prompt.blocks)))
-    params = await hooks.run("chat_params", given, Params(agent.temperature, None, course.rules.max_output, {}))
-    headers = await hooks.run("chat_headers", given, Headers())
-    return CompletionRequest(
-        tuple(rejoin_blocks(prompt.header, blocks.system)),
-        (*said, *more),
-        tuple(tools),
-        RequestSettings(
-            max_output=params.max_tokens,
-            temperature=params.temperature,
-            top_p=params.top_p,
-            headers={**course.setup.auth.get(model.name, {}), **headers.headers},
-            options=dict(params.options),
-        ),
-    )
+def _user_message(message: ChatMessage, parts: PartLookup, media: bool) -> list[ModelMessage]:
+    content: list[TextContent | Media] = []
+    for part in message.parts:
+        if part.kind == "file":
+            content.append(_file(part, parts(part.id), media))
+        elif part.text:
+            content.append(TextContent(printable(part.text)))
+    return [UserMessage(tuple(content))] if content else []
 
 
-def _pruned_note(call: StoredCall) -> str:
-    """What stands in the place of an output that was taken out of the window."""
-    return f"[pruned: {call.tool}, {len(call.output):,} characters; call it again where they are needed]"
+def _file(part: ChatPart, stored: StoredPart | None, media: bool) -> TextContent | Media:
+    name = str(part.meta.get("path", ""))
+    if media and isinstance(stored, Attachment) and stored.data:
+        return Media(stored.data, stored.media_type or "application/octet-stream", name)
+    kind = f" ({part.media_type})" if part.media_type else ""
+    return TextContent(f"[attached: {name or 'a file'}{kind}]")
+
+
+def _assistant_messages(message: ChatMessage, parts: PartLookup, seen: set[str]) -> list[ModelMessage]:
+    """Return a response and the results of its calls; nothing for one without words, thoughts or calls."""
+    pieces: list[TextContent | Reasoning | ToolCall] = []
+    results: list[ModelMessage] = []
+    for part in message.parts:
+        if part.kind == "reasoning":
+            pieces += _sealed(part, parts(part.id), Reasoning)
+        elif part.kind != "tool":
+            pieces += _sealed(part, parts(part.id), TextContent)
+        elif part.call_id and part.call_id not in seen:  # servers refuse an id that comes twice
+            seen.add(part.call_id)
+            failed = part.status not in ("completed", "")
+            pieces.append(_tool_call(part, parts(part.id)))
+            results.append(ToolResult(part.call_id, part.tool, printable(part.text) or _NO_RESULT, failed))
+    has_content = any(not isinstance(piece, TextContent) or piece.text for piece in pieces)
+    return [AssistantMessage(tuple(pieces)), *results] if has_content else []
+
+
+def _tool_call(part: ChatPart, stored: StoredPart | None) -> ToolCall:
+    arguments = encode_record(part.arguments).decode()
+    seal = ""
+    if isinstance(stored, StoredCall) and (stored.tool, stored.arguments) == (part.tool, part.arguments):
+        seal = str(stored.metadata.get("seal", ""))
+    return ToolCall(part.call_id, part.tool, arguments, seal)
+
+
+def _sealed(
+    part: ChatPart, stored: StoredPart | None, kind: type[TextContent] | type[Reasoning]
+) -> list[TextContent | Reasoning | ToolCall]:
+    """Return the pieces that a run of words was made of, with their seals; one piece where the words have changed."""
+    if isinstance(stored, StoredReasoning | StoredText) and (stored.text, stored.meta) == (part.text, part.meta):
+        pieces: list[TextContent | Reasoning | ToolCall] = []
+        offset = 0
+        for length, seal in stored.meta.get("seals", ()):
+            pieces.append(kind(part.text[offset : offset + int(length)], str(seal)))
+            offset += int(length)
+        if offset == len(part.text) and pieces:
+            return pieces
+    return [kind(printable(part.text))] if part.text else []

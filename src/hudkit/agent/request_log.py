@@ -1,7 +1,15 @@
 """Every request that a session sent, kept so that each can be built again byte for byte.
 
-What plugins did to a request cannot be done again, so requests are recorded and not computed: each block once, by its
-digest, and for each request which blocks it has in common with the one before. Headers are left out: they hold keys.
+What plugins did to a request cannot be done again, so requests are recorded and not computed. A request is cut into
+blocks: its head (system prompt, tools, settings) and one block a message. Each block is stored once, by its digest,
+and a request is stored as how many messages it shares with the one before, and the digests of the others:
+
+    request 1:  head h, messages a b        ->  (h, shared 0, fresh a b)
+    request 2:  head h, messages a b c d    ->  (h, shared 2, fresh c d)
+    request 3:  head h, messages a e        ->  (h, shared 1, fresh e)        after a compaction, say
+
+So a session of n requests costs about what its transcript costs, and not n times as much. Headers are left out: they
+hold keys.
 """
 
 from __future__ import annotations
@@ -40,7 +48,10 @@ _TABLES = (
 
 
 class _RequestRow(msgspec.Struct, array_like=True):
-    """`head` is the digest of all but the messages; the first `shared` messages are those of the request before."""
+    """How a request is stored: `head` is the digest of all but the messages.
+
+    The first `shared` messages are those of the request before it; `fresh` are the digests of the others.
+    """
 
     head: bytes
     shared: int
@@ -54,12 +65,12 @@ class _RequestHead(msgspec.Struct):
 
 
 class LoggedRequest(msgspec.Struct, frozen=True):
-    """A request as it went out for the response `message_id`, at a time (Unix ms)."""
+    """A request as it went out for the response `message_id`, at `sent_at` (Unix ms)."""
 
     session_id: str
     message_id: str
     model: str
-    at: int
+    sent_at: int = msgspec.field(name="at")  # whoever writes one as JSON keeps the old key
     request: CompletionRequest
 
 
@@ -67,7 +78,7 @@ class RequestLog:
     """The requests of all sessions of one file. Calls are synchronous; a request is durable before it is sent."""
 
     def __init__(self, path: Path, *, busy_timeout: float = 5.0) -> None:
-        """Raises a `StoreError`."""
+        """Open the file at `path`, which is made where it is missing. Raises a `StoreError`."""
         self.path = path.absolute()
         self._lock = threading.Lock()
         self._last: dict[str, list[bytes]] = {}
@@ -79,8 +90,11 @@ class RequestLog:
             for table in _TABLES:
                 self._db.execute(table)
 
-    def add(self, session_id: str, message_id: str, model: str, at: int, request: CompletionRequest) -> None:
-        """Keep a request. Raises a `StoreError`; nothing of it is written then."""
+    def add(self, session_id: str, message_id: str, model: str, sent_at: int, request: CompletionRequest) -> None:
+        """Keep a request that goes out at `sent_at` (Unix ms); return nothing.
+
+        Raises a `StoreError`, and nothing of it is written then.
+        """
         bare = msgspec.structs.replace(request.settings, headers={})
         blocks = [
             _encode_block(_RequestHead(request.system, request.tools, bare)),
@@ -101,7 +115,7 @@ class RequestLog:
                 self._db.executemany("INSERT OR IGNORE INTO blocks VALUES (?, ?)", rows)
                 self._db.execute(
                     "INSERT INTO requests (session_id, message_id, model, at, body) VALUES (?, ?, ?, ?, ?)",
-                    (session_id, message_id, model, at, body),
+                    (session_id, message_id, model, sent_at, body),
                 )
                 self._db.execute("COMMIT")
             except BaseException:
@@ -111,18 +125,23 @@ class RequestLog:
             self._last[session_id] = digests
 
     def requests(self, session_id: str) -> Iterator[LoggedRequest]:
-        """Every request of a session in order, built again. Raises `StoreDamaged` where a block is missing."""
+        """Yield every request of a session in order, built again. Raises `StoreDamaged` where a block is missing."""
         messages: list[bytes] = []
-        for message_id, model, at, body in self._rows(session_id):
+        for message_id, model, sent_at, body in self._rows(session_id):
             row = msgspec.msgpack.decode(body, type=_RequestRow)
             messages = [*messages[: row.shared], *row.fresh]
             head: _RequestHead = self._block(row.head, _RequestHead)
-            said = tuple(self._block(digest, Message) for digest in messages)
+            request_messages = tuple(self._block(digest, Message) for digest in messages)
             yield LoggedRequest(
-                session_id, message_id, model, at, CompletionRequest(head.system, said, head.tools, head.settings)
+                session_id,
+                message_id,
+                model,
+                sent_at,
+                CompletionRequest(head.system, request_messages, head.tools, head.settings),
             )
 
     def close(self) -> None:
+        """Close the file; return nothing."""
         with self._lock:
             self._db.close()
 

@@ -1,4 +1,9 @@
-"""A session while it is open: what it works with, its messages, and what of a request an epoch holds fixed."""
+"""What an open session works with: its options and settings, what its sub-sessions share, and what an epoch fixes.
+
+An epoch begins when a session is opened, when its agent or model changes, and after a compaction. Within an epoch the
+system prompt and the tools stay as they are, so that each request begins with the one before it and the provider's
+prefix cache keeps working.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -27,20 +32,33 @@ from hudkit.errors import ConfigError
 from hudkit.models import Model, ToolSpec
 from hudkit.tokens.windows import OverflowRule
 
+if TYPE_CHECKING:
+    from hudkit.agent.plugins import DiscoveredPlugin
+    from hudkit.agent.telemetry import Telemetry
+
 ModelOpener: TypeAlias = Callable[[str], Awaitable[Model]]
 """Opens a model by `provider:name`. Raises `ConfigError`."""
 
 
 class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What bounds a loop. Sizes are in tokens, times in seconds; plugins may change them through the hook `config`.
+    """The bounds of a loop, which plugins may change by the hook `config`. Sizes are in tokens, times in seconds.
 
-    `compact` is the off switch of automatic compaction, `reserved` what is kept free for an answer (`None`: the rule
-    of 002), `tail` what a compaction keeps verbatim at most (never more than an eighth of the usable window),
-    `compaction_model` writes the summaries (empty: the agent's or the session's). `repeats` identical calls with the
-    same result are answered with a remark, two more are refused, and then the turn ends. `depth` is how deep
-    sub-agents go: with 0 there are none, with 1 they start none themselves.
+    - `compact`: whether the loop compacts by itself. `reserved`: tokens kept free for an answer (`None`: the rule of
+      `tokens.overflow`). `tail`: the most that a compaction keeps verbatim, never more than an eighth of the usable
+      window. `compaction_model` writes the summaries (empty: the agent's or the session's). `frees`: a compaction
+      that freed less than this percentage of the window is not repeated at once.
+    - `prune`: whether old outputs of tools may leave the window; `protect`: how many of the newest tokens stay;
+      `minimum`: how many must be freed for it to be worth it.
+    - `max_output`: the most that a model may answer. `retries`: how often a failed model call is made again, first
+      after `delay`, at most after `most_delay`.
+    - `steps`: model calls in a turn. `repeats`: as many identical calls with the same result are answered with a
+      remark, two more are refused, and then the turn ends. `depth`: how deep sub-agents go; with 0 there are none,
+      with 1 they start none themselves.
+    - `tool_seconds`, `plugin_tool_seconds`: the most that one call may take. `instructions`: patterns of further
+      files that go into the prompt. `record`: whether requests are kept in the request log.
     """
 
+    # plugins see these names in the hook `config`: they stay
     compact: bool = True
     reserved: Annotated[int, Meta(ge=0)] | None = None
     tail: Annotated[int, Meta(ge=0)] = 8_000
@@ -63,13 +81,55 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def overflow(self) -> OverflowRule:
+        """Return these settings as the rule that says when a window is full."""
         return OverflowRule(self.compact, self.reserved, self.max_output)
 
 
-class LoopEnvironment(msgspec.Struct, frozen=True):
-    """What comes from outside: the time in Unix milliseconds, new ids, and the user's own places.
+class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How an agent loop is set up. Everything has a default, so one names only what is to be different:
 
-    `home` is where global instructions are (`None`: nowhere), `skills` and `agents` are the user's folders.
+        LoopOptions(plugins=[("hud", hud_plugin(data / "hudkit.db"))], permissions=[PermissionRule("bash", "*",
+        "allow")])
+
+    - `agent`: the agent that works (empty: the session's, or `build`).
+    - `settings`: bounds of turns, retries, compaction and pruning. `limits`: bounds of what tools take and give.
+    - `plugins`: names with plugins: an object with hooks, or a function that makes one of a `PluginInput`.
+      `discovered_plugins`: those of `discover_plugins`. `plugin_options`: their options, by the name of the plugin.
+      `hook_seconds`: the most that one call of a plugin's hook may take (`None`: the default of `Hooks`).
+    - `permissions`: rules behind the defaults; the last that matches decides. `ask_user` answers what they leave open
+      (default: everything is refused).
+    - `commands`: templates of slash commands by name; `user_commands`, `user_agents`, `user_skills`: the user's
+      folders of such files. `home`: the directory below which the user's global instructions are (`None`: they are
+      not read).
+    - `connect`: opens models by name (default: `hudkit.models.open_model`).
+    - `telemetry` is told what happens. It stays the caller's to close.
+    - `clock` gives the time in Unix milliseconds, `ids` new unique ids (defaults: the system's).
+    """
+
+    agent: str = ""
+    settings: LoopSettings = LoopSettings()
+    limits: ToolLimits = ToolLimits()
+    plugins: Sequence[tuple[str, object]] = ()
+    discovered_plugins: Sequence[DiscoveredPlugin] = ()
+    plugin_options: Mapping[str, Mapping[str, Any]] = {}
+    hook_seconds: float | None = None
+    permissions: Sequence[PermissionRule] = ()
+    ask_user: AskUser = reject_all
+    commands: Mapping[str, str] = {}
+    user_commands: Sequence[Path] = ()
+    user_agents: Sequence[Path] = ()
+    user_skills: Sequence[Path] = ()
+    home: Path | None = None
+    connect: Callable[[str], Model | Awaitable[Model]] | None = None
+    telemetry: Telemetry | None = None
+    clock: Callable[[], int] | None = None
+    ids: Callable[[], str] | None = None
+
+
+class LoopEnvironment(msgspec.Struct, frozen=True):
+    """What comes from outside of a loop: the time in Unix milliseconds, new ids, and the user's own folders.
+
+    `home` is where global instructions are (`None`: nowhere), `spill` where outputs go that are too long.
     """
 
     clock: Callable[[], int]
@@ -81,36 +141,41 @@ class LoopEnvironment(msgspec.Struct, frozen=True):
 
 
 class LoopSetup(msgspec.Struct):
-    """What all sessions of one loop share: the parent's and those of its sub-tasks."""
+    """What all sessions of one loop share: the parent's and those of its sub-agents.
+
+    `auth_headers` are headers by the name of a model, as the hook `auth` gave them: they are in no log, and no plugin
+    is told them. `tool_owners` says which plugin gave a tool.
+    """
 
     store: SessionStore
-    area: Workspace
+    workspace: Workspace
     hooks: Hooks
-    telling: EventBus
+    events: EventBus
     open_model: ModelOpener
     agents: Mapping[str, AgentDefinition]
-    outside: LoopEnvironment
-    rules: LoopSettings = LoopSettings()
+    environment: LoopEnvironment
+    settings: LoopSettings = LoopSettings()
     permissions: tuple[PermissionRule, ...] = ()
-    ask: AskUser = reject_all
+    ask_user: AskUser = reject_all
     limits: ToolLimits = ToolLimits()
     commands: Mapping[str, SlashCommand] = {}
-    sent: RequestLog | None = None
-    auth: dict[str, dict[str, str]] = {}
-    """Headers by the name of a model, as the hook `auth` gave them: in no log, told to no plugin."""
-    owners: dict[str, str] = {}
-    """Plugins' tools, and whose they are."""
+    request_log: RequestLog | None = None
+    auth_headers: dict[str, dict[str, str]] = {}
+    tool_owners: dict[str, str] = {}
 
 
 class PluginTool(msgspec.Struct, frozen=True):
-    """A tool of a plugin, as it gave it."""
+    """A tool of a plugin, as the plugin gave it."""
 
     plugin: str
     definition: ToolDefinition
 
 
 class SubTask(msgspec.Struct, frozen=True):
-    """A sub-session to be run: who asked for it, what for, and by which agent."""
+    """A sub-session that is to be run: for whom, what for, and by which agent.
+
+    `message_id` is the parent's response, and `call_id` its call of the tool `task`.
+    """
 
     parent: RunContext
     prompt: str
@@ -118,117 +183,129 @@ class SubTask(msgspec.Struct, frozen=True):
     title: str
     call_id: str
     message_id: str
-    """The parent's response that has the call."""
 
 
 class RunContext:
-    """One open session. `child` runs a sub-session for the tool `task` and gives its last words."""
+    """One open session while it works: its messages, its agent and model, and what its epoch holds fixed.
+
+    `run_sub_task` runs a sub-session for the tool `task` and returns its id and last words (`None`: this session may
+    start none). `depth` is how many sessions are above this one.
+    """
 
     def __init__(
         self,
         setup: LoopSetup,
-        kept: MessageHistory,
+        history: MessageHistory,
         agent: AgentDefinition,
         model: Model,
         *,
-        child: Callable[[SubTask], Awaitable[tuple[str, str]]] | None = None,
+        run_sub_task: Callable[[SubTask], Awaitable[tuple[str, str]]] | None = None,
         depth: int = 0,
     ) -> None:
         self.setup = setup
-        self.kept = kept
+        self.history = history
         self.agent = agent
         self.model = model
-        self.child = child
+        self.run_sub_task = run_sub_task
         self.depth = depth
-        """How many sessions are above this one."""
-        self.context = ToolContext(
-            setup.area,
-            kept.session_id,
+        self.tool_context = ToolContext(
+            setup.workspace,
+            history.session_id,
             limits=setup.limits,
-            spill=setup.outside.spill,
+            spill_folder=setup.environment.spill,
             store=setup.store,
-            seen={},
+            seen_stamps={},
         )
-        self.permit((*setup.permissions, *agent.rules))
-        self.compact_wanted = False
+        self.set_rules((*setup.permissions, *agent.rules))
+        self.compaction_requested = False
         self.tools: dict[str, Tool | PluginTool] = {}
-        self.specs: tuple[ToolSpec, ...] = ()
+        self.tool_specs: tuple[ToolSpec, ...] = ()
         self.prompt = SystemPrompt("")
-        self.repeated: tuple[str, int] = ("", 0)
+        self.last_repeat: tuple[str, int] = ("", 0)
         """The last call with its result, and how often it came in a row."""
-        self.poor = 0
-        """Automatic compactions in a row that freed too little."""
-        self.last_call = 0
+        self.last_call_at = 0
+        """When the last request went out (Unix ms); 0: none did."""
 
     @property
     def id(self) -> str:
-        return self.kept.session_id
+        """Return the session's id."""
+        return self.history.session_id
 
     @property
-    def rules(self) -> LoopSettings:
-        return self.setup.rules
+    def settings(self) -> LoopSettings:
+        """Return the settings of the loop."""
+        return self.setup.settings
 
     def now(self) -> int:
-        return self.setup.outside.clock()
+        """Return the time in Unix milliseconds."""
+        return self.setup.environment.clock()
 
     def new_id(self, kind: str) -> str:
-        return f"{kind}_{self.setup.outside.ids()}"
+        """Return a new id, such as `msg_…` for the kind `msg`."""
+        return f"{kind}_{self.setup.environment.ids()}"
 
-    def tell(self, told: AgentEvent) -> None:
-        self.setup.telling.tell(told)
+    def emit(self, event: AgentEvent) -> None:
+        """Tell an event to everybody who listens; return nothing."""
+        self.setup.events.publish(event)
 
-    def permit(self, rules: Sequence[PermissionRule]) -> None:
-        """Take rules in the place of those before; what the user answered with `always` is asked again."""
-        self.keep(Permissions(rules, ask=self.setup.ask, area=self.setup.area))
+    def set_rules(self, rules: Sequence[PermissionRule]) -> None:
+        """Replace the rules, and return nothing. What the user answered with `always` is asked again."""
+        self.set_permissions(Permissions(rules, ask_user=self.setup.ask_user, workspace=self.setup.workspace))
 
-    def keep(self, permissions: Permissions) -> None:
-        """Take permissions in the place of those before, with what the user answered."""
+    def set_permissions(self, permissions: Permissions) -> None:
+        """Replace the permissions together with what the user answered; return nothing."""
         self.permissions = permissions
-        self.context.hidden = permissions.hides
+        self.tool_context.is_hidden = permissions.hides
 
-    def act_as(self, agent: AgentDefinition) -> None:
-        """Go on as another agent, with its rules."""
+    def switch_agent(self, agent: AgentDefinition) -> None:
+        """Go on as another agent, with its rules; return nothing."""
         self.agent = agent
-        self.permit((*self.setup.permissions, *agent.rules))
+        self.set_rules((*self.setup.permissions, *agent.rules))
 
     async def refresh(self) -> None:
-        """Make anew what an epoch holds fixed: system prompt and tools. It begins with the session, with another
-        agent or model, and after a compaction."""
-        setup, outside = self.setup, self.setup.outside
+        """Begin an epoch: assemble the system prompt and the tools anew. Returns nothing."""
+        setup, environment = self.setup, self.setup.environment
+        # a day, not a moment: the prompt must not change while the epoch lasts
         day = datetime.fromtimestamp(self.now() / 1000, UTC).date().isoformat()
-        environment = system_prompt.read_prompt_facts(
-            setup.area, platform=sys.platform, date=day, model=self.model.name
+        facts = system_prompt.read_prompt_facts(
+            setup.workspace, platform=sys.platform, date=day, model=self.model.name
         )
-        found = context_files.discover_skills(setup.area, outside.skills)
-        self.context.skills = found
-        texts = system_prompt.collect_instructions(setup.area, home=outside.home, extra=self.rules.instructions)
-        told = found if self.agent.may_use("skill") else ()
+        skills = context_files.discover_skills(setup.workspace, environment.skills)
+        self.tool_context.skills = skills
+        instructions = system_prompt.collect_instructions(
+            setup.workspace, home=environment.home, extra=self.settings.instructions
+        )
         self.prompt = system_prompt.assemble_prompt(
-            environment, model=self.model.name, agent=self.agent, skills=told, instructions=texts
+            facts,
+            model=self.model.name,
+            agent=self.agent,
+            skills=skills if self.agent.may_use("skill") else (),
+            instructions=instructions,
         )
-        await self._find_tools()
+        await self._collect_tools()
 
-    async def _find_tools(self) -> None:
+    async def _collect_tools(self) -> None:
         hooks = self.setup.hooks
         tools: dict[str, Tool | PluginTool] = {
             name: tool
             for name, tool in TOOLS.items()
-            if self.agent.may_use(name) and (name != "skill" or self.context.skills)
+            if self.agent.may_use(name) and (name != "skill" or self.tool_context.skills)
         }
-        given = await hooks.run("tool", ToolsWanted(self.id, self.agent.name), Tools())
-        for name, definition in given.tools.items():
-            owner = self.setup.owners.get(name, "")
-            if name not in TOOLS and name not in _RESERVED_NAMES and owner and self.agent.may_use(name):
+        hooked = await hooks.run("tool", ToolsWanted(self.id, self.agent.name), Tools())
+        for name, definition in hooked.tools.items():
+            owner = self.setup.tool_owners.get(name, "")
+            reserved = name in TOOLS or name in _RESERVED_NAMES
+            if owner and not reserved and self.agent.may_use(name):
                 tools[name] = PluginTool(owner, definition)
-        specs = [_spec(name, tool) for name, tool in tools.items()]
-        if self.child is not None and self.agent.may_use("task"):
+        specs = [_tool_spec(name, tool) for name, tool in tools.items()]
+        if self.run_sub_task is not None and self.agent.may_use("task"):
             specs.append(_task_spec(self.setup.agents))
-        told = []
+        final_specs = []
         for spec in specs:
-            said = ToolTold(spec.description, msgspec.to_builtins(spec.parameters))
-            said = await hooks.run("tool_definition", ToolNamed(spec.name), said)
-            told.append(ToolSpec(spec.name, said.description, said.parameters))
-        self.tools, self.specs = tools, tuple(told)
+            description = ToolTold(spec.description, msgspec.to_builtins(spec.parameters))
+            description = await hooks.run("tool_definition", ToolNamed(spec.name), description)
+            final_specs.append(ToolSpec(spec.name, description.description, description.parameters))
+        self.tools, self.tool_specs = tools, tuple(final_specs)
 
 
 _RESERVED_NAMES = frozenset({"task"})
@@ -246,17 +323,17 @@ class TaskArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _task_spec(agents: Mapping[str, AgentDefinition]) -> ToolSpec:
-    """How the tool `task` is told to the model."""
+    """Describe the tool `task` to the model, with the agents that can be named."""
     from hudkit.tools.schema import parameters
 
-    able = [one for one in agents.values() if one.mode in ("subagent", "all") and one.name != "compaction"]
-    names = "\n".join(f"- {one.name}: {one.description}" for one in able)
+    able = [agent for agent in agents.values() if agent.mode in ("subagent", "all") and agent.name != "compaction"]
+    names = "\n".join(f"- {agent.name}: {agent.description}" for agent in able)
     text = "Give a part of the work to a sub-agent with a session of its own; its last words are the result. Agents:"
     return ToolSpec("task", f"{text}\n{names}", parameters(TaskArguments))
 
 
 def validated_settings(changed: Mapping[str, Any]) -> LoopSettings:
-    """Rules as plugins left them. Raises `ConfigError` that names what is wrong."""
+    """Return the settings that plugins left. Raises `ConfigError` that names what is wrong."""
     try:
         return msgspec.convert(dict(changed), LoopSettings)
     except msgspec.ValidationError as error:
@@ -265,14 +342,14 @@ def validated_settings(changed: Mapping[str, Any]) -> LoopSettings:
         ) from None
 
 
-def _spec(name: str, tool: Tool | PluginTool) -> ToolSpec:
+def _tool_spec(name: str, tool: Tool | PluginTool) -> ToolSpec:
     if isinstance(tool, PluginTool):
         return ToolSpec(name, tool.definition.description, tool.definition.parameters)
     return ToolSpec(name, tool.description, tool.parameters)
 
 
 def joined_text(parts: Sequence[object]) -> str:
-    """The words of parts of a message, joined."""
+    """Return the words of the text parts of a message, joined; ignored parts are left out."""
     from hudkit.agent.records import StoredText
 
     return "".join(part.text for part in parts if isinstance(part, StoredText) and not part.ignored)

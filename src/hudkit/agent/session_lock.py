@@ -1,4 +1,11 @@
-"""Who may write a session: one process at a time, by a lock that the system takes back when that process ends."""
+"""Who may write a session: one process at a time, by a lock that the system takes back when that process ends.
+
+Each session that is being written has a file in `NAME.claims` beside the database, named by a digest of its id (an id
+may hold anything) and locked with `flock`. Releasing removes the file first and closes it then; who gets a lock
+checks that the file of this name is still the one that it has locked, and begins again where it is not:
+
+    A: unlink f, close        B: open f (the old one), lock it -> the name leads elsewhere -> open anew
+"""
 
 from __future__ import annotations
 
@@ -14,7 +21,7 @@ from hudkit.log.stores.paths import beside
 
 
 class SessionLocks:
-    """The sessions of one database that this process writes."""
+    """The sessions of one database that this process may write."""
 
     def __init__(self, database: Path) -> None:
         self._folder = beside(database, ".claims")
@@ -23,13 +30,16 @@ class SessionLocks:
     def __contains__(self, session_id: str) -> bool:
         return session_id in self._held
 
-    def take(self, session_id: str) -> bool:
-        """Claim a session; whether it was not claimed here before. Raises `SessionError`: another process has it."""
+    def acquire(self, session_id: str) -> bool:
+        """Lock a session; return whether it was not locked here before.
+
+        Raises `SessionError`: another process has it.
+        """
         if session_id in self._held:
             return False
         with typed(self._folder):
             self._make_folder()
-            fd = self._locked(self._path(session_id))
+            fd = self._lock_file(self._path(session_id))
         if fd is None:
             raise SessionError(
                 f"session {session_id!r:.80} is being written by another process",
@@ -38,8 +48,8 @@ class SessionLocks:
         self._held[session_id] = fd
         return True
 
-    def give(self, session_id: str) -> None:
-        """Let a session go; harmless where it is not claimed."""
+    def release(self, session_id: str) -> None:
+        """Let a session go, and return nothing; harmless where it is not locked."""
         fd = self._held.pop(session_id, None)
         if fd is not None:
             with suppress(OSError):
@@ -47,8 +57,9 @@ class SessionLocks:
             os.close(fd)
 
     def close(self) -> None:
+        """Let all sessions go; return nothing."""
         for session_id in tuple(self._held):
-            self.give(session_id)
+            self.release(session_id)
 
     def _path(self, session_id: str) -> Path:
         return self._folder / blake2b(session_id.encode("utf-8", "replace"), digest_size=16).hexdigest()
@@ -56,12 +67,12 @@ class SessionLocks:
     def _make_folder(self) -> None:
         with suppress(FileExistsError):
             self._folder.mkdir(mode=0o700)
-        found = self._folder.lstat()
-        if found.st_uid != os.geteuid() or not self._folder.is_dir() or self._folder.is_symlink():
+        status = self._folder.lstat()
+        if status.st_uid != os.geteuid() or not self._folder.is_dir() or self._folder.is_symlink():
             raise StoreUnsafe(f"{self._folder} is not a directory of yours", hint="Move it away")
 
-    def _locked(self, path: Path) -> int | None:
-        """A locked descriptor of the file that has this name now; `None` where another has the lock."""
+    def _lock_file(self, path: Path) -> int | None:
+        """Return a locked descriptor of the file that has this name now; `None` where another has the lock."""
         while True:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             try:

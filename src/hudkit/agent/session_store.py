@@ -1,8 +1,11 @@
-"""The sessions' database: every step of a session is durable when its call returns, and one process writes a session.
+"""The sessions' database: each step of a session is durable when its call returns, and one process writes a session.
 
-The order of a turn is what keeps a transcript valid over a kill at any point: the user's message first, then the open
+The order of a turn keeps a transcript valid over a kill at any point: the user's message first, then the open
 response, each call as `running` before it runs and with its result after, last the response's end. What was cut off
-is closed when the session is claimed again: a running call gets the error that says so, and is not run again.
+is closed when the session is locked again: a running call gets the error that says so, and is not run again.
+
+Bodies are JSON of the structs of `records`; the columns beside a body are what is asked for without reading it.
+`messages.position` and `parts.position` give the order in which each was first stored.
 """
 
 from __future__ import annotations
@@ -127,7 +130,7 @@ SESSIONS_SCHEMA = Schema(
 """What `migrations` needs to know of a file of sessions."""
 
 
-def _open_writer(path: Path, timeout: float, schema: Schema = SESSIONS_SCHEMA) -> sqlite3.Connection:
+def _open_writer(path: Path, timeout: float) -> sqlite3.Connection:
     """Return a connection that writes; the file is made (0600, in a directory of one's own) where it is missing.
 
     `timeout` is how many seconds it waits for locks. Raises a `StoreError`: `StoreTooNew` for a newer version's file,
@@ -140,14 +143,14 @@ def _open_writer(path: Path, timeout: float, schema: Schema = SESSIONS_SCHEMA) -
         if path.stat().st_size:  # a newer or a foreign file stays as it is: look before anything is written
             probe = connect_reader(path, timeout)
             try:
-                check_version(probe, path, schema)
+                check_version(probe, path, SESSIONS_SCHEMA)
             finally:
                 probe.close()
         db = connect_writer(path, timeout)
         try:
             db.execute("PRAGMA foreign_keys = ON")
             db.execute("PRAGMA wal_autocheckpoint = 1000")
-            migrate(db, path, schema)
+            migrate(db, path, SESSIONS_SCHEMA)
         except BaseException:
             db.close()
             raise
@@ -188,7 +191,12 @@ class FileChange(msgspec.Struct, frozen=True):
 
 
 class FileChanges:
-    """The changes of all sessions of a file of sessions; its `SessionStore` makes it."""
+    """What files were before tools changed them, so that a prompt can be taken back whole; a `SessionStore` makes it.
+
+    A change is stored before the file is replaced, with the digests of both contents and the bytes of the old one,
+    each content once. It goes when the message of its call is cut, and a content goes with the last change that needs
+    it.
+    """
 
     def __init__(
         self, writing: _Transaction, reading: Callable[[], AbstractContextManager[sqlite3.Connection]]
@@ -197,7 +205,7 @@ class FileChanges:
         self._reading = reading
 
     def begin(self, change: FileChange, content: bytes | None) -> int:
-        """Note a change that is about to be made, with what is there now; its number, for `drop`."""
+        """Note a change that is about to be made, with what is there now; return its number, for `drop`."""
         values = msgspec.structs.astuple(change)
         with self._writing(change.session_id) as db:
             if content is not None and len(content) <= MAX_CONTENT_BYTES:
@@ -210,43 +218,43 @@ class FileChanges:
             return int(db.execute(sql, values).lastrowid or 0)
 
     def drop(self, session_id: str, number: int) -> None:
-        """Forget a change that was not made."""
+        """Forget a change that was not made; return nothing."""
         with self._writing(session_id) as db:
             db.execute("DELETE FROM changes WHERE position = ?", (number,))
 
-    def left(self, change: FileChange, after: str) -> None:
-        """Correct what a call's change left: a plugin's hook has changed the file once more."""
+    def correct(self, change: FileChange, after: str) -> None:
+        """Correct what a call's change left, after a plugin's hook has changed the file once more; return nothing."""
         with self._writing(change.session_id) as db:
             sql = "UPDATE changes SET after = ? WHERE session_id = ? AND message_id = ? AND call_id = ? AND path = ?"
             values = (after, change.session_id, change.message_id, change.call_id, change.path)
             db.execute(sql, values)
 
     def of_call(self, session_id: str, message_id: str, call_id: str) -> tuple[FileChange, ...]:
-        """What one call changed."""
+        """Return what one call changed."""
         where = "session_id = ? AND message_id = ? AND call_id = ?"
         return self._found(where, (session_id, message_id, call_id))
 
-    def of(self, session_id: str, messages: Iterable[str]) -> tuple[FileChange, ...]:
-        """What these messages of a session changed, and the sub-sessions that they started, oldest first."""
+    def of_messages(self, session_id: str, messages: Iterable[str]) -> tuple[FileChange, ...]:
+        """Return what these messages of a session changed, and the sub-sessions that they started, oldest first."""
         wanted = set(messages)
-        found = [change for change in self._numbered(session_id) if change[1].message_id in wanted]
+        changes = [numbered for numbered in self._numbered(session_id) if numbered[1].message_id in wanted]
         below = self._started(session_id, wanted)
         while below:
             child = below.pop()
-            found += self._numbered(child)
+            changes += self._numbered(child)
             below += self._started(child, None)
-        return tuple(change for _, change in sorted(found, key=lambda pair: pair[0]))
+        return tuple(numbered for _, numbered in sorted(changes, key=lambda pair: pair[0]))
 
-    def started(self, session_id: str, messages: Iterable[str]) -> tuple[str, ...]:
-        """The sub-sessions (ids) that these messages started, and those below them."""
-        found = below = self._started(session_id, set(messages))
+    def sub_sessions(self, session_id: str, messages: Iterable[str]) -> tuple[str, ...]:
+        """Return the sub-sessions (ids) that these messages started, and those below them."""
+        sessions = below = self._started(session_id, set(messages))
         while below:
-            below = [one for child in below for one in self._started(child, None)]
-            found = [*found, *below]
-        return tuple(found)
+            below = [child_id for parent_id in below for child_id in self._started(parent_id, None)]
+            sessions = [*sessions, *below]
+        return tuple(sessions)
 
     def content(self, digest: str) -> bytes | None:
-        """The bytes of this digest; `None` where they were not kept."""
+        """Return the bytes of this digest; `None` where they were not kept."""
         with self._reading() as db:
             row = db.execute("SELECT raw FROM contents WHERE digest = ?", (digest,)).fetchone()
         return None if row is None else zlib.decompress(row[0])
@@ -257,7 +265,7 @@ class FileChanges:
                 "SELECT body FROM sessions WHERE parent_id = ? ORDER BY position", (session_id,)
             ).fetchall()
         children = [msgspec.json.decode(body, type=StoredSession) for (body,) in rows]
-        return [one.id for one in children if messages is None or one.asked_by in messages]
+        return [child.id for child in children if messages is None or child.asked_by in messages]
 
     def _numbered(self, session_id: str) -> list[tuple[int, FileChange]]:
         with self._reading() as db:
@@ -274,11 +282,12 @@ _FIELDS = ", ".join(FileChange.__struct_fields__)
 
 
 def _drop_unused_contents(db: sqlite3.Connection) -> None:
-    """Let go of contents that no change needs any more; a part of the step that cut messages."""
+    """Let go of contents that no change needs any more, in the transaction that cut messages."""
     db.execute("DELETE FROM contents WHERE NOT EXISTS (SELECT 1 FROM changes WHERE before = digest)")
 
 
 def content_digest(raw: bytes) -> str:
+    """Return the digest by which a file's content is stored: SHA-256, in hex."""
     return sha256(raw).hexdigest()
 
 
@@ -289,30 +298,36 @@ _Kind = TypeVar("_Kind")
 
 
 class SessionStore:
-    """Sessions in one SQLite file. Calls are synchronous and may come from any thread; times come from outside."""
+    """Sessions in one SQLite file.
+
+    Calls are synchronous and may come from any thread; times come from outside (Unix ms).
+    """
 
     def __init__(self, path: Path, db: sqlite3.Connection, *, writes: bool) -> None:
         self.path = path
         self._db = db
         self._writes = writes
         self._lock = threading.RLock()
-        self._claims = SessionLocks(path)
+        self._locks = SessionLocks(path)
         self._closed = False
         self.changes = FileChanges(self._writing, self._reading)
 
     @classmethod
     def open(cls, path: str | PathLike[str], *, read_only: bool = False, busy_timeout: float = 5.0) -> SessionStore:
-        """Open or make the file at `path`. Raises a `StoreError`."""
+        """Return the store of the file at `path`, which is made where it is missing. Raises a `StoreError`.
+
+        `busy_timeout` is how many seconds a call waits for another process.
+        """
         place = Path(path).absolute()
         db = (_open_reader if read_only else _open_writer)(place, busy_timeout)
         return cls(place, db, writes=not read_only)
 
     def close(self) -> None:
-        """Give back the claims and let go of the file; closing twice is harmless."""
+        """Release the sessions and the file; return nothing. Closing twice is harmless."""
         with self._lock:
             if not self._closed:
                 self._closed = True
-                self._claims.close()
+                self._locks.close()
                 self._db.close()
 
     def __enter__(self) -> SessionStore:
@@ -322,7 +337,7 @@ class SessionStore:
         self.close()
 
     def project(self, project: StoredProject) -> StoredProject:
-        """Remember a project; what is stored of it, which is what was stored first but for its root."""
+        """Remember a project and return what is stored of it: what was stored first, but for its root."""
         with self._writing() as db:
             db.execute(
                 "INSERT INTO projects VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET root = excluded.root",
@@ -332,74 +347,84 @@ class SessionStore:
         return StoredProject(*row)
 
     def projects(self) -> tuple[StoredProject, ...]:
+        """Return all projects, oldest first."""
         return tuple(
             StoredProject(*row) for row in self._fetch("SELECT id, root, created FROM projects ORDER BY created, id")
         )
 
     def create(self, session: StoredSession) -> None:
-        """Store a new session and claim it. Raises `SessionError` where the id is taken or the parent unknown."""
+        """Store a new session and lock it; return nothing.
+
+        Raises `SessionError` where the id is taken or the parent unknown.
+        """
         with self._writing() as db:
             if session.parent_id and _row(db, "sessions", session.parent_id) is None:
                 raise SessionError(f"no session {session.parent_id!r:.80} to be the parent")
             if _row(db, "sessions", session.id) is not None:
                 raise SessionError(f"session {session.id!r:.80} is there already", hint="`resume` goes on with it")
-            self._claims.take(session.id)
+            self._locks.acquire(session.id)
             place = db.execute("SELECT coalesce(max(position), 0) + 1 FROM sessions").fetchone()[0]
             values = (session.id, place, session.project_id, session.parent_id, session.updated or session.created)
             db.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?)", (*values, encode_record(session)))
 
     def resume(self, session_id: str, now: int) -> RecoveryReport:
-        """Claim a stored session and close what was cut off in it; nothing to close where it is claimed here already.
+        """Lock a stored session, close what was cut off in it, and return what that was.
 
-        Raises `SessionError`: unknown, or another process has it.
+        Nothing is closed where the session is locked here already. Raises `SessionError`: unknown, or another process
+        has it.
         """
         taken = False
         try:
             with self._writing() as db:
                 if _row(db, "sessions", session_id) is None:
                     raise _unknown("session", session_id)
-                taken = self._claims.take(session_id)
-                return self._mend(db, session_id, now) if taken else RecoveryReport()
+                taken = self._locks.acquire(session_id)
+                return self._recover(db, session_id, now) if taken else RecoveryReport()
         except BaseException:
             if taken:  # what is claimed here is mended
-                self._claims.give(session_id)
+                self._locks.release(session_id)
             raise
 
     def release(self, session_id: str) -> None:
-        """Let other processes write the session; harmless where it is not claimed."""
+        """Let other processes write the session, and return nothing; harmless where it is not locked."""
         with self._lock:
-            self._claims.give(session_id)
+            self._locks.release(session_id)
 
     def update(self, session_id: str, now: int, **changes: Any) -> StoredSession:
-        """Change a session's `title`, `agent`, `model` or `directory`; the session as it is now."""
+        """Change a session's `title`, `agent`, `model` or `directory`; return the session as it is now."""
         if set(changes) - {"title", "agent", "model", "directory"}:
             raise TypeError(f"a session's {', '.join(sorted(changes))} cannot be set")
         with self._writing(session_id) as db:
-            return self._touched(db, session_id, now, **changes)
+            return self._touch(db, session_id, now, **changes)
 
     def session(self, session_id: str) -> StoredSession | None:
-        found = self._fetch("SELECT body FROM sessions WHERE id = ?", (session_id,))
-        return self._read(found[0][0], StoredSession) if found else None
+        """Return a session by its id; `None` where there is none."""
+        rows = self._fetch("SELECT body FROM sessions WHERE id = ?", (session_id,))
+        return self._read(rows[0][0], StoredSession) if rows else None
 
     def sessions(self, project_id: str | None = None) -> tuple[StoredSession, ...]:
-        """All sessions, or those of a project, oldest first."""
+        """Return all sessions, or those of a project, oldest first."""
         where, values = ("", ()) if project_id is None else (" WHERE project_id = ?", (project_id,))
         rows = self._fetch(f"SELECT body FROM sessions{where} ORDER BY position", values)
         return tuple(self._read(body, StoredSession) for (body,) in rows)
 
     def put(self, message: StoredMessage) -> None:
-        """Store a message, or what is new in one: its head is replaced, its parts are added or updated.
+        """Store a message, or what is new in one; return nothing.
 
+        Its head is replaced, its parts are added or updated.
         Raises `SessionError`: an answer to nothing, another's id, an end that is taken back, a call out of order.
         """
         with self._writing(message.session_id) as db:
             self._put_head(db, message)
             for part in message.parts:
                 self._put_part(db, message.session_id, message.id, part)
-            self._touched(db, message.session_id, message.completed or message.created)
+            self._touch(db, message.session_id, message.completed or message.created)
 
     def put_parts(self, session_id: str, message_id: str, parts: Iterable[StoredPart]) -> None:
-        """Add parts to a stored message, or update them, in one step. Raises `SessionError` as `put` does."""
+        """Add parts to a stored message, or update them, in one step; return nothing.
+
+        Raises `SessionError` as `put` does.
+        """
         with self._writing(session_id) as db:
             if _row(db, "messages", message_id, session_id) is None:
                 raise _unknown("message", message_id)
@@ -407,43 +432,49 @@ class SessionStore:
                 self._put_part(db, session_id, message_id, part)
 
     def cut(self, session_id: str, message_id: str, now: int) -> int:
-        """Take away a message and all that came after it; how many messages that were. What it cost stays counted."""
+        """Remove a message and all that came after it; return how many messages that were.
+
+        What it cost stays counted.
+        """
         with self._writing(session_id) as db:
-            found = _row(db, "messages", message_id, session_id)
-            if found is None:
+            row = _row(db, "messages", message_id, session_id)
+            if row is None:
                 raise _unknown("message", message_id)
-            where = (session_id, found[0])
+            where = (session_id, row[0])
             count = db.execute("DELETE FROM messages WHERE session_id = ? AND position >= ?", where).rowcount
             _drop_unused_contents(db)
-            self._touched(db, session_id, now)
+            self._touch(db, session_id, now)
         return count
 
     def message(self, session_id: str, message_id: str) -> StoredMessage | None:
-        found = list(self._messages("m.session_id = ? AND m.id = ?", (session_id, message_id)))
-        return found[0] if found else None
+        """Return a message with its parts; `None` where there is none."""
+        matches = list(self._messages("m.session_id = ? AND m.id = ?", (session_id, message_id)))
+        return matches[0] if matches else None
 
     def messages(self, session_id: str, *, after: str = "") -> tuple[StoredMessage, ...]:
-        """A session's messages with their parts, in order, from behind the one with the id `after`."""
+        """Return a session's messages with their parts, in order, from behind the one with the id `after`."""
         start = 0
         if after:
-            found = self._fetch("SELECT position FROM messages WHERE session_id = ? AND id = ?", (session_id, after))
-            if not found:
+            rows = self._fetch("SELECT position FROM messages WHERE session_id = ? AND id = ?", (session_id, after))
+            if not rows:
                 raise _unknown("message", after)
-            start = found[0][0]
+            start = rows[0][0]
         return tuple(self._messages("m.session_id = ? AND m.position > ?", (session_id, start)))
 
     def set_todos(self, session_id: str, todos: Sequence[Todo]) -> None:
+        """Replace a session's list of todos; return nothing."""
         with self._writing(session_id) as db:
             db.execute("DELETE FROM todos WHERE session_id = ?", (session_id,))
             rows = [(session_id, place, encode_record(todo)) for place, todo in enumerate(todos)]
             db.executemany("INSERT INTO todos VALUES (?, ?, ?)", rows)
 
     def todos(self, session_id: str) -> tuple[Todo, ...]:
+        """Return a session's list of todos."""
         rows = self._fetch("SELECT body FROM todos WHERE session_id = ? ORDER BY place", (session_id,))
         return tuple(self._read(body, Todo) for (body,) in rows)
 
     def add_diffs(self, session_id: str, diffs: Iterable[FileDiff]) -> None:
-        """Record what responses changed in files."""
+        """Record what responses changed in files; return nothing."""
         with self._writing(session_id) as db:
             for diff in diffs:
                 if _row(db, "messages", diff.message_id, session_id) is None:
@@ -452,22 +483,22 @@ class SessionStore:
                 db.execute("INSERT INTO diffs (session_id, message_id, path, body) VALUES (?, ?, ?, ?)", values)
 
     def diffs(self, session_id: str, *, message_id: str = "") -> tuple[FileDiff, ...]:
-        """What a session, or one response, changed in files, in order."""
+        """Return what a session, or one response, changed in files, in order."""
         sql = "SELECT body FROM diffs WHERE session_id = ? AND (? = '' OR message_id = ?) ORDER BY position"
         rows = self._fetch(sql, (session_id, message_id, message_id))
         return tuple(self._read(body, FileDiff) for (body,) in rows)
 
     def _put_head(self, db: sqlite3.Connection, message: StoredMessage) -> None:
-        found = _row(db, "messages", message.id)
+        row = _row(db, "messages", message.id)
         spent, cost = message.usage or Reported(), message.cost
-        if found is None:
+        if row is None:
             if message.role == "assistant" and _row(db, "messages", message.parent_id, message.session_id) is None:
                 raise SessionError(f"message {message.id!r:.80} answers no message of its session")
             sql = "INSERT INTO messages (id, session_id, role, open, body) VALUES (?, ?, ?, ?, ?)"
             body = encode_record(replace(message, parts=()))
             db.execute(sql, (message.id, message.session_id, message.role, message.open, body))
         else:
-            old = self._read(found[1], StoredMessage)
+            old = self._read(row[1], StoredMessage)
             if (old.session_id, old.role, old.parent_id) != (message.session_id, message.role, message.parent_id):
                 raise SessionError(f"message {message.id!r:.80} is another one: session, role or parent differ")
             if message.open and not old.open:
@@ -480,32 +511,32 @@ class SessionStore:
             self._store(db, replace(session, usage=_usage_sum(session.usage, spent), cost=session.cost + cost))
 
     def _put_part(self, db: sqlite3.Connection, session_id: str, message_id: str, part: StoredPart) -> None:
-        found = db.execute("SELECT message_id, status, body FROM parts WHERE id = ?", (part.id,)).fetchone()
-        if found is not None and found[0] != message_id:
+        row = db.execute("SELECT message_id, status, body FROM parts WHERE id = ?", (part.id,)).fetchone()
+        if row is not None and row[0] != message_id:
             raise SessionError(f"part {part.id!r:.80} belongs to another message")
         status = part.status if isinstance(part, StoredCall) else ""
         if isinstance(part, StoredCall):
-            before = found[1] if found else ""
+            before = row[1] if row else ""
             if status not in NEXT_STATUSES[before]:
                 raise SessionError(f"call {part.call_id!r:.80} cannot be {status} after {before or 'nothing'}")
             if before in ("completed", "error"):
-                old = self._read(found[2], StoredPart)
+                old = self._read(row[2], StoredPart)
                 if not isinstance(old, StoredCall) or replace(part, compacted=0) != replace(old, compacted=0):
                     raise SessionError(f"call {part.call_id!r:.80} has ended; only `compacted` can change")
-        if found is None:
+        if row is None:
             sql = "INSERT INTO parts (id, message_id, session_id, status, body) VALUES (?, ?, ?, ?, ?)"
             db.execute(sql, (part.id, message_id, session_id, status, encode_record(part)))
         else:
             db.execute("UPDATE parts SET status = ?, body = ? WHERE id = ?", (status, encode_record(part), part.id))
 
-    def _mend(self, db: sqlite3.Connection, session_id: str, now: int) -> RecoveryReport:
+    def _recover(self, db: sqlite3.Connection, session_id: str, now: int) -> RecoveryReport:
         calls, messages = [], []
         sql = "SELECT body FROM parts WHERE session_id = ? AND status IN ('pending', 'running') ORDER BY position"
         for (body,) in db.execute(sql, (session_id,)).fetchall():
             call = self._read(body, StoredPart)
             if isinstance(call, StoredCall):
-                said = _CUT_OFF if call.status == "running" else _NEVER_RAN
-                closed = replace(call, status="error", error=said, ended=now, interrupted=True)
+                reason = _CUT_OFF if call.status == "running" else _NEVER_RAN
+                closed = replace(call, status="error", error=reason, ended=now, interrupted=True)
                 db.execute(
                     "UPDATE parts SET status = 'error', body = ? WHERE id = ?", (encode_record(closed), call.id)
                 )
@@ -530,17 +561,17 @@ class SessionStore:
         for id, body in heads:
             yield replace(self._read(body, StoredMessage), parts=tuple(parts.get(id, ())))
 
-    def _touched(self, db: sqlite3.Connection, session_id: str, now: int, **changes: Any) -> StoredSession:
+    def _touch(self, db: sqlite3.Connection, session_id: str, now: int, **changes: Any) -> StoredSession:
         session = self._session(db, session_id)
         session = replace(session, updated=max(now, session.updated), **changes)
         self._store(db, session)
         return session
 
     def _session(self, db: sqlite3.Connection, session_id: str) -> StoredSession:
-        found = _row(db, "sessions", session_id)
-        if found is None:
+        row = _row(db, "sessions", session_id)
+        if row is None:
             raise _unknown("session", session_id)
-        session: StoredSession = self._read(found[1], StoredSession)
+        session: StoredSession = self._read(row[1], StoredSession)
         return session
 
     def _store(self, db: sqlite3.Connection, session: StoredSession) -> None:
@@ -556,12 +587,12 @@ class SessionStore:
 
     @contextmanager
     def _writing(self, session_id: str = "") -> Iterator[sqlite3.Connection]:
-        """One durable step: all of the block or nothing."""
+        """Run one durable step: all of the block or nothing."""
         with self._lock:
             self._check_open()
             if not self._writes:
                 raise StoreReadOnly(f"{self.path} was opened read-only", hint="Open it for writing")
-            if session_id and session_id not in self._claims:
+            if session_id and session_id not in self._locks:
                 if self.session(session_id) is None:
                     raise _unknown("session", session_id)
                 raise SessionError(f"session {session_id!r:.80} is not claimed", hint="`resume` it first")
@@ -573,16 +604,16 @@ class SessionStore:
                 if self._db.in_transaction:
                     with suppress(sqlite3.Error):
                         self._db.execute("ROLLBACK")
-                known = None
+                translated = None
                 if isinstance(error, Exception) and not isinstance(error, SessionError | StoreError | TypeError):
-                    known = translate(error, self.path)
-                if known is None:
+                    translated = translate(error, self.path)
+                if translated is None:
                     raise
-                raise known from error
+                raise translated from error
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        """One moment of the file, for as many statements as the block has."""
+        """Show one moment of the file to all statements of the block."""
         with self._lock, typed(self.path):
             self._check_open()
             alone = not self._db.in_transaction
@@ -604,7 +635,7 @@ class SessionStore:
 
 
 def _row(db: sqlite3.Connection, table: str, id: str, session_id: str = "") -> tuple[int, bytes] | None:
-    """Position and body of a row of a table of ours, by its id; of this session only, where one is given."""
+    """Return position and body of a row of a table of ours, by its id; of this session only, where one is given."""
     mine = " AND session_id = ?" if session_id else ""
     values = (id, session_id) if session_id else (id,)
     row = db.execute(f"SELECT position, body FROM {table} WHERE id = ?{mine}", values).fetchone()
@@ -615,12 +646,12 @@ def _unknown(what: str, id: str) -> SessionError:
     return SessionError(f"no {what} {id!r:.80}", hint=f"Take the id of a stored {what}")
 
 
-def _usage_sum(one: Reported, two: Reported) -> Reported:
-    """The sums of what was used; the total of a sum is that of its parts."""
+def _usage_sum(first: Reported, second: Reported) -> Reported:
+    """Return the sums of what was used; the total of a sum is that of its parts."""
     names = ("input", "output", "reasoning", "cache_read", "cache_write")
-    return Reported(None, *(getattr(one, name) + getattr(two, name) for name in names))
+    return Reported(None, *(getattr(first, name) + getattr(second, name) for name in names))
 
 
-def _usage_difference(one: Reported, two: Reported) -> Reported:
+def _usage_difference(first: Reported, second: Reported) -> Reported:
     names = ("input", "output", "reasoning", "cache_read", "cache_write")
-    return Reported(None, *(getattr(one, name) - getattr(two, name) for name in names))
+    return Reported(None, *(getattr(first, name) - getattr(second, name) for name in names))

@@ -1,4 +1,4 @@
-"""The sessions of our own as a `Transcript`, so that history, search and `memory` read them like any host's."""
+"""Our own sessions as a `Transcript`, so that history, search and `memory` read them like any host's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _HOST = "session"
 
 
 class SessionTranscript:
-    """Read-only. The store stays its owner's, unless `own` says that it is this one's to close."""
+    """The sessions of a store, read-only.
+
+    The store stays its owner's, unless `own` says that it is this one's to close.
+    """
 
     host = _HOST
 
@@ -25,22 +28,26 @@ class SessionTranscript:
 
     @property
     def skipped(self) -> tuple[transcripts.Skipped, ...]:
+        """Return what could not be read: nothing, a record that cannot be read is an error."""
         return ()
 
     def sessions(self) -> tuple[transcripts.SessionRow, ...]:
+        """Return all sessions, oldest first. Raises `TranscriptError`."""
         try:
             return tuple(map(self._row, self._store.sessions()))
         except StoreError as error:
             raise _unreadable(error) from error
 
     def session(self, session_id: str) -> transcripts.SessionRow | None:
+        """Return a session by its id; `None` where there is none. Raises `TranscriptError`."""
         try:
-            found = self._store.session(session_id)
-            return None if found is None else self._row(found)
+            session = self._store.session(session_id)
+            return None if session is None else self._row(session)
         except StoreError as error:
             raise _unreadable(error) from error
 
     def messages(self, session_id: str, *, after: str = "") -> Iterator[transcripts.Message]:
+        """Yield a session's messages from behind the one with the id `after`. Raises `TranscriptError`."""
         try:
             yield from map(_message, self._store.messages(session_id, after=after))
         except SessionError as error:
@@ -49,12 +56,14 @@ class SessionTranscript:
             raise _unreadable(error) from error
 
     def todos(self, session_id: str) -> tuple[transcripts.Todo, ...]:
+        """Return a session's list of todos. Raises `TranscriptError`."""
         try:
             return self._store.todos(session_id)
         except StoreError as error:
             raise _unreadable(error) from error
 
     def close(self) -> None:
+        """Close the store, where it is this transcript's own; return nothing."""
         if self._own:
             self._store.close()
 
@@ -76,7 +85,7 @@ class SessionTranscript:
 
 
 def open_session_transcript(path: str | PathLike[str]) -> SessionTranscript:
-    """The transcript of a file of sessions, opened read-only. Raises `TranscriptError`."""
+    """Return the transcript of a file of sessions, opened read-only. Raises `TranscriptError`."""
     try:
         return SessionTranscript(SessionStore.open(path, read_only=True), own=True)
     except StoreError as error:

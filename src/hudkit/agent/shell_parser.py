@@ -1,8 +1,19 @@
 """Reading a shell command for permissions: every simple command that it would run, and what cannot be told.
 
-Words whose value is known only when the command runs hold `DYNAMIC`. What this reader cannot follow (an unclosed
-quote, a function, a shell that reads its program from elsewhere) is a `doubt`: with one, nothing is allowed by a
-rule for particular commands. It errs to that side only: what it takes for plain is plain to bash too.
+One pass cuts the text as a shell does, into words, operators and redirections, without running anything. Words whose
+value is known only when the command runs hold `DYNAMIC`. Substitutions are read like commands of their own:
+
+    cd $DIR && make "all" > out.txt; echo $(git log)
+      commands  (cd, DYNAMIC)   (make, all)   (git, log)   (echo, DYNAMIC)
+      writes    out.txt
+      doubts    none
+
+What this reader cannot follow (an unclosed quote, a function, a shell that reads its program from elsewhere) is a
+doubt: with one, nothing is allowed by a rule for particular commands. It errs to that side only: what it takes for
+plain is plain to bash too.
+
+Then programs that run other programs are opened: `env A=1 nice make` is `make`, `bash -c 'rm x'` is `rm x`. Of those
+of which only the program itself knows what it runs (`xargs`, `ssh`, `find`), each rest of the words may be a command.
 """
 
 from __future__ import annotations
@@ -39,6 +50,7 @@ class SimpleCommand(msgspec.Struct, frozen=True):
 
     @property
     def dynamic(self) -> bool:
+        """Return whether a part of the command is known only when it runs."""
         return any(DYNAMIC in word for word in self.words)
 
 
@@ -51,7 +63,7 @@ class ParsedScript(msgspec.Struct):
 
 
 def parse_script(command: str) -> ParsedScript:
-    """Read a whole command, with what is substituted in it. Never raises."""
+    """Read a whole command, with what is substituted in it, and return what it comes to. Never raises."""
     script = ParsedScript()
     _parse_into(command, script, 0)
     return script
@@ -93,7 +105,11 @@ class _ScriptReader:
                 self.at = len(self.text) if end < 0 else end
             elif self._process() or self._redirect():
                 continue
-            elif (operator := next((one for one in _OPERATORS if self.text.startswith(one, self.at)), "")) != "":
+            elif (
+                operator := next(
+                    (candidate for candidate in _OPERATORS if self.text.startswith(candidate, self.at)), ""
+                )
+            ) != "":
                 self._operator(operator)
             else:
                 word, quoted = self._word()
@@ -114,7 +130,7 @@ class _ScriptReader:
             self._bodies()
 
     def _end(self) -> None:
-        """Close a simple command."""
+        """Close a simple command: drop the words of the shell's own grammar, keep assignments apart."""
         words, quoted = self.words, self.quoted
         self.words, self.quoted = [], []
         while words and not quoted[0] and words[0] in _OPENING_WORDS | _CLOSING_WORDS:
@@ -134,7 +150,7 @@ class _ScriptReader:
             self.script.commands.append(SimpleCommand(tuple(words), tuple(assigned)))
 
     def _process(self) -> bool:
-        """`<(…)` and `>(…)`: a word that is not known, and commands."""
+        """Read `<(…)` or `>(…)`, a word that is not known, and commands; return whether there was one."""
         if self.text[self.at : self.at + 2] not in ("<(", ">("):
             return False
         self.at += 2
@@ -144,6 +160,7 @@ class _ScriptReader:
         return True
 
     def _redirect(self) -> bool:
+        """Read a redirection with its target; return whether there was one."""
         match = _REDIRECT.match(self.text, self.at)
         if match is None:
             return False
@@ -153,7 +170,9 @@ class _ScriptReader:
         if match[1] in ("<<", "<<-"):
             start = self.at
             word, _ = self._word()
-            self.heredocs.append((word, match[1] == "<<-", any(one in self.text[start : self.at] for one in "'\"\\")))
+            self.heredocs.append(
+                (word, match[1] == "<<-", any(mark in self.text[start : self.at] for mark in "'\"\\"))
+            )
             return True
         if self.text[self.at : self.at + 2] in ("<(", ">("):
             self._process()
@@ -190,8 +209,8 @@ class _ScriptReader:
         self.heredocs = []
 
     def _word(self) -> tuple[str, bool]:
-        """The next word, without its quotes; whether any of it was quoted."""
-        found: list[str] = []
+        """Return the next word without its quotes, and whether any of it was quoted."""
+        pieces: list[str] = []
         quoted = False
         begin = self.at
         while self.at < len(self.text) and self.text[self.at] not in " \t\n;&|()<>":
@@ -202,13 +221,13 @@ class _ScriptReader:
                 if end < 0:
                     self.script.doubts.append("a quote is not closed")
                     end = len(self.text)
-                found.append(self.text[self.at + 1 : end])
+                pieces.append(self.text[self.at + 1 : end])
                 self.at = end + 1
             elif char == '"':
                 quoted = True
                 self.at += 1
                 while self.at < len(self.text) and self.text[self.at] != '"':
-                    found.append(self._piece(in_quotes=True))
+                    pieces.append(self._piece(in_quotes=True))
                 if self.at >= len(self.text):
                     self.script.doubts.append("a quote is not closed")
                 self.at += 1
@@ -217,76 +236,76 @@ class _ScriptReader:
                 or (char == "~" and self.at == begin)
                 or re.match(r"\{[^\s;&|()<>]", self.text[self.at : self.at + 2])
             ):
-                found.append(DYNAMIC)
+                pieces.append(DYNAMIC)
                 self.at += 1
             else:
                 piece = self._piece(in_quotes=False)
                 quoted = quoted or char == "\\"
-                found.append(piece)
+                pieces.append(piece)
         if self.at == begin:  # an operator where a word should be
             self.script.doubts.append("a word is missing")
             self.at += self.at < len(self.text) and self.text[self.at] in "<>"
-        return "".join(found), quoted
+        return "".join(pieces), quoted
 
     def _piece(self, *, in_quotes: bool) -> str:
-        """One character of a word, or one expansion."""
-        text, at = self.text, self.at
-        char = text[at]
+        """Return one character of a word, or what stands for one expansion."""
+        text, start = self.text, self.at
+        char = text[start]
         if char == "\\":
-            follower = text[at + 1 : at + 2]
+            follower = text[start + 1 : start + 2]
             self.at += 2
             if follower == "\n":
                 return ""
             return follower if not in_quotes or follower in '$`"\\' else "\\" + follower
         if char == "`":
-            end = at + 1
+            end = start + 1
             while end < len(text) and text[end] != "`":
                 end += 2 if text[end] == "\\" else 1
             if end >= len(text):
                 self.script.doubts.append("a backquote is not closed")
-            inner = re.sub(r"\\([$`\\])", r"\1", text[at + 1 : end])
+            inner = re.sub(r"\\([$`\\])", r"\1", text[start + 1 : end])
             self.at = end + 1
             self._nested(inner)
             return DYNAMIC
         if char != "$":
             self.at += 1
             return char
-        if text.startswith("$((", at):
+        if text.startswith("$((", start):
             self.at += 3
             inner = self._closed(")")
             self.at += self.at < len(text) and text[self.at] == ")"
             self._expansions(inner)
             return DYNAMIC
-        if text.startswith("$(", at):
+        if text.startswith("$(", start):
             self.at += 2
             self._nested(self._closed(")"))
             return DYNAMIC
-        if text.startswith("${", at):
+        if text.startswith("${", start):
             self.at += 2
             self._expansions(self._closed("}"))
             return DYNAMIC
-        if text.startswith("$[", at):
+        if text.startswith("$[", start):
             self.at += 2
             self._expansions(self._closed("]"))
             return DYNAMIC
-        if not in_quotes and text[at + 1 : at + 2] == "'":
-            end = at + 2
+        if not in_quotes and text[start + 1 : start + 2] == "'":
+            end = start + 2
             while end < len(text) and text[end] != "'":
                 end += 2 if text[end] == "\\" else 1
             if end >= len(text):
                 self.script.doubts.append("a quote is not closed")
             self.at = end + 1
             return DYNAMIC  # its escapes could spell anything
-        match = _PARAMETER.match(text, at)
+        match = _PARAMETER.match(text, start)
         if match is None:
             self.at += 1
-            return "" if not in_quotes and text[at + 1 : at + 2] == '"' else "$"
-        name = re.match(r"\w+", text[at + 1 :])
-        self.at = at + 1 + (len(name[0]) if name and not name[0][0].isdigit() else 1)
+            return "" if not in_quotes and text[start + 1 : start + 2] == '"' else "$"
+        name = re.match(r"\w+", text[start + 1 :])
+        self.at = start + 1 + (len(name[0]) if name and not name[0][0].isdigit() else 1)
         return DYNAMIC
 
     def _closed(self, closer: str) -> str:
-        """The text up to a closer, over what is nested or quoted on the way; the place is behind the closer then."""
+        """Return the text up to a closer, over what is nested or quoted on the way, and go behind the closer."""
         opener = {")": "(", "}": "{", "]": "["}[closer]
         start, level = self.at, 1
         while self.at < len(self.text):
@@ -331,7 +350,7 @@ class _ScriptReader:
 
 
 def command_forms(simple: SimpleCommand) -> Iterator[tuple[str, ...]]:
-    """The words of a command as rules may name it: as it is, and with the bare name of its program."""
+    """Yield the words of a command as rules may name it: as it is, and with the bare name of its program."""
     yield simple.words
     name = program_name(simple.words[0]) if simple.words else ""
     if name and name != simple.words[0]:
@@ -339,12 +358,12 @@ def command_forms(simple: SimpleCommand) -> Iterator[tuple[str, ...]]:
 
 
 def command_line(words: Sequence[str]) -> str:
-    """Words as the text that patterns are compared with; a word with white space in it stands in quotes."""
+    """Return words as the text that patterns are compared with; a word with white space in it stands in quotes."""
     return " ".join(f"'{word}'" if not word or any(char.isspace() for char in word) else word for word in words)
 
 
 def program_name(program: str) -> str:
-    """A program's name without its directory."""
+    """Return a program's name without its directory."""
     return program.rsplit("/", 1)[-1]
 
 
@@ -394,10 +413,10 @@ _DURATION = re.compile(r"\d+(?:\.\d+)?[smhd]?$")
 
 
 def _after_env(words: Sequence[str]) -> Sequence[str] | None:
-    at = 1
-    while at < len(words) and re.match(r"[A-Za-z_]\w*=", words[at]):
-        at += 1
-    return words[at:]
+    index = 1
+    while index < len(words) and re.match(r"[A-Za-z_]\w*=", words[index]):
+        index += 1
+    return words[index:]
 
 
 def _after_timeout(words: Sequence[str]) -> Sequence[str] | None:
@@ -417,11 +436,11 @@ _PLAIN_RUNNERS: Mapping[str, Callable[[Sequence[str]], Sequence[str] | None]] = 
 
 
 def unwrap_script(script: ParsedScript) -> ParsedScript:
-    """A script with what its shells and carriers run in place of these, where that can be told; doubts elsewhere."""
-    found = ParsedScript([], list(script.writes), list(script.doubts))
+    """Return a script with what its shells and carriers run in place of these; doubts where that is not known."""
+    unwrapped = ParsedScript([], list(script.writes), list(script.doubts))
     for simple in script.commands:
-        _unwrap(simple, found, 0)
-    return found
+        _unwrap(simple, unwrapped, 0)
+    return unwrapped
 
 
 def _unwrap(simple: SimpleCommand, into: ParsedScript, depth: int) -> None:
@@ -446,10 +465,10 @@ def _unwrap(simple: SimpleCommand, into: ParsedScript, depth: int) -> None:
 
 
 def _unwrap_shell(words: Sequence[str], into: ParsedScript, depth: int) -> None:
-    """`sh -c 'text'` is read; a shell that takes its program from a file or from its input is a doubt."""
-    for at, word in enumerate(words[1:], 1):
-        if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", word) and at + 1 < len(words):
-            text = next((one for one in words[at + 1 :] if not one.startswith(("-", "+"))), "")
+    """Read the text of `sh -c 'text'`; a shell that takes its program from a file or from its input is a doubt."""
+    for index, word in enumerate(words[1:], 1):
+        if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", word) and index + 1 < len(words):
+            text = next((argument for argument in words[index + 1 :] if not argument.startswith(("-", "+"))), "")
             if DYNAMIC in text or depth >= 8:
                 into.doubts.append("a shell's program is not known before it runs")
                 return
@@ -463,7 +482,7 @@ def _unwrap_shell(words: Sequence[str], into: ParsedScript, depth: int) -> None:
 
 
 def _has_inline_program(name: str, words: Sequence[str]) -> bool:
-    """Whether an option (also one in a cluster, or with its value: `-Ic`, `-e'…'`) gives a program to run.
+    """Return whether an option (also one in a cluster, or with its value: `-Ic`, `-e'…'`) gives a program to run.
 
     An interpreter that is given none reads it from its input.
     """
@@ -494,17 +513,17 @@ def _assignment_doubt(assigned: str) -> str:
 
 
 def possible_commands(simple: SimpleCommand) -> Iterator[tuple[str, ...]]:
-    """What a command may run besides what its first words say: behind a carrier, or behind options."""
+    """Yield what a command may run besides what its first words say: behind a carrier, or behind options."""
     words = simple.words
     name = program_name(words[0]) if words else ""
     if name in _CARRIERS:
-        for at in range(1, min(len(words), _MAX_RESTS)):
-            rest = words[at:]
+        for index in range(1, min(len(words), _MAX_RESTS)):
+            rest = words[index:]
             yield (program_name(rest[0]), *rest[1:])
             if " " in rest[0]:  # a whole command in one word, as for `watch` or `ssh`
-                for one in parse_script(rest[0]).commands:
-                    if one.words:
-                        yield (program_name(one.words[0]), *one.words[1:])
+                for inner in parse_script(rest[0]).commands:
+                    if inner.words:
+                        yield (program_name(inner.words[0]), *inner.words[1:])
     if len(words) > 1 and words[1].startswith("-"):  # `git -C . push`
-        for at in range(2, min(len(words), _MAX_RESTS)):
-            yield (name, *words[at:])
+        for index in range(2, min(len(words), _MAX_RESTS)):
+            yield (name, *words[index:])

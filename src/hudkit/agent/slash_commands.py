@@ -1,4 +1,4 @@
-"""Commands: prompts with places for arguments, from markdown files of the project and of the user, and from a host.
+"""Slash commands: prompts with placeholders, from markdown files of the project and of the user, and from the host.
 
 A template is text: `$ARGUMENTS` and `$1` to `$9` are filled in, once; nothing in it is run or read.
 """
@@ -26,7 +26,10 @@ _PLACEHOLDER = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
 
 
 class SlashCommand(msgspec.Struct, frozen=True):
-    """A command: the prompt that it stands for, and who takes it up (`agent`, `model`; empty: the session's)."""
+    """A command: the prompt that it stands for, and who works on it (`agent`, `model`; empty: the session's).
+
+    `level` says where it comes from. A project's command cannot widen what the session may do.
+    """
 
     name: str
     template: str
@@ -35,16 +38,17 @@ class SlashCommand(msgspec.Struct, frozen=True):
     model: str = ""
     level: Literal["given", "user", "project"] = "given"
 
-    def filled(self, arguments: str) -> str:
-        """The prompt with these arguments, as a user typed them behind the name.
+    def expand(self, arguments: str) -> str:
+        """Return the prompt with these arguments, as a user typed them behind the name.
 
         `$ARGUMENTS` is all of them; `$1` to `$9` are single ones, in quotes where they have spaces, and the highest
-        place that the template has takes what is left. Arguments that have no place stand below the template.
+        number that the template has takes what is left. Arguments that have no placeholder stand below the template.
+        With the template `Fix $1. Then: $2`, the arguments `a.py run all tests` give `Fix a.py. Then: run all tests`.
         """
         places = [match[1] for match in _PLACEHOLDER.finditer(self.template)]
         if not places:
             return f"{self.template}\n\n{arguments}" if arguments.strip() else self.template
-        numbers = [int(place) for place in places if place != "ARGUMENTS"]
+        numbers = [int(target) for target in places if target != "ARGUMENTS"]
         words = _words(arguments)
 
         def fill(match: re.Match[str]) -> str:
@@ -57,19 +61,19 @@ class SlashCommand(msgspec.Struct, frozen=True):
 
 
 def discover_commands(
-    area: Workspace, user: Sequence[Path] = (), given: Mapping[str, str] | None = None
+    workspace: Workspace, user: Sequence[Path] = (), templates: Mapping[str, str] | None = None
 ) -> tuple[dict[str, SlashCommand], tuple[UnreadableDefinition, ...]]:
-    """The commands by name, and what was wrong with others. Never raises.
+    """Return the commands by name, and the definitions that cannot be read. Never raises.
 
-    Templates that were given win over the user's files, and those over the project's.
+    Templates from the host win over the user's files, and those over the project's.
     """
-    commands = {name: SlashCommand(name, template) for name, template in (given or {}).items()}
+    commands = {name: SlashCommand(name, template) for name, template in (templates or {}).items()}
     wrong: list[UnreadableDefinition] = []
     places = [(folder, context_files.read_user_file, "user") for folder in user]
     for name in _PROJECT_FOLDERS:
-        place = area.locate(str(area.root / name), writing=False)
-        if place.inside:
-            places.append((place.real, lambda path: context_files.read_project_file(area, path), "project"))
+        target = workspace.resolve(str(workspace.root / name), writing=False)
+        if target.inside:
+            places.append((target.real, lambda path: context_files.read_project_file(workspace, path), "project"))
     for folder, read, level in places:
         for stem, file in context_files.read_definitions(folder, read):
             if isinstance(file, UnreadableDefinition):
@@ -83,20 +87,22 @@ def discover_commands(
 
 
 def parse_command(name: str, text: str, level: Literal["user", "project"] = "user") -> SlashCommand:
-    """The command of a file's text. Raises `ConfigError` that names the key."""
+    """Return the command of a file's text. Raises `ConfigError` that names the key."""
     settings, body = split_front_matter(text)
-    said = {key: settings.get(key) or "" for key in ("description", "agent", "model")}
-    for key, value in said.items():
+    settings_text = {key: settings.get(key) or "" for key in ("description", "agent", "model")}
+    for key, value in settings_text.items():
         if not isinstance(value, str):
             raise ConfigError(f"command {name}: {key} cannot be {shorten(visible(str(value)), 40)!r}")
     if not body.strip():
         raise ConfigError(f"command {name} has no text", hint="Write the prompt below the front matter")
-    description = shorten(visible(" ".join(said["description"].split())), 300)
-    return SlashCommand(name, body.strip(), description, visible(said["agent"]), visible(said["model"]), level)
+    description = shorten(visible(" ".join(settings_text["description"].split())), 300)
+    return SlashCommand(
+        name, body.strip(), description, visible(settings_text["agent"]), visible(settings_text["model"]), level
+    )
 
 
 def _words(arguments: str) -> list[str]:
-    """Arguments one by one; where a quote is not closed, quotes are letters."""
+    """Return the arguments one by one; where a quote is not closed, quotes are letters."""
     try:
         return shlex.split(arguments)
     except ValueError:

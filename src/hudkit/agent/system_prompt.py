@@ -1,7 +1,10 @@
-"""The system prompt: a stable header, then environment, skills and instructions, and what plugins say last.
+"""The system prompt: a stable header, then environment, skills and instruction files, and what plugins say last.
 
 Two blocks are sent. The header is the agent's own prompt, or the one for the model's family: it does not change
-within a session. What plugins add is joined to the second block; a provider's cache keeps the first.
+within a session. What plugins add is joined to the second block, so that a provider's cache keeps the first.
+
+Instruction files (`AGENTS.md` and the like) are text of others, quoted as data. Each stands between two lines with a
+tag made of its content: no file can hold the tag of its own bytes, so none can end its own quotation.
 """
 
 from __future__ import annotations
@@ -15,10 +18,15 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from hudkit.agent import context_files
 from hudkit.agent.agent_definitions import AgentDefinition
-from hudkit.agent.context_files import Skill
-from hudkit.agent.context_files import skills_block as skills_told
+from hudkit.agent.context_files import (
+    MAX_FILE_BYTES,
+    ContextFile,
+    Skill,
+    read_project_file,
+    read_user_file,
+    skills_block,
+)
 from hudkit.agent.records import StoredMessage, StoredText
 from hudkit.agent.wildcard import matches_path
 from hudkit.agent.workspace import Workspace, list_files
@@ -38,120 +46,124 @@ _Source: TypeAlias = Literal["user", "project", "configuration"]
 
 
 class InstructionFile(msgspec.Struct, frozen=True):
-    """A file's text, `told` as far as it goes into the prompt; `left` is why some or all of it does not."""
+    """A file of instructions: `text` is what goes into the prompt, `omitted` why some or all of it does not."""
 
     path: Path
     source: _Source
     text: str = ""
-    left: str = ""
+    omitted: str = ""
 
 
 def collect_instructions(
-    area: Workspace, *, home: Path | None = None, extra: Sequence[str] = (), user_extra: Sequence[Path] = ()
+    workspace: Workspace, *, home: Path | None = None, extra: Sequence[str] = (), user_extra: Sequence[Path] = ()
 ) -> tuple[InstructionFile, ...]:
-    """The user's first, then the project's from its root down to the working directory, then the configured ones.
+    """Return the instruction files: the user's, the project's from its root downward, then configured ones.
 
     `extra` are patterns of files inside the project, `user_extra` files of the user's choice anywhere. Never raises.
     """
-    return tuple(_within_bounds(_instruction_files(area, home, extra, user_extra)))
+    return tuple(_within_bounds(_instruction_files(workspace, home, extra, user_extra)))
 
 
 def instruction_blocks(instructions: Iterable[InstructionFile]) -> tuple[str, ...]:
-    """One block per file. A file that is not told, or not all of it, says so."""
-    return tuple(_block(one) for one in instructions)
+    """Return one block per file. A file that is not shown, or not all of it, says so."""
+    return tuple(_block(file) for file in instructions)
 
 
-def nearby_instructions(area: Workspace, path: Path, known: Iterable[InstructionFile]) -> tuple[InstructionFile, ...]:
-    """Files in directories between the working directory and a file that was just read, which are not yet known."""
-    have = {one.path for one in known}
-    folders = [folder for folder in path.parents if folder.is_relative_to(area.root)]
-    fresh = (_first_in(area, folder) for folder in reversed(folders))
-    return tuple(_within_bounds(one for one in fresh if one is not None and one.path not in have))
+def nearby_instructions(
+    workspace: Workspace, path: Path, known_files: Iterable[InstructionFile]
+) -> tuple[InstructionFile, ...]:
+    """Return the instruction files in the directories above a file that was just read, without `known_files`."""
+    known_paths = {file.path for file in known_files}
+    folders = [folder for folder in path.parents if folder.is_relative_to(workspace.root)]
+    fresh = (_first_in(workspace, folder) for folder in reversed(folders))
+    return tuple(_within_bounds(file for file in fresh if file is not None and file.path not in known_paths))
 
 
 def _instruction_files(
-    area: Workspace, home: Path | None, extra: Sequence[str], user_extra: Sequence[Path]
+    workspace: Workspace, home: Path | None, extra: Sequence[str], user_extra: Sequence[Path]
 ) -> Iterator[InstructionFile]:
     if home is not None:
-        globally = (context_files.read_user_file(home / name) for name in _USER_NAMES)
+        globally = (read_user_file(home / name) for name in _USER_NAMES)
         first = next((file for file in globally if file is not None), None)
         if first is not None:
             yield _instruction_file(first, "user")
-    for folder in _folders_down(area):
-        one = _first_in(area, folder)
-        if one is not None:
-            yield one
+    for folder in _folders_down(workspace):
+        project_file = _first_in(workspace, folder)
+        if project_file is not None:
+            yield project_file
     for path in user_extra:
-        file = context_files.read_user_file(path)
+        file = read_user_file(path)
         yield (
             _instruction_file(file, "configuration")
             if file
-            else InstructionFile(path, "configuration", left="it cannot be read")
+            else InstructionFile(path, "configuration", omitted="it cannot be read")
         )
     if extra:
-        yield from _matching_files(area, extra)
+        yield from _matching_files(workspace, extra)
 
 
-def _matching_files(area: Workspace, patterns: Sequence[str]) -> Iterator[InstructionFile]:
+def _matching_files(workspace: Workspace, patterns: Sequence[str]) -> Iterator[InstructionFile]:
     for pattern in patterns:
         if "://" in pattern:
-            yield InstructionFile(Path(pattern), "configuration", left="nothing is fetched from the network")
+            yield InstructionFile(Path(pattern), "configuration", omitted="nothing is fetched from the network")
             continue
         try:
-            names = sorted(one.path for one in list_files(area, area.root, lambda: False, 5.0))
+            names = sorted(listed.path for listed in list_files(workspace, workspace.root, lambda: False, 5.0))
         except OSError:
             names = []
         for name in [name for name in names if matches_path(pattern, name)][:_MAX_FILES]:
-            file = context_files.read_project_file(area, area.root / name)
+            file = read_project_file(workspace, workspace.root / name)
             if file is not None:
                 yield _instruction_file(file, "configuration")
 
 
-def _folders_down(area: Workspace) -> Iterator[Path]:
-    """The directories from the root down to the working directory; the root only, where that is elsewhere."""
-    if not area.cwd.is_relative_to(area.root):
-        yield area.root
+def _folders_down(workspace: Workspace) -> Iterator[Path]:
+    """Yield the directories from the root down to the working directory; the root only, where that is elsewhere."""
+    if not workspace.cwd.is_relative_to(workspace.root):
+        yield workspace.root
         return
-    yield from reversed([folder for folder in (area.cwd, *area.cwd.parents) if folder.is_relative_to(area.root)])
+    yield from reversed(
+        [folder for folder in (workspace.cwd, *workspace.cwd.parents) if folder.is_relative_to(workspace.root)]
+    )
 
 
-def _first_in(area: Workspace, folder: Path) -> InstructionFile | None:
-    files = (context_files.read_project_file(area, folder / name) for name in _PROJECT_NAMES)
+def _first_in(workspace: Workspace, folder: Path) -> InstructionFile | None:
+    files = (read_project_file(workspace, folder / name) for name in _PROJECT_NAMES)
     first = next((file for file in files if file is not None), None)
     return None if first is None else _instruction_file(first, "project")
 
 
-def _instruction_file(file: context_files.ContextFile, source: _Source) -> InstructionFile:
-    left = f"only its first {context_files.MAX_FILE_BYTES:,} of {file.size:,} bytes are here" if file.cut else ""
-    return InstructionFile(file.path, source, file.text.strip("\n"), left)
+def _instruction_file(file: ContextFile, source: _Source) -> InstructionFile:
+    remark = f"only its first {MAX_FILE_BYTES:,} of {file.size:,} bytes are here" if file.cut else ""
+    return InstructionFile(file.path, source, file.text.strip("\n"), remark)
 
 
 def _within_bounds(files: Iterable[InstructionFile]) -> Iterator[InstructionFile]:
-    """Files as far as all of them stay within the bounds; the same file, or the same text, once."""
+    """Yield files as far as all of them stay within the bounds; the same file, or the same text, once."""
     room, count = MAX_INSTRUCTION_BYTES, 0
     paths: set[Path] = set()
     texts: set[str] = set()
-    for one in files:
-        if one.path in paths or (one.text and one.text in texts):
+    for file in files:
+        if file.path in paths or (file.text and file.text in texts):
             continue
-        paths.add(one.path)
-        texts.add(one.text)
-        size = len(one.text.encode())
+        paths.add(file.path)
+        texts.add(file.text)
+        size = len(file.text.encode())
         if count >= _MAX_FILES or size > room:
-            yield InstructionFile(one.path, one.source, left="there is no room for it; it can be read")
+            yield InstructionFile(file.path, file.source, omitted="there is no room for it; it can be read")
             continue
         count, room = count + 1, room - size
-        if one.text or one.left:
-            yield one
+        if file.text or file.omitted:
+            yield file
 
 
-def _block(one: InstructionFile) -> str:
-    name = shorten(visible(str(one.path)), 300)
-    left = f" ({one.left})" if one.left else ""
-    if not one.text:
-        return f"Instructions in {name} are not shown{left}."
-    tag = blake2b(one.text.encode(), digest_size=5).hexdigest()
-    return f"Instructions from: {name}{left} [{tag}\n{one.text}\n{tag}]"
+def _block(file: InstructionFile) -> str:
+    name = shorten(visible(str(file.path)), 300)
+    remark = f" ({file.omitted})" if file.omitted else ""
+    if not file.text:
+        return f"Instructions in {name} are not shown{remark}."
+    tag = blake2b(file.text.encode(), digest_size=5).hexdigest()
+    return f"Instructions from: {name}{remark} [{tag}\n{file.text}\n{tag}]"
 
 
 _HEAD = re.compile(r"(?:ref: refs/heads/([^\s~^:?*\[\\]{1,200})|([0-9a-f]{12})[0-9a-f]{28,52})\s*$")
@@ -184,7 +196,10 @@ _MODEL_FAMILIES: tuple[tuple[tuple[str, ...], str], ...] = (
 
 
 class PromptFacts(msgspec.Struct, frozen=True):
-    """Where a session works. `date` is a day (2026-01-31), given from outside so that a prompt can be made again."""
+    """Where a session works.
+
+    `date` is a day (2026-01-31), handed in from outside so that a prompt can be made again.
+    """
 
     cwd: str
     root: str
@@ -203,11 +218,12 @@ class SystemPrompt(msgspec.Struct, frozen=True):
 
     @property
     def blocks(self) -> list[str]:
+        """Return the blocks that are not empty."""
         return [self.header, *([self.rest] if self.rest else [])]
 
 
 def prompt_header(agent: AgentDefinition | None, model: str) -> str:
-    """The agent's prompt where it has one, else that for the model (`provider:name` or a bare name)."""
+    """Return the agent's prompt where it has one, else that for the model (`provider:name` or a bare name)."""
     if agent is not None and agent.prompt:
         return agent.prompt
     name = model.rpartition(":")[2].rpartition("/")[2].lower()
@@ -215,28 +231,28 @@ def prompt_header(agent: AgentDefinition | None, model: str) -> str:
     return f"{_COMMON}\n- {more}" if more else _COMMON
 
 
-def read_prompt_facts(area: Workspace, *, platform: str, date: str, model: str = "") -> PromptFacts:
-    """The environment of an area; the branch is read from git's own file, no program is run."""
-    head = _git_head(area)
-    return PromptFacts(str(area.cwd), str(area.root), head is not None, head or "", platform, date, model)
+def read_prompt_facts(workspace: Workspace, *, platform: str, date: str, model: str = "") -> PromptFacts:
+    """Return the facts of a workspace; the branch is read from git's own file, no program is run."""
+    head = _git_head(workspace)
+    return PromptFacts(str(workspace.cwd), str(workspace.root), head is not None, head or "", platform, date, model)
 
 
-def _facts_block(environment: PromptFacts) -> str:
-    """The block about the environment, one line per fact."""
-    facts = (
-        ("Working directory", environment.cwd),
-        ("Project root", environment.root if environment.root != environment.cwd else ""),
-        ("Git", f"yes, on {environment.branch}" if environment.branch else "yes" if environment.git else "no"),
-        ("Platform", environment.platform),
-        ("Date", environment.date),
-        ("Model", environment.model),
+def _facts_block(facts: PromptFacts) -> str:
+    """Return the block about the environment, one line per fact."""
+    lines = (
+        ("Working directory", facts.cwd),
+        ("Project root", facts.root if facts.root != facts.cwd else ""),
+        ("Git", f"yes, on {facts.branch}" if facts.branch else "yes" if facts.git else "no"),
+        ("Platform", facts.platform),
+        ("Date", facts.date),
+        ("Model", facts.model),
     )
-    lines = (f"{name}: {shorten(visible(value), 300)}" for name, value in facts if value)
-    return "\n".join(["Environment", *lines])
+    filled = (f"{name}: {shorten(visible(value), 300)}" for name, value in lines if value)
+    return "\n".join(["Environment", *filled])
 
 
 def assemble_prompt(
-    environment: PromptFacts,
+    facts: PromptFacts,
     *,
     model: str,
     agent: AgentDefinition | None = None,
@@ -244,56 +260,57 @@ def assemble_prompt(
     instructions: Iterable[InstructionFile] = (),
     more: Iterable[str] = (),
 ) -> SystemPrompt:
-    """The system prompt before plugins: header, then environment, skills, instructions and `more`, in this order."""
-    parts = [_facts_block(environment), skills_told(skills), *instruction_blocks(instructions), *more]
+    """Return the system prompt before plugins: header, facts, skills, instructions and `more`, in this order."""
+    parts = [_facts_block(facts), skills_block(skills), *instruction_blocks(instructions), *more]
     return SystemPrompt(prompt_header(agent, model), "\n\n".join(part for part in parts if part))
 
 
 def rejoin_blocks(header: str, blocks: Sequence[str]) -> list[str]:
-    """The blocks as the hook `system_transform` left them, as two again where the header is still the first.
+    """Return the blocks as the hook `system_transform` left them, as two again where the header is still the first.
 
     What a plugin put before or in place of the header stays as it is: it has chosen to give up the cache.
     """
     bounded = [
-        block if len(block) <= _MAX_PLUGIN_BLOCK or at == 0 else _cut_block(block) for at, block in enumerate(blocks)
+        block if len(block) <= _MAX_PLUGIN_BLOCK or index == 0 else _cut_block(block)
+        for index, block in enumerate(blocks)
     ]
-    kept = [block for block in bounded if block]
-    if len(kept) > 2 and kept[0] == header:
-        return [header, "\n".join(kept[1:])]
-    return kept
+    filled = [block for block in bounded if block]
+    if len(filled) > 2 and filled[0] == header:
+        return [header, "\n".join(filled[1:])]
+    return filled
 
 
 def with_reminders(
     messages: Sequence[StoredMessage], reminders: Iterable[str], *, id: str = "reminder"
 ) -> tuple[StoredMessage, ...]:
-    """Messages with reminders as synthetic parts of the last user message. What is stored does not change.
+    """Return messages with reminders as synthetic parts of the last user message. What is stored does not change.
 
-    Part ids are made of the message's: the same reminders give the same request.
+    The ids of the parts are made of the message's: the same reminders give the same request.
     """
     texts = [text for text in reminders if text]
-    at = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == "user"), -1)
-    if at < 0 or not texts:
+    index = next((index for index in range(len(messages) - 1, -1, -1) if messages[index].role == "user"), -1)
+    if index < 0 or not texts:
         return tuple(messages)
-    last = messages[at]
+    last = messages[index]
     parts = tuple(
         StoredText(f"{last.id}-{id}-{number}", text, synthetic=True) for number, text in enumerate(texts, 1)
     )
-    return (*messages[:at], replace(last, parts=(*last.parts, *parts)), *messages[at + 1 :])
+    return (*messages[:index], replace(last, parts=(*last.parts, *parts)), *messages[index + 1 :])
 
 
 def _cut_block(block: str) -> str:
     return f"{block[:_MAX_PLUGIN_BLOCK]}\n[{len(block) - _MAX_PLUGIN_BLOCK:,} characters more are left out]"
 
 
-def _git_head(area: Workspace) -> str | None:
-    """The branch, or the begin of the commit, that is checked out; `None` where there is no repository."""
-    place = area.root / ".git"
+def _git_head(workspace: Workspace) -> str | None:
+    """Return the branch, or the beginning of the commit, that is checked out; `None` where there is no repository."""
+    place = workspace.root / ".git"
     if place.is_dir():
-        head = context_files.read_project_file(area, place / "HEAD")
+        head = read_project_file(workspace, place / "HEAD")
     else:
-        named = context_files.read_project_file(area, place)  # a worktree names its directory in a file
+        named = read_project_file(workspace, place)  # a worktree names its directory in a file
         if named is None or not named.text.startswith("gitdir: "):
             return None
-        head = context_files.read_user_file(area.root / named.text.removeprefix("gitdir: ").strip() / "HEAD")
+        head = read_user_file(workspace.root / named.text.removeprefix("gitdir: ").strip() / "HEAD")
     match = _HEAD.match(head.text) if head is not None else None
     return (match[1] or match[2]) if match else ""

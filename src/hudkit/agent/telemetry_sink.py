@@ -1,4 +1,4 @@
-"""What a session tells, as the happenings that telemetry takes, with the session's own times."""
+"""What happens in a session, told to telemetry with the session's own times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GOOD_REASONS = frozenset({"done", "steps", "length", "stopped"})
 
 
 class TelemetrySink:
-    """The session and its sub-sessions, told to telemetry as they go."""
+    """Turns the events of a session and its sub-sessions into what telemetry takes, as they come."""
 
     def __init__(self, telemetry: Telemetry, clock: Callable[[], int]) -> None:
         self._telemetry = telemetry
@@ -26,10 +26,14 @@ class TelemetrySink:
         self._code = ""
         """Of the last model call that came to nothing."""
 
-    def add(self, told: events.AgentEvent | None) -> None:
+    def add(self, event: events.AgentEvent | None) -> None:
+        """Tell an event, or at `None` that the session is closed; return nothing.
+
+        A fault in telemetry is counted, not raised.
+        """
         try:
-            for one in self._cut_off() if told is None else self._read(told):
-                self._telemetry.tell(one)
+            for happening in self._cut_off() if event is None else self._read(event):
+                self._telemetry.tell(happening)
         except Exception:
             self._telemetry.failed()
 
@@ -39,81 +43,83 @@ class TelemetrySink:
             yield happened.AgentEnded(id, self._clock(), "interrupted", "interrupted")
         self._working.clear()
 
-    def _read(self, one: events.AgentEvent) -> Iterable[happened.Happening]:
-        id, now = one.session_id, self._clock()
-        match one:
+    def _read(self, event: events.AgentEvent) -> Iterable[happened.Happening]:
+        id, now = event.session_id, self._clock()
+        match event:
             case events.TextChunk() | events.ReasoningChunk():
                 yield happened.FirstPiece(id, now)
             case events.TurnStarted():
                 self._working.add(id)
-                parent = (one.parent_id, one.call_id) if one.parent_id else None
-                yield happened.AgentBegan(id, now, one.agent, one.model, parent)
+                parent = (event.parent_id, event.call_id) if event.parent_id else None
+                yield happened.AgentBegan(id, now, event.agent, event.model, parent)
             case events.TurnEnded():
                 self._working.discard(id)
-                error = "" if one.reason in _GOOD_REASONS else self._code if one.reason == "error" else one.reason
-                yield happened.AgentEnded(id, now, one.reason, error, one.error, one.steps)
+                error = (
+                    "" if event.reason in _GOOD_REASONS else self._code if event.reason == "error" else event.reason
+                )
+                yield happened.AgentEnded(id, now, event.reason, error, event.error, event.steps)
             case events.RequestSent():
-                yield self._called(one, now)
+                yield self._called(event, now)
             case events.RetryScheduled():
-                yield happened.Retried(id, now, one.attempt, one.seconds, one.code)
+                yield happened.Retried(id, now, event.attempt, event.seconds, event.code)
             case events.ResponseReceived():
-                yield self._answered(one, now)
+                yield self._answered(event, now)
             case events.ModelCallFailed():
-                self._code = one.code
-                yield happened.ModelFailed(id, now, one.code, one.error)
+                self._code = event.code
+                yield happened.ModelFailed(id, now, event.code, event.error)
             case events.ToolCallUpdated():
-                yield from _tool(one)
+                yield from _tool(event)
             case events.MetricsReported():
-                yield happened.Figured(id, now, one.figures)
+                yield happened.Figured(id, now, event.figures)
             case events.CompactionStarted():
-                trigger = "overflow" if one.overflow else "auto" if one.auto else "asked"
+                trigger = "overflow" if event.overflow else "auto" if event.auto else "asked"
                 yield happened.CompactionBegan(id, now, trigger)
             case events.CompactionFinished():
-                yield happened.CompactionEnded(id, now, not one.without_model)
+                yield happened.CompactionEnded(id, now, not event.without_model)
             case events.OutputsPruned():
-                yield happened.Pruned(id, now, len(one.calls))
+                yield happened.Pruned(id, now, len(event.calls))
 
-    def _called(self, one: events.RequestSent, now: int) -> happened.ModelCalled:
-        settings, message = one.request.settings, one.message
+    def _called(self, event: events.RequestSent, now: int) -> happened.ModelCalled:
+        settings, message = event.request.settings, event.message
         return happened.ModelCalled(
-            one.session_id,
+            event.session_id,
             now,
             message.model,
             message.agent,
-            one.limit,
+            event.limit,
             message.summary,
             settings.max_output,
             settings.temperature,
             settings.top_p,
-            one.request.system if self._telemetry.content else (),
-            tuple(map(_said, one.request.messages)) if self._telemetry.content else (),
+            event.request.system if self._telemetry.content else (),
+            tuple(map(_said, event.request.messages)) if self._telemetry.content else (),
         )
 
-    def _answered(self, one: events.ResponseReceived, now: int) -> happened.ModelAnswered:
-        message = one.message
+    def _answered(self, event: events.ResponseReceived, now: int) -> happened.ModelAnswered:
+        message = event.message
         return happened.ModelAnswered(
-            one.session_id,
+            event.session_id,
             message.completed or now,
-            one.reason,
+            event.reason,
             _usage(message.usage),
             message.cost or None,
-            one.model,
-            one.response_id,
+            event.model,
+            event.response_id,
             happened.Said("assistant", tuple(_stored(message.parts))) if self._telemetry.content else None,
         )
 
 
-def _tool(one: events.ToolCallUpdated) -> Iterable[happened.Happening]:
-    call = one.call
+def _tool(event: events.ToolCallUpdated) -> Iterable[happened.Happening]:
+    call = event.call
     match call.status:
         case "running":
-            yield happened.ToolBegan(one.session_id, call.started, call.tool, call.call_id, call.arguments)
+            yield happened.ToolBegan(event.session_id, call.started, call.tool, call.call_id, call.arguments)
         case "completed":
-            yield happened.ToolEnded(one.session_id, call.ended, call.tool, call.call_id, "", call.output)
+            yield happened.ToolEnded(event.session_id, call.ended, call.tool, call.call_id, "", call.output)
         case "error":
-            error = one.failure or "tool"
+            error = event.failure or "tool"
             yield happened.ToolEnded(
-                one.session_id, call.ended, call.tool, call.call_id, error, call.error, call.arguments
+                event.session_id, call.ended, call.tool, call.call_id, error, call.error, call.arguments
             )
 
 

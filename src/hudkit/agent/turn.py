@@ -20,86 +20,102 @@ from hudkit.tokens.windows import is_overflow
 _WINDOW_FULL = "the window is full, and another compaction would not help"
 
 
-async def run_turn(course: RunContext, task: SubTask | None = None) -> events.TurnEnded:
-    """Work until the model is done, or something ends the turn: for `task`, in a sub-session. Raises for a
-    cancellation and what the store says."""
+async def run_turn(run: RunContext, task: SubTask | None = None) -> events.TurnEnded:
+    """Work until the model is done or something ends the turn; return how it ended.
+
+    `task` is what a sub-session works for. A cancellation and what the store raises go through.
+
+    There is no state of its own here: each round looks at the messages that are stored and does the first of these
+    that applies. So a session that was killed at any point goes on as if it had not been:
+
+        a summary was just finished   -> store what the work goes on with, or end
+        a marker waits for a summary  -> compact
+        a compaction was asked for    -> store a marker
+        nothing is left to do         -> end
+        the window is full            -> store a marker
+        otherwise                     -> a model call with its tool calls
+    """
     above = (task.parent.id, task.call_id) if task is not None else ()
-    course.tell(events.TurnStarted(course.id, course.agent.name, course.model.name, *above))
-    steps, followed = 0, ""
-    before = _cost(course)
+    run.emit(events.TurnStarted(run.id, run.agent.name, run.model.name, *above))
+    steps = 0
+    followed = ""  # the summary that was gone on from: one that stays the last message is not gone on from twice
+    before = _cost(run)
     while True:
         reason, error = "", ""
-        messages = course.kept.messages
-        last = course.kept.last
+        messages = run.history.messages
+        last = run.history.last
         if last is not None and message_history.is_summary(last) and last.id != followed:
             followed = last.id
-            if not await compacting.go_on(course):
+            if not await compacting.go_on(run):
                 reason = "stopped" if message_history.is_turn_unfinished(messages) else "done"
         elif (marker := message_history.pending_compaction(messages)) is not None:
-            await compacting.compact(course, marker)
-        elif course.compact_wanted:
-            course.compact_wanted = False
-            compacting.mark(course, auto=False)
+            await compacting.compact(run, marker)
+        elif run.compaction_requested:
+            run.compaction_requested = False
+            compacting.mark(run, auto=False)
         elif not message_history.is_turn_unfinished(messages):
             reason = "done"
-        elif _overflows(course) and compacting.mark(course, auto=True) is not None:
-            pass
-        elif steps >= (course.agent.steps or course.rules.steps):
+        elif _overflows(run) and compacting.mark(run, auto=True) is not None:
+            pass  # the marker is the last message now: the next round compacts
+        elif steps >= (run.agent.steps or run.settings.steps):
             reason, error = "steps", f"the turn was ended after {steps} model calls, its limit"
         else:
             steps += 1
-            reason, error = await _step(course, steps)
+            reason, error = await _step(run, steps)
         if reason:
-            return _ended(course, reason, error, steps, _cost(course) - before)
+            return _end_turn(run, reason, error, steps, _cost(run) - before)
 
 
-async def _step(course: RunContext, number: int) -> tuple[str, str]:
-    """One model call with its tool calls; why the turn ends with it, and what went wrong, both empty as a rule."""
-    prune(course)
-    messages = course.kept.visible()
-    parent = next((one for one in reversed(messages) if one.role == "user"), None)
+async def _step(run: RunContext, number: int) -> tuple[str, str]:
+    """Make one model call and run its tool calls.
+
+    Returns why the turn ends with it and what went wrong, both empty where it goes on.
+    """
+    prune(run)  # before the messages are read: what is pruned now leaves this very request
+    messages = run.history.visible()
+    parent = next((message for message in reversed(messages) if message.role == "user"), None)
     assert parent is not None  # the turn has a prompt, or a compaction left its marker
 
     def head() -> StoredMessage:
         message = StoredMessage(
-            course.new_id("msg"),
-            course.id,
+            run.new_id("msg"),
+            run.id,
             "assistant",
-            course.now(),
+            run.now(),
             parent_id=parent.id,
-            agent=course.agent.name,
-            model=course.model.name,
+            agent=run.agent.name,
+            model=run.model.name,
         )
-        course.tell(events.ModelCallStarted(course.id, number, message.id, course.model.name))
+        run.emit(events.ModelCallStarted(run.id, number, message.id, run.model.name))
         return message
 
     request = await build_request(
-        course, messages, agent=course.agent, model=course.model, prompt=course.prompt, tools=course.specs
+        run, messages, agent=run.agent, model=run.model, prompt=run.prompt, tools=run.tool_specs
     )
     try:
-        message, end = await stream_response(course, request, course.model, head)
+        message, end = await stream_response(run, request, run.model, head)
     except ContextTooLong as error:
-        if message_history.answered_since_compaction(course.kept.messages) and compacting.mark(
-            course, auto=True, overflow=True
+        if message_history.answered_since_compaction(run.history.messages) and compacting.mark(
+            run, auto=True, overflow=True
         ):
             return "", ""
         return "window", str(error)
     except ModelError as error:
-        course.setup.telling.event("session.error", course.id, error=str(error))
+        run.setup.events.notify_plugins("session.error", run.id, error=str(error))
         return "error", str(error)
     if message.open:
-        go_on = await run_tool_calls(course, message)
-        _stream_attempt(course, message.id)
+        go_on = await run_tool_calls(run, message)
+        _report_finished(run, message.id)
         return ("", "") if go_on else ("repeats", "the same call came again and again")
-    _stream_attempt(course, message.id)
-    return _after(course, end)
+    _report_finished(run, message.id)
+    return _reason_to_end(run, end)
 
 
-def _after(course: RunContext, end: Completion) -> tuple[str, str]:
-    """What follows from how an answer without calls ended."""
+def _reason_to_end(run: RunContext, end: Completion) -> tuple[str, str]:
+    """Return what follows from how an answer without calls ended: reason and error, both empty where it goes on."""
     match end.reason:
         case "compact":
-            if compacting.mark(course, auto=True) is None:
+            if compacting.mark(run, auto=True) is None:
                 return "window", _WINDOW_FULL
             return "", ""
         case "length":
@@ -109,31 +125,31 @@ def _after(course: RunContext, end: Completion) -> tuple[str, str]:
     return "", ""
 
 
-def _overflows(course: RunContext) -> bool:
-    """Whether the last response left the window so full that a compaction is due, and one would help."""
-    messages = course.kept.messages
+def _overflows(run: RunContext) -> bool:
+    """Return whether the last response left the window so full that a compaction is due, and one would help."""
+    messages = run.history.messages
     last = message_history.last_finished(messages)
     if last is None or last.usage is None:
         return False
-    used, window = last.usage.used, course.model.window
-    if not is_overflow(used, window, course.rules.overflow):
+    used, window = last.usage.used, run.model.window
+    if not is_overflow(used, window, run.settings.overflow):
         return False
     rounds = message_history.compaction_rounds(messages, window.limit_tokens)
     return not cooldown.cooldown_refusal(
         rounds,
         used,
         window.limit_tokens,
-        config.CompactionSettings(min_freed_percent=course.rules.frees, cooldown_calls=0),
+        config.CompactionSettings(min_freed_percent=run.settings.frees, cooldown_calls=0),
     )
 
 
-def _stream_attempt(course: RunContext, id: str) -> None:
-    message = course.kept.message(id)
-    course.tell(events.ResponseFinished(course.id, message))
+def _report_finished(run: RunContext, id: str) -> None:
+    message = run.history.message(id)
+    run.emit(events.ResponseFinished(run.id, message))
     usage = message.usage
-    course.setup.telling.event(
+    run.setup.events.notify_plugins(
         "message.updated",
-        course.id,
+        run.id,
         id=message.id,
         role=message.role,
         agent=message.agent,
@@ -145,15 +161,22 @@ def _stream_attempt(course: RunContext, id: str) -> None:
     )
 
 
-def _ended(course: RunContext, reason: str, error: str, steps: int, cost: float) -> events.TurnEnded:
-    last = next((one for one in reversed(course.kept.messages) if one.role == "assistant" and not one.summary), None)
+def _end_turn(run: RunContext, reason: str, error: str, steps: int, cost: float) -> events.TurnEnded:
+    last = next(
+        (
+            message
+            for message in reversed(run.history.messages)
+            if message.role == "assistant" and not message.summary
+        ),
+        None,
+    )
     text = joined_text(last.parts) if last is not None else ""
-    ended = events.TurnEnded(course.id, reason, text, error, last.id if last else "", steps, cost)  # type: ignore[arg-type]
-    course.tell(ended)
-    course.setup.telling.event("session.idle", course.id, reason=reason, error=error)
+    ended = events.TurnEnded(run.id, reason, text, error, last.id if last else "", steps, cost)  # type: ignore[arg-type]
+    run.emit(ended)
+    run.setup.events.notify_plugins("session.idle", run.id, reason=reason, error=error)
     return ended
 
 
-def _cost(course: RunContext) -> float:
-    session = course.setup.store.session(course.id)
+def _cost(run: RunContext) -> float:
+    session = run.setup.store.session(run.id)
     return session.cost if session is not None else 0.0

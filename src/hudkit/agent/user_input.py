@@ -1,4 +1,4 @@
-"""What the user's side says: a prompt with its attached files, through the hook `chat_message`, into the store."""
+"""What the user hands in: prompts with attached files, and slash commands, through the hooks into the store."""
 
 from __future__ import annotations
 
@@ -28,9 +28,12 @@ _TITLE_LENGTH = 60
 """Characters of the first prompt that are a session's title."""
 
 
-async def store_prompt(course: RunContext, text: str, files: Sequence[Attachment]) -> StoredMessage:
-    """A prompt, stored as plugins left it. Raises `SessionError` for an empty one, `ToolError` for a file."""
-    attached = [_read_attachment(course, file) for file in files]
+async def store_prompt(run: RunContext, text: str, files: Sequence[Attachment]) -> StoredMessage:
+    """Store a prompt as plugins left it, and return the message.
+
+    Raises `SessionError` for an empty one, `ToolError` for a file.
+    """
+    attached = [_read_attachment(run, file) for file in files]
     stored = {part.id: part for part in attached if isinstance(part, Attachment)}
     parts = [ChatPart("text", text)] if text else []
     for part in attached:
@@ -38,79 +41,85 @@ async def store_prompt(course: RunContext, text: str, files: Sequence[Attachment
             parts.append(ChatPart("file", id=part.id, media_type=part.media_type, meta={"path": part.path}))
         else:
             parts.append(ChatPart("text", part.text, part.id, synthetic=True))
-    given = Chat(course.id, course.agent.name, course.model.name)
-    left = await course.setup.hooks.run("chat_message", given, NewMessage(parts))
-    return store_user_parts(course, left.parts, stored)
+    hook_input = Chat(run.id, run.agent.name, run.model.name)
+    hooked = await run.setup.hooks.run("chat_message", hook_input, NewMessage(parts))
+    return store_user_parts(run, hooked.parts, stored)
 
 
-def store_user_parts(course: RunContext, parts: Sequence[ChatPart], files: Mapping[str, Attachment]) -> StoredMessage:
-    """Store parts as the user's message; the first one of a session gives it its title."""
-    records = [files.get(part.id, part) for part in from_chat_parts(parts, lambda: course.new_id("prt"))]
+def store_user_parts(run: RunContext, parts: Sequence[ChatPart], files: Mapping[str, Attachment]) -> StoredMessage:
+    """Store parts as the user's message and return it; the first one of a session gives it its title.
+
+    `files` are the attached files by the ids of their parts. Raises `SessionError` where nothing is said.
+    """
+    records = [files.get(part.id, part) for part in from_chat_parts(parts, lambda: run.new_id("prt"))]
     if not any(
         isinstance(part, Attachment) or (isinstance(part, StoredText) and part.text.strip()) for part in records
     ):
         raise SessionError("the prompt is empty", hint="Say what is to be done")
-    message = store_user_message(course, records)
-    session = course.setup.store.session(course.id)
+    message = store_user_message(run, records)
+    session = run.setup.store.session(run.id)
     if session is not None and not session.title:
         title = " ".join(joined_text([part for part in records if message_history.is_users_own(part)]).split())[
             :_TITLE_LENGTH
         ]
-        course.setup.store.update(course.id, course.now(), title=title)
+        run.setup.store.update(run.id, run.now(), title=title)
     return message
 
 
-def store_user_message(course: RunContext, parts: Sequence[StoredPart]) -> StoredMessage:
-    """Store a message of the user's side as it is."""
-    id, now = course.new_id("msg"), course.now()
-    return course.kept.put(StoredMessage(id, course.id, "user", now, agent=course.agent.name, parts=tuple(parts)))
+def store_user_message(run: RunContext, parts: Sequence[StoredPart]) -> StoredMessage:
+    """Store a message of the user's side as it is, and return it."""
+    id, now = run.new_id("msg"), run.now()
+    return run.history.put(StoredMessage(id, run.id, "user", now, agent=run.agent.name, parts=tuple(parts)))
 
 
-def _read_attachment(course: RunContext, file: Attachment) -> Attachment | StoredText:
-    """A file with its bytes; a text file as text. Raises `Refused`, `ToolError`."""
-    id = file.id or course.new_id("prt")
+def _read_attachment(run: RunContext, file: Attachment) -> Attachment | StoredText:
+    """Return a file with its bytes, or a text file as text. Raises `Refused`, `ToolError`."""
+    id = file.id or run.new_id("prt")
     if file.data:
         return replace(file, id=id)
-    area = course.setup.area
-    place = area.place(file.path, writing=False)
-    with area.opened(place) as fd, os.fdopen(os.dup(fd), "rb") as opened:
+    workspace = run.setup.workspace
+    target = workspace.resolve_inside(file.path, writing=False)
+    with workspace.open_file(target) as fd, os.fdopen(os.dup(fd), "rb") as opened:
         raw = opened.read(_MAX_ATTACHED + 1)
     if len(raw) > _MAX_ATTACHED:
-        raise ToolError(f"{quote(place.shown)} is too large to be attached", hint="Name it; it can be read in pieces")
+        raise ToolError(
+            f"{quote(target.display)} is too large to be attached", hint="Name it; it can be read in pieces"
+        )
     text = decode_text(raw)
     if text is not None:
-        return StoredText(id, f"The file {place.shown}:\n\n{text.text}", synthetic=True)
-    kind = file.media_type or mimetypes.guess_type(place.shown)[0] or "application/octet-stream"
-    return Attachment(id, place.shown, kind, raw)
+        return StoredText(id, f"The file {target.display}:\n\n{text.text}", synthetic=True)
+    kind = file.media_type or mimetypes.guess_type(target.display)[0] or "application/octet-stream"
+    return Attachment(id, target.display, kind, raw)
 
 
 @asynccontextmanager
-async def command_scope(course: RunContext, command: SlashCommand) -> AsyncIterator[None]:
-    """Work as a command says, then as before. Raises `SessionError` for an agent, `ConfigError` for a model.
+async def command_scope(run: RunContext, command: SlashCommand) -> AsyncIterator[None]:
+    """Work as a command says within the block, and as before after it.
 
-    A command of the project gets no more leave by naming an agent than the session has: rules and tools are narrowed.
+    A command of the project gets no more permissions by naming an agent than the session has: rules and tools are
+    narrowed. Raises `SessionError` for an agent that there is not, `ConfigError` for a model that cannot be opened.
     """
-    agents = course.setup.agents
+    agents = run.setup.agents
     if command.agent and command.agent not in agents:
-        said = f"the command {quote(command.name)} wants the agent {quote(command.agent)}, which there is not"
-        raise SessionError(said, hint=f"There are: {', '.join(agents)}")
-    agent, model, permissions = course.agent, course.model, course.permissions
+        problem = f"the command {quote(command.name)} wants the agent {quote(command.agent)}, which there is not"
+        raise SessionError(problem, hint=f"There are: {', '.join(agents)}")
+    agent, model, permissions = run.agent, run.model, run.permissions
     asked = agents[command.agent] if command.agent else agent
     name = command.model or (asked.model if command.agent else "")
     if asked.name == agent.name and name in ("", model.name):
         yield
         return
     if name:
-        course.model = await course.setup.open_model(name)
+        run.model = await run.setup.open_model(name)
     if asked.name != agent.name and command.level == "project":
-        course.agent = narrowed_agent(asked, agent)
-        course.permit((*permissions.rules[len(DEFAULT_RULES) :], *restrictive_rules(asked.rules)))
+        run.agent = narrowed_agent(asked, agent)
+        run.set_rules((*permissions.rules[len(DEFAULT_RULES) :], *restrictive_rules(asked.rules)))
     elif asked.name != agent.name:
-        course.act_as(asked)
+        run.switch_agent(asked)
     try:
-        await course.refresh()
+        await run.refresh()
         yield
     finally:
-        course.agent, course.model = agent, model
-        course.keep(permissions)
-        await course.refresh()
+        run.agent, run.model = agent, model
+        run.set_permissions(permissions)
+        await run.refresh()

@@ -1,4 +1,4 @@
-"""Where tools may go: the project's directory and what was granted beside it, whatever a path says.
+"""Where tools may go: the project's directory and what was granted beside it, whatever a path says; and its files.
 
 A path is resolved first (its links followed), then judged, then opened from the root downward, segment by segment and
 following no link: what is swapped in between is not followed out. Files are replaced by a rename within the directory
@@ -27,26 +27,28 @@ _MAX_PATH = 4_096
 _MAX_NAME_BYTES = 255
 
 FileStamp = tuple[int, int, int, int]
-"""What changes when a file's content does: inode, size, times of modification and change (ns)."""
+"""What changes when a file's content does: inode, size, times of modification and change (ns).
+
+The time of change cannot be set back by a program, as that of modification can."""
 
 
 class ResolvedPath(msgspec.Struct, frozen=True):
-    """A path that was looked at: `real` without links, and `shown` as it is told (relative inside the project).
+    """A path that was looked at: `real` without links, and `display` as it is shown (relative inside the project).
 
-    `named` is the path as it was given, relative to the project, where links are not followed (empty outside).
-    `inside`: tools may go there now; `own`: without having been let in.
+    `requested` is the path as the model gave it, `lexical` the same relative to the project without following links
+    (empty outside). `inside`: tools may go there now; `in_project`: without having been let in.
     """
 
-    given: str
+    requested: str
     real: Path
-    shown: str
+    display: str
     inside: bool
-    own: bool
-    named: str = ""
+    in_project: bool
+    lexical: str = ""
 
 
 class Workspace:
-    """A project's root, directories granted beside it, and others that may be read only."""
+    """A project's root, the working directory (`cwd`), what was granted beside them, and what may be read only."""
 
     def __init__(self, root: Path, *, cwd: Path | None = None, readable: Iterable[Path] = ()) -> None:
         self.root = Path(os.path.realpath(root))
@@ -55,13 +57,13 @@ class Workspace:
         self._readable = [Path(os.path.realpath(path)) for path in readable]
 
     def grant(self, path: Path) -> None:
-        """Let tools into a directory, or to a file, outside of the project."""
+        """Let tools into a directory, or to a file, outside of the project; return nothing."""
         self._roots.append(Path(os.path.realpath(path)))
 
-    def locate(self, path: str, *, writing: bool = True) -> ResolvedPath:
-        """Where a path of the model leads, inside or not. Raises `Refused` for what is no path.
+    def resolve(self, path: str, *, writing: bool = True) -> ResolvedPath:
+        """Return where a path of the model leads, inside or not. Raises `Refused` for what is not a path.
 
-        Outside, nothing is told about what is there.
+        `writing=False` counts the directories that may be read as well. Nothing is told about what is outside.
         """
         _check_path(path)
         joined = os.path.join(self.cwd, path)  # noqa: PTH118 (keeps `..` behind links for realpath)
@@ -80,18 +82,18 @@ class Workspace:
             lexical.relative_to(self.root).as_posix() if lexical.is_relative_to(self.root) else "",
         )
 
-    def place(self, path: str, *, writing: bool = True) -> ResolvedPath:
-        """Where a path leads. Raises `Refused` where that is outside."""
-        place = self.locate(path, writing=writing)
-        if not place.inside:
+    def resolve_inside(self, path: str, *, writing: bool = True) -> ResolvedPath:
+        """Return where a path leads. Raises `Refused` where that is outside."""
+        target = self.resolve(path, writing=writing)
+        if not target.inside:
             raise Refused(f"{quote(path)} leads out of the project", hint="Name a path inside of it")
-        return place
+        return target
 
     @contextmanager
-    def folder(self, real: Path, *, make: bool = False) -> Iterator[int]:
-        """A descriptor of a directory, reached from its root without following links.
+    def open_folder(self, real: Path, *, make: bool = False) -> Iterator[int]:
+        """Give the block a descriptor of a directory, reached from its root without following links.
 
-        Raises `ToolError` and `OSError`.
+        `make` makes the directories that are missing. Raises `ToolError` and `OSError`.
         """
         roots = [root for root in (*self._roots, *self._readable) if real.is_relative_to(root)]
         if not roots:
@@ -111,46 +113,49 @@ class Workspace:
             os.close(fd)
 
     @contextmanager
-    def opened(self, place: ResolvedPath) -> Iterator[int]:
-        """A descriptor of an ordinary file, for reading. Raises `ToolError`."""
+    def open_file(self, target: ResolvedPath) -> Iterator[int]:
+        """Give the block a descriptor of an ordinary file, for reading. Raises `ToolError`."""
         fd = -1
         try:
-            with as_tool_errors(place), self._above(place) as (folder, name):
+            with as_tool_errors(target), self._above(target) as (folder, name):
                 flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
                 fd = os.open(name, flags, dir_fd=folder)
-                _require_ordinary(fd, place)
+                _require_ordinary(fd, target)
             yield fd
         finally:
             if fd >= 0:
                 os.close(fd)
 
-    def sign(self, place: ResolvedPath) -> FileStamp | None:
-        """The sign of a file; `None` where there is none. Raises `ToolError` where it is no ordinary file."""
+    def stamp(self, target: ResolvedPath) -> FileStamp | None:
+        """Return the stamp of a file; `None` where there is none.
+
+        Raises `ToolError` where it is not an ordinary file.
+        """
         try:
-            with as_tool_errors(place, absent=True), self._above(place) as (folder, name):
-                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            with as_tool_errors(target, absent=True), self._above(target) as (folder, name):
+                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             return None
-        if not stat.S_ISREG(found.st_mode):
-            raise ToolError(f"{quote(place.shown)} is not an ordinary file")
-        return stamp_of(found)
+        if not stat.S_ISREG(status.st_mode):
+            raise ToolError(f"{quote(target.display)} is not an ordinary file")
+        return stamp_of(status)
 
-    def replace(
+    def replace_file(
         self,
-        place: ResolvedPath,
+        target: ResolvedPath,
         raw: bytes,
         before: FileStamp | None,
         stopped: Callable[[], bool],
         *,
         mode: int | None = None,
     ) -> FileStamp:
-        """Put a file in the place of the one whose sign was `before` (`None`: of none), in one step; its sign.
+        """Replace the file whose stamp was `before` (`None`: there was none) in one step; return the new stamp.
 
-        The mode of the old file is kept; a new one gets `mode`, or what is usual. Raises `ToolError`: the file is not
-        the one of before, or cannot be written.
+        The mode of the old file is kept; a new one gets `mode`, or what is usual. `stopped` is asked last before the
+        step. Raises `ToolError`: the file is not the one of before, or cannot be written.
         """
         part = f".{secrets.token_hex(8)}.part"
-        with as_tool_errors(place), self._above(place, make=before is None) as (folder, name):
+        with as_tool_errors(target), self._above(target, make=before is None) as (folder, name):
             fd = os.open(
                 part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder
             )
@@ -167,7 +172,7 @@ class Workspace:
                     os.close(fd)
                 if (stamp_of(now) if now else None) != before or (now and not stat.S_ISREG(now.st_mode)):
                     raise ToolError(
-                        f"{quote(place.shown)} has changed meanwhile", hint="Read it again, then change it"
+                        f"{quote(target.display)} has changed meanwhile", hint="Read it again, then change it"
                     )
                 if stopped():
                     raise ToolError("the call was cancelled; nothing was written")
@@ -182,21 +187,24 @@ class Workspace:
             os.fsync(folder)
             return stamp_of(os.stat(name, dir_fd=folder, follow_symlinks=False))
 
-    def remove(self, place: ResolvedPath, before: FileStamp) -> None:
-        """Delete the file whose sign was `before`. Raises `ToolError`: it is another one now, or cannot be used."""
-        with as_tool_errors(place), self._above(place) as (folder, name):
+    def remove_file(self, target: ResolvedPath, before: FileStamp) -> None:
+        """Delete the file whose stamp was `before`; return nothing.
+
+        Raises `ToolError`: it is another one now, or is in use.
+        """
+        with as_tool_errors(target), self._above(target) as (folder, name):
             now = _stat_in(name, folder)
             if now is None or stamp_of(now) != before:
-                raise ToolError(f"{quote(place.shown)} has changed meanwhile", hint="Look at it, then delete it")
+                raise ToolError(f"{quote(target.display)} has changed meanwhile", hint="Look at it, then delete it")
             os.unlink(name, dir_fd=folder)
             os.fsync(folder)
 
     @contextmanager
-    def _above(self, place: ResolvedPath, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """The directory that a file is in, and the file's name there."""
-        if any(place.real == root for root in self._roots) and place.real.is_dir():
-            raise ToolError(f"{quote(place.shown)} is a directory")
-        root = next((root for root in self._roots if place.real == root), None)
+    def _above(self, target: ResolvedPath, *, make: bool = False) -> Iterator[tuple[int, str]]:
+        """Give the block the directory that a file is in, and the file's name there."""
+        if any(target.real == root for root in self._roots) and target.real.is_dir():
+            raise ToolError(f"{quote(target.display)} is a directory")
+        root = next((root for root in self._roots if target.real == root), None)
         if root is not None:  # a single file that was granted
             fd = os.open(root.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
@@ -204,28 +212,28 @@ class Workspace:
             finally:
                 os.close(fd)
             return
-        with self.folder(place.real.parent, make=make) as fd:
-            yield fd, place.real.name
+        with self.open_folder(target.real.parent, make=make) as fd:
+            yield fd, target.real.name
 
 
 @contextmanager
-def as_tool_errors(place: ResolvedPath, *, absent: bool = False) -> Iterator[None]:
-    """What the system says about a place, as a `ToolError`; with `absent`, `FileNotFoundError` goes through."""
+def as_tool_errors(target: ResolvedPath, *, absent: bool = False) -> Iterator[None]:
+    """Turn what the system says about a path into a `ToolError`; with `absent`, `FileNotFoundError` goes through."""
     try:
         yield
     except FileNotFoundError:
         if absent:
             raise
-        raise ToolError(f"there is no file {quote(place.shown)}", hint="`glob` finds files by name") from None
+        raise ToolError(f"there is no file {quote(target.display)}", hint="`glob` finds files by name") from None
     except FileExistsError:
-        raise ToolError(f"{quote(place.shown)} has been made meanwhile", hint="Read it, then change it") from None
+        raise ToolError(f"{quote(target.display)} has been made meanwhile", hint="Read it, then change it") from None
     except NotADirectoryError:
-        raise ToolError(f"a part of {quote(place.shown)} is not a directory") from None
+        raise ToolError(f"a part of {quote(target.display)} is not a directory") from None
     except IsADirectoryError:
-        raise ToolError(f"{quote(place.shown)} is a directory") from None
+        raise ToolError(f"{quote(target.display)} is a directory") from None
     except OSError as error:
-        said = "it, or a directory above it, became a link" if error.errno == errno.ELOOP else error.strerror
-        raise ToolError(f"{quote(place.shown)} cannot be used: {said}") from None
+        reason = "it, or a directory above it, became a link" if error.errno == errno.ELOOP else error.strerror
+        raise ToolError(f"{quote(target.display)} cannot be used: {reason}") from None
 
 
 def _link_into_place(part: str, name: str, folder: int) -> None:
@@ -244,12 +252,13 @@ def _link_into_place(part: str, name: str, folder: int) -> None:
     os.unlink(part, dir_fd=folder)
 
 
-def stamp_of(found: os.stat_result) -> FileStamp:
-    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+def stamp_of(status: os.stat_result) -> FileStamp:
+    """Return the stamp of a file that was looked at."""
+    return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def quote(text: str, limit: int = 200) -> str:
-    """A text of the model's, or a name on disk, as an answer may repeat it."""
+    """Return a text of the model's as an answer may repeat it: visible, in quotes, of at most `limit` characters."""
     return f'"{shorten(visible(text), limit)}"'
 
 
@@ -260,16 +269,16 @@ def _stat_in(name: str, folder: int) -> os.stat_result | None:
         return None
 
 
-def _require_ordinary(fd: int, place: ResolvedPath) -> None:
+def _require_ordinary(fd: int, target: ResolvedPath) -> None:
     mode = os.fstat(fd).st_mode
     if stat.S_ISDIR(mode):
-        raise ToolError(f"{quote(place.shown)} is a directory")
+        raise ToolError(f"{quote(target.display)} is a directory")
     if not stat.S_ISREG(mode):
-        raise ToolError(f"{quote(place.shown)} is not an ordinary file")
+        raise ToolError(f"{quote(target.display)} is not an ordinary file")
 
 
 def _check_path(path: str) -> None:
-    """Refuse what is no path, and names that only look like one after something has rewritten them."""
+    """Refuse what is not a path, and names that only look like one after something has rewritten them."""
     if not path or len(path) > _MAX_PATH or "\0" in path or any(0xD800 <= ord(char) <= 0xDFFF for char in path):
         raise Refused(f"{quote(path, 80)} is not a path that can be used")
     if path.startswith("~"):
@@ -306,9 +315,15 @@ class ListedFile(msgspec.Struct, frozen=True):
     changed: int
 
 
-def list_files(area: Workspace, start: Path, stopped: Callable[[], bool], seconds: float) -> Iterator[ListedFile]:
-    """The files below a directory inside the area, links not followed. Raises `ToolError`, `OSError`."""
-    with area.folder(start) as fd:
+def list_files(
+    workspace: Workspace, start: Path, stopped: Callable[[], bool], seconds: float
+) -> Iterator[ListedFile]:
+    """Yield the files below a directory inside the workspace, links not followed.
+
+    What git knows or does not ignore; without git, all but well-known folders. `stopped` ends the search early,
+    `seconds` is the most that git may take. Raises `ToolError`, `OSError`.
+    """
+    with workspace.open_folder(start) as fd:
         listed = _git_files(start, seconds)
         if listed is None:
             yield from _walk_files(fd, stopped)
@@ -321,29 +336,29 @@ def list_files(area: Workspace, start: Path, stopped: Callable[[], bool], second
                 yield ListedFile(name, changed)
 
 
-def snapshot_files(area: Workspace, seconds: float = 2.0, most: int = _MAX_SNAPSHOT) -> dict[str, int] | None:
-    """The project's files with when each was last changed; `None` where there are too many to look at each time."""
+def snapshot_files(workspace: Workspace, seconds: float = 2.0, most: int = _MAX_SNAPSHOT) -> dict[str, int] | None:
+    """Return the project's files with when each was changed (ns); `None` where there are too many to look at."""
     until = time.monotonic() + seconds
-    found: dict[str, int] = {}
+    files: dict[str, int] = {}
     try:
-        for file in list_files(area, area.root, lambda: time.monotonic() > until, seconds):
-            found[file.path] = file.changed
-            if len(found) > most:
+        for file in list_files(workspace, workspace.root, lambda: time.monotonic() > until, seconds):
+            files[file.path] = file.changed
+            if len(files) > most:
                 return None
     except (OSError, ToolError):
         return None
-    return found if time.monotonic() <= until else None
+    return files if time.monotonic() <= until else None
 
 
 def changed_files(before: dict[str, int] | None, after: dict[str, int] | None) -> tuple[str, ...]:
-    """The files that are new, gone or written since; nothing where that is not known."""
+    """Return the files that are new, gone or written between two snapshots; nothing where that is not known."""
     if before is None or after is None:
         return ()
     return tuple(sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)))
 
 
 def _git_files(start: Path, seconds: float) -> list[str] | None:
-    """What git lists below a directory; `None` where it lists nothing (no repository, an ignored directory)."""
+    """Return what git lists below a directory; `None` where that is nothing (no repository, an ignored directory)."""
     env = {
         **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
         "GIT_OPTIONAL_LOCKS": "0",
@@ -373,16 +388,16 @@ def _walk_files(top: int, stopped: Callable[[], bool]) -> Iterator[ListedFile]:
 
 
 def _changed_at(name: str, fd: int) -> int | None:
-    """When an ordinary file was changed; `None` for anything else."""
+    """Return when an ordinary file was changed; `None` for anything else."""
     try:
-        found = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        status = os.stat(name, dir_fd=fd, follow_symlinks=False)
     except (OSError, ValueError):
         return None
-    return found.st_mtime_ns if stat.S_ISREG(found.st_mode) else None
+    return status.st_mtime_ns if stat.S_ISREG(status.st_mode) else None
 
 
 def _through_link(name: str, fd: int) -> bool:
-    """Whether a directory on the way is a link (git lists none, but it may have become one)."""
+    """Return whether a directory on the way is a link (git lists none, but it may have become one)."""
     parts = name.split("/")[:-1]
     try:
         return any(

@@ -99,7 +99,7 @@ class Nobody:
             what = one_line(ask.need.values[0] if kind == "bash" or kind in PATH_KINDS else ask.need.title)
             how = " ".join(f"--allow {rule}" for rule in rules)
             self._problem(f"Denied, because nobody is there to be asked: {kind} {what}\nTo allow it: {how}, or --yes")
-        return PermissionReply("reject", said="nobody is there to be asked; what needs no permission still works")
+        return PermissionReply("reject", message="nobody is there to be asked; what needs no permission still works")
 
 
 class Everything:
@@ -125,8 +125,8 @@ def question(ask: PermissionRequest, columns: int) -> list[Text]:
     if ask.need.kind == "bash" and len(ask.need.values) > 1 and ask.need.values[1] not in ("", "."):
         lines += wrapped(f"in {one_line(ask.need.values[1])}", columns, indent="    ", style="dim")
     lines += diff_of(ask.tool, ask.arguments, columns)
-    if ask.why and not ask.why.startswith('"it" by the rule'):  # that commands are asked about is no news
-        lines += wrapped(one_line(ask.why), columns, indent="  ", style="dim")
+    if ask.reason and not ask.reason.startswith('"it" by the rule'):  # that commands are asked about is no news
+        lines += wrapped(one_line(ask.reason), columns, indent="  ", style="dim")
     if ask.always:
         told = ", ".join(f"{one_line(kind)} {visible(pattern)}" for pattern in ask.always)
         lines += wrapped(f"always allows: {told}", columns, indent="  ", style="dim")

@@ -29,7 +29,7 @@ class Facts:
         known = None if window.source == "assumed" else window.limit_tokens
         said = {"directory": one.directory, "agent": one.agent, "model": one.model, "window": known}
         self._print("session", loop.id, **said, resumed=resumed)
-        for name, why in loop.wrong:
+        for name, why in loop.problems:
             self._print("plugin-failed", loop.id, plugin=name, hook="", error=why)
 
     def begin(self) -> None:
@@ -57,7 +57,7 @@ class Facts:
         fields = {"reason": ended.reason, "text": ended.text, "error": ended.error, "steps": ended.steps}
         more = {"cost": cost, "usage": _usage(words.total(self._responses))}
         limit = self._loop.window.limit_tokens
-        self._print("ended", ended.session_id, **fields, **more, used=self._loop.used, limit=limit)
+        self._print("ended", ended.session_id, **fields, **more, used=self._loop.used_tokens, limit=limit)
 
     def note(self, text: str) -> None:
         """Remarks are for people."""

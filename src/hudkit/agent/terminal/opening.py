@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 
 from hudkit.agent import session_store
-from hudkit.agent.hud_plugin import HUD_FILE, PLUGIN_NAME, hud_plugin
+from hudkit.agent.hud_hooks import HUD_FILE, PLUGIN_NAME, hud_plugin
 from hudkit.agent.loop import AgentLoop
 from hudkit.agent.permissions import ACTIONS, PATH_KINDS, AskUser, PermissionRule
 from hudkit.agent.plugins import PluginInput, discover_plugins
 from hudkit.agent.records import StoredSession
-from hudkit.agent.run_context import LoopSettings
+from hudkit.agent.run_context import LoopOptions, LoopSettings
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.telemetry import Telemetry
 from hudkit.agent.terminal.safe import one_line
@@ -110,17 +110,13 @@ async def open_loop(
     user = user_config().parent
     found = discover_plugins(SectionPaths(user / "plugins", data_directory() / "trusted-plugins"), wish.directory)
     settings = place.settings
-    return await AgentLoop.open(
-        wish.directory,
-        model,
-        data=place.data,
-        session=session.id if session is not None else "",
+    options = LoopOptions(
         agent=wish.agent,
         plugins=[(PLUGIN_NAME, hud_of(place, opened))] if wish.hud else [],
-        found=found,
-        ask=ask,
+        discovered_plugins=found,
+        ask_user=ask,
         permissions=wish.rules,
-        rules=LoopSettings(
+        settings=LoopSettings(
             compact=settings.overflow.auto,
             reserved=settings.overflow.reserved_tokens,
             prune=settings.pruning.enabled,
@@ -133,6 +129,8 @@ async def open_loop(
         user_commands=[user / "commands"],
         telemetry=telemetry,
     )
+    stored = session.id if session is not None else ""
+    return await AgentLoop.open(wish.directory, model, data=place.data, session=stored, options=options)
 
 
 def hud_of(place: Place, opened: list[Hud]) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hudkit.agent.hud_plugin import HOST
+from hudkit.agent.hud_hooks import HOST
 from hudkit.agent.loop import AgentLoop
 from hudkit.agent.terminal.safe import clipped
 from hudkit.agent.terminal.words import gauge
@@ -57,7 +57,7 @@ class Panel:
         loop = self._loop
         if loop is None:
             return []
-        parts = [gauge(loop.used, loop.window)]
+        parts = [gauge(loop.used_tokens, loop.window)]
         todos = loop.setup.store.todos(loop.id)
         if todos:
             done = sum(one.status in ("completed", "cancelled") for one in todos)
@@ -79,4 +79,4 @@ class Panel:
             return None
         if self._hud is None:
             self._hud = Hud(open_log(self._log, read_only=True), settings=self._settings)
-        return self._hud.session(self._loop.id, project=self._loop.setup.area.cwd, host=HOST)
+        return self._hud.session(self._loop.id, project=self._loop.setup.workspace.cwd, host=HOST)

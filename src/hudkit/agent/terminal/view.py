@@ -67,10 +67,10 @@ class _Lines:
     def opened(self, loop: AgentLoop, resumed: bool) -> None:
         self._loop = loop
         self._compacting.clear()
-        for name, why in loop.wrong:
+        for name, why in loop.problems:
             self.problem(f"the plugin {name} is left out: {why}")
-        if resumed and loop.mended:
-            calls, messages = len(loop.mended.calls), len(loop.mended.messages)
+        if resumed and loop.recovered:
+            calls, messages = len(loop.recovered.calls), len(loop.recovered.messages)
             said = f"{words.many(calls, 'call')} and {words.many(messages, 'response')}"
             self.note(f"this session was cut off: {said} had not ended. They are closed; nothing is run again.")
 

@@ -1,7 +1,7 @@
 """The tools of a session: what the model may call, each with its arguments, its needs and its limits.
 
-A call goes: `tool.read(arguments)`, `tool.needs(...)` to the permissions, `let_in(needs, area)` once they are given,
-then `carry_out`.
+A call goes: `tool.parse(arguments)`, `tool.needs(...)` to the permissions, `grant_permitted(needs, workspace)` once
+they are given, then `run_tool`.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in (READ, WRITE, EDIT, GLO
 """The tools by name, in the order in which a model is told of them."""
 
 
-def grant_permitted(needs: Iterable[RequiredPermission], area: Workspace) -> None:
-    """Open an area to what was permitted outside of it."""
+def grant_permitted(needs: Iterable[RequiredPermission], workspace: Workspace) -> None:
+    """Open a workspace to what was permitted outside of it; return nothing."""
     for need in needs:
         if need.kind == "outside":
             for value in need.values:
-                area.grant(Path(value))
+                workspace.grant(Path(value))
 
 
 __all__ = [

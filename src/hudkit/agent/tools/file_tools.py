@@ -1,4 +1,7 @@
-"""The tool `read`: lines of a text file with their numbers, or the names in a directory."""
+"""The tools `read`, `write` and `edit`: lines of a file with numbers, and files replaced in one step.
+
+A file is changed only as the model last saw it; encoding and line ends stay.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +31,17 @@ class ReadInput(ToolInput, frozen=True):
 
 
 def path_permissions(path: str, context: ToolContext, kind: str, *, writing: bool) -> tuple[RequiredPermission, ...]:
-    """What a call on a path must be permitted: its kind, and `outside` where it leads out of the project.
+    """Return what a call on a path must be permitted: its kind, and `outside` where it leads out of the project.
 
     A place outside that a call was let into is asked about again at the next.
     """
-    place = context.area.locate(path, writing=writing)
-    names = tuple(dict.fromkeys(name for name in (place.shown, place.named) if name))
-    needs = [RequiredPermission(kind, names, f"{kind} {visible(place.shown)}")]
-    if not place.own:
+    target = context.workspace.resolve(path, writing=writing)
+    names = tuple(dict.fromkeys(name for name in (target.display, target.lexical) if name))
+    needs = [RequiredPermission(kind, names, f"{kind} {visible(target.display)}")]
+    if not target.in_project:
         needs.append(
             RequiredPermission(
-                "outside", (str(place.real),), f"{kind} {visible(place.shown)}, outside of the project"
+                "outside", (str(target.real),), f"{kind} {visible(target.display)}, outside of the project"
             )
         )
     return tuple(needs)
@@ -49,63 +52,65 @@ def _read_permissions(arguments: ReadInput, context: ToolContext) -> Sequence[Re
 
 
 async def _read(arguments: ReadInput, context: ToolContext) -> ToolOutcome:
-    place = context.area.place(arguments.path, writing=False)
+    target = context.workspace.resolve_inside(arguments.path, writing=False)
 
     def work(stopped: Callable[[], bool]) -> ToolOutcome:
-        if place.real.is_dir():
-            return _list_folder(context.area, place)
-        return _lines(arguments, context, place, stopped)
+        if target.real.is_dir():
+            return _list_folder(context.workspace, target)
+        return _lines(arguments, context, target, stopped)
 
     return await run_in_thread(work)
 
 
 def _lines(
-    arguments: ReadInput, context: ToolContext, place: ResolvedPath, stopped: Callable[[], bool]
+    arguments: ReadInput, context: ToolContext, target: ResolvedPath, stopped: Callable[[], bool]
 ) -> ToolOutcome:
     limits = context.limits
     most = min(arguments.limit, limits.lines)
     out: list[str] = []
-    room, number, more = limits.output, 0, False
-    with context.area.opened(place) as fd:
+    room, number, more = limits.output_characters, 0, False
+    with context.workspace.open_file(target) as fd:
         before = os.fstat(fd)
-        for line, cut_off in _split_lines(fd, place, limits.line * 4, limits.scan, stopped):
+        for line, cut_off in _split_lines(fd, target, limits.line_characters * 4, limits.scan_bytes, stopped):
             number += 1
             if number < arguments.offset:
                 continue
             text = escape_hidden(line)
-            left = len(text) - limits.line
+            left = len(text) - limits.line_characters
             if left > 0 or cut_off:
-                text = f"{text[: limits.line]} [the line goes on]"
+                text = f"{text[: limits.line_characters]} [the line goes on]"
             if len(out) >= most or (out and room < len(text)):
                 more = True
                 break
             room -= len(text) + 8
             out.append(f"{number:>6}: {text}")
-    context.seen[str(place.real)] = stamp_of(before)
+    context.seen_stamps[str(target.real)] = stamp_of(before)
     if not out and number:
-        raise ToolError(f"{quote(place.shown)} has {number} lines", hint=f"There is no line {arguments.offset}")
+        raise ToolError(f"{quote(target.display)} has {number} lines", hint=f"There is no line {arguments.offset}")
     if more:
         out.append(f"[there are more lines: offset {arguments.offset + len(out)}]")
     elif not number:
         out.append("[the file is empty]")
-    return ToolOutcome("\n".join(out), f"{place.shown} ({len(out)} lines)")
+    return ToolOutcome("\n".join(out), f"{target.display} ({len(out)} lines)")
 
 
 def _split_lines(
-    fd: int, place: ResolvedPath, most: int, scan: int, stopped: Callable[[], bool]
+    fd: int, target: ResolvedPath, most: int, scan: int, stopped: Callable[[], bool]
 ) -> Iterator[tuple[str, bool]]:
-    """The lines of a file without their ends, each at most `most` bytes, and whether it has more."""
+    """Yield the lines of a file without their ends, each at most `most` bytes, and whether it has more."""
     head = os.read(fd, _CHUNK)
     if is_binary(head[:8192]):
         size = os.fstat(fd).st_size
-        raise ToolError(f"{quote(place.shown)} is no text file ({size:,} bytes)", hint="A program can look into it")
+        raise ToolError(
+            f"{quote(target.display)} is no text file ({size:,} bytes)", hint="A program can look into it"
+        )
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         while len(head) < scan and (piece := os.read(fd, _CHUNK)):
             head += piece
-        found = decode_text(head)
-        if found is None:
-            raise ToolError(f"{quote(place.shown)} begins as UTF-16, but is not")
-        for text in found.text.replace("\r\n", "\n").removesuffix("\n").split("\n"):
+        decoded = decode_text(head)
+        if decoded is None:
+            raise ToolError(f"{quote(target.display)} begins as UTF-16, but is not")
+        for text in decoded.text.replace("\r\n", "\n").removesuffix("\n").split("\n"):
             yield text[:most], len(text) > most
         return
     begin, cut_off, taken = head.removeprefix(b"\xef\xbb\xbf"), False, len(head)
@@ -120,7 +125,7 @@ def _split_lines(
             raise ToolError("the call was cancelled")
         if taken >= scan:
             raise ToolError(
-                f"what is wanted is not in the first {scan:,} bytes of {quote(place.shown)}",
+                f"what is wanted is not in the first {scan:,} bytes of {quote(target.display)}",
                 hint="`grep` finds lines, and `bash` with sed or tail reads far in",
             )
         piece = os.read(fd, _CHUNK)
@@ -136,17 +141,17 @@ def _decoded(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
 
 
-def _list_folder(area: Workspace, place: ResolvedPath) -> ToolOutcome:
-    with area.folder(place.real) as fd:
+def _list_folder(workspace: Workspace, target: ResolvedPath) -> ToolOutcome:
+    with workspace.open_folder(target.real) as fd:
         names = sorted(os.listdir(fd))  # noqa: PTH208 (of a descriptor)
-        told = []
+        entries = []
         for name in names[:_MAX_NAMES]:
             mode = os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode
             mark = "/" if stat.S_ISDIR(mode) else "@" if stat.S_ISLNK(mode) else ""
-            told.append(escape_hidden(name).replace("\n", "\\n").replace("\t", "\\t") + mark)
+            entries.append(escape_hidden(name).replace("\n", "\\n").replace("\t", "\\t") + mark)
     if len(names) > _MAX_NAMES:
-        told.append(f"[{len(names) - _MAX_NAMES:,} more names]")
-    return ToolOutcome("\n".join(told) or "[the directory is empty]", f"{place.shown}/ ({len(names)} names)")
+        entries.append(f"[{len(names) - _MAX_NAMES:,} more names]")
+    return ToolOutcome("\n".join(entries) or "[the directory is empty]", f"{target.display}/ ({len(names)} names)")
 
 
 READ = Tool(
@@ -179,131 +184,131 @@ def _write_permissions(arguments: WriteInput | EditInput, context: ToolContext) 
 
 
 async def _write(arguments: WriteInput, context: ToolContext) -> ToolOutcome:
-    place = context.area.place(arguments.path)
+    target = context.workspace.resolve_inside(arguments.path)
 
     def work(stopped: Callable[[], bool]) -> ToolOutcome:
-        before = context.area.sign(place)
+        before = context.workspace.stamp(target)
         if before is None:
-            return _store_file(context, place, None, None, arguments.content, stopped)
-        _check_seen(context, place, before, needed=True)
-        old = _read_whole(context, place)
+            return _store_file(context, target, None, None, arguments.content, stopped)
+        _check_seen(context, target, before, needed=True)
+        old = _read_whole(context, target)
         text = arguments.content
         if old.text is not None and old.text.line_end == "\r\n" and "\r" not in text:
             text = text.replace("\n", "\r\n")
-        return _store_file(context, place, before, old, text, stopped)
+        return _store_file(context, target, before, old, text, stopped)
 
     return await run_in_thread(work)
 
 
 async def _edit(arguments: EditInput, context: ToolContext) -> ToolOutcome:
-    place = context.area.place(arguments.path)
+    target = context.workspace.resolve_inside(arguments.path)
 
     def work(stopped: Callable[[], bool]) -> ToolOutcome:
-        before = context.area.sign(place)
+        before = context.workspace.stamp(target)
         if before is None:
-            raise ToolError(f"there is no file {quote(place.shown)}", hint="`write` makes a new file")
-        _check_seen(context, place, before, needed=False)
-        old = _read_whole(context, place)
+            raise ToolError(f"there is no file {quote(target.display)}", hint="`write` makes a new file")
+        _check_seen(context, target, before, needed=False)
+        old = _read_whole(context, target)
         if old.text is None:
-            raise ToolError(f"{quote(place.shown)} is no text file", hint="A program can change it")
-        return _store_file(context, place, before, old, _apply_edit(arguments, place, old.text), stopped)
+            raise ToolError(f"{quote(target.display)} is no text file", hint="A program can change it")
+        return _store_file(context, target, before, old, _apply_edit(arguments, target, old.text), stopped)
 
     return await run_in_thread(work)
 
 
-def _apply_edit(arguments: EditInput, place: ResolvedPath, old: TextFile) -> str:
+def _apply_edit(arguments: EditInput, target: ResolvedPath, old: TextFile) -> str:
     text = old.text
     places = find_occurrences(text, arguments.old)
     if not places:
-        raise ToolError(f"the text is not in {quote(place.shown)}", hint=_nearest(text, arguments.old))
+        raise ToolError(f"the text is not in {quote(target.display)}", hint=_nearest(text, arguments.old))
     if len(places) > 1 and not arguments.all:
         lines = ", ".join(str(text.count("\n", 0, start) + 1) for start, _ in places[:10])
         raise ToolError(
-            f"the text is in {quote(place.shown)} {len(places)} times (lines {lines})",
+            f"the text is in {quote(target.display)} {len(places)} times (lines {lines})",
             hint='Give more of the lines around it, or "all": true',
         )
     new = arguments.new.replace("\r\n", "\n")
-    pieces, at = [], 0
+    pieces, end_of_last = [], 0
     for start, end in places:
         there = text[start:end]
         line_end = ("\r\n" if "\r\n" in there else "\n") if "\n" in there else old.line_end
-        pieces += [text[at:start], new.replace("\n", line_end)]
-        at = end
-    changed = "".join([*pieces, text[at:]])
+        pieces += [text[end_of_last:start], new.replace("\n", line_end)]
+        end_of_last = end
+    changed = "".join([*pieces, text[end_of_last:]])
     if changed == text:
         raise ToolError("old and new text are the same; nothing was changed")
     return changed
 
 
 def _nearest(text: str, old: str) -> str:
-    """Where the text would be but for white space, or its first line is."""
+    """Return a hint: where the text would be but for white space, or where its first line is."""
     wanted = [line.strip() for line in old.strip().splitlines()]
     lines = [line.strip() for line in text.splitlines()[:50_000]]
     if wanted and wanted[0]:
-        for at, line in enumerate(lines):
+        for index, line in enumerate(lines):
             if line == wanted[0]:
-                if lines[at : at + len(wanted)] == wanted:
-                    return f"From line {at + 1} on it differs in white space only. Read it again"
-                return f"Its first line is line {at + 1}, what follows differs. Read it again"
+                if lines[index : index + len(wanted)] == wanted:
+                    return f"From line {index + 1} on it differs in white space only. Read it again"
+                return f"Its first line is line {index + 1}, what follows differs. Read it again"
     return "Read it again, and copy the text without the line numbers"
 
 
-def _check_seen(context: ToolContext, place: ResolvedPath, now: FileStamp, *, needed: bool) -> None:
+def _check_seen(context: ToolContext, target: ResolvedPath, now: FileStamp, *, needed: bool) -> None:
     """Refuse to change what is not as the model saw it."""
-    seen = context.seen.get(str(place.real))
+    seen = context.seen_stamps.get(str(target.real))
     if seen is None and needed:
         raise ToolError(
-            f"{quote(place.shown)} is there already", hint="Read it before it is written over, or use `edit`"
+            f"{quote(target.display)} is there already", hint="Read it before it is written over, or use `edit`"
         )
     if seen is not None and seen != now:
-        raise ToolError(f"{quote(place.shown)} has changed since it was read", hint="Read it again")
+        raise ToolError(f"{quote(target.display)} has changed since it was read", hint="Read it again")
 
 
 class _FileBefore(NamedTuple):
-    """A file as it is before it is changed; `text` is `None` where it is none."""
+    """A file as it is before it is changed; `text` is `None` where it is not text."""
 
     raw: bytes
     mode: int
     text: TextFile | None
 
 
-def _read_whole(context: ToolContext, place: ResolvedPath) -> _FileBefore:
-    """All of a file. Raises `ToolError` where it is too long."""
-    most = context.limits.edit
-    with context.area.opened(place) as fd:
-        found = os.fstat(fd)
-        size = found.st_size
+def _read_whole(context: ToolContext, target: ResolvedPath) -> _FileBefore:
+    """Return all of a file. Raises `ToolError` where it is too long."""
+    most = context.limits.edit_bytes
+    with context.workspace.open_file(target) as fd:
+        status = os.fstat(fd)
+        size = status.st_size
         if size > most:
-            raise ToolError(f"{quote(place.shown)} has {size:,} bytes; the limit of this tool is {most:,}")
+            raise ToolError(f"{quote(target.display)} has {size:,} bytes; the limit of this tool is {most:,}")
         raw = b""
         while len(raw) <= most and (piece := os.read(fd, most + 1 - len(raw))):
             raw += piece
-    return _FileBefore(raw, stat.S_IMODE(found.st_mode), decode_text(raw))
+    return _FileBefore(raw, stat.S_IMODE(status.st_mode), decode_text(raw))
 
 
 def _store_file(
     context: ToolContext,
-    place: ResolvedPath,
+    target: ResolvedPath,
     before: FileStamp | None,
     old: _FileBefore | None,
     text: str,
     stopped: Callable[[], bool],
 ) -> ToolOutcome:
-    known = (old.text if old else None) or TextFile("")
+    text_file = (old.text if old else None) or TextFile("")
     try:
-        raw = known.raw(text)
+        raw = text_file.raw(text)
     except UnicodeEncodeError as error:
         raise ToolError(f"character {error.start} of the text cannot be written as {error.encoding}") from None
-    if len(raw) > context.limits.edit:
-        raise ToolError(f"{len(raw):,} bytes are more than this tool writes ({context.limits.edit:,})")
-    with _recorded_change(context, place, old, raw):
-        context.seen[str(place.real)] = context.area.replace(place, raw, before, stopped)
-    diff, added, removed = diff_texts(known.text, text, place.shown)
+    if len(raw) > context.limits.edit_bytes:
+        raise ToolError(f"{len(raw):,} bytes are more than this tool writes ({context.limits.edit_bytes:,})")
+    with _recorded_change(context, target, old, raw):
+        context.seen_stamps[str(target.real)] = context.workspace.replace_file(target, raw, before, stopped)
+    diff, added, removed = diff_texts(text_file.text, text, target.display)
     what = "made" if before is None else "written"
     return ToolOutcome(
-        f"{quote(place.shown)} is {what}: {added} lines added, {removed} removed",
-        place.shown,
-        (place.shown,),
+        f"{quote(target.display)} is {what}: {added} lines added, {removed} removed",
+        target.display,
+        (target.display,),
         diff,
         added,
         removed,
@@ -312,16 +317,16 @@ def _store_file(
 
 @contextmanager
 def _recorded_change(
-    context: ToolContext, place: ResolvedPath, old: _FileBefore | None, raw: bytes
+    context: ToolContext, target: ResolvedPath, old: _FileBefore | None, raw: bytes
 ) -> Iterator[None]:
-    """Note a change before it is made, so that it can be taken back; forget it where it was not made."""
+    """Note a change before it is made, so that it can be taken back; forget it where the block did not make it."""
     if context.store is None or not context.message_id:
         yield
         return
     before, mode = (content_digest(old.raw), old.mode) if old else ("", 0)
     ids = (context.session_id, context.message_id, context.call_id)
     number = context.store.changes.begin(
-        FileChange(*ids, place.shown, before, content_digest(raw), mode), old.raw if old else None
+        FileChange(*ids, target.display, before, content_digest(raw), mode), old.raw if old else None
     )
     try:
         yield

@@ -18,18 +18,19 @@ _MOST_FILE = 64 * 1024 * 1024
 
 
 def main() -> None:
-    asked = json.load(sys.stdin)
-    seconds = int(asked["seconds"]) + 1
+    """Search as the request on the input says, and write what was found; return nothing."""
+    request = json.load(sys.stdin)
+    seconds = int(request["seconds"]) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    flags = re.IGNORECASE if asked["ignore_case"] else 0
+    flags = re.IGNORECASE if request["ignore_case"] else 0
     try:
-        pattern = re.compile(asked["pattern"], flags)
+        pattern = re.compile(request["pattern"], flags)
     except (re.error, OverflowError, RecursionError) as error:
         print(json.dumps({"wrong": str(error)}), flush=True)
         return
-    found = 0
-    root = os.open(asked["root"], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    for path in asked["paths"]:
+    count = 0
+    root = os.open(request["root"], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for path in request["paths"]:
         fd = _opened(root, path)
         if fd < 0:
             continue
@@ -44,15 +45,15 @@ def main() -> None:
                 match = pattern.search(text)
                 if match is None:
                     continue
-                start = max(match.start() - asked["line"] // 2, 0)
-                print(json.dumps([path, number, text[start : start + asked["line"]]]), flush=found < 50)
-                found += 1
-                if found >= asked["most"]:
+                start = max(match.start() - request["line"] // 2, 0)
+                print(json.dumps([path, number, text[start : start + request["line"]]]), flush=count < 50)
+                count += 1
+                if count >= request["most"]:
                     return
 
 
 def _opened(root: int, path: str) -> int:
-    """An ordinary file below the root, no link followed on the way; -1 where there is none."""
+    """Return a descriptor of an ordinary file below the root, no link followed on the way; -1 where there is none."""
     fd, flags = os.dup(root), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     parts = path.split("/")
     try:

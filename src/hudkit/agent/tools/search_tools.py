@@ -1,4 +1,7 @@
-"""The tools `glob` and `grep`: files by name, and lines by a regular expression that cannot run away."""
+"""The tools `glob` and `grep`: files by name, and lines by a regular expression that cannot run away.
+
+`grep` searches in a process of its own (`grep_child`), which is ended when the expression takes too long.
+"""
 
 from __future__ import annotations
 
@@ -49,34 +52,34 @@ def _search_permissions(arguments: GlobInput | GrepInput, context: ToolContext) 
 
 
 async def _glob(arguments: GlobInput, context: ToolContext) -> ToolOutcome:
-    place = context.area.place(arguments.path, writing=False)
-    if not place.real.is_dir():
+    target = context.workspace.resolve_inside(arguments.path, writing=False)
+    if not target.real.is_dir():
         raise ToolError(f"{quote(arguments.path)} is not a directory")
 
     def work(stopped: Callable[[], bool]) -> list[tuple[int, str]]:
-        files = list_files(context.area, place.real, stopped, context.limits.search_seconds)
-        found = ((-file.changed, file.path) for file in files if matches_path(arguments.pattern, file.path))
-        return sorted(found)
+        files = list_files(context.workspace, target.real, stopped, context.limits.search_seconds)
+        matches = ((-file.changed, file.path) for file in files if matches_path(arguments.pattern, file.path))
+        return sorted(matches)
 
-    found = await run_in_thread(work)
-    most = context.limits.found
-    told = [_display_path(place, path) for _, path in found[:most]]
-    if len(found) > most:
-        told.append(f"[{len(found) - most:,} more files: use a narrower pattern]")
+    matches = await run_in_thread(work)
+    most = context.limits.results
+    lines = [_display_path(target, path) for _, path in matches[:most]]
+    if len(matches) > most:
+        lines.append(f"[{len(matches) - most:,} more files: use a narrower pattern]")
     return ToolOutcome(
-        "\n".join(told) or "No file matches.", f"{escape_hidden(arguments.pattern)} ({len(found)} files)"
+        "\n".join(lines) or "No file matches.", f"{escape_hidden(arguments.pattern)} ({len(matches)} files)"
     )
 
 
 async def _grep(arguments: GrepInput, context: ToolContext) -> ToolOutcome:
-    place = context.area.place(arguments.path, writing=False)
+    target = context.workspace.resolve_inside(arguments.path, writing=False)
 
     def work(stopped: Callable[[], bool]) -> tuple[Path, list[str]]:
-        return _to_search(context.area, place, arguments.include, stopped, context.limits.search_seconds)
+        return _to_search(context.workspace, target, arguments.include, stopped, context.limits.search_seconds)
 
     root, files = await run_in_thread(work)
     paths = [path for path in files if not _is_hidden(context, root / path)]
-    most = context.limits.found
+    most = context.limits.results
     asked = {
         "root": str(root),
         "pattern": arguments.pattern,
@@ -87,40 +90,42 @@ async def _grep(arguments: GrepInput, context: ToolContext) -> ToolOutcome:
         "seconds": context.limits.search_seconds,
     }
     rows, late = await _run_child(asked, context.limits.search_seconds)
-    told, last = [], ""
-    below = msgspec.structs.replace(place, shown=place.shown if root == place.real else str(Path(place.shown).parent))
+    lines, last = [], ""
+    below = msgspec.structs.replace(
+        target, display=target.display if root == target.real else str(Path(target.display).parent)
+    )
     for path, number, text in rows[:most]:
         if path != last:
-            told.append(f"{_display_path(below, path)}:")
+            lines.append(f"{_display_path(below, path)}:")
             last = path
-        told.append(f"{number:>6}: {escape_hidden(text)}")
+        lines.append(f"{number:>6}: {escape_hidden(text)}")
     if len(rows) > most:
-        told.append("[there are more lines: use a narrower pattern]")
+        lines.append("[there are more lines: use a narrower pattern]")
     if len(paths) < len(files):
-        told.append(f"[{len(files) - len(paths)} files were not looked into: reading them is not permitted]")
+        lines.append(f"[{len(files) - len(paths)} files were not looked into: reading them is not permitted]")
     if late:
-        told.append(f"[stopped after {context.limits.search_seconds:g} s: use a simpler pattern, or fewer files]")
+        lines.append(f"[stopped after {context.limits.search_seconds:g} s: use a simpler pattern, or fewer files]")
     count = min(len(rows), most)
-    return ToolOutcome("\n".join(told) or "No line matches.", f"{escape_hidden(arguments.pattern)} ({count} lines)")
+    return ToolOutcome("\n".join(lines) or "No line matches.", f"{escape_hidden(arguments.pattern)} ({count} lines)")
 
 
 def _is_hidden(context: ToolContext, path: Path) -> bool:
-    own = path.is_relative_to(context.area.root)
-    return own and context.hidden(path.relative_to(context.area.root).as_posix())
+    own = path.is_relative_to(context.workspace.root)
+    return own and context.is_hidden(path.relative_to(context.workspace.root).as_posix())
 
 
 def _to_search(
-    area: Workspace, place: ResolvedPath, include: str, stopped: Callable[[], bool], seconds: float
+    workspace: Workspace, target: ResolvedPath, include: str, stopped: Callable[[], bool], seconds: float
 ) -> tuple[Path, list[str]]:
-    """A directory and the files below it that are looked into."""
-    if not place.real.is_dir():
-        return place.real.parent, [place.real.name]
-    files = list_files(area, place.real, stopped, seconds)
-    return place.real, [file.path for file in files if not include or matches_path(include, file.path)]
+    """Return a directory and the files below it that are looked into."""
+    if not target.real.is_dir():
+        return target.real.parent, [target.real.name]
+    files = list_files(workspace, target.real, stopped, seconds)
+    return target.real, [file.path for file in files if not include or matches_path(include, file.path)]
 
 
 async def _run_child(asked: dict[str, Any], seconds: float) -> tuple[list[tuple[str, int, str]], bool]:
-    """The lines that the child found, and whether it was ended before it had looked at everything."""
+    """Return the lines that the child found, and whether it was ended before it had looked at everything."""
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-I", "-S", str(_CHILD), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL, env={"PATH": os.defpath}, limit=4 * 1024 * 1024,
@@ -150,8 +155,8 @@ async def _run_child(asked: dict[str, Any], seconds: float) -> tuple[list[tuple[
     return rows, late
 
 
-def _display_path(place: ResolvedPath, path: str) -> str:
-    whole = path if place.shown in (".", "") else f"{place.shown}/{path}"
+def _display_path(target: ResolvedPath, path: str) -> str:
+    whole = path if target.display in (".", "") else f"{target.display}/{path}"
     return escape_hidden(whole).replace("\n", "\\n").replace("\t", "\\t")
 
 

@@ -1,4 +1,4 @@
-"""The tool `todo`: the session's list of what is to be done, read or replaced as a whole."""
+"""The tools on the session itself: `todo`, the list of what is to be done, and `skill`, the text of a skill."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ async def _todo(arguments: TodoInput, context: ToolContext) -> ToolOutcome:
     if context.store is None:
         raise ToolError("this session keeps no todos")
     if arguments.todos is not None:
-        todos = [Todo(visible(one.content), one.status, one.priority) for one in arguments.todos]
+        todos = [Todo(visible(entry.content), entry.status, entry.priority) for entry in arguments.todos]
         await asyncio.to_thread(context.store.set_todos, context.session_id, todos)
-    found = context.store.todos(context.session_id)
-    left = sum(todo.status in ("pending", "in_progress") for todo in found)
-    lines = [f"- [{todo.status}] {todo.content}{f' ({todo.priority})' if todo.priority else ''}" for todo in found]
-    return ToolOutcome("\n".join(lines) or "The list is empty.", f"{left} of {len(found)} todos are open")
+    stored = context.store.todos(context.session_id)
+    left = sum(todo.status in ("pending", "in_progress") for todo in stored)
+    lines = [f"- [{todo.status}] {todo.content}{f' ({todo.priority})' if todo.priority else ''}" for todo in stored]
+    return ToolOutcome("\n".join(lines) or "The list is empty.", f"{left} of {len(stored)} todos are open")
 
 
 TODO = Tool(
@@ -66,10 +66,10 @@ def _skill_permissions(arguments: SkillInput, context: ToolContext) -> Sequence[
 
 
 async def _skill(arguments: SkillInput, context: ToolContext) -> ToolOutcome:
-    known = {skill.name: skill for skill in context.skills}
-    skill = known.get(arguments.name)
+    by_name = {skill.name: skill for skill in context.skills}
+    skill = by_name.get(arguments.name)
     if skill is None:
-        near = get_close_matches(arguments.name, known, 3) or list(known)[:10]
+        near = get_close_matches(arguments.name, by_name, 3) or list(by_name)[:10]
         hint = f"There are: {', '.join(near)}" if near else "This session has none"
         raise ToolError(f"there is no skill {quote(arguments.name)}", hint=hint)
     try:

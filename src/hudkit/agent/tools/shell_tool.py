@@ -1,4 +1,7 @@
-"""The tool `bash`: a command in a process group of its own, which ends with the call, however that ends."""
+"""The tool `bash`: a command in a process group of its own, which ends with the call, however that ends.
+
+Its environment is the user's, without secrets and without what makes a shell run something unasked.
+"""
 
 from __future__ import annotations
 
@@ -43,18 +46,21 @@ _QUIET_VARIABLES = {"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "
 def scrubbed_environment(
     environment: Mapping[str, str], *, keep: Iterable[str] = (), add: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """An environment without names or values that mean a secret, but for those in `keep`; `add` is set last."""
+    """Return an environment without names or values that mean a secret.
+
+    Those in `keep` stay; `add` is set last.
+    """
     wanted = frozenset(keep)
-    found = {
+    clean = {
         name: value
         for name, value in environment.items()
         if name in wanted or not (_SHELL_CONTROL.match(name) or _is_secret(name, value))
     }
-    return {**found, **_QUIET_VARIABLES, **(add or {})}
+    return {**clean, **_QUIET_VARIABLES, **(add or {})}
 
 
 def _is_secret(name: str, value: str) -> bool:
-    """Whether a variable is one that a command should not see: by its name, or by the form of its value."""
+    """Return whether a variable is one that a command should not see: by its name, or by the form of its value."""
     if _SECRET_NAME.search(name) or _SECRET_PREFIX.match(name):
         return True
     raw = b'"' + value.encode("utf-8", "replace").replace(b"\\", b"/").replace(b'"', b"'") + b'"'
@@ -80,26 +86,28 @@ def _bash_permissions(arguments: BashInput, context: ToolContext) -> Sequence[Re
     if "\0" in arguments.command:
         raise ToolError("a command cannot have a NUL in it")
     needs = [RequiredPermission("bash", (arguments.command, arguments.path), _title(arguments))]
-    place = context.area.locate(arguments.path)
-    if not place.own:
-        needs.append(RequiredPermission("outside", (str(place.real),), f"run a command in {visible(place.shown)}"))
+    target = context.workspace.resolve(arguments.path)
+    if not target.in_project:
+        needs.append(
+            RequiredPermission("outside", (str(target.real),), f"run a command in {visible(target.display)}")
+        )
     return needs
 
 
 async def _bash(arguments: BashInput, context: ToolContext) -> ToolOutcome:
-    place = context.area.place(arguments.path)
-    if not place.real.is_dir():
+    target = context.workspace.resolve_inside(arguments.path)
+    if not target.real.is_dir():
         raise ToolError(f"{quote(arguments.path)} is not a directory")
     limits = context.limits
-    seconds = min(arguments.seconds or limits.shell_seconds, limits.most_shell_seconds)
+    seconds = min(arguments.seconds or limits.shell_seconds, limits.max_shell_seconds)
     mark = secrets.token_hex(16)
     env = {**scrubbed_environment(os.environ, add=context.environment), _MARK: mark}
     shell = _shell()
-    before = await run_in_thread(lambda _: snapshot_files(context.area))
+    before = await run_in_thread(lambda _: snapshot_files(context.workspace))
     end, begin = os.pipe()  # one of our own: `wait` is to end with the shell, not with the last that holds its output
     try:
         child = await asyncio.create_subprocess_exec(
-            *shell, "-c", arguments.command, cwd=place.real, env=env, stdin=asyncio.subprocess.DEVNULL,
+            *shell, "-c", arguments.command, cwd=target.real, env=env, stdin=asyncio.subprocess.DEVNULL,
             stdout=begin, stderr=begin, start_new_session=True,
         )  # fmt: skip
     except BaseException:
@@ -107,7 +115,9 @@ async def _bash(arguments: BashInput, context: ToolContext) -> ToolOutcome:
         raise
     finally:
         os.close(begin)
-    output = _Output(context.limits.output, context.limits.whole, context.spill, context.call_id or "bash")
+    output = _Output(
+        context.limits.output_characters, context.limits.spill_bytes, context.spill_folder, context.call_id or "bash"
+    )
     reading = asyncio.ensure_future(_drain(end, output))
     late = False
     try:
@@ -123,7 +133,7 @@ async def _bash(arguments: BashInput, context: ToolContext) -> ToolOutcome:
             await asyncio.wait({reading}, timeout=_AFTER)
         output.close()
     text, whole = output.told()
-    after = await run_in_thread(lambda _: snapshot_files(context.area)) if before is not None else None
+    after = await run_in_thread(lambda _: snapshot_files(context.workspace)) if before is not None else None
     notes = []
     if late:
         notes.append(f"[ended after {seconds:g} s, the limit of this call]")
@@ -137,7 +147,7 @@ async def _bash(arguments: BashInput, context: ToolContext) -> ToolOutcome:
         "\n".join([*([text] if text else []), *notes]) or "[no output]",
         _title(arguments),
         changed_files(before, after),
-        whole=whole,
+        full_output=whole,
         metadata={"exit": code, "late": late},
     )
 
@@ -160,7 +170,7 @@ async def _drain(end: int, output: _Output) -> None:
 
 
 async def _end_processes(child: asyncio.subprocess.Process, mark: str) -> bool:
-    """End all processes of a call; whether there were any besides the shell."""
+    """End all processes of a call; return whether there were any besides the shell."""
     running = child.returncode is None
     others = _marked(mark, child.pid)
     _signal_group(child.pid, signal.SIGTERM)
@@ -190,9 +200,9 @@ async def _end_processes(child: asyncio.subprocess.Process, mark: str) -> bool:
 
 
 def _marked(mark: str, shell: int) -> list[int]:
-    """The processes whose environment has the mark, but for the shell; nothing where the system does not tell."""
+    """Return the processes whose environment has the mark, but for the shell; none where the system does not tell."""
     wanted = f"{_MARK}={mark}".encode()
-    found = []
+    pids = []
     try:
         names = os.listdir("/proc")  # noqa: PTH208 (names only)
     except OSError:
@@ -202,10 +212,10 @@ def _marked(mark: str, shell: int) -> list[int]:
             try:
                 with Path("/proc", name, "environ").open("rb") as file:
                     if wanted in file.read().split(b"\0"):
-                        found.append(int(name))
+                        pids.append(int(name))
             except OSError:
                 continue
-    return found
+    return pids
 
 
 def _signal_group(pid: int, number: signal.Signals) -> None:
@@ -226,7 +236,7 @@ def _shell() -> tuple[str, ...]:
 
 
 class _Output:
-    """Begin and end of an output in memory, and up to `whole` bytes of it in a private file once it is long."""
+    """Beginning and end of an output in memory, and up to `whole` bytes of it in a private file once it is long."""
 
     def __init__(self, limit: int, whole: int, spill: Path | None, name: str) -> None:
         self._head_room, self._tail_room = limit * 2 // 3, limit // 3
@@ -260,10 +270,10 @@ class _Output:
             return _text(bytes(self._head) + tail), ""
         end = tail[-self._tail_room :]
         gone = self._size - len(self._head) - len(end)
-        said = omission_line(gone, "bytes", self._path)
+        omission = omission_line(gone, "bytes", self._path)
         if self._path and self._size > self._whole:
-            said = said[:-1] + f" up to byte {self._whole:,}]"
-        return f"{_text(bytes(self._head))}\n{said}\n{_text(end)}", self._path
+            omission = omission[:-1] + f" up to byte {self._whole:,}]"
+        return f"{_text(bytes(self._head))}\n{omission}\n{_text(end)}", self._path
 
     def close(self) -> None:
         if self._file >= 0:

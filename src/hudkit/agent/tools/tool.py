@@ -24,9 +24,10 @@ class ToolInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ToolOutcome(msgspec.Struct, frozen=True):
-    """`text` is for the model, `title` one line for people; `files` are paths that changed, `diff` how.
+    """What a tool gives back: `text` for the model, and `title`, one line for people.
 
-    `whole` is where all of an output is, of which `text` has begin and end.
+    `files` are the paths that changed, `diff` how. `full_output` is where all of an output is, of which `text` has
+    beginning and end.
     """
 
     text: str
@@ -35,7 +36,7 @@ class ToolOutcome(msgspec.Struct, frozen=True):
     diff: str = ""
     added: int = 0
     removed: int = 0
-    whole: str = ""
+    full_output: str = ""
     metadata: dict[str, Any] = {}
 
 
@@ -51,17 +52,22 @@ class RequiredPermission(msgspec.Struct, frozen=True):
 
 
 class ToolLimits(msgspec.Struct, frozen=True):
-    """Bounds of what tools take and give; sizes in characters or bytes, times in seconds."""
+    """Bounds of what tools take and give.
 
-    output: int = 30_000
+    `output_characters` of an output, `lines` of a file and `line_characters` of each, `edit_bytes` of a file that is
+    changed, `scan_bytes` that `read` goes into a file, `results` of a search, `spill_bytes` of a long output that are
+    kept, and times in seconds.
+    """
+
+    output_characters: int = 30_000
     lines: int = 2_000
-    line: int = 2_000
-    edit: int = 10 * 1024 * 1024
-    scan: int = 64 * 1024 * 1024
-    found: int = 200
-    whole: int = 10 * 1024 * 1024
+    line_characters: int = 2_000
+    edit_bytes: int = 10 * 1024 * 1024
+    scan_bytes: int = 64 * 1024 * 1024
+    results: int = 200
+    spill_bytes: int = 10 * 1024 * 1024
     shell_seconds: float = 120.0
-    most_shell_seconds: float = 600.0
+    max_shell_seconds: float = 600.0
     search_seconds: float = 20.0
 
 
@@ -73,21 +79,21 @@ def _hide_nothing(path: str) -> bool:  # noqa: ARG001
 class ToolContext(msgspec.Struct):
     """What the tools of one session share; `message_id` and `call_id` are those of the call that runs.
 
-    `seen` has the sign of each file as the model last saw it; `hidden` says of a path (relative to the project) that
-    a search must pass it over.
+    `seen_stamps` has the stamp of each file as the model last saw it; `is_hidden` says of a path (relative to the
+    project) that a search must pass it over; `spill_folder` is a private directory for outputs that are too long.
     """
 
-    area: Workspace
+    workspace: Workspace
     session_id: str = ""
     message_id: str = ""
     call_id: str = ""
     limits: ToolLimits = ToolLimits()
     environment: Mapping[str, str] = {}
-    spill: Path | None = None  # a private directory for outputs that are too long
+    spill_folder: Path | None = None
     store: SessionStore | None = None
     skills: Sequence[Skill] = ()
-    seen: dict[str, FileStamp] = {}
-    hidden: Callable[[str], bool] = _hide_nothing
+    seen_stamps: dict[str, FileStamp] = {}
+    is_hidden: Callable[[str], bool] = _hide_nothing
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -101,25 +107,28 @@ class Tool(msgspec.Struct, frozen=True):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """JSON Schema of the arguments, without references."""
+        """Return the JSON Schema of the arguments, without references."""
         return parameters(self.arguments)
 
-    def read(self, given: object) -> ToolInput:
-        """The arguments of a call. Raises `ToolError` that says which is wrong and what would be right."""
-        if isinstance(given, str):
+    def parse(self, arguments: object) -> ToolInput:
+        """Return the arguments of a call. Raises `ToolError` that says which is wrong and what would be right."""
+        if isinstance(arguments, str):
             try:
-                given = msgspec.json.decode(given)
+                arguments = msgspec.json.decode(arguments)
             except msgspec.DecodeError as error:
                 raise ToolError(f"the arguments of {self.name} are not JSON: {error}") from None
         try:
-            return msgspec.convert(given, self.arguments)
+            return msgspec.convert(arguments, self.arguments)
         except msgspec.ValidationError as error:
             names = ", ".join(_signature(self.arguments))
             raise ToolError(f"{self.name} cannot be called so: {error}", hint=f"It takes {names}") from None
 
 
 async def run_tool(tool: Tool, arguments: ToolInput, context: ToolContext) -> ToolOutcome:
-    """Run a tool. Raises `ToolError` for whatever goes wrong in it; a cancellation goes through."""
+    """Run a tool and return its outcome.
+
+    Raises `ToolError` for whatever goes wrong in it; a cancellation goes through.
+    """
     try:
         return await tool.run(arguments, context)
     except ToolError:
@@ -133,7 +142,10 @@ async def run_tool(tool: Tool, arguments: ToolInput, context: ToolContext) -> To
 
 
 async def run_in_thread(work: Callable[[Callable[[], bool]], _Answer], *, grace: float = 2.0) -> _Answer:
-    """Run `work(stopped)` beside the loop. When cancelled, `stopped()` turns true, and it has `grace` seconds."""
+    """Run `work(stopped)` beside the loop and return its answer.
+
+    When cancelled, `stopped()` turns true, and the work has `grace` seconds to end.
+    """
     stop = threading.Event()
     task = asyncio.ensure_future(asyncio.to_thread(work, stop.is_set))
     try:

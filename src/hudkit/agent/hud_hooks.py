@@ -1,0 +1,264 @@
+"""hudkit's own HUD as a plugin: on the hooks that every plugin has, and through nothing else.
+
+The base goes into the system prompt (`system_transform`). Deltas and tail go behind messages (`messages_transform`),
+where they are anchored; they are kept in the HUD's log alone. The plugin gives the tools `hud`, `memory` and the two
+that compact, writes the prompt of a compaction, and derives from the messages what happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from hudkit.agent.hooks import (
+    Chat,
+    ChatMessage,
+    ChatPart,
+    Compacting,
+    CompactionPrompt,
+    Messages,
+    System,
+    ToolDefinition,
+    ToolExecuteBefore,
+    Tools,
+    ToolsWanted,
+)
+from hudkit.agent.plugins import PluginInput
+from hudkit.agent.telemetry import names
+from hudkit.api import Hud
+from hudkit.context.compaction.request_parts import request_parts
+from hudkit.errors import TranscriptError
+from hudkit.hosts.host_session import COMPACT_TOOLS, HostCall, HostMessage, HostSession, last_usage
+from hudkit.hosts.in_process import TOOL_DEFINITIONS, InProcessHud
+from hudkit.hud.frame import Frame
+from hudkit.log.payloads import Parts
+from hudkit.transcripts import Message, Part, PatchPart, ToolPart
+
+HOST = "session"
+"""What this host is called in the HUD's log and in transcripts."""
+
+PLUGIN_NAME = "hud"
+"""The plugin's name."""
+
+HUD_FILE = "hudkit.db"
+"""The HUD's log in hudkit's data directory, where nothing else is said."""
+
+_SUMMARISER = "compaction"
+"""The agent whose calls get no HUD: it writes what the HUD need not say."""
+
+
+class HudPlugin:
+    """The plugin of one open session and its sub-sessions. All its hooks run in its own thread."""
+
+    def __init__(self, hud: Hud | Path, plugin_input: PluginInput, *, resume: str = "") -> None:
+        """Open the HUD; `hud_plugin` is the door."""
+        self.attached = InProcessHud(hud, host=HOST, project=plugin_input.directory)
+        self._client = plugin_input.client
+        self._worktree = plugin_input.worktree
+        self._resume = resume
+        self._memories: dict[str, _SessionMemory] = {}
+
+    def tool(self, hook_input: ToolsWanted, output: Tools) -> None:  # noqa: ARG002 (the same for every session)
+        """Add the tools `hud`, `memory` and the two that compact; return nothing."""
+        for definition in TOOL_DEFINITIONS:
+            name = str(definition["name"])
+            parameters = dict(definition["parameters"])
+            output.tools[name] = ToolDefinition(name, str(definition["description"]), parameters, self._runner(name))
+
+    def messages_transform(self, hook_input: Chat, output: Messages) -> None:
+        """Put deltas and tail behind the messages that they belong to; return nothing.
+
+        This hook runs before `system_transform`: the frame is made here, and its base is kept for that one.
+        """
+        if not hook_input.session_id or hook_input.agent == _SUMMARISER:
+            return
+        session_id = hook_input.session_id
+        memory = self._memory_of(session_id)
+        row = self._client.session(session_id)
+        if self._resume and not memory.parent:
+            self._resume = self.attached.resume(session_id, self._resume)
+        call = HostCall(
+            entries=self._host_messages(memory, session_id, output.messages),
+            window=self._client.window(),
+            model=hook_input.model.rpartition(":")[2],
+            parts=_request_parts(output.messages, memory.system_characters),
+            title=row.title if row is not None else "",
+            agent=row.agent if row is not None else "",
+        )
+        injection = self.attached.prepare_call(session_id, call, parent=memory.parent)
+        memory.base = injection.base
+        if injection.frame is not None:
+            self._client.figures(session_id, **_figures(injection.frame))
+        for index, blocks in injection.behind.items():
+            for number, block in enumerate(blocks):
+                _append_block(output.messages[index], block, f"{number}")
+        if injection.tail and output.messages:
+            _append_block(output.messages[-1], injection.tail, "tail")
+
+    def system_transform(self, hook_input: Chat, output: System) -> None:
+        """Append the base to the system prompt; return nothing."""
+        if not hook_input.session_id or hook_input.agent == _SUMMARISER:
+            return
+        memory = self._memory_of(hook_input.session_id)
+        # known from the second call on: messages come first, so the first frame counts no system prompt
+        memory.system_characters = sum(map(len, output.system))
+        if memory.base:
+            output.system.append(memory.base)
+
+    def session_compacting(self, hook_input: Compacting, output: CompactionPrompt) -> None:
+        """Write the prompt of a compaction, from what the HUD knows; return nothing."""
+        memory = self._memory_of(hook_input.session_id)
+        self._read_new(memory, hook_input.session_id)
+
+        def write_prompt(session: HostSession) -> str:
+            session.ingest(tuple(memory.entries.values()))
+            return session.start_compaction("host" if hook_input.auto else "agent")
+
+        output.prompt = self.attached.with_session(hook_input.session_id, write_prompt, parent=memory.parent)
+
+    def close(self) -> None:
+        """Close the log, where it was opened for this plugin; return nothing."""
+        self.attached.close()
+
+    def _runner(self, name: str) -> Callable[[dict[str, Any], ToolExecuteBefore], str]:
+        def run(arguments: dict[str, Any], call: ToolExecuteBefore) -> str:
+            memory = self._memory_of(call.session_id)
+            if name in COMPACT_TOOLS:
+                # what these answer depends on how full the window is now
+                self._read_new(memory, call.session_id)
+                usage = last_usage([entry.message for entry in memory.entries.values()])
+                self.attached.report_usage(call.session_id, usage, parent=memory.parent)
+            reply = self.attached.tool(call.session_id, name, arguments, parent=memory.parent)
+            if name in COMPACT_TOOLS and reply.ok:
+                self._client.summarise(call.session_id)
+            return reply.text
+
+        return run
+
+    def _host_messages(
+        self, memory: _SessionMemory, session_id: str, sent: Sequence[ChatMessage]
+    ) -> list[HostMessage]:
+        """Return the messages of a request, with what each of them tells."""
+        self._read_new(memory, session_id)
+        entries = []
+        for chat in sent:
+            entry = memory.entries.get(chat.id)
+            # one that is not stored was put in by another plugin: it takes room and tells nothing
+            message = entry.message if entry is not None else Message(chat.id, session_id, chat.role, chat.created)
+            entries.append(HostMessage(chat.id, message, _role(chat), _size(chat)))
+        return entries
+
+    def _read_new(self, memory: _SessionMemory, session_id: str) -> None:
+        """Read the messages since the last time; all of them, where what was read was taken back."""
+        try:
+            messages = self._client.messages(session_id, after=memory.upto)
+        except TranscriptError:
+            memory.entries.clear()
+            messages = self._client.messages(session_id)
+        for message in messages:
+            converted = to_ingest_message(message, self._worktree)
+            memory.entries[message.id] = HostMessage(message.id, converted, message.role, 0)
+        # only up to the last that cannot change any more: an open response is read again
+        closed = list(takewhile(_is_closed, messages))
+        memory.upto = closed[-1].id if closed else memory.upto
+
+    def _memory_of(self, session_id: str) -> _SessionMemory:
+        if session_id not in self._memories:
+            row = self._client.session(session_id)
+            self._memories[session_id] = _SessionMemory(row.parent_id if row is not None else "")
+        return self._memories[session_id]
+
+
+class _SessionMemory:
+    """What is remembered of one session beside its log.
+
+    `entries` are the messages, closed ones up to the id `upto`; `base` and `system_characters` are of the last call.
+    """
+
+    def __init__(self, parent: str) -> None:
+        self.parent = parent
+        self.entries: dict[str, HostMessage] = {}
+        self.upto = ""
+        self.base = ""
+        self.system_characters = 0
+
+
+def hud_plugin(hud: Hud | Path, *, resume: str = "") -> Callable[[PluginInput], HudPlugin]:
+    """Return the HUD's plugin over a `Hud`, or over a log at a path, which it opens.
+
+    Nobody else may use this `Hud` meanwhile. `resume` names a session of any host whose task a new session takes up.
+    """
+
+    def plugin(plugin_input: PluginInput) -> HudPlugin:
+        return HudPlugin(hud, plugin_input, resume=resume)
+
+    return plugin
+
+
+_ARGUMENT_NAMES: Mapping[str, Mapping[str, str]] = {
+    "bash": {"path": "workdir"},
+}
+"""For each tool of ours, what `hudkit.ingest` calls its arguments."""
+
+
+def to_ingest_message(message: Message, root: Path) -> Message:
+    """Return a message in the words of `hudkit.ingest`; paths of changed files (relative to `root`) become whole."""
+    return replace(message, parts=tuple(_ingest_part(part, root) for part in message.parts))
+
+
+def _ingest_part(part: Part, root: Path) -> Part:
+    if isinstance(part, PatchPart):
+        return replace(part, files=tuple(str(root / name) for name in part.files))
+    if not isinstance(part, ToolPart):
+        return part
+    renamed = _ARGUMENT_NAMES.get(part.tool, {})
+    arguments: dict[str, Any] = {renamed.get(name, name): value for name, value in part.input.items()}
+    metadata = part.metadata
+    if "session" in metadata:
+        metadata = {**metadata, "sessionId": metadata["session"]}
+    # `todo` without a list only reads
+    writes_todos = part.tool == "todo" and isinstance(arguments.get("todos"), list)
+    return replace(part, tool="todowrite" if writes_todos else part.tool, input=arguments, metadata=metadata)
+
+
+def _figures(frame: Frame) -> dict[str, int | str | tuple[str, ...]]:
+    """Return what telemetry is told of a frame: its tokens, its density, and the layers that it has."""
+    layers = {"base": frame.base, "deltas": frame.deltas, "tail": frame.tail}
+    return {
+        names.FRAME_TOKENS: frame.tokens,
+        names.FRAME_DENSITY: str(frame.density),
+        names.FRAME_PLACED: tuple(name for name, layer in layers.items() if layer),
+    }
+
+
+def _is_closed(message: Message) -> bool:
+    return message.role != "assistant" or bool(message.finish or message.error)
+
+
+def _role(message: ChatMessage) -> str:
+    if message.role == "assistant" and any(part.kind == "tool" for part in message.parts):
+        return "tool"
+    return message.role
+
+
+def _append_block(message: ChatMessage, text: str, id: str) -> None:
+    """Put a block behind a message: as a part of a user's, behind the last result of a response's calls."""
+    last = next((part for part in reversed(message.parts) if part.kind == "tool"), None)
+    if message.role == "assistant" and last is not None:
+        last.text = f"{last.text}\n{text}"
+    else:
+        message.parts.append(ChatPart("text", text, f"{message.id}-hud-{id}", synthetic=True))
+
+
+def _size(message: ChatMessage) -> int:
+    return sum(len(part.text) + len(str(part.arguments)) for part in message.parts)
+
+
+def _request_parts(messages: Sequence[ChatMessage], system: int) -> Parts:
+    """Return what the request carries, in characters."""
+    outputs = ((part.tool, len(part.text)) for message in messages for part in message.parts if part.kind == "tool")
+    return request_parts(sum(map(_size, messages)), outputs, system or None, None)
