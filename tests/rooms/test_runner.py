@@ -303,6 +303,23 @@ def test_due_agents_of_one_model_are_begun_in_one_commit(monkeypatch: pytest.Mon
     assert [len(beats) for beats in appended if beats] == [8]
 
 
+def test_a_reply_is_read_in_the_format_that_was_asked_for_although_its_agent_was_altered_meanwhile() -> None:
+    sim = Simulation(ScriptedPlayer({}), "Ann", output_format="toon")
+    unreadable = ScriptedPlayer(lambda _: "I would rather talk.")
+    sim.players._players["scripted"] = DelayedPlayer(unreadable, lambda _: sim.clock.sleep(30))
+
+    async def go() -> None:
+        playing = asyncio.create_task(sim.runner.run(beats=1))
+        while not sim.world_log.world.agents[1].current_beat:
+            await asyncio.sleep(0)
+        sim.architect.alter(1, output_format="json")
+        await playing
+
+    run(go())
+    assert sim.world_log.world.agents[1].output_format == "json"
+    assert "not readable as TOON" in sim.events_of(e.ActionRefused)[0].why
+
+
 # -- stopping ------------------------------------------------------------------------------------------------------
 
 

@@ -105,7 +105,7 @@ def parse_world_table(table: Mapping[str, Any], where: str) -> WorldFile:
     return world_file
 
 
-def populate_world(world_log: WorldLog, world_file: WorldFile, where: str = "the founding") -> None:
+def populate_world(world_log: WorldLog, world_file: WorldFile, where: str = "the world file") -> None:
     """Let the agents of a world file live in a new world, which has its rules and seed already.
 
     Raises `ConfigError` naming the agent of whom something cannot be; what came before it has happened then.
