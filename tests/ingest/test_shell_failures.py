@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.ingest.failures import command_outcomes, covers
-from hudkit.ingest.shell_statements import ShellStatement, parse_statements
+from hudkit.ingest.failures import ShellStatement, command_outcomes, covers, parse_statements
 
 CWD = "/home/dev/orchard"
 FAILED = "test_x ... FAIL\n-----\nRan 2 tests in 0.1s\n\nFAILED (failures=1)\n"

@@ -81,13 +81,13 @@ class InProcessHud:
             if self._hud is None:
                 source = self._source
                 path = paths.log_path() if source is None or isinstance(source, Hud) else Path(source)
-                found = load(paths.config_path(), paths.project_config(self.project))
-                for warning in found.warnings:
+                loaded = load(paths.config_path(), paths.project_config(self.project))
+                for warning in loaded.warnings:
                     _LOG.warning("%s; going on with the defaults", warning)
-                for renamed in found.renamed:
+                for renamed in loaded.renamed:
                     _LOG.warning("%s", renamed)
-                past = self._past_of(path) if found.settings.memory.index else None
-                self._hud = Hud.open(path, settings=found.settings, sections=paths.section_paths(), past=past)
+                past = self._past_of(path) if loaded.settings.memory.index else None
+                self._hud = Hud.open(path, settings=loaded.settings, sections=paths.section_paths(), past=past)
             return self._hud
 
     def with_session(self, session_id: str, action: Callable[[HostSession], T], *, parent: str = "") -> T:
