@@ -10,10 +10,13 @@ export UV_SYSTEM_CERTS ?= true
 unexport PYTHONDONTWRITEBYTECODE
 READY := $(VENV)/.ready
 JOBS ?= 2
+# Real programs are waited for more than they compute: more of their tests at once than there are processors.
+HOST_JOBS ?= 4
+SEED ?= 0
 PARTS := $(patsubst %,check-part-%,$(shell seq $(JOBS)))
 EXTRAS := bedrock,custom,daemon,formats,google,langchain,mcp,openai-agents,prices,pydantic-ai,rooms,session,telemetry,terminal
 
-.PHONY: help demo test check bench clean format
+.PHONY: help demo test hosts campaign check bench clean format
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -32,8 +35,19 @@ $(READY): pyproject.toml constraints.txt | $(UV)
 demo: $(READY)  ## what the HUD would have shown on a recorded day of work
 	@$(BIN)/hudkit demo
 
-test: $(READY)  ## every test
-	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+test: $(READY)  ## every test of our own code; long runs in short
+	@$(BIN)/python -m pytest -m "not hosts" -n $(JOBS) --dist worksteal
+
+hosts: $(READY)  ## the tests with real programs: OpenCode, node, Chromium, tmux; what is missing is skipped
+	@$(BIN)/python -m pytest -m hosts -n $(HOST_JOBS) --dist worksteal
+
+# `make campaign kills` is `make campaign NAME=kills`; without a name it tells which there are.
+NAME ?= $(or $(word 2,$(MAKECMDGOALS)),list)
+campaign: $(READY)  ## a long run in full, by its NAME (and SEED); the last line is its row for docs/benchmarks.md
+	@$(BIN)/python -m pytest --campaign "$(NAME)" --campaign-seed $(SEED) $(if $(filter-out list,$(NAME)),-n $(JOBS) --dist load)
+ifeq ($(firstword $(MAKECMDGOALS)),campaign)
+$(eval $(wordlist 2,9,$(MAKECMDGOALS)):;@:)
+endif
 
 check: $(READY)  ## lint, types, architecture and the fast tests, in seconds (the first time, with no cache of types, a minute or two)
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) check-types check-lint check-imports $(PARTS)

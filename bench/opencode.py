@@ -14,8 +14,9 @@ TESTS = Path(__file__).resolve().parents[1] / "tests" / "opencode"
 
 def tests_module(name: str) -> Any:
     """A module of tests/opencode."""
-    if str(TESTS) not in sys.path:
-        sys.path.insert(0, str(TESTS))
+    for folder in (TESTS, TESTS.parent):
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
     return import_module(name)
 
 

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "tests" / "opencode")]
+sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "tests"), str(ROOT / "tests" / "opencode")]
 
 from make_picture import COLUMNS, picture  # noqa: E402
-from opencode_binary import VERSION  # noqa: E402
 from opencode_host import OpenCode  # noqa: E402
 from readme_tour import FILES, LIMIT, Step, commands, walked  # noqa: E402
 
 from hudkit.testing.model import ScriptedModel  # noqa: E402
+from opencode_binary import VERSION  # noqa: E402
 
 PICTURE = ROOT / "docs" / "opencode.svg"
 NAME = "OpenCode with hudkit"

@@ -1,28 +1,42 @@
-"""What every test shares: deterministic time and ids, the Hypothesis profiles, and which modules a run reads."""
+"""What every test shares: deterministic time and ids, the Hypothesis profiles, which modules a run reads, which tests
+belong to which size of run, and the end of every process that a test has started."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import re
+import subprocess
+import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+import campaigns
+import watchdog
+from campaigns import Campaign
 from hudkit.api import Hud
+from opencode_binary import Unavailable, binary
 
 settings.register_profile(
     "house", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.register_profile("quick", parent=settings.get_profile("house"), max_examples=12)
 settings.register_profile("long", parent=settings.get_profile("house"), max_examples=1000, derandomize=False)
+settings.register_profile("seeded", parent=settings.get_profile("house"), derandomize=False, database=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 
 HERE = Path(__file__).parent
+PROGRAMS = {"opencode_installed", "runtime", "tmux", "browser"}
+"""Fixtures that are real programs: OpenCode, a JavaScript runtime, a terminal, Chromium."""
+LOADS = {"test_commonmark_round_trip", "test_gfm_round_trip", "test_extras", "test_rooms_newcomer"}
+"""Modules that start such programs by themselves, or load what they test from package registries."""
+_WATCHDOG: pytest.StashKey[subprocess.Popen[bytes]] = pytest.StashKey()
 WHOLLY_SLOW = re.compile(rb"^pytestmark = .*\bpytest\.mark\.slow\b", re.MULTILINE)
 
 
@@ -43,6 +57,8 @@ class Ticking:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-goldens", action="store_true", help="write what is seen as what is expected")
+    parser.addoption("--campaign", metavar="NAME", help="run only this campaign, in full; `list` tells of all")
+    parser.addoption("--campaign-seed", type=int, default=0, metavar="N", help="other random numbers for it")
     parser.addoption(
         "--part", default="1/1", help="of the modules only these: 1/2 and 2/2 are all, for two runs at once"
     )
@@ -53,6 +69,81 @@ def pytest_configure(config: pytest.Config) -> None:
     part, _, parts = given.partition("/")
     if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
         raise pytest.UsageError(f"--part={given}: it is written as 1/2, 2/2 and the like")
+    config.stash[_WATCHDOG] = watchdog.start()
+    if seed := config.getoption("--campaign-seed"):
+        settings.load_profile("seeded")
+        config.option.hypothesisseed = seed
+        os.environ[campaigns.SEED] = str(seed)
+    if name := config.getoption("--campaign"):
+        os.environ[campaigns.NAME] = name
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if waiting := config.stash.get(_WATCHDOG, None):
+        assert waiting.stdin is not None
+        waiting.stdin.close()
+        waiting.wait()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if is_of_hosts(item):
+            item.add_marker(pytest.mark.hosts)
+        if item.name == "test_the_hud_costs_little":
+            item.add_marker(pytest.mark.campaign(campaigns.HOST_DAYS))
+    name = config.getoption("--campaign")
+    if not name:
+        return
+    found = [(part, item) for item in items if (part := part_of(item)) is not None]
+    wanted = [] if name == "list" else [item for part, item in found if part.name == name]
+    if name == "list":
+        for part, item in sorted(found, key=lambda pair: (pair[0].name, pair[1].nodeid)):
+            print(f"{part.name:12} {part.quick:>6} {part.full:>6}  {item.nodeid}")
+    elif not wanted:
+        raise pytest.UsageError(f"--campaign={name}: there are {', '.join(sorted({part.name for part, _ in found}))}")
+    config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
+    items[:] = wanted
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if session.config.getoption("--campaign") == "list":
+        session.exitstatus = pytest.ExitCode.OK
+
+
+def is_of_hosts(item: pytest.Item) -> bool:
+    """Whether a test belongs to `make hosts`."""
+    return item.path.stem in LOADS or not PROGRAMS.isdisjoint(getattr(item, "fixturenames", ()))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if part := part_of(item):
+        item.user_properties.append(("rounds", f"{item.name}: {part.rounds:,}"))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """The row of docs/benchmarks.md that a campaign is worth."""
+    name = config.getoption("--campaign")
+    if name in (None, "list"):
+        return
+    git = ["git", "describe", "--always", "--dirty", "--abbrev=9", "--exclude=*"]
+    commit = subprocess.run(git, cwd=HERE, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
+    reports = [
+        one for key in ("passed", "failed") for one in terminalreporter.stats.get(key, ()) if one.when == "call"
+    ]
+    rounds = "; ".join(sorted(said for one in reports for key, said in one.user_properties if key == "rounds"))
+    failed = sum(one.failed for one in reports)
+    seed = config.getoption("--campaign-seed")
+    lasted = sum(one.duration for one in reports)
+    result = f"{failed} of {len(reports)} failed" if failed else f"{len(reports)} passed"
+    terminalreporter.write_line(
+        f"| {name} | {time.strftime('%Y-%m-%d')} | {commit} | {seed} | {rounds} | {result} | {lasted:.0f} s |"
+    )
+
+
+def part_of(item: pytest.Item) -> Campaign | None:
+    """The part of a campaign that a test is."""
+    mark = item.get_closest_marker("campaign")
+    return mark.args[0] if mark else None
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -85,6 +176,17 @@ def _order(quick: bool) -> dict[Path, int]:
     """The modules by size, the largest first, so that each part has as much to do."""
     modules = [module for module in HERE.rglob("test_*.py") if not (quick and _wholly_slow(module))]
     return {module: at for at, module in enumerate(sorted(modules, key=lambda m: (-m.stat().st_size, m)))}
+
+
+@pytest.fixture(scope="session")
+def opencode_installed() -> Path:
+    """OpenCode's executable: skipped with a reason where npm cannot bring it, an error where CI is set."""
+    try:
+        return binary()
+    except Unavailable as error:
+        if os.environ.get("CI"):
+            pytest.fail(f"CI needs OpenCode: {error}")
+        pytest.skip(str(error))
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from campaigns import Campaign
 from hudkit.api import Hud, HudSession
 from hudkit.errors import BudgetError
 from hudkit.hud.frame import Frame
@@ -19,6 +19,8 @@ from hudkit.log import payloads as p
 from hudkit.sections.table import SECTIONS
 from hudkit.tokens import count_tokens
 from strategies import HOSTILE, payloads, texts
+
+VALUES = Campaign("markdown", quick=2_500, full=100_000)
 
 HEADINGS = {section.title for section in SECTIONS}
 """Every heading that the schema knows; those of lists carry a count."""
@@ -141,7 +143,7 @@ def blocks(text: str) -> list[str]:
 
 
 def hostile_texts(n: int) -> list[str]:
-    rng = random.Random(20261121)
+    rng = VALUES.chance(20261121)
     alphabet = "#-*_`~[]()<>&|\\!+=1.:/@ \n\tabcÄ\u202e\u200b\x1b"
     out = []
     while len(out) < n:
@@ -159,16 +161,17 @@ def hostile_texts(n: int) -> list[str]:
     return [text for text in out if text.strip()]
 
 
+@VALUES
 @pytest.mark.slow
-def test_ten_thousand_hostile_values_leave_the_schemas_headings() -> None:
-    values = hostile_texts(10_000)
+def test_hostile_values_leave_the_schemas_headings() -> None:
+    values = hostile_texts(VALUES.rounds)
     make = (
         p.TaskSet, p.NoteAdd, p.DecisionRecord, p.StepAdd, p.BlockerAdd, p.ConstraintAdd,
         lambda text: p.ErrorEncountered(text, key=text[:20]), p.FileEdit, p.CompactAfter,
         lambda text: p.TodoSync((p.TodoItem(text),)), lambda text: p.SessionStart(title=text),
         lambda text: p.ProjectSet("p", (text,)),
     )  # fmt: skip
-    rng = random.Random(1)
+    rng = VALUES.chance(1)
     used = 0
     while used < len(values):
         session = Hud.in_memory().session("s")

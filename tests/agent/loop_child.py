@@ -2,7 +2,8 @@
 
 usage: loop_child.py PLACE SESSION     (PLACE/project is the project; an empty SESSION begins a new one)
 
-Each command that it runs adds a line of its own to PLACE/project/witness.
+It prints the session's id, then a line at each call of its model. Each command that it runs adds a line of its own to
+PLACE/project/witness.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from hudkit.tokens import Window
 
 def answer(asked: Captured) -> Reply:
     """Two commands and two reads at a time; now and then, a full window."""
+    os.write(1, b"asked\n")
     name = f"{os.getpid()}-{asked.number}"
     calls = (
         Call("bash", {"command": f"echo {name}-a >> witness"}, id=f"{name}-a"),

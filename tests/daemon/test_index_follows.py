@@ -12,6 +12,7 @@ from hudkit.errors import StoreBusy
 from hudkit.paths import index_path
 from hudkit.transcripts import Message, SessionRow, TextPart
 from hudkit.transcripts.search import Past, Question
+from waiting import until
 
 HEARD = b'{"host": "opencode", "session": "ses_1", "directory": "/work", "messages": [{"a": 1}]}'
 
@@ -52,13 +53,6 @@ def growing(tmp_path):
     indexing = TranscriptIndexer(past)
     yield transcript, past, indexing
     indexing.close()
-
-
-def until(condition, seconds=5.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 @pytest.mark.slow
@@ -127,7 +121,7 @@ def test_there_is_no_index_where_the_user_wants_none(daemon, monkeypatch, tmp_pa
     daemon.start()
     daemon.ask("/v1/tool", router="hud", arguments={"tool": "notes.add", "args": {"content": "a walrus"}})
     daemon.ask("/v1/events")
-    time.sleep(1.5)
+    until(index_path(daemon.db).exists) if index else time.sleep(1.5)
     assert index_path(daemon.db).exists() is index
     said = daemon.ask("/v1/tool", router="memory", arguments={"tool": "search", "args": {"query": "walrus"}})
     assert said["ok"] and "walrus" in said["text"], "the session's own state is there in any case"

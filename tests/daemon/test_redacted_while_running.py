@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 from in_process import frame, post
-from opencode_messages import anchored, bash, response, user
 
 from hudkit.api import Hud
 from hudkit.cli import main
 from hudkit.daemon.handlers import RequestHandlers
+from opencode_messages import anchored, bash, response, user
 
 SECRET = "plum-dumpling-seventeen"
 

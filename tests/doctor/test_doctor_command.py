@@ -10,7 +10,6 @@ import socket
 import stat
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -22,6 +21,7 @@ import hudkit
 from hudkit.cli.checks import surroundings
 from hudkit.cli.checks.report import clean
 from hudkit.daemon.client import greet
+from waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
 
@@ -157,17 +157,15 @@ def test_fix_replaces_an_older_daemon(home: Home, doctor: Run) -> None:
     code = "import sys, hudkit; hudkit.__version__ = '0.0.1'; from hudkit.daemon.cli import main; sys.exit(main())"
     old = subprocess.Popen([sys.executable, "-c", code, "--socket", str(home.socket), "--db", str(home.db)])
     try:
-        until = time.monotonic() + 20
-        while greet(home.socket) is None:
-            assert old.poll() is None and time.monotonic() < until
-            time.sleep(0.02)
+        until(lambda: greet(home.socket) is not None or old.poll() is not None)
+        assert old.poll() is None
         status, out, _ = doctor()
         assert status == 1 and "version 0.0.1" in out and "older than this hudkit" in out
         status, out, _ = doctor("--fix")
         there = greet(home.socket)
         assert status == 0 and there is not None and there.version == hudkit.__version__
         assert "DONE  replaced the daemon of version 0.0.1" in out and f"process {there.pid}" in out
-        assert old.wait(10) == 0
+        assert old.wait(PATIENCE) == 0
     finally:
         old.kill()
         old.wait()
@@ -175,9 +173,7 @@ def test_fix_replaces_an_older_daemon(home: Home, doctor: Run) -> None:
         if there is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(there.pid, signal.SIGTERM)
-            until = time.monotonic() + 10
-            while home.socket.exists() and time.monotonic() < until:
-                time.sleep(0.02)
+            until(lambda: not home.socket.exists())
 
 
 SECRET = "sk-" + "Ab3dEf6hIj" * 3

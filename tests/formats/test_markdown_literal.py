@@ -9,9 +9,11 @@ from hostile import GFM_ONLY, LITERALS, PLACES, hostile, shape, texts, trimmed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import Campaign
 from hudkit.compose.formats.markdown import parse, write
 from hudkit.compose.formats.mdast import CodeBlock, Image, InlineCode, List, Quote, Root, text_of
 
+TEXTS = Campaign("markdown", quick=1000, full=100_000)
 pytestmark = pytest.mark.slow
 
 
@@ -28,17 +30,10 @@ def _check(place: str, text: str) -> None:
         assert write(back) == written, (place, gfm, text)
 
 
+@TEXTS
 @pytest.mark.parametrize("place", PLACES)
 def test_hostile_text_stays_text(place: str) -> None:
-    for text in hostile(7, 250):
-        if trimmed(text):
-            _check(place, text)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("place", PLACES)
-def test_ten_thousand_hostile_texts_stay_text(place: str) -> None:
-    for text in hostile(11, 10_000):
+    for text in hostile(TEXTS.seed(11), TEXTS.rounds):
         if trimmed(text):
             _check(place, text)
 
@@ -78,16 +73,10 @@ def _literal(place: str, text: str) -> None:
         assert write(back) == written, (place, text)
 
 
+@TEXTS
 @pytest.mark.parametrize("place", LITERALS)
 def test_hostile_text_is_kept_exactly_in_code_and_descriptions(place: str) -> None:
-    for text in hostile(13, 250):
-        _literal(place, text)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("place", LITERALS)
-def test_ten_thousand_hostile_texts_are_kept_exactly_in_code_and_descriptions(place: str) -> None:
-    for text in hostile(17, 10_000):
+    for text in hostile(TEXTS.seed(17), TEXTS.rounds):
         _literal(place, text)
 
 

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from mdast_strategies import roots
 
+from campaigns import Campaign
 from hudkit.compose.formats.markdown import parse, write
 from hudkit.compose.formats.mdast import Root
 
+ROOTS = Campaign("markdown", quick=600, full=50_000)
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
@@ -18,15 +20,9 @@ def _check(root: Root) -> None:
     assert again == written
 
 
+@ROOTS
 @pytest.mark.slow
-@settings(deadline=None, max_examples=200, suppress_health_check=_SLOW)
+@settings(deadline=None, max_examples=ROOTS.rounds, suppress_health_check=_SLOW)
 @given(root=roots)
 def test_what_is_written_is_written_the_same_again(root: Root) -> None:
-    _check(root)
-
-
-@pytest.mark.slow
-@settings(deadline=None, max_examples=5000, suppress_health_check=_SLOW)
-@given(root=roots)
-def test_what_is_written_is_written_the_same_again_thousands_of_times(root: Root) -> None:
     _check(root)

@@ -6,11 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from tree_strategies import documents
 
+from campaigns import Campaign
 from hudkit.compose import Element, h, validate
 from hudkit.compose.formats.elements import from_mdast
 from hudkit.compose.formats.markdown import parse, render, write
 from hudkit.compose.formats.tree import to_mdast
 
+TREES = Campaign("markdown", quick=200, full=30_000)
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
@@ -41,17 +43,11 @@ def test_a_tree_that_once_came_back_otherwise(children: tuple[Element | str, ...
     _check(h.document[h.paragraph[children]])
 
 
+@TREES
 @pytest.mark.slow
-@settings(deadline=None, max_examples=80, suppress_health_check=_SLOW)
+@settings(deadline=None, max_examples=TREES.rounds, suppress_health_check=_SLOW)
 @given(tree=documents)
 def test_every_tree_comes_back_in_normal_form(tree: Element) -> None:
-    _check(tree)
-
-
-@pytest.mark.slow
-@settings(deadline=None, max_examples=3000, suppress_health_check=_SLOW)
-@given(tree=documents)
-def test_thousands_of_trees_come_back_in_normal_form(tree: Element) -> None:
     _check(tree)
 
 

@@ -17,6 +17,7 @@ from documents import documents, keys
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from campaigns import Campaign
 from hudkit.compose import visible
 from hudkit.compose.formats import columns, compact, json_text, toon
 from hudkit.compose.formats.even import even, uneven
@@ -26,6 +27,8 @@ from hudkit.log.payloads import TaskSet
 from hudkit.tokens import shared_counter
 
 pytestmark = pytest.mark.slow
+
+DOCUMENTS = Campaign("data", quick=150, full=20_000)
 
 FORMATS: dict[str, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
     "json": (json_text.encode, json_text.decode),
@@ -52,7 +55,9 @@ def negative_zero(value: object) -> bool:
     return any(map(negative_zero, inner))
 
 
+@DOCUMENTS
 @every_format
+@settings(max_examples=DOCUMENTS.rounds)
 @given(document=documents)
 @example({"msg": 1, "message_id": 2, "$msg": 3, "$$msg": 4})
 @example([{"a": 1}, {"a": 1, "a?": None}])
@@ -63,14 +68,6 @@ def negative_zero(value: object) -> bool:
 @example([{"cols": 1}, {"cols": 2}])
 @example([{"a!": 1, "b": 0}, {"b": 2}, {"a!": 1, "b": 0, "c~": [1]}])
 def test_a_document_survives(name: str, document: object) -> None:
-    assert_survives(name, document)
-
-
-@pytest.mark.slow
-@every_format
-@settings(max_examples=1500)
-@given(document=documents)
-def test_thousands_of_documents_survive(name: str, document: object) -> None:
     assert_survives(name, document)
 
 

@@ -10,12 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from justhtml import JustHTML
 
+from campaigns import Campaign
 from hudkit.compose.formats import html
 from hudkit.compose.formats.html import hast
 from hudkit.compose.formats.html.schema import ALLOWED, SCHEMES, safe_url
 
 pytestmark = pytest.mark.slow
 
+PIECES = Campaign("data", quick=300, full=20_000)
 ATTACKS = (
     "<script>alert(1)</script>",
     "<SCRIPT SRC=//evil.example/x.js></SCRIPT>",
@@ -164,8 +166,9 @@ def test_an_attack_comes_out_inert(text: str) -> None:
     assert "alert(1)" not in "".join(tag for tag, _ in Tags(written).found)
 
 
+@PIECES
 @pytest.mark.slow
-@settings(max_examples=1500)
+@settings(max_examples=PIECES.rounds)
 @given(st.lists(st.one_of(st.sampled_from(ATTACKS), st.text(max_size=5)), min_size=2, max_size=4), st.data())
 def test_pieces_of_attacks_come_out_inert(parts: list[str], data: st.DataObject) -> None:
     pieces = [part[data.draw(st.integers(0, len(part))) :] if data.draw(st.booleans()) else part for part in parts]

@@ -6,12 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import Campaign
 from hudkit.compose import Element, h
 from hudkit.compose.formats import html, mdast
 from hudkit.compose.formats.elements import from_mdast
 from hudkit.compose.formats.tree import to_mdast
 from hudkit.errors import FormatError
 from strategies import hostile
+
+TREES = Campaign("data", quick=200, full=20_000)
 
 words = st.one_of(hostile, st.sampled_from(["a", " a ", "b  c", "", " ", "x\ny", "&lt;", "https://a.b/c?d=1 e"]))
 urls = st.sampled_from(
@@ -78,16 +81,11 @@ blocks = st.recursive(
 trees = st.lists(blocks, max_size=4).map(lambda nodes: h.document[nodes])
 
 
+@TREES
 @pytest.mark.slow
+@settings(max_examples=TREES.rounds)
 @given(trees)
 def test_a_tree_survives_in_normal_form(tree: Element) -> None:
-    assert_survives(tree)
-
-
-@pytest.mark.slow
-@settings(max_examples=1500)
-@given(trees)
-def test_thousands_of_trees_survive(tree: Element) -> None:
     assert_survives(tree)
 
 

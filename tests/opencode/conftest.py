@@ -1,35 +1,24 @@
-"""Real OpenCode for tests: skipped with a reason where npm cannot bring it, an error where CI is set."""
+"""Real OpenCode for tests."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hud_plugin import written
-from opencode_binary import Unavailable, binary
 from opencode_host import Hosts, OpenCode
+from opencode_shared import Guest, Shared
 
 from hudkit.daemon import client
 from hudkit.testing.model import ScriptedModel
 
 _STARTED: pytest.StashKey[list[OpenCode]] = pytest.StashKey()
-
-
-@pytest.fixture(scope="session")
-def opencode_installed() -> Path:
-    """The executable."""
-    try:
-        return binary()
-    except Unavailable as error:
-        if os.environ.get("CI"):
-            pytest.fail(f"CI needs OpenCode: {error}")
-        pytest.skip(str(error))
 
 
 @pytest.fixture
@@ -54,16 +43,47 @@ def plugin(place: Path) -> Path:
     return written(place)
 
 
+@pytest.fixture(scope="session")
+def shared_opencode(
+    opencode_installed: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str], Shared]]:
+    """The processes that tests of a worker share, by the text of the settings that hudkit has in them."""
+    with ExitStack() as stack:
+
+        @cache
+        def shared(settings: str) -> Shared:
+            place = tmp_path_factory.mktemp("shared")
+            file = place / "config.toml"
+            file.write_text(settings)
+            return stack.enter_context(Shared(place, {"HUDKIT_CONFIG": str(file)} if settings else {}))
+
+        yield shared
+
+
 @pytest.fixture
 def opencode(
-    opencode_installed: Path, tmp_path: Path, model: ScriptedModel, request: pytest.FixtureRequest
+    opencode_installed: Path,
+    shared_opencode: Callable[[str], Shared],
+    tmp_path: Path,
+    model: ScriptedModel,
+    request: pytest.FixtureRequest,
 ) -> Iterator[Hosts]:
-    """Makes OpenCodes at the test's folder, with the options of `OpenCode`; they end with the test."""
+    """Makes OpenCodes at the test's folder, with the options of `OpenCode`; they end with the test.
+
+    Each is a project in a process that other tests use too, whose hudkit has the given `settings`; with `own` (or a
+    `place`) it is a process of the test's own.
+    """
     started = request.node.stash.setdefault(_STARTED, [])
     with ExitStack() as stack:
 
-        def make(**options: Any) -> OpenCode:
-            host = stack.enter_context(OpenCode(options.pop("place", tmp_path), model.url, **options))
+        def make(*, own: bool = False, settings: str = "", **options: Any) -> OpenCode:
+            place = options.pop("place", None)
+            made: OpenCode
+            if own or place is not None:
+                made = OpenCode(place or tmp_path, model.url, **options)
+            else:
+                made = Guest(shared_opencode(settings), tmp_path, model.url, **options)
+            host = stack.enter_context(made)
             started.append(host)
             return host
 

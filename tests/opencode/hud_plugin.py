@@ -7,14 +7,27 @@ import sys
 from pathlib import Path
 
 from hudkit.hosts.opencode.plugin import Baked, generate
+from plugin_clock import patient
 
-DEADLINE = "DEADLINE_MS = 200;"
+UNPRUNED = "[pruning]\nenabled = false\n"
+"""Settings for tests whose figures pruning would hide."""
 
 
-def written(place: Path) -> Path:
-    """The plugin's file; its daemon's log and socket (`run/d.sock`) are in `place` too."""
+def written(
+    place: Path,
+    *,
+    python: str = sys.executable,
+    late: Path | None = None,
+    tools_ms: int | None = None,
+) -> Path:
+    """The plugin's file; its daemon's log and socket (`run/d.sock`) are in `place` too.
+
+    `python` is what it starts a daemon with. Deadlines pass after a minute, and while the file `late` exists; those
+    of the tools after `tools_ms`.
+    """
     socket, file = place / "run" / "d.sock", place / "hudkit.js"
-    text = generate(Baked(sys.executable, str(place), str(place / "hudkit.db"), str(socket), str(file)))
-    assert DEADLINE in text
-    file.write_text(text.replace(DEADLINE, "DEADLINE_MS = 5_000;"))
+    text = patient(generate(Baked(python, str(place), str(place / "hudkit.db"), str(socket), str(file))), late)
+    if tools_ms is not None:
+        text = text.replace("PATIENT_MS = 60_000;", f"PATIENT_MS = {tools_ms};")
+    file.write_text(text)
     return file

@@ -145,6 +145,20 @@ def late(question: Question) -> None:
     passed_on(question)
 
 
+def too_late_for(late: Path) -> Lie:
+    """The real daemon answers each question for a frame, and the answer does not come: once the question was
+    answered, the plugin's deadline passes (see `plugin_clock`). All else is passed on."""
+
+    def withhold(question: Question) -> None:
+        if question.path != "/v1/frame":
+            return passed_on(question)
+        question.real()
+        late.touch()
+        return question.hang()
+
+    return withhold
+
+
 def silent(question: Question) -> None:
     question.hang()
 

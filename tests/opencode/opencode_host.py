@@ -33,7 +33,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, NamedTuple, Self
 
-from opencode_binary import binary
 from opencode_place import (
     MODEL,
     PROVIDER,
@@ -45,6 +44,11 @@ from opencode_place import (
     lay_out,
     merged,
 )
+
+from opencode_binary import binary
+
+PATIENCE = 600.0
+"""Seconds after which a wait is given up, however busy the machine is."""
 
 _NUMBERS = itertools.count()
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -133,7 +137,7 @@ class OpenCode:
     # -- opencode run ----------------------------------------------------------------------------------------------
 
     def run(
-        self, prompt: str, session: str | None = None, *, timeout: float = 60.0, arguments: Sequence[str] = ()
+        self, prompt: str, session: str | None = None, *, timeout: float = PATIENCE, arguments: Sequence[str] = ()
     ) -> Ran:
         """`opencode run PROMPT`. Raises `TimeoutError`. A prompt with spaces reaches the model in quotes."""
         started = time.monotonic()
@@ -152,7 +156,7 @@ class OpenCode:
 
     # -- opencode serve --------------------------------------------------------------------------------------------
 
-    def serve(self, *, timeout: float = 60.0) -> str:
+    def serve(self, *, timeout: float = PATIENCE) -> str:
         """Starts `opencode serve` and gives its address. A request before the line that is waited for can hang."""
         with self._log("serve", "out") as out:
             process = self._start(["serve", "--port", str(free_port()), "--hostname", "127.0.0.1"], out, out)
@@ -164,6 +168,11 @@ class OpenCode:
         self.url = said.partition("listening on")[2].split()[0]
         return self.url
 
+    @property
+    def alive(self) -> bool:
+        """Whether the process that was started last still runs."""
+        return bool(self._processes) and self._processes[-1].poll() is None
+
     def stop(self, *, kill: bool = False) -> None:
         """Ends the server, gently or with SIGKILL, and no more: what it started and detached goes on."""
         process = self._processes.pop()
@@ -173,11 +182,10 @@ class OpenCode:
         end(process)
         self.url = ""
 
-    def request(self, method: str, path: str, body: object = None, *, timeout: float = 60.0) -> Any:
+    def request(self, method: str, path: str, body: object = None, *, timeout: float = PATIENCE) -> Any:
         """The parsed answer of the server. Raises `Refused` for an error status, `TimeoutError`."""
         data = None if body is None else json.dumps(body).encode()
-        headers = {"content-type": "application/json"}
-        asked = urllib.request.Request(self.url + path, data, headers, method=method)
+        asked = urllib.request.Request(self.url + path, data, self.headers(), method=method)
         try:
             with _DIRECT.open(asked, timeout=timeout) as answer:
                 said = answer.read()
@@ -185,11 +193,15 @@ class OpenCode:
             raise Refused(error.code, error.read().decode("utf-8", "replace")) from None
         return json.loads(said) if said else None
 
-    def get(self, path: str, *, timeout: float = 60.0) -> Any:
+    def headers(self) -> dict[str, str]:
+        """What each request to the server carries."""
+        return {"content-type": "application/json"}
+
+    def get(self, path: str, *, timeout: float = PATIENCE) -> Any:
         """GET."""
         return self.request("GET", path, timeout=timeout)
 
-    def post(self, path: str, body: object = None, *, timeout: float = 60.0) -> Any:
+    def post(self, path: str, body: object = None, *, timeout: float = PATIENCE) -> Any:
         """POST with a JSON body (an empty object where there is none)."""
         return self.request("POST", path, {} if body is None else body, timeout=timeout)
 
@@ -197,7 +209,7 @@ class OpenCode:
         """The id of a new session. With a title, OpenCode asks the model for none."""
         return str(self.post("/session", {} if title is None else {"title": title})["id"])
 
-    def prompt(self, session: str, text: str, *, timeout: float = 60.0, **more: object) -> dict[str, Any]:
+    def prompt(self, session: str, text: str, *, timeout: float = PATIENCE, **more: object) -> dict[str, Any]:
         """Sends a user message and waits for the end of the turn: `{info, parts}` of the last answer."""
         body = {"parts": [{"type": "text", "text": text}], **more}
         return dict(self.post(f"/session/{session}/message", body, timeout=timeout))
@@ -206,7 +218,7 @@ class OpenCode:
         """The session's messages as `{info, parts}`, oldest first."""
         return list(self.get(f"/session/{session}/message"))
 
-    def summarize(self, session: str, *, timeout: float = 60.0) -> bool:
+    def summarize(self, session: str, *, timeout: float = PATIENCE) -> bool:
         """A compaction that the user asked for; returns when it is over."""
         body = {"providerID": PROVIDER, "modelID": MODEL}
         return bool(self.post(f"/session/{session}/summarize", body, timeout=timeout))
@@ -223,7 +235,7 @@ class OpenCode:
         """The id of a copy of the session, up to (and without) a message."""
         return str(self.post(f"/session/{session}/fork", {"messageID": before} if before else {})["id"])
 
-    def settled(self, reached: Callable[[], bool], *, seconds: float = 10.0) -> bool:
+    def settled(self, reached: Callable[[], bool], *, seconds: float = PATIENCE) -> bool:
         """Whether something that OpenCode does in the background (titles, events) came about in time."""
         until = time.monotonic() + seconds
         while not (done := reached()) and time.monotonic() < until:

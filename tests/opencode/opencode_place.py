@@ -20,9 +20,11 @@ _LOCK = '{"lockfileVersion":3,"requires":true,"packages":{"":{"dependencies":{"@
 
 def lay_out(place: Path, project: Path) -> None:
     """The folders. In each that is a configuration folder OpenCode would npm-install its plugin package at start
-    and wait for it, were it not told that it is there."""
+    and wait for it, were it not told that it is there. The list of all models in the world, which it would read for
+    each project in a second or more of the processor's, is empty: what it needs is in its configuration."""
     for name in ("home", "data", "cache", "state", "tmp", "logs"):
         (place / name).mkdir(parents=True, exist_ok=True)
+    (place / "models.json").write_text("{}")
     for folder in (place / "config/opencode", place / "home/.opencode", project / ".opencode"):
         (folder / "node_modules").mkdir(parents=True, exist_ok=True)
         (folder / "package-lock.json").write_text(_LOCK)
@@ -37,7 +39,9 @@ def environment(place: Path, model_url: str, mark: str) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "TERM": "dumb",
         "GIT_CONFIG_NOSYSTEM": "1",
+        **{name: os.environ[name] for name in ("HUDKIT_TEST_RUN",) if name in os.environ},
         "HUDKIT_TEST_MARK": mark,
+        "OPENCODE_MODELS_PATH": str(place / "models.json"),
         "npm_config_registry": f"{model_url}/npm/",
         **{name: str(place / folder) for name, folder in names.items()},
         **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), model_url),

@@ -147,7 +147,7 @@ def test_the_agent_compacts_at_a_break_point_and_goes_on(
 
 
 def test_undo_brings_the_dropped_messages_back(opencode: Hosts, model: ScriptedModel, plugin: Path, cli: Cli) -> None:
-    host = opencode(plugins=[plugin])
+    host = opencode(own=True, plugins=[plugin])
     server = host.serve()
     session = host.create("the panel")
     model.compaction = lambda _: says(f"Summary number {len(model.of('compaction'))}.")
@@ -192,7 +192,7 @@ def test_undo_brings_the_dropped_messages_back(opencode: Hosts, model: ScriptedM
 def test_undo_of_a_full_window_takes_its_turn_back(
     opencode: Hosts, model: ScriptedModel, plugin: Path, cli: Cli
 ) -> None:
-    host = opencode(plugins=[plugin])
+    host = opencode(own=True, plugins=[plugin])
     server = host.serve()
     session = host.create("the panel")
     model.play(*BEGIN, says("the first answer"))
@@ -213,7 +213,7 @@ def test_undo_of_a_full_window_takes_its_turn_back(
 def test_undo_in_a_copy_leaves_the_session_as_it_is(
     opencode: Hosts, model: ScriptedModel, plugin: Path, cli: Cli, place: Path
 ) -> None:
-    host = opencode(plugins=[plugin])
+    host = opencode(own=True, plugins=[plugin])
     server = host.serve()
     session = host.create("the panel")
     model.play(*BEGIN, says("the first answer"))

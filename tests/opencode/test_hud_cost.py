@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from coding_day import FILES, LIMIT, STEPS, in_system, lived
+from hud_plugin import UNPRUNED
 from opencode_host import Hosts
 
 from hudkit.context.caching import ANTHROPIC, OPENAI, CacheRequest, simulate_cache, sum_costs, usd_cost
@@ -15,6 +16,9 @@ from hudkit.testing.model import ScriptedModel
 from hudkit.tokens import count_tokens, prices_of
 
 pytestmark = pytest.mark.slow
+
+DAYS = {7: 1.05, 20: 1.04}
+"""Turns of a day, and what it may cost with the HUD, to the same day without it. The shorter begins the longer."""
 
 
 def moved(chat: Captured, told: tuple[str, list[str]]) -> Captured:
@@ -35,36 +39,35 @@ def requests(chats: list[Captured]) -> list[CacheRequest]:
     return [chat.request(count_tokens, at=1000 * n) for n, chat in enumerate(chats)]
 
 
-@pytest.mark.parametrize(("turns", "most"), [(7, 1.05), (20, 1.04)], ids=["42 calls", "120 calls"])
 def test_what_is_reused_is_never_less_and_the_hud_costs_little(
-    opencode: Hosts, model: ScriptedModel, plugin: Path, turns: int, most: float
+    opencode: Hosts, model: ScriptedModel, plugin: Path
 ) -> None:
     """Without pruning: that would hide in its savings what the HUD's layers cost."""
-    settings = plugin.parent / "config.toml"
-    settings.write_text("[pruning]\nenabled = false\n")
     told: dict[bool, list[CacheRequest]] = {}
     system: list[CacheRequest] = []
     for with_hud in (False, True):
         plugins = [plugin] if with_hud else []
-        host = opencode(
-            shape="anthropic", plugins=plugins, files=FILES, limit=LIMIT, env={"HUDKIT_CONFIG": str(settings)}
-        )
-        chats = lived(host, model, turns, with_hud)
+        host = opencode(settings=UNPRUNED, shape="anthropic", plugins=plugins, files=FILES, limit=LIMIT)
+        chats = lived(host, model, max(DAYS), with_hud)
         told[with_hud] = requests(chats)
         if with_hud:
-            system = requests(
-                [moved(*pair) for pair in zip(chats, in_system(plugin.parent / "hudkit.db"), strict=True)]
-            )
+            whole = in_system(plugin.parent / "hudkit.db")
+            system = requests([moved(*pair) for pair in zip(chats, whole, strict=True)])
         host.close()
+    for turns, most in DAYS.items():
+        calls = turns * (STEPS + 1)
+        priced({on: sent[:calls] for on, sent in told.items()}, system[:calls], most)
+
+
+def priced(told: dict[bool, list[CacheRequest]], system: list[CacheRequest], most: float) -> None:
+    """The price with the HUD to that without it is at most `most`, and in the system prompt it would be high."""
     prices = prices_of("claude-sonnet-4-5")
     for policy in (ANTHROPIC, OPENAI):
         without, with_it = (simulate_cache(told[key], policy) for key in (False, True))
         ratio = usd_cost(with_it, prices) / usd_cost(without, prices)
         hits = f"hits {sum_costs(without).hit_ratio:.3f} -> {sum_costs(with_it).hit_ratio:.3f}"
         worse = usd_cost(simulate_cache(system, policy), prices) / usd_cost(without, prices)
-        print(
-            f"{policy.name}: {turns * (STEPS + 1)} calls, x {ratio:.3f}, in the system prompt x {worse:.2f}, {hits}"
-        )
+        print(f"{policy.name}: {len(system)} calls, x {ratio:.3f}, in the system prompt x {worse:.2f}, {hits}")
         assert ratio <= most < 2 < worse, policy
         reused = [(a.read, b.read) for a, b in zip(without, with_it, strict=True)]
         assert all(b >= a for a, b in reused[1:]), reused

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import sys
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hud_plugin import DEADLINE
+from hud_plugin import written
 from hud_seen import bash
+from lying_daemon import Between, passed_on, too_late_for
 from opencode_host import Hosts
 from outside import meanwhile, tell
 
 from hudkit.api import Hud
 from hudkit.daemon import client
-from hudkit.hosts.opencode.plugin import Baked, generate
 from hudkit.log.payloads import BlockerAdd, FrameDelta, FrameUnsent
 from hudkit.testing.captured import Captured, departs
 from hudkit.testing.model import ScriptedModel
@@ -28,14 +26,14 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def plugin(place: Path) -> Path:
-    """Our plugin as it is installed, with the deadline that users have."""
-    file = place / "hudkit.js"
-    socket = place / "run" / "d.sock"
-    text = generate(Baked(sys.executable, str(place), str(place / "hudkit.db"), str(socket), str(file)))
-    assert DEADLINE in text and "200" in DEADLINE
-    file.write_text(text)
-    return file
+def between(place: Path) -> Iterator[Between]:
+    """Stands before the daemon."""
+    real = place / "run" / "r.sock"
+    client.ensure_running(real, db=place / "hudkit.db")
+    made = Between(place / "run" / "d.sock", real)
+    yield made
+    made.close()
+    client.stop(real)
 
 
 def told(request: Captured) -> list[tuple[int, str, str]]:
@@ -51,28 +49,30 @@ def told(request: Captured) -> list[tuple[int, str, str]]:
 @pytest.mark.parametrize("shape", ["openai", "anthropic"])
 @pytest.mark.parametrize("turn", ["a tool step", "a new turn"])
 def test_what_came_too_late_is_told_at_the_end_and_never_behind(
-    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path, turn: str, shape: str
+    opencode: Hosts, model: ScriptedModel, between: Between, place: Path, turn: str, shape: str
 ) -> None:
-    host = opencode(plugins=[plugin], shape=shape)
+    flag = place / "late"
+    host = opencode(plugins=[written(place, python="/nowhere/python", late=flag)], shape=shape)
     host.serve()
     session = host.create("a title")
     model.play(says("hi"))
     host.prompt(session, "begin")
-    there = client.greet(place / "run" / "d.sock")
-    assert there is not None
 
-    def stopped() -> None:
-        """The daemon has the news in its log, and answers nothing."""
+    def held() -> None:
+        """There is news; the daemon makes frames of it that come too late."""
         tell(place / "hudkit.db", session, BlockerAdd("No key yet"))
-        os.kill(there.pid, signal.SIGSTOP)
+        between.lie = too_late_for(flag)
 
-    # What was asked for meanwhile is answered, too late, within the second that the next step takes.
-    go_on = bash(f"kill -CONT {there.pid}; sleep 1")
+    def let_go() -> None:
+        between.lie = passed_on
+        flag.unlink()
+
+    go_on = meanwhile(let_go, uses(bash("echo on")))
     if turn == "a tool step":
-        model.play(uses(bash("true")), meanwhile(stopped, uses(bash("echo held"))), uses(go_on), says("done"))
+        model.play(uses(bash("true")), meanwhile(held, uses(bash("echo held"))), go_on, says("done"))
         host.prompt(session, "go on")
     else:
-        model.play(uses(bash("true")), meanwhile(stopped, says("held")), uses(go_on), says("done"))
+        model.play(uses(bash("true")), meanwhile(held, says("held")), go_on, says("done"))
         host.prompt(session, "go on")
         host.prompt(session, "and on")
     late, after = model.chats[-2:]

@@ -50,7 +50,7 @@ def whose(request: Captured) -> str:
 @pytest.fixture
 def model() -> Iterator[ScriptedModel]:
     """Holds each answer of a turn back until every session has asked for its own: they work at the same time."""
-    together = Barrier(len(NAMES), timeout=40)
+    together = Barrier(len(NAMES), timeout=600)
     left = {name: turn(name) for name in NAMES}
 
     def answer(request: Captured) -> Answer:

@@ -128,7 +128,7 @@ def test_a_call_is_a_prefix_of_the_next_one_but_where_an_epoch_begins(
 ) -> None:
     """Through a restart of all, a compaction, an unrevert, a revert and a fork, with changes from outside."""
     files = {f"part_{n}.txt": f"line {n}\n" * 9 for n in range(3)}
-    host = opencode(shape=shape, plugins=[plugin], files=files, limit=(200_000, 8_000))
+    host = opencode(own=True, shape=shape, plugins=[plugin], files=files, limit=(200_000, 8_000))
     host.serve()
     session = host.create("a day")
 
@@ -185,7 +185,7 @@ def test_a_call_is_a_prefix_of_the_next_one_but_where_an_epoch_begins(
 def test_a_restart_of_all_goes_on_with_the_same_bytes(
     opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path
 ) -> None:
-    host = opencode(plugins=[plugin])
+    host = opencode(own=True, plugins=[plugin])
     host.serve()
     session = host.create("a title")
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_an_agent_records_and_reads_again(opencode: Hosts, model: ScriptedModel, place: Path) -> None:
-    host = opencode(git=True)
+    host = opencode(own=True, git=True)
     env = {**os.environ, "HUDKIT_DATA": str(place), "HUDKIT_DB": str(place / "hudkit.db")}
     spot = Spot(sys.executable, None, place, env, sys.platform, host.project)
     config = host.project / "opencode.json"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hud_plugin import written
+from hud_plugin import UNPRUNED, written
 from opencode_host import OpenCode
+from opencode_shared import Guest, Shared
 
 from hudkit.daemon import client
 from hudkit.testing.host_script import Place
@@ -20,7 +21,7 @@ from hudkit.testing.model import ScriptedModel
 from hudkit.testing.replies import Call, says, uses
 from hudkit.testing.seen import told
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("opencode_installed")]
+pytestmark = pytest.mark.slow
 
 
 class Talking:
@@ -36,6 +37,14 @@ class Talking:
 class TestOpenCode(HostConformance):
     host = "opencode"
     test_the_hud_costs_little = None  # `test_hud_cost`, with its longer days
+    shared: Shared | None = None
+    """The process that conversations are in; `None`: each has one of its own."""
+
+    tools_ms: int | None = None
+
+    @pytest.fixture(autouse=True)
+    def _in_one_process(self, shared_opencode: Callable[[str], Shared]) -> None:
+        self.shared = shared_opencode(UNPRUNED)
 
     @contextmanager
     def _at(self, folder: Path, **given: Any) -> Iterator[tuple[Place, ScriptedModel]]:
@@ -46,15 +55,21 @@ class TestOpenCode(HostConformance):
 
     def place(self, folder: Path, project: Path, url: str, limit: tuple[int, int]) -> Place:
         data = Path(tempfile.mkdtemp(prefix="hk"))  # short, for the socket
-        (data / "config.toml").write_text("[pruning]\nenabled = false\n")
+        (data / "config.toml").write_text(UNPRUNED)
         return Place(project, data / "hudkit.db", folder, url, limit)
 
     @contextmanager
     def open(self, place: Place, session: str, *, hud: bool = True, resume: str = "") -> Iterator[Talking]:
-        plugins = [written(place.log.parent)] if hud else []
-        settings = {"HUDKIT_CONFIG": str(place.log.parent / "config.toml")}
+        plugins = [written(place.log.parent, tools_ms=self.tools_ms)] if hud else []
         home, project = place.folder / session, str(place.project)  # several at once do not start in one home
-        with OpenCode(home, place.url, limit=place.limit, plugins=plugins, env=settings, project=project) as host:
+        given: dict[str, Any] = {"limit": place.limit, "plugins": plugins, "project": project}
+        settings = {"HUDKIT_CONFIG": str(place.log.parent / "config.toml")}
+        made = (
+            Guest(self.shared, home, place.url, **given)
+            if self.shared
+            else OpenCode(home, place.url, env=settings, **given)
+        )
+        with made as host:
             host.serve()
             known = place.folder / f"{session}.id"
             if not known.exists():
@@ -73,6 +88,19 @@ class TestOpenCode(HostConformance):
 
     def _path(self, place: Place, name: str) -> str:
         return str(place.project / name)
+
+    def test_a_conversation_goes_on_in_a_new_process_as_if_nothing_had_been(self, tmp_path: Path) -> None:
+        self.shared = None
+        super().test_a_conversation_goes_on_in_a_new_process_as_if_nothing_had_been(tmp_path)
+
+    def test_conversations_side_by_side_keep_their_own(self, tmp_path: Path) -> None:
+        """In processes of their own that share a daemon."""
+        self.shared = None
+        super().test_conversations_side_by_side_keep_their_own(tmp_path)
+
+    def test_a_log_that_cannot_be_used_stops_nobody(self, tmp_path: Path) -> None:
+        self.tools_ms = 2_000  # there will be no daemon
+        super().test_a_log_that_cannot_be_used_stops_nobody(tmp_path)
 
     def test_a_session_of_another_host_is_resumed(self, tmp_path: Path) -> None:
         """By the agent, as the frame of a new session offers it."""

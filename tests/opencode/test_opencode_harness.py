@@ -43,7 +43,7 @@ def asked(host: OpenCode, session: str) -> list[str]:
 
 @both_shapes
 def test_run_with_parallel_tools(opencode: Hosts, model: ScriptedModel, shape: str) -> None:
-    host = opencode(shape=shape, files={"a.txt": "alpha\nbeta\n"})
+    host = opencode(own=True, shape=shape, files={"a.txt": "alpha\nbeta\n"})
     bash = Call("bash", {"command": "echo $((6*7))", "description": "count"})
     model.play(uses(Call("read", {"filePath": str(host.project / "a.txt")}), bash), says("all done"))
     ran = host.run("read the file")
@@ -65,7 +65,7 @@ def test_run_with_parallel_tools(opencode: Hosts, model: ScriptedModel, shape: s
 @both_shapes
 def test_serve_two_prompts_and_a_title(opencode: Hosts, model: ScriptedModel, shape: str) -> None:
     """POST /session {}, POST /session/ID/message {"parts": [{"type": "text", "text": …}]}."""
-    host = opencode(shape=shape)
+    host = opencode(own=True, shape=shape)
     host.serve()
     session = host.create()
     model.play(uses(Call("read", {"filePath": str(host.project)})), says("one"), says("two"))
@@ -114,7 +114,7 @@ def test_compaction_after_an_overflow_and_on_demand(opencode: Hosts, model: Scri
     assert host.summarize(session) is True
     assert len(model.of("compaction")) == 2
     marks = "json_extract(data,'$.summary') = 1 and json_extract(data,'$.role') = 'assistant'"
-    assert host.rows(f"select count(*) from message where {marks}") == [(2,)]
+    assert host.rows(f"select count(*) from message where session_id = ? and {marks}", session) == [(2,)]
 
 
 def test_revert_unrevert_and_fork(opencode: Hosts, model: ScriptedModel) -> None:
@@ -164,7 +164,7 @@ def test_a_plugin_by_absolute_path_is_loaded(opencode: Hosts, model: ScriptedMod
 
 
 def test_the_way_out_is_closed_and_watched(opencode: Hosts, model: ScriptedModel) -> None:
-    host = opencode()
+    host = opencode(own=True)
     host.serve()
     fetch = [Call("webfetch", {"url": f"{scheme}://example.com/", "format": "text"}) for scheme in ("http", "https")]
     model.play(uses(*fetch), says("no luck"))
@@ -183,7 +183,7 @@ def test_a_server_error_is_tried_again(opencode: Hosts, model: ScriptedModel) ->
 
 
 def test_sessions_outlive_a_killed_server(opencode: Hosts, model: ScriptedModel) -> None:
-    host = opencode()
+    host = opencode(own=True)
     host.serve()
     session = host.create("named")
     host.prompt(session, "before")
@@ -199,7 +199,7 @@ def test_sessions_outlive_a_killed_server(opencode: Hosts, model: ScriptedModel)
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="strays are found through /proc")
 def test_closing_ends_what_was_detached_too(opencode: Hosts) -> None:
-    host = opencode()
+    host = opencode(own=True)
     host.serve()
     child = subprocess.Popen(["sleep", "60"], env=host.env | {"PATH": os.environ["PATH"]}, start_new_session=True)
     assert host.settled(lambda: child.pid in strays(host.mark)), "its environment is visible only after its exec"

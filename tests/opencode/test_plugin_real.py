@@ -57,7 +57,9 @@ def test_the_hud_is_in_every_chat_call_and_in_no_title_call(
     parameters = next(found for tool in chats[0].body["tools"] if (found := parameters_of(tool, "hud")))
     assert parameters["required"] == ["tool"]
     assert parameters["properties"]["args"]["type"] == "object"
-    texts = host.rows("select data from part where json_extract(data, '$.type') != 'tool'")
+    texts = host.rows(
+        "select data from part where session_id = ? and json_extract(data, '$.type') != 'tool'", session
+    )
     assert [data for (data,) in texts if "HUD" in data or "Context: " in data] == []
 
 

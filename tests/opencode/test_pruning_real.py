@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hud_plugin import UNPRUNED
 from opencode_host import Hosts, OpenCode
 
 from hudkit.api import Hud
@@ -61,7 +62,7 @@ def lived(host: OpenCode, model: ScriptedModel, turns: int = 4) -> tuple[str, li
 def test_stubs_stay_and_the_agent_gets_the_whole_output_back(
     opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path, shape: str
 ) -> None:
-    host = opencode(shape=shape, plugins=[plugin], files=FILES, limit=LIMIT)
+    host = opencode(own=True, shape=shape, plugins=[plugin], files=FILES, limit=LIMIT)
     host.serve()
     session, chats = lived(host, model)
     seen = [numbers(chat) for chat in chats]
@@ -105,9 +106,7 @@ def test_stubs_stay_and_the_agent_gets_the_whole_output_back(
 
 
 def test_switched_off_nothing_is_pruned(opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path) -> None:
-    settings = place / "config.toml"
-    settings.write_text("[pruning]\nenabled = false\n")
-    host = opencode(plugins=[plugin], files=FILES, limit=LIMIT, env={"HUDKIT_CONFIG": str(settings)})
+    host = opencode(settings=UNPRUNED, plugins=[plugin], files=FILES, limit=LIMIT)
     host.serve()
     _, chats = lived(host, model)
     assert not any(numbers(chat) for chat in chats)

@@ -44,7 +44,8 @@ def uv() -> Iterator[dict[str, str]]:
 def test_the_tour_goes_as_the_readme_has_it(
     opencode: Hosts, model: ScriptedModel, tmp_path: Path, uv: dict[str, str]
 ) -> None:
-    host = opencode(shape="anthropic", limit=LIMIT, files=FILES)
+    host = opencode(own=True, shape="anthropic", limit=LIMIT, files=FILES)
+    del host.env["OPENCODE_MODELS_PATH"]  # as a user has it, with every model that it knows
     host.env["HUDKIT_DATA"] = str(host.place / "data" / "hudkit")  # on macOS the data would be elsewhere
     path = Path(uv["UV_TOOL_BIN_DIR"])
     steps = commands()

@@ -13,21 +13,22 @@ from typing import Any
 
 import msgspec
 import pytest
-from plugin_driver import BUN, SCRIPT, Drive, Ran
+from plugin_driver import SCRIPT, Drive, Ran
 from wire_server import WireServer
 
 from hudkit.hosts.opencode.plugin import Baked, generate
+from plugin_clock import patient
 
 
 @pytest.fixture(params=["node", pytest.param("bun", marks=pytest.mark.slow)])
 def runtime(request: pytest.FixtureRequest) -> list[str]:
-    """What runs the plugin; Bun is the one inside OpenCode."""
+    """What runs the plugin; Bun is inside OpenCode, which is that when `BUN_BE_BUN` is set."""
     if request.param == "bun":
-        if not BUN.exists():
-            pytest.skip("OpenCode's Bun is not here; tests/opencode brings it")
-        return [str(BUN), "run"]
+        return [str(request.getfixturevalue("opencode_installed")), "run"]
     node = shutil.which("node")
     if node is None:
+        if os.environ.get("CI"):
+            pytest.fail("CI needs node")
         pytest.skip("node is not on PATH")
     return [node]
 
@@ -48,24 +49,40 @@ def daemon(place: Path) -> Iterator[WireServer]:
 
 @pytest.fixture
 def drive(place: Path, runtime: list[str]) -> Drive:
-    """`drive(step, ...)` runs a plugin's hooks in one process. `python` is what it starts as a daemon."""
+    """`drive(step, ...)` runs a plugin's hooks in one process. `python` is what it starts as a daemon.
 
-    def run(*steps: dict[str, Any], python: str = "/nowhere/python", plugin: bool = True) -> Ran:
+    Deadlines pass while the file `late` is in the place, and after `deadline_ms`, those of the tools after
+    `tools_ms`; or as users have them, `by_the_clock`.
+    """
+
+    def run(
+        *steps: dict[str, Any],
+        python: str = "/nowhere/python",
+        plugin: bool = True,
+        deadline_ms: int | None = None,
+        tools_ms: int | None = None,
+        by_the_clock: bool = False,
+    ) -> Ran:
         file = place / "hudkit.mjs"
         said = str(file) if plugin else str(place / "uninstalled.js")
-        file.write_text(
-            generate(Baked(python, str(place), str(place / "hudkit.db"), str(place / "d.sock"), said)), "utf-8"
-        )
+        text = generate(Baked(python, str(place), str(place / "hudkit.db"), str(place / "d.sock"), said))
+        if not by_the_clock:
+            text = patient(text, place / "late")
+        for name, given in (("DEADLINE_MS", deadline_ms), ("PATIENT_MS", tools_ms)):
+            if given is not None:
+                text = text.replace(f"{name} = 60_000;", f"{name} = {given};")
+        file.write_text(text, "utf-8")
         done = subprocess.run(
             [*runtime, str(SCRIPT)],
             input=json.dumps({"plugin": str(file), "steps": steps}),
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=300,
             env={**os.environ, "BUN_BE_BUN": "1"},
             cwd=place,
         )
         assert done.returncode == 0, done.stderr
+        assert "Warning" not in done.stderr, done.stderr
         return msgspec.json.decode(done.stdout, type=Ran)
 
     return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 SESSION = "ses_1"
@@ -57,7 +58,21 @@ def event(kind: str, **properties: Any) -> dict[str, Any]:
 
 
 def wait(ms: int) -> dict[str, Any]:
+    """Some time, for timers, and then until every question of the plugin's is answered or given up."""
     return {"wait": ms}
+
+
+def there(file: Path) -> dict[str, Any]:
+    """Until there is such a file."""
+    return {"there": str(file)}
+
+
+def touch(file: Path) -> dict[str, Any]:
+    return {"touch": str(file)}
+
+
+def remove(file: Path) -> dict[str, Any]:
+    return {"remove": str(file)}
 
 
 def sent(messages: list[Message], *, tail: bool = True) -> str:

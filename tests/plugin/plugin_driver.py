@@ -9,8 +9,6 @@ from typing import Any
 import msgspec
 
 SCRIPT = Path(__file__).with_name("drive.mjs")
-BUN = Path(__file__).resolve().parents[2] / ".cache/opencode/1.18.33/opencode"
-"""OpenCode, which is Bun when `BUN_BE_BUN` is set."""
 
 
 class Ran(msgspec.Struct):

@@ -22,8 +22,8 @@ TURN = [user(1, "go"), assistant(2, tool("c1", "made"))]
 NEXT = [*TURN, assistant(3, text("ok")), user(4, "more")]
 
 WRONG: dict[str, tuple[Answer, str]] = {
-    "hung": (Answer(b"{}", pause=30), "no answer within 200 ms"),
-    "slow": (Answer(GOOD.body, pause=0.4), "no answer within 200 ms"),
+    "hung": (Answer(b"{}", pause=600), "no answer within 200 ms"),
+    "slow": (Answer(GOOD.body, pause=10), "no answer within 200 ms"),
     "garbage": (Answer(b"\x00\xff<html>"), "no JSON"),
     "nothing": (Answer(b""), "no JSON"),
     "a list": (Answer(b"[]"), "a wrong answer"),
@@ -53,7 +53,9 @@ WRONG: dict[str, tuple[Answer, str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_without_an_answer_the_last_good_frame_stays(name: str, daemon: WireServer, drive: Drive) -> None:
+def test_without_an_answer_the_last_good_frame_stays(
+    name: str, daemon: WireServer, drive: Drive, place: Path
+) -> None:
     answer, why = WRONG[name]
     asked = 0
 
@@ -61,7 +63,11 @@ def test_without_an_answer_the_last_good_frame_stays(name: str, daemon: WireServ
         nonlocal asked
         asked += path == "/v1/frame"
         good = {"/v1/frame": GOOD, "/v1/hello": Answer(Hello("0", 1, 1, 1)), "/v1/stop": Answer(b"{}")}
-        return good[path] if path != "/v1/frame" or asked == 1 else answer
+        if path != "/v1/frame" or asked == 1:
+            return good[path]
+        if answer.pause:
+            (place / "late").touch()
+        return answer
 
     daemon.answers = answering
     ran = drive(transform(*TURN), system(), transform(*TURN), system(), transform(*NEXT), system())
@@ -74,23 +80,34 @@ def test_without_an_answer_the_last_good_frame_stays(name: str, daemon: WireServ
     assert said.count("\n") == 1
     assert said.isprintable() is False
     assert said[:-1].isprintable()
-    assert max(step["ms"] for step in ran.results[1:]) < 2_000  # a hung daemon is cut off, not waited for
 
 
 @pytest.mark.parametrize("name", ["hung", "slow", "garbage", "an error", "a stranger"])
 def test_without_any_frame_the_call_goes_out_as_it_is(name: str, daemon: WireServer, drive: Drive) -> None:
     daemon.answers = {"/v1/frame": WRONG[name][0], "/v1/compacting": WRONG[name][0]}
-    ran = drive(transform(*TURN), system(), transform(*NEXT), compacting())
+    ran = drive(transform(*TURN), system(), transform(*NEXT), compacting(), by_the_clock=True)
     assert ran[0]["messages"] == TURN
     assert ran[1]["system"] == ["You"]
     assert ran[2]["messages"] == NEXT
     assert ran[3] == {"context": [], "prompt": None}
 
 
+def test_a_deadline_that_has_passed_already_asks_nothing(daemon: WireServer, drive: Drive) -> None:
+    daemon.answers = {"/v1/frame": GOOD}
+    ran = drive(transform(*TURN), system(), deadline_ms=0)
+    assert (ran[0]["messages"], ran[1]["system"]) == (TURN, ["You"])
+    assert daemon.of("/v1/frame") == []
+
+
 @pytest.mark.slow
 def test_nobody_on_the_socket(place: Path, drive: Drive) -> None:
     (place / "d.sock").unlink(missing_ok=True)
-    ran = drive(transform(*TURN), system(), {"tool": "hud", "input": {"args": {}, "at": {"sessionID": SESSION}}})
+    ran = drive(
+        transform(*TURN),
+        system(),
+        {"tool": "hud", "input": {"args": {}, "at": {"sessionID": SESSION}}},
+        tools_ms=1_500,
+    )
     assert (ran[0]["messages"], ran[1]["system"]) == (TURN, ["You"])
     assert ran.results[3]["text"] == "hudkit: it cannot be reached. Nothing was recorded."
 
@@ -99,7 +116,7 @@ def test_a_socket_that_nobody_answers_on(place: Path, drive: Drive) -> None:
     with socket.socket(socket.AF_UNIX) as deaf:
         deaf.bind(str(place / "d.sock"))
         deaf.listen()
-        ran = drive(transform(*TURN), compacting())
+        ran = drive(transform(*TURN), compacting(), by_the_clock=True)
     assert (ran[0]["messages"], ran[1]) == (TURN, {"context": [], "prompt": None})
 
 
@@ -125,12 +142,14 @@ def test_compaction_without_a_prompt_carries_the_last_frame(daemon: WireServer, 
 
 
 STAND_IN = """#!{python}
-import sys, time
+import os, sys, time
+parent = os.getppid()
 sys.path[:0] = {path!r}
 from pathlib import Path
 with open({said!r}, "a") as file: file.write(repr(sys.argv[1:]) + "\\n")
 from wire_server import WireServer, frame
-with WireServer(Path({socket!r}), {{"/v1/frame": frame("# started\\n")}}): time.sleep(3)
+with WireServer(Path({socket!r}), {{"/v1/frame": frame("# started\\n")}}):
+    while os.getppid() == parent: time.sleep(0.05)
 """
 
 
@@ -161,7 +180,7 @@ def test_it_is_started_once_in_ten_seconds_however_often_it_is_missed(place: Pat
 
 @pytest.mark.slow
 def test_after_uninstalling_a_running_opencode_starts_nothing(place: Path, drive: Drive) -> None:
-    ran = drive(transform(user(1)), python=stand_in(place), plugin=False)
+    ran = drive(transform(user(1)), python=stand_in(place), plugin=False, by_the_clock=True)
     time.sleep(0.1)
     assert ran[0]["messages"] == [user(1)]
     assert not (place / "said").exists()

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import json
+import time
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from plugin_conversation import SESSION, assistant, compacting, event, sent, system, text, tool, transform, user, wait
+from plugin_conversation import (
+    SESSION,
+    assistant,
+    compacting,
+    event,
+    remove,
+    sent,
+    system,
+    text,
+    there,
+    tool,
+    touch,
+    transform,
+    user,
+    wait,
+)
 from plugin_driver import Drive
 from wire_server import Answer, WireServer, frame
 
@@ -79,11 +96,22 @@ def test_texts_are_cut_to_what_is_read(daemon: WireServer, drive: Drive) -> None
     assert b"secret" not in msgspec.json.encode(ask)
 
 
-def test_a_long_history_goes_beside_the_calls_in_order(daemon: WireServer, drive: Drive) -> None:
+def test_a_long_history_goes_beside_the_calls_in_order(daemon: WireServer, drive: Drive, place: Path) -> None:
     """A call in the middle of it brings nothing, though what is left would fit."""
-    daemon.answers = {"/v1/frame": frame(), "/v1/events": Answer(EventsAccepted("a.2"), pause=0.4)}
+    middle, go_on = place / "middle", place / "go on"
+
+    def answering(path: str, body: bytes) -> Answer:
+        if path != "/v1/events":
+            return frame() if path == "/v1/frame" else Answer(b"{}")
+        if len(daemon.of("/v1/events")) == 2:
+            middle.touch()
+            while not go_on.exists():
+                time.sleep(0.01)
+        return Answer(EventsAccepted("a.2"))
+
+    daemon.answers = answering
     long = [user(n, "x" * 1_900) for n in range(1, 160)]
-    drive(transform(*long), wait(500), transform(*long), wait(600), transform(*long, user(500)))
+    drive(transform(*long), there(middle), transform(*long), touch(go_on), wait(1), transform(*long, user(500)))
     asks, told = daemon.of("/v1/frame"), daemon.of("/v1/events")
     assert [ids(ask) for ask in asks] == [[], [], ["msg_500"]]
     assert [one for ask in told for one in ids(ask)] == [f"msg_{n}" for n in range(1, 160)]
@@ -300,9 +328,11 @@ def answer_of(note: int, n: int) -> str:
 
 
 def test_a_frame_that_came_too_late_is_not_the_one_that_the_daemon_goes_on_from(
-    daemon: WireServer, drive: Drive
+    daemon: WireServer, drive: Drive, place: Path
 ) -> None:
-    answers = iter([frame(mark="1.1"), Answer(frame(mark="1.2").body, pause=0.4), frame(mark="1.3"), frame()])
+    late = place / "late"
+    answers = iter([frame(mark="1.1"), Answer(frame(mark="1.2").body, pause=600), frame(mark="1.3"), frame()])
     daemon.answers = lambda path, body: next(answers) if path == "/v1/frame" else Answer(b"{}")
-    drive(*(step for _ in range(4) for step in (transform(user(1)), wait(300))))
+    call = transform(user(1))
+    drive(call, touch(late), call, remove(late), call, call)
     assert [ask.have for ask in daemon.of("/v1/frame")] == [None, None, "1.1", None]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +19,7 @@ from hudkit.rooms.players import open_players
 from hudkit.rooms.prompts import load_prompts
 from hudkit.rooms.scheduler import WorldRunner
 from hudkit.rooms.world_log import WorldLog
+from waiting import until
 
 FLAGS = (
     "--no-sandbox",
@@ -86,10 +86,7 @@ class Town:
         self.served.do(act)
 
     def until(self, holds: Callable[[], bool]) -> None:
-        end = time.monotonic() + 20
-        while not holds():
-            assert time.monotonic() < end, "it did not come about"
-            time.sleep(0.05)
+        until(holds)
 
 
 @pytest.fixture

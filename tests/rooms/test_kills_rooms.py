@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from campaigns import Campaign
 from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.players import Improviser, PlayerRegistry, ScriptedPlayer
@@ -21,7 +21,7 @@ from hudkit.rooms.world import IntervalRules, WorldRules
 from hudkit.rooms.world_log import WorldLog
 
 CHILD = Path(__file__).with_name("runner_child.py")
-KILLS = 50
+KILLS = Campaign("kills", quick=20, full=200)
 
 
 def check(world_log: WorldLog) -> int:
@@ -53,8 +53,9 @@ def check(world_log: WorldLog) -> int:
     return lost
 
 
+@KILLS
 @pytest.mark.slow
-def test_killed_at_50_points_a_world_resumes(tmp_path: Path) -> None:
+def test_killed_at_many_points_a_world_resumes(tmp_path: Path) -> None:
     path = tmp_path / "world.db"
     tempo = IntervalRules(min_interval=0.01, max_interval=0.04, first=0.02, quiet=0.01, looping=0)
     world_log = WorldLog.create(path, name="killed", seed=3, rules=WorldRules(tempo=tempo))
@@ -63,24 +64,29 @@ def test_killed_at_50_points_a_world_resumes(tmp_path: Path) -> None:
         model = ("improviser", "slow")[number % 2]
         architect.make_agent("persona", f"A{number}", "You keep bees.", model, rooms=(1,) if number else ())
     world_log.close()
-    chance, acknowledged, beats, lost = random.Random(5), 0, 0, 0
-    for kill in range(KILLS):
+    chance, acknowledged, beats, lost = KILLS.chance(5), 0, 0, 0
+    for kill in range(10 * KILLS.rounds):
         child = subprocess.Popen([sys.executable, str(CHILD), str(path)], stdout=subprocess.PIPE)
         assert child.stdout is not None
-        first = child.stdout.readline()  # it plays: kill it somewhere in what follows
-        time.sleep(chance.uniform(0, 0.12))
+        seen = child.stdout.readline()  # it plays: kill it some events later, or a moment after these
+        last = int(seen) + chance.randrange(24)
+        while int(seen) < last:
+            seen = child.stdout.readline()
+        time.sleep(chance.uniform(0, 0.01))
         child.send_signal(signal.SIGKILL)
-        seen = (first + child.stdout.read()).split(b"\n")
+        lines = (seen + child.stdout.read()).split(b"\n")
         child.wait()
         child.stdout.close()
-        acknowledged = max(acknowledged, *(int(line) for line in seen[:-1]))
+        acknowledged = max(acknowledged, *(int(line) for line in lines[:-1]))
         if kill % 10 == 9:
             with WorldLog.open(path) as world_log:
                 assert world_log.world.seq >= acknowledged, "nothing that was acknowledged is lost"
                 assert list(world_log.log.verify()) == []
                 assert world_log.world.beats > beats
                 beats, lost = world_log.world.beats, check(world_log)
-    assert lost >= 5, "some were killed while they were thinking"
+            if kill + 1 >= KILLS.rounds and lost:
+                break
+    assert lost, "some were killed while they were thinking"
     with WorldLog.open(path) as world_log:
         open_ = [agent.id for agent in world_log.world.agents.values() if agent.current_beat]
         players = PlayerRegistry({"improviser": Improviser(), "slow": ScriptedPlayer({})})

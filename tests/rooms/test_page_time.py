@@ -23,6 +23,7 @@ from hudkit.rooms.page.views.scene import Scene
 from hudkit.rooms.page.views.told import told
 from hudkit.rooms.players import BeatPrompt, BeatReply, PlayerRegistry
 from hudkit.rooms.scheduler import WorldRunner
+from waiting import until
 
 pytestmark = pytest.mark.slow
 pytest_plugins = ("page_fixtures",)
@@ -61,7 +62,7 @@ def test_when_a_pause_is_answered_no_beat_begins_and_none_has_effects(
     harness.make("Bob", rooms=(1,), interval=1.0)
     slow = Slow()
     visitor = open_page(harness, player=WorldRunner(harness.world_log, PlayerRegistry({"scripted": slow})))
-    _until(lambda: all(agent.current_beat for agent in harness.world.agents.values()))
+    until(lambda: all(agent.current_beat for agent in harness.world.agents.values()))
     page = visitor.do(deed)
     answered, asked_before = harness.world.seq, slow.prompts
     assert ("Paused: the Architect" if deed == "pause" else "Stopped") in words_of(page)
@@ -74,14 +75,7 @@ def test_when_a_pause_is_answered_no_beat_begins_and_none_has_effects(
     said = words_of(visitor.get())
     assert ("paused" if deed == "pause" else "stopped") in said.partition("Agents")[2] and "in 0 s" not in said
     visitor.do("resume")
-    _until(lambda: any(sender > 0 for sender, _ in harness.texts(1)))
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < end, "it did not come about"
-        time.sleep(0.02)
+    until(lambda: any(sender > 0 for sender, _ in harness.texts(1)))
 
 
 def test_every_kind_of_event_has_words_of_its_own(visitor: Visitor, harness: Any) -> None:

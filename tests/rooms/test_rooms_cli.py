@@ -359,7 +359,7 @@ def test_serve_shows_a_living_world_offline(tmp_path: Path) -> None:
                 opener.open(address)
             opener.open(f"{address}login", f"token={token}".encode()).read()
             path = tmp_path / "data" / "worlds" / "island.db"
-            for _ in range(240):
+            for _ in range(2400):
                 with WorldLog.open(path, read_only=True) as world_log:
                     said = [one for one in world_log.world.messages.values() if one.kind == "text"]
                 if len(said) >= 3:

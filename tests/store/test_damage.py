@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import sqlite3
 import time
@@ -13,6 +12,7 @@ from threading import Event, Thread
 
 import pytest
 
+from campaigns import Campaign
 from hudkit.errors import StoreDamaged, StoreError
 from hudkit.log import Finding, Snapshot
 from hudkit.log.payloads import NoteAdd, Redact
@@ -21,6 +21,8 @@ from hudkit.testing.stores import draft, notes
 
 pytestmark = pytest.mark.slow
 
+ROW_FLIPS = Campaign("damage", quick=1000, full=20_000)
+FLIPS = Campaign("damage", quick=400, full=10_000)
 MARKER = "0190b5c0-0000-7000-8000-"
 
 
@@ -212,6 +214,7 @@ def contents(data: bytes) -> Iterator[int]:
         at = data.find(MARKER.encode(), end)
 
 
+@ROW_FLIPS
 @pytest.mark.slow
 def test_every_flip_in_a_row_is_found(path: Path, tmp_path: Path) -> None:
     data = path.read_bytes()
@@ -220,23 +223,24 @@ def test_every_flip_in_a_row_is_found(path: Path, tmp_path: Path) -> None:
         assert sum(len(list(log.read(session))) for session in log.sessions()) == rows
     places = sorted(set(contents(data)))
     assert len(places) > rows * 100
-    chance = random.Random(1)
+    chance = ROW_FLIPS.chance(1)
     target = tmp_path / "flipped" / "log.db"
     target.parent.mkdir(mode=0o700)
-    for at in chance.sample(places, 2000):
+    for at in chance.choices(places, k=ROW_FLIPS.rounds):
         flipped(path, target, at, chance.randrange(8))
         found = list(verify_file(target))
         assert found, f"the flip at byte {at} ({data[at - 20 : at + 20]!r}) went unnoticed"
 
 
+@FLIPS
 @pytest.mark.slow
 def test_no_flip_anywhere_raises_what_is_not_typed(path: Path, tmp_path: Path) -> None:
     size = path.stat().st_size
-    chance = random.Random(2)
+    chance = FLIPS.chance(2)
     folder = tmp_path / "flipped"
     folder.mkdir(mode=0o700)
     target = folder / "log.db"
-    places = [*range(100), *chance.sample(range(100, size), 900)]
+    places = [*range(100), *chance.choices(range(100, size), k=FLIPS.rounds)]
     for at in places:
         for file in folder.iterdir():
             file.unlink()

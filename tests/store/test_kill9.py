@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import signal
 import subprocess
 import sys
@@ -12,14 +11,16 @@ from threading import Thread
 
 import pytest
 
+from campaigns import Campaign
 from hudkit.errors import SequenceConflict
 from hudkit.log.payloads import NoteAdd
 from hudkit.log.stores import SqliteLog
 from hudkit.log.stores import mark as marks
 from hudkit.testing.stores import draft, notes
+from waiting import PATIENCE
 
 CHILD = Path(__file__).with_name("writer_child.py")
-ROUNDS = 200
+KILLS = Campaign("kills", quick=40, full=1000)
 
 
 def start(path: Path, session: str, count: int, group: int) -> subprocess.Popen[bytes]:
@@ -27,12 +28,13 @@ def start(path: Path, session: str, count: int, group: int) -> subprocess.Popen[
     return subprocess.Popen(command, stdout=subprocess.PIPE)
 
 
+@KILLS
 @pytest.mark.slow
-def test_no_acknowledged_event_is_lost_over_200_kills(tmp_path: Path) -> None:
+def test_no_acknowledged_event_is_lost_over_many_kills(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
-    chance = random.Random(9)
+    chance = KILLS.chance(9)
     acknowledged: list[int] = []
-    for turn in range(ROUNDS):
+    for turn in range(KILLS.rounds):
         child = start(path, "s", 0, (1, 4)[turn % 2])
         assert child.stdout is not None
         first = child.stdout.readline()  # it writes: kill it somewhere in what follows
@@ -48,7 +50,7 @@ def test_no_acknowledged_event_is_lost_over_200_kills(tmp_path: Path) -> None:
                 assert stored == list(range(1, len(stored) + 1)), "no gap, no duplicate"
                 assert set(acknowledged) <= set(stored), "no acknowledged event is lost"
                 assert list(log.verify()) == []
-    assert len(acknowledged) == len(set(acknowledged)) > ROUNDS
+    assert len(acknowledged) == len(set(acknowledged)) >= KILLS.rounds
     with SqliteLog.open(path) as log:
         ids = [event.id for event in log.read("s")]
         assert len(ids) == len(set(ids))
@@ -118,7 +120,7 @@ def test_the_mark_is_synced_within_a_second_of_the_last_write(tmp_path: Path) ->
             calls.clear()
             log.append("s", notes(1))
             written = time.monotonic()
-            while not calls and time.monotonic() < written + 10:
+            while not calls and time.monotonic() < written + PATIENCE:
                 time.sleep(0.01)
             assert calls, "a write that nothing follows is synced too"
             synced = len(calls)

@@ -17,6 +17,7 @@ import msgspec
 
 from hudkit.agent.records import StoredMessage, find_faults
 from hudkit.agent.session_store import SessionStore
+from waiting import PATIENCE
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -31,7 +32,7 @@ class Desk:
         self.config = folder / "config" / "config.toml"
         for one in (self.project, self.config.parent):
             one.mkdir()
-        keep = {"PATH", "LANG", "LC_ALL", "PYTHONPATH", "TMPDIR", "VIRTUAL_ENV"}
+        keep = {"PATH", "LANG", "LC_ALL", "PYTHONPATH", "TMPDIR", "VIRTUAL_ENV", "HUDKIT_TEST_RUN"}
         self.env = {name: value for name, value in os.environ.items() if name in keep}
         self.env |= {
             "HOME": str(folder),
@@ -60,7 +61,7 @@ class Desk:
     def piped(self, command: str, *more: object, stdin: str = "") -> tuple[int, str, str]:
         """The same until it ends: its code and what it printed."""
         child = self.start(command, *more)
-        out, err = child.communicate(stdin, timeout=60)
+        out, err = child.communicate(stdin, timeout=PATIENCE)
         return child.returncode, out, err
 
     def messages(self) -> tuple[StoredMessage, ...]:
@@ -90,7 +91,7 @@ class Tmux:
         """A command line, whose end is seen by its exit code."""
         self.type(f"clear; {shlex.join(argv)}; echo code=$?", "Enter")
 
-    def wait(self, *words: str, gone: str = "", seconds: float = 15) -> str:
+    def wait(self, *words: str, gone: str = "", seconds: float = PATIENCE) -> str:
         """What is on the screen, scrolled-off lines included, once it has all these words, in this order."""
         pattern = re.compile(".*".join(map(re.escape, words)), re.DOTALL)
         end = time.monotonic() + seconds
@@ -120,7 +121,7 @@ class Tmux:
 
     def _call(self, *words: object, env: dict[str, str] | None = None, at: Path | None = None) -> str:
         argv = ["tmux", "-S", str(self._socket), *map(str, words)]
-        done = subprocess.run(argv, env=env, cwd=at, capture_output=True, text=True, check=True, timeout=30)
+        done = subprocess.run(argv, env=env, cwd=at, capture_output=True, text=True, check=True, timeout=PATIENCE)
         return done.stdout
 
 

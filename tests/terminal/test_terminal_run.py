@@ -15,6 +15,7 @@ from hudkit.agent.request_log import RequestLog
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.terminal.line import Edited
 from hudkit.errors import ConfigError
+from waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
 
@@ -122,18 +123,11 @@ def test_a_signal_cancels_and_the_transcript_stays_valid(desk: Desk, stop: signa
     child = desk.start("run", "--yes", "--script", script, "Do it")
     until((desk.project / "began").exists)
     child.send_signal(stop)
-    out, err = child.communicate(timeout=20)
+    out, err = child.communicate(timeout=PATIENCE)
     assert (child.returncode, out) == (130, "") and "Traceback" not in err
     assert stop == signal.SIGTERM or "Cancelled" in err
     call = desk.messages()[1].parts[0]
     assert call.status == "error" and "cancelled" in call.error  # type: ignore[union-attr]
-
-
-def until(there: object, seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not there():  # type: ignore[operator]
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def test_exit_codes(desk: Desk, hudkit: Run) -> None:
@@ -284,7 +278,7 @@ def test_a_second_interrupt_leaves(desk: Desk) -> None:
     child.send_signal(signal.SIGINT)
     time.sleep(0.05)
     child.send_signal(signal.SIGINT)
-    assert child.wait(timeout=20) == 130, "though the input is still open"
+    assert child.wait(timeout=PATIENCE) == 130, "though the input is still open"
     child.communicate()
     pid = int((desk.project / "pid").read_text())
     until(lambda: not Path(f"/proc/{pid}").exists())

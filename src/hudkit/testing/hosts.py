@@ -59,6 +59,8 @@ class HostConformance:
     marks: ClassVar[dict[str, tuple[str, ...]]] = dict(MARKS)
     """How requests for titles and summaries are known."""
     cannot: ClassVar[dict[str, str]] = {}
+    turns: ClassVar[int] = 20
+    """Turns of the day that is priced; with less than 20 the longer day is left out."""
 
     def open(self, place: Place, session: str, *, hud: bool = True, resume: str = "") -> AbstractContextManager[Talk]:
         """A conversation; the same `session` again goes on where it stood, also in a new process. `resume` names a
@@ -238,17 +240,15 @@ class HostConformance:
         """Captured requests in the same simulator as without the HUD: 42 calls at most 1.05, 120 at most 1.04.
         Without pruning, whose savings would hide what the HUD's layers cost."""
         prices = prices_of("claude-sonnet-4-5")
+        day = {on: self._day(tmp_path / f"day-{on}", self.turns, with_hud=on) for on in (False, True)}
+        sent = {
+            on: [one.request(count_tokens, at=1000 * n) for n, one in enumerate(chats)] for on, chats in day.items()
+        }
         for turns, most in ((7, 1.05), (20, 1.04)):
-            sent = {on: self._day(tmp_path / f"{turns}-{on}", turns, with_hud=on) for on in (False, True)}
-            for policy in (ANTHROPIC, OPENAI):
+            for policy in (ANTHROPIC, OPENAI) if turns <= self.turns else ():
                 spent = {
-                    on: usd_cost(
-                        simulate_cache(
-                            [one.request(count_tokens, at=1000 * n) for n, one in enumerate(chats)], policy
-                        ),
-                        prices,
-                    )
-                    for on, chats in sent.items()
+                    on: usd_cost(simulate_cache(requests[: turns * 6], policy), prices)
+                    for on, requests in sent.items()
                 }
                 ratio = spent[True] / spent[False]
                 print(f"{self.host}, {policy.name}: {turns * 6} calls, x {ratio:.3f}")

@@ -117,7 +117,7 @@ class ScriptedModel:
         with self._changed:
             self._queue.extend(answers)
 
-    def wait(self, kind: str, number: int = 1, seconds: float = 10.0) -> list[Captured]:
+    def wait(self, kind: str, number: int = 1, seconds: float = 60.0) -> list[Captured]:
         """The requests of a kind as soon as there are `number` of them. Raises `TimeoutError` after `seconds`."""
         with self._changed:
             if not self._changed.wait_for(lambda: len(self.of(kind)) >= number, seconds):

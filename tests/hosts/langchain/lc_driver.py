@@ -16,6 +16,7 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import SecretStr
 
+from campaigns import HOST_DAYS
 from hudkit.errors import ToolError
 from hudkit.hosts.langchain import HudMiddleware
 from hudkit.testing.host_script import Place
@@ -42,6 +43,7 @@ class Talking:
 
 class LangChainHost(HostConformance):
     host = "langchain"
+    turns = HOST_DAYS.rounds
     middleware: ClassVar[Sequence[Any]] = ()
     """What stands beside the HUD in the agent."""
 

@@ -67,7 +67,8 @@ def made(folder: Path) -> Place:
     home.mkdir()
     config = folder / "config.toml"
     config.touch()
-    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "VIRTUAL_ENV")}
+    names = ("PATH", "LANG", "VIRTUAL_ENV", "HUDKIT_TEST_RUN")
+    kept = {name: value for name, value in os.environ.items() if name in names}
     env = {**kept, "HOME": str(home), "HUDKIT_DATA": str(folder / "data"), "HUDKIT_CONFIG": str(config)}
     return Place(folder, project, env)
 

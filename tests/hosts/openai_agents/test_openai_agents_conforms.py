@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from openai_agents_host import AgentsHost
 
+from campaigns import HOST_DAYS
 from hudkit.testing.hosts import HostConformance
 
 pytestmark = pytest.mark.slow
 
 
 class TestOpenAIAgents(AgentsHost, HostConformance):
-    pass
+    turns = HOST_DAYS.rounds

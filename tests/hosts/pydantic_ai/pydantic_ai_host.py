@@ -18,6 +18,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
 
+from campaigns import HOST_DAYS
 from hudkit.errors import ToolError
 from hudkit.hosts.pydantic_ai import HudCapability
 from hudkit.testing.host_script import Place
@@ -49,6 +50,7 @@ class Talking:
 
 class PydanticAIHost(HostConformance):
     host = "pydantic-ai"
+    turns = HOST_DAYS.rounds
 
     @contextmanager
     def open(self, place: Place, session: str, *, hud: bool = True, resume: str = "") -> Iterator[Talking]:

@@ -170,6 +170,9 @@ async def _reply_of(player: Player, prompt: BeatPrompt) -> BeatReply:
 
 MAX_BEATS_PER_COMMIT = 32
 """Beats that share a transaction at most."""
+_MAX_BUSY = 3
+"""Commits in a row that found the log locked for as long as the store waits (5 s), after which a runner gives up."""
+
 _MAX_CONFLICTS = 50
 """Transactions in a row that another writer came before, after which a runner gives up."""
 
@@ -227,6 +230,7 @@ class WorldRunner:
         """Agents whose next beat cannot be given, through a fault of ours, and why."""
         self._whispers_shown: dict[int, int] = {}
         self._conflicts = 0
+        self._busy = 0
         self._took_up = False
         self._stood_still = True
         self._stopping = False
@@ -559,13 +563,14 @@ class WorldRunner:
             self._restore(savepoint)
             self._failures[error.agent] = str(error)
             return None
-        except (SequenceConflict, StoreBusy):
+        except (SequenceConflict, StoreBusy) as error:
             self._restore(savepoint)
             self._conflicts += 1
-            if self._conflicts > _MAX_CONFLICTS:
+            self._busy += isinstance(error, StoreBusy)
+            if self._conflicts > _MAX_CONFLICTS or self._busy > _MAX_BUSY:
                 raise
             return None
-        self._conflicts = 0
+        self._conflicts = self._busy = 0
         return result
 
     def _restore(self, savepoint: tuple[int, ...]) -> None:

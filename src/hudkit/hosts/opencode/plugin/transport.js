@@ -35,11 +35,12 @@ async function ask(path, body, ms = DEADLINE_MS) {
   }
 }
 
-/** A promise's value, or `NoAnswer` after `ms`. */
+/** A promise's value, or `NoAnswer` after `ms`; where these have passed already, what is there at once. */
 async function within(promise, ms) {
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new NoAnswer(`no answer within ${Math.round(ms)} ms`)), ms);
+    const left = Math.max(0, Math.round(ms));
+    timer = setTimeout(() => reject(new NoAnswer(`no answer within ${left} ms`)), left);
   });
   try {
     return await Promise.race([promise, late]);
@@ -49,6 +50,7 @@ async function within(promise, ms) {
 }
 
 async function exchange(path, body, ms) {
+  if (ms <= 0) throw new NoAnswer("no answer within the deadline");
   const headers = {
     "content-type": "application/json",
     "hudkit-protocol": String(BAKED.protocol),

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 VERSION = "1.18.33"
-CACHE = Path(__file__).resolve().parents[2] / ".cache" / "opencode"
+CACHE = Path(__file__).resolve().parents[1] / ".cache" / "opencode"
 SECONDS = 300.0
 
 
