@@ -19,7 +19,7 @@ from hudkit.hud import ClockAndIds, TokenCounter
 from hudkit.hud import SessionCore as Recorded
 from hudkit.hud.cross_session import PROJECT_LOG, LinkedSessionSync, ProjectDefaults, ResumeOffer
 from hudkit.hud.session_core import APPEND_ATTEMPTS
-from hudkit.hud.session_keys import encode_key_part, host_session_id, keys_with_id
+from hudkit.hud.session_keys import encode_key_part, keys_with_id, own_name
 from hudkit.log.event import Draft, Event, Origin
 from hudkit.log.log import EventLog, Finding
 from hudkit.log.payloads import Payload, SessionStart
@@ -32,8 +32,8 @@ from hudkit.sections.sandboxed import (
     SectionPreparation,
 )
 from hudkit.sections.state import HudState
-from hudkit.tools import Answer, call, route
-from hudkit.tools.record import peek
+from hudkit.tools import OperationResult, call, route
+from hudkit.tools.record import state_after
 
 if TYPE_CHECKING:  # reading messages costs time to import, and many programs read none
     from hudkit.ingest import IngestBatch, IngestEvent, IngestState
@@ -47,7 +47,9 @@ Step = Callable[[HudState], Sequence[Payload]]
 class HudSession(Recorded):
     """A session with its tools: `call` for programs, `tool` for what a model sent."""
 
-    def call(self, operation: str, args: Mapping[str, Any] | None = None, *, origin: Origin = Origin.AGENT) -> Answer:
+    def call(
+        self, operation: str, args: Mapping[str, Any] | None = None, *, origin: Origin = Origin.AGENT
+    ) -> OperationResult:
         """Carry out a router operation (`task.set`, `hud_note`, …). Raises `OperationError` with a text that tells
         how to call it right, or a `StoreError` where it could not be recorded."""
         return call(self, operation, args or {}, origin=origin)
@@ -99,7 +101,7 @@ class HudSession(Recorded):
             known = self.state.session
             place = directory or known.directory or str(self.project_path or "")
             host = known.host or self.id.partition("@")[0].rpartition("/")[0]
-            self._ingester = TranscriptIngester(self, host_session_id(self.id), place, host)
+            self._ingester = TranscriptIngester(self, own_name(self.id), place, host)
         return self._ingester
 
     def start(
@@ -107,12 +109,7 @@ class HudSession(Recorded):
     ) -> None:
         """Tell what a host knows of the session; told again, what is filled wins."""
         told = SessionStart(
-            host=host,
-            host_session=host_session_id(self.id),
-            title=title,
-            model=model,
-            agent=agent,
-            directory=directory,
+            host=host, host_session=own_name(self.id), title=title, model=model, agent=agent, directory=directory
         )
         self.append(told, origin=Origin.HOST)
 
@@ -270,7 +267,7 @@ def _in_turn(steps: Sequence[Step]) -> Step:
     def prepare(state: HudState) -> Sequence[Payload]:
         made: list[Payload] = []
         for step in steps:
-            made += step(peek(state, *made) if made else state)
+            made += step(state_after(state, *made) if made else state)
         return made
 
     return prepare

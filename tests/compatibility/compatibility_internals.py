@@ -49,7 +49,7 @@ from hudkit.rooms.world_file import WorldFile as Founding
 from hudkit.sections.state import HudState
 from hudkit.testing.script_file import _Line as ScriptAnswer
 from hudkit.tools import routers
-from hudkit.tools.operation import ALIASES, OPERATIONS, SHOWN
+from hudkit.tools.operation import ALIASES, OPERATIONS, SECTION_LISTINGS
 from hudkit.transcripts.search.schema import TABLES as INDEX_TABLES
 
 RENAMED_SETTINGS: dict[str, str] = {old: f"{old.partition('.')[0]}.{new}" for old, new in RENAMED_KEYS.items()}
@@ -93,7 +93,7 @@ PROMPT_NAMES, PROMPT_PLACES = tuple(PROMPTS), tuple(PLACES)
 WORLD_ACTIONS = {name: action.arguments for name, action in ACTIONS.items()}
 OPERATION_ARGUMENTS = {name: one.arguments for name, one in OPERATIONS.items()}
 ALIAS_ARGUMENTS = {name: one.arguments for name, one in ALIASES.items()}
-SECTION_NAMES = {name: one.also for name, one in SHOWN.items()}
+SECTION_NAMES = {name: one.also for name, one in SECTION_LISTINGS.items()}
 MODEL_TOOLS = {str(one["name"]): one["parameters"] for one in TOOL_DEFINITIONS}
 INSTEAD_OF_TOOL = routers._INSTEAD
 AGENT_TOOLS = {name: tool.parameters for name, tool in TOOLS.items()}

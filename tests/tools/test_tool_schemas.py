@@ -13,10 +13,10 @@ from toolbox import fresh
 
 from hudkit.errors import OperationError
 from hudkit.sections.state import STATE_FIELDS
-from hudkit.tools import ALIASES, DEFINITIONS, OPERATIONS, route, schema
-from hudkit.tools.arguments import convert
-from hudkit.tools.operation import SHOWN
-from hudkit.tools.reference import reference
+from hudkit.tools import ALIASES, DEFINITIONS, OPERATIONS, operation_schema, route
+from hudkit.tools.arguments import convert_arguments
+from hudkit.tools.operation import SECTION_LISTINGS
+from hudkit.tools.tool_reference import tools_page
 from strategies import hostile
 
 pytestmark = pytest.mark.slow
@@ -28,7 +28,7 @@ by_name = pytest.mark.parametrize("one", EVERY, ids=lambda one: one.name)
 
 @by_name
 def test_schema_is_clean(one):
-    found = schema(one)
+    found = operation_schema(one)
     jsonschema.Draft202012Validator.check_schema(found)
     text = json.dumps(found)
     assert "$ref" not in text and "$defs" not in text and "title" not in found
@@ -39,12 +39,12 @@ def test_schema_is_clean(one):
 
 @by_name
 def test_the_example_is_valid_and_help_tells_everything(one):
-    jsonschema.Draft202012Validator(schema(one)).validate(dict(one.example))
-    convert(one, one.example)
+    jsonschema.Draft202012Validator(operation_schema(one)).validate(dict(one.example))
+    convert_arguments(one, one.example)
     assert one.summary.endswith(".")
     text = route(fresh(), "hud", {"tool": "help", "args": {"operation": one.name}})
     assert text.startswith(f"{one.name}: {one.summary}")
-    for name, node in schema(one)["properties"].items():
+    for name, node in operation_schema(one)["properties"].items():
         assert f"\n- {name} (" in text and node["description"] in text
     assert f'hud({{"tool": "{one.name}"' in text
 
@@ -61,12 +61,12 @@ def test_schema_and_validation_agree(data, one):
     names = [*one.arguments.__struct_fields__, "stranger"]
     args = data.draw(st.dictionaries(st.sampled_from(names), values, max_size=len(names)))
     try:
-        convert(one, args)
+        convert_arguments(one, args)
     except OperationError:
         taken = False
     else:
         taken = True
-    assert jsonschema.Draft202012Validator(schema(one)).is_valid(args) == taken, args
+    assert jsonschema.Draft202012Validator(operation_schema(one)).is_valid(args) == taken, args
 
 
 def test_definitions_are_short_and_valid():
@@ -80,9 +80,9 @@ def test_definitions_are_short_and_valid():
 
 
 def test_every_section_with_rows_is_a_section_of_the_state():
-    assert set(SHOWN) <= set(STATE_FIELDS)
-    assert {"task", "decisions", "notes", "steps", "files", "blockers"} <= set(SHOWN)
+    assert set(SECTION_LISTINGS) <= set(STATE_FIELDS)
+    assert {"task", "decisions", "notes", "steps", "files", "blockers"} <= set(SECTION_LISTINGS)
 
 
 def test_the_reference_is_current():
-    assert DOCS.read_text() == reference(), "python -m hudkit.tools.reference > docs/tools.md"
+    assert DOCS.read_text() == tools_page(), "python -m hudkit.tools.tool_reference > docs/tools.md"

@@ -8,7 +8,7 @@ from typing import Any
 from hudkit.hud import ClockAndIds, SessionCore
 from hudkit.log import Origin
 from hudkit.log.stores.memory import MemoryLog
-from hudkit.tools import Answer, call
+from hudkit.tools import OperationResult, call
 
 OF_THE_PAST = frozenset(
     {
@@ -37,7 +37,7 @@ def fresh(log: MemoryLog | None = None, id: str = "ses_1") -> SessionCore:
     return SessionCore(MemoryLog() if log is None else log, id, outside, Letters())
 
 
-def did(session: SessionCore, name: str, origin: Origin = Origin.AGENT, /, **args: Any) -> Answer:
+def did(session: SessionCore, name: str, origin: Origin = Origin.AGENT, /, **args: Any) -> OperationResult:
     """Call an operation with keyword arguments."""
     return call(session, name, args, origin=origin)
 

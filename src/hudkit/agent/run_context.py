@@ -324,12 +324,12 @@ class TaskArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def _task_spec(agents: Mapping[str, AgentDefinition]) -> ToolSpec:
     """Describe the tool `task` to the model, with the agents that can be named."""
-    from hudkit.tools.schema import parameters
+    from hudkit.tools.arguments import struct_schema
 
     able = [agent for agent in agents.values() if agent.mode in ("subagent", "all") and agent.name != "compaction"]
     names = "\n".join(f"- {agent.name}: {agent.description}" for agent in able)
     text = "Give a part of the work to a sub-agent with a session of its own; its last words are the result. Agents:"
-    return ToolSpec("task", f"{text}\n{names}", parameters(TaskArguments))
+    return ToolSpec("task", f"{text}\n{names}", struct_schema(TaskArguments))
 
 
 def validated_settings(changed: Mapping[str, Any]) -> LoopSettings:

@@ -12,7 +12,7 @@ from hudkit.context.compaction.receipts import CoveredRange, Receipt, covered_ra
 from hudkit.errors import ConfigError, HostError, HudkitError
 from hudkit.hosts.opencode.reverting import DEFAULT_SERVER
 from hudkit.paths import index_path
-from hudkit.tools.telling import own_id
+from hudkit.tools.transcript_text import host_session_id
 
 if TYPE_CHECKING:
     from hudkit.api import HudSession
@@ -67,7 +67,7 @@ def run(given: argparse.Namespace) -> int:
         elif given.action == "diff":
             print(written.diff(receipt, seen))
         else:
-            print(written.whole(own_id(session), receipt, seen, frees))
+            print(written.whole(host_session_id(session), receipt, seen, frees))
         return 0
 
 
@@ -88,7 +88,7 @@ def _messages(session: HudSession, given: argparse.Namespace) -> tuple[Message, 
         raise ConfigError(f"there is nothing at {given.opencode}", hint="Name OpenCode's database, or leave it out")
     past = open_past(index_path(there(given.db)), opencode=given.opencode)
     try:
-        return tuple(past.messages(own_id(session)))
+        return tuple(past.messages(host_session_id(session)))
     except HudkitError as error:
         complain("compactions", f"the messages cannot be told: {error}")
         return ()
@@ -107,7 +107,7 @@ def _undo(
     from hudkit.hosts.opencode.reverting import fork, revert
     from hudkit.hosts.opencode.reverting import there as answers
 
-    id = own_id(session)
+    id = host_session_id(session)
     if session.state.session.host not in ("", "opencode"):
         raise ConfigError("only OpenCode can take a compaction back", hint="`memory messages` reads what it dropped")
     if receipt.undone or seen is None:

@@ -9,9 +9,9 @@ import msgspec
 
 from hudkit.compose import shorten, visible
 from hudkit.context.compaction.receipts import CoveredRange, Receipt, RequestEstimate, count_items
-from hudkit.tools.lines import block
-from hudkit.tools.receipts import TRIGGERS, changed_by, figures, verdict
-from hudkit.tools.telling import day, texts
+from hudkit.tools.answer_text import indented_block
+from hudkit.tools.receipt_text import TRIGGER_WORDS, changed_files, freed_text, token_figures
+from hudkit.tools.transcript_text import message_words, utc_minute
 from hudkit.transcripts import Message, PatchPart, ToolPart
 
 LINE = 100
@@ -95,28 +95,35 @@ def _row(one: Receipt, frees: float) -> tuple[str, ...]:
     items = str(held) if held == holds else f"{held} -> {holds}"
     return (
         str(one.number),
-        day(one.at),
-        TRIGGERS.get(one.trigger, one.trigger) + state,
-        figures(one),
+        utc_minute(one.at),
+        TRIGGER_WORDS.get(one.trigger, one.trigger) + state,
+        token_figures(one),
         messages,
         items,
-        verdict(one, frees),
+        freed_text(one, frees),
     )
 
 
 def whole(id: str, one: Receipt, seen: CoveredRange | None, frees: float) -> str:
     """A receipt in full."""
     lasted = f", {one.lasted / 1000:.1f} s" if one.lasted is not None else ""
-    how = TRIGGERS.get(one.trigger, one.trigger)
-    lines = [f"Compaction {one.number} of {visible(id)}, {day(one.at)} UTC, {how}{lasted}"]
+    how = TRIGGER_WORDS.get(one.trigger, one.trigger)
+    lines = [f"Compaction {one.number} of {visible(id)}, {utc_minute(one.at)} UTC, {how}{lasted}"]
     if one.undone:
         lines.append(f"The host took it back (event {one.undone}).")
-    lines += [f"Window in use: {figures(one)}; freed: {verdict(one, frees)}", "", *_table(one), ""]
+    lines += [f"Window in use: {token_figures(one)}; freed: {freed_text(one, frees)}", "", *_table(one), ""]
     if seen is not None:
         lines += [_said("dropped", seen.dropped), *_outputs(seen), _said("kept", seen.kept)]
     else:
         lines.append("messages: the host's transcript does not tell which were dropped")
-    lines += [*_items(one), *_back(id, one, seen), "", _summary(one), "", block(one.summary) if one.summary else "-"]
+    lines += [
+        *_items(one),
+        *_back(id, one, seen),
+        "",
+        _summary(one),
+        "",
+        indented_block(one.summary) if one.summary else "-",
+    ]
     return "\n".join(lines)
 
 
@@ -171,7 +178,7 @@ def _summary(one: Receipt) -> str:
 
 def diff(one: Receipt, seen: CoveredRange | None) -> str:
     """What the model had before and has after, a line a message: `-` left, `+` came, blank stayed."""
-    lines = [f"Compaction {one.number}: {figures(one)}", ""]
+    lines = [f"Compaction {one.number}: {token_figures(one)}", ""]
     if seen is None:
         lines.append("The host's transcript does not tell the messages.")
     else:
@@ -189,7 +196,7 @@ def diff(one: Receipt, seen: CoveredRange | None) -> str:
 
 def _line(message: Message) -> str:
     calls = [part.tool for part in message.parts if isinstance(part, ToolPart)]
-    said = " ".join(texts(message).split())
+    said = " ".join(message_words(message).split())
     called = f"[{', '.join(calls)}] " if calls else ""
     who = "summary" if message.summary else message.role
     return f"{visible(message.id)} {visible(who)}: {_short(called + said or '-')}"
@@ -204,7 +211,7 @@ def _short(text: str) -> str:
 
 def plan(id: str, one: Receipt, seen: CoveredRange, at: str, *, turn: bool, fork: bool, server: str) -> str:
     """What taking a compaction back will do."""
-    files = sorted({path for message in seen.since for path in changed_by(message)})
+    files = sorted({path for message in seen.since for path in changed_files(message)})
     again = one.trigger in ("auto", "overflow") and not turn
     lines = [f"Compaction {one.number} of {visible(id)}: its {len(seen.dropped)} dropped messages come back."]
     if fork:

@@ -10,7 +10,7 @@ from hudkit.api import HudSession
 from hudkit.compose import visible
 from hudkit.hud.window_usage import WindowUsage, window_usage
 from hudkit.sections.state import HudState
-from hudkit.tools.window import facts
+from hudkit.tools.window_usage import window_facts
 
 WIDTH = 40
 """Characters of the longest bar."""
@@ -20,7 +20,7 @@ NAMES = 28
 
 def facts_of(session: HudSession, state: HudState) -> Mapping[str, object]:
     """The facts of `--json`."""
-    return facts(session.id, window_usage(state, session.settings))
+    return window_facts(session.id, window_usage(state, session.settings))
 
 
 def lines_of(session: HudSession, state: HudState) -> Iterator[str]:

@@ -27,7 +27,7 @@ from hudkit.log import Draft, Origin
 from hudkit.log.payloads import Parts
 from hudkit.tokens import Window
 from hudkit.tokens.windows import OverflowRule, usable_of
-from hudkit.tools import Reply, reply
+from hudkit.tools import RouterReply, reply
 from hudkit.transcripts import Message, ToolPart
 
 _LOG = logging.getLogger("hudkit.ingest")
@@ -149,11 +149,11 @@ class HostSession:
             return
         self._remember(messages, closed)
 
-    def tool(self, router: str, arguments: Mapping[str, object] | str) -> Reply:
+    def tool(self, router: str, arguments: Mapping[str, object] | str) -> RouterReply:
         """Answer a call of `hud`, `memory`, `hud_compact` or `memory_compact`; a mistake is answered, not raised."""
         if router in COMPACT_TOOLS:
             allowed, answer = self.request_compaction()
-            return Reply(answer, allowed)
+            return RouterReply(answer, allowed)
         before = self.session.state
         reply_text = reply(self.session, router, arguments, origin=Origin.AGENT)
         self.session.said(before)

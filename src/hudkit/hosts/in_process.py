@@ -17,7 +17,7 @@ from hudkit.config import load
 from hudkit.errors import HudkitError, OperationError
 from hudkit.hosts.host_session import HostCall, HostSession, Injection
 from hudkit.tools import DEFINITIONS as ROUTERS
-from hudkit.tools import Reply
+from hudkit.tools import RouterReply
 
 if TYPE_CHECKING:
     from hudkit.transcripts.search import Past
@@ -136,12 +136,14 @@ class InProcessHud:
             return other
         return ""
 
-    def tool(self, session_id: str, router: str, arguments: Mapping[str, object] | str, *, parent: str = "") -> Reply:
+    def tool(
+        self, session_id: str, router: str, arguments: Mapping[str, object] | str, *, parent: str = ""
+    ) -> RouterReply:
         """Answer a call of one of the HUD's tools; what is wrong is said in the answer."""
         try:
             return self.with_session(session_id, lambda session: session.tool(router, arguments), parent=parent)
         except (HudkitError, OSError) as error:
-            return Reply(f"not recorded: {visible(str(error))}", False)
+            return RouterReply(f"not recorded: {visible(str(error))}", False)
 
     def close(self) -> None:
         """Close the log where it was opened here; twice is harmless."""

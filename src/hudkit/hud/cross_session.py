@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hudkit.compose import shorten
 from hudkit.errors import StoreError
-from hudkit.hud.session_keys import host_session_id, project_of_key, related_key
+from hudkit.hud.session_keys import own_name, project_of_key, related_key
 from hudkit.log.log import EventLog
 from hudkit.log.payloads import Payload, Piece, ProjectSet, SessionOffer, ShareSync
 from hudkit.sections.project import ProjectFileDefaults
@@ -171,6 +171,4 @@ class ResumeOffer:
         key, last = max(told, key=lambda pair: pair[1].time)
         if not last.task:
             return ()
-        return (
-            SessionOffer(host_session_id(key), shorten(last.task.description, 400), len(last.steps.open), last.time),
-        )
+        return (SessionOffer(own_name(key), shorten(last.task.description, 400), len(last.steps.open), last.time),)

@@ -10,7 +10,7 @@ def encode_key_part(name: str) -> str:
     return name.replace("%", "%25").replace("/", "%2F").replace("@", "%40")
 
 
-def host_session_id(key: str) -> str:
+def own_name(key: str) -> str:
     """The host's id in a key, as the host writes it."""
     name = key.partition("@")[0].rpartition("/")[2]
     return name.replace("%40", "@").replace("%2F", "/").replace("%25", "%")

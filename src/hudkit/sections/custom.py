@@ -121,6 +121,7 @@ def _reduce(custom: CustomState, event: Event) -> CustomState:
 
 
 def _with_section(custom: CustomState, new: CustomSection) -> CustomState:
+    # A new definition of a name keeps its place: the order is that of the first ones.
     if custom.get(new.name) is None:
         return CustomState((*custom.sections, new))
     return CustomState(tuple(new if section.name == new.name else section for section in custom.sections))
@@ -162,6 +163,7 @@ def _read_blocks(tree: str) -> tuple[Element, ...]:
 def _blocks(section: CustomSection, density: Density) -> tuple[Element, ...]:
     if section.error:
         often = f"paused after {section.failures} failures" if section.paused else "failed"
+        # At the smallest density a failure is not worth its line.
         return () if density is Density.MINIMAL else _message(section, f"{often}: {section.error}")
     try:
         if density is Density.FULL:

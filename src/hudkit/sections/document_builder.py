@@ -69,10 +69,12 @@ class DocumentBuilder:
 
         `tag` is by what later changes are known; empty: there are none.
         """
+        # Another density or limit changes every section: nothing remembered holds.
         if options != self._options:
             self._options, self._last = options, {}
         shown = _without_fragments(self._section(spec, state, options) for spec in SECTIONS)
         counts = _counts(state) if options.density is Density.MINIMAL else None
+        # The line of counts points to the snapshot already.
         more = None if counts else _MORE
         preamble = _preamble(tag, options.density)
         parts = (preamble, *shown, self._stale_items.advice(state, options), counts, more)
@@ -200,31 +202,33 @@ KnownRows = dict[str, tuple[object, _Rows]]
 
 
 def diff_states(
-    before: HudState, after: HudState, known: KnownRows | None = None, heard: HudState | None = None
+    before: HudState, after: HudState, known_rows: KnownRows | None = None, heard: HudState | None = None
 ) -> StateChanges:
     """Return the lines that bring a reader of `before` to `after`, in the order of the document.
 
-    `known` remembers the rows of `before`, which stays the same until something is told. `heard` is what a reader of
-    `before` has heard elsewhere: a row that is the same there as in `after` is not told again.
+    `known_rows` remembers the rows of `before`, which stays the same until something is told. `heard` is what a
+    reader of `before` has heard elsewhere: a row that is the same there as in `after` is not told again.
     """
-    known = {} if known is None else known
+    known_rows = {} if known_rows is None else known_rows
     lines: list[str] = []
     pressing = False
     for spec, reader in _TOLD_SECTIONS:
         old, new = reader(before), reader(after)
         if unchanged(old, new):
             continue
-        last = known.get(spec.name)
+        last = known_rows.get(spec.name)
         if last is None or not unchanged(last[0], old):
-            known[spec.name] = last = (old, _rows(spec, old))
+            known_rows[spec.name] = last = (old, _rows(spec, old))
         new_rows, old_rows = _rows(spec, new), last[1]
         if heard is not None and not unchanged(old, reader(heard)):
             old_rows = _with_heard(old_rows, _rows(spec, reader(heard)), new_rows)
         section_lines = list(_diff_rows(spec, old_rows, new_rows))
+        # A host that syncs its whole list would fill a delta with one line a todo.
         if spec.logic.summarize is not None and len(section_lines) > _SUMMARY_FROM:
             summarize = spec.logic.summarize
             section_lines = [summarize(*new) if len(spec.reads) > 1 else summarize(new)]
         lines += section_lines
+        # A section whose changes can wait does not make a delta of its own.
         pressing = pressing or (bool(section_lines) and spec.pace == "now")
     return StateChanges(tuple(lines), pressing)
 
@@ -238,11 +242,11 @@ def _with_heard(old: _Rows, heard: _Rows, new: _Rows) -> _Rows:
     understood."""
     new_by_key = {row.key: row for row in new}
     heard_by_key = {row.key: row for row in heard}
-    known = {row.key: row for row in old if row.key in heard_by_key or row.key in new_by_key}
-    known |= {key: row for key, row in heard_by_key.items() if new_by_key.get(key) == row}
+    known_rows = {row.key: row for row in old if row.key in heard_by_key or row.key in new_by_key}
+    known_rows |= {key: row for key, row in heard_by_key.items() if new_by_key.get(key) == row}
     # The order that was heard is the one in which they are known: a move that was heard is not told again.
-    first = [key for key in heard_by_key if key in known]
-    return tuple(known[key] for key in (*first, *(key for key in known if key not in heard_by_key)))
+    first = [key for key in heard_by_key if key in known_rows]
+    return tuple(known_rows[key] for key in (*first, *(key for key in known_rows if key not in heard_by_key)))
 
 
 def _diff_rows(spec: SectionSpec, before: _Rows, after: _Rows) -> Iterator[str]:
@@ -273,6 +277,7 @@ def _diff_rows(spec: SectionSpec, before: _Rows, after: _Rows) -> Iterator[str]:
 def delta_document(tag: str, lines: tuple[str, ...]) -> Element:
     """Return a delta as a document: its tag, and an item a line; one line alone stands behind the tag."""
     shown = [shorten(line, MAX_DELTA_LINE) for line in lines[:MAX_DELTA_LINES]]
+    # The common case, and a list of one item would cost tokens for nothing.
     if len(lines) == 1:
         return Element("document", (), (Element("text", (), (f"[hud {tag}] {shown[0]}",)),))
     items = [Element("item", (), (line,)) for line in shown]

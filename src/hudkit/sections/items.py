@@ -139,6 +139,7 @@ def replace_texts(section: S, prefix: str, values: Sequence[str], make: Callable
             replaced = add_item(replaced, prefix, make(value))
         else:
             replaced = _with_items(replaced, (*replaced.items, existing))
+    # A text that was given twice was found twice.
     unique = {item.id: item for item in replaced.items}
     return _with_items(replaced, tuple(unique.values()))
 

@@ -152,6 +152,7 @@ def learn_from_report(calibration: ModelCalibration, amounts: Sequence[float], r
 
 def is_sound(factors: Vector, doubts: Vector) -> bool:
     """Return whether vectors are of this version's length and of a size that can be calculated with."""
+    # They may come from a session that an earlier version recorded.
     fits = len(factors) == PART_COUNT and len(doubts) == PART_COUNT * (PART_COUNT + 1) // 2
     return fits and all(isfinite(each) and abs(each) < 1e6 for each in (*factors, *doubts))
 
@@ -173,6 +174,7 @@ def _noise(tokens: float) -> float:
 
 def _with_growth(doubts: list[list[float]], before: Sequence[float], now: Sequence[float]) -> list[list[float]]:
     """The doubt in the factors once the amounts changed: of a part that is half new, half of its spread."""
+    # Before the first report nothing was learned that could be outdated.
     if not before:
         return doubts
     changes = [_relative_change(a, b) for a, b in zip(before, now, strict=True)]

@@ -131,6 +131,7 @@ class SectionView(msgspec.Struct, frozen=True):
     @property
     def limit(self) -> int:
         """Return how many items are shown at most: the user's setting of this name, else the table's."""
+        # A section without a setting of its own has the table's limit.
         limit = int(getattr(self.options.limits, self.spec.name, self.spec.limit))
         return limit if self.density is Density.FULL else min(limit, self.spec.preview)
 
@@ -182,6 +183,7 @@ def item_list(
     """
     spec = view.spec
     every = tuple(items)
+    # At the smallest density the counts stand for it.
     if not every or (view.density is Density.MINIMAL and not spec.named_at_minimal):
         return None
     shown = every

@@ -139,6 +139,7 @@ def apply(state: HudState, event: Event, *, void: bool = False) -> HudState:
     changed: dict[str, Any] = {
         "session_id": event.session_id,
         "seq": event.seq,
+        # A host may tell late what belongs to an earlier turn.
         "turn": max(state.turn, event.turn),
         "time": event.timestamp,
     }
@@ -166,6 +167,7 @@ def with_assigned_id(event: Event, before: HudState, after: HudState) -> Event:
         return event
     for name, _ in _REDUCERS.get(type_of(payload), ()):
         items, items_before = getattr(after, name), getattr(before, name)
+        # A repetition made no item, and has no id to remember.
         if isinstance(items, ItemList) and items is not items_before:
             new = next((item for item in items if item.mark.seq == event.seq), None)
             if new is not None and items_before.get(new.id) is None:
@@ -233,6 +235,7 @@ def why_permanent(event: Event) -> str:
 
 def _with_new_count(before: Any, after: Any) -> Any:
     """A section as it was before an event, but for the numbers that the event gave: they are not given again."""
+    # An id that was given once and undone is in somebody's transcript.
     if isinstance(after, ItemList) and isinstance(before, ItemList) and after.count != before.count:
         return _replace(before, count=after.count)
     return before

@@ -35,6 +35,7 @@ def _reduce(task: TaskState, event: Event) -> TaskState:
         case TaskSet(description=text, taken=taken_from):
             return TaskState(text, event.seq, event.timestamp, event.origin, taken_from)
         case TaskUpdate(description=text):
+            # A better description of a task that was taken up is still that task.
             return TaskState(text, event.seq, event.timestamp, event.origin, task.taken_from)
         case SectionReplace(section="task", values=values):
             return TaskState("\n".join(values), event.seq, event.timestamp, event.origin)

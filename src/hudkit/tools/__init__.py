@@ -19,32 +19,31 @@ from hudkit.tools import progress as progress
 from hudkit.tools import compacted as compacted
 from hudkit.tools import project as project
 from hudkit.tools import custom as custom
-from hudkit.tools import window as window
-from hudkit.tools import pruned as pruned
-from hudkit.tools import whole as whole
-from hudkit.tools import past as past
-from hudkit.tools import undo as undo
+from hudkit.tools import window_usage as window_usage
+from hudkit.tools import pruned_output as pruned_output
+from hudkit.tools import state_ops as state_ops
+from hudkit.tools import history as history
 from hudkit.tools import sessions as sessions
 from hudkit.tools import transcripts as transcripts
-from hudkit.tools import portable as portable
-from hudkit.tools import resume as resume
+from hudkit.tools import export_import as export_import
+from hudkit.tools import resume_task as resume_task
 from hudkit.tools import help as help
 
 # isort: on
-from hudkit.tools.operation import ALIASES, OPERATIONS, Alias, Answer, Operation
-from hudkit.tools.routers import DEFINITIONS, Reply, call, reply, route
-from hudkit.tools.schema import schema
+from hudkit.tools.arguments import operation_schema
+from hudkit.tools.operation import ALIASES, OPERATIONS, Operation, OperationAlias, OperationResult
+from hudkit.tools.routers import DEFINITIONS, RouterReply, call, reply, route
 
 __all__ = [
     "ALIASES",
     "DEFINITIONS",
     "OPERATIONS",
-    "Alias",
-    "Answer",
     "Operation",
-    "Reply",
+    "OperationAlias",
+    "OperationResult",
+    "RouterReply",
     "call",
+    "operation_schema",
     "reply",
     "route",
-    "schema",
 ]

@@ -5,15 +5,73 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 import msgspec
 
 from hudkit.errors import OperationError
 from hudkit.log.codec import printable
-from hudkit.tools.lines import echo
-from hudkit.tools.operation import MOST_BYTES, Alias, Arguments, Operation
-from hudkit.tools.schema import schema, words
+from hudkit.tools.answer_text import quote
+from hudkit.tools.operation import MAX_TEXT_BYTES, Operation, OperationAlias, OperationArguments
+
+# --- Parameter schemas from the argument structs: JSON Schema (draft 2020-12), without references.
+
+
+_KINDS = {"string": "text", "integer": "a number", "boolean": "true or false", "null": "null", "object": "an object"}
+
+
+def operation_schema(operation: Operation | OperationAlias) -> dict[str, Any]:
+    """Return the schema of an operation's arguments, a new value each time."""
+    return struct_schema(operation.arguments)
+
+
+def struct_schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the schema of a struct of arguments, a new value each time."""
+    inlined: dict[str, Any] = _inlined(*_components(arguments))
+    return inlined
+
+
+@cache
+def _components(arguments: type[msgspec.Struct]) -> tuple[dict[str, Any], dict[str, Any]]:
+    (root,), parts = msgspec.json.schema_components((arguments,), ref_template="#/$defs/{name}")
+    return root, parts
+
+
+def _inlined(node: Any, parts: dict[str, Any]) -> Any:
+    if isinstance(node, list | tuple):
+        return [_inlined(child, parts) for child in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        beside = {key: value for key, value in node.items() if key != "$ref"}
+        return _inlined({**parts[node["$ref"].rpartition("/")[2]], **beside}, parts)
+    return {
+        key: {name: _inlined(child, parts) for name, child in value.items()}
+        if key == "properties"
+        else _inlined(value, parts)
+        for key, value in node.items()
+        if key != "title"  # a struct's name says nothing to a caller
+    }
+
+
+def value_words(node: dict[str, Any]) -> str:
+    """Return what a value must be, in words: `a number from 1 to 200`. The limit of texts is left out."""
+    if "anyOf" in node:
+        return " or ".join(dict.fromkeys(value_words(choice) for choice in node["anyOf"]))
+    if "enum" in node:
+        return " or ".join(f'"{value}"' for value in node["enum"])
+    kind = node.get("type", "")
+    if kind == "array":
+        count = f" (at most {node['maxItems']})" if "maxItems" in node else ""
+        return f"a list of {value_words(node.get('items', {})).replace(' or ', ', ')}{count}"
+    if kind == "integer":
+        least, most = node.get("minimum"), node.get("maximum")
+        if least is not None and most is not None:
+            return f"a number from {least} to {most}"
+        return f"a number, at least {least}" if least is not None else "a number"
+    return _KINDS.get(kind, "anything")
+
 
 _AT = re.compile(r"(?P<what>.*?)(?: - at `\$\.(?P<field>\w+)(?P<deep>.*)`)?", re.DOTALL)
 _GOT = re.compile(r"got `([\w| ]+)`")
@@ -23,18 +81,19 @@ _SAID = {"str": "text", "int": "a number", "float": "a number with a fraction", 
          "array": "a list", "object": "an object", "null": "null"}  # fmt: skip
 
 
-def convert(operation: Operation | Alias, given: object) -> Arguments:
-    """The arguments as the struct of an operation.
+def convert_arguments(operation: Operation | OperationAlias, raw: object) -> OperationArguments:
+    """Return the arguments as the struct of an operation.
 
     Raises `OperationError`; where an argument has a wrong name, it is `wrong`, and the right one `rename`.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(raw, Mapping):
         raise OperationError(f"the arguments of {operation.name} must be an object", hint=_takes(operation))
     fields = operation.arguments.__struct_fields__
-    for name in given:
+    for name in raw:
         if name not in fields:
-            raise _unknown(operation, str(name), tuple(field for field in fields if field not in given))
-    clean = {name: _clean(value, str(name)) for name, value in given.items()}
+            raise _unknown(operation, str(name), tuple(field for field in fields if field not in raw))
+    # Before the conversion: its messages would repeat a text of any length.
+    clean = {name: _clean(value, str(name)) for name, value in raw.items()}
     try:
         return msgspec.convert(clean, operation.arguments)
     except msgspec.ValidationError as error:
@@ -46,54 +105,55 @@ def _clean(value: object, field: str) -> object:
     if isinstance(value, str):
         text = printable(value)
         size = len(text) if text.isascii() else len(text.encode())
-        if size > MOST_BYTES:
+        if size > MAX_TEXT_BYTES:
             raise OperationError(
-                f'"{field}" has {size:,} bytes, the limit is {MOST_BYTES:,}',
+                f'"{field}" has {size:,} bytes, the limit is {MAX_TEXT_BYTES:,}',
                 hint="Nothing was recorded. Shorten it, or record it in parts.",
                 size=size,
             )
         return text
     if isinstance(value, list | tuple):
-        return [_clean(one, field) if isinstance(one, str) else one for one in value]  # no argument is deeper
+        return [_clean(entry, field) if isinstance(entry, str) else entry for entry in value]  # no argument is deeper
     return value
 
 
-def _unknown(operation: Operation | Alias, name: str, free: tuple[str, ...]) -> OperationError:
+def _unknown(operation: Operation | OperationAlias, name: str, free: tuple[str, ...]) -> OperationError:
     near = get_close_matches(name, free, 1) or (free if len(free) == 1 else ())
     hint = f'Did you mean "{near[0]}"?' if near else _takes(operation)
     mend = {"wrong": name, "rename": near[0]} if near else {}
-    return OperationError(f"{operation.name} has no argument {echo(name, 40)}", hint=hint, **mend)
+    return OperationError(f"{operation.name} has no argument {quote(name, 40)}", hint=hint, **mend)
 
 
-def _wrong(operation: Operation | Alias, said: str) -> OperationError:
-    missing = _MISSING.search(said)
+def _wrong(operation: Operation | OperationAlias, reason: str) -> OperationError:
+    missing = _MISSING.search(reason)
     if missing:
         return OperationError(f'{operation.name} needs the argument "{missing[1]}"', hint=_takes(operation))
-    match = _AT.fullmatch(said)
+    match = _AT.fullmatch(reason)
     field = (match and match["field"]) or ""
-    node = schema(operation)["properties"].get(field)
+    node = operation_schema(operation)["properties"].get(field)
     if node is None:
         return OperationError(f"the arguments of {operation.name} cannot be read", hint=_takes(operation))
     deep = bool(match and match["deep"])
     place = f'an entry of "{field}"' if deep else f'"{field}"'
-    if "regex" in said or "length >= 1" in said:
-        hint = "Leave it out." if deep else f"It must be {words(node)}."
+    # msgspec's messages are for programmers; these few kinds are what an agent does wrong.
+    if "regex" in reason or "length >= 1" in reason:
+        hint = "Leave it out." if deep else f"It must be {value_words(node)}."
         return OperationError(f"{place} is empty", hint=hint)
-    most = _MOST.search(said)
+    most = _MOST.search(reason)
     if most:
         return OperationError(f"{place} is too long", hint=f"The limit is {most[1]}.")
-    got = _GOT.search(said)
+    got = _GOT.search(reason)
     instead = f", not {_SAID.get(got[1], got[1])}" if got else ""
-    return OperationError(f"{place} must be {words(_entry(node) if deep else node)}{instead}")
+    return OperationError(f"{place} must be {value_words(_entry(node) if deep else node)}{instead}")
 
 
 def _entry(node: dict[str, Any]) -> dict[str, Any]:
     """The schema of an entry of the list that `node` is, or may be."""
-    lists: list[dict[str, Any]] = [one for one in node.get("anyOf", [node]) if "items" in one]
+    lists: list[dict[str, Any]] = [choice for choice in node.get("anyOf", [node]) if "items" in choice]
     return lists[0]["items"] if lists else node
 
 
-def _takes(operation: Operation | Alias) -> str:
+def _takes(operation: Operation | OperationAlias) -> str:
     fields = msgspec.structs.fields(operation.arguments)
     if not fields:
         return "It takes no arguments."

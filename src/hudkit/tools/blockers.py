@@ -10,57 +10,68 @@ from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import BlockerAdd, BlockerRemove
 from hudkit.sections.state import HudState
-from hudkit.tools.lines import Page, listing, row
-from hudkit.tools.naming import Name, named
-from hudkit.tools.operation import SHOWN, Answer, Arguments, Call, Row, Text, alias, operation, reading, section
-from hudkit.tools.record import added, removed
+from hudkit.tools.answer_text import PageArguments, item_row, list_rows
+from hudkit.tools.operation import (
+    SECTION_LISTINGS,
+    AnswerRow,
+    OperationArguments,
+    OperationCall,
+    OperationResult,
+    Text,
+    alias,
+    operation,
+    reading,
+    section_listing,
+)
+from hudkit.tools.record import add_to_section, remove_from_section
+from hudkit.tools.resolve_item import ItemName, resolve_item
 
 
-class NewBlocker(Arguments, frozen=True):
+class _NewBlocker(OperationArguments, frozen=True):
     description: Annotated[Text, Meta(description="What is in the way.")]
 
 
-class ThatBlocker(Arguments, frozen=True):
-    id: Annotated[Name, Meta(description="The blocker's id, its text, or a part of it that no other has.")]
+class _ThatBlocker(OperationArguments, frozen=True):
+    id: Annotated[ItemName, Meta(description="The blocker's id, its text, or a part of it that no other has.")]
 
 
-class HudBlocker(Arguments, frozen=True):
+class _HudBlocker(OperationArguments, frozen=True):
     blocker: Annotated[Text, Meta(description="What is in the way; to remove it, its id or a part of its text.")]
     action: Annotated[Literal["add", "remove"], Meta(description="What to do with it.")] = "add"
 
 
-@section("blockers", "Blockers", replaces="texts", clears=True)
-def rows(state: HudState) -> tuple[Row, ...]:
-    return tuple(row(blocker, blocker.description) for blocker in state.blockers)
+@section_listing("blockers", "Blockers", replaces="texts", clears=True)
+def _rows(state: HudState) -> tuple[AnswerRow, ...]:
+    return tuple(item_row(blocker, blocker.description) for blocker in state.blockers)
 
 
-@reading("blockers.list", Page)
-def list_(session: SessionCore, args: Page) -> Answer:
+@reading("blockers.list", PageArguments)
+def _list(session: SessionCore, args: PageArguments) -> OperationResult:
     """List the open blockers in full."""
-    return listing(SHOWN["blockers"], rows(session.state), args, session.state.time)
+    return list_rows(SECTION_LISTINGS["blockers"], _rows(session.state), args, session.state.time)
 
 
-@operation("blockers.add", NewBlocker, example={"description": "Waiting for the database credentials"})
-def add(session: SessionCore, args: NewBlocker, origin: Origin) -> Answer:
+@operation("blockers.add", _NewBlocker, example={"description": "Waiting for the database credentials"})
+def _add(session: SessionCore, args: _NewBlocker, origin: Origin) -> OperationResult:
     """Add a blocker; it is shown until it is removed."""
-    return added(session, origin, "blockers", "blocker", BlockerAdd(args.description))
+    return add_to_section(session, origin, "blockers", "blocker", BlockerAdd(args.description))
 
 
-@operation("blockers.remove", ThatBlocker, example={"id": "b1"})
-def remove(session: SessionCore, args: ThatBlocker, origin: Origin) -> Answer:
+@operation("blockers.remove", _ThatBlocker, example={"id": "b1"})
+def _remove(session: SessionCore, args: _ThatBlocker, origin: Origin) -> OperationResult:
     """Remove a blocker that is over."""
-    return removed(
+    return remove_from_section(
         session,
         origin,
         "blocker",
-        lambda state: named(state.blockers.items, args.id, "blocker", lambda blocker: blocker.description),
+        lambda state: resolve_item(state.blockers.items, args.id, "blocker", lambda blocker: blocker.description),
         BlockerRemove,
     )
 
 
-@alias("hud_blocker", HudBlocker, writes=True, example={"blocker": "Waiting for the database credentials"})
-def hud_blocker(args: HudBlocker) -> Call:
+@alias("hud_blocker", _HudBlocker, writes=True, example={"blocker": "Waiting for the database credentials"})
+def _hud_blocker(args: _HudBlocker) -> OperationCall:
     """Add or remove a blocker."""
     if args.action == "remove":
-        return Call("blockers.remove", ThatBlocker(args.blocker))
-    return Call("blockers.add", NewBlocker(args.blocker))
+        return OperationCall("blockers.remove", _ThatBlocker(args.blocker))
+    return OperationCall("blockers.add", _NewBlocker(args.blocker))

@@ -15,11 +15,21 @@ from hudkit.log.payloads import SectionDefine, SectionRemove
 from hudkit.sections.custom import CustomSection
 from hudkit.sections.sandboxed import READABLE_FIELDS, SectionDefinition, check_definition
 from hudkit.sections.state import HudState
-from hudkit.tools.lines import Page, echo, listing
-from hudkit.tools.operation import SHOWN, Answer, Arguments, Row, Short, Text, operation, reading, section
+from hudkit.tools.answer_text import PageArguments, list_rows, quote
+from hudkit.tools.operation import (
+    SECTION_LISTINGS,
+    AnswerRow,
+    OperationArguments,
+    OperationResult,
+    ShortText,
+    Text,
+    operation,
+    reading,
+    section_listing,
+)
 from hudkit.tools.record import record
 
-MOST = 16
+_MAX_SECTIONS = 16
 """Custom sections of a session."""
 
 _REFUSED = OperationError(
@@ -28,61 +38,65 @@ _REFUSED = OperationError(
 )
 
 
-class NewSection(Arguments, frozen=True):
+class _NewSection(OperationArguments, frozen=True):
     name: Annotated[
-        Short, Meta(description="1 to 32 of a-z, 0-9 and -; another definition of this name replaces it.")
+        ShortText, Meta(description="1 to 32 of a-z, 0-9 and -; another definition of this name replaces it.")
     ]
     source: Annotated[
         Text, Meta(description="Python text that defines section(...), called with what `reads` names.")
     ]
     reads: Annotated[
-        tuple[Short, ...],
+        tuple[ShortText, ...],
         Meta(max_length=len(READABLE_FIELDS), description=f"What it is given: {', '.join(READABLE_FIELDS)}."),
     ] = ()
-    title: Annotated[Short, Meta(description="Its heading; else its name.")] = ""
+    title: Annotated[ShortText, Meta(description="Its heading; else its name.")] = ""
     priority: Annotated[int, Meta(ge=0, le=60, description="Higher is kept longer; files have 40.")] = 30
 
 
-class ThatSection(Arguments, frozen=True):
-    name: Annotated[Short, Meta(description="The name of a section that was defined with sections.define.")]
+class _ThatSection(OperationArguments, frozen=True):
+    name: Annotated[ShortText, Meta(description="The name of a section that was defined with sections.define.")]
 
 
-@section("custom", "Custom sections")
-def rows(state: HudState) -> tuple[Row, ...]:
-    return tuple(Row(one.name, _told(one), _tags(one), seq=one.mark.seq) for one in state.custom)
+@section_listing("custom", "Custom sections")
+def _rows(state: HudState) -> tuple[AnswerRow, ...]:
+    return tuple(
+        AnswerRow(section.name, _state_words(section), _tags(section), seq=section.mark.seq)
+        for section in state.custom
+    )
 
 
-def _tags(one: CustomSection) -> tuple[str, ...]:
-    status = "paused" if one.paused else "failed" if one.error else ""
-    return tuple(tag for tag in ("" if one.source else "from a file", status) if tag)
+def _tags(section: CustomSection) -> tuple[str, ...]:
+    status = "paused" if section.paused else "failed" if section.error else ""
+    return tuple(tag for tag in ("" if section.source else "from a file", status) if tag)
 
 
-def _told(one: CustomSection) -> str:
-    return one.error or one.title or one.name
+def _state_words(section: CustomSection) -> str:
+    return section.error or section.title or section.name
 
 
-@reading("sections.list", Page)
-def list_(session: SessionCore, args: Page) -> Answer:
+@reading("sections.list", PageArguments)
+def _list(session: SessionCore, args: PageArguments) -> OperationResult:
     """List the custom sections, and what is wrong with them."""
-    return listing(SHOWN["custom"], rows(session.state), args)
+    return list_rows(SECTION_LISTINGS["custom"], _rows(session.state), args)
 
 
 @operation(
     "sections.define",
-    NewSection,
+    _NewSection,
     example={
         "name": "glance",
         "reads": ["steps"],
         "source": "def section(steps):\n    return f'{len(steps)} steps are planned'",
     },
 )
-def define(session: SessionCore, args: NewSection, origin: Origin) -> Answer:
+def _define(session: SessionCore, args: _NewSection, origin: Origin) -> OperationResult:
     """Define a section of the HUD as a program, which runs in a sandbox whenever what it reads has changed.
 
     It returns text, a list of texts, a dict, {"rows": [[...]]}, or jsx("<list>...</list>", name=value); or a dict of
     these by density (full, compact, minimal). It has 50 ms, sees nothing but its arguments, and is paused after
     three failures in a row.
     """
+    # The channel decides, not what an argument says.
     if origin is Origin.AGENT and not session.settings.custom.agent:
         raise _REFUSED
     wanted = SectionDefinition(args.name, args.source, args.title, args.reads, args.priority)
@@ -92,32 +106,34 @@ def define(session: SessionCore, args: NewSection, origin: Origin) -> Answer:
         raise OperationError(error.message, hint=f"{error.hint}." if error.hint else "") from None
 
     def decide(state: HudState) -> Sequence[Payload]:
-        known = state.custom.get(args.name)
-        if known is not None and not known.source:
+        section = state.custom.get(args.name)
+        if section is not None and not section.source:
             raise OperationError(f"{args.name} is defined by a file", hint="Choose another name.")
-        if known is None and len(state.custom) >= MOST:
-            raise OperationError(f"there are {MOST} custom sections already", hint="Remove one first.")
+        if section is None and len(state.custom) >= _MAX_SECTIONS:
+            raise OperationError(f"there are {_MAX_SECTIONS} custom sections already", hint="Remove one first.")
         return (SectionDefine(args.name, args.source, args.title, args.reads, args.priority),)
 
     change = record(session, origin, decide)
-    made = session.prepared().custom.get(args.name)
-    data = {"name": args.name, "recorded": bool(change), "error": made.error if made else ""}
-    if made is not None and made.error:
-        return Answer(f"Defined section {args.name}, but it failed: {made.error}{change.note}", data)
-    return Answer(f"Defined section {args.name}.{change.note}", data)
+    section = session.prepared().custom.get(args.name)
+    data = {"name": args.name, "recorded": bool(change), "error": section.error if section else ""}
+    if section is not None and section.error:
+        return OperationResult(f"Defined section {args.name}, but it failed: {section.error}{change.note}", data)
+    return OperationResult(f"Defined section {args.name}.{change.note}", data)
 
 
-@operation("sections.remove", ThatSection, example={"name": "glance"})
-def remove(session: SessionCore, args: ThatSection, origin: Origin) -> Answer:
+@operation("sections.remove", _ThatSection, example={"name": "glance"})
+def _remove(session: SessionCore, args: _ThatSection, origin: Origin) -> OperationResult:
     """Remove a custom section that was defined with sections.define."""
 
     def decide(state: HudState) -> Sequence[Payload]:
-        known = state.custom.get(args.name)
-        if known is None or not known.source:
-            own = ", ".join(one.name for one in state.custom if one.source)
+        section = state.custom.get(args.name)
+        if section is None or not section.source:
+            own = ", ".join(each.name for each in state.custom if each.source)
             why = f"There are: {own}." if own else "There are none that an operation defined."
-            raise OperationError(f"there is no section {echo(args.name, 40)} to remove", hint=why)
+            raise OperationError(f"there is no section {quote(args.name, 40)} to remove", hint=why)
         return (SectionRemove(args.name),)
 
     change = record(session, origin, decide)
-    return Answer(f"Removed section {args.name}.{change.note}", {"name": args.name, "recorded": bool(change)})
+    return OperationResult(
+        f"Removed section {args.name}.{change.note}", {"name": args.name, "recorded": bool(change)}
+    )

@@ -13,73 +13,79 @@ from hudkit.log.event import Origin
 from hudkit.log.payloads import DecisionConfirm, DecisionRecord, DecisionRemove, DecisionSupersede, Payload
 from hudkit.sections.decisions import Decision
 from hudkit.sections.state import HudState
-from hudkit.tools.lines import Page, echo, listing, row, stored
-from hudkit.tools.naming import Name, named
+from hudkit.tools.answer_text import PageArguments, item_row, list_rows, quote, without_secrets
 from hudkit.tools.operation import (
-    MOST_VALUES,
-    SHOWN,
-    Answer,
-    Arguments,
-    Call,
-    Loose,
-    Row,
+    MAX_VALUES,
+    SECTION_LISTINGS,
+    AnswerRow,
+    AnyText,
+    OperationArguments,
+    OperationCall,
+    OperationResult,
     Text,
     alias,
     operation,
     reading,
-    section,
+    section_listing,
 )
-from hudkit.tools.record import found, peek, record, removed
+from hudkit.tools.record import item_with_text, record, remove_from_section, state_after
+from hudkit.tools.resolve_item import ItemName, resolve_item
 
-DecisionName = Annotated[Name, Meta(description="The decision's id, its text, or a part of it that no other has.")]
-Names = Annotated[tuple[Name, ...], Meta(max_length=MOST_VALUES)]
+DecisionName = Annotated[
+    ItemName, Meta(description="The decision's id, its text, or a part of it that no other has.")
+]
+Names = Annotated[tuple[ItemName, ...], Meta(max_length=MAX_VALUES)]
 
 
-class NewDecision(Arguments, frozen=True):
+class _NewDecision(OperationArguments, frozen=True):
     summary: Annotated[Text, Meta(description="What was decided, in one line.")]
-    details: Annotated[Loose, Meta(description="Why, and what else was considered.")] = ""
+    details: Annotated[AnyText, Meta(description="Why, and what else was considered.")] = ""
     supersedes: Annotated[
-        Name | Names, Meta(description="The decision, or a list of them, that this one replaces (id or text).")
+        ItemName | Names, Meta(description="The decision, or a list of them, that this one replaces (id or text).")
     ] = ()
 
 
-class ThatDecision(Arguments, frozen=True):
+class _ThatDecision(OperationArguments, frozen=True):
     id: DecisionName
 
 
-class Replacement(Arguments, frozen=True):
+class _Replacement(OperationArguments, frozen=True):
     id: DecisionName
-    by: Annotated[Name, Meta(description="The recorded decision that replaces it (id or text).")]
+    by: Annotated[ItemName, Meta(description="The recorded decision that replaces it (id or text).")]
 
 
-class HudDecision(Arguments, frozen=True):
+class _HudDecision(OperationArguments, frozen=True):
     decision: Annotated[Text, Meta(description="What was decided, in one line.")]
 
 
-@section("decisions", "Decisions", also=("keyDecisions",), replaces="texts", clears=True)
-def rows(state: HudState) -> tuple[Row, ...]:
+@section_listing("decisions", "Decisions", also=("keyDecisions",), replaces="texts", clears=True)
+def _rows(state: HudState) -> tuple[AnswerRow, ...]:
     return tuple(
-        row(it, f"{it.summary} — {it.details}" if it.details else it.summary, "derived" if it.derived else "")
-        for it in state.decisions
+        item_row(
+            decision,
+            f"{decision.summary} — {decision.details}" if decision.details else decision.summary,
+            "derived" if decision.derived else "",
+        )
+        for decision in state.decisions
     )
 
 
-def _named(state: HudState, name: str) -> Decision:
-    return named(state.decisions.items, name, "decision", lambda decision: decision.summary)
+def _resolve(state: HudState, name: str) -> Decision:
+    return resolve_item(state.decisions.items, name, "decision", lambda decision: decision.summary)
 
 
-@reading("decisions.list", Page)
-def list_(session: SessionCore, args: Page) -> Answer:
+@reading("decisions.list", PageArguments)
+def _list(session: SessionCore, args: PageArguments) -> OperationResult:
     """List the live decisions with their details, the newest last."""
-    return listing(SHOWN["decisions"], rows(session.state), args, session.state.time)
+    return list_rows(SECTION_LISTINGS["decisions"], _rows(session.state), args, session.state.time)
 
 
 @operation(
     "decisions.record",
-    NewDecision,
+    _NewDecision,
     example={"summary": "Sign tokens with RS256", "details": "Other services verify them", "supersedes": "d1"},
 )
-def record_(session: SessionCore, args: NewDecision, origin: Origin) -> Answer:
+def _record(session: SessionCore, args: _NewDecision, origin: Origin) -> OperationResult:
     """Record a decision; with `supersedes` it replaces earlier ones, which never come back.
 
     The same summary with other details replaces the decision that has it.
@@ -88,11 +94,12 @@ def record_(session: SessionCore, args: NewDecision, origin: Origin) -> Answer:
 
     def decide(state: HudState) -> Sequence[Payload]:
         names = (args.supersedes,) if isinstance(args.supersedes, str) else args.supersedes
-        olds = {old.id: old for old in (_named(state, name) for name in names)}
+        olds = {old.id: old for old in (_resolve(state, name) for name in names)}
         new = DecisionRecord(args.summary, args.details)
-        twin = state.decisions.find(stored(args.summary))
+        # One text stands once: the same summary is the same decision, or replaces it.
+        twin = state.decisions.find(without_secrets(args.summary))
         if twin is not None:
-            if args.details and twin.details != stored(args.details):
+            if args.details and twin.details != without_secrets(args.details):
                 olds[twin.id] = twin
             elif twin.id in olds:
                 raise OperationError(
@@ -102,55 +109,62 @@ def record_(session: SessionCore, args: NewDecision, origin: Origin) -> Answer:
         gone[:] = olds
         if twin is not None and twin.id not in olds:
             return tuple(DecisionSupersede(id, twin.id) for id in olds)
-        after = peek(state, *(DecisionSupersede(id, "") for id in olds), new)
-        by = found(after, "decisions", stored(args.summary)).id
+        # The new one's id is needed in the events that come before it.
+        after = state_after(state, *(DecisionSupersede(id, "") for id in olds), new)
+        by = item_with_text(after, "decisions", without_secrets(args.summary)).id
         return (*(DecisionSupersede(id, by) for id in olds), new)
 
     change = record(session, origin, decide)
-    id = found(change.after, "decisions", stored(args.summary)).id
-    known = change.before.decisions.get(id) is not None
-    text = f"Already there: decision {id}." if known else f"Recorded decision {id}: {echo(stored(args.summary))}."
+    id = item_with_text(change.after, "decisions", without_secrets(args.summary)).id
+    existed = change.before.decisions.get(id) is not None
+    text = (
+        f"Already there: decision {id}."
+        if existed
+        else f"Recorded decision {id}: {quote(without_secrets(args.summary))}."
+    )
     if gone:
         text += f" It supersedes {', '.join(gone)}."
-    return Answer(text + change.note, {"id": id, "recorded": bool(change), "superseded": list(gone)})
+    return OperationResult(text + change.note, {"id": id, "recorded": bool(change), "superseded": list(gone)})
 
 
-@operation("decisions.supersede", Replacement, example={"id": "d1", "by": "d2"})
-def supersede(session: SessionCore, args: Replacement, origin: Origin) -> Answer:
+@operation("decisions.supersede", _Replacement, example={"id": "d1", "by": "d2"})
+def _supersede(session: SessionCore, args: _Replacement, origin: Origin) -> OperationResult:
     """Say that a recorded decision replaces another, which never comes back."""
     ids = ["", ""]
 
     def decide(state: HudState) -> Sequence[Payload]:
-        ids[:] = _named(state, args.id).id, _named(state, args.by).id
+        ids[:] = _resolve(state, args.id).id, _resolve(state, args.by).id
         if ids[0] == ids[1]:
             raise OperationError(f"decision {ids[0]} cannot supersede itself", hint="Name another decision in `by`.")
         return (DecisionSupersede(*ids),)
 
     record(session, origin, decide)
-    return Answer(f"Decision {ids[1]} supersedes {ids[0]}.", {"id": ids[1], "recorded": True, "superseded": ids[:1]})
-
-
-@operation("decisions.confirm", ThatDecision, example={"id": "d1"})
-def confirm(session: SessionCore, args: ThatDecision, origin: Origin) -> Answer:
-    """Say that a derived decision is right; it is not marked as derived any more."""
-    return removed(
-        session, origin, "decision", lambda state: _named(state, args.id), DecisionConfirm, verb="Confirmed"
+    return OperationResult(
+        f"Decision {ids[1]} supersedes {ids[0]}.", {"id": ids[1], "recorded": True, "superseded": ids[:1]}
     )
 
 
-@operation("decisions.remove", ThatDecision, example={"id": "d1"})
-def remove(session: SessionCore, args: ThatDecision, origin: Origin) -> Answer:
+@operation("decisions.confirm", _ThatDecision, example={"id": "d1"})
+def _confirm(session: SessionCore, args: _ThatDecision, origin: Origin) -> OperationResult:
+    """Say that a derived decision is right; it is not marked as derived any more."""
+    return remove_from_section(
+        session, origin, "decision", lambda state: _resolve(state, args.id), DecisionConfirm, verb="Confirmed"
+    )
+
+
+@operation("decisions.remove", _ThatDecision, example={"id": "d1"})
+def _remove(session: SessionCore, args: _ThatDecision, origin: Origin) -> OperationResult:
     """Remove a decision that holds no longer; the log keeps it."""
-    return removed(session, origin, "decision", lambda state: _named(state, args.id), DecisionRemove)
+    return remove_from_section(session, origin, "decision", lambda state: _resolve(state, args.id), DecisionRemove)
 
 
-@alias("hud_decision", HudDecision, writes=True, example={"decision": "Sign tokens with RS256"})
-def hud_decision(args: HudDecision) -> Call:
+@alias("hud_decision", _HudDecision, writes=True, example={"decision": "Sign tokens with RS256"})
+def _hud_decision(args: _HudDecision) -> OperationCall:
     """Record a decision."""
-    return Call("decisions.record", NewDecision(args.decision))
+    return OperationCall("decisions.record", _NewDecision(args.decision))
 
 
-@alias("hud_decisions", Page)
-def hud_decisions(args: Page) -> Call:
+@alias("hud_decisions", PageArguments)
+def _hud_decisions(args: PageArguments) -> OperationCall:
     """List the live decisions with their details."""
-    return Call("decisions.list", args)
+    return OperationCall("decisions.list", args)

@@ -12,59 +12,71 @@ from hudkit.log.event import Origin
 from hudkit.log.payloads import NoteAdd, NoteRemove, NoteUpdate, Payload
 from hudkit.sections.notes import Note
 from hudkit.sections.state import HudState
-from hudkit.tools.lines import Page, listing, row
-from hudkit.tools.naming import Name, named
-from hudkit.tools.operation import SHOWN, Answer, Arguments, Call, Row, Text, alias, operation, reading, section
-from hudkit.tools.record import added, record, removed
+from hudkit.tools.answer_text import PageArguments, item_row, list_rows
+from hudkit.tools.operation import (
+    SECTION_LISTINGS,
+    AnswerRow,
+    OperationArguments,
+    OperationCall,
+    OperationResult,
+    Text,
+    alias,
+    operation,
+    reading,
+    section_listing,
+)
+from hudkit.tools.record import add_to_section, record, remove_from_section
+from hudkit.tools.resolve_item import ItemName, resolve_item
 
-NoteName = Annotated[Name, Meta(description="The note's id, its text, or a part of it that no other note has.")]
+NoteName = Annotated[ItemName, Meta(description="The note's id, its text, or a part of it that no other note has.")]
 
 
-class NewNote(Arguments, frozen=True):
+class _NewNote(OperationArguments, frozen=True):
     content: Annotated[Text, Meta(description="What to remember.")]
 
 
-class NoteChange(Arguments, frozen=True):
+class _NoteChange(OperationArguments, frozen=True):
     id: NoteName
     content: Annotated[Text, Meta(description="What the note says from now on.")]
 
 
-class ThatNote(Arguments, frozen=True):
+class _ThatNote(OperationArguments, frozen=True):
     id: NoteName
 
 
-class HudNote(Arguments, frozen=True):
+class _HudNote(OperationArguments, frozen=True):
     note: Annotated[Text, Meta(description="What to remember.")]
 
 
-@section("notes", "Notes", replaces="texts", clears=True)
-def rows(state: HudState) -> tuple[Row, ...]:
-    return tuple(row(note, note.content) for note in state.notes)
+@section_listing("notes", "Notes", replaces="texts", clears=True)
+def _rows(state: HudState) -> tuple[AnswerRow, ...]:
+    return tuple(item_row(note, note.content) for note in state.notes)
 
 
-def _named(state: HudState, name: str) -> Note:
-    return named(state.notes.items, name, "note", lambda note: note.content)
+def _resolve(state: HudState, name: str) -> Note:
+    return resolve_item(state.notes.items, name, "note", lambda note: note.content)
 
 
-@reading("notes.list", Page)
-def list_(session: SessionCore, args: Page) -> Answer:
+@reading("notes.list", PageArguments)
+def _list(session: SessionCore, args: PageArguments) -> OperationResult:
     """List the notes in full, the newest last."""
-    return listing(SHOWN["notes"], rows(session.state), args, session.state.time)
+    return list_rows(SECTION_LISTINGS["notes"], _rows(session.state), args, session.state.time)
 
 
-@operation("notes.add", NewNote, example={"content": "Refresh tokens live 7 days"})
-def add(session: SessionCore, args: NewNote, origin: Origin) -> Answer:
+@operation("notes.add", _NewNote, example={"content": "Refresh tokens live 7 days"})
+def _add(session: SessionCore, args: _NewNote, origin: Origin) -> OperationResult:
     """Add a note. A note with the same text is not added twice."""
-    return added(session, origin, "notes", "note", NoteAdd(args.content))
+    return add_to_section(session, origin, "notes", "note", NoteAdd(args.content))
 
 
-@operation("notes.update", NoteChange, example={"id": "n1", "content": "Refresh tokens live 14 days"})
-def update(session: SessionCore, args: NoteChange, origin: Origin) -> Answer:
+@operation("notes.update", _NoteChange, example={"id": "n1", "content": "Refresh tokens live 14 days"})
+def _update(session: SessionCore, args: _NoteChange, origin: Origin) -> OperationResult:
     """Change what a note says. Where another note says so already, only that one stays."""
     ids = ["", ""]
 
     def decide(state: HudState) -> Sequence[Payload]:
-        note, twin = _named(state, args.id), state.notes.find(args.content)
+        # Two notes with one text would be one line twice.
+        note, twin = _resolve(state, args.id), state.notes.find(args.content)
         merged = twin is not None and twin.id != note.id
         ids[:] = note.id, twin.id if twin is not None and merged else ""
         return (NoteRemove(note.id) if merged else NoteUpdate(note.id, args.content),)
@@ -72,24 +84,24 @@ def update(session: SessionCore, args: NoteChange, origin: Origin) -> Answer:
     change = record(session, origin, decide)
     id, twin = ids
     if twin:
-        return Answer(f"Already there: note {twin}; removed {id}.", {"id": twin, "recorded": True})
+        return OperationResult(f"Already there: note {twin}; removed {id}.", {"id": twin, "recorded": True})
     text = f"Updated note {id}." if change else f"Note {id} says so already."
-    return Answer(text + change.note, {"id": id, "recorded": bool(change)})
+    return OperationResult(text + change.note, {"id": id, "recorded": bool(change)})
 
 
-@operation("notes.remove", ThatNote, example={"id": "n1"})
-def remove(session: SessionCore, args: ThatNote, origin: Origin) -> Answer:
+@operation("notes.remove", _ThatNote, example={"id": "n1"})
+def _remove(session: SessionCore, args: _ThatNote, origin: Origin) -> OperationResult:
     """Remove a note; the log keeps it."""
-    return removed(session, origin, "note", lambda state: _named(state, args.id), NoteRemove)
+    return remove_from_section(session, origin, "note", lambda state: _resolve(state, args.id), NoteRemove)
 
 
-@alias("hud_note", HudNote, writes=True, example={"note": "Refresh tokens live 7 days"})
-def hud_note(args: HudNote) -> Call:
+@alias("hud_note", _HudNote, writes=True, example={"note": "Refresh tokens live 7 days"})
+def _hud_note(args: _HudNote) -> OperationCall:
     """Add a note."""
-    return Call("notes.add", NewNote(args.note))
+    return OperationCall("notes.add", _NewNote(args.note))
 
 
-@alias("hud_notes", Page)
-def hud_notes(args: Page) -> Call:
+@alias("hud_notes", PageArguments)
+def _hud_notes(args: PageArguments) -> OperationCall:
     """List the notes in full."""
-    return Call("notes.list", args)
+    return OperationCall("notes.list", args)

@@ -1,8 +1,8 @@
 """What an operation is, and the tables that its definition fills: one definition serves the call, help and docs.
 
-A module of operations is `hudkit.tools.<section>`; `table` imports those that exist. It says what it offers with
+A module of operations is `hudkit.tools.<section>`, listed in `tools/__init__.py`. It says what it offers with
 `@operation` and `@reading`, which spellings of 000 it understands with `@alias`, and how its section reads with
-`@section`.
+`@section_listing`.
 """
 
 from __future__ import annotations
@@ -17,44 +17,48 @@ from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.sections.state import HudState
 
-MOST_BYTES = 4096
+MAX_TEXT_BYTES = 4096
 """UTF-8 bytes of one text; a longer one is refused, never cut (abuse case E5)."""
 
-MOST_VALUES = 200
+MAX_VALUES = 200
 """Texts of one list argument."""
 
-Text = Annotated[str, Meta(min_length=1, max_length=MOST_BYTES, pattern=r"\S")]
+Text = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT_BYTES, pattern=r"\S")]
 """A text that says something."""
 
-Loose = Annotated[str, Meta(max_length=MOST_BYTES)]
+AnyText = Annotated[str, Meta(max_length=MAX_TEXT_BYTES)]
 """A text that may be empty."""
 
-Short = Annotated[str, Meta(max_length=64)]
+ShortText = Annotated[str, Meta(max_length=64)]
 """A name of ours."""
 
-Texts = Annotated[tuple[Text, ...], Meta(max_length=MOST_VALUES)]
+Texts = Annotated[tuple[Text, ...], Meta(max_length=MAX_VALUES)]
 
 
-class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OperationArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Root of the argument structs; a field's `Meta` is its validation, its help and its schema."""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class EmptyArguments(OperationArguments, frozen=True):
+    """The arguments of an operation that takes none."""
+
+
+class OperationResult(msgspec.Struct, frozen=True):
     """What an operation answers: `text` for the agent (short markdown), `data` the same facts as plain values."""
 
     text: str
     data: dict[str, Any] = {}
 
 
-A = TypeVar("A", bound=Arguments)
-Run = Callable[[SessionCore, A, Origin], Answer]
+A = TypeVar("A", bound=OperationArguments)
+Run = Callable[[SessionCore, A, Origin], OperationResult]
 
 
 class Operation(msgspec.Struct, frozen=True):
     """`example` are arguments that are right; `summary` is a sentence, `more` what else there is to say."""
 
     name: str
-    arguments: type[Arguments]
+    arguments: type[OperationArguments]
     run: Run[Any]
     writes: bool
     example: Mapping[str, Any]
@@ -62,26 +66,26 @@ class Operation(msgspec.Struct, frozen=True):
     more: str = ""
 
 
-class Call(msgspec.Struct, frozen=True):
+class OperationCall(msgspec.Struct, frozen=True):
     """An operation by name, with its arguments."""
 
     operation: str
-    arguments: Arguments
+    arguments: OperationArguments
 
 
-class Alias(msgspec.Struct, frozen=True):
+class OperationAlias(msgspec.Struct, frozen=True):
     """Another spelling: its own arguments, and `to`, which says what call of an operation they are."""
 
     name: str
-    arguments: type[Arguments]
-    to: Callable[[Any], Call]
+    arguments: type[OperationArguments]
+    to: Callable[[Any], OperationCall]
     writes: bool
     example: Mapping[str, Any]
     summary: str
     more: str = ""
 
 
-class Row(msgspec.Struct, frozen=True):
+class AnswerRow(msgspec.Struct, frozen=True):
     """One line about one item: `label` names it (its id), `text` is data, `tags` are our words about it.
 
     `item` is what the row is about; `seq` is the event that last changed it.
@@ -95,23 +99,23 @@ class Row(msgspec.Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """By what an agent can name the item."""
+        """Return the id by which an agent can name the item."""
         return str(getattr(self.item, "id", self.label))
 
     @property
     def data(self) -> dict[str, Any]:
-        """The item as plain values."""
-        return {"text": self.text, "kind": self.label} if self.item is None else plain(self.item)
+        """Return the item as plain values."""
+        return {"text": self.text, "kind": self.label} if self.item is None else plain_values(self.item)
 
 
-class Section(msgspec.Struct, frozen=True):
+class SectionListing(msgspec.Struct, frozen=True):
     """How a section reads. `also` are its other spellings, `replaces` what `update` takes for it (nothing, one text
     or a list of texts), `clears` whether `clear` empties it; an `ordered` one is shown from the first row on, the
     others up to the newest."""
 
     name: str
     title: str
-    rows: Callable[[HudState], tuple[Row, ...]]
+    rows: Callable[[HudState], tuple[AnswerRow, ...]]
     also: tuple[str, ...] = ()
     replaces: Literal["", "text", "texts"] = ""
     clears: bool = False
@@ -119,12 +123,12 @@ class Section(msgspec.Struct, frozen=True):
 
 
 OPERATIONS: dict[str, Operation] = {}
-ALIASES: dict[str, Alias] = {}
-SHOWN: dict[str, Section] = {}
+ALIASES: dict[str, OperationAlias] = {}
+SECTION_LISTINGS: dict[str, SectionListing] = {}
 
 
 def operation(name: str, arguments: type[A], *, example: Mapping[str, Any]) -> Callable[[Run[A]], Run[A]]:
-    """Register a function as an operation that writes; the first paragraph of its docstring is its summary."""
+    """Return a decorator that registers an operation that writes; a docstring's first paragraph is its summary."""
 
     def register(run: Run[A]) -> Run[A]:
         OPERATIONS[name] = Operation(name, arguments, run, True, example, *_doc(run))
@@ -135,11 +139,12 @@ def operation(name: str, arguments: type[A], *, example: Mapping[str, Any]) -> C
 
 def reading(
     name: str, arguments: type[A], *, example: Mapping[str, Any] | None = None
-) -> Callable[[Callable[[SessionCore, A], Answer]], Callable[[SessionCore, A], Answer]]:
-    """Register a function as an operation that only reads (who asks makes no difference then)."""
+) -> Callable[[Callable[[SessionCore, A], OperationResult]], Callable[[SessionCore, A], OperationResult]]:
+    """Return a decorator that registers an operation that only reads (who asks makes no difference then)."""
 
-    def register(read: Callable[[SessionCore, A], Answer]) -> Callable[[SessionCore, A], Answer]:
-        def run(session: SessionCore, args: A, _: Origin) -> Answer:
+    def register(read: Callable[[SessionCore, A], OperationResult]) -> Callable[[SessionCore, A], OperationResult]:
+        # One shape for all operations; who reads makes no difference.
+        def run(session: SessionCore, args: A, _: Origin) -> OperationResult:
             return read(session, args)
 
         OPERATIONS[name] = Operation(name, arguments, run, False, example or {}, *_doc(read))
@@ -150,17 +155,17 @@ def reading(
 
 def alias(
     name: str, arguments: type[A], *, writes: bool = False, example: Mapping[str, Any] | None = None
-) -> Callable[[Callable[[A], Call]], Callable[[A], Call]]:
-    """Register a pure function from another spelling's arguments to a call of an operation."""
+) -> Callable[[Callable[[A], OperationCall]], Callable[[A], OperationCall]]:
+    """Return a decorator that registers a pure function from another spelling's arguments to a call."""
 
-    def register(to: Callable[[A], Call]) -> Callable[[A], Call]:
-        ALIASES[name] = Alias(name, arguments, to, writes, example or {}, *_doc(to))
+    def register(to: Callable[[A], OperationCall]) -> Callable[[A], OperationCall]:
+        ALIASES[name] = OperationAlias(name, arguments, to, writes, example or {}, *_doc(to))
         return to
 
     return register
 
 
-def section(
+def section_listing(
     name: str,
     title: str,
     *,
@@ -168,27 +173,27 @@ def section(
     replaces: Literal["", "text", "texts"] = "",
     clears: bool = False,
     ordered: bool = False,
-) -> Callable[[Callable[[HudState], tuple[Row, ...]]], Callable[[HudState], tuple[Row, ...]]]:
-    """Register a function from the state to the rows of a section."""
+) -> Callable[[Callable[[HudState], tuple[AnswerRow, ...]]], Callable[[HudState], tuple[AnswerRow, ...]]]:
+    """Return a decorator that registers a function from the state to the rows of a section."""
 
-    def register(rows: Callable[[HudState], tuple[Row, ...]]) -> Callable[[HudState], tuple[Row, ...]]:
-        SHOWN[name] = Section(name, title, rows, also, replaces, clears, ordered)
+    def register(rows: Callable[[HudState], tuple[AnswerRow, ...]]) -> Callable[[HudState], tuple[AnswerRow, ...]]:
+        SECTION_LISTINGS[name] = SectionListing(name, title, rows, also, replaces, clears, ordered)
         return rows
 
     return register
 
 
-def spelled(name: str) -> Operation | Alias | None:
-    """The operation or the alias of this name."""
+def find_operation(name: str) -> Operation | OperationAlias | None:
+    """Return the operation or the alias of this name, or `None`."""
     return OPERATIONS.get(name) or ALIASES.get(name)
 
 
-def plain(value: msgspec.Struct) -> dict[str, Any]:
+def plain_values(value: msgspec.Struct) -> dict[str, Any]:
     """Return a struct as plain values under the names that leave the process, defaults included."""
     names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
     fields = {encoded: getattr(value, name) for name, encoded in names}
     return {
-        name: plain(field) if isinstance(field, msgspec.Struct) else msgspec.to_builtins(field)
+        name: plain_values(field) if isinstance(field, msgspec.Struct) else msgspec.to_builtins(field)
         for name, field in fields.items()
     }
 

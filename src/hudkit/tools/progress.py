@@ -4,30 +4,36 @@ from __future__ import annotations
 
 from hudkit.hud import SessionCore
 from hudkit.sections.state import HudState
-from hudkit.tools.lines import Page, listing
-from hudkit.tools.operation import SHOWN, Answer, Row, reading, section
+from hudkit.tools.answer_text import PageArguments, list_rows
+from hudkit.tools.operation import SECTION_LISTINGS, AnswerRow, OperationResult, reading, section_listing
 
 
-@section("progress", "Progress", clears=True, ordered=True)
-def rows(state: HudState) -> tuple[Row, ...]:
+@section_listing("progress", "Progress", clears=True, ordered=True)
+def _rows(state: HudState) -> tuple[AnswerRow, ...]:
     progress = state.progress
     suites = (
-        Row("tests", one.command, (f"{one.passed} passed", f"{one.failed} failed"), one, one.mark.seq)
-        for one in progress.suites
+        AnswerRow("tests", suite.command, (f"{suite.passed} passed", f"{suite.failed} failed"), suite, suite.mark.seq)
+        for suite in progress.suites
     )
-    made = (
-        Row("commit", f"{one.sha} {one.subject}", (one.branch,) * bool(one.branch), one, one.mark.seq)
-        for one in progress.recent_commits
+    commits = (
+        AnswerRow(
+            "commit",
+            f"{commit.sha} {commit.subject}",
+            (commit.branch,) * bool(commit.branch),
+            commit,
+            commit.mark.seq,
+        )
+        for commit in progress.recent_commits
     )
     plans = (
-        Row("plan", f"{plan.path}: {point.text}", ("done",) if point.done else (), plan, plan.mark.seq)
+        AnswerRow("plan", f"{plan.path}: {point.text}", ("done",) if point.done else (), plan, plan.mark.seq)
         for plan in progress.plans
         for point in plan.points
     )
-    return (*suites, *made, *plans)
+    return (*suites, *commits, *plans)
 
 
-@reading("progress.list", Page)
-def list_(session: SessionCore, args: Page) -> Answer:
+@reading("progress.list", PageArguments)
+def _list(session: SessionCore, args: PageArguments) -> OperationResult:
     """List the last test runs, the last commits and the points of plan files."""
-    return listing(SHOWN["progress"], rows(session.state), args, session.state.time)
+    return list_rows(SECTION_LISTINGS["progress"], _rows(session.state), args, session.state.time)

@@ -11,87 +11,106 @@ from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, ProjectSet
 from hudkit.sections.state import HudState
-from hudkit.tools.lines import listing, stored
-from hudkit.tools.operation import SHOWN, Answer, Arguments, Row, Text, Texts, operation, plain, reading, section
+from hudkit.tools.answer_text import list_rows, without_secrets
+from hudkit.tools.operation import (
+    SECTION_LISTINGS,
+    AnswerRow,
+    EmptyArguments,
+    OperationArguments,
+    OperationResult,
+    Text,
+    Texts,
+    operation,
+    plain_values,
+    reading,
+    section_listing,
+)
 from hudkit.tools.record import record
-from hudkit.tools.task import Nothing
 
 _KINDS = {"notes": "note", "files": "file", "conventions": "convention"}
 
 
-class Defaults(Arguments, frozen=True):
+class _Defaults(OperationArguments, frozen=True):
     notes: Annotated[Texts | None, Meta(description="Notes, whole; when not given they stay as they are.")] = None
     files: Annotated[Texts | None, Meta(description="Key files, whole; likewise.")] = None
     conventions: Annotated[Texts | None, Meta(description="Conventions, whole; likewise.")] = None
 
 
-class Default(Arguments, frozen=True):
+class _Default(OperationArguments, frozen=True):
     kind: Annotated[Literal["notes", "files", "conventions"], Meta(description="Which list to add to.")]
     text: Annotated[Text, Meta(description="The note, path or convention.")]
 
 
-@section("project", "Project defaults", ordered=True)
-def rows(state: HudState) -> tuple[Row, ...]:
+@section_listing("project", "Project defaults", ordered=True)
+def _rows(state: HudState) -> tuple[AnswerRow, ...]:
     project = state.project
     return tuple(
-        Row(label, text, ("set by an agent",) if text in project.agents else ())
+        AnswerRow(label, text, ("set by an agent",) if text in project.agents else ())
         for kind, label in _KINDS.items()
         for text in getattr(project, kind)
     )
 
 
-@reading("project.get", Nothing)
-def get(session: SessionCore, _: Nothing) -> Answer:
+@reading("project.get", EmptyArguments)
+def _get(session: SessionCore, _: EmptyArguments) -> OperationResult:
     """Read the project's defaults in full."""
     state = session.prepared()
-    return Answer(listing(SHOWN["project"], rows(state)).text, {"project": plain(state.project)})
+    return OperationResult(
+        list_rows(SECTION_LISTINGS["project"], _rows(state)).text, {"project": plain_values(state.project)}
+    )
 
 
-@operation("project.set", Defaults, example={"conventions": ["Tests sit beside the code"]})
-def set_(session: SessionCore, args: Defaults, origin: Origin) -> Answer:
+@operation("project.set", _Defaults, example={"conventions": ["Tests sit beside the code"]})
+def _set(session: SessionCore, args: _Defaults, origin: Origin) -> OperationResult:
     """Set the project's defaults; each list that is given replaces the one before.
 
     All sessions of the project have them from their next call on; without a project, they are this session's own.
     """
 
     def decide(state: HudState) -> Sequence[Payload]:
-        given = {kind: getattr(args, kind) for kind in _KINDS}
-        kept = {kind: _once(getattr(state.project, kind) if it is None else it) for kind, it in given.items()}
-        return (_told_by(session, origin, state, kept),)
+        new_lists = {kind: getattr(args, kind) for kind in _KINDS}
+        merged = {
+            kind: _unique(getattr(state.project, kind) if texts is None else texts)
+            for kind, texts in new_lists.items()
+        }
+        return (_project_set(session, origin, state, merged),)
 
     change = record(session.project_log or session, origin, decide)
-    said = "Set the project's defaults" if change else "They are so already"
-    return _told(session.prepared(), said, bool(change), change.note)
+    outcome = "Set the project's defaults" if change else "They are so already"
+    return _defaults_answer(session.prepared(), outcome, bool(change), change.note)
 
 
-@operation("project.add", Default, example={"kind": "conventions", "text": "Tests sit beside the code"})
-def add(session: SessionCore, args: Default, origin: Origin) -> Answer:
+@operation("project.add", _Default, example={"kind": "conventions", "text": "Tests sit beside the code"})
+def _add(session: SessionCore, args: _Default, origin: Origin) -> OperationResult:
     """Add one note, key file or convention to the project's defaults."""
 
     def decide(state: HudState) -> Sequence[Payload]:
         lists = {kind: getattr(state.project, kind) for kind in _KINDS}
-        lists[args.kind] = _once((*lists[args.kind], stored(args.text)))
-        return (_told_by(session, origin, state, lists),)
+        lists[args.kind] = _unique((*lists[args.kind], without_secrets(args.text)))
+        return (_project_set(session, origin, state, lists),)
 
     change = record(session.project_log or session, origin, decide)
-    return _told(session.prepared(), "Added" if change else "Already there", bool(change), change.note)
+    return _defaults_answer(session.prepared(), "Added" if change else "Already there", bool(change), change.note)
 
 
-def _told_by(session: SessionCore, origin: Origin, state: HudState, lists: dict[str, tuple[str, ...]]) -> ProjectSet:
+def _project_set(
+    session: SessionCore, origin: Origin, state: HudState, lists: dict[str, tuple[str, ...]]
+) -> ProjectSet:
     """The lists; what an agent puts into them for other sessions is marked so."""
     before = state.project
-    known = {*before.notes, *before.files, *before.conventions}
-    texts = [stored(text) for kind in _KINDS for text in lists[kind]]
+    earlier = {*before.notes, *before.files, *before.conventions}
+    texts = [without_secrets(text) for kind in _KINDS for text in lists[kind]]
+    # Other sessions will read it: they are to know that it was an agent's word, not the user's.
     marks = session.project_log is not None and origin is not Origin.USER
-    agents = _once([text for text in texts if text in before.agents or (marks and text not in known)])
+    agents = _unique([text for text in texts if text in before.agents or (marks and text not in earlier)])
     return ProjectSet(before.project, lists["notes"], lists["files"], lists["conventions"], agents)
 
 
-def _once(texts: Sequence[str]) -> tuple[str, ...]:
+def _unique(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-def _told(state: HudState, said: str, recorded: bool, note: str) -> Answer:
+def _defaults_answer(state: HudState, outcome: str, recorded: bool, note: str) -> OperationResult:
     counts = ", ".join(f"{kind} {len(getattr(state.project, kind))}" for kind in _KINDS)
-    data = {"id": "project", "recorded": recorded, "project": plain(state.project)}
-    return Answer(f"{said}: {counts}.{note}", data)
+    data = {"id": "project", "recorded": recorded, "project": plain_values(state.project)}
+    return OperationResult(f"{outcome}: {counts}.{note}", data)

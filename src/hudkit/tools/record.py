@@ -11,13 +11,13 @@ from hudkit.log import Event, Origin, Payload, type_of
 from hudkit.log.codec import seal
 from hudkit.sections.items import ItemList, SectionItem
 from hudkit.sections.state import STATE_FIELDS, HudState, fold
-from hudkit.tools.lines import called, echo
-from hudkit.tools.operation import Answer
+from hudkit.tools.answer_text import id_text, quote
+from hudkit.tools.operation import OperationResult
 
-REPLACED = " What looked like a secret was replaced."
+_SECRET_NOTE = " What looked like a secret was replaced."
 
 
-class Change(msgspec.Struct, frozen=True):
+class RecordedChange(msgspec.Struct, frozen=True):
     """What became of a decision: `events` is empty where nothing had to change; `after` is `before` then."""
 
     events: tuple[Event, ...]
@@ -30,19 +30,31 @@ class Change(msgspec.Struct, frozen=True):
         return bool(self.events)
 
 
-def peek(state: HudState, *payloads: Payload) -> HudState:
-    """The state as these payloads would make it, ids included."""
+def state_after(state: HudState, *payloads: Payload) -> HudState:
+    """Return the state as these payloads would make it, ids included."""
     return fold(
         (
-            Event("", state.seq + n, state.session_id, state.turn, state.time, type_of(it), it.V, Origin.AGENT, it)
-            for n, it in enumerate(payloads, 1)
+            Event(
+                "",
+                state.seq + n,
+                state.session_id,
+                state.turn,
+                state.time,
+                type_of(payload),
+                payload.V,
+                Origin.AGENT,
+                payload,
+            )
+            for n, payload in enumerate(payloads, 1)
         ),
         state,
     )
 
 
-def record(session: SessionCore, origin: Origin, decide: Callable[[HudState], Sequence[Payload]]) -> Change:
-    """Append what `decide` makes of the state, all or none, with no other writer's event between.
+def record(session: SessionCore, origin: Origin, decide: Callable[[HudState], Sequence[Payload]]) -> RecordedChange:
+    """Append what `decide` makes of the state, all or none, and return what became of it.
+
+    No other writer's event comes between the state and the append.
 
     `decide` may raise `OperationError`: then nothing is appended. Raises a `StoreError`.
     """
@@ -53,28 +65,32 @@ def record(session: SessionCore, origin: Origin, decide: Callable[[HudState], Se
     def decision(state: HudState) -> tuple[Payload, ...]:
         nonlocal payloads, after, note
         asked = tuple(decide(state))
+        # Sealed first: what is compared and answered is what will be stored, without secrets.
         payloads = tuple(seal(payload).payload for payload in asked)
-        note = "" if all(map(_same, asked, payloads)) else REPLACED
-        after = peek(state, *payloads)
+        note = "" if all(map(_same, asked, payloads)) else _SECRET_NOTE
+        # An operation that would change nothing leaves no event.
+        after = state_after(state, *payloads)
         return payloads if _differs(state, after) else ()
 
     events, before = session.decide(decision, origin=origin)
-    return Change(events, before, after if events else before, payloads, note)
+    return RecordedChange(events, before, after if events else before, payloads, note)
 
 
-def added(session: SessionCore, origin: Origin, section: str, noun: str, payload: Payload) -> Answer:
-    """Add an item to a section; a text that is there already is not added again.
+def add_to_section(
+    session: SessionCore, origin: Origin, section: str, noun: str, payload: Payload
+) -> OperationResult:
+    """Add an item to a section and return the answer; a text that is there already is not added again.
 
     The answer's `data` has `id` and `recorded`.
     """
     change = record(session, origin, lambda _: (payload,))
     words = next(value for value in msgspec.structs.astuple(change.payloads[0]) if value)
-    item = found(change.after, section, str(words))
-    text = f"Added {noun} {item.id}: {echo(item.words)}." if change else f"Already there: {noun} {item.id}."
-    return Answer(text + change.note, {"id": item.id, "recorded": bool(change)})
+    item = item_with_text(change.after, section, str(words))
+    text = f"Added {noun} {item.id}: {quote(item.words)}." if change else f"Already there: {noun} {item.id}."
+    return OperationResult(text + change.note, {"id": item.id, "recorded": bool(change)})
 
 
-def removed(
+def remove_from_section(
     session: SessionCore,
     origin: Origin,
     noun: str,
@@ -83,8 +99,8 @@ def removed(
     text: Callable[[SectionItem], str] = lambda item: item.words,
     *,
     verb: str = "Removed",
-) -> Answer:
-    """Remove the item that `pick` finds. The answer's `data` has `id` and `recorded`."""
+) -> OperationResult:
+    """Remove the item that `pick` finds, and return the answer; its `data` has `id` and `recorded`."""
     gone: list[SectionItem] = []
 
     def decide(state: HudState) -> tuple[Payload, ...]:
@@ -94,12 +110,12 @@ def removed(
     change = record(session, origin, decide)
     item = gone[0]
     words = text(item)
-    said = f": {echo(words)}" if words != item.id else ""
-    return Answer(f"{verb} {noun} {called(item.id)}{said}.", {"id": item.id, "recorded": bool(change)})
+    quoted = f": {quote(words)}" if words != item.id else ""
+    return OperationResult(f"{verb} {noun} {id_text(item.id)}{quoted}.", {"id": item.id, "recorded": bool(change)})
 
 
-def found(state: HudState, section: str, words: str) -> SectionItem:
-    """The item of a section that has this text."""
+def item_with_text(state: HudState, section: str, words: str) -> SectionItem:
+    """Return the item of a section that has this text; it was just recorded."""
     items: ItemList[SectionItem] = getattr(state, section)
     item = items.find(words)
     assert item is not None, f"{section} has no item for what was just recorded"

@@ -13,67 +13,74 @@ from msgspec import Meta
 from hudkit.errors import HudkitError, OperationError
 from hudkit.hud import SessionCore
 from hudkit.hud.cross_session import PROJECT_LOG
-from hudkit.hud.session_keys import host_session_id
-from hudkit.tools.lines import called
-from hudkit.tools.operation import Answer, Arguments, Loose, reading
-from hudkit.tools.resume import open_tasks
-from hudkit.tools.telling import InSession, Room, Tokens, day, ident, meant, own_id, past_of, table
+from hudkit.hud.session_keys import own_name
+from hudkit.tools.answer_text import id_text
+from hudkit.tools.operation import AnyText, EmptyArguments, OperationArguments, OperationResult, reading
+from hudkit.tools.resume_task import open_tasks
+from hudkit.tools.transcript_text import (
+    SessionArguments,
+    TokenRoom,
+    Tokens,
+    host_session_id,
+    id_cell,
+    markdown_table,
+    resolve_session_id,
+    transcripts_of,
+    utc_minute,
+)
 from hudkit.transcripts.own import HOST as OWN
 from hudkit.transcripts.transcript import Message, PatchPart, SessionRow, ToolPart
 
 if TYPE_CHECKING:
     from hudkit.transcripts.search import Past
 
-MOST_MESSAGES = 50_000
+_MAX_MESSAGES = 50_000
 """Of one session that a comparison looks at."""
 
 _EDITS = ("edit", "write", "multiedit", "patch", "apply_patch", "notebookedit")
 _PATHS = ("filePath", "file_path", "path", "notebook_path")
 
 
-class Nothing(Arguments, frozen=True):
-    pass
-
-
-class Listed(Arguments, frozen=True):
+class _SessionsArguments(OperationArguments, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=200, description="How many at most.")] = 20
     skip: Annotated[int, Meta(ge=0, description="How many to pass over first.")] = 0
-    project: Annotated[Loose, Meta(description="Only of this directory, or of one that has this in its path.")] = ""
-    projectPath: Annotated[Loose, Meta(description="The same as project.")] = ""
-    host: Annotated[Loose, Meta(description="Only of this host (opencode, claude-code, codex, hudkit).")] = ""
+    project: Annotated[AnyText, Meta(description="Only of this directory, or of one that has this in its path.")] = ""
+    projectPath: Annotated[AnyText, Meta(description="The same as project.")] = ""
+    host: Annotated[AnyText, Meta(description="Only of this host (opencode, claude-code, codex, hudkit).")] = ""
     all: Annotated[bool, Meta(description="Also those of subagents.")] = False
     tokens: Tokens = 2_000
 
 
-class Two(Arguments, frozen=True):
-    a: Annotated[Loose, Meta(description="A session's id.")]
-    b: Annotated[Loose, Meta(description="Another session's id; without it, this session.")] = ""
+class _CompareArguments(OperationArguments, frozen=True):
+    a: Annotated[AnyText, Meta(description="A session's id.")]
+    b: Annotated[AnyText, Meta(description="Another session's id; without it, this session.")] = ""
 
 
-@reading("summary", Nothing)
-def summary(session: SessionCore, _: Nothing) -> Answer:
+@reading("summary", EmptyArguments)
+def _summary(session: SessionCore, _: EmptyArguments) -> OperationResult:
     """Count what there is: sessions, projects and messages, by host."""
-    past = past_of(session)
+    past = transcripts_of(session)
     rows = past.sessions()
     hosts = Counter(row.host for row in rows)
     projects = len({row.root for row in rows if row.root})
     try:
         counts = past.counts()
     except HudkitError as error:
+        # The list is there without the index; it says that the counts are not.
         counts, past.problems["search"] = {}, str(error)
     data: dict[str, Any] = {"sessions": len(rows), "projects": projects, "hosts": dict(hosts), "index": counts}
-    lines = table(("host", "sessions"), [(host, count) for host, count in hosts.most_common()])
+    lines = markdown_table(("host", "sessions"), [(host, count) for host, count in hosts.most_common()])
     lines.append(
         f"\n{len(rows):,} sessions, {projects:,} projects, {counts.get('messages', 0):,} messages searchable."
     )
-    lines += [f"- {called(host)}: {what}" for host, what in past.problems.items()]
+    lines += [f"- {id_text(host)}: {what}" for host, what in past.problems.items()]
     if past.problems:
         data["problems"] = dict(past.problems)
-    return Answer("\n".join(lines), data)
+    return OperationResult("\n".join(lines), data)
 
 
-@reading("sessions", Listed, example={"limit": 10})
-def sessions(session: SessionCore, args: Listed) -> Answer:
+@reading("sessions", _SessionsArguments, example={"limit": 10})
+def _sessions(session: SessionCore, args: _SessionsArguments) -> OperationResult:
     """List the sessions of all hosts, the newest first, with the ids that the other operations take.
 
     Where a session has an open task, `task.resume` takes it up in this one.
@@ -81,7 +88,7 @@ def sessions(session: SessionCore, args: Listed) -> Answer:
     wanted = args.project or args.projectPath
     rows = [
         row
-        for row in _once(past_of(session).sessions(), args.host)
+        for row in _without_copies(transcripts_of(session).sessions(), args.host)
         if (args.all or not row.parent_id)
         and (not args.host or row.host == args.host)
         and (not wanted or wanted in row.root or wanted in row.directory)
@@ -89,39 +96,43 @@ def sessions(session: SessionCore, args: Listed) -> Answer:
     return _listing("Sessions", rows, args.skip, args.limit, args.tokens, session)
 
 
-@reading("children", InSession, example={"session": "ses_1"})
-def children(session: SessionCore, args: InSession) -> Answer:
+@reading("children", SessionArguments, example={"session": "ses_1"})
+def _children(session: SessionCore, args: SessionArguments) -> OperationResult:
     """List the sessions of a session's subagents."""
-    parent = meant(session, args)
-    rows = [row for row in past_of(session).sessions() if row.parent_id == parent]
-    return _listing(f"Children of {called(parent)}", rows, 0, 200, 4_000, session)
+    parent = resolve_session_id(session, args)
+    rows = [row for row in transcripts_of(session).sessions() if row.parent_id == parent]
+    return _listing(f"Children of {id_text(parent)}", rows, 0, 200, 4_000, session)
 
 
-def _once(rows: Sequence[SessionRow], host: str) -> Sequence[SessionRow]:
+def _without_copies(rows: Sequence[SessionRow], host: str) -> Sequence[SessionRow]:
     """The sessions without those of our log that a host has, too, unless our log is what is asked for; a host whose
     transcripts nobody can read (those in a process) is in our log alone."""
     if host == OWN:
         return rows
+    # A host's own list knows more of its sessions than our log of them.
     theirs = {row.id for row in rows if row.host != OWN}
     return [
         row
         for row in rows
-        if row.host != OWN or (host_session_id(row.id) not in theirs and not row.id.startswith(f"{PROJECT_LOG}@"))
+        if row.host != OWN or (own_name(row.id) not in theirs and not row.id.startswith(f"{PROJECT_LOG}@"))
     ]
 
 
 def _listing(
     title: str, rows: Sequence[SessionRow], skip: int, limit: int, tokens: int, session: SessionCore
-) -> Answer:
+) -> OperationResult:
     page = rows[skip : skip + limit]
-    own, tasks = own_id(session), open_tasks(session)
-    room = Room(tokens)
-    head = table(("session", "title", "project", "host", "updated (UTC)"), ())
+    own, tasks = host_session_id(session), open_tasks(session)
+    room = TokenRoom(tokens)
+    head = markdown_table(("session", "title", "project", "host", "updated (UTC)"), ())
     shown: list[str] = []
     for row in page:
-        mark = " (this one)" if own in (row.id, host_session_id(row.id)) else " (open task)" if tasks(row.id) else ""
-        line = table((), [(row.title + mark, row.root or row.directory, row.host, day(row.updated))])[2]
-        line = f"| {ident(row.id)} {line}"
+        mark = " (this one)" if own in (row.id, own_name(row.id)) else " (open task)" if tasks(row.id) else ""
+        line = markdown_table((), [(row.title + mark, row.root or row.directory, row.host, utc_minute(row.updated))])[
+            2
+        ]
+        line = f"| {id_cell(row.id)} {line}"
+        # The rest is named with the call that gets it.
         if not room.take(line):
             break
         shown.append(line)
@@ -129,16 +140,16 @@ def _listing(
     parts = [f"{title} ({len(rows)})", "", *head, *shown] if rows else [f"{title}: none"]
     if rest > 0:
         parts.append(f"\n+{rest} older: skip {skip + len(shown)}")
-    told = [msgspec.to_builtins(row) | {"task": tasks(row.id)} for row in page[: len(shown)]]
-    data = {"total": len(rows), "sessions": told}
-    return Answer("\n".join(parts), data)
+    facts = [msgspec.to_builtins(row) | {"task": tasks(row.id)} for row in page[: len(shown)]]
+    data = {"total": len(rows), "sessions": facts}
+    return OperationResult("\n".join(parts), data)
 
 
-@reading("compare", Two, example={"a": "ses_1", "b": "ses_2"})
-def compare(session: SessionCore, args: Two) -> Answer:
+@reading("compare", _CompareArguments, example={"a": "ses_1", "b": "ses_2"})
+def _compare(session: SessionCore, args: _CompareArguments) -> OperationResult:
     """Compare two sessions: how long they were, what was called, which files both changed."""
-    past = past_of(session)
-    ids = [meant(session, InSession(session=one)) for one in (args.a, args.b)]
+    past = transcripts_of(session)
+    ids = [resolve_session_id(session, SessionArguments(session=asked)) for asked in (args.a, args.b)]
     if ids[0] == ids[1]:
         raise OperationError("a session cannot be compared with itself", hint="`sessions` lists the ids.")
     first, second = (_facts(past, id) for id in ids)
@@ -146,13 +157,13 @@ def compare(session: SessionCore, args: Two) -> Answer:
     tools = sorted(first["tools"].keys() | second["tools"].keys())
     rows += [(f"calls of {tool}", first["tools"].get(tool, 0), second["tools"].get(tool, 0)) for tool in tools[:30]]
     both = sorted(first["files"] & second["files"])
-    lines = ["", *table(("", *map(str, ids)), rows), ""]
-    lines.append(f"Files that both changed ({len(both)}): {', '.join(map(called, both[:20])) or 'none'}")
-    for id, one, other in ((ids[0], first, second), (ids[1], second, first)):
-        only = sorted(one["files"] - other["files"])
-        lines.append(f"- only {called(id)} ({len(only)}): {', '.join(map(called, only[:20])) or 'none'}")
-    data = {id: {**one, "files": sorted(one["files"])} for id, one in zip(ids, (first, second), strict=True)}
-    return Answer("\n".join(lines).lstrip("\n"), data)
+    lines = ["", *markdown_table(("", *map(str, ids)), rows), ""]
+    lines.append(f"Files that both changed ({len(both)}): {', '.join(map(id_text, both[:20])) or 'none'}")
+    for id, this, other in ((ids[0], first, second), (ids[1], second, first)):
+        only = sorted(this["files"] - other["files"])
+        lines.append(f"- only {id_text(id)} ({len(only)}): {', '.join(map(id_text, only[:20])) or 'none'}")
+    data = {id: {**facts, "files": sorted(facts["files"])} for id, facts in zip(ids, (first, second), strict=True)}
+    return OperationResult("\n".join(lines).lstrip("\n"), data)
 
 
 def _facts(past: Past, id: str) -> dict[str, Any]:
@@ -162,7 +173,7 @@ def _facts(past: Past, id: str) -> dict[str, Any]:
     files: set[str] = set()
     errors = compactions = 0
     last: Message | None = None
-    for message in islice(transcript.messages(id), MOST_MESSAGES):
+    for message in islice(transcript.messages(id), _MAX_MESSAGES):
         roles[message.role] += 1
         compactions += message.summary
         errors += bool(message.error)
@@ -180,8 +191,8 @@ def _facts(past: Past, id: str) -> dict[str, Any]:
         "title": row.title,
         "project": row.root or row.directory,
         "host": row.host,
-        "begun (UTC)": day(row.created),
-        "last (UTC)": day(last.created if last else row.updated),
+        "begun (UTC)": utc_minute(row.created),
+        "last (UTC)": utc_minute(last.created if last else row.updated),
         "messages of the user": roles["user"],
         "responses": roles["assistant"],
         "errors": errors,

@@ -12,54 +12,60 @@ from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, TaskClear, TaskSet, TaskUpdate
 from hudkit.sections.items import ItemMark
 from hudkit.sections.state import HudState
-from hudkit.tools.lines import echo, lines, stored, told_by
-from hudkit.tools.operation import Answer, Arguments, Row, Text, operation, plain, reading, section
+from hudkit.tools.answer_text import origin_tags, quote, row_lines, without_secrets
+from hudkit.tools.operation import (
+    AnswerRow,
+    EmptyArguments,
+    OperationArguments,
+    OperationResult,
+    Text,
+    operation,
+    plain_values,
+    reading,
+    section_listing,
+)
 from hudkit.tools.record import record
 
 
-class Nothing(Arguments, frozen=True):
-    pass
-
-
-class Described(Arguments, frozen=True):
+class _Described(OperationArguments, frozen=True):
     description: Annotated[Text, Meta(description="What is being worked on.")]
 
 
-@section("task", "Task", also=("currentTask",), replaces="text", clears=True)
-def rows(state: HudState) -> tuple[Row, ...]:
+@section_listing("task", "Task", also=("currentTask",), replaces="text", clears=True)
+def _rows(state: HudState) -> tuple[AnswerRow, ...]:
     task = state.task
     if not task:
         return ()
     return (
-        Row(
+        AnswerRow(
             "task",
             task.description,
-            told_by(ItemMark(origin=task.origin, taken_from=task.taken_from)),
+            origin_tags(ItemMark(origin=task.origin, taken_from=task.taken_from)),
             task,
             task.seq,
         ),
     )
 
 
-@reading("task.get", Nothing)
-def get(session: SessionCore, _: Nothing) -> Answer:
+@reading("task.get", EmptyArguments)
+def _get(session: SessionCore, _: EmptyArguments) -> OperationResult:
     """Read the current task in full."""
     state = session.state
     if not state.task:
-        return Answer("No task is set.", {"task": None})
-    return Answer(lines(rows(state)), {"task": plain(state.task)})
+        return OperationResult("No task is set.", {"task": None})
+    return OperationResult(row_lines(_rows(state)), {"task": plain_values(state.task)})
 
 
-@operation("task.set", Described, example={"description": "Implement the auth middleware"})
-def set_(session: SessionCore, args: Described, origin: Origin) -> Answer:
+@operation("task.set", _Described, example={"description": "Implement the auth middleware"})
+def _set(session: SessionCore, args: _Described, origin: Origin) -> OperationResult:
     """Set the current task; it replaces the one before."""
-    return _told(session, args, origin, lambda _: TaskSet(args.description))
+    return _set_description(session, args, origin, lambda _: TaskSet(args.description))
 
 
-@operation("task.update", Described, example={"description": "Implement the auth middleware, tests left"})
-def update(session: SessionCore, args: Described, origin: Origin) -> Answer:
+@operation("task.update", _Described, example={"description": "Implement the auth middleware, tests left"})
+def _update(session: SessionCore, args: _Described, origin: Origin) -> OperationResult:
     """Describe the current task better. Where none is set, this sets it."""
-    return _told(
+    return _set_description(
         session,
         args,
         origin,
@@ -67,19 +73,24 @@ def update(session: SessionCore, args: Described, origin: Origin) -> Answer:
     )
 
 
-@operation("task.clear", Nothing, example={})
-def clear(session: SessionCore, _: Nothing, origin: Origin) -> Answer:
+@operation("task.clear", EmptyArguments, example={})
+def _clear(session: SessionCore, _: EmptyArguments, origin: Origin) -> OperationResult:
     """Say that there is no task now."""
     change = record(session, origin, lambda _: (TaskClear(),))
-    return Answer("Cleared the task." if change else "No task was set.", {"id": "task", "recorded": bool(change)})
+    return OperationResult(
+        "Cleared the task." if change else "No task was set.", {"id": "task", "recorded": bool(change)}
+    )
 
 
-def _told(session: SessionCore, args: Described, origin: Origin, payload: Callable[[HudState], Payload]) -> Answer:
+def _set_description(
+    session: SessionCore, args: _Described, origin: Origin, payload: Callable[[HudState], Payload]
+) -> OperationResult:
     def decide(state: HudState) -> Sequence[Payload]:
-        return () if state.task.description == stored(args.description) else (payload(state),)
+        # The same words again are no event: they would begin no new age either.
+        return () if state.task.description == without_secrets(args.description) else (payload(state),)
 
     change = record(session, origin, decide)
     if not change:
-        return Answer("The task is so already.", {"id": "task", "recorded": False})
-    text = f"{'Updated' if change.before.task else 'Set'} the task: {echo(change.after.task.description)}."
-    return Answer(text + change.note, {"id": "task", "recorded": True})
+        return OperationResult("The task is so already.", {"id": "task", "recorded": False})
+    text = f"{'Updated' if change.before.task else 'Set'} the task: {quote(change.after.task.description)}."
+    return OperationResult(text + change.note, {"id": "task", "recorded": True})

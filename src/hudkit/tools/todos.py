@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from hudkit.hud import SessionCore
 from hudkit.sections.state import HudState
-from hudkit.tools.lines import Page, listing
-from hudkit.tools.operation import SHOWN, Answer, Row, reading, section
+from hudkit.tools.answer_text import PageArguments, list_rows
+from hudkit.tools.operation import SECTION_LISTINGS, AnswerRow, OperationResult, reading, section_listing
 
 
-@section("todos", "Todos", ordered=True)
-def rows(state: HudState) -> tuple[Row, ...]:
+@section_listing("todos", "Todos", ordered=True)
+def _rows(state: HudState) -> tuple[AnswerRow, ...]:
     return tuple(
-        Row(todo.status, todo.content, (todo.priority,) if todo.priority else (), todo, state.todos.mark.seq)
+        AnswerRow(todo.status, todo.content, (todo.priority,) if todo.priority else (), todo, state.todos.mark.seq)
         for todo in state.todos.items
     )
 
 
-@reading("todos.list", Page)
-def list_(session: SessionCore, args: Page) -> Answer:
+@reading("todos.list", PageArguments)
+def _list(session: SessionCore, args: PageArguments) -> OperationResult:
     """List the host's own todos."""
-    return listing(SHOWN["todos"], rows(session.state), args)
+    return list_rows(SECTION_LISTINGS["todos"], _rows(session.state), args)

@@ -13,100 +13,101 @@ from hudkit.compose import shorten, visible
 from hudkit.context.compaction.receipts import covered_range
 from hudkit.errors import OperationError, TranscriptError
 from hudkit.hud import SessionCore
-from hudkit.tools.help import written
-from hudkit.tools.lines import block, called, stored
-from hudkit.tools.operation import Answer, Arguments, Loose, Text, reading
-from hudkit.tools.receipts import TRIGGERS, figures, receipt_lines, receipts_of
-from hudkit.tools.telling import (
-    InSession,
-    Room,
+from hudkit.tools.answer_text import id_text, indented_block, without_secrets
+from hudkit.tools.help import call_text
+from hudkit.tools.operation import AnyText, OperationArguments, OperationResult, Text, reading
+from hudkit.tools.receipt_text import TRIGGER_WORDS, receipt_lines, receipts_of, token_figures
+from hudkit.tools.transcript_text import (
+    SessionArguments,
+    TokenRoom,
     Tokens,
-    day,
-    ident,
-    meant,
-    past_of,
-    plain_message,
-    table,
-    texts,
-    told,
+    id_cell,
+    markdown_table,
+    message_facts,
+    message_text,
+    message_words,
+    resolve_session_id,
+    transcripts_of,
+    utc_minute,
 )
 from hudkit.transcripts.transcript import Message
 from hudkit.transcripts.window import is_summary, marker_of
 
-LENGTH = 600
-Length = Annotated[int, Meta(ge=20, le=20_000, description="Characters of one text at most.")]
+_TEXT_CHARS = 600
+_Length = Annotated[int, Meta(ge=20, le=20_000, description="Characters of one text at most.")]
 Offset = Annotated[int, Meta(ge=0, description="From which character on.")]
 
 
-class Page(InSession, frozen=True):
+class _MessagesArguments(SessionArguments, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=200, description="How many at most.")] = 20
-    before: Annotated[Loose, Meta(description="Only those before the message with this id.")] = ""
-    after: Annotated[Loose, Meta(description="Only those after it, the oldest first.")] = ""
+    before: Annotated[AnyText, Meta(description="Only those before the message with this id.")] = ""
+    after: Annotated[AnyText, Meta(description="Only those after it, the oldest first.")] = ""
     role: Annotated[Literal["user", "assistant"] | None, Meta(description="Only of this role.")] = None
     tools: Annotated[bool, Meta(description="Also what calls gave back, and reasoning.")] = False
-    length: Length = LENGTH
+    length: _Length = _TEXT_CHARS
     tokens: Tokens = 2_000
 
 
-class One(InSession, frozen=True):
+class _MessageArguments(SessionArguments, frozen=True):
     id: Annotated[Text, Meta(description="The message's id.")] = ""
-    messageId: Annotated[Loose, Meta(description="The same as id.")] = ""
+    messageId: Annotated[AnyText, Meta(description="The same as id.")] = ""
     tools: Annotated[bool, Meta(description="Also what its calls gave back.")] = True
     offset: Offset = 0
     tokens: Tokens = 3_000
 
 
-class Read(InSession, frozen=True):
+class _CompactionsArguments(SessionArguments, frozen=True):
     read: Annotated[int, Meta(ge=0, description="The summary of this compaction, counted from 1; 0: a list.")] = 0
     offset: Offset = 0
     tokens: Tokens = 3_000
 
 
-class Plans(Arguments, frozen=True):
-    read: Annotated[Loose, Meta(description="A plan's name; without it, all are listed.")] = ""
+class _PlansArguments(OperationArguments, frozen=True):
+    read: Annotated[AnyText, Meta(description="A plan's name; without it, all are listed.")] = ""
     offset: Offset = 0
     tokens: Tokens = 3_000
 
 
-@reading("messages", Page, example={"session": "ses_1", "limit": 10})
-def messages(session: SessionCore, args: Page) -> Answer:
+@reading("messages", _MessagesArguments, example={"session": "ses_1", "limit": 10})
+def _messages(session: SessionCore, args: _MessagesArguments) -> OperationResult:
     """Read the messages of a session as a transcript: the last ones, or a page before or after one of them."""
-    id = meant(session, args)
-    transcript, row = past_of(session).find(id)
+    id = resolve_session_id(session, args)
+    transcript, row = transcripts_of(session).find(id)
     if args.before and args.after:
         raise OperationError('"before" and "after" exclude each other', hint="Give one of them.")
     page, more = _page(transcript.messages(id, after=args.after), args)
-    room = Room(args.tokens)
+    room = TokenRoom(args.tokens)
     newest_first = list(page) if args.after else list(page)[::-1]
     shown: list[tuple[Message, str]] = []
     for message in newest_first:
-        text = told(message, args.length, tools=args.tools)
+        text = message_text(message, args.length, tools=args.tools)
+        # An answer is bounded in tokens; one message is always told, if shortened.
         if not room.take(text):
             if not shown:  # one is always told, shortened to what there is
-                text = told(message, max(room.left // 2, 20), tools=False)
+                text = message_text(message, max(room.left // 2, 20), tools=False)
                 shown.append((message, text[: room.begin(text)]))
             more = True
             break
         shown.append((message, text))
     if not args.after:
         shown.reverse()
-    parts = [f"# {visible(shorten(stored(row.title or row.id), 120))}", *(text for _, text in shown)]
+    parts = [f"# {visible(shorten(without_secrets(row.title or row.id), 120))}", *(text for _, text in shown)]
     if not shown:
         parts.append("No messages.")
     elif more:
         edge = {"after": shown[-1][0].id} if args.after else {"before": shown[0][0].id}
-        call = written("memory", "messages", {"session": id, **edge})
+        call = call_text("memory", "messages", {"session": id, **edge})
         parts.append(f"{'More' if args.after else 'Older ones'}: {call}")
-    facts = [plain_message(message, args.length, tools=args.tools) for message, _ in shown]
-    return Answer("\n\n".join(parts), {"session": id, "messages": facts, "more": more})
+    facts = [message_facts(message, args.length, tools=args.tools) for message, _ in shown]
+    return OperationResult("\n\n".join(parts), {"session": id, "messages": facts, "more": more})
 
 
-def _page(found: Iterator[Message], args: Page) -> tuple[deque[Message], bool]:
+def _page(messages: Iterator[Message], args: _MessagesArguments) -> tuple[deque[Message], bool]:
     """The first messages behind `after`, else the last ones before `before`; and whether there are more."""
     page: deque[Message] = deque()
     more = False
     seen = not args.before
-    for message in found:
+    for message in messages:
         if message.id == args.before:
             seen = True
             break
@@ -118,37 +119,39 @@ def _page(found: Iterator[Message], args: Page) -> tuple[deque[Message], bool]:
             if args.after:
                 page.pop()
                 break
+            # The last ones are wanted: the stream is read to its end, and only a page is held.
             page.popleft()
     if not seen:
         raise TranscriptError(f"no message {args.before!r:.80} in this session", hint="Take an id from `messages`.")
     return page, more
 
 
-@reading("message", One, example={"session": "ses_1", "id": "msg_1"})
-def message(session: SessionCore, args: One) -> Answer:
+@reading("message", _MessageArguments, example={"session": "ses_1", "id": "msg_1"})
+def _message(session: SessionCore, args: _MessageArguments) -> OperationResult:
     """Read one message in full, with its calls and what they gave back; a long one in pages."""
     wanted = (args.id or args.messageId).strip()
     if not wanted:
         raise OperationError('message needs the argument "id"', hint="`messages` and `search` tell the ids.")
-    id = meant(session, args)
-    transcript, _ = past_of(session).find(id)
-    found = next((one for one in transcript.messages(id) if one.id == wanted), None)
-    if found is None:
+    id = resolve_session_id(session, args)
+    transcript, _ = transcripts_of(session).find(id)
+    message = next((each for each in transcript.messages(id) if each.id == wanted), None)
+    if message is None:
         raise OperationError(
-            f"{called(id)} has no message {called(wanted)}", hint="Give the session that has it, too."
+            f"{id_text(id)} has no message {id_text(wanted)}", hint="Give the session that has it, too."
         )
-    whole = told(found, 10**9, tools=args.tools)
+    whole = message_text(message, 10**9, tools=args.tools)
     call = {"session": id, "id": wanted}
     text, following = _cut(whole, args.offset, args.tokens, "message", call)
-    facts = plain_message(found, 20_000, tools=args.tools)
-    return Answer(text, {**facts, "characters": len(whole), "next": following})
+    facts = message_facts(message, 20_000, tools=args.tools)
+    return OperationResult(text, {**facts, "characters": len(whole), "next": following})
 
 
 def _cut(whole: str, offset: int, tokens: int, operation: str, call: dict[str, Any]) -> tuple[str, int | None]:
     """A page of a long text, whole lines where it can be; and where the next one begins."""
+    # Back to the beginning of a line: an offset of a caller's own may be anywhere.
     if offset > 0:
         offset = whole.rfind("\n", 0, min(offset, len(whole)) + 1) + 1 if "\n" in whole[:offset] else 0
-    room = Room(tokens)
+    room = TokenRoom(tokens)
     end = offset
     while end < len(whole):
         stop = whole.find("\n", end) + 1 or len(whole)
@@ -162,69 +165,79 @@ def _cut(whole: str, offset: int, tokens: int, operation: str, call: dict[str, A
     page = whole[offset:end].rstrip("\n")
     if end >= len(whole):
         return page, None
-    return f"{page}\n\nIt goes on: {written('memory', operation, {**call, 'offset': end})}", end
+    return f"{page}\n\nIt goes on: {call_text('memory', operation, {**call, 'offset': end})}", end
 
 
-@reading("compactions", Read, example={"session": "ses_1", "read": 1})
-def compactions(session: SessionCore, args: Read) -> Answer:
+@reading("compactions", _CompactionsArguments, example={"session": "ses_1", "read": 1})
+def _compactions(session: SessionCore, args: _CompactionsArguments) -> OperationResult:
     """List the compactions of a session with the begin of each summary, or read one summary.
 
     Of those that the HUD saw, also the receipt: how it came about, tokens before and after, what was dropped.
     """
-    id = meant(session, args)
-    transcript, _ = past_of(session).find(id)
-    found: list[tuple[Message, bool, int]] = []
+    id = resolve_session_id(session, args)
+    transcript, _ = transcripts_of(session).find(id)
+    summaries: list[tuple[Message, bool, int]] = []
     markers: dict[str, bool] = {}
     count = 0
-    for one in transcript.messages(id):
-        marker = marker_of(one)
+    for message in transcript.messages(id):
+        marker = marker_of(message)
         if marker is not None:
-            markers[one.id] = marker.auto
-        elif is_summary(one):
-            found.append((one, markers.get(one.parent_id, False), count))
+            markers[message.id] = marker.auto
+        # A marker comes before its summary, and says how it came about.
+        elif is_summary(message):
+            summaries.append((message, markers.get(message.parent_id, False), count))
         else:
             count += 1
-    known = receipts_of(session, id)
+    receipts_by_message = receipts_of(session, id)
     if not args.read:
         rows = []
-        for n, (one, auto, before) in enumerate(found, 1):
-            receipt = known.get(one.id)
+        for n, (message, auto, before) in enumerate(summaries, 1):
+            receipt = receipts_by_message.get(message.id)
             how = "automatic" if auto else "asked for"
-            told_of = (TRIGGERS.get(receipt.trigger, how), figures(receipt)) if receipt else (how, "")
-            rows.append((n, day(one.created), *told_of, before, texts(one).lstrip("# \n")))
+            told_of = (TRIGGER_WORDS.get(receipt.trigger, how), token_figures(receipt)) if receipt else (how, "")
+            rows.append((n, utc_minute(message.created), *told_of, before, message_words(message).lstrip("# \n")))
         head = ("read", "at (UTC)", "how", "tokens", "messages before", "summary")
-        lines = [f"Compactions ({len(found)})", "", *table(head, rows)] if rows else ["Compactions: none"]
+        lines = (
+            [f"Compactions ({len(summaries)})", "", *markdown_table(head, rows)] if rows else ["Compactions: none"]
+        )
         names = ("index", "at", "how", "tokens", "before", "summary")
         data = [
-            dict(zip(names, row, strict=True)) | {"at": one.created}
-            for row, (one, _, _) in zip(rows, found, strict=True)
+            dict(zip(names, row, strict=True)) | {"at": message.created}
+            for row, (message, _, _) in zip(rows, summaries, strict=True)
         ]
-        return Answer("\n".join(lines), {"session": id, "compactions": data})
-    if args.read > len(found):
-        raise OperationError(f"there is no compaction {args.read}", hint=f"{called(id)} has {len(found)}.")
-    one = found[args.read - 1][0]
-    whole = block(stored(texts(one)))
+        return OperationResult("\n".join(lines), {"session": id, "compactions": data})
+    if args.read > len(summaries):
+        raise OperationError(f"there is no compaction {args.read}", hint=f"{id_text(id)} has {len(summaries)}.")
+    message = summaries[args.read - 1][0]
+    whole = indented_block(without_secrets(message_words(message)))
     text, following = _cut(whole, args.offset, args.tokens, "compactions", {"session": id, "read": args.read})
-    title = f"Compaction {args.read} of {len(found)}, {day(one.created)}, message {ident(one.id)}"
-    if one.id in known and not args.offset:
-        seen = covered_range(known[one.id], tuple(transcript.messages(id)))
-        title = "\n".join((title, *receipt_lines(known[one.id], seen, session)))
-    return Answer(f"{title}\n\n{text}", {"session": id, "summary": stored(texts(one))[:20_000], "next": following})
+    title = (
+        f"Compaction {args.read} of {len(summaries)}, {utc_minute(message.created)}, message {id_cell(message.id)}"
+    )
+    if message.id in receipts_by_message and not args.offset:
+        seen = covered_range(receipts_by_message[message.id], tuple(transcript.messages(id)))
+        title = "\n".join((title, *receipt_lines(receipts_by_message[message.id], seen, session)))
+    return OperationResult(
+        f"{title}\n\n{text}",
+        {"session": id, "summary": without_secrets(message_words(message))[:20_000], "next": following},
+    )
 
 
-@reading("plans", Plans, example={"read": "watering"})
-def plans(session: SessionCore, args: Plans) -> Answer:
+@reading("plans", _PlansArguments, example={"read": "watering"})
+def _plans(session: SessionCore, args: _PlansArguments) -> OperationResult:
     """List the saved plans of this project and of the user, or read one by its name."""
-    past = past_of(session)
+    past = transcripts_of(session)
     directory = session.state.session.directory
     if not args.read:
-        found = past.plans(directory)
-        rows = [(plan.name, plan.folder, f"{plan.size:,}", day(plan.changed)) for plan in found[:100]]
+        saved_plans = past.plans(directory)
+        rows = [(plan.name, plan.folder, f"{plan.size:,}", utc_minute(plan.changed)) for plan in saved_plans[:100]]
         head = ("plan", "folder", "bytes", "changed (UTC)")
-        lines = [f"Plans ({len(found)})", "", *table(head, rows)] if rows else ["Plans: none"]
-        return Answer("\n".join(lines), {"plans": [msgspec.to_builtins(plan) for plan in found[:100]]})
+        lines = [f"Plans ({len(saved_plans)})", "", *markdown_table(head, rows)] if rows else ["Plans: none"]
+        return OperationResult("\n".join(lines), {"plans": [msgspec.to_builtins(plan) for plan in saved_plans[:100]]})
     body, cut = past.plan(args.read, directory)
-    whole = block(stored(body))
+    whole = indented_block(without_secrets(body))
     text, following = _cut(whole, args.offset, args.tokens, "plans", {"read": args.read})
     note = "\n\nThe plan's file is longer; the rest is not read." if cut and following is None else ""
-    return Answer(text + note, {"name": args.read, "text": stored(body)[:20_000], "cut": cut, "next": following})
+    return OperationResult(
+        text + note, {"name": args.read, "text": without_secrets(body)[:20_000], "cut": cut, "next": following}
+    )

@@ -14,7 +14,7 @@ from hudkit.agent.context_files import Skill
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.workspace import FileStamp, Workspace, quote
 from hudkit.errors import HudkitError, ToolError
-from hudkit.tools.schema import parameters
+from hudkit.tools.arguments import struct_schema
 
 _Answer = TypeVar("_Answer")
 
@@ -108,7 +108,7 @@ class Tool(msgspec.Struct, frozen=True):
     @property
     def parameters(self) -> dict[str, Any]:
         """Return the JSON Schema of the arguments, without references."""
-        return parameters(self.arguments)
+        return struct_schema(self.arguments)
 
     def parse(self, arguments: object) -> ToolInput:
         """Return the arguments of a call. Raises `ToolError` that says which is wrong and what would be right."""

@@ -16,7 +16,7 @@ from hudkit.hosts.langchain.compaction import Made, Plan
 from hudkit.hosts.langchain.lineage import Line
 from hudkit.hosts.langchain.placing import placed, with_base
 from hudkit.hosts.langchain.transcript import Read, read, size_of, used_after
-from hudkit.tools import Reply
+from hudkit.tools import RouterReply
 
 _LOG = logging.getLogger("hudkit.hosts.langchain")
 
@@ -120,12 +120,12 @@ class Calls:
         """The model has answered."""
         self.attached.report_usage(line.session, used_after(response), parent=line.parent)
 
-    def tool(self, line: Line, name: str, arguments: Mapping[str, object] | str) -> Reply:
+    def tool(self, line: Line, name: str, arguments: Mapping[str, object] | str) -> RouterReply:
         """Answer a call of one of the HUD's tools."""
         if not line.session:
-            return Reply("not recorded: this call belongs to no thread", False)
+            return RouterReply("not recorded: this call belongs to no thread", False)
         if name in COMPACT_TOOLS and line.session in self._elsewhere:
-            return Reply(ELSEWHERE, False)
+            return RouterReply(ELSEWHERE, False)
         return self.attached.tool(line.session, name, arguments, parent=line.parent)
 
     def _read(self, call: ModelCall) -> Read:

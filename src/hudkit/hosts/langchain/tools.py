@@ -15,9 +15,9 @@ from pydantic import PrivateAttr
 from hudkit.hosts.in_process import TOOL_DEFINITIONS
 from hudkit.hosts.langchain.lineage import Line, line_of_tool
 from hudkit.tools import DEFINITIONS as ROUTERS
-from hudkit.tools import Reply
+from hudkit.tools import RouterReply
 
-Answer = Callable[[Line, str, Mapping[str, object] | str], Reply]
+Answer = Callable[[Line, str, Mapping[str, object] | str], RouterReply]
 
 
 class HudTool(BaseTool):

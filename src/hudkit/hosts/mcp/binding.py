@@ -19,10 +19,10 @@ from hudkit.errors import HudkitError, OperationError
 from hudkit.hosts.host_session import HostSession
 from hudkit.hosts.in_process import InProcessHud
 from hudkit.hud.cross_session import PROJECT_LOG, ResumeOffer
-from hudkit.hud.session_keys import encode_key_part, host_session_id, project_of_key
+from hudkit.hud.session_keys import encode_key_part, own_name, project_of_key
 from hudkit.log.event import Origin
 from hudkit.log.payloads import SessionOffer
-from hudkit.tools import Reply, call
+from hudkit.tools import RouterReply, call
 
 HOST = "mcp"
 TAKES_UP = ("task.resume", "task.set")
@@ -49,7 +49,7 @@ class Where(msgspec.Struct, frozen=True):
 class Answered(msgspec.Struct, frozen=True):
     """The answer of a tool; `key` is the session's in the log where the call changed it, else empty."""
 
-    reply: Reply
+    reply: RouterReply
     key: str = ""
 
 
@@ -80,10 +80,10 @@ class Binding:
             with self._lock:
                 return self._tool(where, router, arguments)
         except (HudkitError, OSError) as error:
-            return Answered(Reply(f"not recorded: {visible(str(error))}", False))
+            return Answered(RouterReply(f"not recorded: {visible(str(error))}", False))
         except Exception as error:
             _LOG.exception("a call of %s failed", router)
-            return Answered(Reply(f"not recorded: {type(error).__name__}", False))
+            return Answered(RouterReply(f"not recorded: {type(error).__name__}", False))
 
     def page(self, where: Where, of: str = "") -> str:
         """The HUD as markdown: of this session, or of the one that `of` names. Nothing is recorded. Raises
@@ -114,8 +114,8 @@ class Binding:
 
         def take(one: HostSession) -> str:
             links = [link.session_id for link in one.session.state.session.links if link.relation == "resume"]
-            if host_session_id(other) in links:
-                return f"The task of {visible(host_session_id(other))} was taken up before."
+            if own_name(other) in links:
+                return f"The task of {visible(own_name(other))} was taken up before."
             said = one.session.call("task.resume", {"session": other}, origin=Origin.USER).text
             self._start(where, one)
             return said
@@ -128,11 +128,9 @@ class Binding:
 
         def found(one: HostSession) -> list[str]:
             keys = [key for key in reversed(one.session.log.sessions()) if not key.startswith(f"{PROJECT_LOG}@")]
-            keys = [
-                key for key in keys if key != one.session.id and like.casefold() in host_session_id(key).casefold()
-            ]
+            keys = [key for key in keys if key != one.session.id and like.casefold() in own_name(key).casefold()]
             keys.sort(key=lambda key: project_of_key(key) != project_of_key(one.session.id))
-            return list(dict.fromkeys(host_session_id(key) for key in keys if one.session.other(key).task))
+            return list(dict.fromkeys(own_name(key) for key in keys if one.session.other(key).task))
 
         return self._ask(where, found)
 

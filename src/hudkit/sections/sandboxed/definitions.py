@@ -52,6 +52,7 @@ class SectionDefinition(msgspec.Struct, frozen=True):
 
     def digest(self, salt: str = "") -> str:
         """Return sixteen hex digits that stand for its text; another `salt` gives others."""
+        # With the salt (which sandbox, or what is wrong): the same text is tried again where that changed.
         body = msgspec.json.encode((self.name, self.source, self.heading, self.reads, self.priority, salt))
         return blake2b(body, digest_size=8).hexdigest()
 
@@ -75,6 +76,7 @@ def check_definition(definition: SectionDefinition) -> None:
         raise ConfigError(
             f"{where}: its title is {title[:80]!r}", hint=f"It is one line of at most {_MAX_TITLE} characters"
         )
+    # Two sections with one heading could pass for each other.
     if definition.heading.casefold() in _TITLES:
         raise ConfigError(f"{where}: {definition.heading!r} is a built-in section", hint="Give it another title")
     unknown = [name for name in definition.reads if name not in READABLE_FIELDS]
@@ -251,6 +253,7 @@ def file_signature(path: Path) -> object:
 
 def _bytes(path: Path) -> bytes:
     """A file's bytes; a link, a pipe and a device are no files here, and what is too long is not read."""
+    # Not blocking: a pipe of this name would hold the frame for ever.
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):

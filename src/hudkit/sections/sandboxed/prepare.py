@@ -135,8 +135,10 @@ class SectionPreparation:
         start = 0.0 if self._sandbox().warm else _START_SECONDS
         due = [definition for definition in wanted.values() if self._is_due(definition, state, payloads)]
         futures = [self._jobs[definition.name].future for definition in due]
+        # All together, so that ten slow sections hold a frame no longer than one.
         wait(futures, timeout=self._settings.budget_ms / 1000 + start)
         payloads += [event for definition in due if (event := self._result(definition)) is not None]
+        # Only a state for which nothing was left to do may be passed over next time.
         self._settled = () if payloads or self._jobs else inputs
         return tuple(payloads)
 

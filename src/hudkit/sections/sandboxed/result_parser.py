@@ -137,6 +137,7 @@ def _checked(tree: Element) -> Element:
         node = stack.pop()
         if isinstance(node, str):
             continue
+        # No headings, no `more`, no priorities: a program cannot pass for the document around it.
         if node.tag not in _TAGS:
             raise TreeError(f"<{node.tag}> may not stand in a custom section", hint=f"There are: {_NAMES}")
         for name, _ in node.props:

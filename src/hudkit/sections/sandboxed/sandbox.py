@@ -157,6 +157,7 @@ class SandboxProcess:
             from pydantic_monty import Monty
 
             self._pool = Monty(
+                # One program at a time: nothing to share, and one process to kill.
                 max_processes=1,
                 checkout_timeout=5.0,
                 request_timeout=self.limits.time + _GRACE_SECONDS,
@@ -175,6 +176,7 @@ def _confine(pid: int | None) -> None:
         return
     import resource
 
+    # Files and core dumps: nothing may be written at all.
     for what, most in (("AS", _SYSTEM_MEMORY), ("FSIZE", 0), ("CORE", 0)):
         resource.prlimit(pid, getattr(resource, f"RLIMIT_{what}"), (most, most))
 
@@ -184,6 +186,7 @@ def _worded(error: Any, source: str) -> str:
     text: str = error.display("type-msg")
     if text.startswith(("TimeoutError: feed time limit", "MemoryError: ")):
         return _LIMITS[text[0]]
+    # Lines behind the source are our own call: a failure there has no line of the author's.
     within = source.count("\n") + 1
     line = next((frame.line for frame in reversed(error.traceback()) if frame.line <= within), 0)
     has_room = len(text) < MAX_ERROR_CHARS

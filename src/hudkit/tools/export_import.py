@@ -15,65 +15,67 @@ from hudkit.log.codec import open_payload
 from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import Payload, Unknown
 from hudkit.sections.state import HudState
-from hudkit.tools.lines import called
-from hudkit.tools.operation import Answer, Arguments, Text, operation, reading
+from hudkit.tools.answer_text import id_text
+from hudkit.tools.operation import EmptyArguments, OperationArguments, OperationResult, Text, operation, reading
 from hudkit.tools.record import record
-from hudkit.tools.sessions import Nothing
-from hudkit.tools.telling import own_id, past_of
-from hudkit.tools.whole import sections
+from hudkit.tools.state_ops import readable_sections
+from hudkit.tools.transcript_text import host_session_id, transcripts_of
 from hudkit.transcripts.exports import read_export, write_export
 from hudkit.transcripts.own import MACHINERY
 
-SCHEMA = 1
+_SCHEMA = 1
 """Version of exported sessions."""
 
 _APART = MACHINERY | {"compact.after", "event.undo", "file.open", "file.close"}
 """Types that tell of one session's own course."""
 
 
-class Named(Arguments, frozen=True):
+class _ImportArguments(OperationArguments, frozen=True):
     name: Annotated[Text, Meta(description="The file's name, as `export` told it.")]
 
 
-@reading("export", Nothing)
-def export(session: SessionCore, _: Nothing) -> Answer:
+@reading("export", EmptyArguments)
+def _export(session: SessionCore, _: EmptyArguments) -> OperationResult:
     """Write this session's HUD as a JSON file that a person can read, and tell its name."""
     state = session.state
     folder = _folder(session)
     facts = {
         "kind": "hudkit-session",
-        "schema": SCHEMA,
+        "schema": _SCHEMA,
         "session": msgspec.to_builtins(state.session) | {"id": session.id, "events": state.seq},
-        "sections": {section.name: [row.data for row in section.rows(state)] for section in sections()},
+        "sections": {section.name: [row.data for row in section.rows(state)] for section in readable_sections()},
         "events": [_event(event) for event in session.events() if event.type not in _APART and event.payload],
     }
-    path = write_export(folder, own_id(session), facts)
-    text = f"Exported {state.seq} events' state to {called(path.name)} in {called(str(folder))}."
-    return Answer(text, {"name": path.name, "path": str(path), "events": len(facts["events"])})
+    path = write_export(folder, host_session_id(session), facts)
+    text = f"Exported {state.seq} events' state to {id_text(path.name)} in {id_text(str(folder))}."
+    return OperationResult(text, {"name": path.name, "path": str(path), "events": len(facts["events"])})
 
 
-@operation("import", Named, example={"name": "ses_1.json"})
-def import_(session: SessionCore, args: Named, origin: Origin) -> Answer:
+@operation("import", _ImportArguments, example={"name": "ses_1.json"})
+def _import(session: SessionCore, args: _ImportArguments, origin: Origin) -> OperationResult:
     """Take over what an exported session had recorded: its items, decided and done as they were.
 
     Texts that are here already are not added again. Who is named as the author is who imports.
     """
     facts = read_export(_folder(session), args.name)
-    if facts.get("schema") != SCHEMA:
-        raise OperationError("the export was written by another version of hudkit", hint=f"This one reads {SCHEMA}.")
-    told = facts.get("events")
-    payloads = [one for one in map(_payload, told if isinstance(told, list) else []) if one is not None]
+    if facts.get("schema") != _SCHEMA:
+        raise OperationError("the export was written by another version of hudkit", hint=f"This one reads {_SCHEMA}.")
+    recorded = facts.get("events")
+    payloads = [
+        payload for payload in map(_payload, recorded if isinstance(recorded, list) else []) if payload is not None
+    ]
 
     def decide(state: HudState) -> Sequence[Payload]:
-        if any(section.rows(state) for section in sections() if section.replaces):
+        # Ids of two sessions would collide, and one could not be told from the other.
+        if any(section.rows(state) for section in readable_sections() if section.replaces):
             raise OperationError(
                 "this session has items of its own", hint="Import into a new session, or `clear` this one first."
             )
         return tuple(payloads)
 
     change = record(session, origin, decide)
-    text = f"Imported {len(change.events)} events from {called(args.name)}." if change else "Nothing to import."
-    return Answer(text + change.note, {"recorded": bool(change), "events": len(change.events)})
+    text = f"Imported {len(change.events)} events from {id_text(args.name)}." if change else "Nothing to import."
+    return OperationResult(text + change.note, {"recorded": bool(change), "events": len(change.events)})
 
 
 def _event(event: Event) -> dict[str, Any]:
@@ -82,23 +84,23 @@ def _event(event: Event) -> dict[str, Any]:
     return {"seq": event.seq, "at": event.timestamp, "origin": str(event.origin), "v": event.v, **body}
 
 
-def _payload(told: object) -> Payload | None:
+def _payload(exported: object) -> Payload | None:
     """A payload of an export; what this version does not know is left out, and so is what is not about work."""
-    if not isinstance(told, dict) or told.get("type") in _APART or told.get("unknown"):
+    if not isinstance(exported, dict) or exported.get("type") in _APART or exported.get("unknown"):
         return None
-    version = told.get("v")
-    body = {key: value for key, value in told.items() if key not in ("seq", "at", "origin", "v")}
+    version = exported.get("v")
+    body = {key: value for key, value in exported.items() if key not in ("seq", "at", "origin", "v")}
     try:
-        found = open_payload(
-            str(told.get("type")), version if isinstance(version, int) else 1, msgspec.json.encode(body)
+        payload = open_payload(
+            str(exported.get("type")), version if isinstance(version, int) else 1, msgspec.json.encode(body)
         )
     except (msgspec.DecodeError, HudkitError):
         return None
-    return None if isinstance(found, Unknown) else found
+    return None if isinstance(payload, Unknown) else payload
 
 
 def _folder(session: SessionCore) -> Path:
-    folder = past_of(session).exports
+    folder = transcripts_of(session).exports
     if folder is None:
         raise OperationError("this host has no folder for exports", hint="`snapshot` tells the state.")
     return folder

@@ -11,51 +11,61 @@ from hudkit.compose import shorten, visible
 from hudkit.errors import OperationError
 from hudkit.hud import SessionCore
 from hudkit.log.payloads import OutputsPrune
-from hudkit.tools.help import written
-from hudkit.tools.lines import block, called, stored
-from hudkit.tools.operation import Answer, Loose, Text, reading
-from hudkit.tools.telling import CELL, InSession, Room, Tokens, given, meant, past_of
+from hudkit.tools.answer_text import id_text, indented_block, without_secrets
+from hudkit.tools.help import call_text
+from hudkit.tools.operation import AnyText, OperationResult, Text, reading
+from hudkit.tools.transcript_text import (
+    MAX_CELL_CHARS,
+    SessionArguments,
+    TokenRoom,
+    Tokens,
+    input_line,
+    resolve_session_id,
+    transcripts_of,
+)
 from hudkit.tools.transcripts import Offset
 from hudkit.transcripts.transcript import Message, ToolPart
 
 
-class Which(InSession, frozen=True):
+class _OutputArguments(SessionArguments, frozen=True):
     id: Annotated[
         Text, Meta(description="The number in the line that stands for it (p1), or the id of the call.")
     ] = ""
-    call: Annotated[Loose, Meta(description="The same as id.")] = ""
+    call: Annotated[AnyText, Meta(description="The same as id.")] = ""
     offset: Offset = 0
     tokens: Tokens = 10_000
 
 
-@reading("output", Which, example={"id": "p1"})
-def output(session: SessionCore, args: Which) -> Answer:
+@reading("output", _OutputArguments, example={"id": "p1"})
+def _output(session: SessionCore, args: _OutputArguments) -> OperationResult:
     """Read what a call of a tool gave back, in full, pruned or not; a long one in pages."""
     asked = (args.id or args.call).strip()
     if not asked:
         raise OperationError(
             'output needs the argument "id"', hint='The line that stands for it tells it, as in "p1".'
         )
-    id = meant(session, args)
-    transcript, _ = past_of(session).find(id)
+    id = resolve_session_id(session, args)
+    transcript, _ = transcripts_of(session).find(id)
     call = _call_of(session, asked) if not (args.session or args.sessionId) else asked
-    found = _found(transcript.messages(id), call)
-    if found is None:
-        raise OperationError(f"no output {called(asked)} in this session", hint="`messages` tells what there is.")
-    whole = stored(found.error or found.output)
-    title = f"{called(found.tool)} ({visible(found.status)}): {visible(shorten(stored(given(found)), CELL))}"
+    part = _found(transcript.messages(id), call)
+    if part is None:
+        raise OperationError(f"no output {id_text(asked)} in this session", hint="`messages` tells what there is.")
+    whole = without_secrets(part.error or part.output)
+    call_input = visible(shorten(without_secrets(input_line(part)), MAX_CELL_CHARS))
+    title = f"{id_text(part.tool)} ({visible(part.status)}): {call_input}"
     page, end = _page(whole, args.offset, args.tokens)
-    text = f"{title}, {len(whole):,} characters\n\n{block(page)}"
+    text = f"{title}, {len(whole):,} characters\n\n{indented_block(page)}"
     following = end if end < len(whole) else None
     if following is not None:
         more = {**({"session": id} if args.session or args.sessionId else {}), "id": asked, "offset": end}
-        text += f"\n\nIt goes on: {written('memory', 'output', more)}"
-    facts = {"call": found.call_id, "tool": found.tool, "characters": len(whole), "output": page, "next": following}
-    return Answer(text, facts)
+        text += f"\n\nIt goes on: {call_text('memory', 'output', more)}"
+    facts = {"call": part.call_id, "tool": part.tool, "characters": len(whole), "output": page, "next": following}
+    return OperationResult(text, facts)
 
 
 def _call_of(session: SessionCore, asked: str) -> str:
     """The call that a number stands for; what is no number is taken for a call's id."""
+    # A number of ours is `p` and digits; a host's ids are anything else.
     if not (asked[:1] == "p" and asked[1:].isascii() and asked[1:].isdecimal() and len(asked) < 12):
         return asked
     number, seen = int(asked[1:]), 0
@@ -76,7 +86,7 @@ def _found(messages: Iterable[Message], call: str) -> ToolPart | None:
 def _page(whole: str, offset: int, tokens: int) -> tuple[str, int]:
     """What fits of a text from a place on, whole lines where it can be, and where it ends."""
     start = min(offset, len(whole))
-    room = Room(tokens)
+    room = TokenRoom(tokens)
     end = start
     while end < len(whole):
         stop = whole.find("\n", end) + 1 or len(whole)

@@ -13,46 +13,48 @@ from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, SectionClear, SectionReplace
 from hudkit.sections.state import STATE_FIELDS, HudState
-from hudkit.tools.lines import called, echo, listing
+from hudkit.tools.answer_text import id_text, list_rows, quote
 from hudkit.tools.operation import (
-    SHOWN,
-    Answer,
-    Arguments,
-    Call,
-    Loose,
-    Section,
-    Short,
+    SECTION_LISTINGS,
+    AnyText,
+    OperationArguments,
+    OperationCall,
+    OperationResult,
+    SectionListing,
+    ShortText,
     Texts,
     alias,
     operation,
     reading,
 )
-from hudkit.tools.record import peek, record
+from hudkit.tools.record import record, state_after
 
 
-class OneOrAll(Arguments, frozen=True):
-    section: Annotated[Short | None, Meta(description="A section; without it, all.")] = None
+class _OneOrAll(OperationArguments, frozen=True):
+    section: Annotated[ShortText | None, Meta(description="A section; without it, all.")] = None
 
 
-class Replaced(Arguments, frozen=True):
-    section: Annotated[Short, Meta(description="A section, in either spelling (notes, keyDecisions).")]
+class _Replaced(OperationArguments, frozen=True):
+    section: Annotated[ShortText, Meta(description="A section, in either spelling (notes, keyDecisions).")]
     value: Annotated[
-        Loose | Texts | None,
+        AnyText | Texts | None,
         Meta(description="A text for the task, a list of texts for the others; null or an empty one clears."),
     ]
 
 
-def sections() -> tuple[Section, ...]:
-    """The sections that can be read, in the order of the document."""
-    return tuple(SHOWN[name] for name in STATE_FIELDS if name in SHOWN)
+def readable_sections() -> tuple[SectionListing, ...]:
+    """Return the sections that can be read, in the order of the document."""
+    return tuple(SECTION_LISTINGS[name] for name in STATE_FIELDS if name in SECTION_LISTINGS)
 
 
-def named_section(name: str, verb: str = "read", may: Callable[[Section], object] = lambda _: True) -> Section:
+def _resolve_section(
+    name: str, verb: str = "read", may: Callable[[SectionListing], object] = lambda _: True
+) -> SectionListing:
     """The section of this name in either spelling. Raises `OperationError` with those that can be meant."""
     folded = name.strip().casefold()
     spellings = {
         spelling.casefold(): (spelling, section)
-        for section in sections()
+        for section in readable_sections()
         for spelling in (section.name, *section.also)
     }
     if folded in spellings and may(spellings[folded][1]):
@@ -61,34 +63,34 @@ def named_section(name: str, verb: str = "read", may: Callable[[Section], object
     near = get_close_matches(folded, able, 1)
     mend = {"wrong": name, "right": able[near[0]]} if near else {}
     problem = f"cannot be {verb}" if folded in spellings else "is not a section"
-    names = ", ".join(section.name for section in sections() if may(section))
-    raise OperationError(f"{echo(name, 40)} {problem}", hint=f"Sections: {names}.", **mend)
+    names = ", ".join(section.name for section in readable_sections() if may(section))
+    raise OperationError(f"{quote(name, 40)} {problem}", hint=f"Sections: {names}.", **mend)
 
 
-@reading("snapshot", OneOrAll)
-def snapshot(session: SessionCore, args: OneOrAll) -> Answer:
+@reading("snapshot", _OneOrAll)
+def _snapshot(session: SessionCore, args: _OneOrAll) -> OperationResult:
     """Read the full state with all ids, also what the view leaves out; or one section of it."""
     state = session.state
-    chosen = sections() if args.section is None else (named_section(args.section),)
+    chosen = readable_sections() if args.section is None else (_resolve_section(args.section),)
     parts, data = [f"# State at event {state.seq}"], {}
     for section in chosen:
         rows = section.rows(state)
         data[section.name] = [row.data for row in rows]
         if rows or args.section is not None:
-            head, _, body = listing(section, rows, now=state.time).text.partition("\n")
+            head, _, body = list_rows(section, rows, now=state.time).text.partition("\n")
             parts.append(f"## {head}" + (f"\n\n{body}" if body else ""))
     if len(parts) == 1:
         parts.append("Nothing is recorded yet.")
-    return Answer("\n\n".join(parts), {"seq": state.seq, "sections": data})
+    return OperationResult("\n\n".join(parts), {"seq": state.seq, "sections": data})
 
 
-@operation("update", Replaced, example={"section": "notes", "value": ["Refresh tokens live 7 days"]})
-def update(session: SessionCore, args: Replaced, origin: Origin) -> Answer:
+@operation("update", _Replaced, example={"section": "notes", "value": ["Refresh tokens live 7 days"]})
+def _update(session: SessionCore, args: _Replaced, origin: Origin) -> OperationResult:
     """Replace a section whole: the task by a text, the others by a list of texts; null clears it.
 
     An item whose text stays keeps its id.
     """
-    section = named_section(args.section, "replaced", lambda section: section.replaces)
+    section = _resolve_section(args.section, "replaced", lambda section: section.replaces)
     if not args.value:
         return _emptied(session, origin, section)
     if isinstance(args.value, str):
@@ -110,49 +112,50 @@ def update(session: SessionCore, args: Replaced, origin: Origin) -> Answer:
 
     def decide(state: HudState) -> Sequence[Payload]:
         payload = SectionReplace(section.name, values)
-        same = _texts(section, state) == _texts(section, peek(state, payload))
+        # Ids and marks would differ where the texts are the same.
+        same = _texts(section, state) == _texts(section, state_after(state, payload))
         return () if same else (payload,)
 
     change = record(session, origin, decide)
     rows = section.rows(change.after)
     ids = [row.id for row in rows]
-    told = ", ".join(called(id) for id in ids[:20]) + (f" and {len(ids) - 20} more" if len(ids) > 20 else "")
-    text = f"{'Replaced' if change else 'No change in'} {section.name}: {told}."
-    return Answer(text + change.note, {"section": section.name, "ids": ids, "recorded": bool(change)})
+    names = ", ".join(id_text(id) for id in ids[:20]) + (f" and {len(ids) - 20} more" if len(ids) > 20 else "")
+    text = f"{'Replaced' if change else 'No change in'} {section.name}: {names}."
+    return OperationResult(text + change.note, {"section": section.name, "ids": ids, "recorded": bool(change)})
 
 
-@operation("clear", OneOrAll, example={"section": "notes"})
-def clear(session: SessionCore, args: OneOrAll, origin: Origin) -> Answer:
+@operation("clear", _OneOrAll, example={"section": "notes"})
+def _clear(session: SessionCore, args: _OneOrAll, origin: Origin) -> OperationResult:
     """Clear a section; without one, all that you maintain. The log keeps everything."""
     if args.section is None:
         return _emptied(session, origin, None)
-    return _emptied(session, origin, named_section(args.section, "cleared", lambda section: section.clears))
+    return _emptied(session, origin, _resolve_section(args.section, "cleared", lambda section: section.clears))
 
 
-def _emptied(session: SessionCore, origin: Origin, section: Section | None) -> Answer:
+def _emptied(session: SessionCore, origin: Origin, section: SectionListing | None) -> OperationResult:
     name = section.name if section else ""
     change = record(session, origin, lambda _: (SectionClear(name),))
     text = f"Cleared {name or 'all sections'}." if change else f"{name or 'Everything'} is empty already."
-    return Answer(text, {"section": name or None, "recorded": bool(change)})
+    return OperationResult(text, {"section": name or None, "recorded": bool(change)})
 
 
-def _texts(section: Section, state: HudState) -> list[str]:
+def _texts(section: SectionListing, state: HudState) -> list[str]:
     return [row.text for row in section.rows(state)]
 
 
-@alias("hud", OneOrAll)
-def hud(args: OneOrAll) -> Call:
+@alias("hud", _OneOrAll)
+def _hud(args: _OneOrAll) -> OperationCall:
     """Read the full state, or one section of it."""
-    return Call("snapshot", args)
+    return OperationCall("snapshot", args)
 
 
-@alias("hud_update", Replaced, writes=True, example={"section": "currentTask", "value": "Implement auth"})
-def hud_update(args: Replaced) -> Call:
+@alias("hud_update", _Replaced, writes=True, example={"section": "currentTask", "value": "Implement auth"})
+def _hud_update(args: _Replaced) -> OperationCall:
     """Replace a section whole; null clears it."""
-    return Call("update", args)
+    return OperationCall("update", args)
 
 
-@alias("hud_clear", OneOrAll, writes=True, example={"section": "notes"})
-def hud_clear(args: OneOrAll) -> Call:
+@alias("hud_clear", _OneOrAll, writes=True, example={"section": "notes"})
+def _hud_clear(args: _OneOrAll) -> OperationCall:
     """Clear a section, or all that you maintain."""
-    return Call("clear", args)
+    return OperationCall("clear", args)
