@@ -85,7 +85,7 @@ def test_the_last_one_costs_what_it_does_alone(name: str, encoding: str, value: 
     body = notation.action({"type": "set", "timestamp": "2024-01-15T10:30:00", "value": f"{value}"})
     piece = body + notation.between
     for end in (notation.end_actions, notation.end(rows=True, last=True), notation.end(rows=True, last=False)):
-        text, tokens = renderer.ended(piece, renderer.count(piece), notation, end)
+        text, tokens = renderer.with_end(piece, renderer.count(piece), notation, end)
         assert text == body + end
         assert tokens == shared_counter(encoding).count(text)
 

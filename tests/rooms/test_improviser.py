@@ -152,7 +152,7 @@ def test_it_greets_who_comes() -> None:
 
 
 def test_it_keeps_to_its_word_budget() -> None:
-    sim = living(least=3, most=6, first=12)
+    sim = living(min_words=3, max_words=6, first=12)
     sim.run(300)
     texts = [one.content for one in said(sim)]
     assert len(texts) > 10

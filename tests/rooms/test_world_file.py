@@ -34,7 +34,7 @@ async def lived(seed: int, beats: int = 60) -> list[str]:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ("tempo = { most = inf }", "tempo.max_interval"),
+        ("tempo = { most = inf }", "tempo.most"),
         ("tempo = { least = 20.0 }", "least is 20, and most is 10"),
         ("words = { least_wpm = 500 }", "least_wpm is 500, and most_wpm is 200"),
         ("tokens = { total = 4000 }", "messages is 5000, and total is 4000"),
