@@ -82,6 +82,7 @@ def discover_agents(
             if isinstance(agent, UnreadableDefinition):
                 wrong.append(agent)
             else:
+                # the user's own definition replaces a built-in one: it is the user's machine
                 agents[agent.name] = agent
     for name in _PROJECT_FOLDERS:
         target = workspace.resolve(str(workspace.root / name), writing=False)
@@ -92,6 +93,7 @@ def discover_agents(
         ):
             if isinstance(agent, UnreadableDefinition):
                 wrong.append(agent)
+            # a repository is somebody else's: it may add an agent, and may not change what `build` means
             elif agent.name in agents and agents[agent.name].level != "project":
                 wrong.append(
                     UnreadableDefinition(target.real / f"{agent.name}.md", "there is an agent of this name already")
@@ -106,6 +108,7 @@ def parse_agent(name: str, text: str, level: Literal["user", "project"] = "user"
     settings, body = split_front_matter(text)
     tools, without = _parse_tools(settings.get("tools"), settings.get("disallowedTools"))
     rules = parse_rules(settings.get("permission") or {}, f"the permissions of agent {name}")
+    # `maxSteps` is OpenCode's word for it
     temperature, steps = settings.get("temperature"), settings.get("steps", settings.get("maxSteps"))
     mode = settings.get("mode", "all")
     for key, value, valid in (
@@ -127,6 +130,7 @@ def parse_agent(name: str, text: str, level: Literal["user", "project"] = "user"
         steps,
         tools,
         without,
+        # a project's file cannot allow anything by itself
         restrictive_rules(rules) if level == "project" else rules,
         level,
     )
@@ -151,6 +155,7 @@ def _parse_tools(value: object, denied: object) -> tuple[frozenset[str] | None, 
     if value is None:
         return None, without
     if isinstance(value, dict):
+        # a table of booleans only takes away: what it does not name stays allowed
         return None, without | {str(name) for name, on in value.items() if on is False}
     return frozenset(_tool_names(value)), without
 
@@ -160,6 +165,7 @@ def _tool_names(value: object) -> Iterator[str]:
         value = value.split(",")
     if isinstance(value, list):
         for name_value in value:
+            # Claude Code writes `Read, Grep`; our tools are in lower case
             name = str(name_value).strip().lower()
             if name:
                 yield name

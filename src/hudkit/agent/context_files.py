@@ -78,6 +78,7 @@ def read_definitions(
             yield (
                 stem,
                 UnreadableDefinition(folder / name, f"it has more than {MAX_FILE_BYTES:,} bytes")
+                # a definition that is cut could lose the rules at its end: it is not used at all
                 if file.cut
                 else file,
             )
@@ -86,6 +87,7 @@ def read_definitions(
 def read_project_file(workspace: Workspace, path: Path) -> ContextFile | None:
     """Return a file within a workspace; `None` where there is none, where it leads out, or where it is not text."""
     try:
+        # opened segment by segment and without links: the path may be swapped after it was judged
         with workspace.open_file(workspace.resolve_inside(str(path), writing=False)) as fd:
             return _read_bounded(fd, path)
     except (ToolError, OSError):
@@ -95,6 +97,7 @@ def read_project_file(workspace: Workspace, path: Path) -> ContextFile | None:
 def read_user_file(path: Path) -> ContextFile | None:
     """Return a file of the user's own, links followed; `None` where there is none or where it is not text."""
     try:
+        # `O_NONBLOCK`: opening a pipe that nobody writes would wait for ever
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return None
@@ -110,6 +113,7 @@ def _read_bounded(fd: int, path: Path) -> ContextFile | None:
     raw = b""
     while len(raw) < MAX_FILE_BYTES and (piece := os.read(fd, MAX_FILE_BYTES - len(raw))):
         raw += piece
+    # cut at an even byte: half a unit of UTF-16 could not be decoded
     decoded = decode_text(raw if len(raw) < MAX_FILE_BYTES else raw[: len(raw) // 2 * 2])
     if decoded is None:
         return None
@@ -134,12 +138,14 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     Raises `ConfigError`.
     """
     text = text.replace("\r\n", "\n")
+    # no front matter is no fault: such a file is all body
     if not text.startswith("---\n"):
         return {}, text
     lines = text.split("\n")
     end = next((index for index, line in enumerate(lines[1 : _MAX_LINES + 1], 1) if line.rstrip() == "---"), 0)
     if not end:
         raise ConfigError("the front matter has no end", hint=f"End it with --- within {_MAX_LINES} lines")
+    # bounded before anything is parsed: patterns below are linear in a line, and lines are short
     long = next((index for index, line in enumerate(lines[1:end], 2) if len(line) > _MAX_LINE), 0)
     if long:
         raise ConfigError(f"line {long} of the front matter has more than {_MAX_LINE:,} characters")
@@ -156,6 +162,7 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
 
 def _mapping(lines: list[_Line], level: int) -> tuple[dict[str, Any], list[_Line]]:
     settings: dict[str, Any] = {}
+    # the first line sets the indentation of its mapping; what stands deeper belongs to the key above it
     indent = lines[0][1] if lines else 0
     if level > _MAX_LEVELS:
         raise _unreadable_line(lines[0])
@@ -165,9 +172,11 @@ def _mapping(lines: list[_Line], level: int) -> tuple[dict[str, Any], list[_Line
             raise _unreadable_line(lines[0])
         head, lines = lines[0], lines[1:]
         key, value = _unquoted(match[1]), (match[2] or "").strip()
+        # YAML takes the last of two; here two permissions tables would silently become one
         if key in settings:
             raise ConfigError(f"line {head[0]} of the front matter has {_quote_line(key)} again")
         below = bool(lines) and lines[0][1] > indent
+        # YAML lets a list stand at the indentation of its key, or deeper
         listed = bool(lines) and lines[0][1] >= indent and lines[0][2].startswith("- ")
         if value in ("|", ">", "|-", ">-"):
             block = []
@@ -201,8 +210,10 @@ def _scalar(text: str, line: _Line) -> Any:
         if len(text) < 2 or text[-1] != text[0]:
             raise _unreadable_line(line)
         return _unquoted(text)
+    # flow mappings, anchors, aliases and tags: the parts of YAML that are not read
     if text[0] in "{&*!|>%@`":
         raise _unreadable_line(line)
+    # a comment needs white space before it: `C#` is a word
     text = re.sub(r"\s+#.*$", "", text)
     if text in _CONSTANTS:
         return _CONSTANTS[text]
@@ -272,6 +283,7 @@ def skills_block(skills: Sequence[Skill]) -> str:
 
 def _skills_in(folder: Path, read: Callable[[Path], ContextFile | None], level: str) -> Iterator[Skill]:
     try:
+        # more than are kept: some folders hold no skill
         names = sorted(os.listdir(folder))[: _MAX_SKILLS * 4]  # noqa: PTH208 (names only)
     except OSError:
         return

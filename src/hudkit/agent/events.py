@@ -208,6 +208,8 @@ class EventStream:
         while not self._waiting:
             if self._over:
                 raise StopAsyncIteration
+            # cleared before waiting, and set after each `add`: no event can come between the two unseen, as all runs
+            # in one thread
             self._available.clear()
             await self._available.wait()
         event = self._waiting.popleft()
@@ -262,10 +264,12 @@ class EventBus:
 
     def notify_plugins(self, type: str, session_id: str, **properties: object) -> None:
         """Tell the plugins, by their hook `event`; `properties` must be plain data. Returns at once, and nothing."""
+        # most sessions have no plugin that listens: they pay nothing
         if self._hooks.using("event"):
             data: Json = dict(properties)
             self._for_plugins.append(Event(type, session_id, data))
             if self._delivery is None or self._delivery.done():
+                # one task at a time: plugins get events in their order
                 self._delivery = asyncio.ensure_future(self._deliver())
 
     async def delivered(self, seconds: float = 10.0) -> None:
@@ -275,6 +279,7 @@ class EventBus:
 
     async def close(self) -> None:
         """End all streams, after a last second for the plugins; return nothing."""
+        # a last moment for what is under way; a plugin that hangs must not hold up the end
         await self.delivered(1.0)
         if self._delivery is not None and not self._delivery.done():
             self._delivery.cancel()

@@ -49,10 +49,12 @@ def decode_text(raw: bytes) -> TextFile | None:
     for bom, encoding in _BOMS:
         if raw.startswith(bom):
             try:
+                # bytes that are not UTF-8 come back unchanged by surrogates; UTF-16 has no such room
                 errors = "surrogateescape" if encoding == "utf-8" else "strict"
                 return TextFile(raw[len(bom) :].decode(encoding, errors), encoding, bom)
             except UnicodeDecodeError:
                 return None
+    # only UTF-16 text may hold zero bytes, and it has a mark in front
     if b"\0" in raw:
         return None
     return TextFile(raw.decode("utf-8", "surrogateescape"))
@@ -70,6 +72,7 @@ def escape_hidden(text: str) -> str:
 
 def _escaped(match: re.Match[str]) -> str:
     code = ord(match.group())
+    # a surrogate stands for one byte that is not UTF-8: shown as that byte
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"  # a byte that is not UTF-8
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
@@ -86,6 +89,7 @@ def spill_file(spill: Path, name: str) -> Path:
     spill.mkdir(mode=0o700, parents=True, exist_ok=True)
     plain_name = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:60] or "output"
     path = spill / f"{plain_name}-{secrets.token_hex(6)}.txt"
+    # 0600 from the beginning: outputs may hold secrets
     create_private(path)
     return path
 
@@ -105,6 +109,7 @@ def diff_texts(before: str, after: str, path: str) -> tuple[str, int, int]:
     first = max(start - 3, 0)
     left, right = old[first : len(old) - max(end - 3, 0)], new[first : len(new) - max(end - 3, 0)]
     if len(left) > _MAX_COMPARED or len(right) > _MAX_COMPARED:
+        # comparing takes the product of both lengths: beyond this only the counts are told
         gone, came = len(old) - start - end, len(new) - start - end
         return f"--- {path}\n+++ {path}\n[{gone:,} lines replaced by {came:,}, from line {start + 1}]\n", came, gone
     lines = list(unified_diff([_line(line) for line in left], [_line(line) for line in right], path, path, n=3))
@@ -144,5 +149,6 @@ def find_occurrences(text: str, old: str, most: int = 1_000) -> list[tuple[int, 
             spans.append((start, start + len(wanted)))
             start = text.find(wanted, start + len(wanted))
         return spans
+    # models write line feeds; in a file with both line ends each place keeps its own
     pattern = re.compile("\r?\n".join(map(re.escape, wanted.split("\n"))))
     return [match.span() for match in islice(pattern.finditer(text), most)]

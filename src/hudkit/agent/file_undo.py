@@ -97,6 +97,7 @@ def _restore(workspace: Workspace, file_changes: FileChanges, path: str, changes
     """Make one file what it was; return why that was not done, an empty text where it was."""
     first, last = changes[0], changes[-1]
     target = _resolve_stored(workspace, path)
+    # the stamp goes with the digest: `replace_file` refuses where the file changes after this look
     now, stamp = _read_digest(workspace, target)
     if now == first.before:
         return ""
@@ -108,6 +109,7 @@ def _restore(workspace: Workspace, file_changes: FileChanges, path: str, changes
         assert stamp is not None  # `now` is not empty here: it differs from `first.before`
         workspace.remove_file(target, stamp)
         return ""
+    # the oldest content counts: the file is put back to before the whole prompt
     content = file_changes.content(first.before)
     if content is None:
         return "what it was is not kept: it was too large"
@@ -122,6 +124,7 @@ def _resolve_stored(workspace: Workspace, path: str) -> ResolvedPath:
     """
     whole = workspace.root / path
     target = workspace.resolve_inside(str(whole))
+    # a link that was put in its place would lead the old content elsewhere
     if target.real != whole:
         raise ToolError("a link leads elsewhere now")
     return target
@@ -143,6 +146,7 @@ def _not_undone(messages: Iterable[StoredMessage]) -> Iterable[str]:
     """Yield one line for each call whose effects nobody knows."""
     for message in messages:
         for call in calls_of(message):
+            # it never ran: nothing has to be undone
             if not call.started:
                 continue
             if call.tool == "bash":

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hudkit.agent import compacting, message_history, request_log, session_store, slash_commands, user_input
-from hudkit.agent.agent_definitions import discover_agents
+from hudkit.agent.agent_definitions import AgentDefinition, discover_agents
 from hudkit.agent.events import EventBus, EventStream, PromptAccepted, TurnEnded
 from hudkit.agent.file_undo import UndoResult, undo_changes
 from hudkit.agent.hooks import (
@@ -143,14 +143,7 @@ class AgentLoop:
     ) -> Self:
         """Return the loop over stores that are open; the caller closes them where this raises."""
         workspace = Workspace(git_root(directory), cwd=directory)
-        environment = LoopEnvironment(
-            options.clock or _system_clock,
-            options.ids or _uuid7,
-            options.home,
-            tuple(options.user_skills),
-            tuple(options.user_agents),
-            folder / "outputs",
-        )
+        environment = _environment_of(options, folder / "outputs")
         client = PluginClient(store)
         problems: list[tuple[str, str]] = []
         hooks, bus = _hooks_with_bus(options, problems)
@@ -174,16 +167,18 @@ class AgentLoop:
         )  # fmt: skip
         stored, recovered = await _open_session(setup, session, project)
         name = options.agent or stored.agent or "build"
-        if name not in agents:
-            raise ConfigError(f"there is no agent {quote(name)}", hint=f"There are: {', '.join(agents)}")
+        _check_agent(name, agents)
         if isinstance(model, str):
             model = await open_by_name(agents[name].model or model)
         store.update(stored.id, environment.clock(), agent=name, model=model.name)
+        # only after the lock is held: the messages are read once and kept
         run = RunContext(setup, MessageHistory(store, stored.id), agents[name], model)
         loop = cls(setup, run, client, recovered, project)
         loop.problems, loop._closers = problems, registered.closers
+        # without it the tool `task` is not offered at all
         if settings.depth:
             run.run_sub_task = loop._sub_agents.run
+        # failures of plugins before this point belong to no session yet
         bus.session_id = stored.id
         client.bind(loop._prompt_from_plugin, loop._compact_from_plugin, lambda: run.model.window, bus.publish)
         await run.refresh()
@@ -289,9 +284,7 @@ class AgentLoop:
         async with self._turns:
             run = self._run
             if agent:
-                if agent not in self.setup.agents:
-                    hint = f"There are: {', '.join(self.setup.agents)}"
-                    raise ConfigError(f"there is no agent {quote(agent)}", hint=hint)
+                _check_agent(agent, self.setup.agents)
                 run.switch_agent(self.setup.agents[agent])
             if model is not None:
                 run.model = await self.setup.open_model(model) if isinstance(model, str) else model
@@ -340,6 +333,7 @@ class AgentLoop:
             await asyncio.wait({task}, timeout=_CLOSE_SECONDS)
         await self.setup.events.close()
         while self._closers:
+            # in the opposite order of opening, as with contexts: a plugin may use one before it
             name, close = self._closers.pop()
             await self.setup.hooks.end(name, close, seconds=_PLUGIN_CLOSE_SECONDS)
         self.setup.hooks.close()
@@ -362,6 +356,7 @@ class AgentLoop:
         try:
             await self._turns.acquire()
         finally:
+            # counted down here also where the caller gives up waiting
             self.queued -= 1
         try:
             async with command_scope(self._run, command) if command is not None else nullcontext():
@@ -476,6 +471,22 @@ class _RegisteredPlugins(NamedTuple):
     problems: list[tuple[str, str]]
     tool_owners: dict[str, str]
     closers: list[tuple[str, Callable[[], object]]]
+
+
+def _check_agent(name: str, agents: Mapping[str, AgentDefinition]) -> None:
+    if name not in agents:
+        raise ConfigError(f"there is no agent {quote(name)}", hint=f"There are: {', '.join(agents)}")
+
+
+def _environment_of(options: LoopOptions, spill: Path) -> LoopEnvironment:
+    return LoopEnvironment(
+        options.clock or _system_clock,
+        options.ids or _uuid7,
+        options.home,
+        tuple(options.user_skills),
+        tuple(options.user_agents),
+        spill,
+    )
 
 
 def _hooks_with_bus(options: LoopOptions, problems: list[tuple[str, str]]) -> tuple[Hooks, EventBus]:

@@ -95,6 +95,7 @@ class MessageHistory:
         while id in self._call_ids:
             number += 1
             id = f"{wanted or 'call'}-{number}"
+        # at once: two calls of one response may repeat an id too
         self._call_ids.add(id)
         return id
 
@@ -197,6 +198,7 @@ def is_turn_unfinished(messages: Sequence[StoredMessage]) -> bool:
             continue
         if message.role == "user":
             return True
+        # results wait for the model, or the provider wants a compaction first
         return message.finish in ("tool-calls", "compact") or (message.aborted and not message.finish)
     return False
 
@@ -262,12 +264,14 @@ def _without_failed(messages: Sequence[StoredMessage]) -> list[StoredMessage]:
 
 
 def _index_before(messages: Sequence[StoredMessage], end: int, id: str) -> int | None:
+    # a marker without a tail has an empty id
     if not id:
         return None
     return next((index for index in range(end - 1, -1, -1) if messages[index].id == id), None)
 
 
 def _merge_parts(old: tuple[StoredPart, ...], new: tuple[StoredPart, ...]) -> tuple[StoredPart, ...]:
+    # a changed part keeps its place: order is when it was first stored
     parts = {part.id: part for part in old}
     parts.update((part.id, part) for part in new)
     return tuple(parts.values())

@@ -57,6 +57,7 @@ async def stream_response(
     shown = replace(request, settings=replace(request.settings, headers={}))  # headers hold keys
     while True:
         message = run.history.put(head())
+        # before it is sent: a request that a crash follows is the one to look at
         _log_request(run, message, model, request)
         run.emit(RequestSent(run.id, message, shown, model.window.limit_tokens))
         run.last_call_at = run.now()
@@ -108,6 +109,7 @@ async def _stream_attempt(
     parts = await _hooked_parts(run, message, coming.finish(end.answer))
     calls = [_stored_call(run, call) for call in end.answer.calls]
     usage = _stored_usage(end)
+    # a provider that tells no price costs nothing here, rather than a guess
     cost = (end.spent.cost or 0.0) if end.spent is not None else 0.0
     finish = "tool-calls" if calls else end.reason
     # a response with calls stays open until they have run: a kill in between leaves calls that have no result
@@ -184,6 +186,7 @@ class _IncomingParts:
         """Append a piece; another kind than the last one's begins a new part."""
         if not text:
             return
+        # words and thoughts may alternate: each change begins a new part, so that their order is stored
         if not self._runs or self._runs[-1][0] is not kind:
             self.flush()
             self._runs.append((kind, self._run.new_id("prt"), []))
@@ -207,6 +210,7 @@ class _IncomingParts:
         """
         wanted = _runs_of(answer)
         parts: list[StoredPart] = []
+        # as a rule what was streamed is what the answer has; some providers leave thoughts out at the end
         if [kind for kind, _ in wanted] == [kind for kind, _, _ in self._runs]:
             ids = [id for _, id, _ in self._runs]
         else:
@@ -226,6 +230,7 @@ def _runs_of(
 ) -> list[tuple[type[StoredText] | type[StoredReasoning], list[models.TextContent | models.Reasoning]]]:
     runs: list[tuple[type[StoredText] | type[StoredReasoning], list[models.TextContent | models.Reasoning]]] = []
     for part in answer.parts:
+        # an empty thought with a seal is kept: the provider wants it back
         if isinstance(part, models.ToolCall) or not (part.text or part.seal):
             continue
         kind: type[StoredText] | type[StoredReasoning] = (

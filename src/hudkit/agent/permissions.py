@@ -52,6 +52,7 @@ ACTIONS = ("allow", "ask", "deny")
 PATH_KINDS = frozenset({"read", "edit", "glob", "grep", "outside"})
 """Kinds whose patterns are over paths; those of `bash` are over words, and all others over names."""
 
+# after one of these a relative path in a redirection may mean another file
 _DIRECTORY_CHANGERS = frozenset({"cd", "pushd", "popd", "chroot"})
 
 _MAX_STEPS = 1_000_000
@@ -71,16 +72,20 @@ class PermissionRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 DEFAULT_RULES: tuple[PermissionRule, ...] = (
+    # first what is harmless: rules behind it narrow it, as the last match decides
     PermissionRule("*", "*", "allow"),
     PermissionRule("bash", "*", "ask"),
     PermissionRule("outside", "**", "ask"),
     PermissionRule("read", "*.env", "ask"),
     PermissionRule("read", "*.env.*", "ask"),
+    # behind the rule that it is an exception to
     PermissionRule("read", "*.env.example", "allow"),
+    # hooks in there run on the next commit: writing them is running a command
     PermissionRule("edit", "**/.git/**", "deny"),
     PermissionRule("edit", ".git/**", "deny"),
     PermissionRule("edit", "**/.git", "deny"),
     PermissionRule("edit", "**/.hudkit/**", "ask"),
+    # direnv runs it when the directory is entered
     PermissionRule("edit", "**/.envrc", "ask"),
 )
 """What holds where nobody says otherwise: work in the project, ask for commands and for what is outside of it."""
@@ -175,6 +180,7 @@ class Permissions:
             if verdict.action == "ask" and decide is not None:
                 verdict = PermissionVerdict(await decide(need), verdict.reason)
             if verdict.action == "ask":
+                # one question at a time, and judged again: the answer before may have settled this one
                 async with self._turn:
                     verdict = self.verdict(need)
                     if verdict.action == "ask":
@@ -207,6 +213,7 @@ class Permissions:
         if need.kind != "bash":
             return tuple(literal_pattern(value) for value in self._names(need))
         script = unwrap_script(parse_script(need.values[0]))
+        # a pattern for what is not known would allow more than was seen
         if script.doubts or any(simple.dynamic for simple in script.commands):
             return ()
         return tuple(
@@ -223,6 +230,7 @@ class Permissions:
     def _last_match(self, kind: str, value: str) -> PermissionVerdict:
         for rule in reversed(self.rules):
             if _concerns(rule, kind) and _matches(kind, rule.pattern, value, exactly=rule.action == "allow"):
+                # `always` to a directory must not reach a file in it that is denied
                 if self._denied_before(rule, kind, value):
                     continue
                 return PermissionVerdict(rule.action, _reason(rule, value))
@@ -241,8 +249,10 @@ class Permissions:
         script = unwrap_script(parse_script(command))
         rules = tuple(rule for rule in self.rules if matches_wildcard(rule.tool, "bash"))
         particular = any(rule.pattern.strip("*") for rule in rules)
+        # worked out only where some rule needs them: most sessions have rules for all commands alone
         forms = [(simple, _rule_forms(simple) if particular else ((), ())) for simple in script.commands]
         size = sum(len(text) + 1 for _, both in forms for named in both for text in named)
+        # the time of matching is text times pattern: a model can write a command of 100,000 characters
         if size * sum(len(rule.pattern) + 1 for rule in rules) > _MAX_STEPS:
             return PermissionVerdict("ask", "it is too long to be compared with the rules")
         if particular:
@@ -277,14 +287,19 @@ class Permissions:
         runs = program_name(simple.words[0]) in RUNNER_PROGRAMS
         doubt = ""
         for rule in reversed(rules):
+            # `/tmp/git` is not `git`: an allowing rule means the system's program, a denying one every program of
+            # that name
             names = forms if rule.action != "allow" or _is_system_program(simple.words[0]) else forms[:1]
             if any(_surely_matches(rule.pattern, text) for text in names):
+                # an answer of `always` does not lift what the rules deny
                 if rule in self._always and _denies(self._rules, names):
                     continue
+                # a later rule could deny or ask, as the unknown part turns out
                 if doubt and rule.action == "allow":
                     return PermissionVerdict("ask", doubt)
                 return PermissionVerdict(rule.action, _reason(rule, shown))
             if rule.action == "deny" and any(_may_match(rule.pattern, text) for text in (*forms, *hidden)):
+                # `env git push` names in plain words what it runs: that is denied, not only doubted
                 if runs and any(_surely_matches(rule.pattern, text) for text in hidden):
                     return PermissionVerdict("deny", f'"{shown}" runs what is denied ({rule.pattern})')
                 doubt = doubt or f'"{shown}" may come to what is denied ({rule.pattern})'
@@ -297,7 +312,9 @@ class Permissions:
         if self._workspace is None or (moves and not target.startswith("/")):
             return PermissionVerdict("ask", f'it writes "{shorten(visible(target), 80)}"')
         try:
+            # the shell opens it relative to the directory that the call names
             resolved = self._workspace.resolve(target if target.startswith("/") else f"{path}/{target}")
+        # a path that cannot be used is the user's to judge, not a reason to fail
         except Refused as error:
             return PermissionVerdict("ask", error.message)
         if not resolved.in_project:
@@ -326,6 +343,7 @@ def parse_rules(table: object, where: str = "the permissions") -> tuple[Permissi
             if action not in ACTIONS:
                 problem = f"{where}: {visible(str(tool))} has the action {shorten(visible(str(action)), 40)!r}"
                 raise ConfigError(problem, hint="An action is allow, ask or deny")
+            # over paths a single star would stop at the first `/`
             every = "**" if pattern == "*" and tool in PATH_KINDS else str(pattern)
             rules.append(PermissionRule(str(tool), every, action))
     return tuple(rules)
@@ -372,6 +390,7 @@ def _may_match(pattern: str, text: str) -> bool:
     """Return whether a pattern could match a command, as its unknown parts may turn out."""
     if DYNAMIC not in text:
         return _surely_matches(pattern, text)
+    # a star in the command itself is one character; the unknown part stands for anything
     template = text.replace("*", "?").replace(DYNAMIC, "*")
     bare = pattern.removesuffix(" *")
     return wildcards_overlap(pattern, template) or (bare != pattern and wildcards_overlap(bare, template))
@@ -401,6 +420,7 @@ def _general_verdict(rules: Sequence[PermissionRule]) -> PermissionVerdict:
 
 
 def _strictest(verdicts: Sequence[PermissionVerdict]) -> PermissionVerdict:
+    # the actions are in the order of their strictness
     return max(verdicts, key=lambda verdict: ACTIONS.index(verdict.action))
 
 

@@ -81,6 +81,7 @@ class PluginClient:
     def prompt(self, session_id: str, text: str) -> None:
         """Queue a prompt for the open session, and return nothing; it is taken up when the turn is over."""
         if self._loop is not None and self._prompt is not None:
+            # plugins run in threads of their own: the loop is entered only by these two doors
             asyncio.run_coroutine_threadsafe(self._prompt(session_id, text), self._loop)
 
     def summarise(self, session_id: str) -> None:
@@ -151,6 +152,7 @@ def discover_plugins(
     """
     plugins: list[DiscoveredPlugin] = []
     if entries:
+        # installed packages: who installed them trusts them
         named = sorted(entry_points(group=_ENTRY_POINT_GROUP), key=lambda entry: entry.name)
         plugins += [DiscoveredPlugin(entry.name, "entry point", entry=entry) for entry in named]
     allowed_digests = trusted_digests(places.trusted)
@@ -188,6 +190,7 @@ async def load_plugin(plugin: object, plugin_input: PluginInput) -> object:
             except Exception as error:
                 raise _plugin_failure(error) from error
     if plugin is None:
+        # a forgotten `return` would otherwise be a plugin without hooks, and nobody would notice
         raise ConfigError("the plugin's function returned nothing", hint="Return an object with hooks")
     return plugin
 
@@ -199,6 +202,7 @@ def record_tool_owners(name: str, plugin: object, owners: dict[str, str]) -> obj
         return plugin
 
     async def tool(hook_input: ToolsWanted, output: Tools) -> None:
+        # compared afterwards: what is new is this plugin's
         before = dict(output.tools)
         pending = own(hook_input, output)
         if inspect.isawaitable(pending):
@@ -220,6 +224,7 @@ def _hooks(plugin: object) -> dict[str, Callable[..., Any]]:
 async def _call_bounded(function: Callable[..., Any], argument: object) -> Any:
     """Return what a function of a plugin returns, run beside the loop and not longer than it may."""
     try:
+        # a thread that hangs cannot be ended, only left behind
         return await asyncio.wait_for(asyncio.to_thread(function, argument), _LOAD_SECONDS)
     except ConfigError:
         raise
@@ -242,7 +247,9 @@ def _plugin_function(plugin: DiscoveredPlugin) -> object:
         raise ConfigError(f"{plugin.path} is not trusted", hint="Read it; then trust its bytes as they are now")
     module = ModuleType(f"hudkit_plugin_{plugin.name}")
     module.__file__ = str(plugin.path)
+    # pickling and dataclasses look a class up by its module
     sys.modules[module.__name__] = module
+    # the bytes that were looked at, not the file: it may have changed since
     exec(compile(plugin.raw, str(plugin.path), "exec"), module.__dict__)
     function = getattr(module, _FUNCTION_NAME, None)
     if not callable(function):
@@ -266,15 +273,18 @@ def _inspect_file(path: Path, origin: PluginOrigin, allowed_digests: frozenset[s
     """Return a file as it is now: a link, a pipe, what others can write, and what is too long are not plugins."""
     name = visible(path.stem)
     try:
+        # no link, no waiting at a pipe; what is read from this descriptor is what is judged and run
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(fd, "rb") as file:
             about = os.fstat(fd)
             if not stat.S_ISREG(about.st_mode):
                 return DiscoveredPlugin(name, origin, path, trusted=False, problem=f"{path.name} is not a file")
+            # what others can write is not the user's word
             if origin == "user" and (about.st_uid != os.geteuid() or about.st_mode & 0o022):
                 return DiscoveredPlugin(
                     name, origin, path, trusted=False, problem=f"{path.name} can be written by others"
                 )
+            # one more than allowed tells that there is more
             raw = file.read(_MAX_BYTES + 1)
     except OSError as error:
         return DiscoveredPlugin(

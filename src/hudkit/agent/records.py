@@ -24,6 +24,7 @@ NEXT_STATUSES: dict[str, frozenset[str]] = {
     "": frozenset({"pending", "running", "error"}),
     "pending": frozenset({"pending", "running", "error"}),
     "running": frozenset({"running", "completed", "error"}),
+    # a finished call may be stored again, to mark its output as compacted
     "completed": frozenset({"completed"}),
     "error": frozenset({"error"}),
 }
@@ -196,6 +197,7 @@ def find_faults(messages: tuple[StoredMessage, ...]) -> tuple[str, ...]:
     for message in messages:
         if message.id in seen:
             faults.append(f"message {message.id} is there twice")
+        # an answer must stand behind its question: providers take no other order
         if message.role == "assistant" and message.parent_id not in seen:
             faults.append(f"message {message.id} answers {message.parent_id!r}, which is not before it")
         if message.open:
@@ -205,6 +207,7 @@ def find_faults(messages: tuple[StoredMessage, ...]) -> tuple[str, ...]:
             if isinstance(part, StoredCall):
                 if not part.done:
                     faults.append(f"call {part.call_id} of message {message.id} has no result")
+                # providers match results by this id
                 if part.call_id in calls:
                     faults.append(f"call {part.call_id} is there twice")
                 calls.add(part.call_id)
@@ -248,10 +251,12 @@ def encode_record(record: msgspec.Struct | Mapping[str, Any]) -> bytes:
 
 
 def _json_safe(value: Any, depth: int = 0) -> Any:
+    # a structure that contains itself, or was made to exhaust the stack
     if depth > 100:
         return "(nested too deep)"
     if isinstance(value, str):
         return printable(value)
+    # a bool is an int to Python: asked first
     if isinstance(value, bool) or value is None or isinstance(value, float | bytes):
         return value
     if isinstance(value, int):

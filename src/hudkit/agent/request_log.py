@@ -102,16 +102,19 @@ class RequestLog:
         ]
         head, *digests = [blake2b(block, digest_size=20).digest() for block in blocks]
         with self._lock, typed(self.path):
+            # the digests of the request before are kept: a step reads nothing
             before = self._last.get(session_id)
             if before is None:
                 before = self._digests_of_last(session_id)
             shared = 0
+            # within an epoch nearly all messages are shared
             while shared < min(len(before), len(digests)) and before[shared] == digests[shared]:
                 shared += 1
             rows = [(head, blocks[0]), *zip(digests[shared:], blocks[1 + shared :], strict=True)]
             body = msgspec.msgpack.encode(_RequestRow(head, shared, digests[shared:]))
             self._db.execute("BEGIN IMMEDIATE")
             try:
+                # the same block is stored once, whatever session it is of
                 self._db.executemany("INSERT OR IGNORE INTO blocks VALUES (?, ?)", rows)
                 self._db.execute(
                     "INSERT INTO requests (session_id, message_id, model, at, body) VALUES (?, ?, ?, ?, ?)",
@@ -122,6 +125,7 @@ class RequestLog:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
+            # only now: a request that was not stored must not be built upon
             self._last[session_id] = digests
 
     def requests(self, session_id: str) -> Iterator[LoggedRequest]:
@@ -153,6 +157,7 @@ class RequestLog:
     def _block(self, digest: bytes, kind: Any) -> Any:
         with self._lock, typed(self.path):
             row = self._db.execute("SELECT body FROM blocks WHERE digest = ?", (digest,)).fetchone()
+        # a block that was changed by hand would give a request that was never sent
         if row is None or blake2b(row[0], digest_size=20).digest() != digest:
             finding = Finding("file", "", 0, f"{self.path}: a block of a request is missing or changed")
             raise StoreDamaged(finding.message, hint="Restore a copy of the file", finding=finding)

@@ -208,6 +208,7 @@ class RunContext:
         self.model = model
         self.run_sub_task = run_sub_task
         self.depth = depth
+        # made per session: what one has seen of files another has not
         self.tool_context = ToolContext(
             setup.workspace,
             history.session_id,
@@ -291,15 +292,18 @@ class RunContext:
             for name, tool in TOOLS.items()
             if self.agent.may_use(name) and (name != "skill" or self.tool_context.skills)
         }
+        # asked again in each epoch: a plugin may have come to know more
         hooked = await hooks.run("tool", ToolsWanted(self.id, self.agent.name), Tools())
         for name, definition in hooked.tools.items():
             owner = self.setup.tool_owners.get(name, "")
             reserved = name in TOOLS or name in _RESERVED_NAMES
+            # a plugin cannot put itself in the place of one of our tools
             if owner and not reserved and self.agent.may_use(name):
                 tools[name] = PluginTool(owner, definition)
         specs = [_tool_spec(name, tool) for name, tool in tools.items()]
         if self.run_sub_task is not None and self.agent.may_use("task"):
             specs.append(_task_spec(self.setup.agents))
+        # tools are told as the hooks leave them, once an epoch: a description that changes would break the cache
         final_specs = []
         for spec in specs:
             description = ToolTold(spec.description, msgspec.to_builtins(spec.parameters))

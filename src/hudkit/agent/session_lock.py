@@ -67,6 +67,7 @@ class SessionLocks:
     def _make_folder(self) -> None:
         with suppress(FileExistsError):
             self._folder.mkdir(mode=0o700)
+        # a directory that somebody else made could let him take or hold any lock
         status = self._folder.lstat()
         if status.st_uid != os.geteuid() or not self._folder.is_dir() or self._folder.is_symlink():
             raise StoreUnsafe(f"{self._folder} is not a directory of yours", hint="Move it away")
@@ -76,6 +77,8 @@ class SessionLocks:
         while True:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             try:
+                # `flock`, not `lockf`: the lock belongs to the descriptor, and a second one in this process does not
+                # take it away
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 with suppress(FileNotFoundError):
                     if os.fstat(fd).st_ino == path.stat().st_ino:

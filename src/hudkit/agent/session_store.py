@@ -83,6 +83,7 @@ _MIGRATIONS: Sequence[Step] = (
             body BLOB NOT NULL
         )""",
         "CREATE INDEX parts_of_message ON parts (message_id, position)",
+        # small on purpose: after a kill only these are looked at
         "CREATE INDEX parts_unfinished ON parts (session_id) WHERE status IN ('pending', 'running')",
         """CREATE TABLE todos (
             session_id TEXT NOT NULL REFERENCES sessions (id),
@@ -148,7 +149,9 @@ def _open_writer(path: Path, timeout: float) -> sqlite3.Connection:
                 probe.close()
         db = connect_writer(path, timeout)
         try:
+            # off by default in SQLite, and needed: cutting a message takes its parts and changes along
             db.execute("PRAGMA foreign_keys = ON")
+            # smaller than the log's: nothing else checkpoints this file
             db.execute("PRAGMA wal_autocheckpoint = 1000")
             migrate(db, path, SESSIONS_SCHEMA)
         except BaseException:
@@ -208,7 +211,9 @@ class FileChanges:
         """Note a change that is about to be made, with what is there now; return its number, for `drop`."""
         values = msgspec.structs.astuple(change)
         with self._writing(change.session_id) as db:
+            # the change itself is noted in any case: an undo then says why it cannot put the file back
             if content is not None and len(content) <= MAX_CONTENT_BYTES:
+                # sources shrink to a third; 6 is where more work gains little
                 raw = zlib.compress(content, 6)
                 db.execute("INSERT OR IGNORE INTO contents VALUES (?, ?)", (change.before, raw))
             sql = (
@@ -238,6 +243,7 @@ class FileChanges:
         """Return what these messages of a session changed, and the sub-sessions that they started, oldest first."""
         wanted = set(messages)
         changes = [numbered for numbered in self._numbered(session_id) if numbered[1].message_id in wanted]
+        # sub-sessions of sub-sessions: the whole tree below these messages
         below = self._started(session_id, wanted)
         while below:
             child = below.pop()
@@ -307,6 +313,7 @@ class SessionStore:
         self.path = path
         self._db = db
         self._writes = writes
+        # reentrant: a transaction reads by the same methods
         self._lock = threading.RLock()
         self._locks = SessionLocks(path)
         self._closed = False
@@ -362,6 +369,7 @@ class SessionStore:
                 raise SessionError(f"no session {session.parent_id!r:.80} to be the parent")
             if _row(db, "sessions", session.id) is not None:
                 raise SessionError(f"session {session.id!r:.80} is there already", hint="`resume` goes on with it")
+            # within the transaction: a session that exists is one that somebody holds
             self._locks.acquire(session.id)
             place = db.execute("SELECT coalesce(max(position), 0) + 1 FROM sessions").fetchone()[0]
             values = (session.id, place, session.project_id, session.parent_id, session.updated or session.created)
@@ -378,6 +386,7 @@ class SessionStore:
             with self._writing() as db:
                 if _row(db, "sessions", session_id) is None:
                     raise _unknown("session", session_id)
+                # only who takes the lock anew may close what is open: within this process it may be running
                 taken = self._locks.acquire(session_id)
                 return self._recover(db, session_id, now) if taken else RecoveryReport()
         except BaseException:
@@ -503,6 +512,7 @@ class SessionStore:
                 raise SessionError(f"message {message.id!r:.80} is another one: session, role or parent differ")
             if message.open and not old.open:
                 raise SessionError(f"message {message.id!r:.80} has ended; it cannot be opened again")
+            # a head is stored several times: only what is new counts into the session's sums
             spent, cost = _usage_difference(spent, old.usage or Reported()), cost - old.cost
             body = encode_record(replace(message, parts=()))
             db.execute("UPDATE messages SET open = ?, body = ? WHERE id = ?", (message.open, body, message.id))
@@ -517,10 +527,12 @@ class SessionStore:
         status = part.status if isinstance(part, StoredCall) else ""
         if isinstance(part, StoredCall):
             before = row[1] if row else ""
+            # no completed call that was never seen to run: see `NEXT_STATUSES`
             if status not in NEXT_STATUSES[before]:
                 raise SessionError(f"call {part.call_id!r:.80} cannot be {status} after {before or 'nothing'}")
             if before in ("completed", "error"):
                 old = self._read(row[2], StoredPart)
+                # what a call gave is history: only pruning may mark it
                 if not isinstance(old, StoredCall) or replace(part, compacted=0) != replace(old, compacted=0):
                     raise SessionError(f"call {part.call_id!r:.80} has ended; only `compacted` can change")
         if row is None:
@@ -563,6 +575,7 @@ class SessionStore:
 
     def _touch(self, db: sqlite3.Connection, session_id: str, now: int, **changes: Any) -> StoredSession:
         session = self._session(db, session_id)
+        # clocks go backwards; the list of sessions should not
         session = replace(session, updated=max(now, session.updated), **changes)
         self._store(db, session)
         return session
@@ -597,6 +610,7 @@ class SessionStore:
                     raise _unknown("session", session_id)
                 raise SessionError(f"session {session_id!r:.80} is not claimed", hint="`resume` it first")
             try:
+                # the write lock at once: a read that became a write could fail in between
                 self._db.execute("BEGIN IMMEDIATE")
                 yield self._db
                 self._db.execute("COMMIT")
@@ -605,6 +619,7 @@ class SessionStore:
                     with suppress(sqlite3.Error):
                         self._db.execute("ROLLBACK")
                 translated = None
+                # our own refusals go through as they are; what SQLite says becomes a `StoreError`
                 if isinstance(error, Exception) and not isinstance(error, SessionError | StoreError | TypeError):
                     translated = translate(error, self.path)
                 if translated is None:
@@ -616,6 +631,7 @@ class SessionStore:
         """Show one moment of the file to all statements of the block."""
         with self._lock, typed(self.path):
             self._check_open()
+            # within a step the same statements read what the step has written
             alone = not self._db.in_transaction
             if alone:
                 self._db.execute("BEGIN")

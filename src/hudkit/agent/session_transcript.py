@@ -51,6 +51,7 @@ class SessionTranscript:
         try:
             yield from map(_message, self._store.messages(session_id, after=after))
         except SessionError as error:
+            # the message was taken back meanwhile: an undo
             raise TranscriptError(error.message, hint="Read it from its begin.") from error
         except StoreError as error:
             raise _unreadable(error) from error
@@ -69,6 +70,7 @@ class SessionTranscript:
 
     def _row(self, session: records.StoredSession) -> transcripts.SessionRow:
         if session.project_id not in self._roots:
+            # projects hardly change: read again only for one that is not known
             self._roots = {project.id: project.root for project in self._store.projects()}
         return transcripts.SessionRow(
             session.id,

@@ -12,8 +12,9 @@ What this reader cannot follow (an unclosed quote, a function, a shell that read
 doubt: with one, nothing is allowed by a rule for particular commands. It errs to that side only: what it takes for
 plain is plain to bash too.
 
-Then programs that run other programs are opened: `env A=1 nice make` is `make`, `bash -c 'rm x'` is `rm x`. Of those
-of which only the program itself knows what it runs (`xargs`, `ssh`, `find`), each rest of the words may be a command.
+Then programs that run other programs are opened: `env A=1 nice make` is `make`, `bash -c 'rm x'` is `rm x` as well.
+Of those of which only the program itself knows what it runs (`xargs`, `ssh`, `find`), each rest of the words may be a
+command.
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ def _parse_into(command: str, script: ParsedScript, depth: int) -> None:
         script.doubts.append(f"it has more than {_MAX_COMMAND:,} characters")
     if any(ord(char) < 32 and char not in "\t\n" for char in command):
         script.doubts.append("it has control characters")
+    # a NUL is our own mark for what is not known: none may come in from outside
     reader = _ScriptReader(command[:_MAX_COMMAND].replace("\x00", " "), script, depth)
     reader.run()
 
@@ -100,6 +102,7 @@ class _ScriptReader:
                 self.at += 1
             elif self.text.startswith("\\\n", self.at):
                 self.at += 2
+            # at the beginning of a word only: words are read whole below
             elif char == "#":
                 end = self.text.find("\n", self.at)
                 self.at = len(self.text) if end < 0 else end
@@ -133,6 +136,7 @@ class _ScriptReader:
         """Close a simple command: drop the words of the shell's own grammar, keep assignments apart."""
         words, quoted = self.words, self.quoted
         self.words, self.quoted = [], []
+        # quoted, `"if"` is a program of that name
         while words and not quoted[0] and words[0] in _OPENING_WORDS | _CLOSING_WORDS:
             timed = words[0] == "time"
             words, quoted = words[1:], quoted[1:]
@@ -180,6 +184,7 @@ class _ScriptReader:
             self.quoted.pop()
             return True
         target, _ = self._word()
+        # `2>&1` names a descriptor and writes no file
         duplicates = match[1] in (">&", "<&") and re.fullmatch(r"\d+-?|-", target)
         if ">" in match[1] and not duplicates and target not in _SAFE_TARGETS:
             if DYNAMIC in target or not target:
@@ -249,27 +254,32 @@ class _ScriptReader:
 
     def _piece(self, *, in_quotes: bool) -> str:
         """Return one character of a word, or what stands for one expansion."""
-        text, start = self.text, self.at
-        char = text[start]
+        char = self.text[self.at]
         if char == "\\":
-            follower = text[start + 1 : start + 2]
+            follower = self.text[self.at + 1 : self.at + 2]
             self.at += 2
-            if follower == "\n":
+            if follower == "\n":  # a line that is continued: both characters vanish
                 return ""
             return follower if not in_quotes or follower in '$`"\\' else "\\" + follower
         if char == "`":
-            end = start + 1
-            while end < len(text) and text[end] != "`":
-                end += 2 if text[end] == "\\" else 1
-            if end >= len(text):
-                self.script.doubts.append("a backquote is not closed")
-            inner = re.sub(r"\\([$`\\])", r"\1", text[start + 1 : end])
-            self.at = end + 1
-            self._nested(inner)
-            return DYNAMIC
-        if char != "$":
-            self.at += 1
-            return char
+            return self._backquoted()
+        if char == "$":
+            return self._dollar(in_quotes=in_quotes)
+        self.at += 1
+        return char
+
+    def _backquoted(self) -> str:
+        """Read a substitution between backquotes, and return what stands for it."""
+        start = self.at + 1
+        end = self._quote_end(start, "`", "a backquote is not closed")
+        # within backquotes these three lose their backslash before the text is read
+        self._nested(re.sub(r"\\([$`\\])", r"\1", self.text[start:end]))
+        return DYNAMIC
+
+    def _dollar(self, *, in_quotes: bool) -> str:
+        """Read what a dollar begins, and return what stands for it: the dollar itself, where it begins nothing."""
+        text, start = self.text, self.at
+        # the longer openers first: `$((` begins with `$(`
         if text.startswith("$((", start):
             self.at += 3
             inner = self._closed(")")
@@ -280,29 +290,32 @@ class _ScriptReader:
             self.at += 2
             self._nested(self._closed(")"))
             return DYNAMIC
-        if text.startswith("${", start):
-            self.at += 2
-            self._expansions(self._closed("}"))
-            return DYNAMIC
-        if text.startswith("$[", start):
-            self.at += 2
-            self._expansions(self._closed("]"))
-            return DYNAMIC
+        for opener, closer in (("${", "}"), ("$[", "]")):
+            if text.startswith(opener, start):
+                self.at += 2
+                self._expansions(self._closed(closer))
+                return DYNAMIC
         if not in_quotes and text[start + 1 : start + 2] == "'":
-            end = start + 2
-            while end < len(text) and text[end] != "'":
-                end += 2 if text[end] == "\\" else 1
-            if end >= len(text):
-                self.script.doubts.append("a quote is not closed")
-            self.at = end + 1
-            return DYNAMIC  # its escapes could spell anything
-        match = _PARAMETER.match(text, start)
-        if match is None:
+            self._quote_end(start + 2, "'", "a quote is not closed")
+            return DYNAMIC  # `$'…'`: its escapes could spell anything
+        if _PARAMETER.match(text, start) is None:
             self.at += 1
+            # `$"…"` is a quoted text to be translated: the dollar vanishes
             return "" if not in_quotes and text[start + 1 : start + 2] == '"' else "$"
         name = re.match(r"\w+", text[start + 1 :])
+        # `$1a` is the first argument and an a: a name that begins with a digit is one character long
         self.at = start + 1 + (len(name[0]) if name and not name[0][0].isdigit() else 1)
         return DYNAMIC
+
+    def _quote_end(self, start: int, closer: str, doubt: str) -> int:
+        """Return where a quote that begins at `start` ends, over escaped characters, and go behind it."""
+        end = start
+        while end < len(self.text) and self.text[end] != closer:
+            end += 2 if self.text[end] == "\\" else 1
+        if end >= len(self.text):
+            self.script.doubts.append(doubt)
+        self.at = end + 1
+        return end
 
     def _closed(self, closer: str) -> str:
         """Return the text up to a closer, over what is nested or quoted on the way, and go behind the closer."""
@@ -342,6 +355,7 @@ class _ScriptReader:
         if self.depth >= _MAX_DEPTH:
             self.script.doubts.append("it is nested too deep")
             return
+        # `${x@P}` expands its value as a prompt, with commands in it
         if "@" in inner and re.search(r"@[A-Za-z]$", inner):
             self.script.doubts.append("an expansion is evaluated")
         reader = _ScriptReader(inner, self.script, self.depth + 1)
@@ -457,9 +471,11 @@ def _unwrap(simple: SimpleCommand, into: ParsedScript, depth: int) -> None:
         assigned = tuple(words[1 : len(words) - len(rest)]) if name == "env" else ()
         _unwrap(SimpleCommand(tuple(rest), assigned), into, depth + 1)
         return
+    # kept beside what it carries: a rule may be about the carrier itself
     into.commands.append(simple)
     if name in _SHELLS:
         _unwrap_shell(words, into, depth)
+    # `python3.12` is `python`
     elif name in _SELF_PROGRAMMED or _has_inline_program(_NUMBERED.sub("", name), words[1:]):
         into.doubts.append(f"{name} is given a program")
 
@@ -467,7 +483,9 @@ def _unwrap(simple: SimpleCommand, into: ParsedScript, depth: int) -> None:
 def _unwrap_shell(words: Sequence[str], into: ParsedScript, depth: int) -> None:
     """Read the text of `sh -c 'text'`; a shell that takes its program from a file or from its input is a doubt."""
     for index, word in enumerate(words[1:], 1):
+        # also in a cluster: `-lc`
         if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", word) and index + 1 < len(words):
+            # options may stand between `-c` and its text
             text = next((argument for argument in words[index + 1 :] if not argument.startswith(("-", "+"))), "")
             if DYNAMIC in text or depth >= 8:
                 into.doubts.append("a shell's program is not known before it runs")
@@ -491,6 +509,7 @@ def _has_inline_program(name: str, words: Sequence[str]) -> bool:
         return False
     if any(word.split("=", 1)[0] in options for word in words):
         return True
+    # its other options carry no program; `-c` and its kind were looked at above
     if name == "git":
         return False
     letters = {option[1] for option in options if re.fullmatch(r"-[a-zA-Z]", option)}
@@ -519,6 +538,7 @@ def possible_commands(simple: SimpleCommand) -> Iterator[tuple[str, ...]]:
     if name in _CARRIERS:
         for index in range(1, min(len(words), _MAX_RESTS)):
             rest = words[index:]
+            # which of its words is the program only the carrier knows: each may be
             yield (program_name(rest[0]), *rest[1:])
             if " " in rest[0]:  # a whole command in one word, as for `watch` or `ssh`
                 for inner in parse_script(rest[0]).commands:

@@ -52,6 +52,7 @@ class SlashCommand(msgspec.Struct, frozen=True):
         words = _words(arguments)
 
         def fill(match: re.Match[str]) -> str:
+            # filled in once: a `$1` within the arguments stays as the user wrote it
             if match[1] == "ARGUMENTS":
                 return arguments
             number = int(match[1])
@@ -67,6 +68,7 @@ def discover_commands(
 
     Templates from the host win over the user's files, and those over the project's.
     """
+    # the program's own first, then the user's, then the project's: the first of a name counts
     commands = {name: SlashCommand(name, template) for name, template in (templates or {}).items()}
     wrong: list[UnreadableDefinition] = []
     places = [(folder, context_files.read_user_file, "user") for folder in user]
@@ -106,4 +108,5 @@ def _words(arguments: str) -> list[str]:
     try:
         return shlex.split(arguments)
     except ValueError:
+        # an apostrophe in plain words (`don't`) is no quote
         return arguments.split()

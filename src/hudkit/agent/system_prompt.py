@@ -104,6 +104,7 @@ def _instruction_files(
 
 def _matching_files(workspace: Workspace, patterns: Sequence[str]) -> Iterator[InstructionFile]:
     for pattern in patterns:
+        # OpenCode fetches such entries; instructions from the network could change from call to call
         if "://" in pattern:
             yield InstructionFile(Path(pattern), "configuration", omitted="nothing is fetched from the network")
             continue
@@ -144,11 +145,13 @@ def _within_bounds(files: Iterable[InstructionFile]) -> Iterator[InstructionFile
     paths: set[Path] = set()
     texts: set[str] = set()
     for file in files:
+        # links and copies: the same instructions twice only cost
         if file.path in paths or (file.text and file.text in texts):
             continue
         paths.add(file.path)
         texts.add(file.text)
         size = len(file.text.encode())
+        # named without their text: the agent can read them when it needs them
         if count >= _MAX_FILES or size > room:
             yield InstructionFile(file.path, file.source, omitted="there is no room for it; it can be read")
             continue
@@ -226,6 +229,7 @@ def prompt_header(agent: AgentDefinition | None, model: str) -> str:
     """Return the agent's prompt where it has one, else that for the model (`provider:name` or a bare name)."""
     if agent is not None and agent.prompt:
         return agent.prompt
+    # `openrouter:anthropic/claude-…` is a Claude too
     name = model.rpartition(":")[2].rpartition("/")[2].lower()
     more = next((text for starts, text in _MODEL_FAMILIES if name.startswith(starts)), "")
     return f"{_COMMON}\n- {more}" if more else _COMMON
@@ -275,6 +279,7 @@ def rejoin_blocks(header: str, blocks: Sequence[str]) -> list[str]:
         for index, block in enumerate(blocks)
     ]
     filled = [block for block in bounded if block]
+    # providers cache by block: two are cheaper than many, and the first never changes
     if len(filled) > 2 and filled[0] == header:
         return [header, "\n".join(filled[1:])]
     return filled

@@ -32,8 +32,10 @@ class TelemetrySink:
         A fault in telemetry is counted, not raised.
         """
         try:
+            # spans that nobody ends are never exported
             for happening in self._cut_off() if event is None else self._read(event):
                 self._telemetry.tell(happening)
+        # telemetry must not be able to hurt a session
         except Exception:
             self._telemetry.failed()
 
@@ -65,6 +67,7 @@ class TelemetrySink:
             case events.ResponseReceived():
                 yield self._answered(event, now)
             case events.ModelCallFailed():
+                # kept for the end of the turn, which names only `error` as its reason
                 self._code = event.code
                 yield happened.ModelFailed(id, now, event.code, event.error)
             case events.ToolCallUpdated():
@@ -91,6 +94,7 @@ class TelemetrySink:
             settings.max_output,
             settings.temperature,
             settings.top_p,
+            # content only where the user has asked for it
             event.request.system if self._telemetry.content else (),
             tuple(map(_said, event.request.messages)) if self._telemetry.content else (),
         )

@@ -165,6 +165,7 @@ def _resolve_tool(
     if tool is None:
         names = ", ".join(spec.name for spec in run.tool_specs)
         raise ToolError(f"there is no tool {shorten(visible(call.tool), 60)!r} here", hint=f"There are: {names}")
+    # set aside after several time-outs: asking it again would cost the same time again
     if isinstance(tool, PluginTool) and tool.plugin in run.setup.hooks.aside:
         problem = f"{call.tool} cannot be called any more: its plugin {visible(tool.plugin)} was too often too late"
         raise ToolError(f"{problem}, and is set aside for this session", hint="Do without it, or tell the user")
@@ -213,8 +214,10 @@ async def _run_within_limits(
         return await _run_sub_agent(run, message, call, arguments)
     context = replace(run.tool_context, message_id=message.id, call_id=call.call_id)
     if call.tool == "bash":
+        # asked per call: a plugin may hand out a fresh token each time
         env = ShellEnv(str(run.setup.workspace.cwd), run.id, call.call_id)
         context.environment = (await hooks.run("shell_env", env, Env(dict(context.environment)))).env
+    # above every tool's own limit: the last resort
     async with asyncio.timeout(rules.tool_seconds):
         return await run_tool(tool, arguments, context)
 
@@ -240,6 +243,7 @@ async def _hooked_outcome(
     metadata = msgspec.to_builtins(result.metadata)
     output = ToolOutput(failed or result.text, result.title, metadata)
     output = await run.setup.hooks.run("tool_execute_after", hook_input, output)
+    # a formatter in this hook changes the file once more: an undo has to know the last bytes
     if result.files and run.setup.hooks.using("tool_execute_after"):
         await asyncio.to_thread(note_final_content, run, message, call)
     if failed:
@@ -251,6 +255,7 @@ def _refuse_repeat(run: RunContext, call: StoredCall) -> None:
     """Raise `ToolError` for a call that has given the same again and again."""
     last_key, count = run.last_repeat
     if count >= run.settings.repeats and last_key.startswith(_call_key(call)):
+        # refused calls count too: the turn ends when refusals do not help
         run.last_repeat = (last_key, count + 1)
         raise ToolError(
             f"{call.tool} was called {count} times in a row with these arguments, and gave the same each time",

@@ -34,6 +34,7 @@ async def store_prompt(run: RunContext, text: str, files: Sequence[Attachment]) 
     Raises `SessionError` for an empty one, `ToolError` for a file.
     """
     attached = [_read_attachment(run, file) for file in files]
+    # hooks see names and types, not bytes: the bytes are put back behind them by the part's id
     stored = {part.id: part for part in attached if isinstance(part, Attachment)}
     parts = [ChatPart("text", text)] if text else []
     for part in attached:
@@ -79,6 +80,7 @@ def _read_attachment(run: RunContext, file: Attachment) -> Attachment | StoredTe
         return replace(file, id=id)
     workspace = run.setup.workspace
     target = workspace.resolve_inside(file.path, writing=False)
+    # a descriptor of its own: both contexts close theirs
     with workspace.open_file(target) as fd, os.fdopen(os.dup(fd), "rb") as opened:
         raw = opened.read(_MAX_ATTACHED + 1)
     if len(raw) > _MAX_ATTACHED:
@@ -86,6 +88,7 @@ def _read_attachment(run: RunContext, file: Attachment) -> Attachment | StoredTe
             f"{quote(target.display)} is too large to be attached", hint="Name it; it can be read in pieces"
         )
     text = decode_text(raw)
+    # text goes as text: not every model takes files
     if text is not None:
         return StoredText(id, f"The file {target.display}:\n\n{text.text}", synthetic=True)
     kind = file.media_type or mimetypes.guess_type(target.display)[0] or "application/octet-stream"
@@ -106,6 +109,7 @@ async def command_scope(run: RunContext, command: SlashCommand) -> AsyncIterator
     agent, model, permissions = run.agent, run.model, run.permissions
     asked = agents[command.agent] if command.agent else agent
     name = command.model or (asked.model if command.agent else "")
+    # nothing changes: a new epoch would only cost the cache
     if asked.name == agent.name and name in ("", model.name):
         yield
         return
@@ -121,5 +125,6 @@ async def command_scope(run: RunContext, command: SlashCommand) -> AsyncIterator
         yield
     finally:
         run.agent, run.model = agent, model
+        # the same object: `always` answers from before are still there
         run.set_permissions(permissions)
         await run.refresh()

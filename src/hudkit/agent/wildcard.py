@@ -69,6 +69,7 @@ def matches_path(pattern: str, path: str) -> bool:
 def _expand_braces(pattern: str) -> tuple[str, ...]:
     """Return the patterns that `{a,b}` stands for, at most `_MAX_ALTERNATIVES`."""
     expanded: list[str] = []
+    # a stack instead of recursion: braces nest as deep as somebody writes them
     waiting = [pattern]
     while waiting and len(expanded) + len(waiting) <= _MAX_ALTERNATIVES:
         current = waiting.pop()
@@ -84,6 +85,7 @@ def _expand_braces(pattern: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _split_pattern(pattern: str) -> tuple[str, ...]:
+    # a bare name counts at any depth, as in `.gitignore`
     if "/" not in pattern and pattern != "**":
         return ("**", pattern)
     return tuple(pattern.removeprefix("./").split("/"))

@@ -72,6 +72,7 @@ class Workspace:
         except (OSError, ValueError):
             raise Refused(f"{quote(path)} is not a path that can be used") from None
         own = [self.root] if writing else [self.root, *self._readable]
+        # both names are judged: a rule may deny the link as well as what it leads to
         lexical = Path(os.path.normpath(joined))
         return ResolvedPath(
             path,
@@ -99,12 +100,14 @@ class Workspace:
         if not roots:
             raise Refused(f"{quote(str(real))} leads out of the project")
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        # the root itself may be reached over links: it is the user's word
         fd = os.open(roots[0], flags)
         try:
             for part in real.relative_to(roots[0]).parts:
                 if make:
                     with suppress(FileExistsError):
                         os.mkdir(part, dir_fd=fd)
+                # `O_NOFOLLOW` at each step: a directory that became a link since it was resolved ends here
                 below = os.open(part, flags, dir_fd=fd)
                 os.close(fd)
                 fd = below
@@ -118,6 +121,7 @@ class Workspace:
         fd = -1
         try:
             with as_tool_errors(target), self._above(target) as (folder, name):
+                # `O_NONBLOCK`: a pipe in the place of a file would wait for ever
                 flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
                 fd = os.open(name, flags, dir_fd=folder)
                 _require_ordinary(fd, target)
@@ -154,6 +158,8 @@ class Workspace:
         The mode of the old file is kept; a new one gets `mode`, or what is usual. `stopped` is asked last before the
         step. Raises `ToolError`: the file is not the one of before, or cannot be written.
         """
+        # in the same directory, so that the rename stays within one file system; unguessable, so that nobody waits
+        # there
         part = f".{secrets.token_hex(8)}.part"
         with as_tool_errors(target), self._above(target, make=before is None) as (folder, name):
             fd = os.open(
@@ -166,7 +172,9 @@ class Workspace:
                         view = view[os.write(fd, view) :]
                     now = _stat_in(name, folder)
                     if now is not None or mode is not None:
+                        # before the rename: the file never appears with other rights than it had
                         os.fchmod(fd, (stat.S_IMODE(now.st_mode) if now is not None else mode or 0) & 0o777)
+                    # the bytes before the name: after a power cut the name never stands for half a file
                     os.fsync(fd)
                 finally:
                     os.close(fd)
@@ -239,6 +247,7 @@ def as_tool_errors(target: ResolvedPath, *, absent: bool = False) -> Iterator[No
 def _link_into_place(part: str, name: str, folder: int) -> None:
     """Give a new file its name, unless there is one of that name now (`FileExistsError`)."""
     try:
+        # a link fails where the name is taken; a rename would replace what somebody has just made
         os.link(part, name, src_dir_fd=folder, dst_dir_fd=folder)
     except FileExistsError:
         raise
@@ -281,11 +290,13 @@ def _check_path(path: str) -> None:
     """Refuse what is not a path, and names that only look like one after something has rewritten them."""
     if not path or len(path) > _MAX_PATH or "\0" in path or any(0xD800 <= ord(char) <= 0xDFFF for char in path):
         raise Refused(f"{quote(path, 80)} is not a path that can be used")
+    # the shell of the tool `bash` would expand it: elsewhere it would make a directory of that name
     if path.startswith("~"):
         raise Refused(f"{quote(path)}: home directories are not expanded", hint="Name a path inside the project")
     for part in path.split("/"):
         if len(part.encode()) > _MAX_NAME_BYTES:
             raise Refused(f"{quote(path, 80)} has a name of more than {_MAX_NAME_BYTES} bytes")
+        # a full-width `．．` is a name to the file system and two dots to whatever normalises it
         plain = unicodedata.normalize("NFKC", part)
         if plain != part and (plain in (".", "..") or "/" in plain):
             raise Refused(f"{quote(path)} has a part that only looks like {plain}")
@@ -332,6 +343,7 @@ def list_files(
             if stopped():
                 return
             changed = _changed_at(name, fd)
+            # git lists what was there when it indexed
             if changed is not None and not _through_link(name, fd):
                 yield ListedFile(name, changed)
 
@@ -359,6 +371,7 @@ def changed_files(before: dict[str, int] | None, after: dict[str, int] | None) -
 
 def _git_files(start: Path, seconds: float) -> list[str] | None:
     """Return what git lists below a directory; `None` where that is nothing (no repository, an ignored directory)."""
+    # variables of git's own could point it at another repository
     env = {
         **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
         "GIT_OPTIONAL_LOCKS": "0",
@@ -369,6 +382,7 @@ def _git_files(start: Path, seconds: float) -> list[str] | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
+    # an ignored directory lists nothing: then the walk looks into it
     if done.returncode or not done.stdout:
         return None
     return [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]

@@ -24,7 +24,7 @@ _CHUNK = 64 * 1024
 _MAX_NAMES = 1_000
 
 
-class ReadInput(ToolInput, frozen=True):
+class _ReadInput(ToolInput, frozen=True):
     path: Annotated[str, Meta(description="A file or a directory, relative to the project or absolute.")]
     offset: Annotated[int, Meta(ge=1, le=10**9, description="The first line, counted from 1.")] = 1
     limit: Annotated[int, Meta(ge=1, le=10_000, description="Lines at most; 0 lines are never given.")] = 2_000
@@ -47,11 +47,11 @@ def path_permissions(path: str, context: ToolContext, kind: str, *, writing: boo
     return tuple(needs)
 
 
-def _read_permissions(arguments: ReadInput, context: ToolContext) -> Sequence[RequiredPermission]:
+def _read_permissions(arguments: _ReadInput, context: ToolContext) -> Sequence[RequiredPermission]:
     return path_permissions(arguments.path, context, "read", writing=False)
 
 
-async def _read(arguments: ReadInput, context: ToolContext) -> ToolOutcome:
+async def _read(arguments: _ReadInput, context: ToolContext) -> ToolOutcome:
     target = context.workspace.resolve_inside(arguments.path, writing=False)
 
     def work(stopped: Callable[[], bool]) -> ToolOutcome:
@@ -63,7 +63,7 @@ async def _read(arguments: ReadInput, context: ToolContext) -> ToolOutcome:
 
 
 def _lines(
-    arguments: ReadInput, context: ToolContext, target: ResolvedPath, stopped: Callable[[], bool]
+    arguments: _ReadInput, context: ToolContext, target: ResolvedPath, stopped: Callable[[], bool]
 ) -> ToolOutcome:
     limits = context.limits
     most = min(arguments.limit, limits.lines)
@@ -79,11 +79,13 @@ def _lines(
             left = len(text) - limits.line_characters
             if left > 0 or cut_off:
                 text = f"{text[: limits.line_characters]} [the line goes on]"
+            # the first line is always given, however long
             if len(out) >= most or (out and room < len(text)):
                 more = True
                 break
             room -= len(text) + 8
             out.append(f"{number:>6}: {text}")
+    # of the moment before reading: a change during it is noticed at the next edit
     context.seen_stamps[str(target.real)] = stamp_of(before)
     if not out and number:
         raise ToolError(f"{quote(target.display)} has {number} lines", hint=f"There is no line {arguments.offset}")
@@ -104,6 +106,7 @@ def _split_lines(
         raise ToolError(
             f"{quote(target.display)} is no text file ({size:,} bytes)", hint="A program can look into it"
         )
+    # UTF-16 cannot be cut at line feeds byte by byte: read whole, within the bound
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         while len(head) < scan and (piece := os.read(fd, _CHUNK)):
             head += piece
@@ -123,6 +126,7 @@ def _split_lines(
         begin = rest[:most]
         if stopped():
             raise ToolError("the call was cancelled")
+        # a bound on time, not on memory: what was passed over is not kept
         if taken >= scan:
             raise ToolError(
                 f"what is wanted is not in the first {scan:,} bytes of {quote(target.display)}",
@@ -158,7 +162,7 @@ READ = Tool(
     "read",
     "Read a text file (lines with numbers) or list a directory. Long lines and long files are cut and say so; "
     "use offset and limit for more. Hidden characters are written as escapes.",
-    ReadInput,
+    _ReadInput,
     _read,
     _read_permissions,
 )
@@ -167,32 +171,34 @@ READ = Tool(
 _PathArgument = Annotated[str, Meta(description="The file, relative to the project or absolute.")]
 
 
-class WriteInput(ToolInput, frozen=True):
+class _WriteInput(ToolInput, frozen=True):
     path: _PathArgument
     content: Annotated[str, Meta(description="The whole new content.")]
 
 
-class EditInput(ToolInput, frozen=True):
+class _EditInput(ToolInput, frozen=True):
     path: _PathArgument
     old: Annotated[str, Meta(min_length=1, description="The text to replace, exactly as it is in the file.")]
     new: Annotated[str, Meta(description="What to put in its place.")]
     all: Annotated[bool, Meta(description="Replace every place; otherwise there must be exactly one.")] = False
 
 
-def _write_permissions(arguments: WriteInput | EditInput, context: ToolContext) -> Sequence[RequiredPermission]:
+def _write_permissions(arguments: _WriteInput | _EditInput, context: ToolContext) -> Sequence[RequiredPermission]:
     return path_permissions(arguments.path, context, "edit", writing=True)
 
 
-async def _write(arguments: WriteInput, context: ToolContext) -> ToolOutcome:
+async def _write(arguments: _WriteInput, context: ToolContext) -> ToolOutcome:
     target = context.workspace.resolve_inside(arguments.path)
 
     def work(stopped: Callable[[], bool]) -> ToolOutcome:
         before = context.workspace.stamp(target)
         if before is None:
             return _store_file(context, target, None, None, arguments.content, stopped)
+        # writing over a file that was never read loses what nobody has looked at
         _check_seen(context, target, before, needed=True)
         old = _read_whole(context, target)
         text = arguments.content
+        # models write line feeds; a file keeps the ends that it has
         if old.text is not None and old.text.line_end == "\r\n" and "\r" not in text:
             text = text.replace("\n", "\r\n")
         return _store_file(context, target, before, old, text, stopped)
@@ -200,13 +206,14 @@ async def _write(arguments: WriteInput, context: ToolContext) -> ToolOutcome:
     return await run_in_thread(work)
 
 
-async def _edit(arguments: EditInput, context: ToolContext) -> ToolOutcome:
+async def _edit(arguments: _EditInput, context: ToolContext) -> ToolOutcome:
     target = context.workspace.resolve_inside(arguments.path)
 
     def work(stopped: Callable[[], bool]) -> ToolOutcome:
         before = context.workspace.stamp(target)
         if before is None:
             raise ToolError(f"there is no file {quote(target.display)}", hint="`write` makes a new file")
+        # an edit names its old text, so it may be made unread; but not on a file that has changed since it was read
         _check_seen(context, target, before, needed=False)
         old = _read_whole(context, target)
         if old.text is None:
@@ -216,11 +223,12 @@ async def _edit(arguments: EditInput, context: ToolContext) -> ToolOutcome:
     return await run_in_thread(work)
 
 
-def _apply_edit(arguments: EditInput, target: ResolvedPath, old: TextFile) -> str:
+def _apply_edit(arguments: _EditInput, target: ResolvedPath, old: TextFile) -> str:
     text = old.text
     places = find_occurrences(text, arguments.old)
     if not places:
         raise ToolError(f"the text is not in {quote(target.display)}", hint=_nearest(text, arguments.old))
+    # which one was meant cannot be guessed
     if len(places) > 1 and not arguments.all:
         lines = ", ".join(str(text.count("\n", 0, start) + 1) for start, _ in places[:10])
         raise ToolError(
@@ -325,6 +333,7 @@ def _recorded_change(
         return
     before, mode = (content_digest(old.raw), old.mode) if old else ("", 0)
     ids = (context.session_id, context.message_id, context.call_id)
+    # before the file changes: after a kill in between the undo finds the old bytes and has nothing to do
     number = context.store.changes.begin(
         FileChange(*ids, target.display, before, content_digest(raw), mode), old.raw if old else None
     )
@@ -338,14 +347,14 @@ def _recorded_change(
 WRITE = Tool(
     "write",
     "Write a whole file, in one step. A file that exists must have been read before; directories are made.",
-    WriteInput,
+    _WriteInput,
     _write,
     _write_permissions,
 )
 EDIT = Tool(
     "edit",
     "Replace a text in a file. It must be in the file exactly once (or say all). Line ends and encoding stay.",
-    EditInput,
+    _EditInput,
     _edit,
     _write_permissions,
 )

@@ -21,6 +21,7 @@ def main() -> None:
     """Search as the request on the input says, and write what was found; return nothing."""
     request = json.load(sys.stdin)
     seconds = int(request["seconds"]) + 1
+    # should the parent die, the child still ends
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     flags = re.IGNORECASE if request["ignore_case"] else 0
     try:
@@ -35,6 +36,7 @@ def main() -> None:
         if fd < 0:
             continue
         with os.fdopen(fd, "rb") as file:
+            # binary, as git and ripgrep judge it
             if b"\0" in file.read(8192):
                 continue
             file.seek(0)
@@ -45,7 +47,9 @@ def main() -> None:
                 match = pattern.search(text)
                 if match is None:
                     continue
+                # the part of a long line around the match
                 start = max(match.start() - request["line"] // 2, 0)
+                # the first lines at once, so that they are there when the time is over; flushing each would be slow
                 print(json.dumps([path, number, text[start : start + request["line"]]]), flush=count < 50)
                 count += 1
                 if count >= request["most"]:

@@ -30,14 +30,14 @@ _LINE_CHARACTERS = 300
 _StartFolder = Annotated[str, Meta(description="The directory to begin in; the project's where it is left out.")]
 
 
-class GlobInput(ToolInput, frozen=True):
+class _GlobInput(ToolInput, frozen=True):
     pattern: Annotated[
         str, Meta(min_length=1, max_length=MAX_PATTERN, description="Such as **/*.py or src/*.{ts,js}.")
     ]
     path: _StartFolder = "."
 
 
-class GrepInput(ToolInput, frozen=True):
+class _GrepInput(ToolInput, frozen=True):
     pattern: Annotated[
         str, Meta(min_length=1, max_length=MAX_PATTERN, description="A regular expression of Python's.")
     ]
@@ -46,18 +46,19 @@ class GrepInput(ToolInput, frozen=True):
     ignore_case: Annotated[bool, Meta(description="Capitals do not matter.")] = False
 
 
-def _search_permissions(arguments: GlobInput | GrepInput, context: ToolContext) -> Sequence[RequiredPermission]:
-    kind = "glob" if isinstance(arguments, GlobInput) else "grep"
+def _search_permissions(arguments: _GlobInput | _GrepInput, context: ToolContext) -> Sequence[RequiredPermission]:
+    kind = "glob" if isinstance(arguments, _GlobInput) else "grep"
     return path_permissions(arguments.path, context, kind, writing=False)
 
 
-async def _glob(arguments: GlobInput, context: ToolContext) -> ToolOutcome:
+async def _glob(arguments: _GlobInput, context: ToolContext) -> ToolOutcome:
     target = context.workspace.resolve_inside(arguments.path, writing=False)
     if not target.real.is_dir():
         raise ToolError(f"{quote(arguments.path)} is not a directory")
 
     def work(stopped: Callable[[], bool]) -> list[tuple[int, str]]:
         files = list_files(context.workspace, target.real, stopped, context.limits.search_seconds)
+        # newest first: what was worked on last is what is looked for, as a rule
         matches = ((-file.changed, file.path) for file in files if matches_path(arguments.pattern, file.path))
         return sorted(matches)
 
@@ -71,13 +72,14 @@ async def _glob(arguments: GlobInput, context: ToolContext) -> ToolOutcome:
     )
 
 
-async def _grep(arguments: GrepInput, context: ToolContext) -> ToolOutcome:
+async def _grep(arguments: _GrepInput, context: ToolContext) -> ToolOutcome:
     target = context.workspace.resolve_inside(arguments.path, writing=False)
 
     def work(stopped: Callable[[], bool]) -> tuple[Path, list[str]]:
         return _to_search(context.workspace, target, arguments.include, stopped, context.limits.search_seconds)
 
     root, files = await run_in_thread(work)
+    # the rules on reading hold for searching, too
     paths = [path for path in files if not _is_hidden(context, root / path)]
     most = context.limits.results
     asked = {
@@ -127,6 +129,7 @@ def _to_search(
 async def _run_child(asked: dict[str, Any], seconds: float) -> tuple[list[tuple[str, int, str]], bool]:
     """Return the lines that the child found, and whether it was ended before it had looked at everything."""
     child = await asyncio.create_subprocess_exec(
+        # isolated and without site packages: it starts fast and loads nothing of the project
         sys.executable, "-I", "-S", str(_CHILD), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL, env={"PATH": os.defpath}, limit=4 * 1024 * 1024,
     )  # fmt: skip
@@ -141,9 +144,11 @@ async def _run_child(asked: dict[str, Any], seconds: float) -> tuple[list[tuple[
             child.stdin.close()
             async for line in child.stdout:
                 row = json.loads(line)
+                # the one message that is not a line: the pattern cannot be compiled
                 if isinstance(row, dict):
                     raise ToolError(f"the pattern is no regular expression: {row['wrong']}")
                 rows.append((row[0], row[1], row[2]))
+            # it ends itself by its CPU limit
             late = await child.wait() != 0
     except TimeoutError:
         late = True
@@ -151,6 +156,7 @@ async def _run_child(asked: dict[str, Any], seconds: float) -> tuple[list[tuple[
         if child.returncode is None:
             with suppress(ProcessLookupError):
                 child.kill()
+            # reaped in any case: no zombie stays
             await asyncio.shield(child.wait())
     return rows, late
 
@@ -163,14 +169,14 @@ def _display_path(target: ResolvedPath, path: str) -> str:
 GLOB = Tool(
     "glob",
     "Find files by a pattern, newest first. What git ignores is left out.",
-    GlobInput,
+    _GlobInput,
     _glob,
     _search_permissions,
 )
 GREP = Tool(
     "grep",
     "Find lines by a regular expression in the files of a directory. What git ignores is left out.",
-    GrepInput,
+    _GrepInput,
     _grep,
     _search_permissions,
 )

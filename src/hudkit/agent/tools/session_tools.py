@@ -19,25 +19,26 @@ from hudkit.compose import visible
 from hudkit.errors import ToolError
 
 
-class TodoEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _TodoEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     content: Annotated[str, Meta(min_length=1, max_length=500, description="What is to be done, in one line.")]
     status: Literal["pending", "in_progress", "completed", "cancelled"] = "pending"
     priority: Literal["", "high", "medium", "low"] = ""
 
 
-class TodoInput(ToolInput, frozen=True):
-    todos: Annotated[list[TodoEntry], Meta(max_length=100, description="The whole new list.")] | None = None
+class _TodoInput(ToolInput, frozen=True):
+    todos: Annotated[list[_TodoEntry], Meta(max_length=100, description="The whole new list.")] | None = None
 
 
-def _todo_permissions(arguments: TodoInput, context: ToolContext) -> Sequence[RequiredPermission]:  # noqa: ARG001 (all tools are asked alike)
+def _todo_permissions(arguments: _TodoInput, context: ToolContext) -> Sequence[RequiredPermission]:  # noqa: ARG001 (all tools are asked alike)
     return (RequiredPermission("todo", ("*",), "the list of todos"),)
 
 
-async def _todo(arguments: TodoInput, context: ToolContext) -> ToolOutcome:
+async def _todo(arguments: _TodoInput, context: ToolContext) -> ToolOutcome:
     if context.store is None:
         raise ToolError("this session keeps no todos")
     if arguments.todos is not None:
         todos = [Todo(visible(entry.content), entry.status, entry.priority) for entry in arguments.todos]
+        # a durable write may wait for the disk
         await asyncio.to_thread(context.store.set_todos, context.session_id, todos)
     stored = context.store.todos(context.session_id)
     left = sum(todo.status in ("pending", "in_progress") for todo in stored)
@@ -48,7 +49,7 @@ async def _todo(arguments: TodoInput, context: ToolContext) -> ToolOutcome:
 TODO = Tool(
     "todo",
     "Read the list of todos, or replace it by the list that is given. Keep one in progress at a time.",
-    TodoInput,
+    _TodoInput,
     _todo,
     _todo_permissions,
 )
@@ -57,18 +58,19 @@ TODO = Tool(
 _MAX_NAMES = 50
 
 
-class SkillInput(ToolInput, frozen=True):
+class _SkillInput(ToolInput, frozen=True):
     name: Annotated[str, Meta(min_length=1, max_length=64, description="The skill's name, as the prompt tells it.")]
 
 
-def _skill_permissions(arguments: SkillInput, context: ToolContext) -> Sequence[RequiredPermission]:  # noqa: ARG001 (all tools are asked alike)
+def _skill_permissions(arguments: _SkillInput, context: ToolContext) -> Sequence[RequiredPermission]:  # noqa: ARG001 (all tools are asked alike)
     return (RequiredPermission("skill", (arguments.name,), f"the skill {quote(arguments.name)}"),)
 
 
-async def _skill(arguments: SkillInput, context: ToolContext) -> ToolOutcome:
+async def _skill(arguments: _SkillInput, context: ToolContext) -> ToolOutcome:
     by_name = {skill.name: skill for skill in context.skills}
     skill = by_name.get(arguments.name)
     if skill is None:
+        # models misspell names; the hint is the call that would have been right
         near = get_close_matches(arguments.name, by_name, 3) or list(by_name)[:10]
         hint = f"There are: {', '.join(near)}" if near else "This session has none"
         raise ToolError(f"there is no skill {quote(arguments.name)}", hint=hint)
@@ -82,5 +84,5 @@ async def _skill(arguments: SkillInput, context: ToolContext) -> ToolOutcome:
 
 
 SKILL = Tool(
-    "skill", "Get the text of one of the skills that the prompt names.", SkillInput, _skill, _skill_permissions
+    "skill", "Get the text of one of the skills that the prompt names.", _SkillInput, _skill, _skill_permissions
 )

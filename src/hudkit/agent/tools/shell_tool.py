@@ -36,6 +36,7 @@ _SECRET_PREFIX = re.compile(
     re.I,
 )
 _SHELL_CONTROL = re.compile(
+    # a shell runs or loads what these name before the command itself
     r"^(?:BASH_ENV|ENV|BASHOPTS|SHELLOPTS|PROMPT_COMMAND|PS4|BASH_FUNC_.*|LD_.*|DYLD_.*|HUDKIT_.*)$"
 )
 
@@ -63,6 +64,7 @@ def _is_secret(name: str, value: str) -> bool:
     """Return whether a variable is one that a command should not see: by its name, or by the form of its value."""
     if _SECRET_NAME.search(name) or _SECRET_PREFIX.match(name):
         return True
+    # the redactor works on JSON text: the value is put into quotes, and what would end them is replaced
     raw = b'"' + value.encode("utf-8", "replace").replace(b"\\", b"/").replace(b'"', b"'") + b'"'
     return redact(raw) != raw
 
@@ -75,14 +77,14 @@ _AFTER = 0.3  # seconds that are waited for output after the shell has ended
 _CHUNK = 64 * 1024
 
 
-class BashInput(ToolInput, frozen=True):
+class _BashInput(ToolInput, frozen=True):
     command: Annotated[str, Meta(min_length=1, max_length=100_000, description="The command.")]
     description: Annotated[str, Meta(max_length=200, description="What it does, in a few words.")] = ""
     seconds: Annotated[float, Meta(ge=0, description="The most it may take; 120 where it is left out.")] = 0
     path: Annotated[str, Meta(description="The directory to run in; the project's where it is left out.")] = "."
 
 
-def _bash_permissions(arguments: BashInput, context: ToolContext) -> Sequence[RequiredPermission]:
+def _bash_permissions(arguments: _BashInput, context: ToolContext) -> Sequence[RequiredPermission]:
     if "\0" in arguments.command:
         raise ToolError("a command cannot have a NUL in it")
     needs = [RequiredPermission("bash", (arguments.command, arguments.path), _title(arguments))]
@@ -94,20 +96,48 @@ def _bash_permissions(arguments: BashInput, context: ToolContext) -> Sequence[Re
     return needs
 
 
-async def _bash(arguments: BashInput, context: ToolContext) -> ToolOutcome:
+async def _bash(arguments: _BashInput, context: ToolContext) -> ToolOutcome:
     target = context.workspace.resolve_inside(arguments.path)
     if not target.real.is_dir():
         raise ToolError(f"{quote(arguments.path)} is not a directory")
     limits = context.limits
     seconds = min(arguments.seconds or limits.shell_seconds, limits.max_shell_seconds)
-    mark = secrets.token_hex(16)
-    env = {**scrubbed_environment(os.environ, add=context.environment), _MARK: mark}
-    shell = _shell()
+    # what a command changed is seen from outside: it cannot be told from its words
     before = await run_in_thread(lambda _: snapshot_files(context.workspace))
+    output = _Output(limits.output_characters, limits.spill_bytes, context.spill_folder, context.call_id or "bash")
+    code, late, left = await _run_command(arguments.command, target.real, context.environment, seconds, output)
+    text, full_output = output.told()
+    after = await run_in_thread(lambda _: snapshot_files(context.workspace)) if before is not None else None
+    notes = []
+    if late:
+        notes.append(f"[ended after {seconds:g} s, the limit of this call]")
+    elif code:
+        notes.append(f"[exit code {code}]" if code > 0 else f"[ended by signal {-code}]")
+    if left and not late:
+        notes.append("[processes that it left running were ended with it]")
+    return ToolOutcome(
+        "\n".join([*([text] if text else []), *notes]) or "[no output]",
+        _title(arguments),
+        changed_files(before, after),
+        full_output=full_output,
+        metadata={"exit": code, "late": late},
+    )
+
+
+async def _run_command(
+    command: str, folder: Path, environment: Mapping[str, str], seconds: float, output: _Output
+) -> tuple[int, bool, bool]:
+    """Run a command and end all its processes.
+
+    Returns its exit code (a signal is negative, -1 where time was over), whether time was over, and whether it
+    left processes running.
+    """
+    mark = secrets.token_hex(16)
+    env = {**scrubbed_environment(os.environ, add=environment), _MARK: mark}
     end, begin = os.pipe()  # one of our own: `wait` is to end with the shell, not with the last that holds its output
     try:
         child = await asyncio.create_subprocess_exec(
-            *shell, "-c", arguments.command, cwd=target.real, env=env, stdin=asyncio.subprocess.DEVNULL,
+            *_shell(), "-c", command, cwd=folder, env=env, stdin=asyncio.subprocess.DEVNULL,
             stdout=begin, stderr=begin, start_new_session=True,
         )  # fmt: skip
     except BaseException:
@@ -115,9 +145,6 @@ async def _bash(arguments: BashInput, context: ToolContext) -> ToolOutcome:
         raise
     finally:
         os.close(begin)
-    output = _Output(
-        context.limits.output_characters, context.limits.spill_bytes, context.spill_folder, context.call_id or "bash"
-    )
     reading = asyncio.ensure_future(_drain(end, output))
     late = False
     try:
@@ -127,32 +154,17 @@ async def _bash(arguments: BashInput, context: ToolContext) -> ToolOutcome:
     except TimeoutError:
         late = True
     finally:
+        # not cut short by a cancellation: processes would stay
         left = await asyncio.shield(asyncio.ensure_future(_end_processes(child, mark)))
         reading.cancel()
         with suppress(asyncio.CancelledError, OSError):
             await asyncio.wait({reading}, timeout=_AFTER)
         output.close()
-    text, whole = output.told()
-    after = await run_in_thread(lambda _: snapshot_files(context.workspace)) if before is not None else None
-    notes = []
-    if late:
-        notes.append(f"[ended after {seconds:g} s, the limit of this call]")
-    elif child.returncode:
-        code = child.returncode
-        notes.append(f"[exit code {code}]" if code > 0 else f"[ended by signal {-code}]")
-    if left and not late:
-        notes.append("[processes that it left running were ended with it]")
     code = -1 if late or child.returncode is None else child.returncode
-    return ToolOutcome(
-        "\n".join([*([text] if text else []), *notes]) or "[no output]",
-        _title(arguments),
-        changed_files(before, after),
-        full_output=whole,
-        metadata={"exit": code, "late": late},
-    )
+    return code, late, left
 
 
-def _title(arguments: BashInput) -> str:
+def _title(arguments: _BashInput) -> str:
     return visible(arguments.description) or shorten(visible(arguments.command), 120)
 
 
@@ -204,6 +216,7 @@ def _marked(mark: str, shell: int) -> list[int]:
     wanted = f"{_MARK}={mark}".encode()
     pids = []
     try:
+        # a process may leave its group; its environment it keeps
         names = os.listdir("/proc")  # noqa: PTH208 (names only)
     except OSError:
         return []
@@ -229,6 +242,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
 
 
 def _shell() -> tuple[str, ...]:
+    # bash where there is one: models write for it
     for path in ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"):
         if Path(path).exists():
             return (path, "--noprofile", "--norc")
@@ -250,6 +264,7 @@ class _Output:
     def add(self, piece: bytes) -> None:
         if self._spill is not None and self._file < 0 and self._size + len(piece) > self._head_room + self._tail_room:
             self._begin_file()
+        # a command may write for ever: the file has a bound as well
         if self._file >= 0 and self._size < self._whole:
             self._write(piece[: self._whole - self._size])
         self._size += len(piece)
@@ -260,6 +275,7 @@ class _Output:
         if piece:
             self._tail.append(piece)
             self._tail_size += len(piece)
+            # whole pieces leave, so that at least the tail's room is always there
             while self._tail_size - len(self._tail[0]) >= self._tail_room:
                 self._tail_size -= len(self._tail.popleft())
 
@@ -307,7 +323,7 @@ BASH = Tool(
     "bash",
     "Run a shell command in the project. It gets no input and no secrets of the environment; what it leaves running "
     "is ended with it. Of a long output, begin and end are given.",
-    BashInput,
+    _BashInput,
     _bash,
     _bash_permissions,
 )

@@ -112,6 +112,7 @@ class Tool(msgspec.Struct, frozen=True):
 
     def parse(self, arguments: object) -> ToolInput:
         """Return the arguments of a call. Raises `ToolError` that says which is wrong and what would be right."""
+        # some models send the arguments as a text of JSON within JSON
         if isinstance(arguments, str):
             try:
                 arguments = msgspec.json.decode(arguments)
@@ -137,6 +138,7 @@ async def run_tool(tool: Tool, arguments: ToolInput, context: ToolContext) -> To
         raise ToolError(error.message, hint=error.hint) from error
     except OSError as error:
         raise ToolError(f"{tool.name} failed: {error.strerror or type(error).__name__}") from error
+    # what a hostile file or argument can provoke; anything else is a fault of ours and is seen as one
     except (ValueError, MemoryError, RecursionError) as error:
         raise ToolError(f"{tool.name} failed: {type(error).__name__} {quote(str(error))}") from error
 
@@ -152,6 +154,7 @@ async def run_in_thread(work: Callable[[Callable[[], bool]], _Answer], *, grace:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         stop.set()
+        # a thread cannot be ended: it is asked to stop and given a moment
         await asyncio.wait({task}, timeout=grace)
         if task.done() and not task.cancelled():
             task.exception()  # looked at: a cancelled call's error is nobody's any more
