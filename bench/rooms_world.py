@@ -14,10 +14,9 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 from hudkit.log import Origin
-from hudkit.log.stores.appending import COLUMNS
-from hudkit.log.stores.connect import connect_writer
-from hudkit.log.stores.rows import Row
-from hudkit.log.stores.schema import MIGRATIONS
+from hudkit.log.stores.hash_chain import EventRow
+from hudkit.log.stores.log_tables import COLUMNS, LOG_MIGRATIONS
+from hudkit.log.stores.sqlite_files import connect_writer
 from hudkit.rooms import world_events as e
 from hudkit.rooms.hud import AgentHud, CachedRenderer
 from hudkit.rooms.players import BeatPrompt, BeatReply, PlayerRegistry
@@ -39,7 +38,7 @@ SAID = 30
 PAST = 120_000
 """Milliseconds since those were said: what was said within a minute would leave nobody a word."""
 
-BODY = Row._fields.index("body")
+BODY = EventRow._fields.index("body")
 _INSERT = f"INSERT INTO events (position, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _TEXT = (
     "the tide comes early tonight so bring in the nets before eight and ask whether anyone saw the small "
@@ -184,7 +183,7 @@ class BareLoop:
         self._write_event = msgspec.json.encode if quick else _json_event
         path.touch()
         self.db = connect_writer(path, 5.0)
-        for statement in MIGRATIONS[0]:
+        for statement in LOG_MIGRATIONS[0]:
             self.db.execute(statement)
         for table in ("agents", "rooms"):
             self.db.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, body BLOB)")

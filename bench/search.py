@@ -14,10 +14,10 @@ from itertools import accumulate
 from pathlib import Path
 
 from bench.figures import Figure
-from hudkit.transcripts.search.index import Index, Progress
-from hudkit.transcripts.search.question import Filters, Question
-from hudkit.transcripts.search.reader import Reader
-from hudkit.transcripts.transcript import Message, SessionRow, Skipped, TextPart, Todo, ToolPart
+from hudkit.transcripts.search.index_reader import IndexReader
+from hudkit.transcripts.search.index_writer import IndexProgress, IndexWriter
+from hudkit.transcripts.search.query import SearchFilters, SearchQuery
+from hudkit.transcripts.transcript import Message, SessionRow, TextPart, Todo, ToolPart, UnreadableRecord
 
 TITLE = "search over a million messages (a ranked question, all its words; LIKE of its longest word, newest first)"
 
@@ -34,7 +34,7 @@ class Generated:
     """A `Transcript` of invented words, spread as in a language (Zipf), the same at every run."""
 
     host = "generated"
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[UnreadableRecord, ...] = ()
 
     def __init__(self, messages: int) -> None:
         self._sessions = max(messages // PER_SESSION, 1)
@@ -88,11 +88,11 @@ def build(path: Path, transcript: Generated) -> float:
     """Bring the index up to date; gives the seconds that it took, 0.0 where it was there already."""
     start = time.perf_counter()
 
-    def tell(progress: Progress) -> None:
+    def tell(progress: IndexProgress) -> None:
         if sys.stderr.isatty():
             print(f"\r  {progress.sessions}/{progress.of} sessions", end="", file=sys.stderr)
 
-    with Index.open(path) as index:
+    with IndexWriter.open(path) as index:
         read = index.update([transcript], progress=tell)
     return time.perf_counter() - start if read > PER_SESSION else 0.0
 
@@ -109,24 +109,26 @@ def run() -> list[Figure]:
     path = folder / f"search-{MESSAGES}.db"
     transcript = Generated(MESSAGES)
     seconds = build(path, transcript)
-    reader = Reader.open(path)
+    reader = IndexReader.open(path)
     plain = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     plain.execute("PRAGMA cache_size = -65536")
     words = transcript.words
-    cases: dict[str, Question] = {
-        "two rare words": Question(f"{words[60_000]} {words[30_000]}"),
-        "four words, rare to common": Question(f"{words[25_000]} {words[4_000]} {words[300]} {words[12]}"),
-        "five words of medium frequency": Question(" ".join(words[n] for n in (2_000, 2_500, 3_000, 3_500, 1_500))),
-        "three common words": Question(f"{words[20]} {words[35]} {words[60]}"),
-        "one common word": Question(words[15]),
-        "three common words in one project": Question(
-            f"{words[20]} {words[35]} {words[60]}", Filters(project="/work/p7")
+    cases: dict[str, SearchQuery] = {
+        "two rare words": SearchQuery(f"{words[60_000]} {words[30_000]}"),
+        "four words, rare to common": SearchQuery(f"{words[25_000]} {words[4_000]} {words[300]} {words[12]}"),
+        "five words of medium frequency": SearchQuery(
+            " ".join(words[n] for n in (2_000, 2_500, 3_000, 3_500, 1_500))
         ),
-        "four words in one session": Question(
-            f"{words[4_000]} {words[300]} {words[100]} {words[12]}", Filters(session="ses_00042")
+        "three common words": SearchQuery(f"{words[20]} {words[35]} {words[60]}"),
+        "one common word": SearchQuery(words[15]),
+        "three common words in one project": SearchQuery(
+            f"{words[20]} {words[35]} {words[60]}", SearchFilters(project="/work/p7")
         ),
-        "a fragment of a word": Question(words[50_000][1:]),
-        "a misspelt word": Question(f"{words[45_000][:-1]}q {words[9_000]}"),
+        "four words in one session": SearchQuery(
+            f"{words[4_000]} {words[300]} {words[100]} {words[12]}", SearchFilters(session="ses_00042")
+        ),
+        "a fragment of a word": SearchQuery(words[50_000][1:]),
+        "a misspelt word": SearchQuery(f"{words[45_000][:-1]}q {words[9_000]}"),
     }
     figures: list[Figure] = []
     for name, question in cases.items():

@@ -10,11 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.figures import Figure
-from hudkit.log import Batch, Draft, EventLog, Origin
+from hudkit.log import Batch, EventDraft, EventLog, Origin
 from hudkit.log.payloads import NoteAdd
 from hudkit.log.stores import MemoryLog, SqliteLog
-from hudkit.log.stores.appending import COLUMNS
-from hudkit.log.stores.schema import MIGRATIONS
+from hudkit.log.stores.log_tables import COLUMNS, LOG_MIGRATIONS
 
 _ROUNDS, _PER_ROUND = 120, 16
 _TEXT = (
@@ -23,9 +22,9 @@ _TEXT = (
 _INSERT = f"INSERT INTO events (position, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
-def _draft(number: int) -> Draft:
+def _draft(number: int) -> EventDraft:
     id_ = f"0190b5c0-0000-7000-8000-{number:012d}"
-    return Draft(id_, 1_700_000_000_000 + number, number // 8, Origin.AGENT, NoteAdd(f"{number} {_TEXT}"))
+    return EventDraft(id_, 1_700_000_000_000 + number, number // 8, Origin.AGENT, NoteAdd(f"{number} {_TEXT}"))
 
 
 class _Bare:
@@ -35,7 +34,7 @@ class _Bare:
         self.db = sqlite3.connect(path, isolation_level=None)
         self.db.execute("PRAGMA journal_mode = WAL")
         self.db.execute("PRAGMA synchronous = FULL")
-        for statement in MIGRATIONS[0]:
+        for statement in LOG_MIGRATIONS[0]:
             self.db.execute(statement)
         log = MemoryLog()  # rows of the same bytes, made beforehand
         log.append("session", [_draft(number) for number in range(_ROUNDS * _PER_ROUND)])

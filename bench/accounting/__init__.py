@@ -20,7 +20,17 @@ import msgspec
 from bench.figures import Figure
 from hudkit.cli.replays.recorded import orchard
 from hudkit.log.event import Event, Origin
-from hudkit.log.payloads import Brought, Call, CompactAfter, ContextSnapshot, Parts, Payload, Sent, Spent, type_of
+from hudkit.log.payloads import (
+    CompactAfter,
+    ContextSnapshot,
+    FrameArguments,
+    Payload,
+    RequestParts,
+    ResponseTokens,
+    SentTranscript,
+    ToolOutputTotal,
+    type_of,
+)
 from hudkit.sections.model_calibration import (
     ModelCalibration,
     ModelCalibrations,
@@ -30,7 +40,7 @@ from hudkit.sections.model_calibration import (
     request_amounts,
 )
 from hudkit.tokens import request_tokens_of
-from hudkit.transcripts import OpenCodeTranscript, blocks, calls
+from hudkit.transcripts import OpenCodeTranscript, llm_calls, prompt_blocks
 
 TITLE = "Accounting: estimates of a request against what is reported of it (median error in per cent)"
 MOST = 3.0
@@ -99,19 +109,19 @@ def recorded(name: str) -> list[Row]:
         if "usage" in row:
             request = request_tokens_of(row["usage"])
             assert request is not None, row
-            found.append((at, ContextSnapshot(model=MODEL, source="reported", spent=Spent(fresh=request))))
+            found.append((at, ContextSnapshot(model=MODEL, source="reported", spent=ResponseTokens(fresh=request))))
         elif "parts" in row:
-            parts = msgspec.convert(row["parts"], Parts)
+            parts = msgspec.convert(row["parts"], RequestParts)
             found.append((at, asked(parts, row["messages"], row["hud"])))
         else:
             found.append((at, CompactAfter()))
     return found
 
 
-def asked(parts: Parts, messages: int, hud: int) -> ContextSnapshot:
+def asked(parts: RequestParts, messages: int, hud: int) -> ContextSnapshot:
     """A request as the log has it."""
-    call = Call(budget=hud, placement="anchored", counter="", renderer="", epoch=1, tokens=hud)
-    return ContextSnapshot(model=MODEL, call=call, sent=Sent(messages=messages), parts=parts)
+    call = FrameArguments(budget=hud, placement="anchored", counter="", renderer="", epoch=1, tokens=hud)
+    return ContextSnapshot(model=MODEL, call=call, sent=SentTranscript(messages=messages), parts=parts)
 
 
 def lived() -> list[Row]:
@@ -120,18 +130,18 @@ def lived() -> list[Row]:
     with TemporaryDirectory() as folder:
         transcript = OpenCodeTranscript.open(orchard(folder))
         row = min(transcript.sessions(), key=lambda one: one.created)
-        for call in calls(list(transcript.messages(row.id))):
+        for call in llm_calls(list(transcript.messages(row.id))):
             usage = call.message.usage
             if usage is None or not usage.prompt or call.message.summary:
                 continue
             found.append((call.message.created, asked(_parts_of(call.window), len(call.window), 0)))
-            spent = Spent(usage.input, usage.cache_read, usage.cache_write, usage.output)
+            spent = ResponseTokens(usage.input, usage.cache_read, usage.cache_write, usage.output)
             found.append((call.message.created, ContextSnapshot(model=MODEL, source="reported", spent=spent)))
         transcript.close()
     return found
 
 
-def _parts_of(window: Sequence[object]) -> Parts:
+def _parts_of(window: Sequence[object]) -> RequestParts:
     outputs: dict[str, int] = {}
     words = 0
     for kind, size in _sizes(window):
@@ -139,12 +149,12 @@ def _parts_of(window: Sequence[object]) -> Parts:
             outputs["tools"] = outputs.get("tools", 0) + size
         else:
             words += size
-    return Parts(words=words, outputs=tuple(Brought(*one) for one in outputs.items()))
+    return RequestParts(words=words, outputs=tuple(ToolOutputTotal(*one) for one in outputs.items()))
 
 
 def _sizes(window: Sequence[object]) -> Iterator[tuple[str, int]]:
     for message in window:
-        for block in blocks(message):  # type: ignore[arg-type]
+        for block in prompt_blocks(message):  # type: ignore[arg-type]
             yield block.kind, len(block.text)
 
 

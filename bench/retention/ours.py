@@ -27,8 +27,8 @@ from hudkit.log import Origin
 from hudkit.log.payloads import CompactAfter, CompactBefore
 from hudkit.tools import DEFINITIONS
 from hudkit.transcripts import Message as Told
-from hudkit.transcripts import SessionRow, Skipped, TextPart, Todo, ToolPart
-from hudkit.transcripts.search import Past
+from hudkit.transcripts import SessionRow, TextPart, Todo, ToolPart, UnreadableRecord
+from hudkit.transcripts.search import PastSessions
 
 SESSION = "ses_1"
 SECTIONS = {
@@ -85,7 +85,7 @@ class Ours(System):
         )
         self._folder = TemporaryDirectory(prefix="hk")
         self.said: list[Told] = []
-        self.past = Past([_Spoken(self.said)], Path(self._folder.name) / "index.db")
+        self.past = PastSessions([_Spoken(self.said)], Path(self._folder.name) / "index.db")
         self._session_of = Hud.in_memory(
             clock=lambda: next(ticking),
             ids=lambda: f"01a00000-0000-7000-8000-{next(numbers):012x}",
@@ -245,7 +245,7 @@ class _Spoken:
     """The session's own transcript, for the index."""
 
     host = "opencode"
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[UnreadableRecord, ...] = ()
 
     def __init__(self, said: list[Told]) -> None:
         self._said = said

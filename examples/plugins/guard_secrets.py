@@ -18,7 +18,7 @@ from hudkit.agent.hooks import (
     ToolExecuteBefore,
     ToolOutput,
 )
-from hudkit.log.redact import redact
+from hudkit.log.secret_patterns import replace_secrets
 
 FILES = (".env", "id_rsa", "id_ed25519", ".pem", ".p12", "credentials.json")
 
@@ -29,7 +29,7 @@ def plugin(given: PluginInput) -> dict[str, Any]:
     def covered(text: str) -> str:
         for word in words:
             text = text.replace(word, "[covered]")
-        lines = (json.loads(redact(json.dumps(line).encode())) for line in text.split("\n"))
+        lines = (json.loads(replace_secrets(json.dumps(line).encode())) for line in text.split("\n"))
         return "\n".join(lines)
 
     def tool_execute_before(call: ToolExecuteBefore, output: ToolArguments) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
+from hudkit.clock import unix_ms, uuid7
 from hudkit.config import Settings
 from hudkit.errors import SequenceConflict
 from hudkit.hud import ClockAndIds, TokenCounter
@@ -20,8 +20,8 @@ from hudkit.hud import SessionCore as Recorded
 from hudkit.hud.cross_session import PROJECT_LOG, LinkedSessionSync, ProjectDefaults, ResumeOffer
 from hudkit.hud.session_core import APPEND_ATTEMPTS
 from hudkit.hud.session_keys import encode_key_part, keys_with_id, own_name
-from hudkit.log.event import Draft, Event, Origin
-from hudkit.log.log import EventLog, Finding
+from hudkit.log.event import Event, EventDraft, Origin
+from hudkit.log.event_log import EventLog, Finding
 from hudkit.log.payloads import Payload, SessionStart
 from hudkit.sections.sandboxed import (
     ProjectFile,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # reading messages costs time to import, and many programs re
     from hudkit.ingest import IngestBatch, IngestEvent, IngestState
     from hudkit.ingest.fork import ForkCandidate
     from hudkit.transcripts import Message
-    from hudkit.transcripts.search import Past
+    from hudkit.transcripts.search import PastSessions
 
 Step = Callable[[HudState], Sequence[Payload]]
 
@@ -126,11 +126,11 @@ class Hud:
         counter: TokenCounter | None = None,
         settings: Settings | None = None,
         sections: SectionPaths | None = None,
-        past: Past | None = None,
+        past: PastSessions | None = None,
     ) -> None:
         self.log = log
         self.settings = settings or Settings()
-        self._outside = ClockAndIds(clock or _now, ids or _uuid7)
+        self._outside = ClockAndIds(clock or unix_ms, ids or uuid7)
         self._counter = counter
         self._sessions: dict[str, HudSession] = {}
         self._others: dict[str, HudSession] = {}  # only read
@@ -151,7 +151,7 @@ class Hud:
     @classmethod
     def in_memory(cls, **outside: Any) -> Hud:
         """A log that ends with the process."""
-        from hudkit.log.stores.memory import MemoryLog
+        from hudkit.log.stores.memory_log import MemoryLog
 
         return cls(MemoryLog(), **outside)
 
@@ -285,21 +285,11 @@ def project_key(path: str | os.PathLike[str]) -> str:
     return blake2b(identity.encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
 
 
-def _now() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def _uuid7() -> str:
-    import uuid_utils
-
-    return str(uuid_utils.uuid7())
-
-
 class PendingEvents(msgspec.Struct, frozen=True):
     """Drafts that are to be appended behind event `seq` of a session, and what is known once they are."""
 
     seq: int = 0
-    drafts: tuple[Draft, ...] = ()
+    drafts: tuple[EventDraft, ...] = ()
     state: IngestState | None = None
     batch: IngestBatch | None = None
 
@@ -335,7 +325,7 @@ class TranscriptIngester:
             self._first_seen.observe(self.session.events(after=self._first_seen.seq))
         return self._first_seen.of(keys, now)
 
-    def time_drafts(self) -> tuple[Draft, ...]:
+    def time_drafts(self) -> tuple[EventDraft, ...]:
         """Return drafts that keep these times, to be appended behind those of the batch."""
         unrecorded = self._first_seen.unrecorded()
         if not unrecorded:
@@ -406,7 +396,7 @@ class TranscriptIngester:
         events = tuple(self.session.events(after=self._known.seq))
         self._known = observe(self._known, events, self.session.state)
 
-    def _drafts(self, events: Iterable[IngestEvent]) -> tuple[Draft, ...]:
+    def _drafts(self, events: Iterable[IngestEvent]) -> tuple[EventDraft, ...]:
         """The session's own id, time and turn for what an event leaves open."""
         session, drafts = self.session, []
         calls = session.state.window.calls
@@ -417,7 +407,7 @@ class TranscriptIngester:
             drafts.append(replace(draft, id=event.id or draft.id, timestamp=timestamp))
         return tuple(drafts)
 
-    def _copied_from_source(self, events: Sequence[IngestEvent], batch: IngestBatch) -> tuple[Draft, ...]:
+    def _copied_from_source(self, events: Sequence[IngestEvent], batch: IngestBatch) -> tuple[EventDraft, ...]:
         from hudkit.ingest.fork import fork_events
 
         candidates = self._fork_candidates()

@@ -238,11 +238,8 @@ RENAMED_KEYS = {
 }
 """Keys that settings files of version 0.1.0 have, and their names in the same table today; both are read for ever."""
 
-PROJECT_FILE = ".hudkit.toml"
-"""A project's own settings, at its root."""
-
 PROJECT_DEFAULTS = "project"
-"""The table of that file that holds no settings but the project's notes, key files and conventions."""
+"""The table of a project's file that holds no settings but the project's notes, key files and conventions."""
 
 PROJECT_TABLES = ("bands", "limits", "budget")
 """What a project may set: how much is shown. A repository is somebody else's text; it decides nothing further."""

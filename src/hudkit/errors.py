@@ -134,7 +134,7 @@ class ToolError(HudkitError):
     code = "tool"
 
 
-class Refused(ToolError):
+class ToolRefused(ToolError):
     """A tool call that is not permitted: by the rules, by the user, or because its path leads out of the project."""
 
     code = "refused"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from hudkit.agent.records import Reported, StoredCall, StoredMessage, StoredSession, StoredText
+from hudkit.agent.records import ReportedUsage, StoredCall, StoredMessage, StoredSession, StoredText
 from hudkit.agent.session_store import SessionStore
 
 
@@ -39,7 +39,7 @@ def main() -> None:
                 file.write(f"{call.call_id}\n")
             store.put_parts(session, answer.id, [replace(call, status="completed", started=number, output="done")])
             os.write(1, f"{call.call_id}\n".encode())
-        store.put(replace(answer, finish="stop", completed=number, usage=Reported(None, 10, 2), cost=0.5))
+        store.put(replace(answer, finish="stop", completed=number, usage=ReportedUsage(None, 10, 2), cost=0.5))
         os.write(1, f"{answer.id}\n".encode())
 
 

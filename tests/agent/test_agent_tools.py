@@ -26,7 +26,7 @@ from hudkit.agent.tools import TOOLS, ToolContext, ToolLimits, ToolOutcome, gran
 from hudkit.agent.tools.shell_tool import scrubbed_environment
 from hudkit.agent.wildcard import matches_path, matches_wildcard, wildcards_overlap
 from hudkit.agent.workspace import Workspace
-from hudkit.errors import Refused, ToolError
+from hudkit.errors import ToolError, ToolRefused
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_d3_a_refusal_does_not_tell_whether_there_is_something(context: ToolCont
     (tmp_path / "there").write_text("x")
     said = []
     for name in ("there", "not_there"):
-        with pytest.raises(Refused) as raised:
+        with pytest.raises(ToolRefused) as raised:
             use(context, "read", path=f"../{name}")
         said.append(str(raised.value).replace(name, "NAME"))
     assert said[0] == said[1]
@@ -99,7 +99,7 @@ def test_what_is_permitted_outside_is_let_in(context: ToolContext, tmp_path: Pat
     grant_permitted(needs, context.workspace)
     asyncio.run(run_tool(tool, arguments, context))
     assert (tmp_path / "outside" / "a.txt").read_text() == "two\n"
-    with pytest.raises(Refused):
+    with pytest.raises(ToolRefused):
         use(context, "read", path="../outside")
 
 
@@ -377,7 +377,7 @@ def test_bash_tells_output_status_and_bounds(context: ToolContext, project: Path
     assert len(long.text) < 31_000 and long.text.startswith("1\n2\n") and long.text.endswith("\n200000")
     assert stat.S_IMODE(Path(long.full_output).stat().st_mode) == 0o600
     assert "100000: 100000" in use(context, "read", path=long.full_output, offset=100_000, limit=1).text
-    with pytest.raises(Refused):
+    with pytest.raises(ToolRefused):
         use(context, "write", path=long.full_output, content="x")
     assert "\x1b" not in use(context, "bash", command="printf '\\033[31mred\\007'").text
 

@@ -25,7 +25,7 @@ from hudkit.agent.permissions import (
 from hudkit.agent.shell_parser import parse_script
 from hudkit.agent.tools import TOOLS, RequiredPermission, ToolContext, grant_permitted, run_tool
 from hudkit.agent.workspace import Workspace
-from hudkit.errors import ConfigError, Refused
+from hudkit.errors import ConfigError, ToolRefused
 
 ALL_BUT_RM = (
     PermissionRule("bash", "*", "allow"),
@@ -251,9 +251,9 @@ def test_once_always_and_reject() -> None:
         await permit("make test && git status")
         await permit("git status")  # each part was allowed for good
         await permit("make test")
-        with pytest.raises(Refused, match="not now"):
+        with pytest.raises(ToolRefused, match="not now"):
             await permit("make testing")
-        with pytest.raises(Refused, match="rm"):
+        with pytest.raises(ToolRefused, match="rm"):
             await permit("make test; rm x")
 
     asyncio.run(play())
@@ -281,7 +281,7 @@ def test_a_broken_question_is_no_permission() -> None:
 
     async def play() -> None:
         for permissions in (Permissions(ask_user=broken), Permissions()):
-            with pytest.raises(Refused):
+            with pytest.raises(ToolRefused):
                 await permissions.check("bash", [RequiredPermission("bash", ("ls",))])
 
     asyncio.run(play())
@@ -295,7 +295,7 @@ def test_a_hook_settles_what_would_be_asked() -> None:
             return "allow"
 
         await permissions.check("bash", [RequiredPermission("bash", ("ls",))], decide=yes)  # type: ignore[arg-type]
-        with pytest.raises(Refused):
+        with pytest.raises(ToolRefused):
             await permissions.check("bash", [RequiredPermission("bash", ("rm x",))], decide=yes)  # type: ignore[arg-type]
 
     asyncio.run(play())

@@ -25,7 +25,7 @@ from hudkit.agent.request_builder import (
     tool_result_text,
 )
 from hudkit.agent.session_transcript import _message as as_history
-from hudkit.log.codec import printable
+from hudkit.log.codec import escape_surrogates
 from hudkit.models import (
     AssistantMessage,
     CompletionRequest,
@@ -156,14 +156,14 @@ def expected(messages: tuple[r.StoredMessage, ...]) -> list[tuple[Any, ...]]:
             match part:
                 case r.StoredText(ignored=False) | r.StoredReasoning() if part.text:
                     who = "user" if message.role == "user" else type(part).__name__
-                    found.append((who, printable(part.text)))
+                    found.append((who, escape_surrogates(part.text)))
                 case r.Attachment():
                     found.append(("user", part.media_type if part.data else "[attached: a.png (image/png)]"))
                 case r.CompactionMarker():
                     found.append(("user", COMPACTION_QUESTION))
                 case r.StoredCall():
                     found.append(("ToolCall", part.call_id, part.tool))
-                    text = printable(tool_result_text(part)) or "This call has no result."
+                    text = escape_surrogates(tool_result_text(part)) or "This call has no result."
                     results.append(("result", part.call_id, text, part.status == "error"))
         found += results
     return found

@@ -20,7 +20,7 @@ from hudkit.agent.records import (
     ChangedFiles,
     CompactionMarker,
     FileDiff,
-    Reported,
+    ReportedUsage,
     StoredCall,
     StoredMessage,
     StoredPart,
@@ -36,8 +36,8 @@ from hudkit.agent.session_store import SessionStore
 from hudkit.agent.session_transcript import SessionTranscript, open_session_transcript
 from hudkit.api import Hud
 from hudkit.errors import SessionError, StoreDamaged, StoreReadOnly, StoreTooNew, TranscriptError
-from hudkit.transcripts import Transcript, window
-from hudkit.transcripts.search.past import Past
+from hudkit.transcripts import Transcript, window_at
+from hudkit.transcripts.search.past_sessions import PastSessions
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_everything_comes_back_as_it_was_put(store: SessionStore, tmp_path: Path
     store.put(said)
     done = replace(call, status="completed", output="a\nb", title="ls", ended=14)
     store.put_parts("ses", "a1", [done, ChangedFiles("p1", ("a.py",))])
-    store.put(replace(said, parts=(), finish="stop", completed=15, usage=Reported(120, 100, 20), cost=0.25))
+    store.put(replace(said, parts=(), finish="stop", completed=15, usage=ReportedUsage(120, 100, 20), cost=0.25))
     store.put(user("u2", CompactionMarker("m1", auto=True, tail_from="u1")))
     with SessionStore.open(store.path, read_only=True) as again:
         messages = again.messages("ses")
@@ -75,7 +75,7 @@ def test_everything_comes_back_as_it_was_put(store: SessionStore, tmp_path: Path
         assert again.messages("ses", after="u1") == messages[1:]
         session = again.session("ses")
         assert session is not None
-        assert session.usage == Reported(None, 100, 20)
+        assert session.usage == ReportedUsage(None, 100, 20)
         assert (session.cost, session.updated, session.created) == (0.25, 15, 10)
         assert again.projects() == (StoredProject("p1", "/work/p", 1),)
         assert find_faults(messages) == ()
@@ -88,10 +88,10 @@ def test_usage_that_is_reported_again_is_counted_once(store: SessionStore) -> No
     open_one = answer("a1", "u1")
     store.put(open_one)
     for tokens in (10, 30, 30):
-        store.put(replace(open_one, usage=Reported(None, tokens, 1), cost=tokens / 10))
+        store.put(replace(open_one, usage=ReportedUsage(None, tokens, 1), cost=tokens / 10))
     session = store.session("ses")
     assert session is not None
-    assert session.usage == Reported(None, 30, 1)
+    assert session.usage == ReportedUsage(None, 30, 1)
     assert session.cost == pytest.approx(3.0)
 
 
@@ -180,7 +180,7 @@ def test_what_was_running_is_closed_with_words_when_resumed(store: SessionStore)
 
 def test_todos_diffs_and_cutting(store: SessionStore) -> None:
     store.put(user("u1"))
-    store.put(answer("a1", "u1", finish="stop", usage=Reported(None, 5)))
+    store.put(answer("a1", "u1", finish="stop", usage=ReportedUsage(None, 5)))
     store.put(user("u2"))
     store.put(answer("a2", "u2", StoredCall("c1", "edit", "k1", "running"), finish="tools"))
     store.set_todos("ses", [Todo("one"), Todo("two", "completed", "high")])
@@ -280,7 +280,9 @@ def test_messages_as_they_are_sent(store: SessionStore) -> None:
 def test_memory_reads_it_as_a_transcript(store: SessionStore) -> None:
     store.put(user("u1", text="fix the parser"))
     store.put(
-        answer("a1", "u1", StoredText("t2", "done"), model="openai:gpt-5", finish="stop", usage=Reported(9, 8, 1))
+        answer(
+            "a1", "u1", StoredText("t2", "done"), model="openai:gpt-5", finish="stop", usage=ReportedUsage(9, 8, 1)
+        )
     )
     store.put(user("u2", CompactionMarker("m1")))
     store.put(answer("a2", "u2", StoredText("t3", "summary"), summary=True, finish="stop"))
@@ -293,7 +295,7 @@ def test_memory_reads_it_as_a_transcript(store: SessionStore) -> None:
     messages = tuple(transcript.messages("ses"))
     assert (messages[1].provider, messages[1].model) == ("openai", "gpt-5")
     store.put(answer("a3", "u3"))
-    seen = window(tuple(transcript.messages("ses")), "a3")
+    seen = window_at(tuple(transcript.messages("ses")), "a3")
     assert [message.id for message in seen] == ["u2", "a2", "u3"], "what is before the summary is out of the window"
     with pytest.raises(TranscriptError):
         tuple(transcript.messages("ses", after="nobody"))
@@ -308,7 +310,7 @@ def test_memory_reads_it_as_a_transcript(store: SessionStore) -> None:
 def test_the_memory_tool_reads_and_searches_it(store: SessionStore, tmp_path: Path) -> None:
     store.put(user("u1", text="fix the tokenizer of the parser"))
     store.put(answer("a1", "u1", StoredText("t2", "It was an off-by-one in the lookahead."), finish="stop"))
-    past = Past([SessionTranscript(store)], tmp_path / "index.db")
+    past = PastSessions([SessionTranscript(store)], tmp_path / "index.db")
     with Hud.in_memory(past=past) as hud:
         session = hud.session("ses", project=tmp_path)
         assert "off-by-one" in session.tool("memory", {"tool": "messages", "args": {"session": "ses"}})

@@ -21,15 +21,15 @@ from hudkit.context.caching import (
 )
 from hudkit.log import Event, Origin, Payload
 from hudkit.log.payloads import (
-    Call,
     ContextSnapshot,
+    FrameArguments,
     FrameBase,
     FrameDelta,
     FrameUnsent,
     OutputsPrune,
+    PrunedOutput,
+    ResponseTokens,
     SessionLink,
-    Spent,
-    Stubbed,
     type_of,
 )
 
@@ -81,7 +81,9 @@ class Story:
         """A call as it stands; gives the tokens of its request."""
         self.now += 10_000
         hud = BASE + DELTA * len(self._deltas) + TAIL * tail
-        call = Call(1_000, "anchored", "c", "1", self._epoch, shown=tuple(self._deltas), tail="t" * tail, tokens=hud)
+        call = FrameArguments(
+            1_000, "anchored", "c", "1", self._epoch, shown=tuple(self._deltas), tail="t" * tail, tokens=hud
+        )
         sent = common_prefix(self._before, self.pieces) if told else None
         self._before = tuple(self.pieces)
         self.add(ContextSnapshot(limit_tokens=200_000, model=self.model, call=call, sent=sent))
@@ -89,7 +91,7 @@ class Story:
 
     def report(self, request: int, read: int, written: int = 0, at: int | None = None) -> None:
         self.now += 1_000
-        spent = Spent(request - read - written, read, written, 5)
+        spent = ResponseTokens(request - read - written, read, written, 5)
         self.add(ContextSnapshot(request + 5, source="reported", model=self.model, spent=spent), at)
 
     def calls(self, count: int, *, written: bool = False) -> int:
@@ -427,15 +429,15 @@ def test_a_pruning_is_named_with_what_it_cost_and_saved() -> None:
     def call(now: list[Segment]) -> None:
         nonlocal before
         size = sum(piece.size for piece in now)
-        known = Call(1_000, "anchored", "c", "1", 1, turn_start=False, tokens=BASE)
+        known = FrameArguments(1_000, "anchored", "c", "1", 1, turn_start=False, tokens=BASE)
         story.add(ContextSnapshot(model=story.model, call=known, sent=common_prefix(before, now)))
         story.now += 1_000
-        story.add(ContextSnapshot(model=story.model, spent=Spent(fresh=HOST + BASE + size // 4)))
+        story.add(ContextSnapshot(model=story.model, spent=ResponseTokens(fresh=HOST + BASE + size // 4)))
         story.now += 9_000
         before = now
 
     call(pieces)
-    stubs = (Stubbed("c0", "x" * 80), Stubbed("c1", "x" * 80))
+    stubs = (PrunedOutput("c0", "x" * 80), PrunedOutput("c1", "x" * 80))
     story.add(OutputsPrune(stubs, "pays", freed=3_960, again=12_000, saves=9_000))
     pruned = [Segment(f"m{n}", "tool", 80) for n in range(2)] + pieces[2:]
     for _ in range(4):

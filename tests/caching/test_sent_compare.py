@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.context.caching import Segment, common_prefix
-from hudkit.log.payloads import Divergence, Sent
+from hudkit.log.payloads import Divergence, SentTranscript
 
 ASK = Segment("user:1:", "user", 100)
 READ = Segment("assistant:2:c1", "tool", 5_000)
@@ -18,35 +18,35 @@ OTHER = Segment("user:6:", "user", 40)
 DAY = (ASK, READ, EDIT, DONE)
 
 CASES = {
-    "nothing to compare with": (None, DAY, Sent(4, 5_850, 50)),
-    "the first one, after nothing": ((), (ASK,), Sent(1, 100, 100, 0)),
-    "the same again": (DAY, DAY, Sent(4, 5_850, 50, 5_850)),
-    "growth": (DAY, (*DAY, MORE), Sent(5, 5_880, 30, 5_850)),
-    "an earlier end": (DAY, (ASK, READ), Sent(2, 5_100, 5_000, 5_100)),
+    "nothing to compare with": (None, DAY, SentTranscript(4, 5_850, 50)),
+    "the first one, after nothing": ((), (ASK,), SentTranscript(1, 100, 100, 0)),
+    "the same again": (DAY, DAY, SentTranscript(4, 5_850, 50, 5_850)),
+    "growth": (DAY, (*DAY, MORE), SentTranscript(5, 5_880, 30, 5_850)),
+    "an earlier end": (DAY, (ASK, READ), SentTranscript(2, 5_100, 5_000, 5_100)),
     "a cleared output": (
         DAY,
         (ASK, Segment(READ.anchor, "cleared", 40), EDIT, DONE, MORE),
-        Sent(5, 920, 30, 100, Divergence(READ.anchor, "cleared", "changed", 1, 5_000, 40, 750)),
+        SentTranscript(5, 920, 30, 100, Divergence(READ.anchor, "cleared", "changed", 1, 5_000, 40, 750)),
     ),
     "a reverted message, and another one": (
         (*DAY, MORE),
         (*DAY, OTHER),
-        Sent(5, 5_890, 40, 5_850, Divergence(MORE.anchor, "user", "gone", 4, 30, 0, 0)),
+        SentTranscript(5, 5_890, 40, 5_850, Divergence(MORE.anchor, "user", "gone", 4, 30, 0, 0)),
     ),
     "one taken from the middle": (
         DAY,
         (ASK, EDIT, DONE),
-        Sent(3, 850, 50, 100, Divergence(READ.anchor, "tool", "gone", 1, 5_000, 0, 750)),
+        SentTranscript(3, 850, 50, 100, Divergence(READ.anchor, "tool", "gone", 1, 5_000, 0, 750)),
     ),
     "one put in front": (
         DAY,
         (MORE, *DAY),
-        Sent(5, 5_880, 50, 0, Divergence(MORE.anchor, "user", "new", 0, 0, 30, 5_850)),
+        SentTranscript(5, 5_880, 50, 0, Divergence(MORE.anchor, "user", "new", 0, 0, 30, 5_850)),
     ),
     "a summary instead of all": (
         DAY,
         (OTHER, MORE),
-        Sent(2, 70, 30, 0, Divergence(ASK.anchor, "user", "gone", 0, 100, 0, 0)),
+        SentTranscript(2, 70, 30, 0, Divergence(ASK.anchor, "user", "gone", 0, 100, 0, 0)),
     ),
 }
 

@@ -24,13 +24,13 @@ def db(tmp_path: Path) -> Path:
         session = hud.session("ses_1")
         session.append(p.TaskSet("Move it\n# Not a heading"), p.NoteAdd("\x1b[31mred"), p.FileEdit("a.py"))
         for n, (used, then) in enumerate([(150_000, 40_000), (160_000, 150_000)]):
-            parts = p.Parts(10_000, 20_000, 300_000, (p.Brought("bash", 100_000),))
+            parts = p.RequestParts(10_000, 20_000, 300_000, (p.ToolOutputTotal("bash", 100_000),))
             session.frame(
                 used_tokens=used, limit_tokens=200_000, model="m", transcript=[(f"user:{n}:", "user")], parts=parts
             )
             done = p.CompactAfter(f"Summary {n}\n\x1b[2J", ("auto", "manual")[n], began=1_795_000_000_000)
             session.append(done, origin=Origin.HOST)
-            session.frame(transcript=[(f"user:{n}:", "user")], parts=p.Parts(10_000, 20_000, 9_000))
+            session.frame(transcript=[(f"user:{n}:", "user")], parts=p.RequestParts(10_000, 20_000, 9_000))
             session.append(p.ContextSnapshot(then, source="reported"), origin=Origin.HOST)
         hud.session("ses_2").append(p.TaskSet("Nothing yet"))
     return path

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from hudkit.api import Hud
 from hudkit.log import Origin
 from hudkit.log import payloads as p
-from hudkit.log.masking import holds, masked, needles
+from hudkit.log.redaction import contains_secret, remove_secrets, secret_texts
 from hudkit.log.stores import open_log
 from hudkit.sections.state import STATE_VERSION, encode_state, fold
 from hudkit.transcripts import OwnTranscript
-from hudkit.transcripts.search import Past, open_past
+from hudkit.transcripts.search import PastSessions, open_past_sessions
 
 pytestmark = pytest.mark.slow
 
@@ -35,10 +35,10 @@ def held(folder: Path, *texts: str) -> list[str]:
     )
 
 
-def past(folder: Path, hud: Hud) -> Past:
+def past(folder: Path, hud: Hud) -> PastSessions:
     nowhere = folder / "nowhere"
     index = folder / "hudkit.search.db"
-    return open_past(index, opencode=nowhere, claude=nowhere, codex=nowhere, also=(OwnTranscript(hud.log),))
+    return open_past_sessions(index, opencode=nowhere, claude=nowhere, codex=nowhere, also=(OwnTranscript(hud.log),))
 
 
 @pytest.fixture
@@ -224,10 +224,14 @@ def test_a_reason_must_not_hold_it(hudkit: Run, place: Path, tmp_path: Path) -> 
 def test_what_is_masked_does_not_hold_it(before: str, secret: str, after: str) -> None:
     if len(secret.strip()) < 6:
         return
-    wanted = needles(secret)
+    wanted = secret_texts(secret)
     payload = p.DecisionRecord(before + secret + after, details=json.dumps({"x": secret}))
     raw = json.dumps({"summary": payload.summary}, ensure_ascii=False).encode("utf-8", "backslashreplace")
     if secret.isprintable():
-        assert holds(raw, wanted)
-    left = masked(payload, wanted, 7)
-    assert left is None or not holds(repr(left).encode("utf-8", "backslashreplace"), wanted) or "[redacted" in secret
+        assert contains_secret(raw, wanted)
+    left = remove_secrets(payload, wanted, 7)
+    assert (
+        left is None
+        or not contains_secret(repr(left).encode("utf-8", "backslashreplace"), wanted)
+        or "[redacted" in secret
+    )

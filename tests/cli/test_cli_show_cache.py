@@ -42,7 +42,7 @@ class Talk:
         self.before = tuple(self.pieces)
         if read is not None:
             request = 5_000 + frame.tokens + sum(one.size for one in self.pieces) // 4
-            spent = p.Spent(fresh=request - read, read=read)
+            spent = p.ResponseTokens(fresh=request - read, read=read)
             told = p.ContextSnapshot(request, source="reported", model=self.model, spent=spent)
             self.session.append(told, origin=Origin.HOST)
 

@@ -10,7 +10,7 @@ import pytest
 from hudkit.api import Hud
 from hudkit.cli import main
 from hudkit.log import Origin
-from hudkit.log.payloads import Brought, ContextSnapshot, Parts, Spent
+from hudkit.log.payloads import ContextSnapshot, RequestParts, ResponseTokens, ToolOutputTotal
 
 ESCAPE = "re\x1b[31mad|x"
 
@@ -20,8 +20,14 @@ def log(tmp_path: Path) -> Path:
     path = tmp_path / "log.db"
     with Hud.open(path) as hud:
         session = hud.session("s")
-        session.frame(limit_tokens=100_000, model="m", parts=Parts(8_000, 20_000, 500, (Brought(ESCAPE, 90_000),)))
-        report = ContextSnapshot(40_000, 100_000, 4_000, "m", "reported", spent=Spent(fresh=39_000, output=1_000))
+        session.frame(
+            limit_tokens=100_000,
+            model="m",
+            parts=RequestParts(8_000, 20_000, 500, (ToolOutputTotal(ESCAPE, 90_000),)),
+        )
+        report = ContextSnapshot(
+            40_000, 100_000, 4_000, "m", "reported", spent=ResponseTokens(fresh=39_000, output=1_000)
+        )
         session.append(report, origin=Origin.HOST)
     return path
 

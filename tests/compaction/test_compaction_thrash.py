@@ -79,7 +79,9 @@ def test_a_poor_compaction_is_said_once(before: int, after: int) -> None:
 def test_the_announcement_says_what_stays_and_what_leaves() -> None:
     session = Hud.in_memory().session("s")
     session.append(p.TaskSet("Move it"), p.NoteAdd("one"), p.NoteAdd("two"))
-    carried = p.Parts(10_000, 20_000, 40_000, (p.Brought("bash", 150_000), p.Brought("read", 9_000)))
+    carried = p.RequestParts(
+        10_000, 20_000, 40_000, (p.ToolOutputTotal("bash", 150_000), p.ToolOutputTotal("read", 9_000))
+    )
     session.frame(used_tokens=70_000, limit_tokens=100_000, model="m", parts=carried)
     found = forecast_compaction(session.state, 70_000, 100_000)
     assert found.frees is not None and 40_000 < found.frees < 60_000

@@ -16,14 +16,14 @@ from hudkit.context.compaction.request_parts import CallOutput
 from hudkit.hud.frame import Frame
 from hudkit.log import Origin
 from hudkit.log.payloads import (
-    Brought,
     CompactAfter,
     ContextSnapshot,
     ErrorEncountered,
     ErrorResolved,
     OutputsPrune,
-    Parts,
-    Sent,
+    RequestParts,
+    SentTranscript,
+    ToolOutputTotal,
 )
 
 MINUTE = 60_000
@@ -59,7 +59,7 @@ class Talk:
         outputs.reverse()
         total = behind - sum(one.size for one in outputs)
 
-        def sent(stubs: dict[str, int]) -> Sent:
+        def sent(stubs: dict[str, int]) -> SentTranscript:
             return common_prefix(self.before, self.pieces(stubs))
 
         frame = self.session.frame(
@@ -67,7 +67,7 @@ class Talk:
             model=self.model,
             transcript=[("u", "user"), *((one.call, "tool") for one in outputs)],
             outputs=outputs,
-            parts=Parts(20_000, 20_000, total, (Brought("read", sum(one.size for one in outputs)),)),
+            parts=RequestParts(20_000, 20_000, total, (ToolOutputTotal("read", sum(one.size for one in outputs)),)),
             sent=sent,  # type: ignore[arg-type]
         )
         self.before = self.pieces({one.call: len(one.text) for one in frame.pruned})
@@ -137,7 +137,7 @@ def test_the_log_says_what_departs() -> None:
     assert sent.first is not None and sent.first.how == "changed" and sent.first.anchor == "c0"
     assert (sent.first.was, sent.first.now) == (WORDS + 12_000, WORDS + len(frame.pruned[0].text))
     gone = sum(12_000 - len(one.text) for one in frame.pruned)
-    assert parts.outputs == (Brought("read", 10 * 12_000 - gone),)
+    assert parts.outputs == (ToolOutputTotal("read", 10 * 12_000 - gone),)
     assert sent.size == sum(piece.size for piece in talk.pieces({})) - gone
 
 

@@ -12,18 +12,18 @@ from hudkit.context.compaction.receipts import Receipt, covered_range, live_item
 from hudkit.log import Origin, Payload
 from hudkit.log import payloads as p
 from hudkit.sections.compacted import comparable_text, without_repeats
+from hudkit.transcripts.prompt_window import window_at
 from hudkit.transcripts.transcript import CompactionPart, Message, TextPart
-from hudkit.transcripts.window import window
 from strategies import payloads, texts
 
 sizes = st.integers(0, 100_000)
 parts = st.builds(
-    p.Parts,
+    p.RequestParts,
     st.one_of(st.none(), sizes),
     st.one_of(st.none(), sizes),
     sizes,
     st.lists(
-        st.builds(p.Brought, st.sampled_from(["bash", "read", "grep"]), sizes), unique_by=lambda one: one.tool
+        st.builds(p.ToolOutputTotal, st.sampled_from(["bash", "read", "grep"]), sizes), unique_by=lambda one: one.tool
     ).map(tuple),
 )
 figures = st.integers(0, 200_000)
@@ -36,7 +36,7 @@ def receipts_of(session: HudSession) -> tuple[Receipt, ...]:
 other = payloads.filter(lambda one: not isinstance(one, p.CompactAfter | p.CompactUndone | p.ContextSnapshot))
 
 
-def call(session: HudSession, used: int | None, carried: p.Parts) -> None:
+def call(session: HudSession, used: int | None, carried: p.RequestParts) -> None:
     session.append(p.NoteAdd(f"Call after event {session.state.seq}"))
     session.frame(used_tokens=used, limit_tokens=200_000, model="m", transcript=[("user:1:", "user")], parts=carried)
 
@@ -46,7 +46,7 @@ rounds = st.lists(
     min_size=1,
     max_size=3,
 )
-Told = list[tuple[list[Payload], int | None, p.Parts, str, p.Parts, int]]
+Told = list[tuple[list[Payload], int | None, p.RequestParts, str, p.RequestParts, int]]
 
 
 @pytest.mark.slow
@@ -143,8 +143,8 @@ def test_dropped_and_kept_are_the_window_before(rounds: list[tuple[int, bool, in
         seen = covered_range(receipt, messages)
         assert seen is not None and seen.since == ()
         probe = Message("probe", "s", "assistant")
-        before = window((*messages[:-2], probe), "probe")
-        after = window((*messages, probe), "probe")
+        before = window_at((*messages[:-2], probe), "probe")
+        after = window_at((*messages, probe), "probe")
         assert (*seen.dropped, *seen.kept) == before
         assert [one.id for one in seen.kept] == [one.id for one in after[2:]]
         assert covered_range(msgspec.structs.replace(receipt, message="other"), messages) is None

@@ -36,8 +36,8 @@ from hudkit.hosts.in_process import TOOL_DEFINITIONS
 from hudkit.hosts.mcp.install import Manifest as McpManifest
 from hudkit.hosts.opencode.install import Manifest as OpenCodeManifest
 from hudkit.log import PAYLOADS, Event, Origin
-from hudkit.log.payload import Payload
-from hudkit.log.stores import schema as log_schema
+from hudkit.log.payloads import Payload
+from hudkit.log.stores import log_tables as log_schema
 from hudkit.paths import SectionPaths
 from hudkit.rooms.actions import ACTIONS
 from hudkit.rooms.prompts import _PLACEHOLDERS as PLACES
@@ -50,7 +50,7 @@ from hudkit.sections.state import HudState
 from hudkit.testing.script_file import _Line as ScriptAnswer
 from hudkit.tools import routers
 from hudkit.tools.operation import ALIASES, OPERATIONS, SECTION_LISTINGS
-from hudkit.transcripts.search.schema import TABLES as INDEX_TABLES
+from hudkit.transcripts.search.index_database import TABLES as INDEX_TABLES
 
 RENAMED_SETTINGS: dict[str, str] = {old: f"{old.partition('.')[0]}.{new}" for old, new in RENAMED_KEYS.items()}
 """Old keys of settings that are read, with a warning, under a new name: `budget.least` to the name that it has now.
@@ -81,7 +81,7 @@ RECORDS = {
 PART = records.StoredPart
 REQUEST = RequestHead
 SCRIPT_ANSWER = ScriptAnswer
-LOG_STEPS = tuple(sql for step in log_schema.MIGRATIONS for sql in step)
+LOG_STEPS = tuple(sql for step in log_schema.LOG_MIGRATIONS for sql in step)
 SESSION_STEPS = tuple(sql for step in session_store._MIGRATIONS for sql in step)
 REQUEST_STEPS = tuple(REQUEST_TABLES)
 INDEX_STEPS = tuple(INDEX_TABLES)

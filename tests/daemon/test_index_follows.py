@@ -11,7 +11,7 @@ from hudkit.daemon.transcript_indexer import TranscriptIndexer
 from hudkit.errors import StoreBusy
 from hudkit.paths import index_path
 from hudkit.transcripts import Message, SessionRow, TextPart
-from hudkit.transcripts.search import Past, Question
+from hudkit.transcripts.search import PastSessions, SearchQuery
 from waiting import until
 
 HEARD = b'{"host": "opencode", "session": "ses_1", "directory": "/work", "messages": [{"a": 1}]}'
@@ -49,7 +49,7 @@ class Growing:
 @pytest.fixture
 def growing(tmp_path):
     transcript = Growing()
-    past = Past([transcript], tmp_path / "own" / "search.db", eager=False)
+    past = PastSessions([transcript], tmp_path / "own" / "search.db", eager=False)
     indexing = TranscriptIndexer(past)
     yield transcript, past, indexing
     indexing.close()
@@ -68,7 +68,7 @@ def test_what_was_just_said_is_found(growing, tmp_path):
 
 def _hits(past, word):
     try:
-        return past.search(Question(word, limit=1))
+        return past.search(SearchQuery(word, limit=1))
     except Exception:
         return ()
 
@@ -100,7 +100,7 @@ def test_nonsense_and_failures_do_not_end_it(growing, monkeypatch):
 def test_a_question_before_the_first_reading_is_answered_at_once(growing):
     _, past, _ = growing
     with pytest.raises(Exception, match="nothing is searchable yet"):
-        past.search(Question("x"))
+        past.search(SearchQuery("x"))
 
 
 def test_it_ends(growing):

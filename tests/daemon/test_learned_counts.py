@@ -7,7 +7,7 @@ from in_process import frame, post
 from hudkit.api import Hud
 from hudkit.daemon.handlers import RequestHandlers
 from hudkit.log import Origin
-from hudkit.log.payloads import ContextSnapshot, Spent
+from hudkit.log.payloads import ContextSnapshot, ResponseTokens
 
 MODEL = {"id": "m", "limit": 200_000, "output": 8_000}
 FIXED = {"system": 8_000, "tools": 20_000}
@@ -21,7 +21,7 @@ def lived(answering: RequestHandlers, hud: Hud, session: str, calls: int) -> Non
         (name,) = [one for one in hud.sessions() if f"/{session}@" in one]
         here = hud.session(name)
         request = (28_000 + sum(each["size"] for each in transcript)) // 4
-        report = ContextSnapshot(request, 200_000, model="m", source="reported", spent=Spent(fresh=request))
+        report = ContextSnapshot(request, 200_000, model="m", source="reported", spent=ResponseTokens(fresh=request))
         here.append(report, origin=Origin.HOST)
 
 

@@ -6,7 +6,7 @@ from in_process import frame, post
 
 from hudkit.api import Hud
 from hudkit.daemon.handlers import RequestHandlers
-from hudkit.log.payloads import ContextSnapshot, Divergence, Sent, Spent
+from hudkit.log.payloads import ContextSnapshot, Divergence, ResponseTokens, SentTranscript
 from opencode_messages import response, user
 
 ASK = {"anchor": "user:1:", "role": "user", "size": 40}
@@ -28,10 +28,10 @@ def test_a_call_is_compared_with_the_one_before(answering: RequestHandlers, hud:
     frame(answering, ASK, CLEARED, EDIT)
     frame(answering, ASK, CLEARED, EDIT)
     assert [one.sent for one in records(hud)] == [
-        Sent(1, 40, 40),
-        Sent(2, 5_040, 5_000, 40),
-        Sent(3, 5_740, 700, 5_040),
-        Sent(3, 788, 700, 40, Divergence("assistant:2:c1", "cleared", "changed", 1, 5_000, 48, 700)),
+        SentTranscript(1, 40, 40),
+        SentTranscript(2, 5_040, 5_000, 40),
+        SentTranscript(3, 5_740, 700, 5_040),
+        SentTranscript(3, 788, 700, 40, Divergence("assistant:2:c1", "cleared", "changed", 1, 5_000, 48, 700)),
     ], "the last one was the same call again"
 
 
@@ -39,7 +39,10 @@ def test_sessions_are_compared_with_themselves(answering: RequestHandlers, hud: 
     frame(answering, ASK, READ)
     post(answering, "/v1/frame", session="ses_2", transcript=[ASK])
     frame(answering, ASK, READ, EDIT)
-    assert [one.sent for one in records(hud)] == [Sent(2, 5_040, 5_000), Sent(3, 5_740, 700, 5_040)]
+    assert [one.sent for one in records(hud)] == [
+        SentTranscript(2, 5_040, 5_000),
+        SentTranscript(3, 5_740, 700, 5_040),
+    ]
 
 
 def test_a_cleared_message_carries_nothing(answering: RequestHandlers) -> None:
@@ -58,4 +61,4 @@ def test_what_a_response_cost_is_recorded_with_it(answering: RequestHandlers, hu
     frame(answering, ASK, messages=[user(0)])
     silent = response(3, finish="stop", tokens={"total": 70, "input": 0, "output": 70})
     post(answering, "/v1/events", messages=[response(2, finish="stop", tokens=tokens), silent])
-    assert [one.spent for one in records(hud)] == [None, Spent(100, 800, 80, 20), None]
+    assert [one.spent for one in records(hud)] == [None, ResponseTokens(100, 800, 80, 20), None]

@@ -23,7 +23,7 @@ from hudkit.cli.checks.neighbours import Neighbour, clashes
 from hudkit.cli.checks.opencode import KNOWN_GOOD
 from hudkit.hosts.mcp import install as mcp
 from hudkit.hosts.opencode.install import install
-from hudkit.log.stores.schema import MIGRATIONS
+from hudkit.log.stores.log_tables import LOG_MIGRATIONS
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +38,7 @@ def test_all_is_good(home: Home, look: Look) -> None:
     found = look()
     assert odd(found) == {}
     assert KNOWN_GOOD in found["opencode"].words
-    assert f"schema version {len(MIGRATIONS)}, 1 sessions" in found["log"].words
+    assert f"schema version {len(LOG_MIGRATIONS)}, 1 sessions" in found["log"].words
 
 
 def test_a_bare_home_is_no_failure(bare: Home, look: Look) -> None:

@@ -14,7 +14,7 @@ from hudkit.hosts.host_session import EMPTY_SUMMARY, HostCall, HostMessage, Host
 from hudkit.hosts.in_process import InProcessHud
 from hudkit.log.payloads import CompactAfter, CompactBefore, SessionStart, TranscriptSeen
 from hudkit.tokens import Window
-from hudkit.transcripts import Message, Reported, TextPart, ToolPart
+from hudkit.transcripts import Message, ReportedUsage, TextPart, ToolPart
 
 WINDOW = Window(32_000, 4_000, None, "host")
 
@@ -24,7 +24,7 @@ def user(key: str, text: str) -> HostMessage:
 
 
 def answer(key: str, text: str = "", *calls: ToolPart, used: int | None = None, summary: bool = False) -> HostMessage:
-    usage = Reported(total=used) if used is not None else None
+    usage = ReportedUsage(total=used) if used is not None else None
     parts = (TextPart(key, text), *calls)
     message = Message(key, "s", "assistant", finish="stop", usage=usage, summary=summary, parts=parts)
     size = len(text) + sum(len(call.output) for call in calls)

@@ -7,7 +7,7 @@ import pytest
 from hudkit.api import Hud, HudSession
 from hudkit.errors import BudgetError
 from hudkit.hud.frame import Frame
-from hudkit.log import Draft, Origin
+from hudkit.log import EventDraft, Origin
 from hudkit.log.payloads import DecisionRecord, FrameDelta, FrameUnsent, NoteAdd, TaskSet
 
 LIMIT = 200_000
@@ -156,7 +156,7 @@ def test_a_mark_of_an_older_epoch_says_nothing_of_this_one(talk: Talk) -> None:
 def test_what_comes_with_a_frame_is_in_it(talk: Talk) -> None:
     session = talk.session
 
-    def first() -> tuple[Draft, ...]:
+    def first() -> tuple[EventDraft, ...]:
         return session.drafts((NoteAdd("brought"),), Origin.HOST, 0)
 
     before = session.state.seq
@@ -169,7 +169,7 @@ def test_what_comes_with_a_frame_is_in_it(talk: Talk) -> None:
 def test_what_comes_with_a_frame_that_does_not_fit_is_recorded(talk: Talk) -> None:
     session = talk.session
 
-    def first() -> tuple[Draft, ...]:
+    def first() -> tuple[EventDraft, ...]:
         return session.drafts((NoteAdd("brought"),), Origin.HOST, 0)
 
     with pytest.raises(BudgetError):

@@ -16,9 +16,9 @@ from hudkit.api import Hud, HudSession
 from hudkit.errors import BudgetError, SequenceConflict
 from hudkit.hud.frame import Frame
 from hudkit.hud.session_core import APPEND_ATTEMPTS
-from hudkit.log import Draft, Event, EventLog, Origin
+from hudkit.log import Event, EventDraft, EventLog, Origin
 from hudkit.log.payloads import FrameBase, NoteAdd, Payload, StepAdd, TaskSet
-from hudkit.log.stores.memory import MemoryLog
+from hudkit.log.stores.memory_log import MemoryLog
 from hudkit.sections.state import HudState, fold
 from hudkit.tokens import count_tokens
 from strategies import payloads
@@ -31,7 +31,9 @@ class Overtaken:
         self._log = log
         self._other = other
 
-    def append(self, session_id: str, drafts: Sequence[Draft], *, expected: int | None = None) -> tuple[Event, ...]:
+    def append(
+        self, session_id: str, drafts: Sequence[EventDraft], *, expected: int | None = None
+    ) -> tuple[Event, ...]:
         if expected is not None:
             self._other()
         return self._log.append(session_id, drafts, expected=expected)
@@ -130,7 +132,9 @@ def test_one_append_without_an_expectation_never_conflicts(hud: Hud) -> None:
 class Overlooked(Overtaken):
     """A log on which somebody else writes before every append."""
 
-    def append(self, session_id: str, drafts: Sequence[Draft], *, expected: int | None = None) -> tuple[Event, ...]:
+    def append(
+        self, session_id: str, drafts: Sequence[EventDraft], *, expected: int | None = None
+    ) -> tuple[Event, ...]:
         self._other()
         return self._log.append(session_id, drafts, expected=expected)
 

@@ -8,7 +8,16 @@ from hudkit.api import Hud, HudSession
 from hudkit.hud.frame import Frame
 from hudkit.hud.window_usage import WindowUsage, window_usage
 from hudkit.log import Origin
-from hudkit.log.payloads import Brought, CompactAfter, ContextSnapshot, Learned, Parts, Sent, Spent, TaskSet
+from hudkit.log.payloads import (
+    CompactAfter,
+    ContextSnapshot,
+    LearnedCalibration,
+    RequestParts,
+    ResponseTokens,
+    SentTranscript,
+    TaskSet,
+    ToolOutputTotal,
+)
 from hudkit.sections.model_calibration import PART_COUNT
 from hudkit.tools import call
 
@@ -25,20 +34,20 @@ class Chat:
 
     def ask(self, role: str = "tool", used: int | None = None) -> Frame:
         self.messages.append((f"m{len(self.messages)}", role))
-        outputs = tuple(Brought(*one) for one in (("bash", self.bash), ("read", self.read)) if one[1])
+        outputs = tuple(ToolOutputTotal(*one) for one in (("bash", self.bash), ("read", self.read)) if one[1])
         self.frame = self.session.frame(
             used,
             LIMIT,
             transcript=list(self.messages),
             model="m",
-            sent=lambda _: Sent(messages=len(self.messages)),
-            parts=Parts(8_000, 20_000, self.words, outputs),
+            sent=lambda _: SentTranscript(messages=len(self.messages)),
+            parts=RequestParts(8_000, 20_000, self.words, outputs),
         )
         return self.frame
 
     def answer(self, output: int = 40) -> int:
         request = (28_000 + self.words + self.read + self.bash) // 4 + self.frame.tokens
-        spent = Spent(fresh=request // 2, read=request - request // 2, output=output)
+        spent = ResponseTokens(fresh=request // 2, read=request - request // 2, output=output)
         used = request + output
         report = ContextSnapshot(used, LIMIT, 8_000, model="m", source="reported", spent=spent)
         self.session.append(report, origin=Origin.HOST)
@@ -131,20 +140,20 @@ def test_a_replay_gives_the_same(chat: Chat) -> None:
 def test_what_others_learned_comes_first_and_own_reports_go_before_it(chat: Chat) -> None:
     factors = (1.2,) * PART_COUNT
     doubts = (0.01,) * (PART_COUNT * (PART_COUNT + 1) // 2)
-    for wrong in (Learned("m", (1.0,), (), 3), Learned("m", (1e300,) * PART_COUNT, doubts, 3)):
+    for wrong in (LearnedCalibration("m", (1.0,), (), 3), LearnedCalibration("m", (1e300,) * PART_COUNT, doubts, 3)):
         chat.session.append(ContextSnapshot(learned=wrong), origin=Origin.SYSTEM)
         assert chat.session.state.model_calibration.of("m").reports == 0
-    chat.session.append(ContextSnapshot(learned=Learned("m", factors, doubts, 7)), origin=Origin.SYSTEM)
+    chat.session.append(ContextSnapshot(learned=LearnedCalibration("m", factors, doubts, 7)), origin=Origin.SYSTEM)
     assert chat.session.state.model_calibration.of("m").factors == factors
     chat.lived(1)
     before = chat.session.state.model_calibration.of("m")
-    chat.session.append(ContextSnapshot(learned=Learned("m", factors, doubts, 9)), origin=Origin.SYSTEM)
+    chat.session.append(ContextSnapshot(learned=LearnedCalibration("m", factors, doubts, 9)), origin=Origin.SYSTEM)
     assert chat.session.state.model_calibration.of("m") == before and before.reports == 8
 
 
 def test_a_report_of_no_known_request_teaches_nothing(chat: Chat) -> None:
     chat.ask()
-    for model, spent in (("other", Spent(fresh=9_000)), ("m", None)):
+    for model, spent in (("other", ResponseTokens(fresh=9_000)), ("m", None)):
         chat.session.append(ContextSnapshot(9_000, LIMIT, model=model, spent=spent), origin=Origin.HOST)
     assert chat.session.state.model_calibration.models == ()
     chat.answer()

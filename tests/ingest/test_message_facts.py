@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hudkit.ingest import Fact, KnownFacts, derive_facts, session_facts, todo_facts
 from hudkit.log import Origin, Payload
-from hudkit.log.codec import seal
+from hudkit.log.codec import encode_payload
 from hudkit.log.payloads import (
     CompactAfter,
     CompactBefore,
@@ -23,9 +23,9 @@ from hudkit.log.payloads import (
     ErrorResolved,
     FileEdit,
     FileOpen,
+    ResponseTokens,
     SessionLink,
     SessionStart,
-    Spent,
     TodoItem,
     TodoSync,
 )
@@ -35,11 +35,11 @@ from hudkit.transcripts import (
     Message,
     OpenCodeTranscript,
     PatchPart,
-    Reported,
+    ReportedUsage,
     SessionRow,
     TextPart,
     ToolPart,
-    calls,
+    llm_calls,
 )
 
 MAIN = "ses_e06196b14ffeMiDLXs7ZvRM6p9"
@@ -181,7 +181,7 @@ def test_a_replay_goes_call_by_call(orchard_db: Path) -> None:
     assert session
     messages = list(transcript.messages(MAIN))
     known, facts = KnownFacts(), list[Fact]()
-    for call in calls(messages):
+    for call in llm_calls(messages):
         for message in call.fresh:
             known, more = derive_facts(session, message, known)
             facts += more
@@ -218,7 +218,7 @@ def test_a_growing_message_tells_each_thing_once() -> None:
     running = tool("1", "read", {"filePath": "/work/p/a.py"}, "running")
     read = tool("1", "read", {"filePath": "/work/p/a.py"}, end=30)
     edit = tool("2", "edit", {"filePath": "/work/p/a.py"}, end=40)
-    usage = Reported(input=5, output=1, cache_read=4, cache_write=2)
+    usage = ReportedUsage(input=5, output=1, cache_read=4, cache_write=2)
     states = [
         answer(running),
         answer(read),
@@ -233,7 +233,7 @@ def test_a_growing_message_tells_each_thing_once() -> None:
         FileOpen("a.py"),
         FileEdit("a.py"),
         FileEdit("b.py"),
-        ContextSnapshot(12, None, model="m", source="reported", spent=Spent(5, 4, 2, 1)),
+        ContextSnapshot(12, None, model="m", source="reported", spent=ResponseTokens(5, 4, 2, 1)),
     ]  # fmt: skip
 
 
@@ -327,9 +327,9 @@ def test_an_edit_settles_a_failed_read_of_the_same_file() -> None:
 
 
 def test_an_error_of_the_model_call_is_over_with_the_next_response() -> None:
-    failed = answer(error="APIError: overloaded", completed=20, usage=Reported())
+    failed = answer(error="APIError: overloaded", completed=20, usage=ReportedUsage())
     aborted = answer(error="MessageAbortedError", aborted=True, completed=30, id="b")
-    fine = answer(completed=40, finish="stop", usage=Reported(total=9), id="c")
+    fine = answer(completed=40, finish="stop", usage=ReportedUsage(total=9), id="c")
     assert told(failed, aborted, fine) == [
         ErrorEncountered("model call: APIError: overloaded", key="model"),
         ErrorResolved(key="model"),
@@ -341,7 +341,7 @@ def test_a_compaction_that_failed_is_none() -> None:
     marker = Message("u", "s", "user", parts=(CompactionPart("c", auto=True, overflow=True),))
     failed = answer(TextPart("t", "half"), summary=True, parent_id="u", error="APIError", finish="error")
     done = answer(
-        TextPart("t", "whole"), summary=True, parent_id="u", finish="stop", usage=Reported(total=99), id="b"
+        TextPart("t", "whole"), summary=True, parent_id="u", finish="stop", usage=ReportedUsage(total=99), id="b"
     )
     later = Message("v", "s", "user", parts=(CompactionPart("c"),))
     assert told(marker, failed, done, later) == [
@@ -352,7 +352,7 @@ def test_a_compaction_that_failed_is_none() -> None:
 
 
 def test_the_limit_is_passed_on() -> None:
-    _, facts = derive_facts(HERE, answer(usage=Reported(total=9), finish="stop"), limit_tokens=40_000)
+    _, facts = derive_facts(HERE, answer(usage=ReportedUsage(total=9), finish="stop"), limit_tokens=40_000)
     assert of(facts, ContextSnapshot) == [ContextSnapshot(9, 40_000, model="m", source="reported")]
 
 
@@ -384,7 +384,7 @@ def test_whatever_a_tool_says_can_be_stored(
     part = tool("1", name, input, status, metadata=metadata, output=text, error=text)
     known, facts = derive_facts(HERE, answer(part), KnownFacts())
     for fact in facts:
-        assert seal(fact.payload).body
+        assert encode_payload(fact.payload).body
     assert derive_facts(HERE, answer(part), known) == (known, ())
 
 

@@ -87,9 +87,9 @@ def test_one_upload_tells_what_a_replay_tells(recorded: Path, hud: Hud) -> None:
 
 
 def sealed(payload: Any) -> Any:
-    from hudkit.log.codec import seal
+    from hudkit.log.codec import encode_payload
 
-    return seal(payload).payload
+    return encode_payload(payload).payload
 
 
 def test_the_recorded_fork_is_recognised(recorded: Path, hud: Hud) -> None:

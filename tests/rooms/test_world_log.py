@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.errors import ConfigError, OperationError, SequenceConflict, StoreDamaged, StoreError, StoreReadOnly
-from hudkit.log import Draft, Origin
+from hudkit.log import EventDraft, Origin
 from hudkit.log.payloads import Redact
 from hudkit.log.stores import open_log
 from hudkit.rooms import world_events as e
@@ -305,7 +305,7 @@ def test_what_rests_on_a_redacted_event_is_passed_over(harness: Any) -> None:
     seq, message = harness.world.seq, harness.world.next_message - 1
     harness.do(3, {"type": "react", "message_id": message, "reaction": "heart"})
     harness.do(2, say={2: "and another"})
-    harness.world_log.log.append(WORLD_SESSION, [Draft("redaction", NOW, 0, Origin.USER, Redact(seq=seq))])
+    harness.world_log.log.append(WORLD_SESSION, [EventDraft("redaction", NOW, 0, Origin.USER, Redact(seq=seq))])
     again = WorldLog(harness.world_log.log)
     assert message not in again.world.messages and "Kassandra" not in str(again.world)
     assert again.world.messages[message + 1].content == "and another"
@@ -316,7 +316,7 @@ def test_what_rests_on_a_redacted_event_is_passed_over(harness: Any) -> None:
 
 
 def test_a_log_whose_events_do_not_follow_is_named_with_the_event(harness: Any) -> None:
-    wrong = Draft("wrong", NOW, 0, Origin.AGENT, e.ReactionAdded(999, 1, "heart"))
+    wrong = EventDraft("wrong", NOW, 0, Origin.AGENT, e.ReactionAdded(999, 1, "heart"))
     harness.world_log.log.append(WORLD_SESSION, [wrong])
     with pytest.raises(StoreDamaged, match=f"event {harness.world.seq + 1} of the world does not follow"):
         WorldLog(harness.world_log.log)

@@ -1,4 +1,4 @@
-"""Calibration: estimates that follow what is reported, whatever a report says; shares that add up."""
+"""ModelCalibration: estimates that follow what is reported, whatever a report says; shares that add up."""
 
 from __future__ import annotations
 

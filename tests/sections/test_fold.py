@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hudkit.errors import StoreDamaged
 from hudkit.log import PAYLOADS, Event, Origin, type_of
-from hudkit.log.codec import seal
+from hudkit.log.codec import encode_payload
 from hudkit.log.payloads import EventUndo, NoteAdd, Payload
 from hudkit.sections import STATE_FIELDS, HudState, apply, decode_state, encode_state, fold
 from hudkit.sections.state import _REDUCERS, undo_reaches
@@ -18,7 +18,17 @@ from strategies import payloads
 def events_of(told: list[Payload], session: str = "s") -> list[Event]:
     """Events as a log would give them back (sealed)."""
     return [
-        Event(f"id{n}", n, session, n // 3, 1000 * n, type_of(payload), 1, list(Origin)[n % 5], seal(payload).payload)
+        Event(
+            f"id{n}",
+            n,
+            session,
+            n // 3,
+            1000 * n,
+            type_of(payload),
+            1,
+            list(Origin)[n % 5],
+            encode_payload(payload).payload,
+        )
         for n, payload in enumerate(told, 1)
     ]
 

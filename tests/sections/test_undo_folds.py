@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hudkit.api import Hud
 from hudkit.errors import OperationError
 from hudkit.log import Event, Origin, type_of
-from hudkit.log.codec import seal
+from hudkit.log.codec import encode_payload
 from hudkit.log.payloads import (
     CompactAfter,
     ConstraintAdd,
@@ -35,7 +35,17 @@ doable = payloads.filter(
 
 def events(told: list[Payload]) -> list[Event]:
     return [
-        Event(f"id{n}", n, "s", n // 3, 1000 * n, type_of(payload), 1, list(Origin)[n % 5], seal(payload).payload)
+        Event(
+            f"id{n}",
+            n,
+            "s",
+            n // 3,
+            1000 * n,
+            type_of(payload),
+            1,
+            list(Origin)[n % 5],
+            encode_payload(payload).payload,
+        )
         for n, payload in enumerate(told, 1)
     ]
 

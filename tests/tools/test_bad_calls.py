@@ -10,7 +10,7 @@ import pytest
 from toolbox import did, fresh
 
 from hudkit.errors import ConfigError, OperationError, StoreBusy, StoreFull
-from hudkit.log.stores.memory import MemoryLog
+from hudkit.log.stores.memory_log import MemoryLog
 from hudkit.tools import call, reply, route
 
 GOLDENS = Path(__file__).parent / "goldens" / "bad_calls.md"

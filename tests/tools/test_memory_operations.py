@@ -19,7 +19,7 @@ from hudkit.log import payloads as p
 from hudkit.tokens import count_tokens
 from hudkit.tools import OPERATIONS, reply
 from hudkit.transcripts import Message, SessionRow, TextPart, ToolPart
-from hudkit.transcripts.search import Past, open_past
+from hudkit.transcripts.search import PastSessions, open_past_sessions
 from strategies import hostile
 
 PARSER = MarkdownIt("commonmark").enable("table")
@@ -30,7 +30,9 @@ HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u206
 def past(tmp_path_factory):
     folder = tmp_path_factory.mktemp("past")
     nowhere = folder / "nowhere"
-    given = open_past(folder / "search.db", opencode=orchard(folder / "orchard"), claude=nowhere, codex=nowhere)
+    given = open_past_sessions(
+        folder / "search.db", opencode=orchard(folder / "orchard"), claude=nowhere, codex=nowhere
+    )
     given.update()
     yield given
     given.close()
@@ -275,7 +277,7 @@ class One:
 
 @pytest.mark.parametrize("text", ["0f3a9c71" * 2_000, "{[()]};:" * 1_500, "雪" * 4_000, "a " * 9_000])
 def test_dense_text_is_bounded_too(tmp_path, text):
-    past = Past([One(["msg_1", "a title", text])], tmp_path / "s.db")
+    past = PastSessions([One(["msg_1", "a title", text])], tmp_path / "s.db")
     with Hud.in_memory(past=past) as hud:
         s = hud.session("s")
         for name, args in (("messages", {"length": 20_000}), ("message", {"id": "msg_1"})):
@@ -287,7 +289,7 @@ def test_dense_text_is_bounded_too(tmp_path, text):
 @pytest.mark.slow
 @given(texts=st.lists(hostile, min_size=3, max_size=3))
 def test_no_text_of_a_transcript_is_structure(tmp_path_factory, texts):
-    past = Past([One(texts)], tmp_path_factory.mktemp("hostile") / "s.db")
+    past = PastSessions([One(texts)], tmp_path_factory.mktemp("hostile") / "s.db")
     with Hud.in_memory(past=past) as hud:
         s = hud.session("s")
         for name, args in (

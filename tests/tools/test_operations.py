@@ -17,7 +17,7 @@ from hudkit.log.payloads import (
     TodoItem,
     TodoSync,
 )
-from hudkit.log.stores.memory import MemoryLog
+from hudkit.log.stores.memory_log import MemoryLog
 from hudkit.tools import OPERATIONS
 
 

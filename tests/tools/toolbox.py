@@ -7,7 +7,7 @@ from typing import Any
 
 from hudkit.hud import ClockAndIds, SessionCore
 from hudkit.log import Origin
-from hudkit.log.stores.memory import MemoryLog
+from hudkit.log.stores.memory_log import MemoryLog
 from hudkit.tools import OperationResult, call
 
 OF_THE_PAST = frozenset(

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from hudkit.errors import ToolError
-from hudkit.log.stores.paths import create_private
+from hudkit.log.stores.sqlite_files import create_private_file
 
 _MAX_COMPARED = 4_000
 _MAX_DIFF_LINES = 400
@@ -90,7 +90,7 @@ def spill_file(spill: Path, name: str) -> Path:
     plain_name = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:60] or "output"
     path = spill / f"{plain_name}-{secrets.token_hex(6)}.txt"
     # 0600 from the beginning: outputs may hold secrets
-    create_private(path)
+    create_private_file(path)
     return path
 
 

@@ -35,7 +35,7 @@ from hudkit.errors import TranscriptError
 from hudkit.hosts.host_session import COMPACT_TOOLS, HostCall, HostMessage, HostSession, last_usage
 from hudkit.hosts.in_process import TOOL_DEFINITIONS, InProcessHud
 from hudkit.hud.frame import Frame
-from hudkit.log.payloads import Parts
+from hudkit.log.payloads import RequestParts
 from hudkit.transcripts import Message, Part, PatchPart, ToolPart
 
 HOST = "session"
@@ -258,7 +258,7 @@ def _size(message: ChatMessage) -> int:
     return sum(len(part.text) + len(str(part.arguments)) for part in message.parts)
 
 
-def _request_parts(messages: Sequence[ChatMessage], system: int) -> Parts:
+def _request_parts(messages: Sequence[ChatMessage], system: int) -> RequestParts:
     """Return what the request carries, in characters."""
     outputs = ((part.tool, len(part.text)) for message in messages for part in message.parts if part.kind == "tool")
     return request_parts(sum(map(_size, messages)), outputs, system or None, None)

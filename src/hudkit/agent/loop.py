@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -50,6 +49,7 @@ from hudkit.agent.telemetry_sink import TelemetrySink
 from hudkit.agent.turn import run_turn
 from hudkit.agent.user_input import command_scope
 from hudkit.agent.workspace import Workspace, quote
+from hudkit.clock import unix_ms, uuid7
 from hudkit.errors import ConfigError, SessionError, ToolError
 from hudkit.models import Model, open_model
 from hudkit.sections.sandboxed.definitions import git_root
@@ -480,8 +480,8 @@ def _check_agent(name: str, agents: Mapping[str, AgentDefinition]) -> None:
 
 def _environment_of(options: LoopOptions, spill: Path) -> LoopEnvironment:
     return LoopEnvironment(
-        options.clock or _system_clock,
-        options.ids or _uuid7,
+        options.clock or unix_ms,
+        options.ids or _uuid7_hex,
         options.home,
         tuple(options.user_skills),
         tuple(options.user_agents),
@@ -595,11 +595,5 @@ async def _resume_session(setup: LoopSetup, session_id: str, now: int) -> Recove
     return setup.store.resume(session_id, now)
 
 
-def _system_clock() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def _uuid7() -> str:
-    import uuid_utils
-
-    return uuid_utils.uuid7().hex
+def _uuid7_hex() -> str:
+    return uuid7().replace("-", "")

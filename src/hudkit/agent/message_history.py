@@ -1,7 +1,7 @@
 """One session's messages in memory, and what follows from them alone: what is in the window, what is to be done next.
 
 After a finished compaction the window holds the marker that asked for it, the summary, the tail that was kept word
-for word, and what came after the marker (the rule of `hudkit.transcripts.window`). Left out are responses that an
+for word, and what came after the marker (the rule of `hudkit.transcripts.window_at`). Left out are responses that an
 error ended and compactions that came to nothing. An example, with the marker's `tail_from` = u2:
 
     stored:   u1 a1 u2 a2 marker summary u3 a3        window:   marker summary u2 a2 u3 a3

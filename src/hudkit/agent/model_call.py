@@ -21,7 +21,7 @@ from hudkit.agent.events import (
 )
 from hudkit.agent.hooks import Text as TextOutput
 from hudkit.agent.hooks import TextDone
-from hudkit.agent.records import Reported, StoredCall, StoredMessage, StoredPart, StoredReasoning, StoredText
+from hudkit.agent.records import ReportedUsage, StoredCall, StoredMessage, StoredPart, StoredReasoning, StoredText
 from hudkit.agent.request_builder import seal_metadata
 from hudkit.agent.run_context import RunContext
 from hudkit.errors import StoreError, ToolError
@@ -137,12 +137,12 @@ async def _hooked_parts(run: RunContext, message: StoredMessage, parts: list[Sto
     return hooked
 
 
-def _stored_usage(end: Completion) -> Reported | None:
+def _stored_usage(end: Completion) -> ReportedUsage | None:
     """Return the usage of an answer as it is stored; `None` where the server told nothing."""
     spent = end.spent
     if spent is None:
         return None
-    return Reported(None, spent.fresh, spent.output, spent.reasoning, spent.read, spent.written)
+    return ReportedUsage(None, spent.fresh, spent.output, spent.reasoning, spent.read, spent.written)
 
 
 def _stored_call(run: RunContext, call: models.ToolCall) -> StoredCall:

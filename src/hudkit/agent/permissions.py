@@ -44,7 +44,7 @@ from hudkit.agent.tools import RequiredPermission
 from hudkit.agent.wildcard import literal_pattern, matches_path, matches_wildcard, wildcards_overlap
 from hudkit.agent.workspace import Workspace
 from hudkit.compose import shorten, visible
-from hudkit.errors import ConfigError, Refused
+from hudkit.errors import ConfigError, ToolRefused
 
 PermissionAction: TypeAlias = Literal["allow", "ask", "deny"]
 
@@ -190,7 +190,7 @@ class Permissions:
                         )
                         verdict = await self._answered(ask)
             if verdict.action == "deny":
-                raise Refused(
+                raise ToolRefused(
                     f"{tool} is not permitted: {verdict.reason}",
                     hint="Do it in another way that is permitted, or ask the user",
                 )
@@ -315,7 +315,7 @@ class Permissions:
             # the shell opens it relative to the directory that the call names
             resolved = self._workspace.resolve(target if target.startswith("/") else f"{path}/{target}")
         # a path that cannot be used is the user's to judge, not a reason to fail
-        except Refused as error:
+        except ToolRefused as error:
             return PermissionVerdict("ask", error.message)
         if not resolved.in_project:
             names = (str(resolved.real),)

@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hudkit.log.codec import printable
-from hudkit.transcripts.transcript import Reported, Todo
+from hudkit.log.codec import escape_surrogates
+from hudkit.transcripts.transcript import ReportedUsage, Todo
 
 INTERRUPTED = "interrupted"
 """The error of a response, and the mark of a call, that ended with its process."""
@@ -57,7 +57,7 @@ class StoredSession(msgspec.Struct, frozen=True):
     model: str = ""
     created: int = 0
     updated: int = 0
-    usage: Reported = Reported()
+    usage: ReportedUsage = ReportedUsage()
     cost: float = 0.0
     asked_by: str = ""
 
@@ -155,7 +155,7 @@ class StoredMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     error: str = ""
     aborted: bool = False
     summary: bool = False
-    usage: Reported | None = None
+    usage: ReportedUsage | None = None
     cost: float = 0.0
     parts: tuple[StoredPart, ...] = ()
 
@@ -223,7 +223,7 @@ __all__ = [
     "CompactionMarker",
     "FileDiff",
     "RecoveryReport",
-    "Reported",
+    "ReportedUsage",
     "StoredCall",
     "StoredMessage",
     "StoredPart",
@@ -255,14 +255,14 @@ def _json_safe(value: Any, depth: int = 0) -> Any:
     if depth > 100:
         return "(nested too deep)"
     if isinstance(value, str):
-        return printable(value)
+        return escape_surrogates(value)
     # a bool is an int to Python: asked first
     if isinstance(value, bool) or value is None or isinstance(value, float | bytes):
         return value
     if isinstance(value, int):
         return value if abs(value) <= _MAX_INT else str(value)[:1000]
     if isinstance(value, dict):
-        return {printable(str(key)): _json_safe(item, depth + 1) for key, item in value.items()}
+        return {escape_surrogates(str(key)): _json_safe(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_json_safe(item, depth + 1) for item in value]
-    return printable(str(value))
+    return escape_surrogates(str(value))

@@ -32,7 +32,7 @@ from hudkit.agent.records import (
 )
 from hudkit.agent.run_context import RunContext
 from hudkit.agent.system_prompt import SystemPrompt, rejoin_blocks
-from hudkit.log.codec import printable
+from hudkit.log.codec import escape_surrogates
 from hudkit.models import (
     AssistantMessage,
     CompletionRequest,
@@ -207,7 +207,7 @@ def _user_message(message: ChatMessage, parts: PartLookup, media: bool) -> list[
         if part.kind == "file":
             content.append(_file(part, parts(part.id), media))
         elif part.text:
-            content.append(TextContent(printable(part.text)))
+            content.append(TextContent(escape_surrogates(part.text)))
     return [UserMessage(tuple(content))] if content else []
 
 
@@ -232,7 +232,7 @@ def _assistant_messages(message: ChatMessage, parts: PartLookup, seen: set[str])
             seen.add(part.call_id)
             failed = part.status not in ("completed", "")
             pieces.append(_tool_call(part, parts(part.id)))
-            results.append(ToolResult(part.call_id, part.tool, printable(part.text) or _NO_RESULT, failed))
+            results.append(ToolResult(part.call_id, part.tool, escape_surrogates(part.text) or _NO_RESULT, failed))
     has_content = any(not isinstance(piece, TextContent) or piece.text for piece in pieces)
     return [AssistantMessage(tuple(pieces)), *results] if has_content else []
 
@@ -257,4 +257,4 @@ def _sealed(
             offset += int(length)
         if offset == len(part.text) and pieces:
             return pieces
-    return [kind(printable(part.text))] if part.text else []
+    return [kind(escape_surrogates(part.text))] if part.text else []

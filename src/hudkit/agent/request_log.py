@@ -25,9 +25,7 @@ import msgspec
 
 from hudkit.errors import StoreDamaged, StoreError
 from hudkit.log import Finding
-from hudkit.log.stores.connect import connect_writer
-from hudkit.log.stores.faults import typed
-from hudkit.log.stores.paths import check_place, create_private
+from hudkit.log.stores.sqlite_files import check_private_path, connect_writer, create_private_file, store_errors
 from hudkit.models import CompletionRequest, Message, RequestSettings, ToolSpec
 
 REQUESTS_FILE = "requests.db"
@@ -82,10 +80,10 @@ class RequestLog:
         self.path = path.absolute()
         self._lock = threading.Lock()
         self._last: dict[str, list[bytes]] = {}
-        with typed(self.path):
-            check_place(self.path, create=True)
+        with store_errors(self.path):
+            check_private_path(self.path, create=True)
             with suppress(FileExistsError):
-                create_private(self.path)
+                create_private_file(self.path)
             self._db = connect_writer(self.path, busy_timeout)
             for table in _TABLES:
                 self._db.execute(table)
@@ -101,7 +99,7 @@ class RequestLog:
             *map(_encode_block, request.messages),
         ]
         head, *digests = [blake2b(block, digest_size=20).digest() for block in blocks]
-        with self._lock, typed(self.path):
+        with self._lock, store_errors(self.path):
             # the digests of the request before are kept: a step reads nothing
             before = self._last.get(session_id)
             if before is None:
@@ -151,11 +149,11 @@ class RequestLog:
 
     def _rows(self, session_id: str) -> list[tuple[str, str, int, bytes]]:
         sql = "SELECT message_id, model, at, body FROM requests WHERE session_id = ? ORDER BY position"
-        with self._lock, typed(self.path):
+        with self._lock, store_errors(self.path):
             return self._db.execute(sql, (session_id,)).fetchall()
 
     def _block(self, digest: bytes, kind: Any) -> Any:
-        with self._lock, typed(self.path):
+        with self._lock, store_errors(self.path):
             row = self._db.execute("SELECT body FROM blocks WHERE digest = ?", (digest,)).fetchone()
         # a block that was changed by hand would give a request that was never sent
         if row is None or blake2b(row[0], digest_size=20).digest() != digest:

@@ -16,15 +16,14 @@ from hashlib import blake2b
 from pathlib import Path
 
 from hudkit.errors import SessionError, StoreUnsafe
-from hudkit.log.stores.faults import typed
-from hudkit.log.stores.paths import beside
+from hudkit.log.stores.sqlite_files import companion_path, store_errors
 
 
 class SessionLocks:
     """The sessions of one database that this process may write."""
 
     def __init__(self, database: Path) -> None:
-        self._folder = beside(database, ".claims")
+        self._folder = companion_path(database, ".claims")
         self._held: dict[str, int] = {}
 
     def __contains__(self, session_id: str) -> bool:
@@ -37,7 +36,7 @@ class SessionLocks:
         """
         if session_id in self._held:
             return False
-        with typed(self._folder):
+        with store_errors(self._folder):
             self._make_folder()
             fd = self._lock_file(self._path(session_id))
         if fd is None:

@@ -28,7 +28,7 @@ from hudkit.agent.records import (
     NEXT_STATUSES,
     FileDiff,
     RecoveryReport,
-    Reported,
+    ReportedUsage,
     StoredCall,
     StoredMessage,
     StoredPart,
@@ -40,10 +40,15 @@ from hudkit.agent.records import (
 from hudkit.agent.session_lock import SessionLocks
 from hudkit.errors import SessionError, StoreDamaged, StoreError, StoreReadOnly
 from hudkit.log import Finding
-from hudkit.log.stores.connect import connect_reader, connect_writer
-from hudkit.log.stores.faults import translate, typed
-from hudkit.log.stores.migrations import Schema, Step, check_current, check_version, migrate
-from hudkit.log.stores.paths import check_place, create_private
+from hudkit.log.stores.migrations import MigrationStep, Schema, check_current, check_version, migrate
+from hudkit.log.stores.sqlite_files import (
+    check_private_path,
+    connect_reader,
+    connect_writer,
+    create_private_file,
+    store_errors,
+    translate_error,
+)
 
 SESSIONS_FILE = "sessions.db"
 """The name of the database in hudkit's data directory."""
@@ -51,7 +56,7 @@ SESSIONS_FILE = "sessions.db"
 _APPLICATION_ID = 0x4855444C
 """`PRAGMA application_id` of every file of sessions (the letters HUDL)."""
 
-_MIGRATIONS: Sequence[Step] = (
+_MIGRATIONS: Sequence[MigrationStep] = (
     (
         f"PRAGMA application_id = {_APPLICATION_ID}",
         "CREATE TABLE projects (id TEXT PRIMARY KEY, root TEXT NOT NULL, created INTEGER NOT NULL)",
@@ -137,10 +142,10 @@ def _open_writer(path: Path, timeout: float) -> sqlite3.Connection:
     `timeout` is how many seconds it waits for locks. Raises a `StoreError`: `StoreTooNew` for a newer version's file,
     `StoreDamaged` for what is not ours.
     """
-    with typed(path):
-        check_place(path, create=True)
+    with store_errors(path):
+        check_private_path(path, create=True)
         with suppress(FileExistsError):
-            create_private(path)
+            create_private_file(path)
         if path.stat().st_size:  # a newer or a foreign file stays as it is: look before anything is written
             probe = connect_reader(path, timeout)
             try:
@@ -162,8 +167,8 @@ def _open_writer(path: Path, timeout: float) -> sqlite3.Connection:
 
 def _open_reader(path: Path, timeout: float) -> sqlite3.Connection:
     """Return a connection that only reads. Raises a `StoreError`, also where there is no file yet."""
-    with typed(path):
-        check_place(path, create=False)
+    with store_errors(path):
+        check_private_path(path, create=False)
         path.stat()
         db = connect_reader(path, timeout)
         try:
@@ -499,7 +504,7 @@ class SessionStore:
 
     def _put_head(self, db: sqlite3.Connection, message: StoredMessage) -> None:
         row = _row(db, "messages", message.id)
-        spent, cost = message.usage or Reported(), message.cost
+        spent, cost = message.usage or ReportedUsage(), message.cost
         if row is None:
             if message.role == "assistant" and _row(db, "messages", message.parent_id, message.session_id) is None:
                 raise SessionError(f"message {message.id!r:.80} answers no message of its session")
@@ -513,10 +518,10 @@ class SessionStore:
             if message.open and not old.open:
                 raise SessionError(f"message {message.id!r:.80} has ended; it cannot be opened again")
             # a head is stored several times: only what is new counts into the session's sums
-            spent, cost = _usage_difference(spent, old.usage or Reported()), cost - old.cost
+            spent, cost = _usage_difference(spent, old.usage or ReportedUsage()), cost - old.cost
             body = encode_record(replace(message, parts=()))
             db.execute("UPDATE messages SET open = ?, body = ? WHERE id = ?", (message.open, body, message.id))
-        if spent != Reported() or cost:
+        if spent != ReportedUsage() or cost:
             session = self._session(db, message.session_id)
             self._store(db, replace(session, usage=_usage_sum(session.usage, spent), cost=session.cost + cost))
 
@@ -621,7 +626,7 @@ class SessionStore:
                 translated = None
                 # our own refusals go through as they are; what SQLite says becomes a `StoreError`
                 if isinstance(error, Exception) and not isinstance(error, SessionError | StoreError | TypeError):
-                    translated = translate(error, self.path)
+                    translated = translate_error(error, self.path)
                 if translated is None:
                     raise
                 raise translated from error
@@ -629,7 +634,7 @@ class SessionStore:
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         """Show one moment of the file to all statements of the block."""
-        with self._lock, typed(self.path):
+        with self._lock, store_errors(self.path):
             self._check_open()
             # within a step the same statements read what the step has written
             alone = not self._db.in_transaction
@@ -662,12 +667,12 @@ def _unknown(what: str, id: str) -> SessionError:
     return SessionError(f"no {what} {id!r:.80}", hint=f"Take the id of a stored {what}")
 
 
-def _usage_sum(first: Reported, second: Reported) -> Reported:
+def _usage_sum(first: ReportedUsage, second: ReportedUsage) -> ReportedUsage:
     """Return the sums of what was used; the total of a sum is that of its parts."""
     names = ("input", "output", "reasoning", "cache_read", "cache_write")
-    return Reported(None, *(getattr(first, name) + getattr(second, name) for name in names))
+    return ReportedUsage(None, *(getattr(first, name) + getattr(second, name) for name in names))
 
 
-def _usage_difference(first: Reported, second: Reported) -> Reported:
+def _usage_difference(first: ReportedUsage, second: ReportedUsage) -> ReportedUsage:
     names = ("input", "output", "reasoning", "cache_read", "cache_write")
-    return Reported(None, *(getattr(first, name) - getattr(second, name) for name in names))
+    return ReportedUsage(None, *(getattr(first, name) - getattr(second, name) for name in names))

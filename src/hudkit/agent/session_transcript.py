@@ -27,7 +27,7 @@ class SessionTranscript:
         self._roots: dict[str, str] = {}
 
     @property
-    def skipped(self) -> tuple[transcripts.Skipped, ...]:
+    def skipped(self) -> tuple[transcripts.UnreadableRecord, ...]:
         """Return what could not be read: nothing, a record that cannot be read is an error."""
         return ()
 

@@ -10,7 +10,7 @@ from hudkit.agent.records import StoredCall, StoredReasoning, StoredText
 from hudkit.agent.telemetry import Telemetry
 from hudkit.agent.telemetry import happenings as happened
 from hudkit.errors import ToolError
-from hudkit.transcripts.transcript import Reported
+from hudkit.transcripts.transcript import ReportedUsage
 
 _GOOD_REASONS = frozenset({"done", "steps", "length", "stopped"})
 """Reasons with which a turn ends without an error."""
@@ -127,7 +127,7 @@ def _tool(event: events.ToolCallUpdated) -> Iterable[happened.Happening]:
             )
 
 
-def _usage(usage: Reported | None) -> happened.Usage | None:
+def _usage(usage: ReportedUsage | None) -> happened.Usage | None:
     if usage is None:
         return None
     return happened.Usage(usage.input, usage.cache_read, usage.cache_write, usage.output, usage.reasoning)

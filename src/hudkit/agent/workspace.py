@@ -21,7 +21,7 @@ from pathlib import Path
 import msgspec
 
 from hudkit.compose import shorten, visible
-from hudkit.errors import Refused, ToolError
+from hudkit.errors import ToolError, ToolRefused
 
 _MAX_PATH = 4_096
 _MAX_NAME_BYTES = 255
@@ -70,7 +70,7 @@ class Workspace:
         try:
             real = Path(os.path.realpath(joined))
         except (OSError, ValueError):
-            raise Refused(f"{quote(path)} is not a path that can be used") from None
+            raise ToolRefused(f"{quote(path)} is not a path that can be used") from None
         own = [self.root] if writing else [self.root, *self._readable]
         # both names are judged: a rule may deny the link as well as what it leads to
         lexical = Path(os.path.normpath(joined))
@@ -87,7 +87,7 @@ class Workspace:
         """Return where a path leads. Raises `Refused` where that is outside."""
         target = self.resolve(path, writing=writing)
         if not target.inside:
-            raise Refused(f"{quote(path)} leads out of the project", hint="Name a path inside of it")
+            raise ToolRefused(f"{quote(path)} leads out of the project", hint="Name a path inside of it")
         return target
 
     @contextmanager
@@ -98,7 +98,7 @@ class Workspace:
         """
         roots = [root for root in (*self._roots, *self._readable) if real.is_relative_to(root)]
         if not roots:
-            raise Refused(f"{quote(str(real))} leads out of the project")
+            raise ToolRefused(f"{quote(str(real))} leads out of the project")
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         # the root itself may be reached over links: it is the user's word
         fd = os.open(roots[0], flags)
@@ -289,17 +289,17 @@ def _require_ordinary(fd: int, target: ResolvedPath) -> None:
 def _check_path(path: str) -> None:
     """Refuse what is not a path, and names that only look like one after something has rewritten them."""
     if not path or len(path) > _MAX_PATH or "\0" in path or any(0xD800 <= ord(char) <= 0xDFFF for char in path):
-        raise Refused(f"{quote(path, 80)} is not a path that can be used")
+        raise ToolRefused(f"{quote(path, 80)} is not a path that can be used")
     # the shell of the tool `bash` would expand it: elsewhere it would make a directory of that name
     if path.startswith("~"):
-        raise Refused(f"{quote(path)}: home directories are not expanded", hint="Name a path inside the project")
+        raise ToolRefused(f"{quote(path)}: home directories are not expanded", hint="Name a path inside the project")
     for part in path.split("/"):
         if len(part.encode()) > _MAX_NAME_BYTES:
-            raise Refused(f"{quote(path, 80)} has a name of more than {_MAX_NAME_BYTES} bytes")
+            raise ToolRefused(f"{quote(path, 80)} has a name of more than {_MAX_NAME_BYTES} bytes")
         # a full-width `．．` is a name to the file system and two dots to whatever normalises it
         plain = unicodedata.normalize("NFKC", part)
         if plain != part and (plain in (".", "..") or "/" in plain):
-            raise Refused(f"{quote(path)} has a part that only looks like {plain}")
+            raise ToolRefused(f"{quote(path)} has a part that only looks like {plain}")
 
 
 _MAX_LISTED = 200_000

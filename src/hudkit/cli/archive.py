@@ -10,9 +10,9 @@ from hudkit.cli import complain
 from hudkit.cli.place import SCHEMA, as_json, pick, there
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
-from hudkit.log.log import EventLog
+from hudkit.log.event_log import EventLog
 from hudkit.log.stores import SqliteLog
-from hudkit.log.stores.paths import beside
+from hudkit.log.stores.sqlite_files import companion_path
 
 EXAMPLE = "hudkit archive --dry-run"
 
@@ -82,4 +82,4 @@ def last_compaction(log: EventLog, name: str) -> int:
 
 
 def _size(path: Path) -> int:
-    return sum(file.stat().st_size for file in (path, beside(path, "-wal")) if file.exists())
+    return sum(file.stat().st_size for file in (path, companion_path(path, "-wal")) if file.exists())

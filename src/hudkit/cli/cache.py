@@ -13,7 +13,7 @@ from hudkit.compose import shorten, visible
 from hudkit.context.caching import CacheAccount, LayerTotal, PrefixBreak, account_for_calls, layer_totals
 from hudkit.errors import ConfigError, StoreDamaged
 from hudkit.log import Event
-from hudkit.log.log import EventLog
+from hudkit.log.event_log import EventLog
 from hudkit.tokens import Prices, prices_of
 
 LAYERS = {

@@ -82,11 +82,11 @@ def _chosen(found: tuple[Receipt, ...], number: int | None) -> Receipt:
 
 def _messages(session: HudSession, given: argparse.Namespace) -> tuple[Message, ...]:
     """The host's messages of a session; none where they cannot be read, which is said."""
-    from hudkit.transcripts.search import open_past
+    from hudkit.transcripts.search import open_past_sessions
 
     if given.opencode is not None and not given.opencode.exists():
         raise ConfigError(f"there is nothing at {given.opencode}", hint="Name OpenCode's database, or leave it out")
-    past = open_past(index_path(there(given.db)), opencode=given.opencode)
+    past = open_past_sessions(index_path(there(given.db)), opencode=given.opencode)
     try:
         return tuple(past.messages(host_session_id(session)))
     except HudkitError as error:

@@ -10,9 +10,9 @@ from pathlib import Path
 from hudkit.cli import complain
 from hudkit.cli.place import SCHEMA, as_json
 from hudkit.compose import visible
-from hudkit.config import PROJECT_FILE, EffectiveSettings, keys, load, settings_schema
+from hudkit.config import EffectiveSettings, keys, load, settings_schema
 from hudkit.errors import ConfigError
-from hudkit.paths import config_path, project_config, user_config
+from hudkit.paths import PROJECT_FILE, config_path, project_config, user_config
 
 EXAMPLE = "hudkit config check ~/.config/hudkit/config.toml"
 

@@ -14,7 +14,7 @@ from hudkit.paths import index_path, log_path
 
 if TYPE_CHECKING:
     from hudkit.api import Hud
-    from hudkit.transcripts.search import Past, Progress
+    from hudkit.transcripts.search import IndexProgress, PastSessions
 
 EXAMPLE = 'hudkit memory search "why did the import fail" --project orchard --since 7d'
 
@@ -99,7 +99,7 @@ def arguments(one: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     from hudkit.transcripts import OwnTranscript
-    from hudkit.transcripts.search import open_past
+    from hudkit.transcripts.search import open_past_sessions
 
     call = _call(given)
     for option in ("opencode", "claude", "codex"):
@@ -108,7 +108,7 @@ def run(given: argparse.Namespace) -> int:
             raise ConfigError(f"there is nothing at {named}", hint=f"Name what --{option} means, or leave it out")
     log = given.db or log_path()
     with _hud(log, write=given.operation == "import") as hud:
-        past = open_past(
+        past = open_past_sessions(
             given.index or index_path(log),
             opencode=given.opencode,
             claude=given.claude,
@@ -121,7 +121,7 @@ def run(given: argparse.Namespace) -> int:
             past.close()
 
 
-def _answer(hud: Hud, past: Past, given: argparse.Namespace, call: dict[str, Any]) -> int:
+def _answer(hud: Hud, past: PastSessions, given: argparse.Namespace, call: dict[str, Any]) -> int:
     if given.operation in ("search", "summary", "index") and not given.stale:
         read = _update(past)
         if given.operation == "index":
@@ -189,11 +189,11 @@ def _hud(log: Path, *, write: bool) -> Hud:
         return Hud.in_memory()
 
 
-def _update(past: Past) -> int:
+def _update(past: PastSessions) -> int:
     """Bring the index up to date, with a bar on a terminal; a reader without the right to write asks it as it is."""
     bar = sys.stderr.isatty()
 
-    def show(progress: Progress) -> None:
+    def show(progress: IndexProgress) -> None:
         if bar and progress.of:
             done = 24 * progress.sessions // progress.of
             line = f"{progress.sessions}/{progress.of} sessions, {progress.messages:,} messages"
@@ -209,7 +209,7 @@ def _update(past: Past) -> int:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _problems(past: Past) -> int:
+def _problems(past: PastSessions) -> int:
     """Say which transcripts could not be read; the exit code then is 1."""
     for host, what in past.problems.items():
         complain("memory", f"{host} is passed over: {what}")

@@ -13,7 +13,7 @@ from hudkit.config import Settings, load
 from hudkit.errors import ConfigError, StoreDamaged
 from hudkit.hud.cross_session import PROJECT_LOG
 from hudkit.log.event import Event
-from hudkit.log.log import EventLog
+from hudkit.log.event_log import EventLog
 from hudkit.paths import config_path, log_path
 
 if TYPE_CHECKING:

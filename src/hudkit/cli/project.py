@@ -7,10 +7,9 @@ from pathlib import Path
 
 from hudkit.cli.place import SCHEMA, as_json, user_settings
 from hudkit.compose import visible
-from hudkit.config import PROJECT_FILE
 from hudkit.errors import ConfigError
 from hudkit.log.event import Origin
-from hudkit.paths import log_path, section_paths
+from hudkit.paths import PROJECT_FILE, log_path, section_paths
 from hudkit.sections.sandboxed import ProjectTable, read_project_table, trust_project
 from hudkit.sections.sandboxed.definitions import git_root
 

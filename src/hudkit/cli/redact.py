@@ -21,7 +21,7 @@ from hudkit.paths import index_path
 if TYPE_CHECKING:
     from hudkit.api import Hud
     from hudkit.hud.redaction import TextHit
-    from hudkit.log.masking import Needle
+    from hudkit.log.redaction import SecretText
 
 EXAMPLE = "hudkit redact --text-file secret.txt --dry-run"
 
@@ -53,7 +53,7 @@ def arguments(one: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     from hudkit.api import Hud
     from hudkit.hud.redaction import RedactionResult, find_text, needles_of_events, redact_texts
-    from hudkit.log.masking import holds, needles
+    from hudkit.log.redaction import contains_secret, secret_texts
     from hudkit.log.stores import SqliteLog
 
     if given.seq and given.text_file is not None:
@@ -69,8 +69,8 @@ def run(given: argparse.Namespace) -> int:
             names: tuple[str, ...] = (pick(log, given.session),)
             wanted = needles_of_events(hud.session(names[0]), given.seq)
         else:
-            names, wanted = log.sessions(), needles(_text(given.text_file))
-        if holds(given.reason.encode(), wanted):
+            names, wanted = log.sessions(), secret_texts(_text(given.text_file))
+        if contains_secret(given.reason.encode(), wanted):
             raise ConfigError("the reason holds the text itself", hint="It stays in the log: word it otherwise")
         if given.dry_run:
             others = _named(hud, names[0], given.seq) if given.seq else ()
@@ -112,21 +112,21 @@ def _named(hud: Hud, name: str, seqs: Sequence[int]) -> tuple[TextHit, ...]:
     )
 
 
-def _index(path: Path, wanted: Sequence[Needle]) -> int:
+def _index(path: Path, wanted: Sequence[SecretText]) -> int:
     """Take the texts out of the index where there is one; gives the passages that held one."""
     if not path.exists():
         return 0
-    from hudkit.transcripts.search import Index
+    from hudkit.transcripts.search import IndexWriter
 
     try:
-        with Index.open(path) as index:
+        with IndexWriter.open(path) as index:
             return index.redact(*(needle.text for needle in wanted))
     except StoreError as error:
         complain("redact", f"the index is not changed: {error}")
         return 0
 
 
-def _beside(log: Path, wanted: Sequence[Needle]) -> Iterator[Path]:
+def _beside(log: Path, wanted: Sequence[SecretText]) -> Iterator[Path]:
     """Files of the data directory in which the bytes are: the log's own, its copies, the daemon's, exports."""
     folder = log.absolute().parent
     own = (file for file in folder.iterdir() if file.name.startswith(log.stem) or file.name == "daemon.log")

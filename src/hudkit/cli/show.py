@@ -12,7 +12,7 @@ from hudkit.cli import complain
 from hudkit.cli.place import SCHEMA, as_json, log_arguments, open_read_only, pick, sound
 from hudkit.compose import visible
 from hudkit.errors import StoreDamaged
-from hudkit.log.log import EventLog
+from hudkit.log.event_log import EventLog
 
 EXAMPLE = "hudkit show ses_1 --at 42"
 

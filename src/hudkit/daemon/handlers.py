@@ -41,10 +41,10 @@ from hudkit.hosts.wire import (
     encode,
 )
 from hudkit.ingest import IngestBatch, read_messages
-from hudkit.log import Draft, Origin
-from hudkit.log.payloads import ContextSnapshot, Learned, Parts
+from hudkit.log import EventDraft, Origin
+from hudkit.log.payloads import ContextSnapshot, LearnedCalibration, RequestParts
 from hudkit.tools import reply
-from hudkit.transcripts.opencode_rows import todos_of
+from hudkit.transcripts.opencode_json import parse_todos
 
 MAX_CONVERSATIONS = 256
 """Conversations that are remembered; one that fell out is taken up from the log again."""
@@ -123,7 +123,7 @@ class RequestHandlers:
         anchors = [(entry.anchor, entry.role) for entry in messages if entry.role != "cleared"]
         taught = _calibration_seed(self._hud, session, ask.model.id) if conversation.pieces is None else ()
 
-        def news() -> Sequence[Draft]:
+        def news() -> Sequence[EventDraft]:
             nonlocal pending
             pending = ingester.prepare(batch)
             back = undone_drafts(session, batch.anchors, pending.drafts)
@@ -236,7 +236,7 @@ def _batch(
     facts = ask.facts
     return IngestBatch(
         messages=read_messages(ask.messages, ask.session),
-        todos=None if todos is None else todos_of(todos),
+        todos=None if todos is None else parse_todos(todos),
         title=facts.title or "",
         agent=facts.agent or "",
         parent=facts.parent or "",
@@ -245,7 +245,7 @@ def _batch(
     )
 
 
-def _limits(session: HudSession, model: ModelInfo) -> tuple[Draft, ...]:
+def _limits(session: HudSession, model: ModelInfo) -> tuple[EventDraft, ...]:
     """Return a draft with the model's output limit where it is new.
 
     Bands need it: the window is critical, too, when there is no room left for an answer.
@@ -266,7 +266,7 @@ def _ack(ingester: TranscriptIngester, seen: str | None) -> str:
     return "" if before.isdecimal() and int(before[:18]) > ingester.seq else f"a.{ingester.seq}"
 
 
-def _calibration_seed(hud: Hud, session: HudSession, model: str) -> tuple[Draft, ...]:
+def _calibration_seed(hud: Hud, session: HudSession, model: str) -> tuple[EventDraft, ...]:
     """Return a draft with what a recent session of the host learned of how the model counts, for the first call.
 
     It is an event, so that a replay estimates as the call did. Empty where no recent session had reports of the
@@ -280,7 +280,7 @@ def _calibration_seed(hud: Hud, session: HudSession, model: str) -> tuple[Draft,
         except HudkitError:
             continue  # a damaged session must not keep a new one from starting
         if calibration.reports:
-            learned = Learned(model, calibration.factors, calibration.doubts, calibration.reports)
+            learned = LearnedCalibration(model, calibration.factors, calibration.doubts, calibration.reports)
             return session.drafts((ContextSnapshot(learned=learned),), Origin.SYSTEM, session.state.window.calls)
     return ()
 
@@ -324,7 +324,7 @@ def _pieces_of(transcript: Sequence[TranscriptEntry], stubs: Mapping[str, int]) 
     return tuple(pieces)
 
 
-def _parts_of(transcript: Sequence[TranscriptEntry], fixed: RequestOverhead) -> Parts:
+def _parts_of(transcript: Sequence[TranscriptEntry], fixed: RequestOverhead) -> RequestParts:
     """Return what a request carries, in characters."""
     outputs = ((output.tool, output.size) for entry in transcript for output in entry.outputs)
     return request_parts.request_parts(sum(entry.size for entry in transcript), outputs, fixed.system, fixed.tools)

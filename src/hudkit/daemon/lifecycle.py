@@ -103,14 +103,14 @@ def _serve(options: DaemonOptions, address: str, report: Callable[[str], None]) 
     from hudkit.daemon.transcript_indexer import TranscriptIndexer
     from hudkit.log.stores import open_log
     from hudkit.transcripts import OwnTranscript
-    from hudkit.transcripts.search import open_past
+    from hudkit.transcripts.search import open_past_sessions
 
     log = open_log(options.db, busy_timeout=BUSY_SECONDS)
     past = indexing = None
     # The indexer has a connection of its own: it never waits for the writer, and the writer never for it.
     index_log = open_log(options.db, read_only=True)
     if options.settings.memory.index:
-        past = open_past(paths.index_path(options.db), also=(OwnTranscript(index_log),), eager=False)
+        past = open_past_sessions(paths.index_path(options.db), also=(OwnTranscript(index_log),), eager=False)
         indexing = TranscriptIndexer(past)
     hud = Hud(log, settings=options.settings, sections=paths.section_paths(), past=past)
     listening: list[socket.socket] = []

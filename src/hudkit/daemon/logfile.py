@@ -7,7 +7,7 @@ import traceback
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from hudkit.log.redact import redact
+from hudkit.log.secret_patterns import replace_secrets
 
 MAX_BYTES = 512 * 1024
 """Bytes of the log file; then it is rotated."""
@@ -22,7 +22,7 @@ class _RedactingFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         # One record is one line, so that no text of a request can write a second one.
         line = super().format(record).replace("\n", "\\n")
-        return redact(line.encode("utf-8", "backslashreplace")).decode()
+        return replace_secrets(line.encode("utf-8", "backslashreplace")).decode()
 
 
 def write_to_file(path: Path) -> None:

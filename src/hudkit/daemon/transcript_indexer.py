@@ -13,7 +13,7 @@ import msgspec
 
 from hudkit.daemon.logfile import LOGGER, error_location
 from hudkit.errors import HudkitError
-from hudkit.transcripts.search import Past
+from hudkit.transcripts.search import PastSessions
 
 PAUSE_SECONDS = 0.25
 """Seconds from an upload to the reading: a host writes its own record at about the same time."""
@@ -35,7 +35,7 @@ class _UploadedSession(msgspec.Struct):
 class TranscriptIndexer:
     """Reads transcripts into the index, on its own thread. Call `uploaded` for each upload, `close` at the end."""
 
-    def __init__(self, past: Past) -> None:
+    def __init__(self, past: PastSessions) -> None:
         self._past = past
         # Bounded: where reading is slower than uploads, the oldest are dropped and the next round reads them.
         self._bodies: deque[bytes] = deque(maxlen=32)

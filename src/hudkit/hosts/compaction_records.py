@@ -11,7 +11,7 @@ from hudkit.context.compaction import cooldown
 from hudkit.context.compaction.receipts import announcement, forecast_compaction
 from hudkit.context.compaction.summaries import summary_prompt
 from hudkit.errors import HudkitError
-from hudkit.log import Draft, Origin
+from hudkit.log import EventDraft, Origin
 from hudkit.log.payloads import CompactAfter, CompactBefore, CompactUndone
 from hudkit.sections.state import HudState, encode_state
 from hudkit.tokens import window_of
@@ -69,7 +69,9 @@ def _refusal_reason(state: HudState, used: int | None, limit: int, settings: Set
     return cooldown.cooldown_refusal(state.compaction_history, used, limit, settings.compaction)
 
 
-def undone_drafts(session: HudSession, anchors: Sequence[str], pending: Sequence[Draft]) -> tuple[Draft, ...]:
+def undone_drafts(
+    session: HudSession, anchors: Sequence[str], pending: Sequence[EventDraft]
+) -> tuple[EventDraft, ...]:
     """Return drafts of the compactions that the host took back, newest first.
 
     One was taken back where its summary is not among the `anchors` of the transcript any more. Where `pending`, what

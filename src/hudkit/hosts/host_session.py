@@ -7,7 +7,6 @@ What in-process hosts share. An adapter reads the host's messages as `HostMessag
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hudkit.api import HudSession, PendingEvents, TranscriptIngester
+from hudkit.clock import unix_ms
 from hudkit.context.caching import Segment, common_prefix
 from hudkit.context.compaction import cooldown
 from hudkit.context.compaction.request_parts import CallOutput, request_parts
@@ -23,8 +23,8 @@ from hudkit.errors import HudkitError, StoreError
 from hudkit.hosts import compaction_records
 from hudkit.hud.frame import Frame
 from hudkit.ingest import IngestBatch
-from hudkit.log import Draft, Origin
-from hudkit.log.payloads import Parts
+from hudkit.log import EventDraft, Origin
+from hudkit.log.payloads import RequestParts
 from hudkit.tokens import Window
 from hudkit.tokens.windows import OverflowRule, usable_of
 from hudkit.tools import RouterReply, reply
@@ -68,7 +68,7 @@ class HostCall(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens in the window, as far as the host knows."""
     system: int | None = None
     tools: int | None = None
-    parts: Parts | None = None
+    parts: RequestParts | None = None
     """What the request carries, where outputs are not as the entries have them."""
     title: str = ""
     agent: str = ""
@@ -252,7 +252,7 @@ class HostSession:
         )
         pending = PendingEvents()
 
-        def new_events() -> Sequence[Draft]:
+        def new_events() -> Sequence[EventDraft]:
             # In one commit with the frame that shows them; asked again where another writer came between.
             nonlocal pending
             pending = self._ingester.prepare(batch)
@@ -299,11 +299,6 @@ class HostSession:
         self._ingested.update(closed)
 
 
-def unix_ms() -> int:
-    """Return the time of this machine in Unix milliseconds."""
-    return time.time_ns() // 1_000_000
-
-
 def last_usage(messages: Sequence[Message], before: int | None = None) -> int | None:
     """Return the tokens in the window after the last response of these, `before` where none tells.
 
@@ -339,7 +334,7 @@ def _sent_pieces(
     return tuple(pieces)
 
 
-def _parts(entries: Sequence[HostMessage], call: HostCall) -> Parts:
+def _parts(entries: Sequence[HostMessage], call: HostCall) -> RequestParts:
     calls = (part for entry in entries for part in _finished_calls(entry.message))
     outputs = ((part.tool, len(part.output)) for part in calls)
     return request_parts(sum(entry.size for entry in entries), outputs, call.system, call.tools)

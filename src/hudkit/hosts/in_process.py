@@ -20,7 +20,7 @@ from hudkit.tools import DEFINITIONS as ROUTERS
 from hudkit.tools import RouterReply
 
 if TYPE_CHECKING:
-    from hudkit.transcripts.search import Past
+    from hudkit.transcripts.search import PastSessions
 
 
 _LOG = logging.getLogger("hudkit.ingest")
@@ -161,14 +161,14 @@ class InProcessHud:
             oldest = next(iter(self._sessions))
             self.hud.forget(self._sessions.pop(oldest).session)
 
-    def _past_of(self, log: Path) -> Past:
+    def _past_of(self, log: Path) -> PastSessions:
         """What was said in all sessions of the user's hosts; its index is brought up to date by each question."""
         from hudkit.log.stores import open_log
         from hudkit.transcripts import OwnTranscript
-        from hudkit.transcripts.search import open_past
+        from hudkit.transcripts.search import open_past_sessions
 
         open_log(log).close()  # so that it is there to be read
         reader = open_log(log, read_only=True)
-        past = open_past(paths.index_path(log), also=(OwnTranscript(reader),))
+        past = open_past_sessions(paths.index_path(log), also=(OwnTranscript(reader),))
         self._closers += [reader.close, past.close]
         return past

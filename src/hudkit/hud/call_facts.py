@@ -19,7 +19,7 @@ from hudkit.context.compaction.pruning import (
     stub_text,
 )
 from hudkit.hud.frame_request import FrameRequest
-from hudkit.log.payloads import Brought, OutputsPrune, Parts, Stubbed
+from hudkit.log.payloads import OutputsPrune, PrunedOutput, RequestParts, ToolOutputTotal
 from hudkit.sections.call_history import MAX_READINGS
 from hudkit.sections.state import HudState
 from hudkit.tokens.usage import Floors, Trend, Usage, trend_of, usage_of
@@ -158,7 +158,7 @@ def _event(state: HudState, ask: FrameRequest, choice: PruneChoice, reason: str)
     sizes = {one.call: one.size for one in ask.outputs}
     first = state.pruned_outputs.count + 1
     stubs = tuple(
-        Stubbed(one.call, stub_text(number, one.tool, sizes[one.call]))
+        PrunedOutput(one.call, stub_text(number, one.tool, sizes[one.call]))
         for number, one in enumerate(choice.outputs, first)
     )
     return OutputsPrune(
@@ -171,7 +171,7 @@ def _event(state: HudState, ask: FrameRequest, choice: PruneChoice, reason: str)
     )
 
 
-def carried(ask: FrameRequest, stubs: Sequence[Stubbed]) -> Parts | None:
+def carried(ask: FrameRequest, stubs: Sequence[PrunedOutput]) -> RequestParts | None:
     """What the request carries once the stubs stand in it."""
     parts = ask.parts
     lengths = {one.call: len(one.text) for one in stubs}
@@ -181,5 +181,5 @@ def carried(ask: FrameRequest, stubs: Sequence[Stubbed]) -> Parts | None:
     for one in ask.outputs:
         if one.call in lengths and one.tool in tools:
             tools[one.tool] += lengths[one.call] - one.size
-    outputs = tuple(Brought(tool, max(0, size)) for tool, size in tools.items())
+    outputs = tuple(ToolOutputTotal(tool, max(0, size)) for tool, size in tools.items())
     return msgspec.structs.replace(parts, outputs=outputs)

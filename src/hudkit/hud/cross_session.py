@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from hudkit.compose import shorten
 from hudkit.errors import StoreError
 from hudkit.hud.session_keys import own_name, project_of_key, related_key
-from hudkit.log.log import EventLog
-from hudkit.log.payloads import Payload, Piece, ProjectSet, SessionOffer, ShareSync
+from hudkit.log.event_log import EventLog
+from hudkit.log.payloads import Payload, ProjectSet, SessionOffer, SharedItem, ShareSync
 from hudkit.sections.project import ProjectFileDefaults
 from hudkit.sections.state import HudState
 
@@ -107,7 +107,7 @@ class LinkedSessionSync:
 def _shared_with(other: HudState, id: str, relation: str) -> ShareSync:
     """What a session shares with one to which it is the `parent` or a `child`."""
     name = other.session.agent or other.session.title
-    pieces: list[Piece] = []
+    pieces: list[SharedItem] = []
     if relation == "parent":
         if other.task:
             pieces.append(_piece("task", other.task.description))
@@ -120,8 +120,8 @@ def _shared_with(other: HudState, id: str, relation: str) -> ShareSync:
     return ShareSync(id, "parent" if relation == "parent" else "child", name, tuple(dict.fromkeys(pieces)))
 
 
-def _piece(kind: str, text: str, derived: bool = False) -> Piece:
-    return Piece(kind, shorten(text, MAX_PIECE_CHARS), derived)  # type: ignore[arg-type]
+def _piece(kind: str, text: str, derived: bool = False) -> SharedItem:
+    return SharedItem(kind, shorten(text, MAX_PIECE_CHARS), derived)  # type: ignore[arg-type]
 
 
 # -- The greeting of a new session: an earlier one of its project has an open task, and how to take it up: told once.

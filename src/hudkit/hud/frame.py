@@ -7,7 +7,7 @@ import msgspec
 from hudkit.compose.density import Band, Density
 from hudkit.compose.fitting import Omission
 from hudkit.hud.measured_renderer import MeasuredRenderer
-from hudkit.log.payloads import FrameBase, FrameDelta, Stubbed
+from hudkit.log.payloads import FrameBase, FrameDelta, PrunedOutput
 from hudkit.sections.state import HudState
 
 
@@ -72,7 +72,7 @@ def assemble_frame(
     band: Band,
     mark: str,
     dropped: tuple[Omission, ...] = (),
-    stubs: tuple[Stubbed, ...] = (),
+    stubs: tuple[PrunedOutput, ...] = (),
 ) -> Frame:
     """A frame of recorded layers; its tokens are counted once on the whole."""
     text = join_layers(base.text, *(delta.text for delta in deltas), tail)

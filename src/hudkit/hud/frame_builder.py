@@ -17,7 +17,15 @@ from hudkit.errors import BudgetError
 from hudkit.hud.call_facts import call_usage, carried, is_cold, last_shown_band, prune_now, rebase_pays, usage_trend
 from hudkit.hud.frame import assemble_frame, frame_mark
 from hudkit.hud.frame_request import BuiltFrame, ComposeContext, FrameLayers, FrameRequest, anchored_ids
-from hudkit.log.payloads import Call, ContextSnapshot, FrameBase, FrameDelta, FrameUnsent, Left, Payload
+from hudkit.log.payloads import (
+    ContextSnapshot,
+    FrameArguments,
+    FrameBase,
+    FrameDelta,
+    FrameUnsent,
+    OmittedItem,
+    Payload,
+)
 from hudkit.sections.call_history import EpochState
 from hudkit.sections.document_builder import (
     StateChanges,
@@ -173,7 +181,7 @@ def new_epoch(
             budget=budget,
             covers=state.seq,
             reason=_reason(state, ask, desk.settings, usage),
-            omitted=tuple(Left(one.path, one.text[:200], one.tokens, one.reason) for one in fitted.omitted),
+            omitted=tuple(OmittedItem(one.path, one.text[:200], one.tokens, one.reason) for one in fitted.omitted),
         )
     dropped: tuple[Omission, ...] = ()
     if base.tokens + need > budget:
@@ -274,7 +282,7 @@ def _finish(
         layers.base, layers.deltas, layers.tail, desk.typeset, budget, usage.band, mark, layers.dropped, stubs
     )
     sent = ask.sent({one.call: len(one.text) for one in stubs}) if ask.sent else None
-    call = Call(
+    call = FrameArguments(
         budget=budget,
         placement=ask.placement,
         counter=desk.typeset.counter.name,

@@ -14,7 +14,7 @@ from hudkit.errors import ConfigError
 from hudkit.hud.frame import Frame
 from hudkit.hud.measured_renderer import MeasuredRenderer
 from hudkit.log.event import Event
-from hudkit.log.payloads import FrameBase, FrameDelta, Parts, Payload, Sent
+from hudkit.log.payloads import FrameBase, FrameDelta, Payload, RequestParts, SentTranscript
 from hudkit.sections.document_builder import DocumentBuilder, KnownRows
 from hudkit.sections.state import HudState
 
@@ -93,8 +93,8 @@ class FrameRequest(msgspec.Struct, frozen=True):
     notice: str = ""
     have: str = ""
     said: tuple[Event, ...] = ()
-    sent: Callable[[Mapping[str, int]], Sent] | None = None
-    parts: Parts | None = None
+    sent: Callable[[Mapping[str, int]], SentTranscript] | None = None
+    parts: RequestParts | None = None
     outputs: tuple[CallOutput, ...] = ()
 
 

@@ -9,10 +9,18 @@ import msgspec
 from hudkit.errors import ConfigError
 from hudkit.hud.session_core import SessionCore
 from hudkit.log.event import Event, Origin
-from hudkit.log.log import EventLog
-from hudkit.log.masking import LEAST, Needle, blanked, free_texts, holds, masked, needles
+from hudkit.log.event_log import EventLog
 from hudkit.log.payloads import EventRestate, EventUndo, Payload, Redact, Unknown
-from hudkit.log.restated import left
+from hudkit.log.redaction import (
+    MIN_SECRET_CHARACTERS,
+    SecretText,
+    blank_payload,
+    contains_secret,
+    free_texts,
+    remove_secrets,
+    restated_payload,
+    secret_texts,
+)
 from hudkit.sections.state import undone_seqs
 
 MAX_ROUNDS = 5
@@ -38,12 +46,12 @@ class RedactionResult(msgspec.Struct, frozen=True):
     kept: tuple[TextHit, ...] = ()
 
 
-def needles_of_events(session: SessionCore, seqs: Iterable[int]) -> tuple[Needle, ...]:
+def needles_of_events(session: SessionCore, seqs: Iterable[int]) -> tuple[SecretText, ...]:
     """What the named events say, to be found wherever else their session holds it.
 
     Raises `ConfigError` where there is no such event, or nothing is left of it to be redacted.
     """
-    found: dict[str, Needle] = {}
+    found: dict[str, SecretText] = {}
     last = session.log.last_seq(session.id)
     for seq in sorted(set(seqs)):
         if not 1 <= seq <= last:
@@ -53,15 +61,17 @@ def needles_of_events(session: SessionCore, seqs: Iterable[int]) -> tuple[Needle
             what = "is redacted already" if event.payload is None else "is a redaction, and holds only a number"
             raise ConfigError(f"event {seq} {what}", hint="`hudkit log` lists the events")
         if isinstance(event.payload, Payload):
-            for n, text in enumerate(text for text in free_texts(event.payload) if len(text.strip()) >= LEAST):
+            for n, text in enumerate(
+                text for text in free_texts(event.payload) if len(text.strip()) >= MIN_SECRET_CHARACTERS
+            ):
                 mask = f"[redacted:{seq}.{n}]" if n else f"[redacted:{seq}]"
-                for needle in needles(text, mask):
+                for needle in secret_texts(text, mask):
                     found.setdefault(needle.text, needle)
     return tuple(sorted(found.values(), key=lambda needle: -len(needle.text)))
 
 
 def find_text(
-    log: EventLog, wanted: Sequence[Needle], sessions: Iterable[str], after: Mapping[str, int] | None = None
+    log: EventLog, wanted: Sequence[SecretText], sessions: Iterable[str], after: Mapping[str, int] | None = None
 ) -> tuple[TextHit, ...]:
     """The events of these sessions that hold one of the texts, in order; only those behind `after`, by session.
 
@@ -71,12 +81,12 @@ def find_text(
         TextHit(name, event.seq, event.type)
         for name in (sessions if wanted else ())
         for event in log.read(name, after=(after or {}).get(name, 0))
-        if event.payload is not None and holds(_raw(event), wanted)
+        if event.payload is not None and contains_secret(_raw(event), wanted)
     )
 
 
 def redact_texts(
-    sessions: Mapping[str, SessionCore], wanted: Sequence[Needle], named: Sequence[int] = (), reason: str = ""
+    sessions: Mapping[str, SessionCore], wanted: Sequence[SecretText], named: Sequence[int] = (), reason: str = ""
 ) -> RedactionResult:
     """Take the texts out of every event of these sessions that holds one, by events; of the `named` ones (of the only
     session) all goes that they say. What others append meanwhile is looked through as well.
@@ -109,7 +119,7 @@ def redact_texts(
 
 
 def _payloads(
-    session: SessionCore, hits: Sequence[TextHit], wanted: Sequence[Needle], named: frozenset[int], reason: str
+    session: SessionCore, hits: Sequence[TextHit], wanted: Sequence[SecretText], named: frozenset[int], reason: str
 ) -> list[Payload]:
     payloads: list[Payload] = []
     gone = undone_seqs(session.log.read(session.id)) if named else frozenset()
@@ -118,10 +128,10 @@ def _payloads(
         payloads.append(Redact(hit.seq, reason))
         target, payload = hit.seq, event.payload
         if isinstance(payload, EventRestate):
-            target, payload = payload.seq, left(payload)
-        change = blanked if hit.seq in named else masked
+            target, payload = payload.seq, restated_payload(payload)
+        change = blank_payload if hit.seq in named else remove_secrets
         kept = change(payload, wanted, target) if isinstance(payload, Payload) else None
-        if kept is not None and not holds(_json(kept), wanted):
+        if kept is not None and not contains_secret(_json(kept), wanted):
             payloads.append(EventRestate(target, kept.V, _json(kept).decode()))
             if hit.seq in named and event.type.endswith(_ADDING_TYPES) and hit.seq not in gone:
                 payloads.append(EventUndo(hit.seq, "redacted"))

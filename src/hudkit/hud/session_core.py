@@ -15,11 +15,20 @@ from hudkit.hud.frame import Frame, rebuild_frame
 from hudkit.hud.frame_builder import build_frame
 from hudkit.hud.frame_request import BuiltFrame, ComposeContext, FrameRequest, TranscriptMessage, transcript_position
 from hudkit.hud.measured_renderer import MeasuredRenderer
-from hudkit.log.codec import foreseen
-from hudkit.log.event import Draft, Event, Origin
-from hudkit.log.log import ID_LIMIT, EventLog, Snapshot, is_id
-from hudkit.log.payloads import FrameBase, FrameDelta, Parts, Payload, Redact, SectionPrepared, Sent, TaskSet
-from hudkit.log.restated import Restatements
+from hudkit.log.codec import preview_events
+from hudkit.log.event import Event, EventDraft, Origin
+from hudkit.log.event_log import ID_LIMIT, EventLog, Snapshot, is_id
+from hudkit.log.payloads import (
+    FrameBase,
+    FrameDelta,
+    Payload,
+    Redact,
+    RequestParts,
+    SectionPrepared,
+    SentTranscript,
+    TaskSet,
+)
+from hudkit.log.redaction import RestatedEvents
 from hudkit.sections.document_builder import DocumentBuilder
 from hudkit.sections.section import SectionSpec
 from hudkit.sections.state import (
@@ -36,7 +45,7 @@ from hudkit.sections.table import SECTIONS
 from hudkit.tokens.counting import TokenCounter
 
 if TYPE_CHECKING:
-    from hudkit.transcripts.search import Past
+    from hudkit.transcripts.search import PastSessions
 
 
 # -- What was so and is no longer: texts of items that were replaced, removed, done or resolved.
@@ -119,9 +128,9 @@ class SessionCore:
         )
         self._known: HudState | None = None
         self._outside = outside
-        self._restated = Restatements(log, session_id)
+        self._restated = RestatedEvents(log, session_id)
         self._prepare = prepare
-        self.past: Past | None = None  # what was said in all sessions, where a host gives it
+        self.past: PastSessions | None = None  # what was said in all sessions, where a host gives it
         self.project_log: SessionCore | None = None  # where the project's defaults are kept, where there is a project
         self._said: tuple[Event, ...] = ()  # since the last call, in answers of tools
         self._events: dict[int, Event] = {}  # those of which answers tell
@@ -218,10 +227,10 @@ class SessionCore:
                 self._said = (*self._said, with_assigned_id(event, before, after))[-MOST_SAID:]
             before = after
 
-    def drafts(self, payloads: Sequence[Payload], origin: Origin, turn: int) -> tuple[Draft, ...]:
+    def drafts(self, payloads: Sequence[Payload], origin: Origin, turn: int) -> tuple[EventDraft, ...]:
         """Drafts of payloads, with ids and the time from outside."""
         now = self._outside.clock()
-        return tuple(Draft(self._outside.ids(), now, turn, origin, payload) for payload in payloads)
+        return tuple(EventDraft(self._outside.ids(), now, turn, origin, payload) for payload in payloads)
 
     # -- frames ------------------------------------------------------------------------------------------------
 
@@ -235,9 +244,9 @@ class SessionCore:
         transcript: Sequence[TranscriptMessage | tuple[str, str] | str] | None = None,
         model: str = "",
         have: str = "",
-        first: Callable[[], Sequence[Draft]] | None = None,
-        sent: Callable[[Mapping[str, int]], Sent] | Sent | None = None,
-        parts: Parts | None = None,
+        first: Callable[[], Sequence[EventDraft]] | None = None,
+        sent: Callable[[Mapping[str, int]], SentTranscript] | SentTranscript | None = None,
+        parts: RequestParts | None = None,
         outputs: Sequence[CallOutput] = (),
     ) -> Frame:
         """The frame of the next call, recorded durably before it is returned.
@@ -256,7 +265,7 @@ class SessionCore:
         """
         ask = self._ask(used_tokens, limit_tokens, budget, density, placement, transcript, model)
         said = () if ask.where.anchors is None else self._said
-        told = (lambda _: sent) if isinstance(sent, Sent) else sent
+        told = (lambda _: sent) if isinstance(sent, SentTranscript) else sent
         ask = msgspec.structs.replace(ask, have=have, said=said, sent=told, parts=parts, outputs=tuple(outputs))
         try:
             return self._record(ask, first)
@@ -266,15 +275,15 @@ class SessionCore:
             frame = build_frame(self._state, spoilt, self._desk).frame
             return msgspec.structs.replace(frame, notice=notice)
 
-    def _record(self, ask: FrameRequest, first: Callable[[], Sequence[Draft]] | None) -> Frame:
+    def _record(self, ask: FrameRequest, first: Callable[[], Sequence[EventDraft]] | None) -> Frame:
         conflict: SequenceConflict | None = None
         for _ in range(APPEND_ATTEMPTS):
             state = self.state
             drafts = tuple(first()) if first else ()
-            ahead = fold(foreseen(self.id, state.seq, drafts), state)
+            ahead = fold(preview_events(self.id, state.seq, drafts), state)
             if self._prepare is not None and (made := self._prepare(ahead)):
                 more = self.drafts(made, Origin.SYSTEM, ahead.window.calls)
-                drafts, ahead = (*drafts, *more), fold(foreseen(self.id, ahead.seq, more), ahead)
+                drafts, ahead = (*drafts, *more), fold(preview_events(self.id, ahead.seq, more), ahead)
             try:
                 composed = build_frame(ahead, ask, self._desk)
             except BudgetError:
@@ -294,7 +303,7 @@ class SessionCore:
         assert conflict is not None
         raise conflict
 
-    def _append(self, drafts: tuple[Draft, ...], expected: int) -> None:
+    def _append(self, drafts: tuple[EventDraft, ...], expected: int) -> None:
         if drafts:
             self._take(self.log.append(self.id, drafts, expected=expected))
 

@@ -50,8 +50,8 @@ from hudkit.log.payloads import (
 from hudkit.sections.session_facts import SessionFacts
 from hudkit.sections.state import HudState
 from hudkit.transcripts import Message, PatchPart, SessionRow, TextPart, Todo, ToolPart
-from hudkit.transcripts.opencode_rows import message_of, part_of
-from hudkit.transcripts.window import marker_of
+from hudkit.transcripts.opencode_json import parse_message, parse_part
+from hudkit.transcripts.prompt_window import compaction_marker
 
 # Told again by an old message, these would undo a newer one.
 _LATEST_WINS = (SessionStart, TodoSync, ContextSnapshot, ErrorResolved, TestsRan, PlanSync)
@@ -239,9 +239,9 @@ def _message_from(raw: Mapping[str, Any], session_id: str) -> Message | None:
     if not isinstance(info, dict) or info.get("role") not in ("user", "assistant"):
         return None
     numbered = enumerate(parts) if isinstance(parts, list) else ()
-    read_parts = (part_of(_part_id(part, number), part) for number, part in numbered if isinstance(part, dict))
+    read_parts = (parse_part(_part_id(part, number), part) for number, part in numbered if isinstance(part, dict))
     message_id = info.get("id")
-    return message_of(message_id if isinstance(message_id, str) else "", session_id, info, read_parts)
+    return parse_message(message_id if isinstance(message_id, str) else "", session_id, info, read_parts)
 
 
 class _BatchStep:
@@ -262,7 +262,7 @@ def _tell_session(step: _BatchStep, batch: IngestBatch, messages: Sequence[Messa
     parents = (link.session_id for link in session.links if link.relation == "parent")
     since = max(step.state.earlier_until, step.state.newest)
     new = [message for message in messages if message.created >= since]
-    speakers = [message for message in new if not message.summary and not marker_of(message)]
+    speakers = [message for message in new if not message.summary and not compaction_marker(message)]
     row = _replace(
         step.state.row,
         title=batch.title or before.title,

@@ -32,15 +32,15 @@ from hudkit.log.payloads import (
     FileEdit,
     FileOpen,
     PlanSync,
+    ResponseTokens,
     SessionLink,
     SessionStart,
-    Spent,
     TodoItem,
     TodoSync,
 )
 from hudkit.transcripts import FilePart, Message, PatchPart, SessionRow, TextPart, Todo, ToolPart
-from hudkit.transcripts.opencode_rows import todos_of
-from hudkit.transcripts.window import is_summary, marker_of
+from hudkit.transcripts.opencode_json import parse_todos
+from hudkit.transcripts.prompt_window import compaction_marker, is_summary
 
 _MAX_COMPACTION_SUMMARY = 32_000
 """Characters of a compaction's summary that are recorded: some 8,000 tokens, more than any model was seen to
@@ -164,7 +164,7 @@ class _Step:
 def _tell_session(step: _Step, session: SessionRow, message: Message | None) -> None:
     before = step.facts.start
     # A summary is often written by another model, which is not the session's.
-    speaker = message if message and not message.summary and not marker_of(message) else None
+    speaker = message if message and not message.summary and not compaction_marker(message) else None
     start = SessionStart(
         host=session.host,
         host_session=session.id,
@@ -197,12 +197,12 @@ def _tell_user_message(step: _Step, session: SessionRow, message: Message) -> No
         step.remember(request=request)
         start = SessionStart(host=session.host, host_session=session.id, request=request)
         step.tell(speaker, start, message.created)
-    if not marker_of(message) and not message.summary:
+    if not compaction_marker(message) and not message.summary:
         _tell_statements(step, message, speaker)
 
 
 def _tell_compaction_start(step: _Step, message: Message) -> None:
-    marker = marker_of(message)
+    marker = compaction_marker(message)
     if marker and step.first_time("compaction"):
         trigger = "overflow" if marker.overflow else "auto" if marker.auto else "manual"
         step.remember(trigger=trigger, tail_start=marker.tail_start_id)
@@ -257,7 +257,7 @@ def _tell_call(step: _Step, call: FinishedCall, edited: tuple[str, ...], directo
         for changed in edited:
             step.tell(Origin.TOOL, FileEdit(changed), call.ended)
         if call.kind == "todos":
-            _tell_todos(step, todos_of(call.todos), Origin.TOOL, call.ended)
+            _tell_todos(step, parse_todos(call.todos), Origin.TOOL, call.ended)
         if call.child_session:
             step.tell(Origin.HOST, SessionLink("child", call.child_session), call.ended)
         _tell_plan(step, call, directory)
@@ -325,7 +325,7 @@ def _tell_usage(step: _Step, message: Message, limit: int | None) -> None:
     if usage is None or not usage.used or not step.first_time("usage"):
         return
     step.remember(used_tokens=usage.used)
-    spent = Spent(usage.input, usage.cache_read, usage.cache_write, usage.output) if usage.prompt else None
+    spent = ResponseTokens(usage.input, usage.cache_read, usage.cache_write, usage.output) if usage.prompt else None
     snapshot = ContextSnapshot(usage.used, limit, model=message.model, source="reported", spent=spent)
     step.tell(Origin.HOST, snapshot, _end_of(message))
 

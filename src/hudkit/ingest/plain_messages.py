@@ -9,7 +9,7 @@ from typing import Any
 from hudkit.errors import MessageError
 from hudkit.ingest.first_seen import entry_key
 from hudkit.ingest.tool_calls import neutral_part
-from hudkit.transcripts import Message, Part, Reported, TextPart, ToolPart
+from hudkit.transcripts import Message, Part, ReportedUsage, TextPart, ToolPart
 
 _ROLES = ("user", "assistant")
 _STATUSES = ("completed", "error", "running")
@@ -86,7 +86,7 @@ def _message(value: object, number: int) -> Message:
         agent=fields.get("agent", ""),
         model=fields.get("model", ""),
         finish="stop" if role == "assistant" and fields.get("finished", True) else "",
-        usage=None if used is None else Reported(total=used),
+        usage=None if used is None else ReportedUsage(total=used),
         parts=parts,
     )
 

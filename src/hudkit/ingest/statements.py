@@ -10,7 +10,7 @@ from hudkit.ingest.extraction import KnownStatements, extract
 from hudkit.ingest.tool_calls import one_line
 from hudkit.log.payloads import ConstraintAdd, ConstraintRemove, DecisionRecord, Payload
 from hudkit.transcripts import Message, TextPart
-from hudkit.transcripts.window import marker_of
+from hudkit.transcripts.prompt_window import compaction_marker
 
 MAX_REQUEST = 300
 """Characters of the user's last message that stand in for a task."""
@@ -24,7 +24,7 @@ StatementPayloads = tuple[tuple[str, Payload], ...]
 
 def request_text(message: Message) -> str:
     """Return what the user typed, on one line of at most `MAX_REQUEST` characters; empty for a compaction marker."""
-    if marker_of(message):
+    if compaction_marker(message):
         return ""
     typed = (part.text for part in message.parts if isinstance(part, TextPart) and not part.synthetic)
     text = " ".join(typed).strip()

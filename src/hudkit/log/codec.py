@@ -9,10 +9,30 @@ from typing import Any, Union
 
 import msgspec
 
-from hudkit.log.event import Draft, Event, Origin
+from hudkit.log.event import Event, EventDraft, Origin
 from hudkit.log.payloads import PAYLOADS, Payload, Unknown, type_of
-from hudkit.log.redact import redact
-from hudkit.log.upcasts import UPCASTS, Upcast, upcast
+from hudkit.log.secret_patterns import replace_secrets
+
+# -- older versions of a payload -------------------------------------------------------------------------------------
+
+
+Upcast = Callable[[dict[str, Any]], dict[str, Any]]
+
+UPCASTS: dict[tuple[str, int], Upcast] = {}
+"""`(type, v)` to the step that makes a payload of version `v + 1` of it. Empty while every type is at version 1."""
+
+
+def upcast(
+    type_: str, v: int, body: dict[str, Any], to: int, steps: Mapping[tuple[str, int], Upcast] = UPCASTS
+) -> dict[str, Any] | None:
+    """Bring `body` from version `v` to version `to`; `None` where a step is missing."""
+    while v < to:
+        step = steps.get((type_, v))
+        if step is None:
+            return None
+        body, v = step(body), v + 1
+    return body
+
 
 _encode = msgspec.json.Encoder().encode
 _union: Any = Union[tuple(PAYLOADS.values())]  # noqa: UP007 (built at run time)
@@ -24,7 +44,7 @@ GENESIS = bytes(32)
 """The link before a session's first event."""
 
 
-class Sealed(msgspec.Struct, frozen=True, gc=False):
+class EncodedPayload(msgspec.Struct, frozen=True, gc=False):
     """A payload as it is stored: without secrets, encoded, with the digest that the chain covers."""
 
     payload: Payload
@@ -32,18 +52,18 @@ class Sealed(msgspec.Struct, frozen=True, gc=False):
     digest: bytes
 
 
-class SealedDraft(Draft, frozen=True):
+class EncodedDraft(EventDraft, frozen=True):
     """A draft whose payload is that of `sealed`: logs store it as it is, and do not seal it again."""
 
-    sealed: Sealed
+    sealed: EncodedPayload
 
 
-def printable(text: str) -> str:
+def escape_surrogates(text: str) -> str:
     """`text` with lone surrogates, which UTF-8 cannot carry, written out as escapes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def seal(payload: Payload) -> Sealed:
+def encode_payload(payload: Payload) -> EncodedPayload:
     """Encode a payload; what looks like a secret is replaced before anything is stored or shown.
 
     The sealed payload is what a reader will get: it is decoded from the very bytes that are stored. Raises
@@ -53,24 +73,24 @@ def seal(payload: Payload) -> Sealed:
         body = _encode(payload)
     except UnicodeEncodeError:
         body = _encode(_mend(msgspec.to_builtins(payload)))
-    body = redact(body)
-    return Sealed(_decoder(type(payload))(body), body, digest(body))
+    body = replace_secrets(body)
+    return EncodedPayload(_decoder(type(payload))(body), body, payload_digest(body))
 
 
-def seal_draft(id: str, timestamp: int, turn: int, origin: Origin, payload: Payload) -> SealedDraft:
+def encode_draft(id: str, timestamp: int, turn: int, origin: Origin, payload: Payload) -> EncodedDraft:
     """A draft that is sealed now, for who looks at what a log will hold before it is appended. Raises what `seal`
     raises."""
-    sealed = seal(payload)
-    return SealedDraft(id, timestamp, turn, origin, sealed.payload, sealed)
+    sealed = encode_payload(payload)
+    return EncodedDraft(id, timestamp, turn, origin, sealed.payload, sealed)
 
 
-def foreseen(session_id: str, seq: int, drafts: Sequence[Draft]) -> tuple[Event, ...]:
+def preview_events(session_id: str, seq: int, drafts: Sequence[EventDraft]) -> tuple[Event, ...]:
     """The events that a log will make of these drafts behind event `seq`. Raises what `seal` raises."""
     return tuple(
         Event(
             it.id, n, session_id, it.turn, it.timestamp, type_of(it.payload), it.payload.V, it.origin, sealed.payload
         )
-        for n, (it, sealed) in enumerate(((it, seal(it.payload)) for it in drafts), seq + 1)
+        for n, (it, sealed) in enumerate(((it, encode_payload(it.payload)) for it in drafts), seq + 1)
     )
 
 
@@ -80,12 +100,12 @@ def _decoder(kind: type[Payload]) -> Callable[[bytes], Payload]:
     return decode
 
 
-def digest(body: bytes) -> bytes:
+def payload_digest(body: bytes) -> bytes:
     """32 bytes that stand for a payload in the chain, also after the payload itself was redacted."""
     return blake2b(body, digest_size=32).digest()
 
 
-def link(
+def chain_link(
     previous: bytes,
     digest: bytes,
     session_id: str,
@@ -105,7 +125,7 @@ def link(
     return blake2b(previous + digest + envelope.encode(), digest_size=32).digest()
 
 
-def open_payload(
+def decode_payload(
     type_: str, v: int, body: bytes, *, steps: Mapping[tuple[str, int], Upcast] = UPCASTS
 ) -> Payload | Unknown:
     """Decode a stored payload; an unknown type, a newer version or a missing upcast gives `Unknown`.
@@ -126,7 +146,7 @@ def open_payload(
 
 def _mend(value: Any) -> Any:
     if isinstance(value, str):
-        return printable(value)
+        return escape_surrogates(value)
     if isinstance(value, list | tuple):
         return [_mend(item) for item in value]
     if isinstance(value, dict):

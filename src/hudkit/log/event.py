@@ -19,7 +19,7 @@ class Origin(StrEnum):
     SYSTEM = "system"
 
 
-class Draft(msgspec.Struct, frozen=True, gc=False):
+class EventDraft(msgspec.Struct, frozen=True, gc=False):
     """An event before it has a place in the log.
 
     `id` is a UUIDv7 as text, `timestamp` Unix milliseconds, `turn` the number of the agent's turn.

@@ -1,9 +1,22 @@
-"""The words of the log: every event type as one tagged union of frozen structs.
+"""The words of the log: every event type, as one tagged union of frozen structs.
 
-An event says what happened, never what to show. The tag is the event's type as it is stored; a new type is one
-more class in this file (those of a call are in `calls`, those between sessions in `between`). Ids of items may be
-left empty: the reducer then numbers them (`d1`, `n3`), which is deterministic because order is by sequence number.
-Source of the first nineteen types: 001; the others: design.
+An event says what happened, never what to show: state, and every frame, is folded from these. The `tag` of a class is
+the event's type as it is stored, and a field's name is the key in the stored JSON, so neither may change: a Python
+field that gets a better name keeps its stored one (`msgspec.field(name=...)`), a payload of another shape gets a
+higher `V` and an upcast in `codec`. A new event type is one more class in this file.
+
+Who writes what: the tools `hud` and `memory` write what the agent records (origin `agent`); the command line and the
+pages write what a user does (`user`); ingest writes what a host's messages say (`tool`, `host`, and `user` for the
+user's own words, then with `derived=True`); composing and compaction write what they did (`system`).
+
+Ids of items may be left empty: the reducer then numbers them (`d1`, `n3`), which is deterministic because order is by
+sequence number. Fields that several types share:
+
+- `derived`: read out of plain words by ingest, not recorded on purpose. A user or the agent may confirm it.
+- `taken`: the id of the session from which the item was taken up, where the agent resumed earlier work.
+- `source`: the words in which a derived item was read.
+
+Source of the first nineteen types: seed document 001; the others: the project's design.
 """
 
 from __future__ import annotations
@@ -13,36 +26,44 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from hudkit.log.between import *  # noqa: F403 (its words are words of the log, too)
-from hudkit.log.calls import *  # noqa: F403 (likewise)
-from hudkit.log.payload import Payload as Payload
+
+class Payload(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True, gc=False):
+    """Root of the union. `V` is the version of a type's payload: see `codec.UPCASTS`."""
+
+    V: ClassVar[int] = 1
+
 
 # -- task ------------------------------------------------------------------------------------------------------
 
 
 class TaskSet(Payload, frozen=True, tag="task.set"):
-    """The current task is this; it replaces whatever was the task before. Here and in other types, `taken` names the
-    session from which something was taken up."""
+    """The current task is this; it replaces whatever was the task before.
+
+    Written by the agent (`task.set`) or a user, and where the task of an earlier session is taken up.
+    """
 
     description: str
     taken: str = ""
 
 
 class TaskUpdate(Payload, frozen=True, tag="task.update"):
-    """The same task, described better."""
+    """The same task, described better. Written by the agent (`task.update`)."""
 
     description: str
 
 
 class TaskClear(Payload, frozen=True, tag="task.clear"):
-    """There is no task now."""
+    """There is no task now. Written by the agent (`task.clear`)."""
 
 
 # -- constraints -----------------------------------------------------------------------------------------------
 
 
 class ConstraintAdd(Payload, frozen=True, tag="constraint.add"):
-    """A rule that holds until it is removed; `source` quotes where a derived one was read."""
+    """A rule that holds until it is removed; `source` quotes where a derived one was read.
+
+    Written by the agent (`constraints.add`), a user, or ingest, which reads rules out of the user's messages.
+    """
 
     text: str
     id: str = ""
@@ -52,8 +73,11 @@ class ConstraintAdd(Payload, frozen=True, tag="constraint.add"):
 
 
 class ConstraintRemove(Payload, frozen=True, tag="constraint.remove"):
-    """The constraint with this `id`, or without one with this `text`, holds no longer; a rule may be `derived` to be
-    over, and stated again."""
+    """The constraint with this `id`, or without one with this `text`, holds no longer.
+
+    Written by the agent, a user, or ingest where the user says that a rule is over (`derived`). A rule that is over
+    may be stated again.
+    """
 
     id: str
     text: str = ""
@@ -61,7 +85,10 @@ class ConstraintRemove(Payload, frozen=True, tag="constraint.remove"):
 
 
 class ConstraintConfirm(Payload, frozen=True, tag="constraint.confirm"):
-    """A derived constraint was right."""
+    """A derived constraint was right: from now on it counts like one that was recorded.
+
+    Written by the agent or a user.
+    """
 
     id: str
 
@@ -70,7 +97,10 @@ class ConstraintConfirm(Payload, frozen=True, tag="constraint.confirm"):
 
 
 class DecisionRecord(Payload, frozen=True, tag="decision.record"):
-    """A decision; `replaces` are the summaries of those that it supersedes, where no id is known."""
+    """A decision and its reasons; `replaces` are the summaries of those that it supersedes, where no id is known.
+
+    Written by the agent (`decisions.record`) or ingest, which reads decisions out of messages.
+    """
 
     summary: str
     details: str = ""
@@ -81,17 +111,19 @@ class DecisionRecord(Payload, frozen=True, tag="decision.record"):
 
 
 class DecisionConfirm(Payload, frozen=True, tag="decision.confirm"):
-    """A derived decision was right."""
+    """A derived decision was right. Written by the agent or a user."""
 
     id: str
 
 
 class DecisionRemove(Payload, frozen=True, tag="decision.remove"):
+    """Decision `id` no longer holds, and nothing replaces it. Written by the agent or a user."""
+
     id: str
 
 
 class DecisionSupersede(Payload, frozen=True, tag="decision.supersede"):
-    """Decision `id` is replaced by decision `by` and never comes back."""
+    """Decision `id` is replaced by decision `by` and never comes back. Written by the agent."""
 
     id: str
     by: str
@@ -101,17 +133,23 @@ class DecisionSupersede(Payload, frozen=True, tag="decision.supersede"):
 
 
 class NoteAdd(Payload, frozen=True, tag="note.add"):
+    """A fact that the agent wants to keep. Written by the agent (`notes.add`) or a user."""
+
     content: str
     id: str = ""
     taken: str = ""
 
 
 class NoteUpdate(Payload, frozen=True, tag="note.update"):
+    """Note `id` says this now. Written by the agent."""
+
     id: str
     content: str
 
 
 class NoteRemove(Payload, frozen=True, tag="note.remove"):
+    """Note `id` is no longer needed. Written by the agent or a user."""
+
     id: str
 
 
@@ -119,18 +157,20 @@ class NoteRemove(Payload, frozen=True, tag="note.remove"):
 
 
 class FileOpen(Payload, frozen=True, tag="file.open"):
-    """A file was read (`reading`) or only named (`referenced`)."""
+    """A file was read (`reading`) or only named (`referenced`). Written by ingest for each tool call that reads."""
 
     path: str
     status: Literal["reading", "referenced"] = "reading"
 
 
 class FileEdit(Payload, frozen=True, tag="file.edit"):
+    """A file was changed. Written by ingest for each tool call that writes, and for changes on disk."""
+
     path: str
 
 
 class FileClose(Payload, frozen=True, tag="file.close"):
-    """A file left the view; it stays in the log."""
+    """A file left the view; it stays in the log. Written by the agent (`files.close`)."""
 
     path: str
 
@@ -139,17 +179,23 @@ class FileClose(Payload, frozen=True, tag="file.close"):
 
 
 class StepAdd(Payload, frozen=True, tag="step.add"):
+    """A step of the agent's plan, open until it is completed or removed. Written by the agent (`steps.add`)."""
+
     description: str
     id: str = ""
     taken: str = ""
 
 
 class StepUpdate(Payload, frozen=True, tag="step.update"):
+    """Step `id` is described better. Written by the agent."""
+
     id: str
     description: str
 
 
 class StepComplete(Payload, frozen=True, tag="step.complete"):
+    """Step `id` is done. Written by the agent."""
+
     id: str
 
 
@@ -160,6 +206,8 @@ class StepReorder(Payload, frozen=True, tag="step.reorder"):
 
 
 class StepRemove(Payload, frozen=True, tag="step.remove"):
+    """Step `id` is not going to be done. Written by the agent."""
+
     id: str
 
 
@@ -167,8 +215,11 @@ class StepRemove(Payload, frozen=True, tag="step.remove"):
 
 
 class ErrorEncountered(Payload, frozen=True, tag="error.encountered"):
-    """Something failed. `key` groups repetitions of one failure (a tool and its command, say); `by_call` is the
-    call whose output tells it."""
+    """Something failed.
+
+    Written by ingest from a failed tool call, or by the agent (`errors.add`). `key` groups the repetitions of one
+    failure (a tool and its command, say); `by_call` is the id of the tool call whose output tells of it.
+    """
 
     message: str
     id: str = ""
@@ -177,19 +228,26 @@ class ErrorEncountered(Payload, frozen=True, tag="error.encountered"):
 
 
 class ErrorResolved(Payload, frozen=True, tag="error.resolved"):
-    """The error with this `id`, or every open error with this `key`, is over."""
+    """The error with this `id`, or every open error with this `key`, is over.
+
+    Written by the agent, or by ingest when the same tool and command succeed later.
+    """
 
     id: str = ""
     key: str = ""
 
 
 class BlockerAdd(Payload, frozen=True, tag="blocker.add"):
+    """Something stops the work until somebody removes it. Written by the agent (`blockers.add`)."""
+
     description: str
     id: str = ""
     taken: str = ""
 
 
 class BlockerRemove(Payload, frozen=True, tag="blocker.remove"):
+    """Blocker `id` stops the work no longer. Written by the agent or a user."""
+
     id: str
 
 
@@ -197,7 +255,7 @@ class BlockerRemove(Payload, frozen=True, tag="blocker.remove"):
 
 
 class TestsRan(Payload, frozen=True, tag="tests.ran"):
-    """A test run ended with these counts; `command` names what ran."""
+    """A test run ended with these counts; `command` names what ran. Written by ingest from the run's output."""
 
     __test__: ClassVar[bool] = False
 
@@ -209,7 +267,7 @@ class TestsRan(Payload, frozen=True, tag="tests.ran"):
 
 
 class CommitMade(Payload, frozen=True, tag="commit.made"):
-    """A commit: its short hash and its subject."""
+    """A commit: its short hash and its subject. Written by ingest from the output of `git commit`."""
 
     sha: str
     subject: str
@@ -217,12 +275,14 @@ class CommitMade(Payload, frozen=True, tag="commit.made"):
 
 
 class PlanPoint(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of a plan file with a box to tick."""
+
     text: str
     done: bool = False
 
 
 class PlanSync(Payload, frozen=True, tag="plan.sync"):
-    """The points of a plan file are these now, whole."""
+    """The points of a plan file are these now, whole. Written by ingest when a tool writes the file."""
 
     path: str
     points: tuple[PlanPoint, ...] = ()
@@ -232,13 +292,15 @@ class PlanSync(Payload, frozen=True, tag="plan.sync"):
 
 
 class TodoItem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One entry of the host's todo list, in the host's own words for status and priority."""
+
     content: str
     status: str = "pending"
     priority: str = ""
 
 
 class TodoSync(Payload, frozen=True, tag="todo.sync"):
-    """The host's todo list is this now, whole."""
+    """The host's todo list is this now, whole. Written by ingest from the host's own todo tool."""
 
     todos: tuple[TodoItem, ...]
 
@@ -263,7 +325,10 @@ class SectionClear(Payload, frozen=True, tag="section.clear"):
 
 
 class SectionDefine(Payload, frozen=True, tag="section.define"):
-    """A custom section is this text now; `reads` are the fields of the state that its source is given."""
+    """A custom section is this text now; `reads` are the fields of the state that its source may see.
+
+    Written by the agent (`sections.define`). The source runs in the sandbox, never here.
+    """
 
     name: str
     source: str
@@ -273,7 +338,7 @@ class SectionDefine(Payload, frozen=True, tag="section.define"):
 
 
 class SectionRemove(Payload, frozen=True, tag="section.remove"):
-    """A custom section is no more, wherever it was defined."""
+    """A custom section exists no longer, wherever it was defined."""
 
     name: str
 
@@ -281,7 +346,8 @@ class SectionRemove(Payload, frozen=True, tag="section.remove"):
 class SectionPrepared(Payload, frozen=True, tag="section.prepared"):
     """What the source of a custom section made of what it reads: trees as JSON by density, or why it failed.
 
-    `definition` and `given` are digests of the text that ran, and of what it was given.
+    Written before composing, so that a replay needs no sandbox. `definition` and `given` are digests of the text that
+    ran and of its input: with both unchanged the section is not run again.
     """
 
     name: str
@@ -299,7 +365,7 @@ class SectionPrepared(Payload, frozen=True, tag="section.prepared"):
 
 
 class SessionStart(Payload, frozen=True, tag="session.start"):
-    """What a host tells of a session; sent again when something (a title) changes: filled fields win."""
+    """What a host says about a session; sent again when something (a title) changes, and then filled fields win."""
 
     host: str = ""
     host_session: str = ""
@@ -318,18 +384,333 @@ class SessionLink(Payload, frozen=True, tag="session.link"):
     seq: int = 0
 
 
+# -- between sessions --------------------------------------------------------------------------------------------
+# Written by composing where sessions are linked or belong to one project.
+
+
+class SessionOffer(Payload, frozen=True, tag="session.offer"):
+    """An earlier session of the project has an open `task` with this number of open `steps`; it last worked at `at`
+    (ms).
+
+    Written by composing at the start of a session that has no task yet; the agent may take the task up.
+    """
+
+    session_id: str
+    task: str
+    steps: int = 0
+    at: int = 0
+
+
+class SharedItem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing that a session shares: a task, constraint, decision, or a report; `derived` as it was there."""
+
+    kind: Literal["task", "constraint", "decision", "report"]
+    text: str
+    derived: bool = False
+
+
+class ShareSync(Payload, frozen=True, tag="share.sync"):
+    """What a linked session shares with this one is this now, whole: the state of its parent, or a child's results.
+
+    `name` is what the other session is called. Written by composing, in the session that is shown it.
+    """
+
+    session_id: str
+    relation: Literal["parent", "child"]
+    name: str = ""
+    pieces: tuple[SharedItem, ...] = ()
+
+
+class ShareReport(Payload, frozen=True, tag="share.report"):
+    """A result of this session, for its parent. Written by the agent of the child (`share.report`)."""
+
+    text: str
+
+
+class ProjectSet(Payload, frozen=True, tag="project.set"):
+    """A project's defaults, whole.
+
+    They are kept in a log of the project's own and copied (`inherited`) into the logs of its sessions; `agents` are
+    the texts that an agent set.
+    """
+
+    project: str = ""
+    notes: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    conventions: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    inherited: bool = False
+
+
+# -- a call: the window in use, and the frame that was composed --------------------------------------------------
+# Together with the bytes of `frame.base` and `frame.delta` these rebuild any past frame byte for byte.
+
+
+class OmittedItem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something that a base leaves out: where it belongs, what it is, its tokens, and why."""
+
+    path: str
+    text: str
+    tokens: int
+    reason: str
+
+
+class FrameArguments(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The arguments of one composition and its volatile bytes, so that its frame can be rebuilt byte for byte."""
+
+    budget: int
+    placement: str
+    counter: str  # name of the token counter
+    renderer: str  # version of the components and the writer
+    epoch: int
+    density: str | None = None  # as asked for; `None` follows the band
+    shown: tuple[str, ...] = ()  # ids of the deltas whose anchors were in the transcript, in order
+    turn_start: bool = True  # the last real message was the user's: the tail is allowed
+    band: str = ""  # the band that the agent was told
+    tail: str = ""
+    tokens: int = 0
+
+
+class Divergence(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The first message in which a transcript differs from the transcript of the call before.
+
+    `how`: `gone`, `changed` (from `was` to `now` characters) or `new` (in front of others that stay). `place` counts
+    messages from 0; `again` counts the characters of the messages behind it that were sent before, too: a prefix
+    cache has to process those again.
+    """
+
+    anchor: str
+    role: str
+    how: Literal["gone", "changed", "new"]
+    place: int = 0
+    was: int = 0
+    now: int = 0
+    again: int = 0
+
+
+class SentTranscript(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The transcript of a call as the host sends it, in characters: all messages, and the last one.
+
+    `kept` counts the messages from the start that the call before had too, `None` where that call is not known.
+    """
+
+    messages: int = 0
+    size: int = 0
+    last: int = 0
+    kept: int | None = None
+    first: Divergence | None = None
+
+
+class ToolOutputTotal(msgspec.Struct, frozen=True, array_like=True):
+    """What the calls of one tool brought in all, in characters."""
+
+    tool: str
+    size: int
+
+
+class RequestParts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a request carries, in characters.
+
+    The host's system prompt and the definitions of its tools (`None`: not known), the words of messages and calls,
+    and what each tool brought.
+    """
+
+    system: int | None = None
+    tools: int | None = None
+    words: int = 0
+    outputs: tuple[ToolOutputTotal, ...] = ()
+
+
+class ResponseTokens(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a provider reported of one response, in tokens.
+
+    `read` from its cache, `written` to it, `fresh` beside both; `output` is the answer's.
+    """
+
+    fresh: int = 0
+    read: int = 0
+    written: int = 0
+    output: int = 0
+
+    @property
+    def request(self) -> int:
+        """Tokens of the request."""
+        return self.fresh + self.read + self.written
+
+
+class LearnedCalibration(msgspec.Struct, frozen=True):
+    """What other sessions learned of how a model counts (`sections.model_calibration`), from so many reports."""
+
+    model: str
+    factors: tuple[float, ...]
+    doubts: tuple[float, ...]
+    reports: int
+
+
+class ContextSnapshot(Payload, frozen=True, tag="context.snapshot"):
+    """The window in use, in tokens, as of one moment (`used_tokens` is `None` where it is unknown).
+
+    Written for three occasions, which the filled fields tell apart: a frame was composed (`call`, with what of the
+    transcript the host had `sent` before, and its `parts`); a response's cost was reported (`spent`); a session
+    begins with what is known of its model (`learned`). `late` is the usage of a response from before the last
+    compaction, where the host reports it only afterwards: it says nothing of the window as it is now.
+    """
+
+    used_tokens: int | None = None
+    limit_tokens: int | None = None
+    output_tokens: int = 0
+    model: str = ""
+    source: Literal["reported", "estimated", "assumed", ""] = ""
+    call: FrameArguments | None = None
+    sent: SentTranscript | None = None
+    parts: RequestParts | None = None
+    spent: ResponseTokens | None = None
+    learned: LearnedCalibration | None = None
+    late: int | None = None
+
+
+class FrameBase(Payload, frozen=True, tag="frame.base"):
+    """The base layer of a new epoch: the exact bytes that every call of the epoch carries.
+
+    `tokens` is exact where deltas are added to it; with placement `system`, it is the sum of its parts. Written by
+    composing before the base is first sent.
+    """
+
+    epoch: int
+    tag: str
+    text: str
+    tokens: int
+    density: str
+    placement: str
+    budget: int
+    covers: int  # the base shows the state as of this sequence number
+    reason: str = ""  # why a new epoch began
+    omitted: tuple[OmittedItem, ...] = ()
+
+
+class FrameDelta(Payload, frozen=True, tag="frame.delta"):
+    """One anchored block of changes: exact bytes, the anchor, and how a host puts it there (`form`).
+
+    Written by composing before the delta is first sent. An empty `text` says that the transcript itself shows, up to
+    this anchor, what had changed; where something else has yet to be shown, `heard` are the events that it shows.
+    """
+
+    id: str
+    epoch: int
+    anchor: str
+    form: str
+    text: str
+    tokens: int
+    covers: int
+    since: int = -1  # it tells what changed after this event; -1: after what the delta before it covers
+    heard: tuple[int, ...] = ()
+
+
+class FrameUnsent(Payload, frozen=True, tag="frame.unsent"):
+    """A frame came too late for its call: of the epoch's deltas, those behind the first `kept` were never sent."""
+
+    epoch: int
+    kept: int
+
+
+# -- the transcript: compaction, pruning, first sight ------------------------------------------------------------
+# What happened to the messages themselves, as the host tells it or as we did it.
+
+
+class CompactBefore(Payload, frozen=True, tag="compact.before"):
+    """The transcript is about to be compacted; `state` is the whole state as JSON text.
+
+    Written by the host's adapter.
+    """
+
+    trigger: str = ""
+    used_tokens: int | None = None
+    state: str = ""
+
+
+class CompactAfter(Payload, frozen=True, tag="compact.after"):
+    """The transcript was compacted into `summary`, from `began` (Unix ms; 0: unknown) to the event's time.
+
+    Where the host says so: `marker` and `message` are the ids of the messages that asked for the summary and that
+    hold it, `tail` of the first one that was kept; `anchor` begins the anchor of the one that holds it. `by` is
+    `static` where the model wrote no summary that can be used and the log's own stands in; `why` says what was wrong
+    with the model's.
+    """
+
+    summary: str = ""
+    trigger: str = ""
+    used_tokens: int | None = None
+    began: int = 0
+    marker: str = ""
+    message: str = ""
+    tail: str = ""
+    anchor: str = ""
+    by: Literal["", "static"] = ""
+    why: str = ""
+
+
+class CompactUndone(Payload, frozen=True, tag="compact.undone"):
+    """The host took the compaction of event `seq` back.
+
+    What it dropped is in the transcript again, and `summary`, of the compaction before (empty: there is none), is
+    what stands there.
+    """
+
+    seq: int
+    summary: str = ""
+
+
+class PrunedOutput(msgspec.Struct, frozen=True):
+    """The one line that stands for the output of a call from now on, byte for byte."""
+
+    call: str
+    text: str
+
+
+class OutputsPrune(Payload, frozen=True, tag="outputs.prune"):
+    """Old outputs left the window, and stay out of it until the next compaction; the host keeps them.
+
+    All numbers are estimates in tokens (`per_thousand` of them a thousand characters): `freed`, `again` (what had to
+    be processed again that could have been read from the cache), and `saves`: what this is expected to save in all,
+    in input tokens at full price. `reason`: `pays` (although the cache was warm), `idle` (the cache was cold), `base`
+    (a base was written anyway).
+    """
+
+    stubs: tuple[PrunedOutput, ...]
+    reason: str = ""
+    freed: int = 0
+    again: int = 0
+    saves: int = 0
+    per_thousand: int = 250
+
+
+class TranscriptSeen(Payload, frozen=True, tag="transcript.seen"):
+    """Messages of a host that dates none, in the order in which they were first seen.
+
+    `keys` are digests of them; each counts as made a millisecond after the one before, the first at the event's time.
+    """
+
+    keys: tuple[str, ...]
+
+
 # -- about events ----------------------------------------------------------------------------------------------
 
 
 class EventUndo(Payload, frozen=True, tag="event.undo"):
-    """The event with this sequence number is compensated."""
+    """The event with this sequence number is compensated: the reducers fold the session as if it had not happened.
+
+    Written by the agent (`undo`), and where a host reverts messages that had recorded something.
+    """
 
     seq: int
     reason: str = ""
 
 
 class Redact(Payload, frozen=True, tag="redact"):
-    """The payload of the event with this sequence number was removed physically; its digest stays in the chain."""
+    """The payload of the event with this sequence number was removed physically; its digest stays in the chain.
+
+    A store acts on it as it is appended: see `EventLog.append`.
+    """
 
     seq: int
     reason: str = ""
@@ -358,10 +739,11 @@ def _tag(kind: type[Payload]) -> str:
     return tag
 
 
+# Every subclass, in the order of this file: a type that is defined here cannot be forgotten in a list.
 PAYLOADS: dict[str, type[Payload]] = {_tag(kind): kind for kind in Payload.__subclasses__()}
 """Every known event type by its tag."""
 
 
 def type_of(payload: Payload | Unknown) -> str:
-    """The event type of a payload, as stored."""
+    """Return the event type of a payload, as stored: `task.set`, say."""
     return payload.type if isinstance(payload, Unknown) else _tag(type(payload))

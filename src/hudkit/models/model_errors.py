@@ -9,7 +9,7 @@ import msgspec
 
 from hudkit.compose.visible_text import shorten, visible
 from hudkit.errors import HudkitError
-from hudkit.log.redact import redact
+from hudkit.log.secret_patterns import replace_secrets
 
 MAX_WORDS = 400
 """Characters of a server's own words that an error repeats at most."""
@@ -203,4 +203,4 @@ def clean_words(words: str, secrets: Iterable[str] = ()) -> str:
         if len(secret) >= 6:
             words = words.replace(secret, "[key]")
     quoted = msgspec.json.encode(words.encode("utf-8", "replace").decode())
-    return shorten(visible(msgspec.json.decode(redact(quoted), type=str)), MAX_WORDS).strip().rstrip(".")
+    return shorten(visible(msgspec.json.decode(replace_secrets(quoted), type=str)), MAX_WORDS).strip().rstrip(".")

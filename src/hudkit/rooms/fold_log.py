@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from hudkit.errors import StoreDamaged
-from hudkit.log import Draft, Event, Finding
+from hudkit.log import Event, EventDraft, Finding
 from hudkit.rooms import world_events as e
 from hudkit.rooms.knowledge_tree import append_at, delete_at, set_at
 from hudkit.rooms.world import (
@@ -311,7 +311,7 @@ def fold_logged_event(
 
 def fork_history(
     history: Iterable[tuple[Event, e.WorldEvent]], name: str, end: int, new_name: str = ""
-) -> Iterator[list[Draft]]:
+) -> Iterator[list[EventDraft]]:
     """Yield the past of a fork in pages of drafts: `history` up to event `end` of the world called `name`.
 
     Events that rest on events that are gone are left out, and what follows is numbered anew. For example, where event
@@ -319,13 +319,13 @@ def fork_history(
       7, and
     event 10 its 8. `new_name` is the fork's own name; without one it keeps the old one.
     """
-    world, page = World(), list[Draft]()
+    world, page = World(), list[EventDraft]()
     for entry, event in history:
         if isinstance(event, e.WorldCreated):
             event = msgspec.structs.replace(event, name=new_name or event.name, forked_from=name, forked_at=end)
         # A world of the fork's own is folded beside, only to see what still follows.
         if fold_logged_event(world, entry, event, holes=True, seq=world.seq + 1):
-            page.append(Draft(entry.id, entry.timestamp, entry.turn, entry.origin, event))
+            page.append(EventDraft(entry.id, entry.timestamp, entry.turn, entry.origin, event))
         if len(page) == _FORK_PAGE:
             yield page
             page = []

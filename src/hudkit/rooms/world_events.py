@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from hudkit.log import Event, Unknown
-from hudkit.log.payload import Payload
+from hudkit.log.payloads import Payload
 
 AgentKind: TypeAlias = Literal["persona", "bot"]
 HudFormat: TypeAlias = Literal["json", "compact", "toon"]

@@ -12,7 +12,6 @@ snapshots of one version, so each step of the series has a version of its own.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
@@ -23,11 +22,11 @@ from types import TracebackType
 from typing import Any
 
 import msgspec
-import uuid_utils
 
+from hudkit.clock import unix_ms, uuid7
 from hudkit.errors import ConfigError, StoreError
-from hudkit.log import Draft, Event, EventLog, Origin, Snapshot
-from hudkit.log.codec import seal_draft
+from hudkit.log import Event, EventDraft, EventLog, Origin, Snapshot
+from hudkit.log.codec import encode_draft
 from hudkit.log.stores import open_log
 from hudkit.rooms.fold_log import apply_event, fold_logged_event, fork_history
 from hudkit.rooms.prompts import check_prompts, load_prompts
@@ -103,7 +102,7 @@ class Transaction:
         self.world = world_log.world
         self.origin = origin
         self.timestamp = timestamp
-        self.drafts: list[Draft] = []
+        self.drafts: list[EventDraft] = []
         self.whispers: list[tuple[int, str]] = []
         self._world_log = world_log
 
@@ -114,7 +113,7 @@ class Transaction:
         """
         timestamp = self.timestamp if at is None else at
         # Sealing takes secrets out before the event is folded in: the world must not know what its log does not.
-        draft = seal_draft(self._world_log.ids(), timestamp, 0, origin or self.origin, event)
+        draft = encode_draft(self._world_log.ids(), timestamp, 0, origin or self.origin, event)
         clean = draft.payload
         assert isinstance(clean, WorldEvent)
         self.drafts.append(draft)
@@ -149,8 +148,8 @@ class WorldLog:
     ) -> None:
         """Use `create`, `open` or `in_memory`. `every`: the events before the first snapshot."""
         self.log = log
-        self.clock = clock or _wall_clock
-        self.ids = ids or _uuid7
+        self.clock = clock or unix_ms
+        self.ids = ids or uuid7
         self.secret = secret or _random_secret
         self.world = World()
         self.whispers: dict[int, list[str]] = {}
@@ -369,14 +368,6 @@ class WorldLog:
 
 def _no_world(path: str | PathLike[str]) -> ConfigError:
     return ConfigError(f"there is no world in {path}", hint=f"Make one: hudkit rooms new {path}")
-
-
-def _wall_clock() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def _uuid7() -> str:
-    return str(uuid_utils.uuid7())
 
 
 def _random_secret() -> str:

@@ -10,16 +10,16 @@ import msgspec
 
 from hudkit.log.event import Event
 from hudkit.log.payloads import (
-    Call,
     CompactAfter,
     CompactUndone,
     ContextSnapshot,
+    FrameArguments,
     FrameBase,
     FrameDelta,
     FrameUnsent,
     OutputsPrune,
+    PrunedOutput,
     Redact,
-    Stubbed,
 )
 
 MAX_READINGS = 5
@@ -52,7 +52,7 @@ class WindowState(msgspec.Struct, frozen=True, omit_defaults=True):
     model: str = ""
     source: str = ""
     readings: tuple[UsageReading, ...] = ()
-    call: Call | None = None
+    call: FrameArguments | None = None
     call_seq: int = 0
     call_at: int = 0
     calls: int = 0
@@ -140,7 +140,7 @@ class PrunedOutputs(msgspec.Struct, frozen=True, omit_defaults=True):
     `stubs` are in the order in which they were made; `count` counts all of the session: no number is given twice.
     """
 
-    stubs: tuple[Stubbed, ...] = ()
+    stubs: tuple[PrunedOutput, ...] = ()
     count: int = 0
 
     @property

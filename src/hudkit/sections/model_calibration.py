@@ -22,7 +22,7 @@ from statistics import median
 import msgspec
 
 from hudkit.log.event import Event
-from hudkit.log.payloads import CompactAfter, ContextSnapshot, Learned, Parts, Spent
+from hudkit.log.payloads import CompactAfter, ContextSnapshot, LearnedCalibration, RequestParts, ResponseTokens
 
 # part, tokens of a unit of it before anything is known, how much its factor is in doubt at first (a deviation),
 # and how much the density of new text differs from that of the old
@@ -228,10 +228,10 @@ class MeasuredRequest(msgspec.Struct, frozen=True, omit_defaults=True):
 
     model: str
     time: int = msgspec.field(name="at")
-    parts: Parts
+    parts: RequestParts
     messages: int = 0
     hud: int = 0
-    spent: Spent | None = None
+    spent: ResponseTokens | None = None
 
 
 class ModelCalibrations(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -292,7 +292,7 @@ def reduce_calibrations(calibrations: ModelCalibrations, event: Event) -> ModelC
 
 
 def _take_report(
-    calibrations: ModelCalibrations, snapshot: ContextSnapshot, spent: Spent, time: int
+    calibrations: ModelCalibrations, snapshot: ContextSnapshot, spent: ResponseTokens, time: int
 ) -> ModelCalibrations:
     """A report belongs to the last request, where that has none yet and was made before: reports of responses from
     before the HUD, of another model's, and of calls that were not told, belong to none."""
@@ -306,7 +306,7 @@ def _take_report(
     return ModelCalibrations(_with_model(calibrations.models, learned), request, request)
 
 
-def _take_over(calibrations: ModelCalibrations, learned: Learned) -> ModelCalibrations:
+def _take_over(calibrations: ModelCalibrations, learned: LearnedCalibration) -> ModelCalibrations:
     """What is learned here goes before what others learned, and vectors of another version are passed over."""
     if not is_sound(learned.factors, learned.doubts) or calibrations.of(learned.model).reports:
         return calibrations

@@ -35,7 +35,7 @@ from hudkit.log.payloads import (
     Unknown,
     type_of,
 )
-from hudkit.log.restated import left, restated
+from hudkit.log.redaction import restate, restated_payload
 from hudkit.sections.blockers import BlockersState
 from hudkit.sections.call_history import (
     COMPACTION_HISTORY_EVENTS,
@@ -185,9 +185,11 @@ def fold(events: Iterable[Event], state: HudState | None = None) -> HudState:
     events = tuple(events)
     gone = undone_seqs(events)
     restatements = (event.payload for event in events if isinstance(event.payload, EventRestate))
-    remains = {restatement.seq: rest for restatement in restatements if (rest := left(restatement)) is not None}
+    remains = {
+        restatement.seq: rest for restatement in restatements if (rest := restated_payload(restatement)) is not None
+    }
     for event in events:
-        state = apply(state, restated(event, remains) if remains else event, void=event.seq in gone)
+        state = apply(state, restate(event, remains) if remains else event, void=event.seq in gone)
     return state
 
 

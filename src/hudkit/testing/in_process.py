@@ -10,13 +10,13 @@ It is strict where real servers are: a request whose messages are out of order i
 from __future__ import annotations
 
 import json
-import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from typing import Any
 
 import anyio
 
+from hudkit.clock import unix_ms
 from hudkit.context.caching import CallCost
 from hudkit.models.model_errors import FailureSigns, Unreachable, UnreadableAnswer, model_failure
 from hudkit.models.port import (
@@ -155,7 +155,7 @@ class InProcessModel:
 
     def _keep(self, request: CompletionRequest) -> Captured:
         blocks = pieces(request)
-        at = time.time_ns() // 1_000_000
+        at = unix_ms()
         tools = [{"name": tool.name} for tool in request.tools]
         captured = Captured(
             number=len(self.requests),

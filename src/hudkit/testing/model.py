@@ -8,13 +8,13 @@ assert model.chats[1].messages[-1][0] == "tool"
 from __future__ import annotations
 
 import json
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Condition, Event, Thread
 from types import TracebackType
 from typing import Any, Self
 
+from hudkit.clock import unix_ms
 from hudkit.context.caching import CallCost
 from hudkit.errors import ConfigError
 from hudkit.testing.captured import MARKS, Captured, Count, Piece, by_bytes, kind_of
@@ -131,7 +131,7 @@ class ScriptedModel:
         shape = next((name for name, one in SHAPES.items() if _is_path(path, one.PATH)), "")
         body, pieces = _read(shape, raw) if method == "POST" else ({}, ())
         kind = kind_of(pieces, self.marks) if pieces else "other"
-        at = time.time_ns() // 1_000_000
+        at = unix_ms()
         cost, refused = self._cost(shape, pieces, at)
         with self._changed:
             number = len(self.requests)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from threading import Thread
 
 from hudkit.errors import SequenceConflict, StoreError
-from hudkit.log import Batch, Draft, Event, EventLog, Origin, Payload, Snapshot, Unknown
-from hudkit.log.codec import seal_draft
+from hudkit.log import Batch, Event, EventDraft, EventLog, Origin, Payload, Snapshot, Unknown
+from hudkit.log.codec import encode_draft
 from hudkit.log.payloads import ContextSnapshot, NoteAdd, Redact, StepReorder, TaskSet, TodoItem, TodoSync
 from hudkit.testing.raising import raises
 
@@ -34,12 +34,14 @@ class NewerNote(Payload, frozen=True, tag="note.add"):
 SECRET = "gh" + "p_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 
 
-def draft(payload: Payload, number: int = 1, *, origin: Origin = Origin.AGENT) -> Draft:
+def draft(payload: Payload, number: int = 1, *, origin: Origin = Origin.AGENT) -> EventDraft:
     """A draft with an id, a turn and a timestamp made from `number`."""
-    return Draft(f"0190b5c0-0000-7000-8000-{number:012d}", 1_700_000_000_000 + number, number // 4, origin, payload)
+    return EventDraft(
+        f"0190b5c0-0000-7000-8000-{number:012d}", 1_700_000_000_000 + number, number // 4, origin, payload
+    )
 
 
-def notes(count: int, start: int = 1) -> list[Draft]:
+def notes(count: int, start: int = 1) -> list[EventDraft]:
     """`count` drafts of notes, numbered from `start`."""
     return [draft(NoteAdd(f"note {number}"), number) for number in range(start, start + count)]
 
@@ -120,7 +122,7 @@ class StoreConformance:
         log = self.open_store()
         stamps = [5, -1, 2**62, 0, 5]
         for number, stamp in enumerate(stamps, 1):
-            log.append("s", [Draft(f"id{number}", stamp, -number, Origin.AGENT, NoteAdd(str(number)))])
+            log.append("s", [EventDraft(f"id{number}", stamp, -number, Origin.AGENT, NoteAdd(str(number)))])
         assert [(event.seq, event.timestamp, event.turn) for event in log.read("s")] == [
             (number, stamp, -number) for number, stamp in enumerate(stamps, 1)
         ]
@@ -199,12 +201,12 @@ class StoreConformance:
             draft(NoteAdd(5)),  # type: ignore[arg-type]
             draft(None),  # type: ignore[arg-type]
             draft(Unknown("x", 1, b"{}")),  # type: ignore[arg-type]
-            Draft("", 1, 1, Origin.AGENT, NoteAdd("x")),
-            Draft("a\0b", 1, 1, Origin.AGENT, NoteAdd("x")),
-            Draft("\ud800", 1, 1, Origin.AGENT, NoteAdd("x")),
-            Draft("id", 2**63, 1, Origin.AGENT, NoteAdd("x")),
-            Draft("id", 1, 1.5, Origin.AGENT, NoteAdd("x")),  # type: ignore[arg-type]
-            Draft("id", 1, 1, "root", NoteAdd("x")),  # type: ignore[arg-type]
+            EventDraft("", 1, 1, Origin.AGENT, NoteAdd("x")),
+            EventDraft("a\0b", 1, 1, Origin.AGENT, NoteAdd("x")),
+            EventDraft("\ud800", 1, 1, Origin.AGENT, NoteAdd("x")),
+            EventDraft("id", 2**63, 1, Origin.AGENT, NoteAdd("x")),
+            EventDraft("id", 1, 1.5, Origin.AGENT, NoteAdd("x")),  # type: ignore[arg-type]
+            EventDraft("id", 1, 1, "root", NoteAdd("x")),  # type: ignore[arg-type]
         ]
         for one in bad:
             raises(StoreError, lambda one=one: log.append("s", [good, one, good]))  # type: ignore[misc]
@@ -263,7 +265,7 @@ class StoreConformance:
     def test_what_was_sealed_before_is_stored_as_it_is(self) -> None:
         log = self.open_store()
         plain = draft(NoteAdd(f"token is {SECRET}"))
-        sealed = seal_draft(plain.id, plain.timestamp, plain.turn, plain.origin, plain.payload)
+        sealed = encode_draft(plain.id, plain.timestamp, plain.turn, plain.origin, plain.payload)
         assert sealed.payload == NoteAdd("token is [redacted:github-token]")
         (event,), (same,) = log.append("s", [sealed]), log.append("t", [plain])
         assert event.payload == same.payload == sealed.payload

@@ -14,9 +14,9 @@ import msgspec
 from msgspec import Meta
 
 from hudkit.compose import shorten, visible
-from hudkit.log.codec import printable
+from hudkit.log.codec import escape_surrogates
 from hudkit.log.event import Origin
-from hudkit.log.redact import redact
+from hudkit.log.secret_patterns import replace_secrets
 from hudkit.sections.items import ItemMark, SectionItem
 from hudkit.tools.operation import AnswerRow, OperationArguments, OperationResult, SectionListing
 
@@ -43,8 +43,8 @@ def id_text(id: str) -> str:
 
 def without_secrets(text: str) -> str:
     """Return a text as the log would have it: without secrets."""
-    body = msgspec.json.encode(printable(text))
-    clean = redact(body)
+    body = msgspec.json.encode(escape_surrogates(text))
+    clean = replace_secrets(body)
     return text if clean is body else str(msgspec.json.decode(clean))
 
 

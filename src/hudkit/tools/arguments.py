@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from hudkit.errors import OperationError
-from hudkit.log.codec import printable
+from hudkit.log.codec import escape_surrogates
 from hudkit.tools.answer_text import quote
 from hudkit.tools.operation import MAX_TEXT_BYTES, Operation, OperationAlias, OperationArguments
 
@@ -103,7 +103,7 @@ def convert_arguments(operation: Operation | OperationAlias, raw: object) -> Ope
 def _clean(value: object, field: str) -> object:
     """Text that UTF-8 can carry, and none that is too long."""
     if isinstance(value, str):
-        text = printable(value)
+        text = escape_surrogates(value)
         size = len(text) if text.isascii() else len(text.encode())
         if size > MAX_TEXT_BYTES:
             raise OperationError(

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from hudkit.errors import HudkitError, OperationError
 from hudkit.hud import SessionCore
-from hudkit.log.codec import open_payload
+from hudkit.log.codec import decode_payload
 from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import Payload, Unknown
 from hudkit.sections.state import HudState
@@ -20,13 +20,13 @@ from hudkit.tools.operation import EmptyArguments, OperationArguments, Operation
 from hudkit.tools.record import record
 from hudkit.tools.state_ops import readable_sections
 from hudkit.tools.transcript_text import host_session_id, transcripts_of
-from hudkit.transcripts.exports import read_export, write_export
-from hudkit.transcripts.own import MACHINERY
+from hudkit.transcripts.event_log_transcript import BOOKKEEPING_EVENTS
+from hudkit.transcripts.named_files import read_export, write_export
 
 _SCHEMA = 1
 """Version of exported sessions."""
 
-_APART = MACHINERY | {"compact.after", "event.undo", "file.open", "file.close"}
+_APART = BOOKKEEPING_EVENTS | {"compact.after", "event.undo", "file.open", "file.close"}
 """Types that tell of one session's own course."""
 
 
@@ -91,7 +91,7 @@ def _payload(exported: object) -> Payload | None:
     version = exported.get("v")
     body = {key: value for key, value in exported.items() if key not in ("seq", "at", "origin", "v")}
     try:
-        payload = open_payload(
+        payload = decode_payload(
             str(exported.get("type")), version if isinstance(version, int) else 1, msgspec.json.encode(body)
         )
     except (msgspec.DecodeError, HudkitError):

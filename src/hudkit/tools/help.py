@@ -13,7 +13,7 @@ from msgspec import Meta
 from hudkit.compose import shorten, visible
 from hudkit.errors import OperationError
 from hudkit.hud import SessionCore
-from hudkit.log.redact import redact
+from hudkit.log.secret_patterns import replace_secrets
 from hudkit.tools.answer_text import MAX_QUOTED_CHARS, PageArguments, quote
 from hudkit.tools.arguments import operation_schema, value_words
 from hudkit.tools.operation import (
@@ -127,7 +127,7 @@ def call_text(router: str, name: str, args: Mapping[str, Any]) -> str:
     if args:
         call["args"] = {key: _short(value) for key, value in args.items()}
     text = json.dumps(call, ensure_ascii=False)
-    return f"{router}({visible(redact(text.encode('utf-8', 'backslashreplace')).decode())})"
+    return f"{router}({visible(replace_secrets(text.encode('utf-8', 'backslashreplace')).decode())})"
 
 
 def _short(value: Any) -> Any:

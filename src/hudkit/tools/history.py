@@ -32,8 +32,8 @@ from hudkit.tools.transcript_text import (
     transcripts_of,
     utc_minute,
 )
-from hudkit.transcripts.own import told as event_words
-from hudkit.transcripts.search import Filters, Hit, Question
+from hudkit.transcripts.event_log_transcript import describe_event as event_words
+from hudkit.transcripts.search import SearchFilters, SearchHit, SearchQuery
 
 _CHUNK = 100
 """Events read at once on the way back."""
@@ -119,11 +119,11 @@ def _search(session: SessionCore, args: _SearchArguments) -> OperationResult:
     )
 
 
-def _question(session: SessionCore, args: _SearchArguments) -> Question:
+def _question(session: SessionCore, args: _SearchArguments) -> SearchQuery:
     if args.role and args.tool and args.role != "tool":
         raise OperationError('"tool" finds calls, whose role is "tool"', hint='Leave "role" out.')
     asked = args.session or args.sessionId
-    filters = Filters(
+    filters = SearchFilters(
         session=resolve_session_id(session, SessionArguments(session=asked)) if asked else "",
         project=args.project or args.projectPath,
         host=args.host,
@@ -132,10 +132,10 @@ def _question(session: SessionCore, args: _SearchArguments) -> Question:
         since=parse_time(args.since, "since"),
         until=parse_time(args.until, "until"),
     )
-    return Question(args.query, filters, args.limit, args.syntax)
+    return SearchQuery(args.query, filters, args.limit, args.syntax)
 
 
-def _messages(hits: tuple[Hit, ...], tokens: int) -> str:
+def _messages(hits: tuple[SearchHit, ...], tokens: int) -> str:
     if not hits:
         return "Nothing found in the conversations."
     room, shown = TokenRoom(tokens), []

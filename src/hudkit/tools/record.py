@@ -8,7 +8,7 @@ import msgspec
 
 from hudkit.hud import SessionCore
 from hudkit.log import Event, Origin, Payload, type_of
-from hudkit.log.codec import seal
+from hudkit.log.codec import encode_payload
 from hudkit.sections.items import ItemList, SectionItem
 from hudkit.sections.state import STATE_FIELDS, HudState, fold
 from hudkit.tools.answer_text import id_text, quote
@@ -66,7 +66,7 @@ def record(session: SessionCore, origin: Origin, decide: Callable[[HudState], Se
         nonlocal payloads, after, note
         asked = tuple(decide(state))
         # Sealed first: what is compared and answered is what will be stored, without secrets.
-        payloads = tuple(seal(payload).payload for payload in asked)
+        payloads = tuple(encode_payload(payload).payload for payload in asked)
         note = "" if all(map(_same, asked, payloads)) else _SECRET_NOTE
         # An operation that would change nothing leaves no event.
         after = state_after(state, *payloads)

@@ -28,11 +28,11 @@ from hudkit.tools.transcript_text import (
     transcripts_of,
     utc_minute,
 )
-from hudkit.transcripts.own import HOST as OWN
+from hudkit.transcripts.event_log_transcript import HOST as OWN
 from hudkit.transcripts.transcript import Message, PatchPart, SessionRow, ToolPart
 
 if TYPE_CHECKING:
-    from hudkit.transcripts.search import Past
+    from hudkit.transcripts.search import PastSessions
 
 _MAX_MESSAGES = 50_000
 """Of one session that a comparison looks at."""
@@ -166,7 +166,7 @@ def _compare(session: SessionCore, args: _CompareArguments) -> OperationResult:
     return OperationResult("\n".join(lines).lstrip("\n"), data)
 
 
-def _facts(past: Past, id: str) -> dict[str, Any]:
+def _facts(past: PastSessions, id: str) -> dict[str, Any]:
     transcript, row = past.find(id)
     roles: Counter[str] = Counter()
     tools: Counter[str] = Counter()

@@ -29,7 +29,7 @@ from hudkit.transcripts.transcript import (
 )
 
 if TYPE_CHECKING:
-    from hudkit.transcripts.search import Past
+    from hudkit.transcripts.search import PastSessions
 
 _MAX_TOKEN_BYTES = 16
 """Bytes of a token of ordinary text, at most: what has more for each token that is left is not even counted."""
@@ -80,7 +80,7 @@ class TokenRoom:
         return max(size, 1)
 
 
-def transcripts_of(session: SessionCore) -> Past:
+def transcripts_of(session: SessionCore) -> PastSessions:
     """Return the transcripts that the host gave. Raises `OperationError` where it gave none."""
     if session.past is None:
         raise OperationError(

@@ -30,8 +30,8 @@ from hudkit.tools.transcript_text import (
     transcripts_of,
     utc_minute,
 )
+from hudkit.transcripts.prompt_window import compaction_marker, is_summary
 from hudkit.transcripts.transcript import Message
-from hudkit.transcripts.window import is_summary, marker_of
 
 _TEXT_CHARS = 600
 _Length = Annotated[int, Meta(ge=20, le=20_000, description="Characters of one text at most.")]
@@ -180,7 +180,7 @@ def _compactions(session: SessionCore, args: _CompactionsArguments) -> Operation
     markers: dict[str, bool] = {}
     count = 0
     for message in transcript.messages(id):
-        marker = marker_of(message)
+        marker = compaction_marker(message)
         if marker is not None:
             markers[message.id] = marker.auto
         # A marker comes before its summary, and says how it came about.

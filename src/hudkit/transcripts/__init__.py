@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hudkit.transcripts.claude import open_claude
+from hudkit.transcripts.claude_code import open_claude
 from hudkit.transcripts.codex import open_codex
-from hudkit.transcripts.own import OwnTranscript
+from hudkit.transcripts.event_log_transcript import OwnTranscript
+from hudkit.transcripts.prompt_window import LlmCall, PromptBlock, llm_calls, prompt_blocks, window_at
 from hudkit.transcripts.transcript import (
     CompactionPart,
     FilePart,
@@ -15,22 +16,20 @@ from hudkit.transcripts.transcript import (
     Part,
     PatchPart,
     ReasoningPart,
-    Reported,
+    ReportedUsage,
     SessionRow,
-    Skipped,
     StepPart,
     TextPart,
     Todo,
     ToolPart,
     Transcript,
+    UnreadableRecord,
 )
-from hudkit.transcripts.window import Block, LlmCall, blocks, calls, window
 
 if TYPE_CHECKING:
-    from hudkit.transcripts.opencode import OpenCodeTranscript
+    from hudkit.transcripts.opencode_database import OpenCodeTranscript
 
 __all__ = [
-    "Block",
     "CompactionPart",
     "FilePart",
     "LlmCall",
@@ -40,26 +39,27 @@ __all__ = [
     "OwnTranscript",
     "Part",
     "PatchPart",
+    "PromptBlock",
     "ReasoningPart",
-    "Reported",
+    "ReportedUsage",
     "SessionRow",
-    "Skipped",
     "StepPart",
     "TextPart",
     "Todo",
     "ToolPart",
     "Transcript",
-    "blocks",
-    "calls",
+    "UnreadableRecord",
+    "llm_calls",
     "open_claude",
     "open_codex",
-    "window",
+    "prompt_blocks",
+    "window_at",
 ]
 
 
 def __getattr__(name: str) -> Any:  # who reads no database does not pay for SQLite
     if name == "OpenCodeTranscript":
-        from hudkit.transcripts.opencode import OpenCodeTranscript
+        from hudkit.transcripts.opencode_database import OpenCodeTranscript
 
         return OpenCodeTranscript
     raise AttributeError(f"module 'hudkit.transcripts' has no attribute {name!r}")

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 import msgspec
 
 
-class Reported(msgspec.Struct, frozen=True, omit_defaults=True):
+class ReportedUsage(msgspec.Struct, frozen=True, omit_defaults=True):
     """Token counts of one response as its provider reported them; `total` is `None` where it was not told.
 
     `input` leaves the cached part out: it is not the window in use. Use `used`.
@@ -115,7 +115,7 @@ class StepPart(msgspec.Struct, frozen=True, tag="step"):
 
     id: str
     edge: Literal["start", "finish"]
-    usage: Reported | None = None
+    usage: ReportedUsage | None = None
     reason: str = ""
 
 
@@ -145,7 +145,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     summary: bool = False  # the model's answer to a compaction
     error: str = ""  # name and text of what ended the response
     aborted: bool = False
-    usage: Reported | None = None
+    usage: ReportedUsage | None = None
     parts: tuple[Part, ...] = ()
 
 
@@ -155,7 +155,7 @@ class Todo(msgspec.Struct, frozen=True):
     priority: str = ""
 
 
-class Skipped(msgspec.Struct, frozen=True):
+class UnreadableRecord(msgspec.Struct, frozen=True):
     """A record that could not be read, and why; everything else of the transcript still was."""
 
     table: str
@@ -173,7 +173,7 @@ class Transcript(Protocol):
         ...
 
     @property
-    def skipped(self) -> tuple[Skipped, ...]:
+    def skipped(self) -> tuple[UnreadableRecord, ...]:
         """What could not be read so far, at most the first thousand; each record once."""
         ...
 

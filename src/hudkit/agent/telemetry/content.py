@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from hudkit.agent.telemetry.happenings import Piece, Said
-from hudkit.log.redact import redact
+from hudkit.log.secret_patterns import replace_secrets
 
 LEFT_OUT = "… [{} characters are left out]"
 MARK = 40
@@ -56,7 +56,7 @@ def answer(said: Said, finish: str, limit: int) -> str:
 def clean(value: Any, limit: int) -> Any:
     """A plain value without known forms of secrets. Texts that are far longer than `limit` are shortened."""
     near = _each(msgspec.to_builtins(value, enc_hook=str), lambda text: _near(text, limit + BEYOND))
-    return msgspec.json.decode(redact(msgspec.json.encode(near)))
+    return msgspec.json.decode(replace_secrets(msgspec.json.encode(near)))
 
 
 def fitted(value: Any, limit: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from hudkit.agent import events
 from hudkit.agent.events import AgentEvent
 from hudkit.agent.loop import AgentLoop
-from hudkit.agent.records import Reported, StoredCall, StoredMessage, StoredText
+from hudkit.agent.records import ReportedUsage, StoredCall, StoredMessage, StoredText
 from hudkit.agent.terminal import words
 
 
@@ -106,7 +106,7 @@ def _call(call: StoredCall) -> dict[str, Any]:
     return fields
 
 
-def _usage(usage: Reported | None) -> dict[str, int] | None:
+def _usage(usage: ReportedUsage | None) -> dict[str, int] | None:
     if usage is None:
         return None
     names = ("input", "cache_read", "cache_write", "output", "reasoning")

@@ -8,7 +8,7 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from hudkit.agent.records import FileDiff, Reported, StoredCall, StoredMessage
+from hudkit.agent.records import FileDiff, ReportedUsage, StoredCall, StoredMessage
 from hudkit.agent.terminal.safe import clipped, one_line, shown
 from hudkit.sections.document_builder import short_token_count
 from hudkit.tokens import Window
@@ -107,20 +107,20 @@ def gauge(used: int | None, window: Window) -> str:
     return f"window {short_token_count(used)}/{limit} {used * 100 / window.limit_tokens:.0f}%"
 
 
-def spent(usage: Reported, cost: float | None) -> str:
+def spent(usage: ReportedUsage, cost: float | None) -> str:
     """Tokens in and out, how much of the input came from the cache, and the cost where prices are known."""
     share = f" ({usage.cache_read * 100 / usage.prompt:.0f}% cached)" if usage.cache_read and usage.prompt else ""
     money = "" if cost is None else f", ${cost:.4f}" if cost < 0.1 else f", ${cost:.2f}"
     return f"{_tokens(usage.prompt)} in{share}, {_tokens(usage.output)} out{money}"
 
 
-def total(messages: Sequence[StoredMessage]) -> Reported | None:
+def total(messages: Sequence[StoredMessage]) -> ReportedUsage | None:
     """The usage of several responses together; `None` where none of them told any."""
     told = [one.usage for one in messages if one.usage is not None]
     if not told:
         return None
     names = ("input", "output", "reasoning", "cache_read", "cache_write")
-    return Reported(None, *(sum(getattr(one, name) for one in told) for name in names))
+    return ReportedUsage(None, *(sum(getattr(one, name) for one in told) for name in names))
 
 
 def seconds(took: float) -> str:

@@ -23,7 +23,7 @@ from hudkit.agent.tools.tool import RequiredPermission, Tool, ToolContext, ToolI
 from hudkit.agent.workspace import changed_files, quote, snapshot_files
 from hudkit.compose import shorten, visible
 from hudkit.errors import ToolError
-from hudkit.log.redact import redact
+from hudkit.log.secret_patterns import replace_secrets
 
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:API_?KEY|KEY|KEYS|TOKEN|TOKENS|SECRET|SECRETS|PASSWORD|PASSWD|PASS|PWD_HASH|PASSPHRASE|CREDENTIALS?"
@@ -66,7 +66,7 @@ def _is_secret(name: str, value: str) -> bool:
         return True
     # the redactor works on JSON text: the value is put into quotes, and what would end them is replaced
     raw = b'"' + value.encode("utf-8", "replace").replace(b"\\", b"/").replace(b'"', b"'") + b'"'
-    return redact(raw) != raw
+    return replace_secrets(raw) != raw
 
 
 _MARK = "HUDKIT_CALL"

@@ -22,8 +22,8 @@ from hudkit.daemon.client import greet
 from hudkit.errors import StoreBusy, StoreError, StoreReadOnly
 from hudkit.hosts.wire import PROTOCOL, newer
 from hudkit.log.stores import open_log, verify_file
-from hudkit.log.stores.paths import beside
-from hudkit.log.stores.schema import MIGRATIONS
+from hudkit.log.stores.log_tables import LOG_MIGRATIONS
+from hudkit.log.stores.sqlite_files import companion_path
 from hudkit.tokens.counting import APPROXIMATE, shared_counter
 
 MIB = 1024 * 1024
@@ -75,12 +75,12 @@ def log(here: Surroundings) -> Finding:
         return warn(error.message, error.hint)
     except StoreError as error:
         return fail(error.message, error.hint)
-    return good(f"{here.db} opens, schema version {len(MIGRATIONS)}, {sessions} sessions")
+    return good(f"{here.db} opens, schema version {len(LOG_MIGRATIONS)}, {sessions} sessions")
 
 
 def whole(here: Surroundings) -> Finding:
     """Reads all of the log; says where only by number, a session's name is nobody else's business."""
-    parts = [path for path in (here.db, beside(here.db, "-wal")) if path.exists()]
+    parts = [path for path in (here.db, companion_path(here.db, "-wal")) if path.exists()]
     if not parts:
         return good("there is no log yet")
     size = sum(path.stat().st_size for path in parts)

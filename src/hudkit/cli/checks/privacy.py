@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hudkit.cli.checks.check import Finding, fail, good, warn
 from hudkit.cli.checks.surroundings import Surroundings
-from hudkit.log.stores.paths import SUFFIXES, beside
+from hudkit.log.stores.sqlite_files import DATABASE_SUFFIXES, companion_path
 
 OTHERS = 0o077
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -33,7 +33,7 @@ _OURS = (
 
 def files(here: Surroundings) -> Iterator[Path]:
     """The private files of ours that are there, links included."""
-    named = [beside(here.db, suffix) for suffix in SUFFIXES]
+    named = [companion_path(here.db, suffix) for suffix in DATABASE_SUFFIXES]
     named += [here.db.parent / "token", *(here.db.parent / f"daemon.log{end}" for end in ("", ".1", ".2"))]
     named += [here.install.manifest, here.install.plugin]
     return (path for path in named if os.path.lexists(path))

@@ -14,7 +14,7 @@ import hudkit
 from hudkit.cli.checks.check import Check
 from hudkit.cli.checks.surroundings import Surroundings
 from hudkit.hosts.wire import PROTOCOL
-from hudkit.log.redact import redact
+from hudkit.log.secret_patterns import replace_secrets
 
 _END = r"(?=[/\s:;,.'\"`()]|$)"
 
@@ -42,7 +42,7 @@ def clean(line: str, here: Surroundings) -> str:
     name = _user()
     if name and name != "root":
         line = re.sub(rf"(?<=[/\-]){re.escape(name)}(?=[/\s:;,.'\"`()]|$)", "<user>", line)
-    masked: str = json.loads(redact(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace")))
+    masked: str = json.loads(replace_secrets(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace")))
     return masked
 
 

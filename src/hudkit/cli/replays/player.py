@@ -15,7 +15,7 @@ from hudkit.hud.frame import Frame
 from hudkit.ingest import KnownFacts, derive_facts
 from hudkit.log.payloads import CompactAfter, CompactBefore, FrameBase, type_of
 from hudkit.sections.state import HudState
-from hudkit.transcripts import LlmCall, Message, SessionRow, ToolPart, calls
+from hudkit.transcripts import LlmCall, Message, SessionRow, ToolPart, llm_calls
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -64,7 +64,7 @@ class Player:
     def turns(self, messages: Sequence[Message]) -> Iterator[Turn]:
         """Every call but those that write a summary. Raises `BudgetError` where not even the smallest frame fits."""
         last = 0
-        for call in calls(messages):
+        for call in llm_calls(messages):
             for message in call.fresh:
                 self.hear(message)
             last += len(call.fresh)

@@ -17,7 +17,7 @@ from hudkit.cli.replays.player import Turn, anchor
 from hudkit.context.caching import CacheBlock, CacheRequest
 from hudkit.hud import TokenCounter
 from hudkit.hud.frame import Frame
-from hudkit.transcripts import Message, blocks, calls
+from hudkit.transcripts import Message, llm_calls, prompt_blocks
 
 VARIANTS = ("no HUD", "in system", "anchored")
 """What is compared, in the order of `Scribe.requests`."""
@@ -58,7 +58,7 @@ class Scribe:
         """The one or two messages of the request that a recorded message becomes, each as its blocks."""
         known = self._written.get(message.id)
         if known is None:
-            found = blocks(message)
+            found = prompt_blocks(message)
             said = self._blocks(message.role, *(block.text for block in found if block.kind != "tool_output"))
             results = self._blocks("tool", *(block.text for block in found if block.kind == "tool_output"))
             known = self._written[message.id] = tuple(group for group in (said, results) if group)
@@ -89,7 +89,7 @@ class Scribe:
         return tuple(CacheBlock(_digest(text), self._counter.count(text), role) for text in texts if text)
 
     def _host_tokens(self, messages: Sequence[Message]) -> int:
-        for call in calls(messages):
+        for call in llm_calls(messages):
             usage = call.message.usage
             if usage is not None and usage.prompt and not call.message.summary:
                 return max(usage.prompt - self.counted(call.window), 0)

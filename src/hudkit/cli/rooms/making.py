@@ -17,7 +17,7 @@ from hudkit.cli.rooms.place import FIRST, many, path_of, reading, whole_number, 
 from hudkit.cli.rooms.prompting import check_room
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
-from hudkit.log.stores.paths import SUFFIXES, beside
+from hudkit.log.stores.sqlite_files import DATABASE_SUFFIXES, companion_path
 from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL
 from hudkit.rooms.prompts import load_prompts, write_prompts
 from hudkit.rooms.world_file import MAX_SEED, WorldFile, island_world, populate_world, read_world_file
@@ -129,8 +129,8 @@ def whole(path: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        for suffix in SUFFIXES:
-            beside(path, suffix).unlink(missing_ok=True)
+        for suffix in DATABASE_SUFFIXES:
+            companion_path(path, suffix).unlink(missing_ok=True)
         raise
 
 

@@ -13,16 +13,16 @@ import msgspec
 from hudkit.context.caching.policies import CachePolicy
 from hudkit.log.event import Event
 from hudkit.log.payloads import (
-    Call,
     CompactAfter,
     ContextSnapshot,
+    FrameArguments,
     FrameBase,
     FrameDelta,
     FrameUnsent,
     OutputsPrune,
-    Sent,
+    ResponseTokens,
+    SentTranscript,
     SessionLink,
-    Spent,
 )
 
 
@@ -43,11 +43,11 @@ class CallRecord(msgspec.Struct):
     seq: int
     at: int  # Unix ms
     model: str
-    call: Call
-    sent: Sent
+    call: FrameArguments
+    sent: SentTranscript
     base: FrameBase | None
     deltas: tuple[CarriedDelta, ...]
-    spent: Spent | None = None
+    spent: ResponseTokens | None = None
     inherited: bool = False
     pruned: OutputsPrune | None = None
     compactions: int = 0
@@ -98,7 +98,7 @@ def read_calls(events: Iterable[Event]) -> tuple[CallRecord, ...]:
             case ContextSnapshot() as taken:
                 model = taken.model or model
                 if taken.call is not None:
-                    sent, place = taken.sent or Sent(), len(entries)
+                    sent, place = taken.sent or SentTranscript(), len(entries)
                     deltas = {id: _moved(one, sent) for id, one in deltas.items()}
                     shown = tuple(deltas[id] for id in taken.call.shown if id in deltas)
                     base = bases.get(taken.call.epoch)
@@ -112,7 +112,7 @@ def read_calls(events: Iterable[Event]) -> tuple[CallRecord, ...]:
     return tuple(entries)
 
 
-def _moved(one: CarriedDelta, sent: Sent) -> CarriedDelta:
+def _moved(one: CarriedDelta, sent: SentTranscript) -> CarriedDelta:
     """Where a delta stands once the first message that departs is another; a new one stands at the end."""
     kept, at = sent.size if sent.kept is None else sent.kept, one.at
     if sent.first and at > kept:
@@ -120,7 +120,7 @@ def _moved(one: CarriedDelta, sent: Sent) -> CarriedDelta:
     return msgspec.structs.replace(one, at=sent.size if at < 0 else min(at, sent.size))
 
 
-def _report(entries: list[CallRecord], at: int, spent: Spent) -> None:
+def _report(entries: list[CallRecord], at: int, spent: ResponseTokens) -> None:
     asked = next((entry for entry in reversed(entries) if entry.at <= at), None)
     if asked is not None and asked.spent is None:
         asked.spent = spent

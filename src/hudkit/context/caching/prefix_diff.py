@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from hudkit.context.caching.simulation import CacheBlock, CacheRequest, same_content
-from hudkit.log.payloads import Divergence, Sent
+from hudkit.log.payloads import Divergence, SentTranscript
 
 
 class Segment(NamedTuple):
@@ -22,19 +22,19 @@ class Segment(NamedTuple):
     size: int
 
 
-def common_prefix(before: Sequence[Segment] | None, now: Sequence[Segment]) -> Sent:
+def common_prefix(before: Sequence[Segment] | None, now: Sequence[Segment]) -> SentTranscript:
     """What `now` has in common with the call `before` (`None`: not known). Linear in both.
 
     A transcript that only grew, or only ends earlier, departs nowhere.
     """
     size, last = sum(piece.size for piece in now), now[-1].size if now else 0
     if before is None:
-        return Sent(len(now), size, last)
+        return SentTranscript(len(now), size, last)
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(before, now, strict=False))
     place = sum(1 for _ in alike)
     kept = sum(piece.size for piece in now[:place])
     first = _departure(before, now, place) if place < min(len(before), len(now)) else None
-    return Sent(len(now), size, last, kept, first)
+    return SentTranscript(len(now), size, last, kept, first)
 
 
 def _departure(before: Sequence[Segment], now: Sequence[Segment], place: int) -> Divergence:

@@ -21,8 +21,8 @@ from hudkit.sections.model_calibration import (
     request_amounts,
 )
 from hudkit.sections.state import HudState, apply
+from hudkit.transcripts.prompt_window import compaction_marker, is_summary, window_at
 from hudkit.transcripts.transcript import CompactionPart, Message, ToolPart
-from hudkit.transcripts.window import is_summary, marker_of, window
 
 # -- What of a state must outlive a compaction: the live items of each section, as texts.
 
@@ -285,12 +285,12 @@ class CoveredRange(msgspec.Struct, frozen=True):
 
 def covered_range(receipt: Receipt, messages: Sequence[Message]) -> CoveredRange | None:
     """What the compaction of a receipt took from a transcript; `None` where the transcript does not have it (any
-    more). Rules: `hudkit.transcripts.window`."""
+    more). Rules: `hudkit.transcripts.prompt_window`."""
     at = next((n for n, one in enumerate(messages) if one.id == receipt.message and is_summary(one)), None)
     if not receipt.message or at is None:
         return None
     asked = next((n for n in range(at - 1, -1, -1) if messages[n].id == messages[at].parent_id), None)
-    marker = marker_of(messages[asked]) if asked is not None else None
+    marker = compaction_marker(messages[asked]) if asked is not None else None
     if asked is None or marker is None:
         return None
     before = _seen(messages, asked)
@@ -301,7 +301,7 @@ def covered_range(receipt: Receipt, messages: Sequence[Message]) -> CoveredRange
 def _seen(messages: Sequence[Message], asked: int) -> tuple[Message, ...]:
     """The window right before the marker at a place."""
     probe = Message("\0probe", messages[asked].session_id, "assistant")
-    return window((*messages[:asked], probe), probe.id)
+    return window_at((*messages[:asked], probe), probe.id)
 
 
 def _tail(marker: CompactionPart, before: Sequence[Message], told: str) -> int:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from hudkit.log.payloads import Brought, Parts
+from hudkit.log.payloads import RequestParts, ToolOutputTotal
 
 
 class CallOutput(NamedTuple):
@@ -20,11 +20,13 @@ class CallOutput(NamedTuple):
     blocks: int = 0
 
 
-def request_parts(size: int, outputs: Iterable[tuple[str, int]], system: int | None, tools: int | None) -> Parts:
+def request_parts(
+    size: int, outputs: Iterable[tuple[str, int]], system: int | None, tools: int | None
+) -> RequestParts:
     """The parts of a request in characters: `size` of its messages in all, each output as its tool and its size, the
     system prompt and the definitions of tools (`None`: not known)."""
     brought: Counter[str] = Counter()
     for tool, each in outputs:
         brought[tool] += each
     words = max(0, size - sum(brought.values()))
-    return Parts(system, tools, words, tuple(Brought(*one) for one in sorted(brought.items())))
+    return RequestParts(system, tools, words, tuple(ToolOutputTotal(*one) for one in sorted(brought.items())))

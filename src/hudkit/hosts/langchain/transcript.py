@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from hudkit.hosts.host_session import HostMessage
 from hudkit.ingest.first_seen import entry_key
 from hudkit.ingest.tool_calls import neutral_part
-from hudkit.transcripts import Message, Part, Reported, TextPart, ToolPart
+from hudkit.transcripts import Message, Part, ReportedUsage, TextPart, ToolPart
 
 MARK = "hudkit"
 """The key in a message's `additional_kwargs` by which what we wrote ourselves is known."""
@@ -120,14 +120,14 @@ def _result(tool: str, id: str, given: Mapping[str, Any], result: ToolMessage | 
     return ToolPart(id, tool, id, "completed", dict(given), output=text)
 
 
-def _usage(told: Mapping[str, Any]) -> Reported:
+def _usage(told: Mapping[str, Any]) -> ReportedUsage:
     """LangChain counts what was read from and written to the cache into the input, for every provider."""
     details = told.get("input_token_details") or {}
     read_ = int(details.get("cache_read") or 0)
     lives = sum(int(details.get(name) or 0) for name in ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"))
     written = int(details.get("cache_creation") or 0) or lives
     given, output = int(told.get("input_tokens") or 0), int(told.get("output_tokens") or 0)
-    return Reported(
+    return ReportedUsage(
         total=int(told.get("total_tokens") or 0) or None,
         input=max(0, given - read_ - written),
         output=output,

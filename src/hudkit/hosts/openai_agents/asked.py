@@ -12,7 +12,7 @@ from agents.usage import Usage
 
 from hudkit.hosts.host_session import HostCall, HostMessage
 from hudkit.tokens import Window, window_of
-from hudkit.transcripts import Reported
+from hudkit.transcripts import ReportedUsage
 
 Config = RunConfig | dict[str, Any] | None
 """A run configuration, as users give it."""
@@ -66,14 +66,14 @@ def _sizes(agent: Agent[Any]) -> int | None:
     )
 
 
-def reported(usage: Usage) -> Reported | None:
+def reported(usage: Usage) -> ReportedUsage | None:
     """The tokens of a response; of its last request where the SDK tried several times."""
     told: Any = usage.request_usage_entries[-1] if usage.request_usage_entries else usage
     if not told.total_tokens:
         return None
     cached = getattr(told.input_tokens_details, "cached_tokens", 0) or 0
     written = getattr(told.input_tokens_details, "cache_write_tokens", 0) or 0
-    return Reported(
+    return ReportedUsage(
         told.total_tokens,
         max(0, told.input_tokens - cached - written),
         told.output_tokens,

@@ -14,7 +14,7 @@ from hudkit.hosts.host_session import HostMessage
 from hudkit.hosts.openai_agents.called import tool_of
 from hudkit.ingest.first_seen import entry_key
 from hudkit.ingest.tool_calls import neutral_part
-from hudkit.transcripts import Message, Part, ReasoningPart, Reported, TextPart, ToolPart
+from hudkit.transcripts import Message, Part, ReasoningPart, ReportedUsage, TextPart, ToolPart
 
 Item = dict[str, Any]
 """An input item, as the SDK keeps it in a session and hands it to a model."""
@@ -44,7 +44,7 @@ class Hearing(NamedTuple):
 
     session_id: str
     names: Mapping[str, str]
-    usage: dict[str, Reported]
+    usage: dict[str, ReportedUsage]
     read: dict[str, tuple[int, HostMessage]]
 
 

@@ -12,7 +12,7 @@ from hudkit.hosts.openai_agents.asked import reported
 from hudkit.hosts.openai_agents.compacting import Compacted
 from hudkit.hosts.openai_agents.items import Hearing, Item, Span, spans
 from hudkit.tokens import Window
-from hudkit.transcripts import Reported
+from hudkit.transcripts import ReportedUsage
 
 REMEMBERED = 1_000
 """Responses by whose ids a conversation without a name is known again."""
@@ -33,7 +33,7 @@ class Scope:
         self.used: int | None = None
         """Tokens in the window after the last response."""
         self.hearing = Hearing(id, names, {}, {})
-        self._untold: Reported | None = None
+        self._untold: ReportedUsage | None = None
 
     def read(self, items: Sequence[Item]) -> list[Span]:
         """The messages of a transcript; what the last response cost is that of the last one."""

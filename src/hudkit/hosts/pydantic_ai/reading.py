@@ -187,14 +187,14 @@ def output_of(result: Any) -> str:
     return str(result.model_response())
 
 
-def usage_of(response: ModelResponse) -> transcripts.Reported | None:
+def usage_of(response: ModelResponse) -> transcripts.ReportedUsage | None:
     """The tokens of a response; `None` where nobody told. The host counts cached ones among the input."""
     usage = response.usage
     if not usage.input_tokens and not usage.output_tokens:
         return None
     noted = ((response.metadata or {}).get(_NOTED) or {}).get("context_input_tokens")
     prompt = noted if isinstance(noted, int) else usage.input_tokens
-    return transcripts.Reported(
+    return transcripts.ReportedUsage(
         total=prompt + usage.output_tokens,
         input=max(0, usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens),
         output=usage.output_tokens,

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from hudkit.errors import StoreDamaged
 from hudkit.log import EventLog, Finding
-from hudkit.log.stores.faults import typed
-from hudkit.log.stores.memory import MemoryLog
-from hudkit.log.stores.sqlite import SqliteLog
-from hudkit.log.stores.verify import verify_database
+from hudkit.log.stores.memory_log import MemoryLog
+from hudkit.log.stores.sqlite_files import store_errors
+from hudkit.log.stores.sqlite_log import SqliteLog
+from hudkit.log.stores.verification import verify_database
 
 if TYPE_CHECKING:
-    from hudkit.log.stores.group import GroupCommit
+    from hudkit.log.stores.group_commit import GroupCommit
 
 __all__ = ["GroupCommit", "MemoryLog", "SqliteLog", "open_log", "verify_file"]
 
 
 def __getattr__(name: str) -> Any:  # a short-lived hook process does not pay for futures and threads
     if name == "GroupCommit":
-        from hudkit.log.stores.group import GroupCommit
+        from hudkit.log.stores.group_commit import GroupCommit
 
         return GroupCommit
     raise AttributeError(f"module 'hudkit.log.stores' has no attribute {name!r}")
@@ -40,7 +40,7 @@ def verify_file(path: str | PathLike[str], *, busy_timeout: float = 5.0) -> Iter
     """
     place = Path(path)
     try:
-        with typed(place):
+        with store_errors(place):
             place = place.absolute()
             place.stat()
             return iter(verify_database(place, busy_timeout))

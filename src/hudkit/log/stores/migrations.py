@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 from hudkit.errors import StoreDamaged, StoreReadOnly, StoreTooNew
 from hudkit.log import Finding
-from hudkit.log.stores.paths import beside, create_private, sync_directory
+from hudkit.log.stores.sqlite_files import companion_path, create_private_file, sync_directory
 
-Step = tuple[str, ...]
+MigrationStep = tuple[str, ...]
 """The statements of one migration."""
 
 
@@ -35,7 +35,7 @@ class Schema(NamedTuple):
     """
 
     application_id: int
-    steps: Sequence[Step]
+    steps: Sequence[MigrationStep]
     foreign: str
     hint: str
     keeps_copy: bool = True
@@ -118,10 +118,10 @@ def _read_header(db: sqlite3.Connection, application_id: int) -> tuple[int, bool
 
 def _back_up(db: sqlite3.Connection, path: Path, version: int) -> None:
     """Write a durable copy of the whole database to `NAME.vN.bak`, mode 0600."""
-    final = beside(path, f".v{version}.bak")
-    part = beside(path, f".v{version}.bak.{os.getpid()}")
+    final = companion_path(path, f".v{version}.bak")
+    part = companion_path(path, f".v{version}.bak.{os.getpid()}")
     part.unlink(missing_ok=True)
-    create_private(part)
+    create_private_file(part)
     copy = sqlite3.connect(part, isolation_level=None)
     try:
         copy.execute("PRAGMA synchronous = FULL")

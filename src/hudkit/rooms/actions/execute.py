@@ -14,7 +14,7 @@ from msgspec.structs import fields
 from hudkit.compose import shorten
 from hudkit.errors import OperationError
 from hudkit.log import Origin
-from hudkit.log.redact import redact
+from hudkit.log.secret_patterns import replace_secrets
 from hudkit.rooms import world_events as e
 from hudkit.rooms.actions.action import ACTIONS, ActionArguments, ActionContext, PositiveId
 from hudkit.rooms.actions.room_actions import post_message, visible_message
@@ -153,7 +153,7 @@ def _without_secrets(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     if raw.get("type") == "request_access":
         return raw
     body = msgspec.json.encode(raw)
-    clean = redact(body)
+    clean = replace_secrets(body)
     return raw if clean is body else msgspec.json.decode(clean)
 
 

@@ -9,6 +9,8 @@ import time
 from contextlib import suppress
 from typing import Protocol
 
+from hudkit.clock import unix_ms
+
 _POLL_SECONDS = 0.5
 """Seconds after which a world that rests looks whether another process wrote to its log: no process tells another."""
 
@@ -42,7 +44,7 @@ class RealClock:
 
     def wall(self) -> int:
         """See `Clock.wall`."""
-        return time.time_ns() // 1_000_000
+        return unix_ms()
 
     def monotonic(self) -> float:
         """See `Clock.monotonic`."""

@@ -10,10 +10,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hudkit.config import PROJECT_DEFAULTS, PROJECT_FILE
+from hudkit.config import PROJECT_DEFAULTS
 from hudkit.config import read as read_toml
 from hudkit.errors import ConfigError
-from hudkit.paths import SectionPaths
+from hudkit.paths import PROJECT_FILE, SectionPaths
 from hudkit.sections.project import ProjectFileDefaults
 from hudkit.sections.sandboxed.definitions import add_trust, file_signature, git_root, trusted_digests
 

@@ -5,26 +5,38 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hudkit.transcripts.search.question import Filters, Hit, Question
+from hudkit.transcripts.search.query import SearchFilters, SearchHit, SearchQuery
 
 if TYPE_CHECKING:
-    from hudkit.transcripts.search.index import Index, Progress
-    from hudkit.transcripts.search.past import Past, Source, open_past
-    from hudkit.transcripts.search.reader import Reader
+    from hudkit.transcripts.search.index_reader import IndexReader
+    from hudkit.transcripts.search.index_writer import IndexProgress, IndexWriter
+    from hudkit.transcripts.search.past_sessions import PastSessions, TranscriptSource, open_past_sessions
 
-__all__ = ["Filters", "Hit", "Index", "Past", "Progress", "Question", "Reader", "Source", "open_past"]
+__all__ = [
+    "IndexProgress",
+    "IndexReader",
+    "IndexWriter",
+    "PastSessions",
+    "SearchFilters",
+    "SearchHit",
+    "SearchQuery",
+    "TranscriptSource",
+    "open_past_sessions",
+]
 
-_LATER = {
-    "Index": "index",
-    "Progress": "index",
-    "Past": "past",
-    "Source": "past",
-    "open_past": "past",
-    "Reader": "reader",
+_LAZY = {
+    "IndexProgress": "index_writer",
+    "IndexReader": "index_reader",
+    "IndexWriter": "index_writer",
+    "PastSessions": "past_sessions",
+    "TranscriptSource": "past_sessions",
+    "open_past_sessions": "past_sessions",
 }
+"""The module that holds each public name that needs SQLite."""
 
 
-def __getattr__(name: str) -> Any:  # who asks no question does not pay for SQLite
-    if name in _LATER:
-        return getattr(import_module(f"hudkit.transcripts.search.{_LATER[name]}"), name)
+def __getattr__(name: str) -> Any:
+    # Who searches nothing (a hook, `hudkit --version`) does not pay for SQLite and the hosts' readers.
+    if name in _LAZY:
+        return getattr(import_module(f"hudkit.transcripts.search.{_LAZY[name]}"), name)
     raise AttributeError(f"module 'hudkit.transcripts.search' has no attribute {name!r}")

@@ -8,13 +8,13 @@ from unicodedata import combining, normalize
 
 import msgspec
 
-from hudkit.log.redact import redact
+from hudkit.log.secret_patterns import replace_secrets
 from hudkit.transcripts.transcript import FilePart, Message, PatchPart, ReasoningPart, TextPart, ToolPart
 
-MOST_CHARACTERS = 4_000
+MAX_PASSAGE_CHARACTERS = 4_000
 """Of one passage; a longer text is cut into several, at a line's end where one is near."""
 
-MOST_PASSAGES = 64
+MAX_PASSAGES = 64
 """Of one text; what is behind them is not searched."""
 
 ROLES = ("user", "assistant", "tool", "reasoning", "summary", "host")
@@ -26,13 +26,13 @@ _TOKEN = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[^\W_]{3,40}")
 
 
-class Passage(msgspec.Struct, frozen=True):
+class SearchPassage(msgspec.Struct, frozen=True):
     role: str
     text: str
     tool: str = ""
 
 
-def passages(message: Message) -> Iterator[Passage]:
+def passages(message: Message) -> Iterator[SearchPassage]:
     """The passages of a message, in order."""
     for part in message.parts:
         match part:
@@ -42,7 +42,7 @@ def passages(message: Message) -> Iterator[Passage]:
             case ReasoningPart(text=text):
                 yield from _cut("reasoning", text)
             case ToolPart():
-                yield from _cut("tool", f"{part.tool} {_given(part)}\n{part.error or part.output}", part.tool)
+                yield from _cut("tool", f"{part.tool} {_input_text(part)}\n{part.error or part.output}", part.tool)
             case FilePart(path=path) if path:
                 yield from _cut("user", path)
             case PatchPart(files=files) if files:
@@ -53,44 +53,48 @@ def passages(message: Message) -> Iterator[Passage]:
         yield from _cut("assistant", message.error)
 
 
-def _given(part: ToolPart) -> str:
+def _input_text(part: ToolPart) -> str:
     """A call's input as text: values by name, without the notation."""
-    return " ".join(f"{name}: {_said(value)}" for name, value in part.input.items())
+    return " ".join(f"{name}: {_value_text(value)}" for name, value in part.input.items())
 
 
-def _said(value: object) -> str:
+def _value_text(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode("utf-8", "replace")
 
 
-def _cut(role: str, text: str, tool: str = "") -> Iterator[Passage]:
-    text = clean(text.strip())
-    for _ in range(MOST_PASSAGES):
+def _cut(role: str, text: str, tool: str = "") -> Iterator[SearchPassage]:
+    text = _remove_secrets(text.strip())
+    for _ in range(MAX_PASSAGES):
         if not text:
             return
-        if len(text) <= MOST_CHARACTERS:
+        if len(text) <= MAX_PASSAGE_CHARACTERS:
             end = len(text)
         else:
-            end = text.rfind("\n", MOST_CHARACTERS // 2, MOST_CHARACTERS) + 1
-            end = end or text.rfind(" ", MOST_CHARACTERS // 2, MOST_CHARACTERS) + 1 or MOST_CHARACTERS
+            end = text.rfind("\n", MAX_PASSAGE_CHARACTERS // 2, MAX_PASSAGE_CHARACTERS) + 1
+            end = (
+                end
+                or text.rfind(" ", MAX_PASSAGE_CHARACTERS // 2, MAX_PASSAGE_CHARACTERS) + 1
+                or MAX_PASSAGE_CHARACTERS
+            )
         piece, text = text[:end].strip(), text[end:]
         if piece:
-            yield Passage(role, piece, tool)
+            yield SearchPassage(role, piece, tool)
 
 
-def clean(text: str) -> str:
+def _remove_secrets(text: str) -> str:
     """A text without known forms of secrets and without NUL."""
     raw = text.encode("utf-8", "replace")
-    found = redact(raw)
+    found = replace_secrets(raw)
     return (text if found is raw else found.decode("utf-8", "replace")).replace("\0", " ")
 
 
-def inner_words(text: str) -> str:
+def identifier_words(text: str) -> str:
     """The words within identifiers: `refreshToken2` gives `refresh Token 2`."""
     found = dict.fromkeys(match.group() for match in _IDENTIFIER.finditer(text))
     return " ".join(" ".join(_INNER.findall(one)) for one in found if len(one) <= 80)
 
 
-def tokens(text: str) -> list[str]:
+def index_tokens(text: str) -> list[str]:
     """The words of a text in order, as the index's tokenizer has them before it stems: lower case, no diacritics."""
     low = text.lower()
     if not low.isascii():
@@ -98,6 +102,6 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(low)
 
 
-def words(text: str) -> set[str]:
+def distinct_words(text: str) -> set[str]:
     """The distinct words of a text, in lower case."""
     return set(_WORD.findall(text.lower()))

@@ -1,0 +1,108 @@
+"""The `EventLog` protocol: what every store of events promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from hudkit.errors import StoreError
+from hudkit.log.event import Event, EventDraft
+
+ID_LIMIT = 400
+"""Bytes of UTF-8 in a session's or an event's id; so that the high-water mark fits one disk sector."""
+
+
+def is_id(text: str) -> bool:
+    """Whether `text` can be the id of a session or an event: 1 to 400 bytes of UTF-8 without NUL."""
+    if type(text) is not str or not text or "\0" in text:
+        return False
+    try:
+        return len(text if text.isascii() else text.encode()) <= ID_LIMIT
+    except UnicodeEncodeError:
+        return False
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """Drafts of one session that are appended all or none.
+
+    `expected` is the last sequence number that the writer has seen; `None` appends whatever came since.
+    """
+
+    session_id: str
+    drafts: tuple[EventDraft, ...]
+    expected: int | None = None
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """A saved projection: an opaque `body` as of `seq`, readable by the projections of this `version` only."""
+
+    session_id: str
+    seq: int
+    version: str
+    body: bytes
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What `verify` found: the first bad event of a session (or of the file, then `session_id` is empty)."""
+
+    code: str  # payload | chain | gap | lost | type | file
+    session_id: str
+    seq: int
+    message: str
+
+
+@runtime_checkable
+class EventLog(Protocol):
+    """An append-only log of many sessions. Each method raises a `StoreError` and leaves nothing half-written."""
+
+    def append(
+        self, session_id: str, drafts: Sequence[EventDraft], *, expected: int | None = None
+    ) -> tuple[Event, ...]:
+        """Append all or none, durably; the events come back as stored (redacted, numbered).
+
+        A `redact` payload acts as it is appended: in the same commit the payload of the event that it names is
+        removed, and the session's snapshots from that event on. Raises `SequenceConflict` where `expected` is not the
+        session's last sequence number, and `StoreError` for a draft or an id that cannot be stored.
+        """
+        ...
+
+    def append_many(self, batches: Sequence[Batch]) -> list[tuple[Event, ...] | StoreError]:
+        """Append several batches in one durable commit (group commit); a conflicting batch is answered with
+        its error and does not disturb the others."""
+        ...
+
+    def read(self, session_id: str, *, after: int = 0, upto: int | None = None) -> Iterator[Event]:
+        """Events with `after < seq <= upto` of those that are there now, in order.
+
+        Raises `StoreDamaged` at the first event that does not verify, after those before it were handed out.
+        """
+        ...
+
+    def last_seq(self, session_id: str) -> int:
+        """The session's last sequence number, 0 for an unknown session."""
+        ...
+
+    def sessions(self) -> tuple[str, ...]:
+        """Ids of all sessions with at least one event, in order of their first event."""
+        ...
+
+    def put_snapshot(self, snapshot: Snapshot) -> None:
+        """Keep a saved projection (the newest few of a session and version are kept; none from before a redaction).
+
+        Raises `StoreError` where the session has no event `snapshot.seq`.
+        """
+        ...
+
+    def get_snapshot(self, session_id: str, version: str, *, upto: int | None = None) -> Snapshot | None:
+        """The newest snapshot of this version with `seq <= upto`; one that does not verify is passed over."""
+        ...
+
+    def verify(self) -> Iterator[Finding]:
+        """The first bad event of each session, and what is wrong with the medium; nothing where all is well."""
+        ...
+
+    def close(self) -> None:
+        """Sync and close; closing twice is harmless."""
+        ...

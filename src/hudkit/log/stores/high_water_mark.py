@@ -1,0 +1,151 @@
+"""The high-water mark beside a database: the last commit, in a file that outlives a write-ahead log that was cut off.
+
+SQLite drops the rest of a write-ahead log from the first bad frame on without a word. The mark remembers how far
+the log had come: 512 bytes with their own checksum, written at each commit, synced within a second and at each
+checkpoint.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import struct
+import time
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from threading import Lock, Timer
+from typing import NamedTuple
+
+from hudkit.errors import StoreBusy, StoreUnsafe
+
+SYNC_SECONDS = 0.8
+"""Longest time for which a written mark stays unsynced (a second, less what a sync takes)."""
+
+_FORM = struct.Struct(">8sQQ32sH")
+_MAGIC = b"hudmark1"
+_SIZE = 512
+_SUM = 32
+_POLL_SECONDS = 0.002
+_sync = getattr(os, "fdatasync", os.fsync)
+
+
+class HighWaterMark(NamedTuple):
+    """The last commit: the global position of its last event, and that event's session, number and link."""
+
+    position: int
+    session_id: str
+    seq: int
+    link: bytes
+
+
+def encode_mark(mark: HighWaterMark) -> bytes:
+    """A mark's 512 bytes."""
+    name = mark.session_id.encode()
+    body = (_FORM.pack(_MAGIC, mark.position, mark.seq, mark.link, len(name)) + name).ljust(_SIZE - _SUM, b"\0")
+    return body + blake2b(body, digest_size=_SUM).digest()
+
+
+def decode_mark(block: bytes) -> HighWaterMark | None:
+    """The mark in 512 bytes; `None` where they are not one."""
+    body = block[: _SIZE - _SUM]
+    if len(block) != _SIZE or blake2b(body, digest_size=_SUM).digest() != block[_SIZE - _SUM :]:
+        return None
+    magic, position, seq, link, size = _FORM.unpack_from(body)
+    if magic != _MAGIC:
+        return None
+    return HighWaterMark(position, body[_FORM.size : _FORM.size + size].decode("utf-8", "replace"), seq, link)
+
+
+class HighWaterMarkFile:
+    """The open file of a mark: the lock that orders writers' marks, and the timer that syncs the last one in time."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        """Open, and unless `read_only` make, the file. Raises `OSError` and `StoreUnsafe`."""
+        flags = os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT
+        self._path = path
+        self._fd = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        if not stat.S_ISREG(os.fstat(self._fd).st_mode):
+            os.close(self._fd)
+            raise StoreUnsafe(f"{path} is not a file", hint="Remove it")
+        if not read_only:
+            os.fchmod(self._fd, 0o600)
+        self._guard = Lock()
+        self._timer: Timer | None = None
+        self._unsynced = False
+
+    def read(self, timeout: float) -> HighWaterMark | bytes:
+        """The mark, or the bytes that are not one (none where no event was ever written)."""
+        self._lock(fcntl.LOCK_SH, timeout)
+        try:
+            return self.peek()
+        finally:
+            self.unlock()
+
+    def peek(self) -> HighWaterMark | bytes:
+        """`read` for a caller that holds the writers' lock."""
+        block = os.pread(self._fd, _SIZE + 1, 0)
+        return decode_mark(block) or block
+
+    def lock(self, timeout: float) -> None:
+        """Take the writers' lock, inside a write transaction. Raises `StoreBusy` after `timeout` seconds."""
+        self._lock(fcntl.LOCK_EX, timeout)
+
+    def unlock(self) -> None:
+        """Give the lock back."""
+        if self._fd >= 0:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    def write(self, mark: HighWaterMark) -> None:
+        """Write the mark; call it under `lock`, after the commit. It is synced within `SYNC_SECONDS`."""
+        os.pwrite(self._fd, encode_mark(mark), 0)
+        self._unsynced = True
+        if self._timer is None:
+            timer = Timer(SYNC_SECONDS, self._sync_in_time)
+            timer.daemon = True
+            try:
+                timer.start()
+            except RuntimeError:  # no thread can be started while the interpreter ends
+                self.sync()
+            else:
+                self._timer = timer
+
+    def sync(self) -> None:
+        """Make the mark durable now."""
+        with self._guard:
+            if self._fd >= 0 and self._unsynced:
+                self._unsynced = False
+                _sync(self._fd)
+
+    def close(self) -> None:
+        """Sync what was written and close; closing twice is harmless."""
+        timer = self._timer
+        if timer is not None:
+            timer.cancel()
+        try:
+            self.sync()
+        finally:
+            with self._guard:
+                if self._fd >= 0:
+                    os.close(self._fd)
+                    self._fd = -1
+
+    def _sync_in_time(self) -> None:
+        self._timer = None  # before the sync: a mark that is written from now on gets a timer of its own
+        with suppress(OSError):  # the events are durable without it, and the next commit writes the mark again
+            self.sync()
+
+    def _lock(self, how: int, timeout: float) -> None:
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                fcntl.flock(self._fd, how | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise StoreBusy(
+                        f"{self._path}: another process holds the lock on the high-water mark",
+                        hint="Try again, or raise `busy_timeout`",
+                    ) from None
+                time.sleep(_POLL_SECONDS)

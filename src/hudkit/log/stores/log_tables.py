@@ -1,0 +1,472 @@
+"""The tables of an SQLite log, and the numbered steps that bring an older file to them."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hudkit.errors import StoreDamaged, StoreError
+from hudkit.log import Batch, Event, Finding, Snapshot
+from hudkit.log.codec import GENESIS, payload_digest
+from hudkit.log.stores.hash_chain import (
+    FINDING_MESSAGES,
+    ChainHead,
+    EventRow,
+    check_id,
+    damage_error,
+    decode_row,
+    missing_event,
+    prepare_batch,
+    redaction_target,
+)
+from hudkit.log.stores.high_water_mark import HighWaterMark
+from hudkit.log.stores.migrations import MigrationStep, Schema
+
+APPLICATION_ID = 0x4855444B
+"""`PRAGMA application_id` of every file of ours (the letters HUDK)."""
+
+LOG_MIGRATIONS: Sequence[MigrationStep] = (
+    (
+        f"PRAGMA application_id = {APPLICATION_ID}",
+        # `position` orders the events of all sessions and has no gap either
+        """CREATE TABLE events (
+            position INTEGER PRIMARY KEY,
+            session_id TEXT NOT NULL,
+            seq INTEGER NOT NULL,
+            id TEXT NOT NULL,
+            turn INTEGER NOT NULL,
+            timestamp INTEGER NOT NULL,
+            type TEXT NOT NULL,
+            v INTEGER NOT NULL,
+            origin TEXT NOT NULL,
+            body BLOB,
+            digest BLOB NOT NULL,
+            link BLOB NOT NULL,
+            UNIQUE (session_id, seq)
+        )""",
+        # one row per session: where its chain ends, so that a tail taken away by hand is noticed
+        """CREATE TABLE heads (
+            key INTEGER PRIMARY KEY,
+            session_id TEXT NOT NULL UNIQUE,
+            seq INTEGER NOT NULL,
+            link BLOB NOT NULL
+        )""",
+        """CREATE TABLE snapshots (
+            key INTEGER PRIMARY KEY,
+            session_id TEXT NOT NULL,
+            version TEXT NOT NULL,
+            seq INTEGER NOT NULL,
+            body BLOB NOT NULL,
+            digest BLOB NOT NULL,
+            UNIQUE (session_id, version, seq)
+        )""",
+        """CREATE TABLE damage (
+            key INTEGER PRIMARY KEY,
+            code TEXT NOT NULL,
+            session_id TEXT NOT NULL,
+            seq INTEGER NOT NULL,
+            message TEXT NOT NULL,
+            UNIQUE (code, session_id, seq)
+        )""",
+    ),
+    (
+        # bodies of old events, compressed; those of events from `first` to `last`, some of which may be elsewhere
+        """CREATE TABLE archive (
+            key INTEGER PRIMARY KEY,
+            session_id TEXT NOT NULL,
+            first INTEGER NOT NULL,
+            last INTEGER NOT NULL,
+            body BLOB NOT NULL
+        )""",
+        "CREATE INDEX archive_of ON archive (session_id, first)",
+    ),
+)
+"""A released step is never edited: see `Schema`."""
+
+
+LOG_SCHEMA = Schema(
+    APPLICATION_ID,
+    LOG_MIGRATIONS,
+    "is not a log of hudkit",
+    "`verify` lists everything that is damaged; the events before it can be read",
+)
+"""What `migrations` needs to know of a log's file."""
+
+
+def table_definitions(db: sqlite3.Connection) -> dict[str, str]:
+    """Every table and index by name with its definition, as stored."""
+    return {str(name): str(sql) for name, sql in db.execute("SELECT name, sql FROM sqlite_master ORDER BY name")}
+
+
+def expected_table_definitions(steps: Sequence[MigrationStep] = LOG_MIGRATIONS) -> dict[str, str]:
+    """What `definitions` gives for a file that nobody else has altered."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        for step in steps:
+            for statement in step:
+                db.execute(statement)
+        return table_definitions(db)
+    finally:
+        db.close()
+
+
+# -- the archive -----------------------------------------------------------------------------------------------------
+
+
+CHUNK_EVENTS = 256
+"""Events of one chunk: one is unpacked to read any of them."""
+
+MAX_CHUNK_BYTES = 256 * 1024 * 1024
+"""Bytes of a chunk's bodies; what is unpacked to more is damaged."""
+
+_ZLIB_LEVEL = 9
+_encode_bodies = msgspec.msgpack.Encoder().encode
+_decode_bodies = msgspec.msgpack.Decoder(dict[int, bytes]).decode
+
+_SELECT_BODIES = """
+    SELECT seq, body FROM events
+    WHERE session_id = ? AND seq > ? AND seq < ? AND body IS NOT NULL AND type != 'redact' ORDER BY seq LIMIT ?
+"""
+_SELECT_CHUNKS = "SELECT body FROM archive WHERE session_id = ? AND first <= ? AND last >= ? ORDER BY key"
+
+
+class ArchivedBodies(NamedTuple):
+    """What was moved: events, the bytes of their bodies and of the chunks; `last` is the last event, 0: no more."""
+
+    events: int = 0
+    bytes: int = 0
+    packed: int = 0
+    last: int = 0
+
+
+def archive_chunk(db: sqlite3.Connection, session_id: str, after: int, below: int) -> ArchivedBodies:
+    """Move the bodies of the next events with `after < seq < below` into one chunk."""
+    rows = db.execute(_SELECT_BODIES, (session_id, after, below, CHUNK_EVENTS)).fetchall()
+    bodies = {seq: body for seq, body in rows if type(body) is bytes}
+    if not bodies:
+        return ArchivedBodies(last=rows[-1][0] if rows else 0)
+    chunk = zlib.compress(_encode_bodies(bodies), _ZLIB_LEVEL)
+    first, last = min(bodies), max(bodies)
+    db.execute(
+        "INSERT INTO archive (session_id, first, last, body) VALUES (?, ?, ?, ?)", (session_id, first, last, chunk)
+    )
+    db.executemany(
+        "UPDATE events SET body = NULL WHERE session_id = ? AND seq = ?", [(session_id, seq) for seq in bodies]
+    )
+    return ArchivedBodies(len(bodies), sum(map(len, bodies.values())), len(chunk), last)
+
+
+def unarchive_chunk(db: sqlite3.Connection, session_id: str) -> ArchivedBodies:
+    """Put the bodies of one chunk back into their events and remove it. Raises `ValueError` for a damaged chunk."""
+    row = db.execute("SELECT key, body FROM archive WHERE session_id = ? LIMIT 1", (session_id,)).fetchone()
+    if row is None:
+        return ArchivedBodies()
+    bodies = unpack_chunk(row[1])
+    if bodies is None:
+        raise ValueError(f"archived events of session {session_id} cannot be unpacked")
+    db.executemany(
+        "UPDATE events SET body = ? WHERE session_id = ? AND seq = ? AND body IS NULL",
+        [(body, session_id, seq) for seq, body in bodies.items()],
+    )
+    db.execute("DELETE FROM archive WHERE key = ?", row[:1])
+    return ArchivedBodies(len(bodies), sum(map(len, bodies.values())), len(row[1]), max(bodies, default=0))
+
+
+def erase_archived(db: sqlite3.Connection, session_id: str, seq: int) -> None:
+    """Take one event's body out of the chunk that holds it; a chunk that cannot be opened is left to `verify`."""
+    sql = "SELECT key, body FROM archive WHERE session_id = ? AND first <= ? AND last >= ?"
+    for key, chunk in db.execute(sql, (session_id, seq, seq)).fetchall():
+        bodies = unpack_chunk(chunk)
+        if bodies is not None and bodies.pop(seq, None) is not None:
+            db.execute(
+                "UPDATE archive SET body = ? WHERE key = ?", (zlib.compress(_encode_bodies(bodies), _ZLIB_LEVEL), key)
+            )
+
+
+def unpack_chunk(chunk: object) -> dict[int, bytes] | None:
+    """The bodies of a chunk by sequence number; `None` where it is damaged."""
+    if type(chunk) is not bytes:
+        return None
+    try:
+        packed = zlib.decompressobj()
+        raw = packed.decompress(chunk, MAX_CHUNK_BYTES)
+        return _decode_bodies(raw) if packed.eof else None
+    except (zlib.error, msgspec.MsgspecError, MemoryError, RecursionError):
+        return None
+
+
+class ArchiveReader:
+    """Bodies of archived events as they are asked for; the last chunk of each session stays open."""
+
+    def __init__(self, fetch: Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]) -> None:
+        self._fetch = fetch
+        self._open: dict[str, dict[int, bytes]] = {}
+
+    def body(self, session_id: str, seq: int) -> bytes | None:
+        """The body of an event; `None` where no chunk that can be opened has it."""
+        known = self._open.get(session_id)
+        if known is None or seq not in known:
+            for (chunk,) in self._fetch(_SELECT_CHUNKS, (session_id, seq, seq)):
+                bodies = unpack_chunk(chunk)
+                if bodies is not None and seq in bodies:
+                    known = self._open[session_id] = bodies
+                    break
+            else:
+                return None
+        return known[seq]
+
+
+# -- appending -------------------------------------------------------------------------------------------------------
+
+
+COLUMNS = ", ".join(EventRow._fields)
+
+_INSERT_EVENT = f"INSERT INTO events (position, {COLUMNS}) VALUES ({', '.join('?' * (len(EventRow._fields) + 1))})"
+_SELECT_CHAIN_END = """
+    SELECT (SELECT max(position) FROM events), h.key, h.seq, h.link, e.seq, e.link
+    FROM (SELECT 1)
+    LEFT JOIN heads h ON h.session_id = ?1
+    LEFT JOIN events e ON e.session_id = ?1 AND e.seq = (SELECT max(seq) FROM events WHERE session_id = ?1)
+"""
+_SQLITE_PAGE_BYTES = 4096
+
+
+class StoredBatch(NamedTuple):
+    """What a batch left behind: its events as stored, the mark of the last one, pages that it touched, redactions."""
+
+    events: tuple[Event, ...]
+    mark: HighWaterMark | None
+    pages: int
+    erased: bool
+
+
+def last_position(db: sqlite3.Connection) -> int:
+    """The global position of the last event of all sessions; 0 where there is none."""
+    return int(db.execute("SELECT coalesce(max(position), 0) FROM events").fetchone()[0])
+
+
+def store_batch(db: sqlite3.Connection, batch: Batch) -> StoredBatch:
+    """Insert a batch behind the last event. A `StoreError` means that none of the batch's rows was inserted."""
+    session_id = check_id(batch.session_id, "a session id")  # before SQLite sees it
+    position, key, head = _chain_end(db, session_id)
+    built = prepare_batch(batch, head, lambda seq: _type_at(db, session_id, seq))
+    rows = built.rows
+    if not rows:
+        return StoredBatch((), None, 0, False)
+    if len(rows) == 1:
+        db.execute(_INSERT_EVENT, (position + 1, *rows[0]))
+    else:
+        db.executemany(_INSERT_EVENT, [(at, *row) for at, row in enumerate(rows, position + 1)])
+    last = rows[-1]
+    if key is None:
+        db.execute("INSERT INTO heads (session_id, seq, link) VALUES (?, ?, ?)", (session_id, last.seq, last.link))
+    else:
+        db.execute("UPDATE heads SET seq = ?, link = ? WHERE key = ?", (last.seq, last.link, key))
+    for target in built.erased:
+        db.execute("UPDATE events SET body = NULL WHERE session_id = ? AND seq = ?", (session_id, target))
+        erase_archived(db, session_id, target)
+        db.execute("DELETE FROM snapshots WHERE session_id = ? AND seq >= ?", (session_id, target))
+    pages = 3 + sum(len(row.body or b"") // _SQLITE_PAGE_BYTES for row in rows)
+    mark = HighWaterMark(position + len(rows), session_id, last.seq, last.link)
+    return StoredBatch(built.events, mark, pages, any(event.type == "redact" for event in built.events))
+
+
+def record_damage(db: sqlite3.Connection, finding: Finding) -> None:
+    """Write a finding down for good; `verify` repeats it from then on."""
+    db.execute(
+        "INSERT OR IGNORE INTO damage (code, session_id, seq, message) VALUES (?, ?, ?, ?)",
+        (finding.code, finding.session_id, finding.seq, finding.message),
+    )
+
+
+def _chain_end(db: sqlite3.Connection, session_id: str) -> tuple[int, int | None, ChainHead]:
+    """The last global position, the key of the session's row in `heads`, and where the session's events end.
+
+    The events are the truth. Where the head says otherwise, somebody changed the tables by hand: that is recorded,
+    and the session goes on from the events that are left.
+    """
+    position, key, said_seq, said_link, seq, link = db.execute(_SELECT_CHAIN_END, (session_id,)).fetchone()
+    if seq is None:
+        seq, link = 0, GENESIS
+    if type(seq) is not int or type(link) is not bytes:
+        raise damage_error(Finding("chain", session_id, 0, "the last event cannot be read"))
+    if (said_seq, said_link) != (seq, link) and (key is not None or seq):
+        lost = type(said_seq) is int and said_seq > seq
+        message = f"the session's events end at {seq}, its head says otherwise"
+        record_damage(db, missing_event(session_id, seq + 1) if lost else Finding("chain", session_id, seq, message))
+    return position or 0, key, ChainHead(seq, link)
+
+
+def _type_at(db: sqlite3.Connection, session_id: str, seq: int) -> str | None:
+    row = db.execute("SELECT type FROM events WHERE session_id = ? AND seq = ?", (session_id, seq)).fetchone()
+    return None if row is None else str(row[0])
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+_SELECT_EVENTS = f"SELECT {COLUMNS} FROM events WHERE session_id = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+_FIRST_ROWS, _MOST_ROWS, _PAGE_BYTES = 64, 1024, 4_000_000
+
+Fetch = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
+"""All rows of a query with its arguments; runs under the log's lock, errors come typed."""
+
+
+def last_seq(db: sqlite3.Connection, session_id: str) -> int:
+    """The last sequence number that is stored, 0 for an unknown session."""
+    query = "SELECT coalesce(max(seq), 0) FROM events WHERE session_id = ?"
+    return int(db.execute(query, (session_id,)).fetchone()[0])
+
+
+def expected_last_seq(db: sqlite3.Connection, session_id: str) -> int:
+    """The last sequence number that should be there: what is stored, or what the session's head says."""
+    row = db.execute("SELECT seq FROM heads WHERE session_id = ?", (session_id,)).fetchone()
+    said = row[0] if row is not None and type(row[0]) is int else 0
+    return max(last_seq(db, session_id), said)
+
+
+def read_events(fetch: Fetch, session_id: str, after: int, end: int) -> Iterator[Event]:
+    """Events with `after < seq <= end`.
+
+    The rule: each body is checked against its digest and each envelope against the link stored with the event before;
+    the first event of all against the start of the chain. What comes before `after` is not looked at (`verify`
+    does). A missing body is archived, or needs a `redact` event that names it. Raises `StoreDamaged` at the first
+    event that does not verify; the ones before it have been handed out.
+    """
+    at, limit = after, _FIRST_ROWS
+    previous = _link_at(fetch, session_id, at) if after < end else GENESIS
+    redacted: frozenset[int] | None = None
+    archived = ArchiveReader(fetch)
+    while at < end:
+        try:
+            page = fetch(_SELECT_EVENTS, (session_id, at, end, limit))
+        except StoreDamaged:
+            if limit == 1:
+                raise
+            limit = 1  # hand out what can be read of this page
+            continue
+        size = 0
+        for values in page:
+            row = EventRow(*values)
+            if row.seq != at + 1:
+                raise damage_error(missing_event(session_id, at + 1))
+            if row.body is None:
+                row = row._replace(body=archived.body(session_id, row.seq))
+            if row.body is None:
+                redacted = _redacted_seqs(fetch, session_id) if redacted is None else redacted
+                if row.seq not in redacted:
+                    row = row._replace(body=_unarchived_body(fetch, session_id, row.seq))
+                if row.body is None and row.seq not in redacted:
+                    raise damage_error(
+                        Finding("payload", session_id, row.seq, f"event {row.seq}: {FINDING_MESSAGES['payload']}")
+                    )
+            yield decode_row(row, previous)
+            at, previous = row.seq, row.link
+            size += len(row.body or b"")
+        if not page:
+            raise damage_error(missing_event(session_id, at + 1))
+        if limit > 1:
+            limit = max(2, min(_MOST_ROWS, _PAGE_BYTES * len(page) // (size + 1)))
+
+
+def _link_at(fetch: Fetch, session_id: str, seq: int) -> bytes:
+    if seq == 0:
+        return GENESIS
+    query = "SELECT link FROM events WHERE session_id = ? AND seq = ?"
+    found = fetch(query, (session_id, seq))
+    if not found:
+        raise damage_error(missing_event(session_id, seq))
+    link = found[0][0]
+    if type(link) is not bytes:
+        raise damage_error(Finding("chain", session_id, seq, f"event {seq}: {FINDING_MESSAGES['chain']}"))
+    return link
+
+
+def _unarchived_body(fetch: Fetch, session_id: str, seq: int) -> bytes | None:
+    """The body of an event that was taken out of the archive since its row was read."""
+    found = fetch("SELECT body FROM events WHERE session_id = ? AND seq = ?", (session_id, seq))
+    return found[0][0] if found and type(found[0][0]) is bytes else None
+
+
+def _redacted_seqs(fetch: Fetch, session_id: str) -> frozenset[int]:
+    query = f"SELECT {COLUMNS} FROM events WHERE session_id = ? AND type = 'redact'"
+    rows = [EventRow(*values) for values in fetch(query, (session_id,))]
+    sound = (row for row in rows if type(row.body) is bytes and payload_digest(row.body) == row.digest)
+    return frozenset(target for row in sound if (target := redaction_target(row)) is not None)
+
+
+# -- snapshots -------------------------------------------------------------------------------------------------------
+
+
+SNAPSHOTS_KEPT = 3
+"""Snapshots kept of one session and version; the newest win."""
+
+
+def check_snapshot(snapshot: Snapshot, *, last: int | None = None) -> None:
+    """Raise `StoreError` where a snapshot cannot be kept; `last` is its session's last sequence number."""
+    if type(snapshot.body) is not bytes or type(snapshot.seq) is not int or type(snapshot.version) is not str:
+        raise StoreError("a snapshot has a field of the wrong type", hint="seq is int, version is str, body is bytes")
+    if snapshot.seq < 1 or (last is not None and snapshot.seq > last):
+        raise StoreError(
+            f"a snapshot of session {snapshot.session_id!a} as of event {snapshot.seq}, which it does not have",
+            hint="Save a projection as of an event that is stored",
+        )
+    try:
+        snapshot.version.encode()
+    except UnicodeEncodeError as error:
+        raise StoreError("a snapshot's version is not UTF-8 text", hint="Use plain text") from error
+
+
+def snapshot_digest(snapshot: Snapshot, link: bytes) -> bytes:
+    """32 bytes over a snapshot and the chain up to its event: after a lost or edited tail it no longer fits."""
+    head = f"{snapshot.session_id}\0{snapshot.seq}\0{snapshot.version}\0".encode()
+    return blake2b(link + head + snapshot.body, digest_size=32).digest()
+
+
+def put_snapshot(db: sqlite3.Connection, snapshot: Snapshot) -> None:
+    """Keep a snapshot in the tables; inside a write transaction. Raises `StoreError` where it has no such event.
+
+    One from before a redaction is not kept: its writer may not have known of it.
+    """
+    about = (snapshot.session_id, snapshot.version)
+    query = "SELECT coalesce(max(seq), 0) FROM events WHERE session_id = ?"
+    last = db.execute(query, about[:1]).fetchone()[0]
+    check_snapshot(snapshot, last=last)
+    query = "SELECT 1 FROM events WHERE session_id = ? AND seq > ? AND type = 'redact' LIMIT 1"
+    if db.execute(query, (about[0], snapshot.seq)).fetchone() is not None:
+        return
+    link = db.execute("SELECT link FROM events WHERE session_id = ? AND seq = ?", (about[0], snapshot.seq)).fetchone()
+    if link is None or type(link[0]) is not bytes:
+        raise damage_error(missing_event(snapshot.session_id, snapshot.seq))
+    guard = snapshot_digest(snapshot, link[0])
+    db.execute("DELETE FROM snapshots WHERE session_id = ? AND version = ? AND seq > ?", (*about, last))
+    db.execute(
+        "INSERT OR REPLACE INTO snapshots (session_id, version, seq, body, digest) VALUES (?, ?, ?, ?, ?)",
+        (*about, snapshot.seq, snapshot.body, guard),
+    )
+    db.execute(
+        "DELETE FROM snapshots WHERE session_id = ?1 AND version = ?2 AND key NOT IN"
+        " (SELECT key FROM snapshots WHERE session_id = ?1 AND version = ?2 ORDER BY seq DESC LIMIT ?3)",
+        (*about, SNAPSHOTS_KEPT),
+    )
+
+
+def get_snapshot(db: sqlite3.Connection, session_id: str, version: str, upto: int) -> Snapshot | None:
+    """The newest snapshot with `seq <= upto` whose digest verifies; a damaged one is passed over."""
+    rows = db.execute(
+        "SELECT s.seq, s.body, s.digest, e.link FROM snapshots s"
+        " JOIN events e ON e.session_id = s.session_id AND e.seq = s.seq"
+        " WHERE s.session_id = ? AND s.version = ? AND s.seq <= ? ORDER BY s.seq DESC",
+        (session_id, version, upto),
+    ).fetchall()
+    for seq, body, guard, link in rows:
+        if type(seq) is int and type(body) is bytes and type(link) is bytes:
+            snapshot = Snapshot(session_id, seq, version, body)
+            if snapshot_digest(snapshot, link) == guard:
+                return snapshot
+    return None

@@ -1,0 +1,143 @@
+"""A log in memory: the rules of every store without a medium, for tests and for sessions that nobody keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from threading import RLock
+
+from hudkit.errors import StoreError
+from hudkit.log import Batch, Event, EventDraft, Finding, Snapshot
+from hudkit.log.codec import GENESIS
+from hudkit.log.stores.hash_chain import (
+    ChainHead,
+    ChainScan,
+    EventRow,
+    PreparedBatch,
+    check_id,
+    decode_row,
+    prepare_batch,
+)
+from hudkit.log.stores.log_tables import SNAPSHOTS_KEPT, check_snapshot
+
+_PAGE = 256
+
+
+class MemoryLog:
+    """An `EventLog` that forgets everything with the process. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[EventRow]] = {}
+        self._all: list[tuple[str, int]] = []
+        self._snapshots: dict[tuple[str, str], dict[int, Snapshot]] = {}
+        self._lock = RLock()
+        self._closed = False
+
+    def append(
+        self, session_id: str, drafts: Sequence[EventDraft], *, expected: int | None = None
+    ) -> tuple[Event, ...]:
+        """Append all or none; see `EventLog.append`."""
+        with self._lock:
+            self._check_open()
+            return self._store(Batch(session_id, tuple(drafts), expected))
+
+    def append_many(self, batches: Sequence[Batch]) -> list[tuple[Event, ...] | StoreError]:
+        """Append several batches; a bad one is answered with its error; see `EventLog.append_many`."""
+        answers: list[tuple[Event, ...] | StoreError] = []
+        with self._lock:
+            self._check_open()
+            for batch in batches:
+                try:
+                    answers.append(self._store(batch))
+                except StoreError as error:
+                    answers.append(error)
+        return answers
+
+    def read(self, session_id: str, *, after: int = 0, upto: int | None = None) -> Iterator[Event]:
+        """Events with `after < seq <= upto` of those that are there when this is called; see `EventLog.read`."""
+        with self._lock:
+            self._check_open()
+            rows = self._rows.get(session_id, [])
+            end = len(rows) if upto is None else max(0, min(upto, len(rows)))
+        return self._pages(rows, max(0, after), end)
+
+    def last_seq(self, session_id: str) -> int:
+        """The session's last sequence number, 0 for an unknown session."""
+        with self._lock:
+            self._check_open()
+            return len(self._rows.get(session_id, ()))
+
+    def sessions(self) -> tuple[str, ...]:
+        """Ids of all sessions, in order of their first event."""
+        with self._lock:
+            self._check_open()
+            return tuple(self._rows)
+
+    def put_snapshot(self, snapshot: Snapshot) -> None:
+        """Keep a saved projection; see `EventLog.put_snapshot`. Raises `StoreError` where it has no such event."""
+        check_snapshot(snapshot)
+        check_id(snapshot.session_id, "a session id")
+        with self._lock:
+            self._check_open()
+            last = len(self._rows.get(snapshot.session_id, ()))
+            check_snapshot(snapshot, last=last)
+            if any(row.type == "redact" for row in self._rows[snapshot.session_id][snapshot.seq :]):
+                return
+            kept = self._snapshots.setdefault((snapshot.session_id, snapshot.version), {})
+            kept[snapshot.seq] = snapshot
+            for seq in sorted(kept)[:-SNAPSHOTS_KEPT]:
+                del kept[seq]
+
+    def get_snapshot(self, session_id: str, version: str, *, upto: int | None = None) -> Snapshot | None:
+        """The newest snapshot of this version with `seq <= upto`."""
+        with self._lock:
+            self._check_open()
+            kept = self._snapshots.get((session_id, version), {})
+            fitting = [seq for seq in kept if upto is None or seq <= upto]
+            return kept[max(fitting)] if fitting else None
+
+    def verify(self) -> Iterator[Finding]:
+        """The first event of each session that does not verify."""
+        with self._lock:
+            self._check_open()
+            scan = ChainScan()
+            for position, (session_id, seq) in enumerate(self._all, 1):
+                scan.take(position, self._rows[session_id][seq - 1])
+        return iter(scan.findings())
+
+    def close(self) -> None:
+        """End the use of this log; closing twice is harmless."""
+        self._closed = True
+
+    def _store(self, batch: Batch) -> tuple[Event, ...]:
+        rows = self._rows.get(check_id(batch.session_id, "a session id"), [])
+        head = ChainHead(len(rows), rows[-1].link if rows else GENESIS)
+        built = prepare_batch(batch, head, lambda seq: rows[seq - 1].type if seq <= len(rows) else None)
+        if built.rows:
+            self._keep(batch.session_id, built)
+        return built.events
+
+    def _keep(self, session_id: str, built: PreparedBatch) -> None:
+        rows = self._rows.setdefault(session_id, [])
+        for target in built.erased:
+            rows[target - 1] = rows[target - 1]._replace(body=None)
+            for (session, _), kept in self._snapshots.items():
+                for seq in [seq for seq in kept if session == session_id and seq >= target]:
+                    del kept[seq]
+        rows.extend(built.rows)
+        self._all.extend((session_id, row.seq) for row in built.rows)
+
+    def _pages(self, rows: list[EventRow], at: int, end: int) -> Iterator[Event]:
+        while at < end:
+            with self._lock:
+                self._check_open()
+                page = list(islice(rows, at, min(at + _PAGE, end)))
+                previous = rows[at - 1].link if at else GENESIS
+            for row in page:
+                yield decode_row(row, previous)
+                previous = row.link
+            at += len(page)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError("the log is closed", hint="Open it again")

@@ -1,0 +1,258 @@
+"""Where a log may live and who may read it: files 0600, a directory of one's own, no symbolic links."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from hudkit.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnsafe
+from hudkit.log import Finding
+
+DATABASE_SUFFIXES = ("", "-wal", "-shm", "-journal", ".mark")
+"""The files of one log: the database, what SQLite keeps beside it, and the high-water mark."""
+
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def companion_path(path: Path, suffix: str) -> Path:
+    """The file that goes with the database at `path`."""
+    return path.with_name(path.name + suffix)
+
+
+def check_private_path(path: Path, *, create: bool) -> None:
+    """Make sure that nobody else can put a file in the way; with `create`, make the directory (0700) where missing.
+
+    Raises `StoreUnsafe`: a symbolic link, another user's file or directory, a directory that others can write (unless
+    its sticky bit is set). An existing directory is never changed. `OSError` as the system raises it.
+    """
+    _check_directory(path.parent, create)
+    for suffix in DATABASE_SUFFIXES:
+        _check_file(companion_path(path, suffix), fix=create)
+
+
+def create_private_file(path: Path) -> None:
+    """Make an empty file with mode 0600, whatever the umask; an existing one is a `FileExistsError`."""
+    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        os.fchmod(fd, 0o600)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Make a directory's entries durable."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _check_directory(directory: Path, create: bool) -> None:
+    try:
+        found = directory.lstat()
+    except FileNotFoundError:
+        if not create:
+            raise
+        _make_directory(directory)
+        found = directory.lstat()
+    if stat.S_ISLNK(found.st_mode):
+        raise StoreUnsafe(f"{directory} is a symbolic link", hint="Name the real directory")
+    if not stat.S_ISDIR(found.st_mode):
+        raise StoreError(f"{directory} is not a directory", hint="Name a file in a directory")
+    _check_owner(directory, found)
+    if found.st_mode & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX:
+        raise StoreUnsafe(f"{directory} can be written by others", hint=f"chmod go-w {directory}")
+
+
+def _make_directory(directory: Path) -> None:
+    """Make a directory and the missing ones above it, each 0700 whatever the umask."""
+    if not directory.parent.exists():
+        _make_directory(directory.parent)
+    try:
+        directory.mkdir(mode=0o700)
+    except FileExistsError:
+        return
+    directory.chmod(0o700)
+
+
+def _check_file(path: Path, fix: bool) -> None:
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(found.st_mode):
+        raise StoreUnsafe(f"{path} is a symbolic link", hint="Name the real file")
+    if not stat.S_ISREG(found.st_mode):
+        raise StoreError(f"{path} is not a file", hint="Name a file, existing or not")
+    _check_owner(path, found)
+    if fix and stat.S_IMODE(found.st_mode) & ~0o600:
+        path.chmod(0o600)
+
+
+def _check_owner(path: Path, found: os.stat_result) -> None:
+    if found.st_uid != os.geteuid():
+        raise StoreUnsafe(
+            f"{path} belongs to user {found.st_uid}, not to {os.geteuid()}", hint="Use a directory of your own"
+        )
+
+
+# -- connections -----------------------------------------------------------------------------------------------------
+
+
+_POLL_SECONDS = 0.01
+
+_SETTINGS = (
+    "PRAGMA synchronous = FULL",  # NORMAL loses acknowledged events with the power: docs/decisions/0001
+    "PRAGMA fullfsync = ON",
+    "PRAGMA secure_delete = ON",  # a redacted payload is overwritten, not only unlinked
+    "PRAGMA cell_size_check = ON",
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA wal_autocheckpoint = 8000",  # a backstop: the log checkpoints by itself, with its mark synced first
+)
+
+
+def connect_writer(path: Path, timeout: float) -> sqlite3.Connection:
+    """A connection that writes to an existing file, in WAL mode; waits up to `timeout` seconds for locks."""
+    db = _connect(path, "rw", timeout)
+    try:
+        _into_wal(db, timeout)
+        for setting in _SETTINGS:
+            db.execute(setting)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def connect_reader(path: Path, timeout: float) -> sqlite3.Connection:
+    """A connection that never writes to the file; it also works where the directory cannot be written."""
+    db = _connect(path, "ro", timeout)
+    try:
+        db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        db.close()
+        log = companion_path(path, "-wal")
+        if log.exists() and log.stat().st_size:
+            raise
+        db = _connect(path, "ro&immutable=1", timeout)  # no process can be writing: there is no write-ahead log
+    return db
+
+
+def escape_invalid_text(db: sqlite3.Connection) -> sqlite3.Connection:
+    """The same connection; text that is not UTF-8 comes back with escapes instead of stopping the read."""
+    db.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    return db
+
+
+def _connect(path: Path, mode: str, timeout: float) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"file://{quote(os.fsencode(path))}?mode={mode}",
+        uri=True,
+        timeout=timeout,
+        isolation_level=None,
+        cached_statements=64,
+        check_same_thread=False,
+    )
+
+
+def _into_wal(db: sqlite3.Connection, timeout: float) -> None:
+    """Switch the file to WAL where it is not; SQLite does not wait for locks here, so this does."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            mode = db.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            break
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                raise
+            time.sleep(_POLL_SECONDS)
+    if mode != "wal":
+        raise StoreError(f"the file system cannot hold a write-ahead log (mode {mode})", hint="Use a local directory")
+
+
+# -- errors ----------------------------------------------------------------------------------------------------------
+
+
+_ERRNO: dict[int, tuple[type[StoreError], str]] = {
+    errno.ENOSPC: (StoreFull, "Free some space"),
+    errno.EDQUOT: (StoreFull, "Raise the quota or free some space"),
+    errno.EFBIG: (StoreFull, "Raise the limit on file sizes"),
+    errno.EACCES: (StoreReadOnly, "Make the file and its directory writable, or open it read-only"),
+    errno.EPERM: (StoreReadOnly, "Make the file and its directory writable, or open it read-only"),
+    errno.EROFS: (StoreReadOnly, "Use a file system that can be written, or open it read-only"),
+    errno.ELOOP: (StoreUnsafe, "Name the real file, not a symbolic link"),
+}
+
+_WRITE_REFUSED = (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE)
+"""A write over a quota or a limit on file sizes; SQLite tells only `ENOSPC` apart."""
+
+_PRIMARY: dict[int, tuple[type[StoreError], str, str]] = {
+    sqlite3.SQLITE_BUSY: (StoreBusy, "another process holds the write lock", "Try again, or raise `busy_timeout`"),
+    sqlite3.SQLITE_LOCKED: (StoreBusy, "another connection holds a lock", "Try again, or raise `busy_timeout`"),
+    sqlite3.SQLITE_PROTOCOL: (StoreBusy, "the locks are contended", "Try again"),
+    sqlite3.SQLITE_FULL: (StoreFull, "no space is left", "Free some space"),
+    sqlite3.SQLITE_READONLY: (StoreReadOnly, "the file cannot be written", "Make file and directory writable"),
+    sqlite3.SQLITE_CANTOPEN: (StoreReadOnly, "a file beside it cannot be made", "Make the directory writable"),
+    sqlite3.SQLITE_PERM: (StoreReadOnly, "access is denied", "Make file and directory writable"),
+    sqlite3.SQLITE_IOERR: (StoreError, "the medium failed", "Look at the disk"),
+    sqlite3.SQLITE_TOOBIG: (StoreError, "the payload is too big", "Keep a payload below 900 MB"),
+    sqlite3.SQLITE_NOMEM: (StoreError, "no memory is left", "Free some memory"),
+    sqlite3.SQLITE_INTERRUPT: (StoreError, "the call was interrupted", "Try again"),
+}
+"""By primary result code; every other code means that the file is not what hudkit wrote."""
+
+
+def _from_sqlite(error: Exception, path: Path) -> StoreError:
+    """The typed error that stands for what SQLite raised about the database at `path`."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if isinstance(error, MemoryError):
+        code = sqlite3.SQLITE_NOMEM
+    if code in _WRITE_REFUSED:
+        return StoreFull(f"{path}: the medium takes no more bytes", hint="Free space, or raise the quota or limit")
+    known = _PRIMARY.get(code & 0xFF) if isinstance(code, int) else None
+    if known is None:
+        finding = Finding("file", "", 0, f"{path}: {error}")
+        return StoreDamaged(finding.message, hint="Run `verify`; restore a copy of the file", finding=finding)
+    kind, what, hint = known
+    return kind(f"{path}: {what} ({error})", hint=hint)
+
+
+def _from_os(error: OSError, path: Path) -> StoreError:
+    """The typed error that stands for a refusal of the operating system at `path`."""
+    kind, hint = _ERRNO.get(error.errno or 0, (StoreError, "Name a file in a directory that can be used"))
+    return kind(f"{path}: {error.strerror or error}", hint=hint)
+
+
+def translate_error(error: Exception, path: Path) -> StoreError | None:
+    """The typed error for whatever SQLite or the system raised about `path`; `None` for any other exception."""
+    if isinstance(error, sqlite3.Error | sqlite3.Warning | MemoryError | OverflowError | UnicodeDecodeError):
+        return _from_sqlite(error, path)
+    if isinstance(error, OSError):
+        return _from_os(error, path)
+    if isinstance(error, ValueError):
+        return StoreError(f"{str(path)!a}: {error}", hint="A path is text without NUL")
+    return None
+
+
+@contextmanager
+def store_errors(path: Path) -> Iterator[None]:
+    """Run a block that talks to SQLite or to the file system about `path`; a `StoreError` is all that leaves it."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except Exception as error:
+        known = translate_error(error, path)
+        if known is None:
+            raise
+        raise known from error

@@ -1,0 +1,374 @@
+"""The embedded log: one SQLite file in WAL mode, a hash chain per session, and a high-water mark beside it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from os import PathLike
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from hudkit.errors import StoreBusy, StoreDamaged, StoreError, StoreReadOnly
+from hudkit.log import Batch, Event, EventDraft, Finding, Snapshot
+from hudkit.log.codec import GENESIS
+from hudkit.log.event_log import is_id
+from hudkit.log.stores import log_tables
+from hudkit.log.stores.hash_chain import check_id, damage_error
+from hudkit.log.stores.high_water_mark import HighWaterMark, HighWaterMarkFile
+from hudkit.log.stores.log_tables import (
+    LOG_SCHEMA,
+    ArchivedBodies,
+    archive_chunk,
+    expected_last_seq,
+    last_seq,
+    read_events,
+    record_damage,
+    store_batch,
+    unarchive_chunk,
+)
+from hudkit.log.stores.migrations import check_current, check_version, migrate
+from hudkit.log.stores.sqlite_files import (
+    check_private_path,
+    companion_path,
+    connect_reader,
+    connect_writer,
+    create_private_file,
+    escape_invalid_text,
+    store_errors,
+    translate_error,
+)
+from hudkit.log.stores.verification import compare_mark, verify_database
+
+_CHECKPOINT_PAGES = 1000
+_LAST = 2**63 - 1
+_opening = RLock()
+
+
+class SqliteLog:
+    """An `EventLog` in a file. Several threads and several processes may use the same file at once.
+
+    A call returns when its events would survive a loss of power. Writers are ordered by SQLite's write lock; heads
+    are read inside the write transaction, so nothing is cached that another process could make stale.
+    """
+
+    def __init__(self, path: Path, db: sqlite3.Connection, mark: HighWaterMarkFile | None, timeout: float) -> None:
+        """Use `open`. `mark` is `None` where the log is read only."""
+        self._path = path
+        self._db = escape_invalid_text(db)
+        self._mark = mark
+        self._timeout = timeout
+        self._lock = RLock()
+        self._closed = False
+        self._pages = 0  # written since the last checkpoint, roughly
+        self._truncate = False  # the write-ahead log still holds a payload that was redacted
+
+    @classmethod
+    def open(cls, path: str | PathLike[str], *, read_only: bool = False, busy_timeout: float = 5.0) -> SqliteLog:
+        """Open a log; unless `read_only`, make the file (0600) and its directory (0700) where they are missing.
+
+        `busy_timeout` is in seconds. A loss that the high-water mark tells of is recorded in the file, and named by
+        `verify` from then on; what is left can be read and appended to. Raises `StoreUnsafe`, `StoreReadOnly`,
+        `StoreTooNew`, `StoreDamaged` (not a log, or malformed), `StoreBusy`, `StoreFull`.
+        """
+        place = Path(path)
+        with store_errors(place), _opening:
+            place = place.absolute()
+            check_private_path(place, create=not read_only)
+            return (_open_reader if read_only else _open_writer)(place, busy_timeout)
+
+    def append(
+        self, session_id: str, drafts: Sequence[EventDraft], *, expected: int | None = None
+    ) -> tuple[Event, ...]:
+        """Append all or none, durably; see `EventLog.append`. A `redact` payload acts as in `append_many`."""
+        answer = self._commit((Batch(session_id, tuple(drafts), expected),))[0]
+        if isinstance(answer, StoreError):
+            raise answer
+        return answer
+
+    def append_many(self, batches: Sequence[Batch]) -> list[tuple[Event, ...] | StoreError]:
+        """Append several batches in one durable commit; see `EventLog.append_many`.
+
+        A payload of type `redact` removes, in the same commit, the payload of the event that it names, and the
+        session's snapshots from that event on.
+        """
+        try:
+            return self._commit(batches)
+        except (StoreBusy, StoreReadOnly):
+            raise
+        except StoreError:
+            if len(batches) < 2:
+                raise
+        return [self._alone(batch) for batch in batches]  # one of them cannot be written: the others can
+
+    def read(self, session_id: str, *, after: int = 0, upto: int | None = None) -> Iterator[Event]:
+        """Events with `after < seq <= upto` of those that are there when this is called; see `EventLog.read`.
+
+        How they are verified: `reading.read_events`.
+        """
+        end = 0
+        if is_id(session_id):
+            with self._reading() as db:
+                end = expected_last_seq(db, session_id)
+        return read_events(self._fetch, session_id, max(0, after), end if upto is None else min(upto, end))
+
+    def last_seq(self, session_id: str) -> int:
+        """The session's last sequence number, 0 for an unknown session."""
+        if not is_id(session_id):
+            return 0
+        with self._reading() as db:
+            return last_seq(db, session_id)
+
+    def sessions(self) -> tuple[str, ...]:
+        """Ids of all sessions with at least one event, in order of their first event."""
+        return tuple(str(row[0]) for row in self._fetch("SELECT session_id FROM heads ORDER BY key", ()))
+
+    def put_snapshot(self, snapshot: Snapshot) -> None:
+        """Keep a saved projection; the newest three of a session and version are kept.
+
+        Raises `StoreError` where the session has no event `snapshot.seq`.
+        """
+        log_tables.check_snapshot(snapshot)
+        check_id(snapshot.session_id, "a session id")
+        with self._writing() as (db, _):
+            log_tables.put_snapshot(db, snapshot)
+            db.execute("COMMIT")
+        self._pages += 3 + len(snapshot.body) // 4096
+        self._checkpoint()
+
+    def get_snapshot(self, session_id: str, version: str, *, upto: int | None = None) -> Snapshot | None:
+        """The newest snapshot of this version with `seq <= upto`; one that does not verify is passed over."""
+        if not is_id(session_id) or not is_text(version):
+            return None
+        last = _LAST if upto is None else max(0, min(upto, _LAST))
+        try:
+            with self._reading() as db:
+                return log_tables.get_snapshot(db, session_id, version, last)
+        except StoreDamaged:
+            return None
+
+    def verify(self) -> Iterator[Finding]:
+        """The first bad event of each session, and what is wrong with the medium; reads all of it first."""
+        with store_errors(self._path):
+            self._check_open()
+            return iter(verify_database(self._path, self._timeout))
+
+    def archive(self, session_id: str, below: int) -> ArchivedBodies:
+        """Compress the bodies of a session's events before event `below`; everything reads and verifies as before.
+        Other writers come between, and what ends in the middle is whole. Gives what was moved."""
+        done, after = ArchivedBodies(), 0
+        while True:
+            with self._writing() as (db, _):
+                step = archive_chunk(db, check_id(session_id, "a session id"), after, below)
+                db.execute("COMMIT")
+            if not step.last:
+                return done
+            after = step.last
+            done = ArchivedBodies(
+                done.events + step.events, done.bytes + step.bytes, done.packed + step.packed, step.last
+            )
+            self._pages += (step.bytes + step.packed) // 4096
+            self._checkpoint()
+
+    def unarchive(self, session_id: str) -> ArchivedBodies:
+        """Put all archived bodies of a session back. Raises `StoreDamaged` where some cannot be unpacked."""
+        done = ArchivedBodies()
+        while True:
+            with self._writing() as (db, _):
+                try:
+                    step = unarchive_chunk(db, check_id(session_id, "a session id"))
+                except ValueError as error:
+                    raise damage_error(Finding("payload", session_id, 0, str(error))) from error
+                db.execute("COMMIT")
+            if not step.packed:
+                return done
+            done = ArchivedBodies(
+                done.events + step.events, done.bytes + step.bytes, done.packed + step.packed, step.last
+            )
+            self._pages += step.bytes // 4096
+            self._checkpoint()
+
+    def unpacked(self, session_id: str, below: int) -> tuple[int, int]:
+        """How many bodies of events before event `below` are not archived, and their bytes."""
+        sql = "SELECT count(*), coalesce(sum(length(body)), 0) FROM events WHERE session_id = ? AND seq < ?"
+        ((count, size),) = self._fetch(f"{sql} AND body IS NOT NULL AND type != 'redact'", (session_id, below))
+        return int(count), int(size)
+
+    def archived(self) -> dict[str, tuple[int, int]]:
+        """By session, how many chunks its archive has, and their bytes."""
+        sql = "SELECT session_id, count(*), sum(length(body)) FROM archive GROUP BY session_id"
+        return {str(name): (count, size) for name, count, size in self._fetch(sql, ())}
+
+    def rewrite(self) -> bool:
+        """Write the whole file anew, so that nothing is left in it of what was removed; whether the write-ahead log
+        could be emptied, too (not while another process reads for longer than the time-out).
+
+        Raises a `StoreError`.
+        """
+        with self._reading() as db:
+            if self._mark is None:
+                raise StoreReadOnly(f"{self._path} was opened read-only", hint="Open it for writing")
+            self._mark.sync()
+            db.execute("VACUUM")
+            busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            self._pages, self._truncate = 0, bool(busy)
+            return not busy
+
+    def close(self) -> None:
+        """Sync and close; closing twice is harmless."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            with store_errors(self._path):
+                try:
+                    if self._truncate:
+                        self._checkpoint()
+                    if self._mark is not None:
+                        self._mark.close()
+                finally:
+                    self._db.close()
+
+    def __enter__(self) -> SqliteLog:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def _commit(self, batches: Sequence[Batch]) -> list[tuple[Event, ...] | StoreError]:
+        answers: list[tuple[Event, ...] | StoreError] = []
+        pages, erased = 0, False
+        with self._writing() as (db, mark):
+            last: HighWaterMark | None = None
+            for batch in batches:
+                try:
+                    written = store_batch(db, batch)
+                except StoreError as error:
+                    answers.append(error)
+                    continue
+                answers.append(written.events)
+                pages += written.pages
+                erased = erased or written.erased
+                if written.mark is not None:
+                    last = written.mark
+            db.execute("COMMIT")
+            if last is not None:
+                with suppress(OSError):  # the events are durable; the next commit writes the mark again
+                    mark.write(last)
+        self._pages += pages
+        self._truncate = self._truncate or erased
+        self._checkpoint()
+        return answers
+
+    def _alone(self, batch: Batch) -> tuple[Event, ...] | StoreError:
+        try:
+            return self._commit((batch,))[0]
+        except StoreError as error:
+            return error
+
+    def _reconcile(self) -> None:
+        """Compare the mark with the events: record what was lost, bring the mark up to date."""
+        with self._writing() as (db, mark):
+            known = mark.peek()
+            lost = compare_mark(db, known)
+            if lost is not None:
+                record_damage(db, lost)
+            row = db.execute("SELECT position, session_id, seq, link FROM events ORDER BY position DESC LIMIT 1")
+            there = HighWaterMark(*(row.fetchone() or (0, "", 0, GENESIS)))
+            db.execute("COMMIT")
+            if there != known and (known or there.position):
+                mark.write(there)
+                mark.sync()
+
+    @contextmanager
+    def _writing(self) -> Iterator[tuple[sqlite3.Connection, HighWaterMarkFile]]:
+        """A write transaction with the mark's lock; the block commits and then writes the mark."""
+        with self._lock:
+            self._check_open()
+            db, mark = self._db, self._mark
+            if mark is None:
+                raise StoreReadOnly(f"{self._path} was opened read-only", hint="Open it for writing")
+            try:
+                db.execute("BEGIN IMMEDIATE")
+                mark.lock(self._timeout)
+                yield db, mark
+            except BaseException as error:
+                if db.in_transaction:
+                    with suppress(sqlite3.Error):
+                        db.execute("ROLLBACK")
+                known = translate_error(error, self._path) if isinstance(error, Exception) else None
+                if known is None:
+                    raise
+                raise known from error
+            finally:
+                mark.unlock()
+
+    def _checkpoint(self) -> None:
+        """Move the write-ahead log into the database where it is long; what was committed is durable either way."""
+        if self._mark is None or (self._pages < _CHECKPOINT_PAGES and not self._truncate):
+            return
+        with self._lock, suppress(OSError, sqlite3.Error):
+            self._mark.sync()
+            how = "TRUNCATE" if self._truncate else "PASSIVE"
+            busy = self._db.execute(f"PRAGMA wal_checkpoint({how})").fetchone()[0]
+            self._pages, self._truncate = 0, self._truncate and bool(busy)
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, store_errors(self._path):
+            self._check_open()
+            yield self._db
+
+    def _fetch(self, sql: str, args: Sequence[Any]) -> list[tuple[Any, ...]]:
+        with self._reading() as db:
+            return db.execute(sql, args).fetchall()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError("the log is closed", hint="Open it again")
+
+
+def is_text(text: str) -> bool:
+    """Whether SQLite can be asked about `text`."""
+    try:
+        return bool(text.encode()) or not text
+    except (UnicodeEncodeError, AttributeError):
+        return False
+
+
+def _open_reader(path: Path, timeout: float) -> SqliteLog:
+    path.stat()
+    db = connect_reader(path, timeout)
+    try:
+        check_current(db, path, LOG_SCHEMA)
+    except BaseException:
+        db.close()
+        raise
+    return SqliteLog(path, db, None, timeout)
+
+
+def _open_writer(path: Path, timeout: float) -> SqliteLog:
+    with suppress(FileExistsError):
+        create_private_file(path)
+    if path.stat().st_size:  # a newer or a foreign file must stay as it is: look before anything can be written
+        probe = connect_reader(path, timeout)
+        try:
+            check_version(probe, path, LOG_SCHEMA)
+        finally:
+            probe.close()
+    mark = HighWaterMarkFile(companion_path(path, ".mark"))
+    try:
+        db = connect_writer(path, timeout)
+        try:
+            if migrate(db, path, LOG_SCHEMA):
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            log = SqliteLog(path, db, mark, timeout)
+            log._reconcile()
+            return log
+        except BaseException:
+            db.close()
+            raise
+    except BaseException:
+        mark.close()
+        raise

@@ -1,0 +1,358 @@
+"""Transcripts that a host keeps as one JSONL file a session: finding the files, reading their lines, telling them.
+
+A line that is broken, too long or no object is passed over and named in `skipped`; a last line without its end is
+half-written: it is passed over, unnamed, and read when it is whole. Files are opened for each read and never written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import msgspec
+
+from hudkit.errors import TranscriptError
+from hudkit.transcripts.json_fields import Json, bounded_text
+from hudkit.transcripts.transcript import (
+    CompactionPart,
+    Message,
+    Part,
+    ReportedUsage,
+    SessionRow,
+    TextPart,
+    Todo,
+    ToolPart,
+    UnreadableRecord,
+)
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+"""Bytes of one line; a longer one is passed over."""
+
+HEAD_BYTES, TAIL_BYTES = 256 * 1024, 64 * 1024
+"""Bytes at a file's begin and end in which its session is described."""
+
+MAX_FILES = 50_000
+_MAX_SKIPPED = 1_000
+
+
+class JsonlRecord(NamedTuple):
+    """A line's object, and the place in bytes where the line begins: as the file only grows, a name for it."""
+
+    at: int
+    data: Json
+
+
+class JsonlDialect(NamedTuple):
+    """How one host writes: where its files are, what session a file holds, and what its records say.
+
+    `row` sees the records of the begin and of the end of the file; `None`: it is no session. `messages` takes the
+    session's id and all records.
+    """
+
+    host: str
+    files: Callable[[Path], Iterable[Path]]
+    row: Callable[[Path, list[JsonlRecord]], SessionRow | None]
+    messages: Callable[[str, Iterator[JsonlRecord]], Iterator[Message]]
+    todos: Callable[[Iterator[JsonlRecord]], tuple[Todo, ...]]
+
+
+class JsonlTranscript:
+    """The `Transcript` of a directory of JSONL files, or of one file."""
+
+    def __init__(self, root: Path, dialect: JsonlDialect) -> None:
+        self.host = dialect.host
+        self._root = root
+        self._dialect = dialect
+        self._known: dict[Path, tuple[tuple[int, ...], SessionRow | None]] = {}
+        self._at: dict[str, Path] = {}
+        self._skipped: dict[tuple[str, str], UnreadableRecord] = {}
+
+    @classmethod
+    def open(cls, root: str | Path, dialect: JsonlDialect) -> JsonlTranscript:
+        """Raises `TranscriptError` where there is nothing at `root`."""
+        path = Path(root)
+        try:
+            path.stat()
+        except (OSError, ValueError) as error:
+            raise _unreadable(path, error) from error
+        return cls(path, dialect)
+
+    @property
+    def skipped(self) -> tuple[UnreadableRecord, ...]:
+        return tuple(self._skipped.values())
+
+    def sessions(self) -> tuple[SessionRow, ...]:
+        """All sessions, by the time of their first record; a file is read again only where it has changed."""
+        found: dict[str, tuple[SessionRow, Path]] = {}
+        for path in self._files():
+            row = self._row(path)
+            if row is not None and (row.id not in found or found[row.id][0].updated < row.updated):
+                found[row.id] = (row, path)
+        self._at = {id: path for id, (_, path) in found.items()}
+        return tuple(sorted((row for row, _ in found.values()), key=lambda row: (row.created, row.id)))
+
+    def session(self, session_id: str) -> SessionRow | None:
+        path = self._path(session_id)
+        return None if path is None else self._row(path)
+
+    def messages(self, session_id: str, *, after: str = "") -> Iterator[Message]:
+        path = self._path(session_id)
+        if path is None:
+            return
+        found = not after
+        for message in self._dialect.messages(session_id, self._records(path)):
+            if found:
+                yield message
+            found = found or message.id == after
+        if not found:
+            raise TranscriptError(f"no message {after!r:.80} in this session", hint="Read it from its begin.")
+
+    def todos(self, session_id: str) -> tuple[Todo, ...]:
+        path = self._path(session_id)
+        return () if path is None else self._dialect.todos(self._records(path))
+
+    def close(self) -> None:
+        """Nothing is held open between reads."""
+
+    def _path(self, session_id: str) -> Path | None:
+        if session_id not in self._at:
+            self.sessions()
+        return self._at.get(session_id)
+
+    def _files(self) -> Iterator[Path]:
+        if self._root.is_file():
+            yield self._root
+            return
+        for count, path in enumerate(self._dialect.files(self._root)):
+            if count >= MAX_FILES:
+                return
+            yield path
+
+    def _row(self, path: Path) -> SessionRow | None:
+        try:
+            status = path.stat()
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            mark = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            if path not in self._known or self._known[path][0] != mark:
+                row = self._dialect.row(path, self._edges(path, status.st_size))
+                if row is not None:
+                    row = msgspec.structs.replace(row, updated=status.st_mtime_ns // 1_000_000)
+                self._known[path] = (mark, row)
+        except OSError as error:
+            self._skip(path, 0, str(error.strerror or error))
+            return None
+        return self._known[path][1]
+
+    def _edges(self, path: Path, size: int) -> list[JsonlRecord]:
+        with _open_regular(path) as file:
+            head = [*_read_records(file, HEAD_BYTES, lambda *_: None)]
+            begin = max(size - TAIL_BYTES, file.tell())
+            if begin < size:
+                file.seek(begin)
+                if begin > file.tell() - 1 and begin:
+                    file.readline(TAIL_BYTES)
+                head += _read_records(file, TAIL_BYTES, lambda *_: None)
+        return head
+
+    def _records(self, path: Path) -> Iterator[JsonlRecord]:
+        try:
+            with _open_regular(path) as file:
+                yield from _read_records(file, None, lambda at, reason: self._skip(path, at, reason))
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+    def _skip(self, path: Path, at: int, reason: str) -> None:
+        if len(self._skipped) < _MAX_SKIPPED:
+            place = (path.name, str(at))
+            self._skipped.setdefault(place, UnreadableRecord(*place, reason))
+
+
+def find_files(root: Path, depth: int, wanted: Callable[[str], bool]) -> Iterator[Path]:
+    """Files of `root` and of its directories down to `depth`, by name; links to directories are not entered."""
+    start = len(root.parts)
+    for folder, folders, files in os.walk(root, followlinks=False):
+        here = Path(folder)
+        folders.sort()
+        if len(here.parts) - start >= depth:
+            folders.clear()
+        yield from (here / name for name in sorted(files) if wanted(name))
+
+
+def _open_regular(path: Path) -> BinaryIO:
+    """The file, if it is one: a FIFO would let the reader wait for ever."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(f"{path} is no regular file")
+    return os.fdopen(descriptor, "rb")
+
+
+def _read_records(file: BinaryIO, most: int | None, skip: Callable[[int, str], None]) -> Iterator[JsonlRecord]:
+    """The objects of the lines from here on, of at most so many bytes; what is no object goes to `skip`."""
+    begin = file.tell()
+    while most is None or file.tell() - begin < most:
+        at = file.tell()
+        line = file.readline(MAX_LINE_BYTES)
+        if not line:
+            return
+        if not line.endswith(b"\n"):
+            if len(line) < MAX_LINE_BYTES:
+                data, _ = _parse_line(line)  # the last line: whole, or still being written
+                if data is not None:
+                    yield JsonlRecord(at, data)
+                return
+            while line and not line.endswith(b"\n"):
+                line = file.readline(MAX_LINE_BYTES)
+            skip(at, f"longer than {MAX_LINE_BYTES} bytes")
+            continue
+        if line.isspace():
+            continue
+        data, reason = _parse_line(line)
+        if data is None:
+            skip(at, reason)
+        else:
+            yield JsonlRecord(at, data)
+
+
+def _parse_line(line: bytes) -> tuple[Json | None, str]:
+    try:
+        data = msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        try:
+            data = json.loads(line)
+        except RecursionError:
+            return None, "nested too deeply"
+        except ValueError as error:
+            return None, f"broken JSON: {error}"[:200]
+    return (data, "") if isinstance(data, dict) else (None, f"expected an object, found {type(data).__name__}")
+
+
+def _unreadable(path: Path, error: Exception) -> TranscriptError:
+    why = getattr(error, "strerror", None) or str(error)
+    return TranscriptError(f"{path} cannot be read: {why}", hint="Name the host's folder.", path=str(path))
+
+
+# -- messages that grow while records are read -----------------------------------------------------------------------
+
+
+MAX_OPEN_DRAFTS = 64
+"""Messages that are kept back for a result that may still come."""
+
+
+class MessageDraft:
+    """One message in the making; `key` groups the records that belong to it."""
+
+    def __init__(self, id: str, role: str, created: int, key: str = "") -> None:
+        self.id, self.role, self.created, self.key = id, role, created, key
+        self.parts: list[Part] = []
+        self.completed = 0
+        self.model = self.finish = self.parent = self.error = self.agent = self.provider = ""
+        self.summary = self.aborted = False
+        self.usage: ReportedUsage | None = None
+
+    def done(self, session_id: str) -> Message:
+        return Message(
+            id=self.id,
+            session_id=session_id,
+            role=self.role,
+            created=self.created,
+            completed=self.completed,
+            agent=self.agent,
+            model=self.model,
+            provider=self.provider,
+            parent_id=self.parent,
+            finish=self.finish,
+            summary=self.summary,
+            error=self.error,
+            aborted=self.aborted,
+            usage=self.usage,
+            parts=tuple(self.parts),
+        )
+
+
+class MessageDrafts:
+    """The last messages of a session in order, and where in them a call is."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        self.open: deque[MessageDraft] = deque()
+        self._calls: dict[str, tuple[MessageDraft, int]] = {}
+
+    def begin(self, draft: MessageDraft) -> MessageDraft:
+        self.open.append(draft)
+        return draft
+
+    def last(self, role: str, key: str) -> MessageDraft | None:
+        """The newest message of this key, if nothing of the other role came since."""
+        for draft in reversed(self.open):
+            if draft.role != role:
+                return None
+            if draft.key == key:
+                return draft
+        return None
+
+    def call(self, draft: MessageDraft, part: ToolPart) -> None:
+        self._calls[part.call_id] = (draft, len(draft.parts))
+        draft.parts.append(part)
+
+    def result(self, call_id: str, text: str, *, failed: bool, at: int) -> None:
+        """A result goes to its call; without one, nowhere."""
+        found = self._calls.pop(call_id, None)
+        if found is None:
+            return
+        draft, index = found
+        part = draft.parts[index]
+        assert isinstance(part, ToolPart)
+        changes: dict[str, Any] = {"error": text} if failed else {"output": text}
+        status = "error" if failed else "completed"
+        draft.parts[index] = msgspec.structs.replace(part, status=status, end=at, **changes)
+
+    def compaction(self, id: str, at: int, summary: str, *, auto: bool, usage: ReportedUsage | None = None) -> None:
+        """A compaction as two messages: the marker, and the summary that answers it."""
+        marker = self.begin(MessageDraft(id, "user", at))
+        marker.parts.append(CompactionPart(f"{id}-c", auto=auto))
+        answer = self.begin(MessageDraft(f"{id}-s", "assistant", at))
+        answer.parent, answer.finish, answer.summary, answer.completed, answer.usage = id, "stop", True, at, usage
+        answer.parts.append(TextPart(f"{id}-t", summary))
+
+    def ready(self) -> Iterator[Message]:
+        """The messages to which nothing will be added any more."""
+        while len(self.open) > MAX_OPEN_DRAFTS:
+            yield self._out()
+
+    def rest(self) -> Iterator[Message]:
+        while self.open:
+            yield self._out()
+
+    def _out(self) -> Message:
+        draft = self.open.popleft()
+        self._calls = {id: place for id, place in self._calls.items() if place[0] is not draft}
+        return draft.done(self.session_id)
+
+
+def parse_timestamp(value: object) -> int:
+    """Unix milliseconds of an ISO 8601 text; 0 where it is none."""
+    if not isinstance(value, str) or len(value) > 40:
+        return 0
+    try:
+        moment = datetime.fromisoformat(value)
+        return max(int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000), 0)
+    except (ValueError, OverflowError):
+        return 0
+
+
+def content_text(content: object) -> str:
+    """The text of a content that is a text, or a list of blocks of which some have a text."""
+    if isinstance(content, str):
+        return bounded_text(content)
+    if not isinstance(content, list):
+        return ""
+    texts = [block.get("text") for block in content if isinstance(block, dict)]
+    return bounded_text("\n".join(text for text in texts if isinstance(text, str)))

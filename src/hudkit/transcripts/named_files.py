@@ -1,0 +1,142 @@
+"""Saved plans of a host: markdown files in known folders, listed and read by name, never by path."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hudkit.errors import TranscriptError
+
+MAX_PLAN_BYTES = 256 * 1024
+"""Of one plan; the rest is not read."""
+
+MAX_PLANS = 1_000
+
+_PLAN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,196}\.md")
+
+
+class PlanFile(msgspec.Struct, frozen=True):
+    """A plan's file: its name, its folder, its size in bytes, and when it changed (Unix ms)."""
+
+    name: str
+    folder: str
+    size: int
+    changed: int
+
+
+def list_plans(folders: Iterable[Path]) -> tuple[PlanFile, ...]:
+    """The plans in these folders, the newest first; links and what is no file are passed over."""
+    found: list[PlanFile] = []
+    for folder in filter(_is_unlinked, dict.fromkeys(folders)):
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if _PLAN_NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                        status = entry.stat(follow_symlinks=False)
+                        changed = status.st_mtime_ns // 1_000_000
+                        found.append(PlanFile(entry.name, str(folder), status.st_size, changed))
+        except (OSError, ValueError):
+            continue
+    return tuple(sorted(found, key=lambda plan: (-plan.changed, plan.name))[:MAX_PLANS])
+
+
+def read_plan(folders: Iterable[Path], name: str) -> tuple[str, bool]:
+    """A plan's text, undecodable bytes replaced, and whether it was cut.
+
+    `name` is a file's name as `plans` lists it, with or without `.md`. Raises `TranscriptError`, with one text for a
+    name that is none, that is a path, and that is not there.
+    """
+    wanted = name if name.endswith(".md") else f"{name}.md"
+    if _PLAN_NAME.fullmatch(wanted):
+        for folder in filter(_is_unlinked, dict.fromkeys(folders)):
+            body = _read_plan_bytes(folder, wanted)
+            if body is not None:
+                return body[:MAX_PLAN_BYTES].decode("utf-8", "replace").lstrip("\ufeff"), len(body) > MAX_PLAN_BYTES
+    raise TranscriptError("there is no plan of this name", hint="`plans` lists the names.")
+
+
+def _is_unlinked(folder: Path) -> bool:
+    """A folder that a project could not lead elsewhere: neither it nor the one above it is a link."""
+    return not folder.is_symlink() and not folder.parent.is_symlink()
+
+
+def _read_plan_bytes(folder: Path, name: str) -> bytes | None:
+    """Through the folder's own descriptor, and without following a link, so that no name leads out of it."""
+    try:
+        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None
+    try:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(name, flags, dir_fd=place)
+    except (OSError, ValueError):
+        return None
+    finally:
+        os.close(place)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(MAX_PLAN_BYTES + 1)
+
+
+# -- exported sessions -----------------------------------------------------------------------------------------------
+
+
+MAX_EXPORT_BYTES = 64 * 1024 * 1024
+_EXPORT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,150}\.json")
+
+
+def write_export(folder: Path, name: str, facts: Mapping[str, Any]) -> Path:
+    """Write facts as JSON into `folder` (0700) under a name made of `name`; the file is 0600 and complete, or absent.
+
+    Raises `TranscriptError` where it cannot be written.
+    """
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:120] or "session"
+    path = folder / f"{safe}.json"
+    part = folder / f".{safe}.{os.getpid()}"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(part, flags, 0o600), "wb") as file:
+            file.write(msgspec.json.format(msgspec.json.encode(facts), indent=2) + b"\n")
+        part.replace(path)
+    except OSError as error:
+        raise TranscriptError(f"{folder} cannot be written: {error.strerror or error}") from error
+    return path
+
+
+def read_export(folder: Path, name: str) -> dict[str, Any]:
+    """The facts of an exported file by its name.
+
+    Raises `TranscriptError`, with one text for a name that is none, that is a path, and that is not there.
+    """
+    wanted = name if name.endswith(".json") else f"{name}.json"
+    body: bytes | None = None
+    if _EXPORT_NAME.fullmatch(wanted):
+        try:
+            descriptor = os.open(folder / wanted, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                with os.fdopen(descriptor, "rb") as file:
+                    body = file.read(MAX_EXPORT_BYTES + 1)
+            else:
+                os.close(descriptor)
+        except (OSError, ValueError):
+            body = None
+    if body is None:
+        raise TranscriptError("there is no exported session of this name", hint="`export` tells the name.")
+    if len(body) > MAX_EXPORT_BYTES:
+        raise TranscriptError(f"the exported session is longer than {MAX_EXPORT_BYTES:,} bytes")
+    try:
+        facts = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise TranscriptError(f"the exported session is broken JSON: {error}"[:200]) from None
+    if not isinstance(facts, dict) or facts.get("kind") != "hudkit-session":
+        raise TranscriptError("the file is not an exported session", hint="`export` writes them.")
+    return facts

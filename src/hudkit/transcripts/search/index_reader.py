@@ -1,0 +1,492 @@
+"""The index as it is asked: from words to candidates (bounded, by the rarest words), then ranked among themselves.
+
+The bound: a word that is in more than `COMMON` passages brings none by itself where a rarer one is there; it only
+counts in the ranking. Where all words are that common, the passages that hold all of them are looked at, the newest
+first. So a question's cost does not grow with the index, and the newest is preferred only where nothing else tells.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from hudkit.errors import OperationError
+from hudkit.log.stores.sqlite_files import store_errors
+from hudkit.transcripts.search.index_database import open_reader
+from hudkit.transcripts.search.passages import identifier_words, index_tokens
+from hudkit.transcripts.search.query import (
+    MAX_HITS,
+    QueryWords,
+    SearchFilters,
+    SearchHit,
+    SearchQuery,
+    fts_string,
+    parse_query,
+    related_words,
+)
+from hudkit.transcripts.search.ranking import Term, TermPositions, passage_weight, rarity, relevance
+
+# -- words for a word that is not there ------------------------------------------------------------------------------
+
+
+MAX_SPELLINGS = 4
+"""Words that stand in for one."""
+
+FRAGMENT_SHARE = 0.7
+"""What a word counts that contains the one that was asked for; a fragment says less than a word."""
+
+MIN_LIKENESS = 0.72
+"""Likeness (0 to 1) from which a word may be a misspelling of another."""
+
+_MAX_VOCABULARY_MATCHES = 400
+
+
+def similar_words(db: sqlite3.Connection, word: str) -> list[tuple[str, float]]:
+    """Words of the vocabulary in place of `word`, each with what it counts beside it; none for a word below three
+    letters, of which there are no trigrams."""
+    if len(word) < 3:
+        return []
+    sql = f"SELECT word FROM spellings WHERE spellings MATCH ? LIMIT {_MAX_VOCABULARY_MATCHES}"
+    holding = sorted(
+        (found for (found,) in db.execute(sql, (fts_string(word),))), key=lambda found: (len(found), found)
+    )
+    if holding:
+        return [(found, FRAGMENT_SHARE) for found in holding[:MAX_SPELLINGS]]
+    if len(word) < 4:
+        return []
+    # a misspelling leaves one of the outer thirds whole
+    third = max(len(word) // 2, 3)
+    edges = " OR ".join(fts_string(edge) for edge in {word[:third], word[-third:], word[:3], word[-3:]})
+    near = (found for (found,) in db.execute(sql, (edges,)) if abs(len(found) - len(word)) <= 2)
+    rated = [(found, SequenceMatcher(None, word, found).ratio()) for found in near]
+    alike = sorted((one for one in rated if one[1] >= MIN_LIKENESS), key=lambda one: (-one[1], one[0]))
+    return [(found, FRAGMENT_SHARE * likeness) for found, likeness in alike[:MAX_SPELLINGS]]
+
+
+# -- stems -----------------------------------------------------------------------------------------------------------
+
+
+_MAX_STEMS = 100_000
+
+
+class StemCache:
+    """What words are stemmed to, and for each stem a word that has it."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._stems: dict[str, str] = {}
+        self._words: dict[str, str] = {}
+
+    def begin(self) -> None:
+        """A new question: what it learns stays known until the next one begins."""
+        if len(self._stems) > _MAX_STEMS:
+            self._stems.clear()
+            self._words.clear()
+
+    def learn(self, words: Iterable[str]) -> None:
+        """Stem the words whose stems are not known."""
+        new = [word for word in dict.fromkeys(words) if word not in self._stems]
+        if not new:
+            return
+        self._db.execute("DELETE FROM scratch.stems")
+        self._db.executemany("INSERT INTO scratch.stems (rowid, t) VALUES (?, ?)", enumerate(new))
+        for doc, stem in self._db.execute("SELECT doc, term FROM scratch.stemmed WHERE offset = 0"):
+            self._stems[new[doc]] = stem
+            self._words.setdefault(stem, new[doc])
+
+    def of(self, word: str) -> str:
+        """A word's stem; empty where it is not known or has none."""
+        return self._stems.get(word, "")
+
+    def match(self, stem: str) -> str:
+        """The expression that matches a stem: a word that has it. The stem itself would be stemmed once more."""
+        return fts_string(self._words[stem])
+
+
+COMMON = 6_000
+"""Passages with a word from which on it is common."""
+
+MAX_CANDIDATES = 150
+"""Passages that are ranked."""
+
+MAX_SCANNED = 20_000
+"""Newest passages that are looked at where words do not help: signs only, or common words with a filter."""
+
+RELATED_SHARE = 0.5
+"""What a relative of a word counts, beside the word itself."""
+
+NEIGHBOUR_SHARE = 0.6
+"""What a message has from a better one beside it in the conversation: the answer that follows a question."""
+
+NEIGHBOUR_REACH = 3
+ENOUGH_CANDIDATES = 30
+"""Candidates of rare words below which the common ones bring some, too; and of all words, below which one does."""
+
+FEW_SESSIONS = 24
+"""Sessions up to which each is looked at by itself at once."""
+
+MANY_SESSIONS = 400
+"""Sessions up to which each is looked at by itself where the newest passages brought nothing."""
+
+NEIGHBOUR_HITS = 40  # best messages whose neighbours are looked at
+SNIPPET_WORDS = 32
+
+_COLUMNS = "e.id, e.session, e.place, e.message, e.role, e.tool, e.time, e.text, e.parts"
+
+
+class _PassageRow(NamedTuple):
+    id: int
+    session: int
+    place: int
+    message: str
+    role: str
+    tool: str
+    time: int
+    text: str
+    parts: str
+
+
+class _RankedPassage(NamedTuple):
+    score: float
+    row: _PassageRow
+
+
+class IndexReader:
+    """Questions to an index. Safe to use from several threads: one question at a time."""
+
+    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
+        self.path = path
+        self._db = db
+        self._lock = threading.Lock()
+        self._counts: dict[str, int] = {}  # of one question
+        self._only: list[int] | None = None  # the sessions that it asks about, where they are few
+        self._stems = StemCache(db)
+
+    @classmethod
+    def open(cls, path: str | Path, *, busy_timeout: float = 2.0) -> IndexReader:
+        """Raises a `StoreError`, also where there is no index yet."""
+        place = Path(path).absolute()
+        return cls(place, open_reader(place, busy_timeout))
+
+    def search(self, question: SearchQuery) -> tuple[SearchHit, ...]:
+        """The messages that answer best, at most `question.limit`, the best first.
+
+        Raises `OperationError` for a `syntax` question that FTS5 does not understand, and a `StoreError`.
+        """
+        limit = max(1, min(question.limit, MAX_HITS))
+        question = msgspec.structs.replace(question, text=question.text.encode("utf-8", "replace").decode())
+        with self._lock, store_errors(self.path):
+            where, values = self._where(question.filters)
+            if where is None:
+                return ()
+            self._counts.clear()
+            self._stems.begin()
+            said = parse_query(question.text)
+            if question.syntax:
+                terms, match = self._terms(said, exact=True), question.text
+                rows = self._by_syntax(match, where, values)
+            elif not said.words:
+                return self._told(
+                    [_RankedPassage(0.0, row) for row in self._by_signs(question.text, where, values, limit)]
+                )
+            else:
+                said = QueryWords((*said.words, *_identifier_parts(question.text, said.words)), said.phrases)
+                terms = self._terms(said)
+                rows = self._candidates(terms, said, where, values)
+            found = self._ranked(terms, rows)
+            if not question.filters.role and not question.filters.tool:
+                found = self._with_neighbours(found, where, values)
+            return self._told(found[:limit], terms)
+
+    def counts(self) -> dict[str, int]:
+        """Sessions, messages and passages in the index."""
+        with self._lock, store_errors(self.path):
+            sessions, messages = self._db.execute(
+                "SELECT count(*), coalesce(sum(messages), 0) FROM sessions"
+            ).fetchone()
+            (passages,) = self._db.execute("SELECT count(*) FROM entries").fetchone()
+            return {"sessions": sessions, "messages": messages, "passages": passages}
+
+    def close(self) -> None:
+        """Closing twice is harmless."""
+        with self._lock:
+            self._db.close()
+
+    # -- filters -----------------------------------------------------------------------------------------------
+
+    def _where(self, filters: SearchFilters) -> tuple[str | None, list[object]]:
+        """Conditions on `e`, and their values; `None` where no session can fit."""
+        self._only = None
+        parts: list[str] = []
+        values: list[object] = []
+        if filters.session or filters.project or filters.host:
+            keys = self._keys(filters)
+            if not keys:
+                return None, []
+            self._only = keys[:MANY_SESSIONS]
+            parts.append(f"e.session IN ({', '.join(map(str, keys))})")
+        for name in ("role", "tool"):
+            if getattr(filters, name):
+                parts.append(f"e.{name} = ?")
+                values.append(getattr(filters, name))
+        for time, comparison in ((filters.since, ">="), (filters.until, "<")):
+            if time:
+                parts.append(f"e.time {comparison} ?")
+                values.append(time if time > 0 else self._newest_time() + time)
+        return "".join(f" AND {part}" for part in parts), values
+
+    def _newest_time(self) -> int:
+        """When the newest session was last written to: "now", as far as the index can know."""
+        return int(self._db.execute("SELECT coalesce(max(updated), 0) FROM sessions").fetchone()[0])
+
+    def _keys(self, filters: SearchFilters) -> list[int]:
+        sql, values = "SELECT key FROM sessions WHERE 1", []
+        if filters.session:
+            sql += " AND id = ?"
+            values.append(filters.session)
+        if filters.host:
+            sql += " AND host = ?"
+            values.append(filters.host)
+        if filters.project:
+            sql += " AND (instr(root, ?) OR instr(directory, ?))"
+            values += [filters.project, filters.project]
+        return [key for (key,) in self._db.execute(f"{sql} ORDER BY updated DESC", values)]
+
+    # -- words -------------------------------------------------------------------------------------------------
+
+    def _terms(self, said: QueryWords, *, exact: bool = False) -> list[Term]:
+        """Stems to look for, each once for a word, with what they count."""
+        total = max(self._db.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()[0], 1)
+        terms: list[Term] = []
+        self._stems.learn(said.words)
+        for n, word in enumerate(said.words):
+            stem = self._stems.of(word)
+            if not stem or any(stem == term.stem for term in terms):
+                continue
+            count = self._count(stem)
+            weight = rarity(count, total)
+            terms.append(Term(stem, n, weight))
+            if exact:
+                continue
+            others = [(other, RELATED_SHARE) for other in related_words(word)]
+            if not count:
+                others += similar_words(self._db, word)
+            self._stems.learn([other for other, _ in others])
+            for other, share in others:
+                stem = self._stems.of(other)
+                counted = self._count(stem) if stem else 0
+                if counted:
+                    terms.append(Term(stem, n, share * min(rarity(counted, total), weight)))
+        return terms
+
+    def _count(self, stem: str) -> int:
+        """Passages with a stem, counted up to `COMMON`."""
+        if stem not in self._counts:
+            sql = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+            self._counts[stem] = int(self._db.execute(sql, (self._stems.match(stem), COMMON + 1)).fetchone()[0])
+        return self._counts[stem]
+
+    # -- candidates --------------------------------------------------------------------------------------------
+
+    def _candidates(
+        self, terms: Sequence[Term], said: QueryWords, where: str, values: list[object]
+    ) -> list[_PassageRow]:
+        counts = {term.stem: self._count(term.stem) for term in terms}
+        held = sorted((stem for stem, count in counts.items() if count), key=counts.__getitem__)
+        if not held:
+            return []
+        bound = 0
+        rare: list[str] = []
+        for stem in held:
+            bound += counts[stem]
+            if bound > COMMON:
+                break
+            rare.append(stem)
+        must = "".join(f" AND {fts_string(phrase)}" for phrase in said.phrases)
+        if rare:
+            match = f"({' OR '.join(map(self._stems.match, rare))}){must}"
+            found = self._rows(match, where, values, "ORDER BY bm25(words, 1.0, 0.5)", MAX_CANDIDATES)
+            common = held[len(rare) :]
+            if len(found) >= ENOUGH_CANDIDATES or not common:
+                return found
+            known = {row.id for row in found}
+            more = self._newest(f"({' OR '.join(map(self._stems.match, common))}){must}", where, values)
+            return [*found, *(row for row in more if row.id not in known)]
+        groups: dict[int, list[str]] = defaultdict(list)
+        for term in terms:
+            if counts[term.stem]:
+                groups[term.word].append(self._stems.match(term.stem))
+        every = " AND ".join(f"({' OR '.join(group)})" for group in groups.values())
+        found = self._newest(every + must, where, values)
+        if len(found) < ENOUGH_CANDIDATES:
+            known = {row.id for row in found}
+            more = self._newest(f"{self._stems.match(held[0])}{must}", where, values)
+            found += [row for row in more if row.id not in known]
+        return found[:MAX_CANDIDATES]
+
+    def _newest(self, match: str, where: str, values: list[object]) -> list[_PassageRow]:
+        """The newest passages that match: all of them in few sessions, else of the newest `LOOKED_AT`."""
+        if self._only is None or len(self._only) > FEW_SESSIONS:
+            found = self._within("", match, where, values, MAX_CANDIDATES)
+            if found or self._only is None:
+                return found
+        found = []
+        for key in self._only:
+            sql = "SELECT min(id), max(id) FROM entries WHERE session = ?"
+            first, last = self._db.execute(sql, (key,)).fetchone()
+            if first is not None:
+                span = f" AND rowid BETWEEN {int(first)} AND {int(last)}"
+                found += self._within(span, match, where, values, MAX_CANDIDATES - len(found))
+            if len(found) >= MAX_CANDIDATES:
+                break
+        return found
+
+    def _within(self, span: str, match: str, where: str, values: list[object], limit: int) -> list[_PassageRow]:
+        inner = f"SELECT rowid FROM words WHERE words MATCH ?{span} ORDER BY rowid DESC LIMIT {MAX_SCANNED}"
+        sql = f"SELECT {_COLUMNS} FROM ({inner}) AS f JOIN entries e ON e.id = f.rowid WHERE 1{where} LIMIT ?"
+        return [_PassageRow(*row) for row in self._db.execute(sql, (match, *values, limit))]
+
+    def _rows(self, match: str, where: str, values: list[object], order: str, limit: int) -> list[_PassageRow]:
+        ids = f"SELECT words.rowid AS id, bm25(words, 1.0, 0.5) AS b FROM words WHERE words MATCH ? {order} LIMIT ?"
+        if where:
+            ids = (
+                f"SELECT e.id, bm25(words, 1.0, 0.5) AS b FROM words JOIN entries e ON e.id = words.rowid "
+                f"WHERE words MATCH ?{where} {order} LIMIT ?"
+            )
+        args = (match, *values, limit) if where else (match, limit)
+        sql = f"SELECT {_COLUMNS} FROM ({ids}) AS f JOIN entries e ON e.id = f.id ORDER BY f.b"
+        return [_PassageRow(*row) for row in self._db.execute(sql, args)]
+
+    def _by_syntax(self, match: str, where: str, values: list[object]) -> list[_PassageRow]:
+        try:
+            return self._newest(match, where, values)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+                raise
+            hint = 'An example: NEAR(token refresh, 5) OR "rate limit". Without `syntax`, words are only words.'
+            raise OperationError(f"the search expression cannot be read ({error})", hint=hint) from None
+
+    def _by_signs(self, text: str, where: str, values: list[object], limit: int) -> list[_PassageRow]:
+        """Where a question has no words: the newest passages that hold it as it stands."""
+        if not text.strip():
+            return []
+        newest = f"SELECT * FROM entries ORDER BY id DESC LIMIT {MAX_SCANNED}"
+        sql = f"SELECT {_COLUMNS} FROM ({newest}) AS e WHERE instr(e.text, ?){where} LIMIT ?"
+        return [_PassageRow(*row) for row in self._db.execute(sql, (text.strip(), *values, limit))]
+
+    # -- ranking -----------------------------------------------------------------------------------------------
+
+    def _ranked(self, terms: Sequence[Term], rows: Sequence[_PassageRow]) -> list[_RankedPassage]:
+        """The best passage of each message, the best first."""
+        places, lengths = self._places(terms, rows)
+        newest = max((row.time for row in rows), default=0)
+        best: dict[tuple[int, str], _RankedPassage] = {}
+        for row in rows:
+            score = relevance(terms, places.get(row.id, {}), lengths.get(row.id, 1))
+            found = _RankedPassage(score * passage_weight(row.role, newest - row.time), row)
+            key = (row.session, row.message)
+            if key not in best or best[key].score < found.score:
+                best[key] = found
+        return sorted(best.values(), key=_order)
+
+    def _places(
+        self, terms: Sequence[Term], rows: Sequence[_PassageRow]
+    ) -> tuple[dict[int, TermPositions], dict[int, int]]:
+        """Where in each passage the stems are, and how many words it has.
+
+        Only words that begin like one of the stems are stemmed: no stemmer changes a word's first letters.
+        """
+        begins = {term.stem[:2] for term in terms}
+        spoken = {row.id: index_tokens(row.text) for row in rows}
+        inner = {row.id: index_tokens(row.parts) for row in rows}
+        every = {word for held in (spoken, inner) for told in held.values() for word in told if word[:2] in begins}
+        self._stems.learn(every)
+        stems = {term.stem for term in terms}
+        wanted = {word: stem for word in every if (stem := self._stems.of(word)) in stems}
+        places: dict[int, TermPositions] = {}
+        for row in rows:
+            found: dict[tuple[str, str], list[int]] = defaultdict(list)
+            for column, told in (("t", spoken[row.id]), ("p", inner[row.id])):
+                for at, word in enumerate(told):
+                    if word in wanted:
+                        found[wanted[word], column].append(at)
+            places[row.id] = found
+        return places, {id: len(told) for id, told in spoken.items()}
+
+    def _with_neighbours(self, found: list[_RankedPassage], where: str, values: list[object]) -> list[_RankedPassage]:
+        """The same with the messages beside the best ones, each with a share of the best score beside it."""
+        scores = {(one.row.session, one.row.place): one.score for one in found}
+        rows = {(one.row.session, one.row.place): one.row for one in found}
+        for one in found[:NEIGHBOUR_HITS]:
+            sql = (
+                f"SELECT {_COLUMNS} FROM entries e WHERE e.session = ? AND e.place BETWEEN ? AND ? "
+                f"AND e.piece = 0 AND e.role IN ('user', 'assistant'){where}"
+            )
+            span = (one.row.session, one.row.place - NEIGHBOUR_REACH, one.row.place + NEIGHBOUR_REACH)
+            for values_of in self._db.execute(sql, (*span, *values)):
+                row = _PassageRow(*values_of)
+                rows.setdefault((row.session, row.place), row)
+        lifted = []
+        for (session, place), row in rows.items():
+            beside = max(
+                scores.get((session, place + step), 0.0) / abs(step)
+                for step in range(-NEIGHBOUR_REACH, NEIGHBOUR_REACH + 1)
+                if step
+            )
+            lifted.append(_RankedPassage(scores.get((session, place), 0.0) + NEIGHBOUR_SHARE * beside, row))
+        return sorted(lifted, key=_order)
+
+    # -- answers -----------------------------------------------------------------------------------------------
+
+    def _told(self, found: Sequence[_RankedPassage], terms: Sequence[Term] = ()) -> tuple[SearchHit, ...]:
+        keys = {one.row.session for one in found}
+        sql = f"SELECT key, id, host, title, root FROM sessions WHERE key IN ({', '.join(map(str, keys))})"
+        sessions = {key: rest for key, *rest in self._db.execute(sql)}
+        snippets = self._snippets([one.row for one in found], terms)
+        return tuple(
+            SearchHit(
+                session=sessions[row.session][0],
+                message=row.message,
+                host=sessions[row.session][1],
+                role=row.role,
+                tool=row.tool,
+                time=row.time,
+                title=sessions[row.session][2],
+                project=sessions[row.session][3],
+                snippet=snippets.get(row.id) or _first_words(row.text),
+                score=round(score, 3),
+            )
+            for score, row in found
+            if row.session in sessions
+        )
+
+    def _snippets(self, rows: Sequence[_PassageRow], terms: Iterable[Term]) -> dict[int, str]:
+        match = " OR ".join(self._stems.match(stem) for stem in dict.fromkeys(term.stem for term in terms))
+        if not match or not rows:
+            return {}
+        self._db.execute("DELETE FROM scratch.stems")
+        self._db.executemany("INSERT INTO scratch.stems (rowid, t) VALUES (?, ?)", ((r.id, r.text) for r in rows))
+        sql = f"SELECT rowid, snippet(stems, 0, '', '', '…', {SNIPPET_WORDS}) FROM scratch.stems WHERE stems MATCH ?"
+        return {id: _first_words(text) for id, text in self._db.execute(sql, (match,))}
+
+
+def _order(found: _RankedPassage) -> tuple[float, int, int]:
+    return (-found.score, -found.row.time, -found.row.id)
+
+
+def _identifier_parts(text: str, known: Sequence[str]) -> list[str]:
+    """The words within a question's identifiers."""
+    return [
+        word for word in dict.fromkeys(identifier_words(text).lower().split()) if word not in known and len(word) > 1
+    ]
+
+
+def _first_words(text: str) -> str:
+    return " ".join(text[:600].split())[:300]

@@ -1,0 +1,320 @@
+"""The index as it is written: brought up to date from the transcripts, a batch at a time, off every other path.
+
+Each batch is one transaction with the mark that says how far its session is read: what ends in the middle goes on
+from there, and two processes that index at once do each message once. A message that is still growing is read again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from hudkit.errors import StoreError, TranscriptError
+from hudkit.log.stores.sqlite_files import store_errors
+from hudkit.transcripts.search.index_database import open_writer
+from hudkit.transcripts.search.passages import distinct_words, identifier_words, passages
+from hudkit.transcripts.transcript import Message, SessionRow, ToolPart, Transcript
+
+BATCH_PASSAGES = 1_000
+BATCH_CHARACTERS = 2_000_000
+"""At which a batch is written: other writers wait no longer than for one."""
+
+RECENT = 8
+"""Sessions of a host that are looked at however old the host says that they are: it may tell late."""
+
+_REMEMBERED = 300_000  # words of which it is known that they are in the vocabulary
+
+_INSERT = """INSERT INTO entries (session, place, piece, message, role, tool, time, text, parts)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id"""
+_AFTER = "SELECT id, text, parts FROM entries WHERE session = ? AND place > ? ORDER BY id"
+
+
+class IndexProgress(NamedTuple):
+    """How far an update is: sessions done, sessions to do, messages read."""
+
+    sessions: int
+    of: int
+    messages: int
+
+
+class _ReadPosition(NamedTuple):
+    key: int
+    seen: int
+    mark: str
+    settled: int
+
+
+_Entry = tuple[int, int, str, str, str, int, str, str]
+"""Place, piece, message, role, tool, time, text, parts."""
+
+
+class IndexWriter:
+    """The writer of an index. Safe to use from several threads: one update at a time."""
+
+    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
+        self.path = path
+        self._db = db
+        self._lock = threading.Lock()
+        self._words: set[str] = set()
+
+    @classmethod
+    def open(cls, path: str | Path, *, busy_timeout: float = 5.0) -> IndexWriter:
+        """Open or make the index at `path`. Raises a `StoreError`."""
+        place = Path(path).absolute()
+        return cls(place, open_writer(place, busy_timeout))
+
+    def update(
+        self,
+        transcripts: Sequence[Transcript],
+        *,
+        session_id: str = "",
+        progress: Callable[[IndexProgress], None] = lambda _: None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> int:
+        """Read what is new, of one session or of all, the newest sessions first; gives the messages that were read.
+
+        A transcript that cannot be read is passed over; it does not keep the others from being read. `stop` is asked
+        between batches; what was read stays. Raises a `StoreError`.
+        """
+        with self._lock, store_errors(self.path):
+            work = [item for one in transcripts for item in self._work(one, session_id)]
+            work.sort(key=lambda item: -item[1].updated)
+            total = 0
+            for done, (transcript, row) in enumerate(work):
+                for count in self._session(transcript, row):
+                    total += count
+                    progress(IndexProgress(done, len(work), total))
+                    if stop():
+                        return total
+            progress(IndexProgress(len(work), len(work), total))
+            return total
+
+    def forget(self, host: str, session_id: str) -> None:
+        """Take a session out of the index."""
+        with self._lock, store_errors(self.path):
+            self._db.execute("BEGIN IMMEDIATE")
+            self._forget(host, session_id)
+            self._db.execute("COMMIT")
+
+    def redact(self, *secrets: str) -> int:
+        """Take texts out of the index, physically, the longest first; gives the passages that held one."""
+        with self._lock, store_errors(self.path):
+            self._db.execute("BEGIN IMMEDIATE")
+            count = 0
+            for secret in sorted(secrets, key=len, reverse=True):
+                found = self._db.execute(
+                    "SELECT id, text, parts FROM entries WHERE instr(text, ?) OR instr(parts, ?)", (secret, secret)
+                ).fetchall()
+                self._take_out(found)
+                for id, text, parts in found:
+                    text, parts = text.replace(secret, "[redacted]"), parts.replace(secret, "[redacted]")
+                    self._db.execute("UPDATE entries SET text = ?, parts = ? WHERE id = ?", (text, parts, id))
+                    self._db.execute("INSERT INTO words (rowid, text, parts) VALUES (?, ?, ?)", (id, text, parts))
+                for part in distinct_words(secret):
+                    self._unlearn(part)
+                count += len(found)
+            self._db.execute("COMMIT")
+            self._words.clear()
+            for table in ("words", "spellings"):  # the old segments hold the words until they are merged
+                self._db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+            self._db.execute("VACUUM")
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return count
+
+    def close(self) -> None:
+        """Closing twice is harmless."""
+        with self._lock:
+            self._db.close()
+
+    def __enter__(self) -> IndexWriter:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
+
+    # -- what is to be read ------------------------------------------------------------------------------------
+
+    def _work(self, transcript: Transcript, session_id: str) -> Iterator[tuple[Transcript, SessionRow]]:
+        try:
+            if session_id:
+                row = transcript.session(session_id)
+                yield from () if row is None else ((transcript, row),)
+                return
+            rows = transcript.sessions()
+        except TranscriptError:
+            return
+        known = self._seen(transcript.host)
+        recent = {row.id for row in sorted(rows, key=lambda row: -row.updated)[:RECENT]}
+        yield from ((transcript, row) for row in rows if row.id in recent or known.get(row.id) != row.updated)
+
+    def _seen(self, host: str) -> dict[str, int]:
+        return dict(self._db.execute("SELECT id, seen FROM sessions WHERE host = ?", (host,)))
+
+    # -- one session -------------------------------------------------------------------------------------------
+
+    def _session(self, transcript: Transcript, row: SessionRow) -> Iterator[int]:
+        """Read a session from its mark on; gives the number of messages after each batch."""
+        known = self._enrol(row)
+        try:
+            yield from self._read(transcript, row, known)
+        except TranscriptError:
+            if not known.mark:
+                return
+            known = self._again(row)  # the mark is gone: reverted, or written anew
+            try:
+                yield from self._read(transcript, row, known)
+            except TranscriptError:
+                return
+
+    def _read(self, transcript: Transcript, row: SessionRow, known: _ReadPosition) -> Iterator[int]:
+        batch: list[Message] = []
+        passed = size = 0
+        held: Message | None = None  # the newest: only the next one, or its own end, shows that it is settled
+        for message in transcript.messages(row.id, after=known.mark):
+            if held is not None:
+                batch.append(held)
+                passed += len(held.parts)
+                size += sum(len(getattr(part, "text", "") or getattr(part, "output", "")) for part in held.parts)
+            held = message
+            if passed >= BATCH_PASSAGES or size >= BATCH_CHARACTERS:
+                written = self._write(row, known, batch, None)
+                if written is None:
+                    return
+                known = written
+                yield len(batch)
+                batch, passed, size = [], 0, 0
+        if held is not None and _is_settled(held):
+            batch.append(held)
+            held = None
+        written = self._write(row, known, batch, held, end=True)
+        if written is not None and written is not known:
+            yield len(batch) + (held is not None)
+
+    def _write(
+        self,
+        row: SessionRow,
+        known: _ReadPosition,
+        batch: Sequence[Message],
+        held: Message | None,
+        *,
+        end: bool = False,
+    ) -> _ReadPosition | None:
+        """One transaction. The same mark where there was nothing to write, `None` where another process has gone on
+        from it."""
+        fresh = [entry for n, one in enumerate(batch, known.settled + 1) for entry in _message_entries(n, one)]
+        settled = known.settled + len(batch)
+        growing = [] if held is None else list(_message_entries(settled + 1, held))
+        db = self._db
+        stale = db.execute(_AFTER, (known.key, known.settled)).fetchall()
+        same = not batch and [text for _, text, _ in stale] == [entry[6] for entry in growing]
+        seen = row.updated if end else known.seen
+        if same and seen == known.seen:
+            return known
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            found = self._find(row)
+            if found is None or found[:4] != known:
+                db.execute("ROLLBACK")
+                return None
+            if not same:
+                stale = db.execute(_AFTER, (known.key, known.settled)).fetchall()
+                self._take_out(stale)
+                db.executemany("DELETE FROM entries WHERE id = ?", [(id,) for id, _, _ in stale])
+                self._put(known.key, (*fresh, *growing))
+            mark = batch[-1].id if batch else known.mark
+            db.execute(
+                "UPDATE sessions SET mark = ?, settled = ?, messages = ?, seen = ? WHERE key = ?",
+                (mark, settled, settled + (held is not None), seen, known.key),
+            )
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+        return _ReadPosition(known.key, seen, mark, settled)
+
+    def _put(self, key: int, entries: Sequence[_Entry]) -> None:
+        db = self._db
+        for entry in entries:
+            (id,) = db.execute(_INSERT, (key, *entry)).fetchone()
+            db.execute("INSERT INTO words (rowid, text, parts) VALUES (?, ?, ?)", (id, entry[6], entry[7]))
+            self._learn(distinct_words(entry[6]))
+
+    def _learn(self, found: set[str]) -> None:
+        new = found - self._words
+        if not new:
+            return
+        if len(self._words) > _REMEMBERED:
+            self._words.clear()
+        self._words |= new
+        for word in new:
+            row = self._db.execute(
+                "INSERT INTO vocabulary (word) VALUES (?) ON CONFLICT DO NOTHING RETURNING id", (word,)
+            ).fetchone()
+            if row is not None:
+                self._db.execute("INSERT INTO spellings (rowid, word) VALUES (?, ?)", (row[0], word))
+
+    def _unlearn(self, part: str) -> None:
+        """Take out the words with this part; those that are still said somewhere are learnt again when met again."""
+        for id, word in self._db.execute("SELECT id, word FROM vocabulary WHERE instr(word, ?)", (part,)).fetchall():
+            self._db.execute("INSERT INTO spellings (spellings, rowid, word) VALUES ('delete', ?, ?)", (id, word))
+            self._db.execute("DELETE FROM vocabulary WHERE id = ?", (id,))
+
+    def _take_out(self, rows: Sequence[tuple[int, str, str]]) -> None:
+        sql = "INSERT INTO words (words, rowid, text, parts) VALUES ('delete', ?, ?, ?)"
+        self._db.executemany(sql, rows)
+
+    # -- the table of sessions ---------------------------------------------------------------------------------
+
+    def _find(self, row: SessionRow) -> tuple[int, int, str, int] | None:
+        sql = "SELECT key, seen, mark, settled FROM sessions WHERE host = ? AND id = ?"
+        found: tuple[int, int, str, int] | None = self._db.execute(sql, (row.host, row.id)).fetchone()
+        return found
+
+    def _enrol(self, row: SessionRow) -> _ReadPosition:
+        """The session's row, with what the host now says of it."""
+        told = (row.parent_id, row.title, row.agent, row.model, row.directory, row.root, row.created, row.updated)
+        sql = "SELECT parent, title, agent, model, directory, root, created, updated FROM sessions"
+        held = self._db.execute(f"{sql} WHERE host = ? AND id = ?", (row.host, row.id)).fetchone()
+        if held != told:
+            self._db.execute(
+                """INSERT INTO sessions (host, id, parent, title, agent, model, directory, root, created, updated)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (host, id) DO UPDATE SET parent = excluded.parent,
+                title = excluded.title, agent = excluded.agent, model = excluded.model,
+                directory = excluded.directory, root = excluded.root, created = excluded.created,
+                updated = excluded.updated""",
+                (row.host, row.id, *told),
+            )
+        found = self._find(row)
+        if found is None:
+            raise StoreError(f"session {row.id!r:.80} is not in the index", hint="Try again")
+        return _ReadPosition(*found)
+
+    def _again(self, row: SessionRow) -> _ReadPosition:
+        self._db.execute("BEGIN IMMEDIATE")
+        self._forget(row.host, row.id)
+        self._db.execute("COMMIT")
+        return self._enrol(row)
+
+    def _forget(self, host: str, session_id: str) -> None:
+        found = self._db.execute("SELECT key FROM sessions WHERE host = ? AND id = ?", (host, session_id)).fetchone()
+        if found is not None:
+            self._take_out(self._db.execute(_AFTER, (found[0], 0)).fetchall())
+            self._db.execute("DELETE FROM entries WHERE session = ?", found)
+            self._db.execute("DELETE FROM sessions WHERE key = ?", found)
+
+
+def _message_entries(place: int, message: Message) -> Iterator[_Entry]:
+    for piece, one in enumerate(passages(message)):
+        yield (place, piece, message.id, one.role, one.tool, message.created, one.text, identifier_words(one.text))
+
+
+def _is_settled(message: Message) -> bool:
+    """Nothing will be added to the message. Of a user's, only what follows it tells."""
+    if message.role != "assistant" or not (message.completed or message.error):
+        return False
+    return all(part.done for part in message.parts if isinstance(part, ToolPart))
