@@ -142,8 +142,10 @@ def told(messages: tuple[Any, ...]) -> list[tuple[Any, ...]]:
                 found += [("user", part.text if isinstance(part, TextContent) else part.media_type) for part in parts]
             case AssistantMessage(parts):
                 for part in parts:
-                    kind = type(part).__name__
-                    found.append((kind, part.id, part.name) if isinstance(part, ToolCall) else (kind, part.text))
+                    if isinstance(part, ToolCall):
+                        found.append(("call", part.id, part.name))
+                    else:
+                        found.append(("text" if isinstance(part, TextContent) else "reasoning", part.text))
     return found
 
 
@@ -155,14 +157,14 @@ def expected(messages: tuple[r.StoredMessage, ...]) -> list[tuple[Any, ...]]:
         for part in message.parts:
             match part:
                 case r.StoredText(ignored=False) | r.StoredReasoning() if part.text:
-                    who = "user" if message.role == "user" else type(part).__name__
-                    found.append((who, escape_surrogates(part.text)))
+                    kind = "text" if isinstance(part, r.StoredText) else "reasoning"
+                    found.append(("user" if message.role == "user" else kind, escape_surrogates(part.text)))
                 case r.Attachment():
                     found.append(("user", part.media_type if part.data else "[attached: a.png (image/png)]"))
                 case r.CompactionMarker():
                     found.append(("user", COMPACTION_QUESTION))
                 case r.StoredCall():
-                    found.append(("ToolCall", part.call_id, part.tool))
+                    found.append(("call", part.call_id, part.tool))
                     text = escape_surrogates(tool_result_text(part)) or "This call has no result."
                     results.append(("result", part.call_id, text, part.status == "error"))
         found += results
@@ -173,7 +175,7 @@ def merged(pieces: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Neighbouring words of one kind as one: a text goes back in the pieces in which it came."""
     found: list[tuple[Any, ...]] = []
     for piece in pieces:
-        if found and piece[0] in ("Text", "Reasoning") and found[-1][0] == piece[0]:
+        if found and piece[0] in ("text", "reasoning") and found[-1][0] == piece[0]:
             found[-1] = (piece[0], found[-1][1] + piece[1])
         else:
             found.append(piece)

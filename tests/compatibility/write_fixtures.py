@@ -29,10 +29,8 @@ from hudkit.custom import Places
 from hudkit.custom.files import trust as trust_section
 from hudkit.events import PAYLOADS, Origin
 from hudkit.events import payloads as p
-from hudkit.rooms.beats import JumpingClock, Runner
 from hudkit.rooms.book import Book
 from hudkit.rooms.founding import found, read_founding
-from hudkit.rooms.minds import Minds, Scripted
 from hudkit.search import open_past
 from hudkit.session import hud_plugin
 from hudkit.session import records as r
@@ -46,6 +44,8 @@ from hudkit import cli
 from hudkit.api import Hud, HudSession
 from hudkit.rooms import events as e
 from hudkit.rooms.architect import Architect
+from hudkit.rooms.beats import JumpingClock, Runner
+from hudkit.rooms.minds import Minds, Scripted
 from hudkit.rooms.prompts import write_prompts
 from hudkit.testing.in_process import InProcessModel
 from hudkit.testing.replies import Call, Reply

@@ -96,6 +96,7 @@ class _ScriptReader:
         self.heredocs: list[tuple[str, bool, bool]] = []
 
     def run(self) -> None:
+        """Read the whole text into the script; return nothing."""
         while self.at < len(self.text):
             char = self.text[self.at]
             if char in " \t":

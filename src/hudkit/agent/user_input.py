@@ -97,7 +97,7 @@ def _read_attachment(run: RunContext, file: Attachment) -> Attachment | StoredTe
 
 @asynccontextmanager
 async def command_scope(run: RunContext, command: SlashCommand) -> AsyncIterator[None]:
-    """Work as a command says within the block, and as before after it.
+    """Give the block a context that works as a command says; after it, all is as before.
 
     A command of the project gets no more permissions by naming an agent than the session has: rules and tools are
     narrowed. Raises `SessionError` for an agent that there is not, `ConfigError` for a model that cannot be opened.

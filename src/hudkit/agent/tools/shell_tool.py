@@ -106,7 +106,7 @@ async def _bash(arguments: _BashInput, context: ToolContext) -> ToolOutcome:
     before = await run_in_thread(lambda _: snapshot_files(context.workspace))
     output = _Output(limits.output_characters, limits.spill_bytes, context.spill_folder, context.call_id or "bash")
     code, late, left = await _run_command(arguments.command, target.real, context.environment, seconds, output)
-    text, full_output = output.told()
+    text, full_output = output.shown()
     after = await run_in_thread(lambda _: snapshot_files(context.workspace)) if before is not None else None
     notes = []
     if late:
@@ -262,6 +262,7 @@ class _Output:
         self._path = ""
 
     def add(self, piece: bytes) -> None:
+        """Take the next piece of the output; return nothing."""
         if self._spill is not None and self._file < 0 and self._size + len(piece) > self._head_room + self._tail_room:
             self._begin_file()
         # a command may write for ever: the file has a bound as well
@@ -279,7 +280,8 @@ class _Output:
             while self._tail_size - len(self._tail[0]) >= self._tail_room:
                 self._tail_size -= len(self._tail.popleft())
 
-    def told(self) -> tuple[str, str]:
+    def shown(self) -> tuple[str, str]:
+        """Return the text for the model, and the path of the file with all of it (empty: the text is all)."""
         tail = b"".join(self._tail)
         gone = self._size - len(self._head) - len(tail)
         if gone <= 0 and len(tail) <= self._tail_room:
@@ -292,6 +294,7 @@ class _Output:
         return f"{_text(bytes(self._head))}\n{omission}\n{_text(end)}", self._path
 
     def close(self) -> None:
+        """Close the file, if any; return nothing."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
