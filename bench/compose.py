@@ -50,7 +50,7 @@ def _ask(placement: str) -> FrameRequest:
 
 def _composer(session: HudSession, placement: str) -> Callable[[], str]:
     """One composition after one changed note, the append left out."""
-    desk = session._desk
+    desk = session._context
     numbers = iter(range(10**9))
     base = session.state
 

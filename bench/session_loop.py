@@ -90,6 +90,6 @@ def _composing(path: Path) -> float:
             session.append(p.NoteUpdate("n1", f"note 1: seen {n} times"))
             state = session.state
             begin = perf_counter()
-            build_frame(state, ask, session._desk)
+            build_frame(state, ask, session._context)
             times.append(perf_counter() - begin)
     return median(times[5:])

@@ -121,7 +121,7 @@ def _todos(session: HudSession) -> None:
     compacted(session)
     assert "Descale it" in calm(session)
     session.append(p.TodoSync(()), origin=Origin.HOST)
-    assert "Descale it" not in session.whole().text
+    assert "Descale it" not in session.whole_frame().text
 
 
 @row("the host's summary")

@@ -112,7 +112,7 @@ class Ours(Nothing):
         idle = ride.last is not None and ride.at - ride.last > ride.cache.ttl_ms
         calls = max(1, ride.calls)
         standing = CallCosts(ride.load, ride.fixed, *self.growth(ride), calls, ride.usable, retold, idle)
-        options = prune_candidates(found[::-1], pruned, (), bounds.protect, 0.25)
+        options = prune_candidates(found[::-1], pruned, (), bounds)
         choice = choose_pruning(options, standing, ride.cache, bounds)
         if choice:
             gone = {one.call for one in choice.outputs}

@@ -156,7 +156,10 @@ class Ours(System):
         old, kept = self._messages[:place], self._messages[place:]
         self.session.append(CompactBefore("auto", used), origin=Origin.HOST)
         asked = "\n".join(
-            [*(one.whole for one in old), summary_prompt(self.session.coming().base, over=self.session.over())]
+            [
+                *(one.whole for one in old),
+                summary_prompt(self.session.frame_after_compaction().base, over=self.session.ended_texts()),
+            ]
         )
         summary = self._summarise(asked)
         self.session.append(CompactAfter(summary, "auto"), origin=Origin.HOST)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -15,11 +14,10 @@ from msgspec.structs import replace
 from hudkit.clock import unix_ms, uuid7
 from hudkit.config import Settings
 from hudkit.errors import SequenceConflict
-from hudkit.hud import ClockAndIds, TokenCounter
-from hudkit.hud import SessionCore as Recorded
-from hudkit.hud.cross_session import PROJECT_LOG, LinkedSessionSync, ProjectDefaults, ResumeOffer
+from hudkit.hud import ClockAndIds, SessionCore, TokenCounter
+from hudkit.hud.cross_session import LinkedSessionSync, ProjectDefaults, ResumeOffer
 from hudkit.hud.session_core import APPEND_ATTEMPTS
-from hudkit.hud.session_keys import encode_key_part, keys_with_id, own_name
+from hudkit.hud.session_keys import PROJECT_LOG, encode_key_part, host_id_of_key, keys_with_id, project_key
 from hudkit.log.event import Event, EventDraft, Origin
 from hudkit.log.event_log import EventLog, Finding
 from hudkit.log.payloads import Payload, SessionStart
@@ -44,18 +42,31 @@ if TYPE_CHECKING:  # reading messages costs time to import, and many programs re
 Step = Callable[[HudState], Sequence[Payload]]
 
 
-class HudSession(Recorded):
-    """A session with its tools: `call` for programs, `tool` for what a model sent."""
+class HudSession(SessionCore):
+    """A session of a `Hud`: its facts are appended, its state is read, its frames are composed.
+
+    `call` carries out an operation for a program, `tool` one that a model asked for; `ingest` records what messages
+    tell, `frame` gives what the next call carries; `state`, `state_at`, `frame_at` and `events` read what was.
+
+        session = hud.session("ses_1", project="/path/to/project")
+        session.call("task.set", {"description": "Implement auth"})
+        frame = session.frame(used_tokens=134_000, limit_tokens=200_000)
+
+    Not safe for several threads; several processes may have the same session.
+    """
 
     def call(
         self, operation: str, args: Mapping[str, Any] | None = None, *, origin: Origin = Origin.AGENT
     ) -> OperationResult:
-        """Carry out a router operation (`task.set`, `hud_note`, …). Raises `OperationError` with a text that tells
-        how to call it right, or a `StoreError` where it could not be recorded."""
+        """Carry out an operation (`task.set`, `hud_note`, …) and return its answer.
+
+        Raises `OperationError` with a text that tells how to call it right, or a `StoreError` where it could not be
+        recorded.
+        """
         return call(self, operation, args or {}, origin=origin)
 
     def tool(self, router: str, arguments: Mapping[str, Any] | str, *, origin: Origin = Origin.AGENT) -> str:
-        """Answer a model's call of the `hud` or `memory` tool; a mistake is answered, never raised."""
+        """Return the answer to a model's call of the `hud` or `memory` tool; a mistake is answered, never raised."""
         return route(self, router, arguments, origin=origin)
 
     project_path: Path | None = None
@@ -92,7 +103,7 @@ class HudSession(Recorded):
         read = read_plain_messages(messages)
         ingester = self._own_ingester(os.fspath(directory))
         undated = [entry_key(message.id) for message in read if not message.created]
-        times = iter(ingester.first_seen(undated, self._outside.clock())) if undated else iter(())
+        times = iter(ingester.first_seen(undated, self._environment.clock())) if undated else iter(())
         dated = [message if message.created else replace(message, created=next(times)) for message in read]
         return ingester.record(IngestBatch(messages=dated, limit=limit_tokens))
 
@@ -101,21 +112,30 @@ class HudSession(Recorded):
             known = self.state.session
             place = directory or known.directory or str(self.project_path or "")
             host = known.host or self.id.partition("@")[0].rpartition("/")[0]
-            self._ingester = TranscriptIngester(self, own_name(self.id), place, host)
+            self._ingester = TranscriptIngester(self, host_id_of_key(self.id), place, host)
         return self._ingester
 
     def start(
         self, *, host: str = "", title: str = "", model: str = "", agent: str = "", directory: str = ""
     ) -> None:
-        """Tell what a host knows of the session; told again, what is filled wins."""
-        told = SessionStart(
-            host=host, host_session=own_name(self.id), title=title, model=model, agent=agent, directory=directory
+        """Record what a host knows of the session; recorded again, what is filled wins."""
+        facts = SessionStart(
+            host=host,
+            host_session=host_id_of_key(self.id),
+            title=title,
+            model=model,
+            agent=agent,
+            directory=directory,
         )
-        self.append(told, origin=Origin.HOST)
+        self.append(facts, origin=Origin.HOST)
 
 
 class Hud:
-    """A log of sessions and what is made of it. Use it as a context manager, or `close` it."""
+    """A log of sessions and what is made of it. Use it as a context manager, or `close` it.
+
+    with Hud.open("hud.db") as hud:
+        session = hud.session("ses_1")
+    """
 
     def __init__(
         self,
@@ -130,76 +150,108 @@ class Hud:
     ) -> None:
         self.log = log
         self.settings = settings or Settings()
-        self._outside = ClockAndIds(clock or unix_ms, ids or uuid7)
+        self._environment = ClockAndIds(clock or unix_ms, ids or uuid7)
         self._counter = counter
         self._sessions: dict[str, HudSession] = {}
         self._others: dict[str, HudSession] = {}  # only read
-        self._places = sections
-        self._bench: Sandbox | None = None
+        self._section_paths = sections
+        self._sandbox: Sandbox | None = None
         self.past = past
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], **outside: Any) -> Hud:
-        """Open (or make) a SQLite log at `path`. `outside` takes `clock` (Unix ms), `ids` (UUIDv7), `counter`,
-        `settings`, `sections`, the places of custom sections (not given: files are not looked for), and `past`, what
-        was said in all sessions (not given: operations that read history say so; closing it stays the giver's).
-        Raises a `StoreError` that names the path and what is wrong with it."""
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        clock: Callable[[], int] | None = None,
+        ids: Callable[[], str] | None = None,
+        counter: TokenCounter | None = None,
+        settings: Settings | None = None,
+        sections: SectionPaths | None = None,
+        past: PastSessions | None = None,
+    ) -> Hud:
+        """Open (or make) a SQLite log at `path` and return its `Hud`.
+
+        `clock` gives Unix ms and `ids` UUIDv7 as text (not given: those of this machine), `counter` counts tokens
+        (not given: the process's), `settings` are the defaults where they are not given. `sections` tells where files
+        with custom sections are (not given: none are looked for). `past` is what was said in all sessions (not given:
+        operations that read history say so); closing it stays the giver's. Raises a `StoreError` that names the path
+        and what is wrong with it.
+        """
         from hudkit.log.stores import open_log
 
-        return cls(open_log(path), **outside)
+        log = open_log(path)
+        return cls(log, clock=clock, ids=ids, counter=counter, settings=settings, sections=sections, past=past)
 
     @classmethod
-    def in_memory(cls, **outside: Any) -> Hud:
-        """A log that ends with the process."""
+    def in_memory(
+        cls,
+        *,
+        clock: Callable[[], int] | None = None,
+        ids: Callable[[], str] | None = None,
+        counter: TokenCounter | None = None,
+        settings: Settings | None = None,
+        sections: SectionPaths | None = None,
+        past: PastSessions | None = None,
+    ) -> Hud:
+        """Return a `Hud` on a log that ends with the process; the parameters are those of `open`."""
         from hudkit.log.stores.memory_log import MemoryLog
 
-        return cls(MemoryLog(), **outside)
+        log = MemoryLog()
+        return cls(log, clock=clock, ids=ids, counter=counter, settings=settings, sections=sections, past=past)
 
     def session(
         self, session_id: str, *, project: str | os.PathLike[str] | None = None, host: str = ""
     ) -> HudSession:
-        """The session with a host's id, in a project; made by its first event.
+        """Return the session with a host's id, in a project; it is made by its first event.
 
         Sessions of two projects (by git root or real path, device and inode) or hosts are never the same one. With
         the id alone, it is the one session that has it, if there is just one.
         """
         key = self._key(session_id, project, host)
-        if key not in self._sessions:
-            shelf = (
-                SectionFiles(self._places, Path(project) if project is not None else None) if self._places else None
-            )
-            steps: list[Step] = [SectionPreparation(self.settings.custom, self.bench, shelf)]
-            own = self._project_log(key)
-            if own is not None:
-                file = ProjectFile(self._places, Path(project)) if self._places and project is not None else None
-                steps.insert(0, ProjectDefaults(own, file))
-            steps += [LinkedSessionSync(key, self.log, self._state_of), ResumeOffer(key, self.log, self._state_of)]
-            self._sessions[key] = self._session(key, _in_turn(steps))
-            self._sessions[key].project_log = own
-            self._sessions[key].past = self.past
-            self._sessions[key].project_path = Path(project).absolute() if project is not None else None
-        return self._sessions[key]
+        if key in self._sessions:
+            return self._sessions[key]
+        path = Path(project) if project is not None else None
+        project_log = self._project_log(key)
+        session = self._make_session(key, _run_in_turn(self._steps(key, path, project_log)))
+        session.project_log = project_log
+        session.project_path = path.absolute() if path is not None else None
+        session.past = self.past
+        self._sessions[key] = session
+        return session
+
+    def _steps(self, key: str, path: Path | None, project_log: HudSession | None) -> list[Step]:
+        """What is done before each frame of a session, in order: a custom section may show what is inherited."""
+        steps: list[Step] = []
+        if project_log is not None:
+            file = ProjectFile(self._section_paths, path) if self._section_paths and path is not None else None
+            steps.append(ProjectDefaults(project_log, file))
+        files = SectionFiles(self._section_paths, path) if self._section_paths else None
+        steps.append(SectionPreparation(self.settings.custom, self.sandbox, files))
+        steps.append(LinkedSessionSync(key, self.log, self._state_of))
+        steps.append(ResumeOffer(key, self.log, self._state_of))
+        return steps
 
     def forget(self, session: HudSession) -> None:
         """Let go of what is remembered of a session; taken again, it is read from the log."""
         self._sessions.pop(session.id, None)
 
     def project(self, path: str | os.PathLike[str]) -> HudSession:
-        """The log of a project's own, which keeps its defaults for all its sessions."""
-        own = self._project_log(f"@{project_key(path)}")
-        assert own is not None
-        return own
+        """Return the log of a project's own, which keeps its defaults for all its sessions."""
+        project_log = self._project_log(f"@{project_key(path)}")
+        assert project_log is not None
+        return project_log
 
-    def bench(self) -> Sandbox:
-        """Where custom sections run; its process starts with the first of them."""
-        if self._bench is None:
+    def sandbox(self) -> Sandbox:
+        """Return where custom sections run; its process starts with the first of them."""
+        if self._sandbox is None:
             limits = self.settings.custom
-            self._bench = Sandbox(SandboxLimits(limits.timeout_ms / 1000, limits.memory_mib * 1024 * 1024))
-        return self._bench
+            self._sandbox = Sandbox(SandboxLimits(limits.timeout_ms / 1000, limits.memory_mib * 1024 * 1024))
+        return self._sandbox
 
     @property
     def counter(self) -> TokenCounter:
-        """The token counter, loaded when it is first needed."""
+        """Return the token counter, loaded when it is first needed."""
         if self._counter is None:
             from hudkit.tokens import shared_counter
 
@@ -207,17 +259,17 @@ class Hud:
         return self._counter
 
     def sessions(self) -> tuple[str, ...]:
-        """Ids of the sessions in the log, in order of their first event."""
+        """Return the keys of the sessions in the log, in order of their first event."""
         return self.log.sessions()
 
     def verify(self) -> Iterator[Finding]:
-        """What is wrong with the log: the first bad event of each session. Nothing where all is well."""
+        """Return what is wrong with the log: the first bad event of each session. Nothing where all is well."""
         return self.log.verify()
 
     def close(self) -> None:
         """Sync and close the log; end the sandbox of custom sections."""
-        if self._bench is not None:
-            self._bench.close()
+        if self._sandbox is not None:
+            self._sandbox.close()
         self.log.close()
 
     def __enter__(self) -> Hud:
@@ -228,61 +280,49 @@ class Hud:
     ) -> None:
         self.close()
 
-    def _session(self, key: str, prepare: Step | None = None) -> HudSession:
-        return HudSession(self.log, key, self._outside, self.counter, self.settings, prepare)
+    def _make_session(self, key: str, prepare: Step | None = None) -> HudSession:
+        return HudSession(self.log, key, self._environment, self.counter, self.settings, prepare)
 
     def _state_of(self, key: str) -> HudState:
         """The state of another session of the log, as of now."""
         if key not in self._sessions and key not in self._others:
-            self._others[key] = self._session(key)
+            self._others[key] = self._make_session(key)
         return (self._sessions.get(key) or self._others[key]).state
 
     def _project_log(self, key: str) -> HudSession | None:
         """The log of the project that a session's key names; `None` where it names none, or is that log's own."""
-        name, at, project = key.rpartition("@")
-        if not at or name == PROJECT_LOG:
+        name, separator, project = key.rpartition("@")
+        if not separator or name == PROJECT_LOG:
             return None
-        own = f"{PROJECT_LOG}@{project}"
-        if own not in self._sessions:
-            self._sessions[own] = self._session(own)
-        return self._sessions[own]
+        project_log = f"{PROJECT_LOG}@{project}"
+        if project_log not in self._sessions:
+            self._sessions[project_log] = self._make_session(project_log)
+        return self._sessions[project_log]
 
     def _key(self, session_id: str, project: str | os.PathLike[str] | None, host: str) -> str:
         name = encode_key_part(session_id)
         if host or project is not None:
             lead = f"{encode_key_part(host)}/" if host else ""
             return f"{lead}{name}@{project_key(project)}" if project is not None else f"{lead}{name}"
-        known = self.log.sessions()
-        if session_id in known:  # a key, as `sessions()` lists it
+        keys = self.log.sessions()
+        if session_id in keys:  # a key, as `sessions()` lists it
             return session_id
-        if name in known:
+        if name in keys:
             return name
-        alike = keys_with_id(known, session_id)
+        alike = keys_with_id(keys, session_id)
         return alike[0] if len(alike) == 1 else name
 
 
-def _in_turn(steps: Sequence[Step]) -> Step:
-    """What the steps before a frame come to, each asked about the state as those before it make it."""
+def _run_in_turn(steps: Sequence[Step]) -> Step:
+    """The steps before a frame as one: each is asked about the state as those before it make it."""
 
     def prepare(state: HudState) -> Sequence[Payload]:
-        made: list[Payload] = []
+        payloads: list[Payload] = []
         for step in steps:
-            made += step(state_after(state, *made) if made else state)
-        return made
+            payloads += step(state_after(state, *payloads) if payloads else state)
+        return payloads
 
     return prepare
-
-
-def project_key(path: str | os.PathLike[str]) -> str:
-    """Twelve hex digits that stand for a project: its git root or real path, by device and inode where it exists."""
-    real = Path(os.path.realpath(path))
-    root = next((place for place in (real, *real.parents) if (place / ".git").exists()), real)
-    try:
-        found = root.stat()
-        identity = f"{found.st_dev}:{found.st_ino}"
-    except OSError:
-        identity = str(root)
-    return blake2b(identity.encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
 
 
 class PendingEvents(msgspec.Struct, frozen=True):

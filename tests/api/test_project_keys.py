@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.api import Hud, project_key
+from hudkit.api import Hud
+from hudkit.hud.session_keys import project_key
 from hudkit.log.payloads import TaskSet
 
 

@@ -81,7 +81,7 @@ def test_what_is_taken_up_in_the_middle_of_an_epoch_is_told_with_the_next_call(p
         new.frame(transcript=[("a", "user")])
         before = new.state
         new.call("task.resume", {"session": "ses_1"})
-        new.said(before)
+        new.note_answered(before)
         told = "".join(one.text for one in new.frame(transcript=[("a", "user"), ("b", "tool")]).deltas)
         for words in ("Readers first", "run the tests", "no key yet"):
             assert words in told

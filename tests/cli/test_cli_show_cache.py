@@ -37,7 +37,7 @@ class Talk:
             limit_tokens=200_000,
             model=self.model,
             transcript=places,
-            sent=common_prefix(self.before, self.pieces),
+            sent_prefix=common_prefix(self.before, self.pieces),
         )
         self.before = tuple(self.pieces)
         if read is not None:

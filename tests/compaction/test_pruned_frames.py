@@ -68,7 +68,7 @@ class Talk:
             transcript=[("u", "user"), *((one.call, "tool") for one in outputs)],
             outputs=outputs,
             parts=RequestParts(20_000, 20_000, total, (ToolOutputTotal("read", sum(one.size for one in outputs)),)),
-            sent=sent,  # type: ignore[arg-type]
+            sent_prefix=sent,  # type: ignore[arg-type]
         )
         self.before = self.pieces({one.call: len(one.text) for one in frame.pruned})
         return frame

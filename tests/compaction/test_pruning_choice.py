@@ -43,7 +43,7 @@ def standing(outputs: list[CallOutput], calls: int = 60, **more: float | bool) -
 @POLICIES
 def test_a_cold_cache_is_the_time_for_everything_that_is_old(policy: CachePolicy) -> None:
     outputs = laid([3_000] * 20)
-    options = prune_candidates(outputs, (), PROTECTED, BOUNDS.protect, 0.25)
+    options = prune_candidates(outputs, (), (), BOUNDS)
     choice = choose_pruning(options, standing(outputs, calls=1, cold=True), policy, BOUNDS)
     assert choice is not None
     assert [one.call for one in choice.outputs] == [one.call for one in options] == [f"c{n}" for n in range(17)]
@@ -54,7 +54,7 @@ def test_a_cold_cache_is_the_time_for_everything_that_is_old(policy: CachePolicy
 @POLICIES
 def test_a_warm_cache_is_left_alone_in_a_young_session(policy: CachePolicy) -> None:
     outputs = laid([3_000] * 20)
-    options = prune_candidates(outputs, (), PROTECTED, BOUNDS.protect, 0.25)
+    options = prune_candidates(outputs, (), (), BOUNDS)
     assert choose_pruning(options, standing(outputs, calls=2), policy, BOUNDS) is None
     assert choose_pruning(options, standing(outputs, calls=100), policy, BOUNDS) is not None
 
@@ -62,7 +62,7 @@ def test_a_warm_cache_is_left_alone_in_a_young_session(policy: CachePolicy) -> N
 def test_with_a_cache_that_reads_any_prefix_the_old_part_stays_in_it() -> None:
     """What was small and long ago is not worth to write all that is behind it again."""
     outputs = laid([150, 5_000, 5_000, *([150] * 100), 6_000, 6_000, 9_000])
-    options = prune_candidates(outputs, (), PROTECTED, BOUNDS.protect, 0.25)
+    options = prune_candidates(outputs, (), (), BOUNDS)
     choice = choose_pruning(options, standing(outputs), OPENAI, BOUNDS)
     assert choice is not None
     assert choice.outputs[0].call != "c0"
@@ -79,16 +79,15 @@ def test_what_is_protected_small_or_pruned_is_no_candidate() -> None:
         CallOutput("small", "bash", 300, 200_000, 90),
         CallOutput("near", "read", 40_000, 20_000, 4),
     ]
-    kept = (*PROTECTED, "mi*")
-    found = prune_candidates(outputs, {"c1"}, kept, BOUNDS.protect, 0.25)
-    assert [one.call for one in found] == ["c0"]  # c2 and c3 stand too near to the end
+    candidates = prune_candidates(outputs, {"c1"}, ["mi*"], BOUNDS)
+    assert [candidate.call for candidate in candidates] == ["c0"]  # c2 and c3 stand too near to the end
 
 
 def test_what_was_pruned_before_protects_nothing() -> None:
     """The protected end is counted in what is really there."""
     outputs = laid([5_000] * 4)
-    assert [one.call for one in prune_candidates(outputs, (), (), 10_000, 0.25)] == ["c0", "c1"]
-    assert [one.call for one in prune_candidates(outputs, ("c3",), (), 10_000, 0.25)] == ["c0"]
+    assert [one.call for one in prune_candidates(outputs, (), (), PruneBounds(10_000, 1))] == ["c0", "c1"]
+    assert [one.call for one in prune_candidates(outputs, ("c3",), (), PruneBounds(10_000, 1))] == ["c0"]
 
 
 def test_names_of_tools() -> None:

@@ -163,7 +163,7 @@ def test_an_exported_session_is_imported(facts: Facts, db: Path, stored: Path) -
     told = facts("memory", "import", "ses_orchard.json", "ses_new", "--stale", "--db", db)
     assert told["recorded"] is True and told["events"] > 20
     with Hud.open(db) as hud:
-        shown = hud.session("ses_new").whole().text
+        shown = hud.session("ses_new").whole_frame().text
     for text in ("Never touch legacy/", "Row 3 has two gaps", "Count by trees"):
         assert text in shown
 

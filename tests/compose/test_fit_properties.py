@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hudkit.compose import Element, Node, h, text_of
 from hudkit.compose.fitting import FitResult, fit
 from hudkit.errors import BudgetError
-from hudkit.hud.measured_renderer import MeasuredRenderer
+from hudkit.hud.frame import MeasuredRenderer
 from hudkit.tokens import shared_counter
 
 Measure = Callable[[Element], int]

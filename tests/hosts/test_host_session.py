@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from hudkit import Hud
+from hudkit.context.compaction.summaries import NOTHING_KNOWN
 from hudkit.errors import StoreError
-from hudkit.hosts.host_session import EMPTY_SUMMARY, HostCall, HostMessage, HostSession
+from hudkit.hosts.host_session import HostCall, HostMessage, HostSession
 from hudkit.hosts.in_process import InProcessHud
 from hudkit.log.payloads import CompactAfter, CompactBefore, SessionStart, TranscriptSeen
 from hudkit.tokens import Window
@@ -176,7 +177,7 @@ def test_a_summary_that_says_nothing_is_replaced_by_the_logs_own(hud: Hud, said:
     text, why = conversation.usable_summary(said)
     assert "Port the report" in text and why
     with Hud.in_memory() as empty:
-        assert talk(empty).usable_summary(said)[0] == EMPTY_SUMMARY
+        assert talk(empty).usable_summary(said)[0] == NOTHING_KNOWN
 
 
 def test_the_tail_of_a_compaction_fits_an_eighth_of_the_window_and_is_never_all(hud: Hud) -> None:

@@ -29,7 +29,7 @@ def test_what_was_replaced_removed_done_resolved_or_undone_is_over(session: HudS
     session.call("errors.resolve", {"id": "make test fails"})
     session.call("constraints.add", {"text": "Never heat it dry"})
     session.append(p.EventUndo(session.state.seq))
-    assert session.over() == (
+    assert session.ended_texts() == (
         "Readings in a list",
         "The lid leaks",
         "Fit the pump",
@@ -43,18 +43,18 @@ def test_what_came_back_is_not_over_and_a_compaction_ends_the_list(session: HudS
         session.call("notes.add", {"content": "The lid leaks"})
         session.call("notes.remove", {"id": "The lid leaks"})
     session.call("notes.add", {"content": "The lid leaks"})
-    assert session.over() == ()
+    assert session.ended_texts() == ()
     session.call("notes.remove", {"id": "The lid leaks"})
-    assert session.over() == ("The lid leaks",)
+    assert session.ended_texts() == ("The lid leaks",)
     session.append(p.CompactAfter("Nothing leaks."), origin=Origin.HOST)
-    assert session.over() == ()
+    assert session.ended_texts() == ()
 
 
 def test_the_prompt_shows_what_the_next_frame_shows(session: HudSession) -> None:
     for n in range(40):
         session.call("notes.add", {"content": f"Note {n}: valve {n} was opened, closed and looked at twice"})
     session.frame(used_tokens=20_000, limit_tokens=30_000)
-    shown = session.coming().base
+    shown = session.frame_after_compaction().base
     session.append(p.CompactBefore("auto"), origin=Origin.HOST)
     session.append(p.CompactAfter(""), origin=Origin.HOST)
     after = session.frame(limit_tokens=30_000).base
@@ -79,7 +79,7 @@ def test_nothing_that_is_live_is_over(before: list[Payload], since: list[Payload
     session.append(*before)
     session.append(p.CompactAfter("so far"), origin=Origin.HOST)
     session.append(*since)
-    over = set(session.over())
+    over = set(session.ended_texts())
     state = session.state
     for items in (
         state.constraints,

@@ -30,12 +30,12 @@ class Talk:
         return frame
 
     def again(self, *, used: int | None = None) -> Frame:
-        return self.session.frame(used, LIMIT, transcript=list(self.messages), have=self.have)
+        return self.session.frame(used, LIMIT, transcript=list(self.messages), last_mark=self.have)
 
     def tool(self, operation: str, **args: object) -> None:
         before = self.session.state
         self.session.tool("hud", {"tool": operation, "args": args})
-        self.session.said(before)
+        self.session.note_answered(before)
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_what_comes_with_a_frame_is_in_it(talk: Talk) -> None:
         return session.drafts((NoteAdd("brought"),), Origin.HOST, 0)
 
     before = session.state.seq
-    frame = session.frame(None, LIMIT, transcript=[("m0", "user"), ("m1", "tool")], first=first)
+    frame = session.frame(None, LIMIT, transcript=[("m0", "user"), ("m1", "tool")], pending_events=first)
     assert [one.text for one in frame.deltas] == [f"[hud {frame.tag}] note: brought\n"]
     assert [event.type for event in session.events(before)] == ["note.add", "frame.delta", "context.snapshot"]
     assert session.frame_at(session.state.seq) == frame
@@ -173,5 +173,5 @@ def test_what_comes_with_a_frame_that_does_not_fit_is_recorded(talk: Talk) -> No
         return session.drafts((NoteAdd("brought"),), Origin.HOST, 0)
 
     with pytest.raises(BudgetError):
-        session.frame(budget=1, first=first)
+        session.frame(budget=1, pending_events=first)
     assert [note.content for note in session.state.notes] == ["brought"]

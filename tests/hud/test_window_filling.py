@@ -40,7 +40,7 @@ class Chat:
             LIMIT,
             transcript=list(self.messages),
             model="m",
-            sent=lambda _: SentTranscript(messages=len(self.messages)),
+            sent_prefix=lambda _: SentTranscript(messages=len(self.messages)),
             parts=RequestParts(8_000, 20_000, self.words, outputs),
         )
         return self.frame

@@ -319,7 +319,7 @@ def test_a_log_that_cannot_be_written_shows_the_last_output(make: Make, tmp_path
 @pytest.mark.slow
 def test_what_is_late_comes_with_the_next_frame_and_the_last_good_output_stands(make: Make) -> None:
     hud = make(Settings(custom=CustomSectionSettings(agent=True, budget_ms=0, timeout_ms=200)))
-    bench = hud.bench()
+    bench = hud.sandbox()
     loop = SectionDefinition("loop", "def section():\n    while True: pass\n")
     session = hud.session("s")
     bench.start(SectionDefinition("warm", "def section(): return 0\n"), {}).result()
@@ -370,7 +370,7 @@ def test_an_answer_that_tells_of_a_definition_does_not_tell_what_it_shows(make: 
     frame(session, transcript=[("u1", "user")])
     before = session.state
     define(session, "own", "def section(): return 'by the agent'")
-    session.said(before)
+    session.note_answered(before)
     chat = [("u1", "user"), ("t1", "tool"), ("u2", "user")]
     told = "".join(one.text for one in frame(session, transcript=chat).deltas)
     assert "custom section: Own: by the agent" in told
@@ -448,8 +448,8 @@ def test_recorded_frames_come_again_byte_for_byte_without_a_sandbox(tmp_path: Pa
             same = session.frame_at(seq)
             assert (same.text, same.tokens) == (told.text, told.tokens)
             assert session.state_at(seq).custom.get("tally") is not None
-        assert "notes" in session.whole().text
-        assert again.bench().warm is False, "nothing ran"
+        assert "notes" in session.whole_frame().text
+        assert again.sandbox().warm is False, "nothing ran"
         assert len(list(again.verify())) == 0
 
 

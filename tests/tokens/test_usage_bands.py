@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudkit.compose.density import BAND_FLOORS, Band, band_of
-from hudkit.tokens import OverflowRule, Window, is_overflow, settle_band, usage_of
+from hudkit.context.compaction.cooldown import is_overflow
+from hudkit.tokens import OverflowRule, Window, settle_band, usage_of
 
 OFF = OverflowRule(automatic=False)
 WHOLE = Window(200_000, 4_000, None, "host")  # usable 196,000: nearly full at 190,120, which is 95.06 %

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hudkit.context.compaction.cooldown import is_overflow
 from hudkit.errors import ConfigError
-from hudkit.tokens import OverflowRule, Window, catalogue, is_overflow, usable_of, window_of
+from hudkit.tokens import OverflowRule, Window, catalogue, usable_of, window_of
 from hudkit.tokens.windows import FAMILIES, family_of
 
 UNKNOWN = "acme-7-large"

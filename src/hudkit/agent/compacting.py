@@ -1,4 +1,7 @@
-"""Compaction in the loop: the marker, the summary (by a model, or without one), and how work goes on after it."""
+"""Compaction in the loop: the marker, the summary (by a model, or without one), and how work goes on after it.
+
+Where the cut is, how long a text may be, and what a summary is asked with are defined in `hudkit.context.compaction`.
+"""
 
 from __future__ import annotations
 
@@ -19,30 +22,31 @@ from hudkit.agent.system_prompt import SystemPrompt
 from hudkit.agent.user_input import store_user_message
 from hudkit.compose import shorten, visible
 from hudkit.context.compaction import summaries
-from hudkit.context.compaction.summaries import static_summary, unusable_reason
+from hudkit.context.compaction.cut_point import cut_text, max_text_characters, tail_room
+from hudkit.context.compaction.request_parts import HANDED_OVER_CHARACTERS
+from hudkit.context.compaction.summaries import NOTHING_KNOWN, static_summary, unusable_reason
 from hudkit.errors import HudkitError
 from hudkit.models import ContextTooLong, Model, ModelError, UserMessage
 from hudkit.sections.state import HudState
-from hudkit.tokens.windows import usable_of
 
 GO_ON = "Go on with the work where it stopped. If it is done, say so."
+"""What the agent is told after a compaction in the middle of a turn, where nobody else says anything."""
+
 BEGUN = "Work on this has begun before the compaction; the summary says how far it has come."
+"""What stands behind the user's message that is repeated after a compaction."""
 
-PER_TOKEN = 3
-"""Characters that a token is taken for where room is given: fewer than it has, so that no tail is too large."""
-SHARE = 8
-"""The tail is at most this part of the usable window."""
+_MAX_TODOS, _MAX_FILES, _MAX_LINE = 20, 30, 500
+"""Open todos, changed files, and characters of a line in a summary without a model: the newest ones."""
 
-Cut = Callable[[Sequence[StoredMessage]], Sequence[StoredMessage]]
+_Shortening = Callable[[Sequence[StoredMessage]], Sequence[StoredMessage]]
 
 
 def mark(course: RunContext, *, auto: bool, overflow: bool = False) -> StoredMessage | None:
-    """Store the request to compact; `None` where there is nothing that a summary could stand for."""
+    """Store the request to compact and return it; `None` where there is nothing that a summary could stand for."""
     messages = course.history.visible()
     if not any(message.role == "assistant" and not message.summary for message in messages):
         return None
-    usable = usable_of(course.model.window, replace(course.settings.overflow, automatic=True)) or 0
-    room = min(course.settings.tail, usable // SHARE) * PER_TOKEN
+    room = tail_room(course.model.window, course.settings.overflow, cap=course.settings.tail)
     tail = () if overflow else message_history.recent_tail(messages, room)
     marker = CompactionMarker(course.new_id("prt"), auto, overflow, tail[0].id if tail else "")
     head = StoredMessage(
@@ -52,7 +56,7 @@ def mark(course: RunContext, *, auto: bool, overflow: bool = False) -> StoredMes
 
 
 async def compact(course: RunContext, asked: StoredMessage) -> StoredMessage:
-    """Answer a marker with a summary; what no model could write is told from the records alone.
+    """Answer a marker with a summary and return it; what no model could write is told from the records alone.
 
     A cancellation goes through, and leaves everything as it was before the marker.
     """
@@ -60,18 +64,18 @@ async def compact(course: RunContext, asked: StoredMessage) -> StoredMessage:
     assert marker is not None
     course.emit(events.CompactionStarted(course.id, marker.auto, marker.overflow))
     messages = course.history.messages
-    before = message_history.visible_messages(messages[: _place(messages, asked.id)])
+    before = message_history.visible_messages(messages[: _index_of(messages, asked.id)])
     covered = _covered(before, marker)
     why, summary = "", None
     try:
-        summary = await _summarised(course, asked, marker, covered)
+        summary = await _model_summary(course, asked, marker, covered)
         why = unusable_reason(joined_text(summary.parts), summary.finish)
     except ModelError as error:
         why = error.message
     except HudkitError as error:  # a model that cannot be opened
         why = str(error)
     if summary is None or why:
-        summary = _without_model(course, asked, before)
+        summary = _static_summary(course, asked, before)
     await course.refresh()
     course.emit(events.CompactionFinished(course.id, summary, why))
     course.setup.events.notify_plugins("session.compacted", course.id, message_id=summary.id, auto=marker.auto)
@@ -79,38 +83,39 @@ async def compact(course: RunContext, asked: StoredMessage) -> StoredMessage:
 
 
 async def go_on(course: RunContext) -> bool:
-    """Store what the work goes on with after the summary that is the last message; whether it goes on."""
+    """Store what the work goes on with after the summary that is the last message; return whether it goes on."""
     messages = course.history.messages
     summary = messages[-1]
-    at = _place(messages, summary.parent_id)
-    marker = message_history.compaction_marker(messages[at])
+    marker_index = _index_of(messages, summary.parent_id)
+    marker = message_history.compaction_marker(messages[marker_index])
     assert marker is not None
-    before = message_history.visible_messages(messages[:at])
+    before = message_history.visible_messages(messages[:marker_index])
     tail = before[len(_covered(before, marker)) :]
     if tail and tail[-1].role == "user":
         return True
     asked = message_history.last_user_prompt(before)
-    replayed = asked is not None and asked.id not in {one.id for one in tail}
-    if asked is not None and replayed and (marker.overflow or before[-1].id == asked.id):
-        store_user_message(course, _replay(course, asked, begun=before[-1].id != asked.id))
+    # A prompt that nobody has answered is repeated: the summary alone would make the model guess what was asked.
+    in_tail = asked is not None and asked.id in {message.id for message in tail}
+    if asked is not None and not in_tail and (marker.overflow or before[-1].id == asked.id):
+        store_user_message(course, _repeated(course, asked, begun=before[-1].id != asked.id))
         return True
     if not (marker.auto or message_history.is_turn_unfinished(before)):
         return False
-    given = Compacting(course.id, marker.auto, marker.overflow)
-    output = await course.setup.hooks.run("compaction_autocontinue", given, Autocontinue())
+    announced = Compacting(course.id, marker.auto, marker.overflow)
+    output = await course.setup.hooks.run("compaction_autocontinue", announced, Autocontinue())
     if output.proceed:
         store_user_message(course, [StoredText(course.new_id("prt"), output.text or GO_ON, synthetic=True)])
     return output.proceed
 
 
-async def _summarised(
+async def _model_summary(
     course: RunContext, asked: StoredMessage, marker: CompactionMarker, covered: Sequence[StoredMessage]
 ) -> StoredMessage:
     """The summary as a model wrote it. What is too long is handed over shortened, three times over."""
     agent = course.setup.agents.get("compaction", BUILTIN_AGENTS["compaction"])
     model = await _model(course, agent)
-    given = Compacting(course.id, marker.auto, marker.overflow)
-    output = await course.setup.hooks.run("session_compacting", given, CompactionPrompt())
+    announced = Compacting(course.id, marker.auto, marker.overflow)
+    output = await course.setup.hooks.run("session_compacting", announced, CompactionPrompt())
     words = output.prompt
     if words is None:
         words = "\n\n".join([summaries.summary_prompt(""), *(text for text in output.context if text)])
@@ -128,10 +133,10 @@ async def _summarised(
             summary=True,
         )
 
-    for number, cut in enumerate(CUTS):
+    for number, shortened in enumerate(_SHORTENINGS):
         request = await build_request(
             course,
-            cut(covered),
+            shortened(covered),
             agent=agent,
             model=model,
             prompt=SystemPrompt(agent.prompt or summaries.SUMMARY_SYSTEM_PROMPT),
@@ -142,14 +147,14 @@ async def _summarised(
         try:
             message, _ = await stream_response(course, request, model, head)
         except ContextTooLong:
-            if number == len(CUTS) - 1:
+            if number == len(_SHORTENINGS) - 1:
                 raise
             continue
-        return _ended(course, message)
+        return _closed(course, message)
     raise AssertionError
 
 
-def _ended(course: RunContext, message: StoredMessage) -> StoredMessage:
+def _closed(course: RunContext, message: StoredMessage) -> StoredMessage:
     """A summary whose model called tools all the same: the calls are closed, its words count."""
     calls = [replace(call, status="error", error="There are no tools here.") for call in calls_of(message)]
     if not message.open:
@@ -162,31 +167,23 @@ async def _model(course: RunContext, agent: AgentDefinition) -> Model:
     return await course.setup.open_model(name) if name and name != course.model.name else course.model
 
 
-def _without_model(course: RunContext, asked: StoredMessage, before: Sequence[StoredMessage]) -> StoredMessage:
+def _static_summary(course: RunContext, asked: StoredMessage, before: Sequence[StoredMessage]) -> StoredMessage:
     """A summary made of the records: requests, todos, changed files, the last words."""
-    requests = [
-        joined_text([part for part in one.parts if message_history.is_users_own(part)])
-        for one in before
-        if one.role == "user"
-    ]
-    open_todos = [
-        one.content for one in course.setup.store.todos(course.id) if one.status in ("pending", "in_progress")
-    ]
-    files = list(dict.fromkeys(diff.path for diff in course.setup.store.diffs(course.id)))
-    earlier = [joined_text(one.parts) for one in before if one.summary][-1:]
-    last = [
-        joined_text(one.parts)
-        for one in before
-        if one.role == "assistant" and not one.summary and joined_text(one.parts)
-    ]
+    requests = [_own_words(message) for message in before if message.role == "user"]
+    answers = [message for message in before if message.role == "assistant"]
+    earlier = [joined_text(message.parts) for message in answers if message.summary][-1:]
+    last_words = [joined_text(message.parts) for message in answers if not message.summary]
+    store = course.setup.store
+    todos = [todo.content for todo in store.todos(course.id) if todo.status in ("pending", "in_progress")]
+    files = list(dict.fromkeys(diff.path for diff in store.diffs(course.id)))
     parts = [
         *(["## Earlier summary\n" + earlier[0]] if earlier else []),
-        static_summary(HudState(), [one for one in requests if one], shown=True),
-        _list("Open todos", open_todos[-20:]),
-        _list("Files changed", files[-30:]),
-        _list("Last words", last[-1:]),
+        static_summary(HudState(), [request for request in requests if request], shown=True),
+        _list("Open todos", todos[-_MAX_TODOS:]),
+        _list("Files changed", files[-_MAX_FILES:]),
+        _list("Last words", [words for words in last_words if words][-1:]),
     ]
-    text = "\n\n".join(part for part in parts if part) or "Nothing is known of the work so far."
+    text = "\n\n".join(part for part in parts if part) or NOTHING_KNOWN
     summary = StoredMessage(
         course.new_id("msg"),
         course.id,
@@ -202,19 +199,22 @@ def _without_model(course: RunContext, asked: StoredMessage, before: Sequence[St
     return course.history.put(summary)
 
 
+def _own_words(message: StoredMessage) -> str:
+    return joined_text([part for part in message.parts if message_history.is_users_own(part)])
+
+
 def _list(title: str, lines: Sequence[str]) -> str:
-    told_lines = "\n".join(f"- {shorten(visible(' '.join(line.split())), 500)}" for line in lines)
-    return f"## {title}\n{told_lines}" if lines else ""
+    items = "\n".join(f"- {shorten(visible(' '.join(line.split())), _MAX_LINE)}" for line in lines)
+    return f"## {title}\n{items}" if lines else ""
 
 
-def _replay(course: RunContext, asked: StoredMessage, *, begun: bool) -> list[StoredPart]:
+def _repeated(course: RunContext, asked: StoredMessage, *, begun: bool) -> list[StoredPart]:
     """The user's message once more: without media, and with texts that are too long for the window shortened."""
-    usable = usable_of(course.model.window, replace(course.settings.overflow, automatic=True)) or 0
-    most = max(2_000, usable * PER_TOKEN // 4)
+    limit = max_text_characters(course.model.window, course.settings.overflow)
     parts: list[StoredPart] = []
     for part in asked.parts:
         if isinstance(part, StoredText) and not part.ignored:
-            parts.append(replace(part, id=course.new_id("prt"), text=_cut(part.text, most)))
+            parts.append(replace(part, id=course.new_id("prt"), text=cut_text(part.text, limit)))
         elif isinstance(part, Attachment):
             parts.append(replace(part, id=course.new_id("prt"), data=b""))
     if begun:
@@ -224,32 +224,33 @@ def _replay(course: RunContext, asked: StoredMessage, *, begun: bool) -> list[St
 
 def _covered(before: Sequence[StoredMessage], marker: CompactionMarker) -> tuple[StoredMessage, ...]:
     """What the summary stands for: all before the tail."""
-    end = next((at for at, one in enumerate(before) if one.id == marker.tail_from), len(before))
+    end = next((index for index, message in enumerate(before) if message.id == marker.tail_from), len(before))
     return tuple(before[:end])
 
 
-def _place(messages: Sequence[StoredMessage], id: str) -> int:
-    return next(at for at, one in enumerate(messages) if one.id == id)
+def _index_of(messages: Sequence[StoredMessage], id: str) -> int:
+    return next(index for index, message in enumerate(messages) if message.id == id)
 
 
-def _shortened(messages: Sequence[StoredMessage], most: int) -> list[StoredMessage]:
-    """Messages with each text and output cut to `most` characters."""
-    return [replace(one, parts=tuple(_short(part, most) for part in one.parts)) for one in messages]
+# -- what is handed over to be summarised ----------------------------------------------------------------------
 
 
-def _short(part: StoredPart, most: int) -> StoredPart:
+def _shortened(messages: Sequence[StoredMessage], limit: int) -> list[StoredMessage]:
+    """Messages with each text and output cut to `limit` characters."""
+    return [replace(message, parts=tuple(_cut_part(part, limit) for part in message.parts)) for message in messages]
+
+
+def _cut_part(part: StoredPart, limit: int) -> StoredPart:
     if isinstance(part, StoredText):
-        return replace(part, text=_cut(part.text, most))
+        return replace(part, text=cut_text(part.text, limit))
     if isinstance(part, StoredCall):
-        values = {name: _cut(one, most) if isinstance(one, str) else one for name, one in part.arguments.items()}
-        return replace(part, output=_cut(part.output, most), error=_cut(part.error, most), arguments=values)
+        arguments = {
+            name: cut_text(value, limit) if isinstance(value, str) else value
+            for name, value in part.arguments.items()
+        }
+        output, error = cut_text(part.output, limit), cut_text(part.error, limit)
+        return replace(part, output=output, error=error, arguments=arguments)
     return part
-
-
-def _cut(text: str, most: int) -> str:
-    if len(text) <= most:
-        return text
-    return f"{text[: most * 2 // 3]}\n[{len(text) - most:,} characters are left out]\n{text[-(most // 3) :]}"
 
 
 def _newest(messages: Sequence[StoredMessage], share: float) -> Sequence[StoredMessage]:
@@ -262,9 +263,9 @@ def _newest(messages: Sequence[StoredMessage], share: float) -> Sequence[StoredM
     return messages[start:]
 
 
-CUTS: tuple[Cut, ...] = (
+_SHORTENINGS: tuple[_Shortening, ...] = (
     lambda messages: messages,
-    lambda messages: _shortened(messages, 2_000),
+    lambda messages: _shortened(messages, HANDED_OVER_CHARACTERS),
     lambda messages: _shortened(_newest(_shortened(messages, 1_500), 0.5), 1_000),
     lambda messages: _newest(_shortened(messages, 500), 0.25),
 )

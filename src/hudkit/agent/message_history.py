@@ -23,6 +23,7 @@ from hudkit.agent.records import (
     StoredText,
 )
 from hudkit.agent.session_store import SessionStore
+from hudkit.context.compaction.cut_point import cut_point
 from hudkit.sections.call_history import CompactionHistory, PastCompaction
 
 _PRUNED_CHARACTERS = 60
@@ -239,16 +240,12 @@ def recent_tail(messages: Sequence[StoredMessage], room: int) -> tuple[StoredMes
 
     The tail begins with a message of the user where one is among them, so that no answer stands without its question.
     """
-    start, left = len(messages), room
-    while start > 0:
-        message = messages[start - 1]
-        covered_already = is_summary(message) or compaction_marker(message) is not None
-        if covered_already or message_size(message) > left:
-            break
-        left -= message_size(message)
-        start -= 1
-    if start == 0:
-        start = 1  # a summary of nothing would free nothing
+    first = 0  # behind an earlier compaction: that one is summarised with what it stands for
+    for index, message in enumerate(messages):
+        if is_summary(message) or compaction_marker(message) is not None:
+            first = index + 1
+    start = first + cut_point([message_size(message) for message in messages[first:]], room)
+    start = max(1, start)  # a summary of nothing would free nothing
     users = (index for index in range(start, len(messages)) if messages[index].role == "user")
     return tuple(messages[next(users, start) :])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -11,90 +11,73 @@ from hudkit.agent.events import OutputsPruned
 from hudkit.agent.message_history import last_finished, message_size
 from hudkit.agent.records import StoredCall, StoredMessage
 from hudkit.agent.run_context import RunContext
+from hudkit.context.budget import TOKENS_PER_CHARACTER
 from hudkit.context.caching.policies import policy_for
-from hudkit.context.compaction.cost_model import CallCosts
-from hudkit.context.compaction.pruning import PROTECTED, choose_pruning, prune_bounds, prune_candidates
-from hudkit.context.compaction.request_parts import CallOutput
+from hudkit.context.compaction.cost_model import CallCosts, estimate_costs
+from hudkit.context.compaction.pruning import choose_pruning, prune_bounds, prune_candidates
+from hudkit.context.compaction.request_parts import CallOutput, MessageOutputs, locate_outputs
 from hudkit.tokens.windows import usable_of
-
-PER_CHARACTER = 0.25
-"""Tokens of a character, about."""
-RETOLD = 2_000
-"""Characters of an output, at most, that are handed over at a compaction in the end."""
 
 
 def prune(course: RunContext) -> tuple[str, ...]:
-    """Mark what leaves the window with the next call; the ids of those calls, none where nothing pays."""
-    rules = course.settings
-    if not rules.prune:
+    """Mark what leaves the window with the next call; return the ids of those calls, none where nothing pays."""
+    settings = course.settings
+    if not settings.prune:
         return ()
     messages = course.history.visible()
-    outputs = outputs_of(messages)
+    outputs = finished_outputs(messages)
     policy = policy_for(course.model.name.rpartition(":")[2])[0]
-    bounds = prune_bounds(course.model.window.limit_tokens, rules.protect, rules.minimum)
-    gone = {call.call_id for message in messages for call in _calls(message) if call.compacted}
-    found = prune_candidates(outputs, gone, PROTECTED, bounds.protect, PER_CHARACTER)
-    if not found:
+    bounds = prune_bounds(course.model.window.limit_tokens, settings.protect, settings.minimum)
+    pruned = {call.call_id for message in messages for call in _calls(message) if call.compacted}
+    candidates = prune_candidates(outputs, pruned, settings.protected_tools, bounds)
+    if not candidates:
         return ()
+    # Before the first call of this process nobody knows when the cache was last used: it is taken for warm.
     cold = course.last_call_at > 0 and course.now() - course.last_call_at >= policy.ttl_ms
-    choice = choose_pruning(found, _standing(course, messages, outputs, gone, cold=cold), policy, bounds)
+    choice = choose_pruning(candidates, _call_costs(course, messages, outputs, pruned, cold), policy, bounds)
     if choice is None:
         return ()
-    chosen = {one.call for one in choice.outputs}
+    chosen = {output.call for output in choice.outputs}
     for message in messages:
         marked = [replace(call, compacted=course.now()) for call in _calls(message) if call.call_id in chosen]
         if marked:
             course.history.put_parts(message.id, marked)
-    ids = tuple(one.call for one in choice.outputs)
+    ids = tuple(output.call for output in choice.outputs)
     course.emit(OutputsPruned(course.id, ids))
     return ids
 
 
-def outputs_of(messages: Sequence[StoredMessage]) -> tuple[CallOutput, ...]:
-    """The outputs of the finished calls, oldest first, with what stands behind each."""
-    found: list[CallOutput] = []
-    behind = blocks = 0
-    for message in reversed(messages):
-        inner = 0
-        for call in reversed(_calls(message)):
-            size = len(call.output)
-            if call.status == "completed":
-                found.append(CallOutput(call.call_id, call.tool, size, behind + inner, blocks))
-            inner += size
-            blocks += 2
-        behind += max(message_size(message), inner)
-        blocks += 1
-    return tuple(reversed(found))
+def finished_outputs(messages: Sequence[StoredMessage]) -> tuple[CallOutput, ...]:
+    """Return the outputs of the finished calls, oldest first, with what stands behind each."""
+    transcript = []
+    for message in messages:
+        sizes = [(call.call_id, call.tool, len(call.output)) for call in _calls(message)]
+        transcript.append(MessageOutputs(message_size(message), sizes))
+    finished = {call.call_id for message in messages for call in _calls(message) if call.status == "completed"}
+    return tuple(output for output in locate_outputs(transcript) if output.call in finished)
 
 
-def _standing(
+def _call_costs(
     course: RunContext,
     messages: Sequence[StoredMessage],
     outputs: Sequence[CallOutput],
-    gone: set[str],
-    *,
+    pruned: Collection[str],
     cold: bool,
 ) -> CallCosts:
-    fixed = PER_CHARACTER * (
-        sum(map(len, course.prompt.blocks)) + sum(len(msgspec.json.encode(spec)) for spec in course.tool_specs)
-    )
-    sizes = sum(map(message_size, messages))
-    raw = sum(one.size for one in outputs)
-    left = sum(one.size for one in outputs if one.call not in gone)
-    words = max(0, sizes - left)
-    told = words + sum(min(one.size, RETOLD) for one in outputs if one.call not in gone)
+    prompt = sum(map(len, course.prompt.blocks))
+    definitions = sum(len(msgspec.json.encode(spec)) for spec in course.tool_specs)
+    left = sum(output.size for output in outputs if output.call not in pruned)
     last = last_finished(course.history.messages)
-    used = last.usage.used if last is not None and last.usage is not None else 0
-    load = max(float(used), fixed + sizes * PER_CHARACTER)
     count = max(1, len(messages))
-    return CallCosts(
-        load=load,
-        fixed=fixed,
-        pace=(words + raw) * PER_CHARACTER / count,
-        growth=max(0.0, load - fixed) / count,
+    return estimate_costs(
+        outputs,
+        pruned,
+        words=max(0, sum(map(message_size, messages)) - left),
+        fixed=(prompt + definitions) * TOKENS_PER_CHARACTER,
+        used=last.usage.used if last is not None and last.usage is not None else None,
+        messages=count,
         calls=max(1, count // 2),
         usable=usable_of(course.model.window, course.settings.overflow),
-        retold=told / sizes if sizes else 1.0,
         cold=cold,
     )
 

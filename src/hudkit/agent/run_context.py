@@ -28,6 +28,8 @@ from hudkit.agent.slash_commands import SlashCommand
 from hudkit.agent.system_prompt import SystemPrompt
 from hudkit.agent.tools import TOOLS, Tool, ToolContext, ToolLimits
 from hudkit.agent.workspace import Workspace
+from hudkit.config import CompactionSettings, PruningSettings
+from hudkit.context.compaction.cut_point import MAX_TAIL_TOKENS
 from hudkit.errors import ConfigError
 from hudkit.models import Model, ToolSpec
 from hudkit.tokens.windows import OverflowRule
@@ -40,6 +42,10 @@ ModelOpener: TypeAlias = Callable[[str], Awaitable[Model]]
 """Opens a model by `provider:name`. Raises `ConfigError`."""
 
 
+_COMPACTION, _PRUNING = CompactionSettings(), PruningSettings()
+"""The user's settings as they are where nobody set them: a loop without settings does what one with them does."""
+
+
 class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The bounds of a loop, which plugins may change by the hook `config`. Sizes are in tokens, times in seconds.
 
@@ -48,7 +54,8 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
       window. `compaction_model` writes the summaries (empty: the agent's or the session's). `frees`: a compaction
       that freed less than this percentage of the window is not repeated at once.
     - `prune`: whether old outputs of tools may leave the window; `protect`: how many of the newest tokens stay;
-      `minimum`: how many must be freed for it to be worth it.
+      `minimum`: how many must be freed for it to be worth it; outputs of `protected_tools` stay (`*` at the end of a
+      name stands for all that begin so).
     - `max_output`: the most that a model may answer. `retries`: how often a failed model call is made again, first
       after `delay`, at most after `most_delay`.
     - `steps`: model calls in a turn. `repeats`: as many identical calls with the same result are answered with a
@@ -61,12 +68,13 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # plugins see these names in the hook `config`: they stay
     compact: bool = True
     reserved: Annotated[int, Meta(ge=0)] | None = None
-    tail: Annotated[int, Meta(ge=0)] = 8_000
+    tail: Annotated[int, Meta(ge=0)] = MAX_TAIL_TOKENS
     compaction_model: str = ""
-    frees: Annotated[float, Meta(ge=0, le=100)] = 5.0
+    frees: Annotated[float, Meta(ge=0, le=100)] = _COMPACTION.min_freed_percent
     prune: bool = True
-    protect: Annotated[int, Meta(ge=0)] = 8_000
-    minimum: Annotated[int, Meta(ge=1)] = 6_000
+    protect: Annotated[int, Meta(ge=0)] = _PRUNING.protected_tokens
+    minimum: Annotated[int, Meta(ge=1)] = _PRUNING.min_freed_tokens
+    protected_tools: tuple[str, ...] = ()
     max_output: Annotated[int, Meta(ge=1)] | None = None
     retries: Annotated[int, Meta(ge=0, le=100)] = 6
     delay: Annotated[float, Meta(ge=0)] = 1.0

@@ -5,7 +5,6 @@ What to do next follows from the stored messages alone, so that a session that w
 
 from __future__ import annotations
 
-from hudkit import config
 from hudkit.agent import compacting, events, message_history
 from hudkit.agent.model_call import stream_response
 from hudkit.agent.pruned import prune
@@ -13,9 +12,8 @@ from hudkit.agent.records import StoredMessage
 from hudkit.agent.request_builder import build_request
 from hudkit.agent.run_context import RunContext, SubTask, joined_text
 from hudkit.agent.tool_execution import run_tool_calls
-from hudkit.context.compaction import cooldown
+from hudkit.context.compaction.cooldown import is_compaction_due
 from hudkit.models import Completion, ContextTooLong, ModelError
-from hudkit.tokens.windows import is_overflow
 
 _WINDOW_FULL = "the window is full, and another compaction would not help"
 
@@ -132,15 +130,8 @@ def _overflows(run: RunContext) -> bool:
     if last is None or last.usage is None:
         return False
     used, window = last.usage.used, run.model.window
-    if not is_overflow(used, window, run.settings.overflow):
-        return False
-    rounds = message_history.compaction_rounds(messages, window.limit_tokens)
-    return not cooldown.cooldown_refusal(
-        rounds,
-        used,
-        window.limit_tokens,
-        config.CompactionSettings(min_freed_percent=run.settings.frees, cooldown_calls=0),
-    )
+    history = message_history.compaction_rounds(messages, window.limit_tokens)
+    return is_compaction_due(used, window, run.settings.overflow, history, run.settings.frees)
 
 
 def _report_finished(run: RunContext, id: str) -> None:

@@ -178,7 +178,7 @@ def _breaks(found: CacheAccount) -> Iterator[str]:
     yield f"The prefix broke {_times(len(found.breaks))}: about {again:,} tokens were processed again{cost}"
     for one in found.breaks:
         yield ""
-        yield f"  call {one.call}, {_time(one.at)}, event {one.seq}"
+        yield f"  call {one.call}, {_time(one.time)}, event {one.seq}"
         yield from wrapped(_what(one), "    ")
         yield from wrapped(_cost(one), "    ")
         if one.outputs:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hudkit.config import Settings, load
 from hudkit.errors import ConfigError, StoreDamaged
-from hudkit.hud.cross_session import PROJECT_LOG
+from hudkit.hud.session_keys import PROJECT_LOG
 from hudkit.log.event import Event
 from hudkit.log.event_log import EventLog
 from hudkit.paths import config_path, log_path

@@ -85,10 +85,10 @@ def _show(session: HudSession, seq: int, given: argparse.Namespace) -> None:
         _facts({"state": msgspec.to_builtins(session.state_at(seq))})
         return
     if given.json:
-        frame, text = session.frame_at(seq), session.whole(seq).text
+        frame, text = session.frame_at(seq), session.whole_frame(seq).text
         _facts({"session": session.id, "seq": seq, "text": text, "frame": msgspec.to_builtins(frame)})
         return
-    frame = session.frame_at(seq) if given.sent else session.whole(seq)
+    frame = session.frame_at(seq) if given.sent else session.whole_frame(seq)
     print(frame.text, end="")
     for one in frame.omitted:
         print(f"(left out: {one.path}: {one.reason})")

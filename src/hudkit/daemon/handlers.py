@@ -12,8 +12,7 @@ from typing import Any
 
 from hudkit.api import Hud, HudSession, PendingEvents, TranscriptIngester
 from hudkit.context.caching import Segment, common_prefix
-from hudkit.context.compaction import request_parts
-from hudkit.context.compaction.request_parts import CallOutput
+from hudkit.context.compaction.request_parts import CallOutput, MessageOutputs, locate_outputs, request_parts
 from hudkit.daemon.logfile import LOGGER, error_location
 from hudkit.errors import HudkitError, StoreError
 from hudkit.hosts.compaction_records import record_start, request_compaction, summary_request, undone_drafts
@@ -134,9 +133,9 @@ class RequestHandlers:
             limit_tokens=ask.model.limit or None,
             transcript=anchors if messages else None,
             model=ask.model.id,
-            have=ask.have or "",
-            first=news,
-            sent=(lambda stubs: common_prefix(conversation.pieces, _pieces_of(messages, stubs)))
+            last_mark=ask.have or "",
+            pending_events=news,
+            sent_prefix=(lambda stubs: common_prefix(conversation.pieces, _pieces_of(messages, stubs)))
             if messages
             else None,
             parts=_parts_of(messages, ask.fixed) if messages else None,
@@ -171,7 +170,7 @@ class RequestHandlers:
         session = self._conversation(ask).ingester.session
         before = session.state
         answer = reply(session, ask.router, ask.arguments, origin=Origin.AGENT)
-        session.said(before)
+        session.note_answered(before)
         return ToolReply(answer.text, answer.ok)
 
     def compacting(self, ask: CompactingRequestBody) -> CompactingResponse:
@@ -298,21 +297,12 @@ def _recent_sessions(hud: Hud, but: str) -> Sequence[str]:
 
 
 def _outputs_of(transcript: Sequence[TranscriptEntry]) -> tuple[CallOutput, ...]:
-    """Return the tool outputs of a transcript, oldest first, each with how much stands behind it.
-
-    Counted from the end, because what stands behind an output is what has to be written to the cache anew once the
-    output is pruned. The outputs of one message count as one behind the other, its own text as before all of them.
-    """
-    outputs: list[CallOutput] = []
-    behind = blocks = 0
-    for entry in reversed(transcript):
-        for output in reversed(entry.outputs):
-            outputs.append(CallOutput(output.call, output.tool, output.size, behind, blocks))
-            behind += output.size
-            blocks += 1
-        blocks += 1
-        behind += max(0, entry.size - sum(output.size for output in entry.outputs))
-    return tuple(reversed(outputs))
+    """Return the tool outputs of a transcript, oldest first, each with how much stands behind it."""
+    messages = []
+    for entry in transcript:
+        sizes = [(output.call, output.tool, output.size) for output in entry.outputs]
+        messages.append(MessageOutputs(entry.size, sizes))
+    return locate_outputs(messages, blocks_per_call=1)  # each result is an entry of its own
 
 
 def _pieces_of(transcript: Sequence[TranscriptEntry], stubs: Mapping[str, int]) -> tuple[Segment, ...]:
@@ -327,4 +317,4 @@ def _pieces_of(transcript: Sequence[TranscriptEntry], stubs: Mapping[str, int]) 
 def _parts_of(transcript: Sequence[TranscriptEntry], fixed: RequestOverhead) -> RequestParts:
     """Return what a request carries, in characters."""
     outputs = ((output.tool, output.size) for entry in transcript for output in entry.outputs)
-    return request_parts.request_parts(sum(entry.size for entry in transcript), outputs, fixed.system, fixed.tools)
+    return request_parts(sum(entry.size for entry in transcript), outputs, fixed.system, fixed.tools)

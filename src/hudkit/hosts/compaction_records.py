@@ -35,7 +35,7 @@ def summary_request(session: HudSession, *, carries: bool = True) -> str:
     shown, over = "", tuple[str, ...]()
     if state.seq:
         try:
-            shown, over = session.coming().base, session.over()
+            shown, over = session.frame_after_compaction().base, session.ended_texts()
         except HudkitError as error:  # a compaction without the HUD is better than none
             _LOG.warning("a compaction goes without the HUD: %s", error.code)
     return summary_prompt(shown, state.compacted.summary if carries else "", over)

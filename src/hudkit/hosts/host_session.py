@@ -16,9 +16,10 @@ from msgspec.structs import replace
 from hudkit.api import HudSession, PendingEvents, TranscriptIngester
 from hudkit.clock import unix_ms
 from hudkit.context.caching import Segment, common_prefix
-from hudkit.context.compaction import cooldown
-from hudkit.context.compaction.request_parts import CallOutput, request_parts
-from hudkit.context.compaction.summaries import static_summary, unusable_reason
+from hudkit.context.compaction.cooldown import is_compaction_due
+from hudkit.context.compaction.cut_point import cut_point, tail_room
+from hudkit.context.compaction.request_parts import CallOutput, MessageOutputs, locate_outputs, request_parts
+from hudkit.context.compaction.summaries import usable_summary
 from hudkit.errors import HudkitError, StoreError
 from hudkit.hosts import compaction_records
 from hudkit.hud.frame import Frame
@@ -26,23 +27,14 @@ from hudkit.ingest import IngestBatch
 from hudkit.log import EventDraft, Origin
 from hudkit.log.payloads import RequestParts
 from hudkit.tokens import Window
-from hudkit.tokens.windows import OverflowRule, usable_of
+from hudkit.tokens.windows import OverflowRule
 from hudkit.tools import RouterReply, reply
 from hudkit.transcripts import Message, ToolPart
 
 _LOG = logging.getLogger("hudkit.ingest")
 
-EMPTY_SUMMARY = "Nothing is known of the work so far."
-"""The summary where neither a model nor the log has one."""
-
 COMPACT_TOOLS = ("hud_compact", "memory_compact")
 """The tools by which the agent has its window compacted."""
-
-TAIL_SHARE = 8
-"""What a compaction leaves word for word is at most this part of the usable window."""
-TAIL_TOKENS = 8_000
-CHARS_PER_TOKEN = 3
-"""Characters that a token is taken for where room is given: fewer than it has, so that no tail is too large."""
 
 
 class HostMessage(NamedTuple):
@@ -156,7 +148,7 @@ class HostSession:
             return RouterReply(answer, allowed)
         before = self.session.state
         reply_text = reply(self.session, router, arguments, origin=Origin.AGENT)
-        self.session.said(before)
+        self.session.note_answered(before)
         return reply_text
 
     def resume(self, session_id: str) -> str:
@@ -198,11 +190,9 @@ class HostSession:
         if self.compaction_requested:
             return True
         settings, used = self.session.settings, self.used
-        usable = usable_of(window, OverflowRule(settings.overflow.auto, settings.overflow.reserved_tokens))
-        if used is None or usable is None or used < usable:
-            return False
-        rules = replace(settings.compaction, cooldown_calls=0)
-        return not cooldown.cooldown_refusal(self.session.state.compaction_history, used, window.limit_tokens, rules)
+        rule = OverflowRule(settings.overflow.auto, settings.overflow.reserved_tokens)
+        history = self.session.state.compaction_history
+        return is_compaction_due(used, window, rule, history, settings.compaction.min_freed_percent)
 
     def tail_start(self, entries: Sequence[HostMessage], window: Window) -> int:
         """Return the index of the first entry that a compaction leaves word for word; their number where it is none.
@@ -210,13 +200,8 @@ class HostSession:
         The tail has room for an eighth of the usable window. It is never the whole transcript: then nothing would be
         compacted.
         """
-        usable = usable_of(window, OverflowRule(reserved=self.session.settings.overflow.reserved_tokens)) or 0
-        room = min(TAIL_TOKENS, usable // TAIL_SHARE) * CHARS_PER_TOKEN
-        start = len(entries)
-        while start > 0 and entries[start - 1].size <= room:
-            start -= 1
-            room -= entries[start].size
-        return start if start > 0 else len(entries)
+        room = tail_room(window, OverflowRule(reserved=self.session.settings.overflow.reserved_tokens))
+        return cut_point([entry.size for entry in entries], room) or len(entries)
 
     def start_compaction(self, trigger: str = "auto") -> str:
         """Record that a compaction comes, and return the prompt with which a model is asked for the summary."""
@@ -230,10 +215,7 @@ class HostSession:
 
     def usable_summary(self, text: str, finish: str = "") -> tuple[str, str]:
         """Return the summary to store: the model's, or the log's own where that cannot be used, and then why."""
-        why = unusable_reason(text, finish)
-        if not why:
-            return text, ""
-        return static_summary(self.session.state, shown=True) or EMPTY_SUMMARY, why
+        return usable_summary(text, finish, self.session.state)
 
     # -- inside ------------------------------------------------------------------------------------------------
 
@@ -264,8 +246,8 @@ class HostSession:
             limit_tokens=call.window.limit_tokens,
             transcript=[(anchor, entry.role) for anchor, entry in zip(anchors, entries, strict=True)],
             model=call.model,
-            first=new_events,
-            sent=lambda stubs: common_prefix(self._pieces, _sent_pieces(entries, anchors, stubs)),
+            pending_events=new_events,
+            sent_prefix=lambda stubs: common_prefix(self._pieces, _sent_pieces(entries, anchors, stubs)),
             parts=call.parts or _parts(entries, call),
             outputs=_outputs(entries) if call.prunes else (),
         )
@@ -342,18 +324,11 @@ def _parts(entries: Sequence[HostMessage], call: HostCall) -> RequestParts:
 
 def _outputs(entries: Sequence[HostMessage]) -> tuple[CallOutput, ...]:
     """The outputs of finished calls, oldest first, with what stands behind each."""
-    outputs: list[CallOutput] = []
-    chars_behind = blocks_behind = 0
-    for entry in reversed(entries):
-        inner = 0
-        for part in reversed(_finished_calls(entry.message)):
-            size = len(part.output)
-            outputs.append(CallOutput(part.call_id, part.tool, size, chars_behind + inner, blocks_behind))
-            inner += size
-            blocks_behind += 2  # the call and its result
-        chars_behind += max(entry.size, inner)
-        blocks_behind += 1
-    return tuple(reversed(outputs))
+    messages = []
+    for entry in entries:
+        sizes = [(part.call_id, part.tool, len(part.output)) for part in _finished_calls(entry.message)]
+        messages.append(MessageOutputs(entry.size, sizes))
+    return locate_outputs(messages)
 
 
 def _finished_calls(message: Message) -> list[ToolPart]:

@@ -1,4 +1,8 @@
-"""A project's defaults: kept in a log of the project's own, and copied into each of its sessions before a frame."""
+"""What a session has from others: its project's defaults, what parents and subagents share, the offer to resume.
+
+Each is a step before a frame: asked about the session's state, it gives the events by which what the others have is
+copied where it has changed. Nothing is written in two places: each session writes to its own log only.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hudkit.compose import shorten
 from hudkit.errors import StoreError
-from hudkit.hud.session_keys import own_name, project_of_key, related_key
+from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key, project_of_key, related_key
 from hudkit.log.event_log import EventLog
 from hudkit.log.payloads import Payload, ProjectSet, SessionOffer, SharedItem, ShareSync
 from hudkit.sections.project import ProjectFileDefaults
@@ -17,8 +21,23 @@ if TYPE_CHECKING:
     from hudkit.hud.session_core import SessionCore
 
 
-PROJECT_LOG = "hudkit/project"
-"""Before the `@`, the key of a project's own log."""
+MAX_LINKS = 20
+"""Linked sessions that are looked at, the newest."""
+
+MAX_PIECES = 20
+"""Constraints, decisions and reports of one session that are shared, the newest of each."""
+
+MAX_PIECE_CHARS = 400
+"""Characters of one of them, and of the task that is offered."""
+
+MAX_EARLIER_SESSIONS = 5
+"""Earlier sessions of the project of which the last that worked is looked for."""
+
+_INHERITED = ("notes", "files", "conventions", "agents")
+"""What a session has of its project."""
+
+StateOf = Callable[[str], HudState]
+"""Gives the state of another session of the log, by its key. Raises a `StoreError`."""
 
 
 class ProjectDefaults:
@@ -30,72 +49,62 @@ class ProjectDefaults:
         self._file = file
 
     def __call__(self, state: HudState) -> Sequence[Payload]:
-        given = self._file() if self._file else None
+        """Return what has to be recorded; nothing where the session has it already."""
+        from_file = self._file() if self._file else None
         try:
-            own = self._own.state
+            project = self._own.state
         except StoreError:
             return ()  # what the session knows stands
-        if own.seq == 0 and given is None and not state.project.inherited:
+        if project.seq == 0 and from_file is None and not state.project.inherited:
             return ()
-        given, kept = given or ProjectFileDefaults(), own.project
-        told = ProjectSet(
+        from_file, from_log = from_file or ProjectFileDefaults(), project.project
+        defaults = ProjectSet(
             state.project.project,
-            _once((*given.notes, *kept.notes)),
-            _once((*given.files, *kept.files)),
-            _once((*given.conventions, *kept.conventions)),
-            kept.agents,
+            _without_repeats((*from_file.notes, *from_log.notes)),
+            _without_repeats((*from_file.files, *from_log.files)),
+            _without_repeats((*from_file.conventions, *from_log.conventions)),
+            from_log.agents,
             inherited=True,
         )
-        known = state.project
-        same = known.inherited and all(
-            getattr(known, name) == getattr(told, name) for name in ("notes", "files", "conventions", "agents")
-        )
-        return () if same else (told,)
+        has_all = all(getattr(state.project, name) == getattr(defaults, name) for name in _INHERITED)
+        return () if state.project.inherited and has_all else (defaults,)
 
 
-def _once(texts: Sequence[str]) -> tuple[str, ...]:
+def _without_repeats(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-# -- A session and its subagents: what each shares with the other, copied as an event before a frame where it changed.
-
-
-MAX_LINKS = 20
-"""Linked sessions that are looked at, the newest."""
-
-MAX_PIECES = 20
-"""Constraints, decisions and reports of one session that are shared, the newest of each."""
-
-MAX_PIECE_CHARS = 400
-"""Characters of one of them."""
-
-
 class LinkedSessionSync:
-    """The step before a frame for the session with `key`; `state_of` gives the state of another one by its key."""
+    """The step before a frame that shares between a session and its subagents.
 
-    def __init__(self, key: str, log: EventLog, state_of: Callable[[str], HudState]) -> None:
+    A child has of its parent the task, the constraints and the live decisions; a parent has of a child its live
+    decisions and its reports.
+    """
+
+    def __init__(self, key: str, log: EventLog, state_of: StateOf) -> None:
         self._key = key
         self._log = log
         self._state_of = state_of
         self._keys: dict[str, str] = {}
 
     def __call__(self, state: HudState) -> Sequence[Payload]:
+        """Return what has changed in the linked sessions since it was recorded last."""
         links = {
             link.session_id: link.relation for link in state.session.links if link.relation in ("parent", "child")
         }
-        made: list[Payload] = []
+        changed: list[Payload] = []
         for id, relation in list(links.items())[-MAX_LINKS:]:
             try:
-                key = self._found(id)
-                told = None if key is None else _shared_with(self._state_of(key), id, relation)
+                key = self._key_of(id)
+                sync = None if key is None else _shared_with(self._state_of(key), id, relation)
             except StoreError:
-                continue  # what was told stands
-            known = state.shared.of(id)
-            if told is not None and told.pieces != (known.pieces if known else ()):
-                made.append(told)
-        return made
+                continue  # what was recorded stands
+            source = state.shared.of(id)
+            if sync is not None and sync.pieces != (source.pieces if source else ()):
+                changed.append(sync)
+        return changed
 
-    def _found(self, id: str) -> str | None:
+    def _key_of(self, id: str) -> str | None:
         if id not in self._keys:
             key = related_key(self._log.sessions(), id, self._key)
             if key is None or key == self._key:
@@ -111,12 +120,15 @@ def _shared_with(other: HudState, id: str, relation: str) -> ShareSync:
     if relation == "parent":
         if other.task:
             pieces.append(_piece("task", other.task.description))
-        above = [one for source in other.shared.sources if source.relation == "parent" for one in source.pieces]
-        pieces += [one for one in above if one.kind == "constraint"]
-        pieces += [_piece("constraint", one.text, one.derived) for one in other.constraints[-MAX_PIECES:]]
+        # What the parent has of its own parent holds for the child, too.
+        above = [piece for source in other.shared.sources if source.relation == "parent" for piece in source.pieces]
+        pieces += [piece for piece in above if piece.kind == "constraint"]
+        for constraint in other.constraints[-MAX_PIECES:]:
+            pieces.append(_piece("constraint", constraint.text, constraint.derived))
     else:
-        pieces += [_piece("report", one.text) for one in other.shared.reports[-MAX_PIECES:]]
-    pieces += [_piece("decision", one.summary, one.derived) for one in other.decisions[-MAX_PIECES:]]
+        pieces += [_piece("report", report.text) for report in other.shared.reports[-MAX_PIECES:]]
+    for decision in other.decisions[-MAX_PIECES:]:
+        pieces.append(_piece("decision", decision.summary, decision.derived))
     return ShareSync(id, "parent" if relation == "parent" else "child", name, tuple(dict.fromkeys(pieces)))
 
 
@@ -124,51 +136,42 @@ def _piece(kind: str, text: str, derived: bool = False) -> SharedItem:
     return SharedItem(kind, shorten(text, MAX_PIECE_CHARS), derived)  # type: ignore[arg-type]
 
 
-# -- The greeting of a new session: an earlier one of its project has an open task, and how to take it up: told once.
-
-
-MAX_EARLIER_SESSIONS = 5
-"""Earlier sessions of the project of which the last that worked is looked for."""
-
-
 class ResumeOffer:
-    """The step before a session's first frame."""
+    """The step before a session's first frame: an earlier one of its project has an open task, told once."""
 
-    def __init__(self, key: str, log: EventLog, state_of: Callable[[str], HudState]) -> None:
+    def __init__(self, key: str, log: EventLog, state_of: StateOf) -> None:
         self._key = key
         self._log = log
         self._state_of = state_of
         self._done = False
 
     def __call__(self, state: HudState) -> Sequence[Payload]:
+        """Return the offer, at the first call of a session that has nothing to do yet."""
         if self._done:
             return ()
         self._done = True
-        if (
-            state.epoch.last
-            or state.task
-            or state.session.links
-            or state.session.offer
-            or not project_of_key(self._key)
-        ):
+        has_begun = state.epoch.last or state.task or state.session.links or state.session.offer
+        if has_begun or not project_of_key(self._key):
             return ()
         try:
-            return self._offers()
+            return self._offer()
         except StoreError:
             return ()
 
-    def _offers(self) -> Sequence[Payload]:
-        project = project_of_key(self._key)
-        keys = [
-            key
-            for key in self._log.sessions()
-            if project_of_key(key) == project and key != self._key and not key.startswith(f"{PROJECT_LOG}@")
-        ]
-        own = [(key, self._state_of(key)) for key in keys[-MAX_EARLIER_SESSIONS:]]
-        told = [(key, one) for key, one in own if not any(link.relation == "parent" for link in one.session.links)]
-        if not told:
+    def _offer(self) -> Sequence[Payload]:
+        own_project = project_of_key(self._key)
+        keys = [key for key in self._log.sessions() if project_of_key(key) == own_project and key != self._key]
+        sessions = [key for key in keys if not key.startswith(f"{PROJECT_LOG}@")]
+        states = {key: self._state_of(key) for key in sessions[-MAX_EARLIER_SESSIONS:]}
+        top_level = {key: state for key, state in states.items() if not _is_subagent(state)}
+        if not top_level:
             return ()
-        key, last = max(told, key=lambda pair: pair[1].time)
+        key, last = max(top_level.items(), key=lambda item: item[1].time)
         if not last.task:
             return ()
-        return (SessionOffer(own_name(key), shorten(last.task.description, 400), len(last.steps.open), last.time),)
+        task = shorten(last.task.description, MAX_PIECE_CHARS)
+        return (SessionOffer(host_id_of_key(key), task, len(last.steps.open), last.time),)
+
+
+def _is_subagent(state: HudState) -> bool:
+    return any(link.relation == "parent" for link in state.session.links)

@@ -1,4 +1,8 @@
-"""Which deltas are where they were sent: the transcript's anchors against those of the log."""
+"""What a call asks for, where it stands in its host's transcript, and the facts that follow from it and the state.
+
+A call's facts are worked out once, by `resolve_facts`, and handed from step to step: the layers, the pruning and the
+assembly of a frame ask nobody else how full the window is or whether the provider's cache is cold.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,34 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from hudkit.compose import Density
+from hudkit.compose import DENSITIES, Band, Density
 from hudkit.compose.fitting import Omission
-from hudkit.config import Settings
+from hudkit.config import BandSettings, Settings
+from hudkit.context.budget import TOKENS_PER_CHARACTER, default_budget
+from hudkit.context.caching.policies import CachePolicy, policy_for
+from hudkit.context.compaction.cost_model import CallCosts, PrefixChange, estimate_costs, net_saving
 from hudkit.context.compaction.request_parts import CallOutput
 from hudkit.errors import ConfigError
-from hudkit.hud.frame import Frame
-from hudkit.hud.measured_renderer import MeasuredRenderer
+from hudkit.hud.frame import Frame, MeasuredRenderer
 from hudkit.log.event import Event
 from hudkit.log.payloads import FrameBase, FrameDelta, Payload, RequestParts, SentTranscript
+from hudkit.sections.call_history import MAX_READINGS
 from hudkit.sections.document_builder import DocumentBuilder, KnownRows
 from hudkit.sections.state import HudState
+from hudkit.tokens.usage import Floors, Trend, Usage, trend_of, usage_of
+from hudkit.tokens.windows import OverflowRule, window_of
 
 DELTA_FORMS = {"tool": "tool", "user": "user"}
 """How a delta is carried, by the role of the message that it is anchored to."""
+
+BLOCKS_BEHIND_BASE = 1_000
+"""Content blocks behind the base, for the cost model: out of a breakpoint's reach, however many there are."""
+
+SUPERSEDED_SHARE = 0.5
+"""The share of a delta's tokens that a new base does without: superseded lines, and each block's own tag."""
+
+
+# -- where a call stands in a transcript -----------------------------------------------------------------------
 
 
 class TranscriptMessage(msgspec.Struct, frozen=True):
@@ -42,18 +60,22 @@ class TranscriptPosition(msgspec.Struct, frozen=True):
     turn_start: bool
 
 
-def transcript_position(transcript: Sequence[TranscriptMessage | tuple[str, str] | str] | None) -> TranscriptPosition:
-    """Read a transcript: messages in order, each a `Message`, an `(anchor, role)` pair, or an anchor alone
-    (then of a user's message). Without one, the call is taken for the start of a turn."""
+def transcript_position(
+    transcript: Sequence[TranscriptMessage | tuple[str, str] | str] | None,
+) -> TranscriptPosition:
+    """Return where a call stands that has this transcript: messages in order.
+
+    Each is a `TranscriptMessage`, an `(anchor, role)` pair, or an anchor alone (then of a user's message). A call
+    without a transcript is taken for the start of a turn. Raises `ConfigError` for anything else.
+    """
     if transcript is None:
         return TranscriptPosition(None, "end", "user", True)
     messages = [_message(entry, n) for n, entry in enumerate(transcript)]
     if not messages:
         return TranscriptPosition(frozenset(), "start", "user", True)
     last = messages[-1]
-    return TranscriptPosition(
-        frozenset(m.anchor for m in messages), last.anchor, DELTA_FORMS.get(last.role, "user"), last.role == "user"
-    )
+    anchors = frozenset([message.anchor for message in messages])
+    return TranscriptPosition(anchors, last.anchor, DELTA_FORMS.get(last.role, "user"), last.role == "user")
 
 
 def _message(entry: TranscriptMessage | tuple[str, str] | str, n: int) -> TranscriptMessage:
@@ -67,52 +89,49 @@ def _message(entry: TranscriptMessage | tuple[str, str] | str, n: int) -> Transc
     raise ConfigError(f"transcript[{n}] is {entry!r:.60}", hint="Give a Message, an (anchor, role) pair or an anchor")
 
 
-def anchored_ids(anchors: Iterable[tuple[str, str]], where: TranscriptPosition) -> tuple[str, ...]:
-    """Of recorded deltas as `(id, anchor)` in order: the ids whose anchors are in the transcript."""
-    return tuple(id for id, anchor in anchors if where.anchors is None or anchor in where.anchors)
+def anchored_ids(anchors: Iterable[tuple[str, str]], position: TranscriptPosition) -> tuple[str, ...]:
+    """Return, of recorded deltas as `(id, anchor)` in order, the ids whose anchors are in the transcript."""
+    present = position.anchors
+    return tuple([id for id, anchor in anchors if present is None or anchor in present])
 
 
-# -- What a frame is asked for with, and what comes of it: plain values.
+# -- a call, and what comes of it ------------------------------------------------------------------------------
 
 
 class FrameRequest(msgspec.Struct, frozen=True):
-    """A call's arguments. `tag` is used if a new epoch begins, `now` is Unix ms; `notice` says what is wrong with the
-    HUD itself; `have` is the mark of the newest frame that was sent (empty: all were); `said` are events
-    since the last call of which answers in the last message tell; `sent` and `parts` are only recorded (`sent` of the
-    sizes that the stubs of pruned calls have); `outputs` are those of the transcript."""
+    """A call's arguments, checked.
+
+    `tag` is used if a new epoch begins, `now` is Unix ms; `notice` says what is wrong with the HUD itself;
+    `last_mark` is the mark of the newest frame that was sent (empty: all were); `answered` are events since the last
+    call of which answers in the last message tell; `sent_prefix` and `parts` are only recorded (`sent_prefix` of the
+    sizes that the stubs of pruned calls have); `outputs` are those of the transcript.
+    """
 
     used_tokens: int | None
     limit_tokens: int | None
     budget: int | None
     density: Density | None
     placement: str
-    where: TranscriptPosition
+    position: TranscriptPosition
     tag: str
     now: int = 0
     model: str = ""
     notice: str = ""
-    have: str = ""
-    said: tuple[Event, ...] = ()
-    sent: Callable[[Mapping[str, int]], SentTranscript] | None = None
+    last_mark: str = ""
+    answered: tuple[Event, ...] = ()
+    sent_prefix: Callable[[Mapping[str, int]], SentTranscript] | None = None
     parts: RequestParts | None = None
     outputs: tuple[CallOutput, ...] = ()
-
-
-class BuiltFrame(msgspec.Struct, frozen=True):
-    """A frame, and the events to be recorded before it is sent (none: the same call was recorded already)."""
-
-    frame: Frame
-    record: tuple[Payload, ...]
 
 
 class ComposeContext(msgspec.Struct, frozen=True):
     """What composing needs beside the state and the call."""
 
-    typeset: MeasuredRenderer
+    renderer: MeasuredRenderer
     board: DocumentBuilder
     settings: Settings
     state_at: Callable[[int], HudState]
-    known: KnownRows
+    row_memo: KnownRows
     event_at: Callable[[int], Event | None]
 
 
@@ -125,3 +144,141 @@ class FrameLayers(msgspec.Struct, frozen=True):
     record: tuple[Payload, ...] = ()
     dropped: tuple[Omission, ...] = ()
     count: int = 0  # of the epoch's deltas, shown or not
+
+
+class BuiltFrame(msgspec.Struct, frozen=True):
+    """A frame, and the events to be recorded before it is sent (none: the same call was recorded already)."""
+
+    frame: Frame
+    record: tuple[Payload, ...]
+
+
+# -- a call's facts --------------------------------------------------------------------------------------------
+
+
+class CallFacts(msgspec.Struct, frozen=True):
+    """What follows from a call and the state, worked out once.
+
+    `density` is what is asked for, else what the band demands. `band_entered`: the agent has to be told of the band.
+    `unsent_after` counts the epoch's deltas that were sent, where the last ones were not (`None`: all were).
+    `cache_cold`: the provider's cache has nothing of the last call any more, so that a change of what was sent costs
+    nothing. `costs` are `None` where no decision hangs on them. `rebase_pays`: a new base, with the deltas folded in,
+    is cheaper than to carry them on.
+    """
+
+    usage: Usage
+    budget: int
+    density: Density
+    band_entered: bool
+    unsent_after: int | None
+    policy: CachePolicy
+    cache_cold: bool
+    costs: CallCosts | None
+    rebase_pays: bool
+
+
+def resolve_facts(state: HudState, request: FrameRequest, settings: Settings) -> CallFacts:
+    """Return the facts of a call."""
+    usage = estimate_usage(state, settings, request.used_tokens, request.limit_tokens, request.model)
+    unsent_after = _unsent_after(state, request.last_mark)
+    policy = policy_for(request.model or state.window.model)[0]
+    cold = _is_cold(state, request, settings, policy)
+    superseded = SUPERSEDED_SHARE * sum([delta.tokens for delta in state.epoch.deltas])
+    # What stands behind the base is known where the host tells the parts of its request; cold, it does not matter.
+    may_rebase = bool(superseded) and request.position.turn_start and (cold or request.parts is not None)
+    costs = _call_costs(state, request, usage, cold) if may_rebase or request.outputs else None
+    return CallFacts(
+        usage=usage,
+        budget=request.budget or default_budget(settings.budget, usage.limit_tokens),
+        density=request.density or DENSITIES[usage.band],
+        # A band that only a lost frame told of is told again.
+        band_entered=usage.band != last_shown_band(state) or unsent_after is not None,
+        unsent_after=unsent_after,
+        policy=policy,
+        cache_cold=cold,
+        costs=costs,
+        rebase_pays=may_rebase and costs is not None and _rebase_pays(state, superseded, costs, policy),
+    )
+
+
+def last_shown_band(state: HudState) -> Band:
+    """Return the band that the agent was last told."""
+    call = state.window.call
+    return Band(call.band) if call and call.band else Band.UNKNOWN
+
+
+def estimate_usage(
+    state: HudState, settings: Settings, used: int | None = None, limit: int | None = None, model: str = ""
+) -> Usage:
+    """Return the window in use: as given, in tokens, else as last reported."""
+    window = window_of(
+        model or state.window.model or state.session.model,
+        host=limit or state.window.limit_tokens,
+        user=settings.window,
+        host_output=state.window.output_tokens or None,
+    )
+    # Only a host that told its output limit is known to compact: without it, bands are of the whole window alone.
+    compacts = settings.overflow.auto and bool(state.window.output_tokens)
+    return usage_of(
+        used if used is not None else state.window.used_tokens,
+        window,
+        rule=OverflowRule(automatic=compacts, reserved=settings.overflow.reserved_tokens),
+        floors=_band_floors(settings.bands),
+        previous=last_shown_band(state),
+        slack=settings.bands.hysteresis,
+    )
+
+
+def usage_trend(state: HudState, usage: Usage, settings: Settings) -> Trend | None:
+    """Return how usage moves, by the last readings and what is told with the call; `None` of too few readings."""
+    readings = [reading.used_tokens for reading in state.window.readings]
+    if usage.used_tokens is not None and readings[-1:] != [usage.used_tokens]:
+        readings.append(usage.used_tokens)
+    return trend_of(readings[-MAX_READINGS:], usage, _band_floors(settings.bands))
+
+
+def _band_floors(bands: BandSettings) -> Floors:
+    return ((Band.CRITICAL, bands.critical), (Band.RED, bands.red), (Band.YELLOW, bands.yellow), (Band.GREEN, 0.0))
+
+
+def _unsent_after(state: HudState, last_mark: str) -> int | None:
+    """How many of the epoch's deltas were sent, where the last ones were not."""
+    number, _, count = last_mark.partition(".")
+    if not count or int(number) != state.epoch.number or int(count) >= len(state.epoch.deltas):
+        return None
+    return int(count)
+
+
+def _is_cold(state: HudState, request: FrameRequest, settings: Settings, policy: CachePolicy) -> bool:
+    """Whether the provider's cache has nothing of the last call any more."""
+    if request.model and state.window.model and request.model != state.window.model:
+        return True
+    minutes = settings.cache.ttl_minutes
+    ttl_ms = policy.ttl_ms if minutes is None else minutes * 60_000
+    return request.now - state.window.call_at >= ttl_ms
+
+
+def _call_costs(state: HudState, request: FrameRequest, usage: Usage, cold: bool) -> CallCosts:
+    """The figures of a call; where the host tells nothing of its transcript, only of the window in use."""
+    parts = request.parts
+    fixed = state.epoch.base.tokens if state.epoch.base else 0
+    if parts is not None:
+        fixed += round(((parts.system or 0) + (parts.tools or 0)) * TOKENS_PER_CHARACTER)
+    messages = max(1, len(request.position.anchors or ()), state.window.calls if not parts else 0)
+    return estimate_costs(
+        request.outputs,
+        state.pruned_outputs.calls,
+        words=parts.words if parts is not None else 0,
+        fixed=fixed,
+        used=request.used_tokens or state.window.used_tokens,
+        messages=messages,
+        calls=max(1, state.window.calls, messages // 2),
+        usable=usage.usable,
+        cold=cold,
+    )
+
+
+def _rebase_pays(state: HudState, superseded: float, costs: CallCosts, policy: CachePolicy) -> bool:
+    base = state.epoch.base.tokens if state.epoch.base else 0
+    behind = costs.load - costs.fixed + base
+    return net_saving(PrefixChange(superseded, behind, BLOCKS_BEHIND_BASE), costs, policy) > 0

@@ -1,37 +1,68 @@
-"""Keys of sessions in a log: `HOST/ID@PROJECT`, where host and project may be missing."""
+"""Keys of sessions in a log: `HOST/ID@PROJECT`, where host and project may be missing.
+
+Example: `opencode/ses_1@3f2a90c1d4e5`. Within a part, `/` and `@` are written as `%2F` and `%40`.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from hashlib import blake2b
+from pathlib import Path
+
+PROJECT_LOG = "hudkit/project"
+"""Before the `@`, the key of a project's own log."""
+
+PROJECT_DIGEST_BYTES = 6
+"""Bytes that stand for a project: of a million projects, two are alike with a chance of 1 in 500."""
 
 
 def encode_key_part(name: str) -> str:
-    """A host's name or id as a part of a session's key, in which `/` and `@` part the others."""
+    """Return a host's name or id as a part of a session's key, in which `/` and `@` part the others."""
     return name.replace("%", "%25").replace("/", "%2F").replace("@", "%40")
 
 
-def own_name(key: str) -> str:
-    """The host's id in a key, as the host writes it."""
+def host_id_of_key(key: str) -> str:
+    """Return the host's id in a key, as the host writes it."""
     name = key.partition("@")[0].rpartition("/")[2]
     return name.replace("%40", "@").replace("%2F", "/").replace("%25", "%")
 
 
 def project_of_key(key: str) -> str:
-    """The project in a key; empty where there is none."""
+    """Return the project in a key; empty where there is none."""
     return key.partition("@")[2]
 
 
-def keys_with_id(known: Iterable[str], session_id: str) -> list[str]:
-    """The keys of all sessions with a host's id."""
+def keys_with_id(keys: Iterable[str], session_id: str) -> list[str]:
+    """Return the keys, of these, of all sessions with a host's id."""
     name = encode_key_part(session_id)
-    return [one for one in known if one.partition("@")[0].rpartition("/")[2] == name]
+    return [key for key in keys if key.partition("@")[0].rpartition("/")[2] == name]
 
 
-def related_key(known: Iterable[str], session_id: str, key: str) -> str | None:
-    """The key of the session with this id that belongs to the one with `key`: of the same host, best of the same
-    project; `None` where there is none, or several and none of the project."""
-    host = key.partition("@")[0].rpartition("/")[0]
-    alike = [one for one in keys_with_id(known, session_id) if one.partition("@")[0].rpartition("/")[0] == host]
-    near = [one for one in alike if project_of_key(one) == project_of_key(key)]
+def related_key(keys: Iterable[str], session_id: str, key: str) -> str | None:
+    """Return the key, of these, of the session with this id that belongs to the one with `key`.
+
+    It is of the same host, best of the same project; `None` where there is none, or several and none of the project.
+    """
+    host = _host_of(key)
+    alike = [other for other in keys_with_id(keys, session_id) if _host_of(other) == host]
+    near = [other for other in alike if project_of_key(other) == project_of_key(key)]
     chosen = near or alike
     return chosen[0] if len(chosen) == 1 else None
+
+
+def _host_of(key: str) -> str:
+    return key.partition("@")[0].rpartition("/")[0]
+
+
+def project_key(path: str | os.PathLike[str]) -> str:
+    """Return twelve hex digits that stand for a project: its git root or real path, by device and inode."""
+    real = Path(os.path.realpath(path))
+    root = next((folder for folder in (real, *real.parents) if (folder / ".git").exists()), real)
+    try:
+        status = root.stat()
+        identity = f"{status.st_dev}:{status.st_ino}"  # the same where the project is moved or reached by a link
+    except OSError:
+        identity = str(root)
+    digest = blake2b(identity.encode("utf-8", "surrogateescape"), digest_size=PROJECT_DIGEST_BYTES)
+    return digest.hexdigest()

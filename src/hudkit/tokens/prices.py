@@ -44,7 +44,7 @@ class Prices(msgspec.Struct, frozen=True):
 
 
 def prices_of(model: str, *, at: int | None = None) -> Prices:
-    """The prices of a model, as hosts spell it (`anthropic/claude-sonnet-4-5` too), at a time in Unix ms.
+    """Return the prices of a model, as hosts spell it (`anthropic/claude-sonnet-4-5` too), at a time in Unix ms.
 
     Loads the catalogue at the first call (slow: not within an agent's call). Raises `ConfigError`, naming
     near matches, for a model without a token price.
@@ -53,10 +53,10 @@ def prices_of(model: str, *, at: int | None = None) -> Prices:
 
 
 def _from_catalogue(model: str, at: int | None) -> Prices | None:
-    found = catalogue.listed_prices(model, at)
-    if found is None or not {"input_mtok", "output_mtok"} <= found[1].keys():
+    listing = catalogue.listed_prices(model, at)
+    if listing is None or not {"input_mtok", "output_mtok"} <= listing[1].keys():
         return None
-    listed, amounts = found
+    listed, amounts = listing
     fresh = amounts["input_mtok"]
     return Prices(
         input=fresh,
@@ -82,8 +82,8 @@ def _from_table(model: str) -> Prices | None:
 
 
 def _refuse(model: str) -> Prices:
-    known = catalogue.listed_models() or list(BUNDLED)
-    near = get_close_matches(model.rpartition("/")[2].lower(), known, n=3, cutoff=0.5)
+    names = catalogue.listed_models() or list(BUNDLED)
+    near = get_close_matches(model.rpartition("/")[2].lower(), names, n=3, cutoff=0.5)
     missing = "" if catalogue.catalogue_version() else f"; {catalogue.PACKAGE} (hudkit[prices]) knows more models"
     raise ConfigError(
         f"no token prices for the model {model!r}",

@@ -45,22 +45,24 @@ _SHAPES: tuple[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...], tuple[st
 
 
 def used_tokens_of(report: object) -> int | None:
-    """Tokens that a reported call left in the window (its request and its answer), `None` where that is not known.
+    """Return the tokens that a reported call left in the window (its request and its answer).
+
+    `None` where that is not known.
 
     `report` is a mapping or an object with attributes: the `usage` of an OpenAI-shaped, Anthropic-shaped or
     Gemini-shaped answer, or OpenCode's `tokens`. Never raises: a figure that is no count (negative, a
     fraction, a text) makes the whole unknown rather than wrong; so does a report that is all zeros.
     """
     for _, marks, sums, _ in _SHAPES:
-        if all(_at(report, mark) is not None for mark in marks):
+        if all(_figure(report, mark) is not None for mark in marks):
             return next((total for total in (_sum(report, paths) for paths in sums) if total != 0), None)
     return None
 
 
 def request_tokens_of(report: object) -> int | None:
-    """Tokens of a reported call's request alone, cached or not; as `in_use` in all else."""
+    """Return the tokens of a reported call's request alone, cached or not; as `used_tokens_of` in all else."""
     for _, marks, _, paths in _SHAPES:
-        if all(_at(report, mark) is not None for mark in marks):
+        if all(_figure(report, mark) is not None for mark in marks):
             return _sum(report, paths) or None
     return None
 
@@ -68,7 +70,7 @@ def request_tokens_of(report: object) -> int | None:
 def _sum(report: object, paths: tuple[str, ...]) -> int | None:
     total = 0
     for path in paths:
-        value = _at(report, path)
+        value = _figure(report, path)
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0 or value != value // 1:
@@ -77,7 +79,7 @@ def _sum(report: object, paths: tuple[str, ...]) -> int | None:
     return total
 
 
-def _at(report: object, path: str) -> object:
+def _figure(report: object, path: str) -> object:
     for name in path.split("."):
         report = report.get(name) if isinstance(report, Mapping) else getattr(report, name, None)
     return report

@@ -1,4 +1,12 @@
-"""How full the window is: usage, its band, and the hysteresis between bands (A3, contract 8)."""
+"""How full the window is: usage, its band, and how fast it fills (A3, A4, contract 8).
+
+**Bands with hysteresis.** A band begins at its floor (yellow at 70 % of the window), and usage that swings round a
+floor would change the band at every call; each change costs a delta in the agent's transcript. So a band is entered
+at its floor at once, and left downward only when usage is `HYSTERESIS` points below that floor. Example, with the
+floor of yellow at 70 and 2 points: 71 % is yellow; then 69 % stays yellow, since 69 + 2 is not below 70; 67 % is
+green again; and 69 % after that stays green. Critical has a second floor, nearly the end of what is usable: so it
+never comes after the host's own compaction.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +28,17 @@ NEARLY_FULL_PERCENT = 97.0
 
 HYSTERESIS = 2.0
 """Percentage points below its floor at which a band is left downward."""
+
+STABLE_BELOW, FAST_FROM = 0.5, 3.0
+"""Percentage points of the window a call: below the first usage is stable, from the second on it grows fast."""
+
+FORECAST_CALLS = 50
+"""Calls beyond which nothing is forecast: so far ahead a few readings say nothing."""
+
+MIN_READINGS = 3
+"""Readings from which a trend is told: of two, one large output passes for a habit."""
+
+Pace = Literal["stable", "growing", "growing fast"]
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -48,42 +67,35 @@ def usage_of(
     previous: Band = Band.UNKNOWN,
     slack: float = HYSTERESIS,
 ) -> Usage:
-    """The usage of a window of which `used` tokens are in use, `None` for unknown.
+    """Return the usage of a window of which `used` tokens are in use, `None` for unknown.
 
     `previous` is the band shown last; with it, the band is left downward only with hysteresis.
     """
     usable = usable_of(window, rule)
     percent = None if used is None else 100 * used / window.limit_tokens
+    if usable is not None:
+        floors = _lowered(floors, nearly * usable / window.limit_tokens)
     return Usage(
         used_tokens=used,
         limit_tokens=window.limit_tokens,
         usable=usable,
         percent=percent,
-        band=settle_band(previous, percent, floors=_floors_for(window, usable, floors, nearly), slack=slack),
+        band=settle_band(previous, percent, floors=floors, slack=slack),
         source=window.source,
     )
 
 
-def _floors_for(
-    window: Window, usable: int | None, floors: Floors = BAND_FLOORS, nearly: float = NEARLY_FULL_PERCENT
-) -> Floors:
-    """The floors for a window: critical begins no later than at `nearly` per cent of what is usable.
-
-    So critical never comes after the host's own compaction (design, decision 2).
-    """
-    if usable is None:
-        return floors
-    ceiling = nearly * usable / window.limit_tokens
+def _lowered(floors: Floors, ceiling: float) -> Floors:
+    """The floors with critical at `ceiling` per cent at the latest: not after the host's compaction (decision 2)."""
     return tuple((band, min(floor, ceiling) if band is Band.CRITICAL else floor) for band, floor in floors)
 
 
 def settle_band(
     previous: Band, percent: float | None, *, floors: Floors = BAND_FLOORS, slack: float = HYSTERESIS
 ) -> Band:
-    """The band to show: up at once, down only when `slack` points below the floor of the band that is left.
+    """Return the band to show: up at once, down only when `slack` points below the floor of the band that is left.
 
-    Keeps a delta from being sent at every call by usage that swings round a floor. Unknown usage is
-    `UNKNOWN`, and nothing is remembered across it.
+    Unknown usage is `UNKNOWN`, and nothing is remembered across it.
     """
     if percent is None:
         return Band.UNKNOWN
@@ -95,20 +107,8 @@ def settle_band(
     return min(fresh, held, key=rank.__getitem__)
 
 
-# -- How fast the window fills, and how many calls are left until its band changes (A4).
-
-
-STABLE_BELOW, FAST_FROM = 0.5, 3.0
-"""Percentage points of the window a call: below the first usage is stable, from the second on it grows fast."""
-
-FORECAST_CALLS = 50
-"""Calls beyond which nothing is forecast: so far ahead a few readings say nothing."""
-
-Pace = Literal["stable", "growing", "growing fast"]
-
-
 class Trend(msgspec.Struct, frozen=True):
-    """`rate` is in tokens a call; `calls_left` are those until `band` begins, `None` where none is in sight."""
+    """How usage moves: `rate` in tokens a call; `calls_left` until `band` begins, `None` where none is in sight."""
 
     pace: Pace
     rate: float
@@ -117,12 +117,12 @@ class Trend(msgspec.Struct, frozen=True):
 
 
 def trend_of(readings: Sequence[int], usage: Usage, floors: Floors) -> Trend | None:
-    """The trend of the last readings (tokens in use, oldest first, one a call); `None` of fewer than three.
+    """Return the trend of the last readings (tokens in use, oldest first, one a call); `None` of fewer than three.
 
     The rate is the median step, so that one large output does not pass for a habit. `floors` are those of the
     window's bands, fullest first.
     """
-    if len(readings) < 3 or usage.used_tokens is None:
+    if len(readings) < MIN_READINGS or usage.used_tokens is None:
         return None
     steps = sorted(after - before for before, after in pairwise(readings))
     middle = len(steps) // 2
@@ -130,24 +130,25 @@ def trend_of(readings: Sequence[int], usage: Usage, floors: Floors) -> Trend | N
     points = 100 * rate / usage.limit_tokens
     if points < STABLE_BELOW:
         return Trend("stable", rate)
-    calls, band = _next_band(usage, floors, rate)
+    calls, band = _next_band(usage.used_tokens, usage.limit_tokens, floors, rate)
     return Trend("growing fast" if points >= FAST_FROM else "growing", rate, calls, band)
 
 
 def calls_until(ceiling: int, used: int, rate: float) -> int | None:
-    """The calls until `ceiling` tokens are in use at a rate in tokens a call; `None` where that is too far ahead to
-    be said, or usage does not grow."""
+    """Return the calls until `ceiling` tokens are in use, at a rate in tokens a call.
+
+    `None` where that is too far ahead to be said, or usage does not grow.
+    """
     if rate <= 0:
         return None
     calls = max(0, ceil((ceiling - used) / rate))
     return calls if calls <= FORECAST_CALLS else None
 
 
-def _next_band(usage: Usage, floors: Floors, rate: float) -> tuple[int | None, Band | None]:
+def _next_band(used: int, limit: int, floors: Floors, rate: float) -> tuple[int | None, Band | None]:
     """The calls until the next fuller band begins, and which one it is."""
-    assert usage.used_tokens is not None
     for band, floor in reversed(floors):
-        missing = floor * usage.limit_tokens / 100 - usage.used_tokens
+        missing = floor * limit / 100 - used
         if missing > 0:
             calls = ceil(missing / rate)
             return (calls, band) if calls <= FORECAST_CALLS else (None, None)

@@ -1,4 +1,8 @@
-"""How large a model's window is, and who says so (A1)."""
+"""How large a model's window is, who says so, and how much of it can be used before a host compacts (A1, A2).
+
+A window is what the host reports; where it reports none, what the bundled table of model families has; then the
+user's setting; then an assumption that is shown as one.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,10 @@ import msgspec
 from hudkit.errors import ConfigError
 from hudkit.tokens import catalogue
 
-# -- The bundled table of model families: their windows, as data.
+Source = Literal["host", "user", "table", "assumed"]
 
+ASSUMED_WINDOW = 200_000
+"""Tokens of the window of a model that nobody knows (000); shown as assumed."""
 
 WINDOWS_READ = "2026-11"
 """When the windows were read (from genai-prices 0.2.3). Output and input limits are as far as known and unchecked:
@@ -83,45 +89,6 @@ FAMILIES: tuple[tuple[str, int, int | None, int | None], ...] = (
 )
 
 
-def name_parts(model: str) -> tuple[str, ...]:
-    """A model's name in its parts: `us.anthropic.claude-sonnet-4.5` -> us, anthropic, claude, sonnet, 4, 5."""
-    return tuple(part for part in re.split(r"[^a-z0-9]+", model.lower()) if part)
-
-
-_FAMILY_PARTS = tuple((name_parts(row[0]), row) for row in FAMILIES)
-
-
-@lru_cache(maxsize=256)
-def family_of(model: str) -> tuple[str, int, int | None, int | None] | None:
-    """The row of the longest family name that stands in the model's name, as whole parts, in order.
-
-    A family followed by a short number is another version (`gpt-5` is not `gpt-5.9`); dates and words that
-    follow are variants of it.
-    """
-    name = name_parts(model)
-    best: tuple[str, int, int | None, int | None] | None = None
-    longest = 0
-    for parts, row in _FAMILY_PARTS:
-        if len(parts) > longest and _stands_in(parts, name):
-            best, longest = row, len(parts)
-    return best
-
-
-def _stands_in(family: tuple[str, ...], name: tuple[str, ...]) -> bool:
-    for start in range(len(name) - len(family) + 1):
-        end = start + len(family)
-        if name[start:end] == family:
-            follower = name[end] if end < len(name) else ""
-            return not (follower.isdigit() and len(follower) <= 2)
-    return False
-
-
-Source = Literal["host", "user", "table", "assumed"]
-
-ASSUMED_WINDOW = 200_000
-"""The window of a model that nobody knows (000); shown as assumed."""
-
-
 class Window(msgspec.Struct, frozen=True):
     """A model's capacity in tokens.
 
@@ -148,7 +115,7 @@ def window_of(
     host_input: int | None = None,
     use_catalogue: bool = False,
 ) -> Window:
-    """The window of `model`: the host's report, else the table, else the user's setting, else 200,000.
+    """Return the window of `model`: the host's report, else the table's, else the user's setting, else 200,000.
 
     The order is that of feature A1: the user's setting fills a gap, it does not overrule what is known. Host
     figures of zero or less mean "not reported" (OpenCode writes 0). Output and input limits come from the
@@ -163,12 +130,13 @@ def window_of(
         )
     row = family_of(model)
     table = row[1] if row else (catalogue.listed_window(model) if use_catalogue else None)
-    limit, source = _first((host, "host"), (table, "table"), (user, "user"), (ASSUMED_WINDOW, "assumed"))
-    known = row if row and limit == table else None
+    limit, source = _first_positive((host, "host"), (table, "table"), (user, "user"), (ASSUMED_WINDOW, "assumed"))
+    # A host with another window runs another variant of the model: the table's other limits say nothing of it.
+    limits = row[2:] if row and limit == table else (None, None)
     return Window(
         limit_tokens=limit,
-        max_output=_positive(host_output) or (known[2] if known else None),
-        input_limit=_positive(host_input) or (known[3] if known else None),
+        max_output=_positive(host_output) or limits[0],
+        input_limit=_positive(host_input) or limits[1],
         source=source,
     )
 
@@ -177,21 +145,58 @@ def _positive(figure: int | None) -> int | None:
     return figure if figure is not None and figure > 0 else None
 
 
-def _first(*figures: tuple[int | None, Source]) -> tuple[int, Source]:
+def _first_positive(*figures: tuple[int | None, Source]) -> tuple[int, Source]:
     return next((figure, source) for figure, source in figures if figure is not None and figure > 0)
 
 
-# -- When a host compacts by itself: the overflow arithmetic of OpenCode, as 002 gives it (A2).
+# -- the table of families -------------------------------------------------------------------------------------
 
+
+def name_parts(model: str) -> tuple[str, ...]:
+    """Split a model's name: `us.anthropic.claude-sonnet-4.5` returns us, anthropic, claude, sonnet, 4, 5."""
+    return tuple(part for part in re.split(r"[^a-z0-9]+", model.lower()) if part)
+
+
+_FAMILY_PARTS = tuple((name_parts(row[0]), row) for row in FAMILIES)
+
+
+@lru_cache(maxsize=256)
+def family_of(model: str) -> tuple[str, int, int | None, int | None] | None:
+    """Return the row of the longest family name that stands in the model's name, as whole parts, in order.
+
+    A family followed by a short number is another version (`gpt-5` is not `gpt-5.9`); dates and words that
+    follow are variants of it. `None` where no family fits.
+    """
+    name = name_parts(model)
+    best: tuple[str, int, int | None, int | None] | None = None
+    longest = 0
+    for parts, row in _FAMILY_PARTS:
+        if len(parts) > longest and _is_named(parts, name):
+            best, longest = row, len(parts)
+    return best
+
+
+def _is_named(family: tuple[str, ...], name: tuple[str, ...]) -> bool:
+    for start in range(len(name) - len(family) + 1):
+        end = start + len(family)
+        if name[start:end] == family:
+            follower = name[end] if end < len(name) else ""
+            # One or two digits are a version; a date (`20251001`) has more.
+            return not (follower.isdigit() and len(follower) <= 2)
+    return False
+
+
+# -- the part of a window that can be used ---------------------------------------------------------------------
 
 DEFAULT_RESERVE = 20_000
 """Tokens kept free for the summary, where the model may write as many (002)."""
 
 
 class OverflowRule(msgspec.Struct, frozen=True):
-    """The settings of the arithmetic: `automatic=False` is the off switch, `reserved=None` the default of 002.
+    """When a host compacts by itself: the settings of OpenCode's arithmetic, as 002 gives it (A2).
 
-    `output_cap` is the most output that a host asks of any model, `None` where it asks for all of it.
+    `automatic=False` is the off switch, `reserved=None` the default of 002, in tokens. `output_cap` is the most
+    output that a host asks of any model, `None` where it asks for all of it.
     """
 
     automatic: bool = True
@@ -208,27 +213,20 @@ DEFAULT_RULE = OverflowRule()
 
 
 def usable_of(window: Window, rule: OverflowRule = DEFAULT_RULE) -> int | None:
-    """Tokens that can be used before the host compacts; `None` where automatic compaction is off.
+    """Return the tokens that can be used before the host compacts; `None` where it never does by itself.
 
-    `input_limit - reserved`, or `limit_tokens - max output` for a window without an input limit; `reserved`
+    They are `input_limit - reserved`, or `limit_tokens - max output` for a window without an input limit; `reserved`
     defaults to `min(20,000, max output)`. A model whose output is not known is taken to write 20,000 tokens,
     or a tenth of a smaller window. Never below zero.
+
+    Example: of 200,000 tokens with 64,000 of output, 136,000 can be used; with an input limit of 180,000, 160,000.
     """
     if not rule.automatic:
         return None
-    output = _output_reserve(window, rule)
-    reserved = rule.reserved if rule.reserved is not None else min(DEFAULT_RESERVE, output)
-    usable = window.input_limit - reserved if window.input_limit is not None else window.limit_tokens - output
-    return max(0, usable)
-
-
-def _output_reserve(window: Window, rule: OverflowRule = DEFAULT_RULE) -> int:
-    """The output tokens that a request of this host keeps free."""
     output = window.max_output if window.max_output is not None else min(DEFAULT_RESERVE, window.limit_tokens // 10)
-    return output if rule.output_cap is None else min(output, rule.output_cap)
-
-
-def is_overflow(used: int | None, window: Window, rule: OverflowRule = DEFAULT_RULE) -> bool:
-    """Whether the host would compact now: at the usable window or above. Unknown usage is no overflow."""
-    usable = usable_of(window, rule)
-    return used is not None and usable is not None and used >= usable
+    if rule.output_cap is not None:
+        output = min(output, rule.output_cap)
+    if window.input_limit is None:
+        return max(0, window.limit_tokens - output)
+    reserved = rule.reserved if rule.reserved is not None else min(DEFAULT_RESERVE, output)
+    return max(0, window.input_limit - reserved)

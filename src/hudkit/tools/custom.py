@@ -114,7 +114,7 @@ def _define(session: SessionCore, args: _NewSection, origin: Origin) -> Operatio
         return (SectionDefine(args.name, args.source, args.title, args.reads, args.priority),)
 
     change = record(session, origin, decide)
-    section = session.prepared().custom.get(args.name)
+    section = session.prepare().custom.get(args.name)
     data = {"name": args.name, "recorded": bool(change), "error": section.error if section else ""}
     if section is not None and section.error:
         return OperationResult(f"Defined section {args.name}, but it failed: {section.error}{change.note}", data)

@@ -54,7 +54,7 @@ def _rows(state: HudState) -> tuple[AnswerRow, ...]:
 @reading("project.get", EmptyArguments)
 def _get(session: SessionCore, _: EmptyArguments) -> OperationResult:
     """Read the project's defaults in full."""
-    state = session.prepared()
+    state = session.prepare()
     return OperationResult(
         list_rows(SECTION_LISTINGS["project"], _rows(state)).text, {"project": plain_values(state.project)}
     )
@@ -77,7 +77,7 @@ def _set(session: SessionCore, args: _Defaults, origin: Origin) -> OperationResu
 
     change = record(session.project_log or session, origin, decide)
     outcome = "Set the project's defaults" if change else "They are so already"
-    return _defaults_answer(session.prepared(), outcome, bool(change), change.note)
+    return _defaults_answer(session.prepare(), outcome, bool(change), change.note)
 
 
 @operation("project.add", _Default, example={"kind": "conventions", "text": "Tests sit beside the code"})
@@ -90,7 +90,7 @@ def _add(session: SessionCore, args: _Default, origin: Origin) -> OperationResul
         return (_project_set(session, origin, state, lists),)
 
     change = record(session.project_log or session, origin, decide)
-    return _defaults_answer(session.prepared(), "Added" if change else "Already there", bool(change), change.note)
+    return _defaults_answer(session.prepare(), "Added" if change else "Already there", bool(change), change.note)
 
 
 def _project_set(

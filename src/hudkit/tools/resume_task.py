@@ -10,9 +10,8 @@ from msgspec import Meta
 
 from hudkit.errors import OperationError, SequenceConflict, StoreError
 from hudkit.hud import SessionCore
-from hudkit.hud.cross_session import PROJECT_LOG
 from hudkit.hud.session_core import APPEND_ATTEMPTS
-from hudkit.hud.session_keys import own_name, project_of_key
+from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key, project_of_key
 from hudkit.log.event import Origin
 from hudkit.log.payloads import (
     BlockerAdd,
@@ -59,7 +58,7 @@ def _resume(session: SessionCore, args: _ResumeArguments, _: Origin) -> Operatio
     """
     key = _resolve_key(session, args.session.strip())
     other = session.other(key)
-    id = own_name(key)
+    id = host_id_of_key(key)
     # Another writer may come between: then what is here already is looked at afresh.
     for attempt in range(APPEND_ATTEMPTS):
         state = session.state
@@ -89,7 +88,7 @@ def open_tasks(session: SessionCore) -> Callable[[str], str]:
     """Return a function from a host's id of a session to its task; empty where our log knows none."""
     try:
         recorded = session.log.sessions()
-        keys = {own_name(key): key for key in recorded} | {key: key for key in recorded}
+        keys = {host_id_of_key(key): key for key in recorded} | {key: key for key in recorded}
     except StoreError:
         keys = {}
 
@@ -128,10 +127,10 @@ def _payloads_to_take(other: HudState, state: HudState, id: str) -> Iterator[_Ta
 def _resolve_key(session: SessionCore, asked: str) -> str:
     """The key of the session that is asked for. Raises `OperationError` where it is this one, none, or several."""
     keys = [key for key in session.log.sessions() if not key.startswith(f"{PROJECT_LOG}@")]
-    if asked in (session.id, own_name(session.id)):
+    if asked in (session.id, host_id_of_key(session.id)):
         raise OperationError("a session cannot take up its own task", hint=_hint(session, keys))
-    exact = [key for key in keys if key == asked or own_name(key) == asked]
-    alike = [key for key in exact or keys if key != session.id and (exact or own_name(key).startswith(asked))]
+    exact = [key for key in keys if key == asked or host_id_of_key(key) == asked]
+    alike = [key for key in exact or keys if key != session.id and (exact or host_id_of_key(key).startswith(asked))]
     # An id may be known in several projects: the own one is meant.
     near = [key for key in alike if project_of_key(key) == project_of_key(session.id)]
     chosen = near if len(near) == 1 else alike
@@ -146,7 +145,7 @@ def _resolve_key(session: SessionCore, asked: str) -> str:
 def _hint(session: SessionCore, keys: list[str]) -> str:
     near = [key for key in keys if project_of_key(key) == project_of_key(session.id) and key != session.id]
     tasks = open_tasks(session)
-    ids = [own_name(key) for key in reversed(near[-20:]) if tasks(own_name(key))]
+    ids = [host_id_of_key(key) for key in reversed(near[-20:]) if tasks(host_id_of_key(key))]
     if not ids:
         return "`sessions` lists the ids."
     return f"Open tasks are in {', '.join(map(id_text, ids[:_MAX_CANDIDATES]))}."

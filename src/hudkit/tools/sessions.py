@@ -12,8 +12,7 @@ from msgspec import Meta
 
 from hudkit.errors import HudkitError, OperationError
 from hudkit.hud import SessionCore
-from hudkit.hud.cross_session import PROJECT_LOG
-from hudkit.hud.session_keys import own_name
+from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key
 from hudkit.tools.answer_text import id_text
 from hudkit.tools.operation import AnyText, EmptyArguments, OperationArguments, OperationResult, reading
 from hudkit.tools.resume_task import open_tasks
@@ -114,7 +113,7 @@ def _without_copies(rows: Sequence[SessionRow], host: str) -> Sequence[SessionRo
     return [
         row
         for row in rows
-        if row.host != OWN or (own_name(row.id) not in theirs and not row.id.startswith(f"{PROJECT_LOG}@"))
+        if row.host != OWN or (host_id_of_key(row.id) not in theirs and not row.id.startswith(f"{PROJECT_LOG}@"))
     ]
 
 
@@ -127,7 +126,7 @@ def _listing(
     head = markdown_table(("session", "title", "project", "host", "updated (UTC)"), ())
     shown: list[str] = []
     for row in page:
-        mark = " (this one)" if own in (row.id, own_name(row.id)) else " (open task)" if tasks(row.id) else ""
+        mark = " (this one)" if own in (row.id, host_id_of_key(row.id)) else " (open task)" if tasks(row.id) else ""
         line = markdown_table((), [(row.title + mark, row.root or row.directory, row.host, utc_minute(row.updated))])[
             2
         ]

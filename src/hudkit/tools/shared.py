@@ -43,7 +43,7 @@ def _rows(state: HudState) -> tuple[AnswerRow, ...]:
 @reading("shared.list", PageArguments)
 def _list(session: SessionCore, args: PageArguments) -> OperationResult:
     """List what the parent shares with this session, what subagents brought back, and your own reports."""
-    return list_rows(SECTION_LISTINGS["shared"], _rows(session.prepared()), args)
+    return list_rows(SECTION_LISTINGS["shared"], _rows(session.prepare()), args)
 
 
 @operation("shared.report", _ReportArguments, example={"text": "The parser fails on tabs; a test shows it"})

@@ -119,9 +119,11 @@ async def open_loop(
         settings=LoopSettings(
             compact=settings.overflow.auto,
             reserved=settings.overflow.reserved_tokens,
+            frees=settings.compaction.min_freed_percent,
             prune=settings.pruning.enabled,
             protect=settings.pruning.protected_tokens,
             minimum=settings.pruning.min_freed_tokens,
+            protected_tools=settings.pruning.tools,
         ),
         home=Path.home(),
         user_agents=[user / "agents"],

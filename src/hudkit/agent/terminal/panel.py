@@ -46,7 +46,7 @@ class Panel:
         session = self._session()
         if session is None or not session.state.seq:
             return "This session has no HUD." if self._log is None else "The HUD is empty: it begins with a prompt."
-        return session.whole(session.state.seq).text
+        return session.whole_frame(session.state.seq).text
 
     def close(self) -> None:
         if self._hud is not None:

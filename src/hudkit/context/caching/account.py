@@ -1,4 +1,5 @@
-"""What a provider's cache could have read of each call, what it was reported to read, and what broke the prefix."""
+"""An account of a session's calls: what the provider's cache could have read of each, what it was reported to read,
+and what broke the prefix (D6)."""
 
 from __future__ import annotations
 
@@ -7,8 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from hudkit.context.budget import TOKENS_PER_CHARACTER
 from hudkit.context.caching.estimator import (
-    PER_CHARACTER,
     CacheEstimator,
     CallRecord,
     LayerTokens,
@@ -22,18 +23,41 @@ from hudkit.context.caching.simulation import TokenPrices
 from hudkit.log.event import Event
 from hudkit.log.payloads import FrameBase, OutputsPrune
 
-# -- Why a call could not read all that the call before had sent: what changed first, where, and what it cost (D6).
-
-
-SURPRISE_BOUNDS = (1_024, 0.1)
-"""The tokens, and the share of what was predicted, by which a report may fall short without being a break."""
+SURPRISE_TOKENS, SURPRISE_SHARE = 1_024, 0.1
+"""By how many tokens, and by what share of the prediction, a report may fall short without being a break: the
+prediction is an estimate, and no cache keeps less than 1,024 tokens."""
 
 PriceOf = Callable[[str], TokenPrices | None]
-"""The prices of a model; `None` where there are none."""
+"""Gives the prices of a model; `None` where there are none."""
+
+_with = msgspec.structs.replace
+
+
+class CallHits(msgspec.Struct, frozen=True):
+    """One call, `call` counted from 1, `time` in Unix ms, everything else in tokens.
+
+    `request`, `read` and `written` are as reported, `None` where nothing was. `predicted` is what a cache that holds
+    the call before could give, `None` where too little is known of that. `reason` is filled where a base was written.
+    `carried` is the request by layer (without `rest` where no request was reported).
+    """
+
+    call: int
+    seq: int
+    time: int = msgspec.field(name="at")
+    epoch: int
+    reason: str
+    request: int | None
+    read: int | None
+    written: int | None
+    predicted: int | None
+    difference: int | None
+    carried: LayerTokens
+    predicted_layers: LayerTokens
+    read_layers: LayerTokens | None
 
 
 class PrefixBreak(msgspec.Struct, frozen=True):
-    """What changed first, where, and what it cost; `call` counts from 1, `at` is Unix ms.
+    """What changed first, where, and what it cost; `call` counts from 1, `time` is Unix ms.
 
     `what`: `base` (`reason` says why it was written; `section` and the lines `before` and `after` are what changed
     first in it), `message` (with its anchor, role, `how`, and characters before and now), `pruned` (the same, where
@@ -45,7 +69,7 @@ class PrefixBreak(msgspec.Struct, frozen=True):
 
     call: int
     seq: int
-    at: int
+    time: int = msgspec.field(name="at")
     what: Literal["base", "message", "pruned", "model", "idle", "unseen"] = "unseen"
     how: str = ""
     reason: str = ""
@@ -67,139 +91,6 @@ class PrefixBreak(msgspec.Struct, frozen=True):
     saved_usd: float | None = None
 
 
-def find_break(
-    reckoning: CacheEstimator, before: CallRecord, now: CallRecord, one: PrefixBreak, short: int, price_of: PriceOf
-) -> PrefixBreak | None:
-    """What broke the prefix between two calls, laid over `one`; `None` where nothing did. `short` is how much less
-    was read than predicted."""
-    found = _found(reckoning, before, now, one, short)
-    if found and now.pruned is not None:
-        found = _pruned(reckoning, now, now.pruned, found, price_of)
-    prices = price_of(now.model) if found and found.again else None
-    if found is None or found.again is None or prices is None:
-        return found
-    dear = prices.cache_write if reckoning.policy.explicit else prices.input
-    return _with(found, usd=found.again * max(0.0, dear - prices.cached_read) / 1_000_000)
-
-
-def _pruned(
-    reckoning: CacheEstimator, now: CallRecord, pruning: OutputsPrune, found: PrefixBreak, price_of: PriceOf
-) -> PrefixBreak:
-    """The same break as one that pruning made, with what that has saved: what left the window was not read by any
-    call of the same transcript since, and not written at this one where the cache was cold."""
-    later = sum(entry.compactions == now.compactions for entry in reckoning.entries[now.place + 1 :])
-    what = "pruned" if found.what == "message" else found.what
-    found = _with(found, what=what, outputs=len(pruning.stubs), freed=pruning.freed, saved_calls=later)
-    prices = price_of(now.model)
-    if prices is None:
-        return found
-    anew = prices.cache_write if reckoning.policy.explicit else prices.input
-    at_once = prices.cached_read if what == "pruned" else anew
-    return _with(found, saved_usd=pruning.freed * (later * prices.cached_read + at_once) / 1_000_000)
-
-
-def _is_surprising(short: int, predicted: int) -> bool:
-    """Whether a report that falls short by so much calls for a reason."""
-    return short > max(SURPRISE_BOUNDS[0], SURPRISE_BOUNDS[1] * predicted)
-
-
-def _found(
-    reckoning: CacheEstimator, before: CallRecord, now: CallRecord, one: PrefixBreak, short: int
-) -> PrefixBreak | None:
-    front, first = reckoning.readable(before, now), now.sent.first
-    if now.model != before.model:
-        return _with(one, what="model", before=before.model, after=now.model, offset_tokens=0, again=front)
-    if not reckoning.held(before, now):
-        return _with(one, what="idle", idle_ms=now.at - before.at, offset_tokens=0, again=front)
-    if has_new_base(before, now):
-        again = None
-        if now.sent.kept is not None:
-            again = reckoning.tokens(now.sent.kept + (first.again if first else 0))
-        return _with(_in_base(one, before.base, now.base), offset_tokens=front, again=again)
-    if first:
-        kept = shared_characters(before, now)
-        deltas = reckoning.deltas(before, now, before.sent.size) - reckoning.deltas(before, now, kept)
-        return _with(
-            one,
-            what="message",
-            how=first.how,
-            anchor=first.anchor,
-            role=first.role,
-            was=first.was,
-            now=first.now,
-            offset=kept,
-            offset_tokens=front,
-            again=reckoning.tokens(first.again) + deltas,
-        )
-    return _with(one, offset_tokens=now.spent.read, again=short) if short and now.spent else None
-
-
-_with = msgspec.structs.replace
-
-
-def _in_base(one: PrefixBreak, old: FrameBase | None, new: FrameBase | None) -> PrefixBreak:
-    """Where the bytes of two bases depart, and in which line their content does: the epoch's tag is none."""
-    one = _with(one, what="base", reason=new.reason if new else "")
-    if old is None or new is None:
-        return one
-    one = _with(one, offset=_parting(old.text, new.text))
-    former = old.text.replace(old.tag, new.tag) if old.tag and new.tag else old.text
-    at = _parting(former, new.text)
-    if at is None:
-        return one
-    return _with(one, section=_section(new.text, at), before=_line(former, at), after=_line(new.text, at))
-
-
-def _parting(old: str, new: str) -> int | None:
-    """The first character in which two texts differ; `None` where they are the same."""
-    if old == new:
-        return None
-    pairs = enumerate(zip(old, new, strict=False))
-    return next((n for n, (a, b) in pairs if a != b), min(len(old), len(new)))
-
-
-def _section(text: str, at: int) -> str:
-    """The heading that a line is below, or that it is."""
-    end = text.find("\n", _begin(text, at))
-    lines = text[: end if end >= 0 else len(text)].split("\n")
-    return next((line.lstrip("#").strip() for line in reversed(lines) if line.startswith("#")), "")
-
-
-def _line(text: str, at: int) -> str:
-    return text[_begin(text, at) :].partition("\n")[0].strip()
-
-
-def _begin(text: str, at: int) -> int:
-    """Where the line begins that a place is in, or the next one that has something in it."""
-    begin = text.rfind("\n", 0, at) + 1
-    while text[begin : begin + 1] == "\n":
-        begin += 1
-    return begin
-
-
-class CallHits(msgspec.Struct, frozen=True):
-    """One call, `call` counted from 1, `at` in Unix ms, everything else in tokens.
-
-    `request`, `read` and `written` are as reported, `None` where nothing was. `predicted` is what a cache that holds
-    the call before could give, `None` where too little is known of that. `reason` is filled where a base was written.
-    `carried` is the request by layer (without `rest` where no request was reported).
-    """
-
-    call: int
-    seq: int
-    at: int
-    epoch: int
-    reason: str
-    request: int | None
-    read: int | None
-    written: int | None
-    predicted: int | None
-    difference: int | None
-    carried: LayerTokens
-    predicted_layers: LayerTokens
-    read_layers: LayerTokens | None
-
-
 class CacheAccount(msgspec.Struct, frozen=True):
     """The calls and breaks of a session; `policy` is the cache that the provider's was taken for, `because` says why.
 
@@ -216,13 +107,13 @@ class CacheAccount(msgspec.Struct, frozen=True):
 
     @property
     def reported(self) -> tuple[CallHits, ...]:
-        """The calls whose response was reported."""
-        return tuple(one for one in self.calls if one.request is not None)
+        """Return the calls whose response was reported."""
+        return tuple(hits for hits in self.calls if hits.request is not None)
 
     @property
     def compared(self) -> tuple[CallHits, ...]:
-        """The calls of which it is known what was predicted and what was reported."""
-        return tuple(one for one in self.calls if one.difference is not None)
+        """Return the calls of which it is known what was predicted and what was reported."""
+        return tuple(hits for hits in self.calls if hits.difference is not None)
 
 
 class LayerTotal(msgspec.Struct, frozen=True):
@@ -234,70 +125,76 @@ class LayerTotal(msgspec.Struct, frozen=True):
 
 
 def account_for_calls(events: Iterable[Event], price_of: PriceOf) -> CacheAccount:
-    """The account of a session's events, in order. What a fork took over is not counted again."""
-    entries = read_calls(events)
-    policy, because = _policy_from_reports(entries)
-    rate = tokens_per_character(entries)
-    reckoning = CacheEstimator(entries, policy, PER_CHARACTER if rate is None else rate)
-    tells = any(entry.spent and entry.spent.read for entry in entries)  # else less than predicted says nothing
+    """Return the account of a session's events, in order. What a fork took over is not counted again."""
+    records = read_calls(events)
+    policy, because = _policy_from_reports(records)
+    rate = tokens_per_character(records)
+    estimator = CacheEstimator(records, policy, TOKENS_PER_CHARACTER if rate is None else rate)
+    # A provider that never reports a read may not tell of reads at all: then less than predicted says nothing.
+    tells_reads = any(record.spent and record.spent.read for record in records)
     calls: list[CallHits] = []
     breaks: list[PrefixBreak] = []
-    for place, now in enumerate(entries):
+    for place, now in enumerate(records):
         if now.inherited:
             continue
-        before = entries[place - 1] if place else None
-        hits = _call(reckoning, before, now, len(calls) + 1)
+        before = records[place - 1] if place else None
+        hits = _hits_of(estimator, before, now, len(calls) + 1)
         calls.append(hits)
         if before is not None:
-            short = -(hits.difference or 0)
-            short = short if tells and _is_surprising(short, hits.predicted or 0) else 0
-            found = find_break(reckoning, before, now, PrefixBreak(hits.call, now.seq, now.at), short, price_of)
-            if found is not None:
-                breaks.append(found)
-    model = entries[-1].model if entries else ""
-    return CacheAccount(model, policy, because, reckoning.rate, rate is None, tuple(calls), tuple(breaks))
+            missing = -(hits.difference or 0)
+            missing = missing if tells_reads and _is_surprising(missing, hits.predicted or 0) else 0
+            blank = PrefixBreak(hits.call, now.seq, now.time)
+            prefix_break = _find_break(estimator, before, now, blank, missing, price_of)
+            if prefix_break is not None:
+                breaks.append(prefix_break)
+    model = records[-1].model if records else ""
+    return CacheAccount(model, policy, because, estimator.rate, rate is None, tuple(calls), tuple(breaks))
 
 
-def layer_totals(found: CacheAccount) -> dict[str, LayerTotal]:
-    """The sums by layer (`base`, `deltas`, `tail`, `rest`, `whole`) over the calls that are `compared`; where nothing
-    was reported, of the HUD's own layers over all calls but the first."""
-    calls = found.compared if found.reported else found.calls[1:]
-    out = {}
-    for name in ("base", "deltas", "tail", *(("rest",) if found.reported else ())):
-        out[name] = LayerTotal(
-            sum(getattr(one.carried, name) for one in calls),
-            sum(getattr(one.predicted_layers, name) for one in calls),
-            _whole([None if one.read_layers is None else getattr(one.read_layers, name) for one in calls]),
+def layer_totals(account: CacheAccount) -> dict[str, LayerTotal]:
+    """Return the sums by layer (`base`, `deltas`, `tail`, `rest`, `whole`) over the calls that are `compared`.
+
+    Where nothing was reported: of the HUD's own layers, over all calls but the first.
+    """
+    calls = account.compared if account.reported else account.calls[1:]
+    totals = {}
+    for name in ("base", "deltas", "tail", *(("rest",) if account.reported else ())):
+        reads = [None if hits.read_layers is None else getattr(hits.read_layers, name) for hits in calls]
+        totals[name] = LayerTotal(
+            sum(getattr(hits.carried, name) for hits in calls),
+            sum(getattr(hits.predicted_layers, name) for hits in calls),
+            _sum_if_complete(reads),
         )
-    if found.reported:
-        told = [(one.request or 0, one.predicted or 0, one.read or 0) for one in calls]
-        out["whole"] = (
-            LayerTotal(*(sum(column) for column in zip(*told, strict=True))) if told else LayerTotal(0, 0, 0)
+    if account.reported:
+        totals["whole"] = LayerTotal(
+            sum(hits.request or 0 for hits in calls),
+            sum(hits.predicted or 0 for hits in calls),
+            sum(hits.read or 0 for hits in calls),
         )
-    return out
+    return totals
 
 
-def _whole(amounts: Sequence[int | None]) -> int | None:
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known) if len(known) == len(amounts) else None
+def _sum_if_complete(amounts: Sequence[int | None]) -> int | None:
+    numbers = [amount for amount in amounts if amount is not None]
+    return sum(numbers) if len(numbers) == len(amounts) else None
 
 
-def _policy_from_reports(entries: Sequence[CallRecord]) -> tuple[CachePolicy, str]:
+def _policy_from_reports(records: Sequence[CallRecord]) -> tuple[CachePolicy, str]:
     """The rules of the provider's cache as far as one can tell, and by what one can."""
-    if any(entry.spent and entry.spent.written for entry in entries):
+    if any(record.spent and record.spent.written for record in records):
         return ANTHROPIC, "the provider tells what it writes to its cache"
-    return policy_for(entries[-1].model if entries else "")
+    return policy_for(records[-1].model if records else "")
 
 
-def _call(reckoning: CacheEstimator, before: CallRecord | None, now: CallRecord, number: int) -> CallHits:
-    predicted = reckoning.predicted(before, now) if before else None
+def _hits_of(estimator: CacheEstimator, before: CallRecord | None, now: CallRecord, number: int) -> CallHits:
+    predicted = estimator.predicted(before, now) if before else None
     spent = now.spent
     hud = now.base_tokens + now.delta_tokens + now.tail_tokens
     rest = max(0, spent.request - hud) if spent else 0
     return CallHits(
         call=number,
         seq=now.seq,
-        at=now.at,
+        time=now.time,
         epoch=now.call.epoch,
         reason=now.base.reason if now.base and (before is None or has_new_base(before, now)) else "",
         request=spent.request if spent else None,
@@ -306,6 +203,127 @@ def _call(reckoning: CacheEstimator, before: CallRecord | None, now: CallRecord,
         predicted=predicted,
         difference=spent.read - predicted if spent and predicted is not None else None,
         carried=LayerTokens(now.base_tokens, now.delta_tokens, now.tail_tokens, rest),
-        predicted_layers=reckoning.predicted_layers(before, now, predicted),
-        read_layers=reckoning.reached(now, spent.read) if spent else None,
+        predicted_layers=estimator.predicted_layers(before, now, predicted),
+        read_layers=estimator.layers_within(now, spent.read) if spent else None,
     )
+
+
+# -- what broke a prefix ---------------------------------------------------------------------------------------
+
+
+def _is_surprising(missing: int, predicted: int) -> bool:
+    """Whether a report that falls short by so many tokens calls for a reason."""
+    return missing > max(SURPRISE_TOKENS, SURPRISE_SHARE * predicted)
+
+
+def _find_break(
+    estimator: CacheEstimator,
+    before: CallRecord,
+    now: CallRecord,
+    blank: PrefixBreak,
+    missing: int,
+    price_of: PriceOf,
+) -> PrefixBreak | None:
+    """What broke the prefix between two calls, laid over `blank`; `None` where nothing did.
+
+    `missing` is how much less was read than predicted.
+    """
+    prefix_break = _first_change(estimator, before, now, blank, missing)
+    if prefix_break and now.pruned is not None:
+        prefix_break = _by_pruning(estimator, now, now.pruned, prefix_break, price_of)
+    prices = price_of(now.model) if prefix_break and prefix_break.again else None
+    if prefix_break is None or prefix_break.again is None or prices is None:
+        return prefix_break
+    anew = prices.cache_write if estimator.policy.explicit else prices.input
+    return _with(prefix_break, usd=prefix_break.again * max(0.0, anew - prices.cached_read) / 1_000_000)
+
+
+def _first_change(
+    estimator: CacheEstimator, before: CallRecord, now: CallRecord, blank: PrefixBreak, missing: int
+) -> PrefixBreak | None:
+    front, first = estimator.readable(before, now), now.sent.first
+    # In this order: another model or an expired cache holds nothing, whatever else has changed.
+    if now.model != before.model:
+        return _with(blank, what="model", before=before.model, after=now.model, offset_tokens=0, again=front)
+    if not estimator.is_held(before, now):
+        return _with(blank, what="idle", idle_ms=now.time - before.time, offset_tokens=0, again=front)
+    if has_new_base(before, now):
+        again = None
+        if now.sent.kept is not None:
+            again = estimator.tokens(now.sent.kept + (first.again if first else 0))
+        return _with(_in_base(blank, before.base, now.base), offset_tokens=front, again=again)
+    if first:
+        shared = shared_characters(before, now)
+        whole = estimator.shared_deltas(before, now, before.sent.size)
+        deltas = whole - estimator.shared_deltas(before, now, shared)
+        return _with(
+            blank,
+            what="message",
+            how=first.how,
+            anchor=first.anchor,
+            role=first.role,
+            was=first.was,
+            now=first.now,
+            offset=shared,
+            offset_tokens=front,
+            again=estimator.tokens(first.again) + deltas,
+        )
+    return _with(blank, offset_tokens=now.spent.read, again=missing) if missing and now.spent else None
+
+
+def _by_pruning(
+    estimator: CacheEstimator, now: CallRecord, pruning: OutputsPrune, prefix_break: PrefixBreak, price_of: PriceOf
+) -> PrefixBreak:
+    """The same break as one that pruning made, with what that has saved: what left the window was not read by any
+    call of the same transcript since, and not written at this one where the cache was cold."""
+    later = sum(record.compactions == now.compactions for record in estimator.records[now.place + 1 :])
+    what = "pruned" if prefix_break.what == "message" else prefix_break.what
+    prefix_break = _with(prefix_break, what=what, outputs=len(pruning.stubs), freed=pruning.freed, saved_calls=later)
+    prices = price_of(now.model)
+    if prices is None:
+        return prefix_break
+    anew = prices.cache_write if estimator.policy.explicit else prices.input
+    at_once = prices.cached_read if what == "pruned" else anew
+    saved = pruning.freed * (later * prices.cached_read + at_once)
+    return _with(prefix_break, saved_usd=saved / 1_000_000)
+
+
+def _in_base(blank: PrefixBreak, old: FrameBase | None, new: FrameBase | None) -> PrefixBreak:
+    """Where the bytes of two bases depart, and in which line their content does: the epoch's tag is none."""
+    blank = _with(blank, what="base", reason=new.reason if new else "")
+    if old is None or new is None:
+        return blank
+    blank = _with(blank, offset=_first_difference(old.text, new.text))
+    former = old.text.replace(old.tag, new.tag) if old.tag and new.tag else old.text
+    offset = _first_difference(former, new.text)
+    if offset is None:
+        return blank
+    section = _section_at(new.text, offset)
+    return _with(blank, section=section, before=_line_at(former, offset), after=_line_at(new.text, offset))
+
+
+def _first_difference(old: str, new: str) -> int | None:
+    """The first character in which two texts differ; `None` where they are the same."""
+    if old == new:
+        return None
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(old), len(new)))
+
+
+def _section_at(text: str, offset: int) -> str:
+    """The heading that a line is below, or that it is."""
+    end = text.find("\n", _line_start(text, offset))
+    lines = text[: end if end >= 0 else len(text)].split("\n")
+    return next((line.lstrip("#").strip() for line in reversed(lines) if line.startswith("#")), "")
+
+
+def _line_at(text: str, offset: int) -> str:
+    return text[_line_start(text, offset) :].partition("\n")[0].strip()
+
+
+def _line_start(text: str, offset: int) -> int:
+    """Where the line begins that a place is in, or the next one that has something in it."""
+    start = text.rfind("\n", 0, offset) + 1
+    while text[start : start + 1] == "\n":
+        start += 1
+    return start

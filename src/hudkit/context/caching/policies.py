@@ -60,10 +60,11 @@ model: a cached token costs a tenth from GPT-5 on, a quarter with GPT-4.1, half 
 
 
 def policy_for(model: str) -> tuple[CachePolicy, str]:
-    """The rules of a model's cache as far as its name tells, and by what one can tell."""
+    """Return the rules of a model's cache as far as its name tells, and by what one can tell."""
     name = model.lower()
     if "claude" in name:
         return ANTHROPIC, "by the model's name"
     if "gpt" in name or "codex" in name or name.rpartition("/")[2][:2] in ("o1", "o3", "o4"):
         return OPENAI, "by the model's name"
+    # Most servers of open models keep prefixes by themselves, as OpenAI's do.
     return OPENAI, "assumed, the model's name tells nothing"

@@ -1,4 +1,14 @@
-"""A request to a model as a prefix cache sees it: blocks in order, known by their bytes."""
+"""A provider's prefix cache, simulated: what each call reads, writes and processes anew, and what that costs.
+
+A request is a row of blocks, known by their bytes. The cache is a tree of the prefixes that were seen: one node a
+prefix, with the time of its last use. A request walks the tree from the root; the last node on its way that is still
+kept is what it can read. Two kinds of server: one keeps every prefix (in steps of so many tokens), the other only
+those that end at a breakpoint of the request, and finds them within a few blocks before each breakpoint.
+
+Example, explicit breakpoints: the blocks S (2,000 tokens) and A (100, with a breakpoint) are written, 2,100 tokens.
+The next call S, A, B (50, with a breakpoint) looks back from B, finds the prefix that ends with A, reads 2,100 and
+writes 50. A call S, X, B reads nothing: no kept prefix is on its way.
+"""
 
 from __future__ import annotations
 
@@ -38,16 +48,19 @@ class CacheRequest(msgspec.Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Tokens of the request, without the answer."""
+        """Return the tokens of the request, without the answer."""
         return sum(block.tokens for block in self.blocks)
 
 
-def same_content(one: CacheBlock, other: CacheBlock) -> bool:
-    """Whether a cache takes two blocks for the same: same bytes in the same part; a breakpoint is not content."""
-    return one.key == other.key and one.role == other.role
+def same_content(block: CacheBlock, other: CacheBlock) -> bool:
+    """Return whether a cache takes two blocks for the same: same bytes in the same part.
+
+    A breakpoint is not content.
+    """
+    return block.key == other.key and block.role == other.role
 
 
-# -- What a provider's prefix cache would read, write and process anew, call by call, and what that costs.
+# -- costs -----------------------------------------------------------------------------------------------------
 
 
 class CallCost(msgspec.Struct, frozen=True):
@@ -60,7 +73,7 @@ class CallCost(msgspec.Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """Tokens of the request; the answer is not among them."""
+        """Return the tokens of the request; the answer is not among them."""
         return self.read + self.written + self.fresh
 
 
@@ -76,7 +89,7 @@ class CostTotals(msgspec.Struct, frozen=True):
 
     @property
     def processed(self) -> int:
-        """Request tokens that the model had to work through."""
+        """Return the request tokens that the model had to work through."""
         return self.written + self.fresh
 
 
@@ -115,8 +128,10 @@ class CacheTree:
         self._used: list[int | None] = [None]  # by node: when its prefix was last used, None while it is not kept
 
     def call(self, request: CacheRequest) -> CallCost:
-        """The cost of the next call. Time and memory O(blocks). Raises `ConfigError` for too many breakpoints,
-        which such a server refuses."""
+        """Take the next call and return its cost. Time and memory O(blocks).
+
+        Raises `ConfigError` for too many breakpoints, which such a server refuses.
+        """
         path = self._path(request.blocks)
         ends = list(accumulate(block.tokens for block in request.blocks))
         return (self._explicit if self.policy.explicit else self._automatic)(request, path, ends)
@@ -145,15 +160,15 @@ class CacheTree:
                 found=len(marks),
                 limit=self.policy.breakpoints,
             )
-        kept = [mark for mark in marks if ends[mark] >= self.policy.minimum]
-        hit = self._look_back(path, kept, request.at)
+        long_enough = [mark for mark in marks if ends[mark] >= self.policy.minimum]
+        hit = self._look_back(path, long_enough, request.at)
         read = ends[hit] if hit >= 0 else 0
         for place in range(hit + 1):  # what is used on the way is renewed too
             if self._live(path[place], request.at):
                 self._used[path[place]] = request.at
-        for mark in kept:
+        for mark in long_enough:
             self._used[path[mark]] = request.at
-        written = ends[kept[-1]] - read if kept else 0
+        written = ends[long_enough[-1]] - read if long_enough else 0
         return _split(request, read, written)
 
     def _look_back(self, path: list[int], marks: list[int], now: int) -> int:
@@ -170,7 +185,7 @@ class CacheTree:
             if not self._live(node, request.at):
                 break
             common = end
-        for node in path:
+        for node in path:  # such a server keeps every prefix of what it was sent
             self._used[node] = request.at
         whole = common - common % self.policy.step
         return _split(request, whole if whole >= self.policy.minimum else 0, 0)
@@ -181,13 +196,13 @@ def _split(request: CacheRequest, read: int, written: int) -> CallCost:
 
 
 def simulate_cache(requests: Iterable[CacheRequest], policy: CachePolicy) -> tuple[CallCost, ...]:
-    """The cost of each call of a run that starts with an empty cache."""
+    """Return the cost of each call of a run that starts with an empty cache."""
     tree = CacheTree(policy)
     return tuple(tree.call(request) for request in requests)
 
 
 def sum_costs(calls: Sequence[CallCost]) -> CostTotals:
-    """The sums over a run."""
+    """Return the sums over a run."""
     read, written, fresh, output, total = (
         sum(getattr(call, field) for call in calls) for field in ("read", "written", "fresh", "output", "total")
     )
@@ -195,12 +210,12 @@ def sum_costs(calls: Sequence[CallCost]) -> CostTotals:
 
 
 def rates_for(policy: CachePolicy, *, input: float, output: float = 0.0) -> TokenRates:
-    """Prices that follow from an input price (USD per million tokens) and the policy's factors."""
+    """Return the prices that follow from an input price (USD per million tokens) and the policy's factors."""
     return TokenRates(input, input * policy.read_factor, input * policy.write_factor, output)
 
 
 def usd_cost(calls: Iterable[CallCost], prices: TokenPrices) -> float:
-    """The price of a run in US dollars, answers included."""
+    """Return the price of a run in US dollars, answers included."""
     micro = sum(
         call.read * prices.cached_read
         + call.written * prices.cache_write

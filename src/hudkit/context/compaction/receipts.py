@@ -1,4 +1,4 @@
-"""Receipts of compactions: what a window held before and after, what was dropped and kept. Pure: read off the log.
+"""Compactions accounted for: what one will free, and receipts of what each dropped and kept. Pure.
 
 Every figure by part is of one counter, the estimate of `hudkit.sections.model_calibration` with what was known of the
 model when the compaction began; the host's own figures stand beside it.
@@ -6,11 +6,14 @@ model when the compaction began; the host's own figures stand beside it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from hudkit.context.compaction.cooldown import freed_percent
+from hudkit.context.compaction.cost_model import SUMMARY_TOKENS
 from hudkit.log.event import Event
 from hudkit.log.payloads import CompactAfter, CompactBefore, CompactUndone, ContextSnapshot
 from hudkit.sections.model_calibration import (
@@ -24,56 +27,60 @@ from hudkit.sections.state import HudState, apply
 from hudkit.transcripts.prompt_window import compaction_marker, is_summary, window_at
 from hudkit.transcripts.transcript import CompactionPart, Message, ToolPart
 
-# -- What of a state must outlive a compaction: the live items of each section, as texts.
+SUMMARY_TOKENS_PER_CHARACTER = next(prior for part, prior, *_ in REQUEST_PARTS if part == "words")
+"""Tokens of a character of a summary: what is taken for one of a message's."""
 
+HOST_TAIL_SHARE, HOST_TAIL_MIN, HOST_TAIL_MAX = 0.25, 2_000, 8_000
+"""Tokens of the newest messages that OpenCode 1.18 leaves as they are: a quarter of the window, within two bounds.
+(Our own loop and the hosts in our process keep less: `cut_point`.)"""
 
 LiveItems = Mapping[str, tuple[str, ...]]
 """Texts of a section's live items, in order; only sections that have some."""
 
+StateAt = Callable[[int], HudState]
+"""Gives the state of a session as of an event."""
+
+_replace = msgspec.structs.replace
+
+
+# -- what must outlive a compaction ----------------------------------------------------------------------------
+
 
 def live_items(state: HudState) -> LiveItems:
-    """The live items of a state, by section, in the order of the document."""
-    found = {
+    """Return the live items of a state, by section, in the order of the document."""
+    items = {
         "task": (state.task.description,) if state.task else (),
-        "constraints": tuple(one.text for one in state.constraints),
-        "blockers": tuple(one.words for one in state.blockers),
-        "steps": tuple(one.description for one in state.steps.open),
-        "todos": tuple(one.content for one in state.todos.open),
-        "decisions": tuple(one.words for one in state.decisions),
-        "errors": tuple(one.message for one in state.errors.open),
-        "notes": tuple(one.words for one in state.notes),
-        "files": tuple(one.path for one in state.files.active if one.status == "editing"),
-        "plans": tuple(one.path for one in state.progress.plans),
-        "custom": tuple(one.name for one in state.custom),
+        "constraints": tuple(constraint.text for constraint in state.constraints),
+        "blockers": tuple(blocker.words for blocker in state.blockers),
+        "steps": tuple(step.description for step in state.steps.open),
+        "todos": tuple(todo.content for todo in state.todos.open),
+        "decisions": tuple(decision.words for decision in state.decisions),
+        "errors": tuple(error.message for error in state.errors.open),
+        "notes": tuple(note.words for note in state.notes),
+        "files": tuple(file.path for file in state.files.active if file.status == "editing"),
+        "plans": tuple(plan.path for plan in state.progress.plans),
+        "custom": tuple(section.name for section in state.custom),
     }
-    return {name: texts for name, texts in found.items() if texts}
+    return {name: texts for name, texts in items.items() if texts}
 
 
 def lost_items(before: LiveItems, after: LiveItems) -> tuple[tuple[str, str], ...]:
-    """Section and text of each item of `before` that `after` does not have. Contract 4: always empty."""
-    return tuple((name, text) for name, texts in before.items() for text in texts if text not in after.get(name, ()))
+    """Return section and text of each item of `before` that `after` does not have. Contract 4: always empty."""
+    items = ((name, text) for name, texts in before.items() for text in texts)
+    return tuple((name, text) for name, text in items if text not in after.get(name, ()))
 
 
-def new_items(before: LiveItems, after: LiveItems) -> tuple[tuple[str, str], ...]:
-    """Section and text of each item that only `after` has: a compaction brings none back."""
-    return lost_items(after, before)
-
-
-def count_items(found: LiveItems) -> str:
-    """How many items there are of each kind: `the task, 2 constraints, 1 note`."""
+def count_items(items: LiveItems) -> str:
+    """Return in words how many items there are of each kind: `the task, 2 constraints, 1 note`."""
     words = []
-    for name, texts in found.items():
-        one = name.removesuffix("s") if name not in ("custom",) else "custom section"
-        words.append("the task" if name == "task" else f"{len(texts)} {one}{'' if len(texts) == 1 else 's'}")
+    for name, texts in items.items():
+        kind = "custom section" if name == "custom" else name.removesuffix("s")
+        plural = "" if len(texts) == 1 else "s"
+        words.append("the task" if name == "task" else f"{len(texts)} {kind}{plural}")
     return ", ".join(words)
 
 
-FREES_PERCENT = 15.0
-"""Per cent of the window that a compaction has to free (`compaction.frees`)."""
-PER_CHARACTER = 0.26
-"""Tokens of a character of a summary, about."""
-
-StateAt = Callable[[int], HudState]
+# -- receipts --------------------------------------------------------------------------------------------------
 
 
 class RequestEstimate(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -89,6 +96,7 @@ class RequestEstimate(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def total(self) -> int:
+        """Return the tokens of the whole request."""
         return self.system + self.tools + self.hud + self.words + sum(size for _, size in self.outputs)
 
 
@@ -127,12 +135,12 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def lasted(self) -> int | None:
-        """Milliseconds."""
+        """Return the milliseconds that it took, `None` where its begin is not known."""
         return self.at - self.began if 0 < self.began <= self.at else None
 
     @property
     def freed(self) -> int | None:
-        """Tokens: by the reports, where there are two, else by the estimates."""
+        """Return the tokens that it freed: by the reports, where there are two, else by the estimates."""
         if self.reported_before is not None and self.reported_after is not None:
             return self.reported_before - self.reported_after
         if self.before is not None and self.after is not None:
@@ -141,127 +149,126 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def estimated(self) -> bool:
-        """Whether `freed` is an estimate."""
+        """Return whether `freed` is an estimate."""
         return self.reported_before is None or self.reported_after is None
 
     @property
     def freed_percent(self) -> float | None:
-        """Of the window."""
-        return 100 * self.freed / self.limit if self.limit and self.freed is not None else None
+        """Return what it freed in per cent of the window, `None` where that is not known."""
+        return freed_percent(self.freed, self.limit) if self.limit and self.freed is not None else None
 
     @property
     def summary_tokens(self) -> int:
-        """Estimated."""
-        return round(len(self.summary) * PER_CHARACTER)
+        """Return the tokens of the summary, an estimate."""
+        return round(len(self.summary) * SUMMARY_TOKENS_PER_CHARACTER)
 
     @property
     def lost(self) -> tuple[tuple[str, str], ...]:
-        """Live items that did not survive: none, by contract 4."""
+        """Return the live items that did not survive: none, by contract 4."""
         return lost_items(self.held, self.holds)
 
     @property
     def revived(self) -> tuple[tuple[str, str], ...]:
-        """Items that came back with it: none, by contract 4."""
-        return new_items(self.held, self.holds)
+        """Return the items that came back with it: none, by contract 4."""
+        return lost_items(self.holds, self.held)
 
-    def enough(self, frees: float = FREES_PERCENT) -> bool | None:
-        """Whether it freed enough; `None`: not known."""
-        return None if self.freed_percent is None else self.freed_percent >= frees
+    def enough(self, min_freed_percent: float) -> bool | None:
+        """Return whether it freed so much of the window at least; `None`: not known."""
+        return None if self.freed_percent is None else self.freed_percent >= min_freed_percent
 
 
 def read_receipts(events: Iterable[Event], state_at: StateAt) -> tuple[Receipt, ...]:
-    """The receipts of a session's compactions, in order; `state_at` gives its state as of an event."""
-    found: list[Receipt] = []
-    known = ModelCalibration()
+    """Return the receipts of a session's compactions, in order; `state_at` gives its state as of an event."""
+    receipts: list[Receipt] = []
+    calibration = ModelCalibration()
     asked_by_agent = False
     for event in events:
         match event.payload:
             case CompactBefore(trigger="agent"):
                 asked_by_agent = True
-            case CompactAfter() as done:
+            case CompactAfter() as compaction:
                 before = state_at(event.seq - 1)
-                receipt, known = _begun(len(found) + 1, event, done, before, asked_by_agent)
-                found.append(receipt)
+                receipt, calibration = _begin(len(receipts) + 1, event, compaction, before, asked_by_agent)
+                receipts.append(receipt)
                 asked_by_agent = False
             case CompactUndone(seq=seq):
-                found = [_replace(one, undone=event.seq) if one.seq == seq else one for one in found]
-            case ContextSnapshot() as taken if found:
-                found[-1] = _followed(found[-1], taken, event.timestamp, known)
-    return tuple(found)
+                receipts = [
+                    _replace(receipt, undone=event.seq) if receipt.seq == seq else receipt for receipt in receipts
+                ]
+            case ContextSnapshot() as snapshot if receipts:
+                receipts[-1] = _followed(receipts[-1], snapshot, event.timestamp, calibration)
+    return tuple(receipts)
 
 
-_replace = msgspec.structs.replace
-
-
-def _begun(
-    number: int, event: Event, done: CompactAfter, before: HudState, agent: bool
+def _begin(
+    number: int, event: Event, compaction: CompactAfter, before: HudState, by_agent: bool
 ) -> tuple[Receipt, ModelCalibration]:
+    """A receipt with what is known when the compaction is, and the calibration that all its estimates are made with:
+    with one that learned in between, before and after could not be compared."""
     after = apply(before, event)
-    window, asked = before.window, before.model_calibration.last
-    model = (asked.model if asked else "") or window.model or before.session.model
-    known = before.model_calibration.of(model)
-    left = {one.path for one in after.files.active}
+    window, last_call = before.window, before.model_calibration.last
+    model = (last_call.model if last_call else "") or window.model or before.session.model
+    calibration = before.model_calibration.of(model)
+    in_view = {file.path for file in after.files.active}
     receipt = Receipt(
         number=number,
         seq=event.seq,
         at=event.timestamp,
-        began=done.began,
-        trigger="agent" if agent and done.trigger in ("manual", "") else done.trigger,
+        began=compaction.began,
+        trigger="agent" if by_agent and compaction.trigger in ("manual", "") else compaction.trigger,
         limit=window.limit_tokens,
         model=model,
         reported_before=window.used_tokens,
-        before=estimate_request(asked, known) if asked else None,
+        before=estimate_request(last_call, calibration) if last_call else None,
         held=live_items(before),
         holds=live_items(after),
-        closed=tuple(one.path for one in before.files.active if one.path not in left),
-        summary=done.summary,
-        by=done.by,
-        why=done.why,
-        marker=done.marker,
-        message=done.message,
-        tail=done.tail,
+        closed=tuple(file.path for file in before.files.active if file.path not in in_view),
+        summary=compaction.summary,
+        by=compaction.by,
+        why=compaction.why,
+        marker=compaction.marker,
+        message=compaction.message,
+        tail=compaction.tail,
     )
-    return receipt, known
+    return receipt, calibration
 
 
-def _followed(receipt: Receipt, taken: ContextSnapshot, at: int, known: ModelCalibration) -> Receipt:
+def _followed(receipt: Receipt, snapshot: ContextSnapshot, time: int, calibration: ModelCalibration) -> Receipt:
     """The receipt with what the first call after the compaction measured, and the first report after that."""
     changes: dict[str, Any] = {}
-    if receipt.after is None and taken.call is not None and taken.parts is not None:
-        asked = MeasuredRequest(
-            receipt.model, at, taken.parts, taken.sent.messages if taken.sent else 0, taken.call.tokens
-        )
-        changes["after"] = estimate_request(asked, known)
-    if taken.late is not None:
-        changes["reported_before"] = taken.late
-    if receipt.reported_after is None and taken.used_tokens is not None:
-        changes["reported_after"] = taken.used_tokens
-    if receipt.limit is None and taken.limit_tokens:
-        changes["limit"] = taken.limit_tokens
+    call, parts, sent = snapshot.call, snapshot.parts, snapshot.sent
+    if receipt.after is None and call is not None and parts is not None:
+        first_call = MeasuredRequest(receipt.model, time, parts, sent.messages if sent else 0, call.tokens)
+        changes["after"] = estimate_request(first_call, calibration)
+    if snapshot.late is not None:
+        changes["reported_before"] = snapshot.late
+    if receipt.reported_after is None and snapshot.used_tokens is not None:
+        changes["reported_after"] = snapshot.used_tokens
+    if receipt.limit is None and snapshot.limit_tokens:
+        changes["limit"] = snapshot.limit_tokens
     return _replace(receipt, **changes) if changes else receipt
 
 
-def estimate_request(asked: MeasuredRequest, known: ModelCalibration) -> RequestEstimate:
-    """A request by part."""
-    shares = dict(
-        zip((part[0] for part in REQUEST_PARTS), estimate_tokens(known, request_amounts(asked)).shares, strict=True)
-    )
+def estimate_request(call: MeasuredRequest, calibration: ModelCalibration) -> RequestEstimate:
+    """Return the estimate of a request by part, in tokens, with what was learned of its model."""
+    names = (part[0] for part in REQUEST_PARTS)
+    shares = dict(zip(names, estimate_tokens(calibration, request_amounts(call)).shares, strict=True))
     return RequestEstimate(
-        messages=asked.messages,
+        messages=call.messages,
         system=round(shares["system"] + shares["untold"]),
         tools=round(shares["tools"]),
         hud=round(shares["hud"]),
         words=round(shares["words"] + shares["messages"]),
-        outputs=_by_tool([(one.tool, one.size) for one in asked.parts.outputs], shares["outputs"]),
+        outputs=_split_by_tool([(output.tool, output.size) for output in call.parts.outputs], shares["outputs"]),
     )
 
 
-def _by_tool(sizes: Sequence[tuple[str, int]], tokens: float) -> tuple[tuple[str, int], ...]:
+def _split_by_tool(sizes: Sequence[tuple[str, int]], tokens: float) -> tuple[tuple[str, int], ...]:
     whole = sum(size for _, size in sizes)
     return tuple((tool, round(tokens * size / whole)) for tool, size in sizes) if whole else ()
 
 
-# -- Which messages of a transcript a compaction dropped and which it kept. Pure.
+# -- what left the transcript ----------------------------------------------------------------------------------
 
 
 class CoveredRange(msgspec.Struct, frozen=True):
@@ -274,48 +281,49 @@ class CoveredRange(msgspec.Struct, frozen=True):
 
     @property
     def outputs(self) -> tuple[tuple[str, int], ...]:
-        """How many outputs were dropped, by tool, most first."""
-        counts: dict[str, int] = {}
+        """Return how many outputs were dropped, by tool, most first."""
+        counts: Counter[str] = Counter()
         for message in self.dropped:
-            for part in message.parts:
-                if isinstance(part, ToolPart) and part.done:
-                    counts[part.tool] = counts.get(part.tool, 0) + 1
-        return tuple(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+            counts.update(part.tool for part in message.parts if isinstance(part, ToolPart) and part.done)
+        return tuple(sorted(counts.items(), key=lambda count: (-count[1], count[0])))
 
 
 def covered_range(receipt: Receipt, messages: Sequence[Message]) -> CoveredRange | None:
-    """What the compaction of a receipt took from a transcript; `None` where the transcript does not have it (any
-    more). Rules: `hudkit.transcripts.prompt_window`."""
-    at = next((n for n, one in enumerate(messages) if one.id == receipt.message and is_summary(one)), None)
-    if not receipt.message or at is None:
+    """Return what the compaction of a receipt took from a transcript.
+
+    `None` where the transcript does not have it (any more). Rules: `hudkit.transcripts.prompt_window`.
+    """
+    if not receipt.message:
         return None
-    asked = next((n for n in range(at - 1, -1, -1) if messages[n].id == messages[at].parent_id), None)
+    candidates = (n for n, message in enumerate(messages) if message.id == receipt.message and is_summary(message))
+    summary = next(candidates, None)
+    if summary is None:
+        return None
+    parent = messages[summary].parent_id
+    asked = next((n for n in range(summary - 1, -1, -1) if messages[n].id == parent), None)
     marker = compaction_marker(messages[asked]) if asked is not None else None
     if asked is None or marker is None:
         return None
-    before = _seen(messages, asked)
-    tail = _tail(marker, before, receipt.tail)
-    return CoveredRange(before[:tail], before[tail:], tuple(messages[at + 1 :]))
+    before = _window_before(messages, asked)
+    tail = _tail_start(marker, before, receipt.tail)
+    return CoveredRange(before[:tail], before[tail:], tuple(messages[summary + 1 :]))
 
 
-def _seen(messages: Sequence[Message], asked: int) -> tuple[Message, ...]:
-    """The window right before the marker at a place."""
+def _window_before(messages: Sequence[Message], asked: int) -> tuple[Message, ...]:
+    """The window right before the marker at an index: what a message at its place would have been sent with."""
     probe = Message("\0probe", messages[asked].session_id, "assistant")
     return window_at((*messages[:asked], probe), probe.id)
 
 
-def _tail(marker: CompactionPart, before: Sequence[Message], told: str) -> int:
-    """Where the kept part begins."""
-    named = marker.tail_start_id or told
-    return next((n for n, message in enumerate(before) if message.id == named), len(before)) if named else len(before)
+def _tail_start(marker: CompactionPart, before: Sequence[Message], recorded: str) -> int:
+    """Where the part that stayed begins: as the transcript says, else as the log does."""
+    first = marker.tail_start_id or recorded
+    if not first:
+        return len(before)
+    return next((n for n, message in enumerate(before) if message.id == first), len(before))
 
 
-# -- What a compaction will do, as far as it can be known: about how much it frees, what stays, what leaves. Pure.
-
-
-SUMMARY = 2_000
-"""Tokens of a summary, about."""
-TAIL_SHARE, TAIL_LEAST, TAIL_MOST = 0.25, 2_000, 8_000
+# -- what one will free ----------------------------------------------------------------------------------------
 
 
 class CompactionForecast(msgspec.Struct, frozen=True):
@@ -328,38 +336,39 @@ class CompactionForecast(msgspec.Struct, frozen=True):
 
     @property
     def percent(self) -> float:
+        """Return the per cent of the window in use."""
         return 100 * self.used / self.limit
 
 
 def forecast_compaction(state: HudState, used: int, limit: int) -> CompactionForecast:
-    """What a compaction now would free."""
-    asked = state.model_calibration.last
-    if asked is None:
+    """Return what a compaction now would free of `used` tokens, in a window of `limit`."""
+    last_call = state.model_calibration.last
+    if last_call is None:
         return CompactionForecast(used, limit, None, None)
-    parts = estimate_request(asked, state.model_calibration.of(asked.model))
+    parts = estimate_request(last_call, state.model_calibration.of(last_call.model))
     messages = parts.words + sum(size for _, size in parts.outputs)
-    tail = min(messages, max(TAIL_LEAST, min(TAIL_MOST, int(limit * TAIL_SHARE))))
-    rest = parts.system + parts.tools + parts.hud + SUMMARY + tail
+    room = max(HOST_TAIL_MIN, min(HOST_TAIL_MAX, int(limit * HOST_TAIL_SHARE)))
+    rest = parts.system + parts.tools + parts.hud + SUMMARY_TOKENS + min(messages, room)
     return CompactionForecast(used, limit, max(0, used - rest), parts)
 
 
-def announcement(state: HudState, found: CompactionForecast) -> str:
-    """What the agent is told before its turn ends: in use, freed, stays, leaves, and how it is found again."""
-    freed = (
-        f"about {found.frees:,} will be freed (estimated)"
-        if found.frees is not None
-        else "how many will be freed is not known"
-    )
-    held = count_items(live_items(state)) or "what it holds"
-    lines = [
-        "A compaction starts when this turn ends.",
-        f"- in use: {found.percent:.0f} % of the window ({found.used:,} of {found.limit:,} tokens); {freed}",
-        f"- stays: the HUD as it is ({held}), a summary that you write, and the newest messages",
-    ]
+def announcement(state: HudState, forecast: CompactionForecast) -> str:
+    """Return what the agent is told before its turn ends: in use, freed, stays, leaves, and how it is found again."""
+    freed = "how many will be freed is not known"
+    if forecast.frees is not None:
+        freed = f"about {forecast.frees:,} will be freed (estimated)"
+    amount = f"{forecast.percent:.0f} % of the window ({forecast.used:,} of {forecast.limit:,} tokens)"
+    items = count_items(live_items(state)) or "what it holds"
     gone = "the older messages and outputs of tools"
-    if found.parts is not None and found.parts.outputs:
-        tools = sorted(found.parts.outputs, key=lambda one: -one[1])[:3]
-        gone += f" (of {found.parts.messages} messages; most by {', '.join(tool for tool, _ in tools)})"
-    lines.append(f"- leaves: {gone}")
-    lines.append('- found again by: memory "messages", "message" and "search"; "compactions" has the receipt')
-    return "\n".join(lines)
+    if forecast.parts is not None and forecast.parts.outputs:
+        largest = sorted(forecast.parts.outputs, key=lambda output: -output[1])[:3]
+        gone += f" (of {forecast.parts.messages} messages; most by {', '.join(tool for tool, _ in largest)})"
+    return "\n".join(
+        (
+            "A compaction starts when this turn ends.",
+            f"- in use: {amount}; {freed}",
+            f"- stays: the HUD as it is ({items}), a summary that you write, and the newest messages",
+            f"- leaves: {gone}",
+            '- found again by: memory "messages", "message" and "search"; "compactions" has the receipt',
+        )
+    )

@@ -1,4 +1,7 @@
-"""The prompt by which a compaction continues the same agent: what to write down, and what need not be."""
+"""The summary of a compaction: what a model is asked for, whether its answer can be used, and what stands in for it.
+
+Where the model that was to write a summary failed, the log writes one of what it knows. Pure.
+"""
 
 from __future__ import annotations
 
@@ -33,14 +36,16 @@ MAX_ENDED_CHARS = 160
 
 
 def summary_prompt(hud: str, summary: str = "", over: Sequence[str] = ()) -> str:
-    """The prompt of a compaction; `hud` is what the next frame will show, empty where nothing is recorded. `over` are
-    texts that the conversation holds and that are no longer so: replaced, removed, done or resolved.
+    """Return the prompt of a compaction.
+
+    `hud` is what the next frame will show, empty where nothing is recorded. `over` are texts that the conversation
+    holds and that are no longer so: replaced, removed, done or resolved.
 
     `summary` is what the last compaction wrote: hosts leave it out of what they compact (OpenCode 1.18 does
     where a plugin sets the prompt), so it has to be carried on from here.
     """
     parts = "\n".join(f"## {title}\n({what})" for title, what in SUMMARY_PARTS)
-    kept = (
+    display = (
         "Your heads-up display is kept outside of this conversation. It stays as it is and will be in front of you "
         "after the compaction, so do not copy it; say what it does not say. This is what it will show:\n\n"
         f"<hud>\n{hud.strip()}\n</hud>\n\n"
@@ -48,13 +53,13 @@ def summary_prompt(hud: str, summary: str = "", over: Sequence[str] = ()) -> str
         else ""
     )
     ended = "".join(f"- {shorten(visible(text), MAX_ENDED_CHARS)}\n" for text in over[-MAX_ENDED_ITEMS:])
-    gone = (
+    no_longer = (
         "These were replaced, removed, done or resolved since. Whatever the conversation says of them, do not write "
         f"them down as if they still held:\n\n<over>\n{ended}</over>\n\n"
         if ended
         else ""
     )
-    before = (
+    earlier = (
         "What you wrote at the compaction before this one is not in the conversation above any more. Carry on what "
         f"of it still holds:\n\n<summary>\n{summary.strip()}\n</summary>\n\n"
         if summary.strip()
@@ -64,9 +69,9 @@ def summary_prompt(hud: str, summary: str = "", over: Sequence[str] = ()) -> str
         "The conversation above is about to leave your window. You go on with the same work right after this, with "
         "only what you write down now. Write to yourself, in the first person, as someone who knows the work but has "
         "forgotten the conversation.\n\n"
-        f"{kept}"
-        f"{gone}"
-        f"{before}"
+        f"{display}"
+        f"{no_longer}"
+        f"{earlier}"
         "Write these six parts, in this order, with these headings. Be specific: exact paths, names, values and "
         "error texts. Leave out what can be read again from the files. Write nothing before or after them; where "
         "a part has nothing, write a dash.\n\n"
@@ -74,15 +79,23 @@ def summary_prompt(hud: str, summary: str = "", over: Sequence[str] = ()) -> str
     )
 
 
-# -- A summary without a model: what the log knows, where the model that was to write one failed. Pure.
+# -- where a model wrote none ----------------------------------------------------------------------------------
 
+NOTHING_KNOWN = "Nothing is known of the work so far."
+"""The summary where neither a model nor the log has one."""
 
 MAX_STATIC_CHARS = 6_000
 """Characters of a static summary."""
+
 MAX_LINE_CHARS = 300
 """Characters of one line of it."""
+
 MAX_ITEMS = 10
-"""Items of a part, the newest."""
+"""Items of a part of it, the newest."""
+
+MAX_REQUESTS = 3
+"""Requests of the user's in it, the newest."""
+
 REFUSAL_CHARS = 400
 """Characters up to which a text is looked at for a refusal; a longer one is taken for a summary."""
 
@@ -94,46 +107,61 @@ _REFUSES = re.compile(
 
 
 def unusable_reason(text: str, finish: str = "") -> str:
-    """What is wrong with a text as a summary, in a word or two; empty where nothing is."""
-    said = text.strip()
-    if not said:
+    """Return what is wrong with a text as a summary, in a word or two; empty where nothing is.
+
+    `finish` is the reason that the model's response ended with.
+    """
+    answer = text.strip()
+    if not answer:
         return "summary was empty"
     if finish in ("content-filter", "content_filter", "refusal"):
         return "answer was filtered"
-    if len(said) <= REFUSAL_CHARS and "\n#" not in f"\n{said}" and _REFUSES.match(said):
+    # A text with a heading is a summary, whatever its first words are.
+    if len(answer) <= REFUSAL_CHARS and "\n#" not in f"\n{answer}" and _REFUSES.match(answer):
         return "answer was a refusal"
     return ""
 
 
 def static_summary(state: HudState, requests: Sequence[str] = (), *, shown: bool = False) -> str:
-    """What a log knows of the work, as a summary with headings. `requests` are the user's last ones, oldest first
-    (not given: the last that was recorded). `shown`: the HUD stands beside it, so that only what no section of the
-    HUD says is told."""
-    asked = list(requests) or ([state.session.request] if state.session.request else [])
+    """Return what a log knows of the work, as a summary with headings; empty where it knows nothing.
+
+    `requests` are the user's last ones, oldest first (not given: the last that was recorded). `shown`: the HUD stands
+    beside it, so that only what no section of the HUD says is told.
+    """
+    last_requests = list(requests) or ([state.session.request] if state.session.request else [])
     parts: list[tuple[str, list[str]]] = []
     if not shown:
         parts = [
             ("Task", [state.task.description] if state.task else []),
-            ("Constraints", [one.text for one in state.constraints]),
-            ("Decisions", [one.words for one in state.decisions]),
-            ("Open steps", [one.description for one in state.steps.open]),
-            ("Open todos", [one.content for one in state.todos.open]),
-            ("Blockers", [one.words for one in state.blockers]),
-            ("Notes", [one.words for one in state.notes]),
-            ("Files", [one.path for one in state.files.active]),
+            ("Constraints", [constraint.text for constraint in state.constraints]),
+            ("Decisions", [decision.words for decision in state.decisions]),
+            ("Open steps", [step.description for step in state.steps.open]),
+            ("Open todos", [todo.content for todo in state.todos.open]),
+            ("Blockers", [blocker.words for blocker in state.blockers]),
+            ("Notes", [note.words for note in state.notes]),
+            ("Files", [file.path for file in state.files.active]),
         ]
-    resolved = [one.message for one in state.errors if one.resolved][-1:]
-    failed = [one.message for one in state.errors.open][-1:]
+    resolved = [error.message for error in state.errors if error.resolved][-1:]
+    failed = [error.message for error in state.errors.open][-1:]
     parts += [
-        ("Last requests", asked[-3:]),
-        ("Done", [one.description for one in state.steps if one.completed]),
-        ("Last error", failed if failed and not shown else [f"{one} (resolved)" for one in resolved]),
-        ("Commits", [f"{one.sha[:10]} {one.subject}".strip() for one in state.progress.recent_commits]),
+        ("Last requests", last_requests[-MAX_REQUESTS:]),
+        ("Done", [step.description for step in state.steps if step.completed]),
+        ("Last error", failed if failed and not shown else [f"{message} (resolved)" for message in resolved]),
+        ("Commits", [f"{commit.sha[:10]} {commit.subject}".strip() for commit in state.progress.recent_commits]),
     ]
     text = "\n\n".join(_part(title, lines) for title, lines in parts if lines)
     return text if len(text) <= MAX_STATIC_CHARS else text[:MAX_STATIC_CHARS].rsplit("\n", 1)[0]
 
 
+def usable_summary(text: str, finish: str, state: HudState) -> tuple[str, str]:
+    """Return the summary to store: the model's, or the log's own where that cannot be used, and then why."""
+    why = unusable_reason(text, finish)
+    if not why:
+        return text, ""
+    return static_summary(state, shown=True) or NOTHING_KNOWN, why
+
+
 def _part(title: str, lines: Iterable[str]) -> str:
-    told = [shorten(" ".join(one.split()), MAX_LINE_CHARS) for one in lines][-MAX_ITEMS:]
-    return "\n".join((f"## {title}", *(f"- {one}" for one in told)))
+    """Return a part of a summary: its title as a heading, and the newest of its lines, each cut to one line."""
+    cut = [shorten(" ".join(line.split()), MAX_LINE_CHARS) for line in lines][-MAX_ITEMS:]
+    return "\n".join((f"## {title}", *(f"- {line}" for line in cut)))

@@ -14,19 +14,18 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
+from hudkit.context.compaction.cut_point import cut_text, max_text_characters
+from hudkit.context.compaction.request_parts import HANDED_OVER_CHARACTERS
 from hudkit.context.compaction.summaries import SUMMARY_SYSTEM_PROMPT
-from hudkit.hosts.host_session import CHARS_PER_TOKEN, HostSession
+from hudkit.hosts.host_session import HostSession
 from hudkit.hosts.langchain.transcript import MARK, SHORTENED, SUMMARY, Read, finish_of, is_summary
 from hudkit.tokens import Window
-from hudkit.tokens.windows import OverflowRule, usable_of
+from hudkit.tokens.windows import OverflowRule
 
 _LOG = logging.getLogger("hudkit.hosts.langchain")
 
 INTRO = "Here is a summary of the conversation up to now:"
 BEGUN = "Work on the user's last message, which follows, has begun: go on where it stopped. If it is done, say so."
-SHORT = 2_000
-"""Characters of a text in the second try, where the first was too long for the model."""
-
 CONFIG: RunnableConfig = {
     "tags": [TAG_NOSTREAM],
     "metadata": {"lc_source": "summarization", **internal_call_metadata()},
@@ -87,8 +86,8 @@ def plan(
             return None
     at = talk.tail_start(read.entries, window)
     cut = read.spans[at][0] if at < len(read.spans) else len(shown)
-    usable = usable_of(window, OverflowRule(reserved=talk.session.settings.overflow.reserved_tokens)) or 0
-    most = max(SHORT, usable * CHARS_PER_TOKEN // 4)
+    rule = OverflowRule(reserved=talk.session.settings.overflow.reserved_tokens)
+    most = max_text_characters(window, rule)
     if not any(isinstance(one, AIMessage) or len(str(one.text)) > most for one in shown[:cut]):
         talk.compaction_requested = False
         return None
@@ -126,12 +125,14 @@ def _shorter(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         if isinstance(one, AIMessage) and one.tool_calls:
             calls = [{**call, "args": _short_args(call["args"])} for call in one.tool_calls]
             one = one.model_copy(update={"tool_calls": calls})
-        out.append(one if is_summary(one) else _cut(one, SHORT))
+        out.append(one if is_summary(one) else _cut(one, HANDED_OVER_CHARACTERS))
     return out
 
 
 def _short_args(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _cut_text(one, SHORT) if isinstance(one, str) else one for name, one in given.items()}
+    return {
+        name: cut_text(one, HANDED_OVER_CHARACTERS) if isinstance(one, str) else one for name, one in given.items()
+    }
 
 
 def _short(message: AnyMessage, most: int) -> AnyMessage:
@@ -144,14 +145,7 @@ def _short(message: AnyMessage, most: int) -> AnyMessage:
 
 def _cut(message: AnyMessage, most: int) -> AnyMessage:
     text = str(message.text)
-    return message if len(text) <= most else message.model_copy(update={"content": _cut_text(text, most)})
-
-
-def _cut_text(text: str, most: int) -> str:
-    if len(text) <= most:
-        return text
-    left_out = f"[{len(text) - most:,} characters are left out]"
-    return f"{text[: most * 2 // 3]}\n{left_out}\n{text[-(most // 3) :]}"
+    return message if len(text) <= most else message.model_copy(update={"content": cut_text(text, most)})
 
 
 __all__ = ["CONFIG", "Made", "Plan", "made", "plan"]

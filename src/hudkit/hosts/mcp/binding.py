@@ -18,8 +18,8 @@ from hudkit.compose import visible
 from hudkit.errors import HudkitError, OperationError
 from hudkit.hosts.host_session import HostSession
 from hudkit.hosts.in_process import InProcessHud
-from hudkit.hud.cross_session import PROJECT_LOG, ResumeOffer
-from hudkit.hud.session_keys import encode_key_part, own_name, project_of_key
+from hudkit.hud.cross_session import ResumeOffer
+from hudkit.hud.session_keys import PROJECT_LOG, encode_key_part, host_id_of_key, project_of_key
 from hudkit.log.event import Origin
 from hudkit.log.payloads import SessionOffer
 from hudkit.tools import RouterReply, call
@@ -90,7 +90,7 @@ class Binding:
         `OperationError` where it names none or several, a `StoreError`."""
 
         def shown(one: HostSession, session: HudSession) -> str:
-            base = session.whole().base
+            base = session.whole_frame().base
             offer = self._offer(one.session) if session is one.session else ""
             return f"{base}\n{offer}\n" if offer else base
 
@@ -114,8 +114,8 @@ class Binding:
 
         def take(one: HostSession) -> str:
             links = [link.session_id for link in one.session.state.session.links if link.relation == "resume"]
-            if own_name(other) in links:
-                return f"The task of {visible(own_name(other))} was taken up before."
+            if host_id_of_key(other) in links:
+                return f"The task of {visible(host_id_of_key(other))} was taken up before."
             said = one.session.call("task.resume", {"session": other}, origin=Origin.USER).text
             self._start(where, one)
             return said
@@ -128,9 +128,11 @@ class Binding:
 
         def found(one: HostSession) -> list[str]:
             keys = [key for key in reversed(one.session.log.sessions()) if not key.startswith(f"{PROJECT_LOG}@")]
-            keys = [key for key in keys if key != one.session.id and like.casefold() in own_name(key).casefold()]
+            keys = [
+                key for key in keys if key != one.session.id and like.casefold() in host_id_of_key(key).casefold()
+            ]
             keys.sort(key=lambda key: project_of_key(key) != project_of_key(one.session.id))
-            return list(dict.fromkeys(own_name(key) for key in keys if one.session.other(key).task))
+            return list(dict.fromkeys(host_id_of_key(key) for key in keys if one.session.other(key).task))
 
         return self._ask(where, found)
 

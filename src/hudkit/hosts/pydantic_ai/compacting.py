@@ -22,17 +22,14 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
 from hudkit import transcripts
+from hudkit.context.compaction.cut_point import cut_text, max_text_characters
 from hudkit.context.compaction.summaries import SUMMARY_SYSTEM_PROMPT
-from hudkit.hosts.host_session import CHARS_PER_TOKEN, HostSession
+from hudkit.hosts.host_session import HostSession
 from hudkit.hosts.pydantic_ai.drafts import OURS
 from hudkit.hosts.pydantic_ai.reading import Heard, standing, texts_of
 from hudkit.tokens import Window
-from hudkit.tokens.windows import usable_of
 
 BEGUN = "The work on this has begun; the summary above says how far it has come."
-
-MOST = 4
-"""A prompt that is repeated behind a summary has at most this part of the window that can be used."""
 
 _NOT_FOR_A_SUMMARY = ("tool_choice", "parallel_tool_calls", "openai_previous_response_id", "openai_conversation_id")
 """Settings of the agent's calls that do not fit a call without its tools and its history."""
@@ -97,7 +94,7 @@ def compacted(
     head = replace(summary, parts=[*standing(messages[0]), *summary.parts])
     if any(one.entry.role == "user" for one in kept):
         return [head, *tail]
-    most = max(2_000, (usable_of(window) or 0) * CHARS_PER_TOKEN // MOST)
+    most = max_text_characters(window)
     return [replace(head, parts=[*head.parts, *_again(messages, plan.heard, most)]), *tail]
 
 
@@ -126,9 +123,8 @@ def _again(messages: Sequence[ModelMessage], heard: Sequence[Heard], most: int) 
         return []
     parts = [part for part in messages[asked.first.message].parts if isinstance(part, UserPromptPart)]
     said = "\n\n".join(text for part in parts for text, ours in texts_of(part) if not ours or text != BEGUN)
-    if len(said) > most:
-        said = f"{said[: most * 2 // 3]}\n[{len(said) - most:,} characters are left out]\n{said[-(most // 3) :]}"
-    return [UserPromptPart([TextContent(text, metadata={OURS: "repeated"}) for text in (said, BEGUN) if text])]
+    shortened = cut_text(said, most)
+    return [UserPromptPart([TextContent(text, metadata={OURS: "repeated"}) for text in (shortened, BEGUN) if text])]
 
 
 def _told(heard: Sequence[Heard]) -> list[ModelMessage]:

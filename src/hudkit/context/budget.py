@@ -1,0 +1,39 @@
+"""Shares of a frame's budget, and what a character is taken for: each number once.
+
+A budget is the most tokens that a frame may have. Its base has the budget less what is reserved for the tail and for
+the deltas of its epoch. Example: of 1,500 tokens, 40 are reserved for the tail and 375 for deltas, 1,085 are the
+base's; of 300 tokens it is 40 and 75, and 185 for the base.
+"""
+
+from __future__ import annotations
+
+from hudkit.config import BudgetSettings
+
+TAIL_RESERVE = 40
+"""Tokens that a base leaves for the tail: usage, outlook and one alert have 20 to 40."""
+
+DELTA_SHARE, MAX_DELTA_RESERVE = 0.25, 400
+"""The share of the budget, and the most tokens, that a base leaves for the deltas of its epoch: a new base writes
+everything anew, so that an epoch should last; but what is reserved and not used shows nothing."""
+
+MIN_BASE_PARTS = 2
+"""The base has at least one of so many parts of the budget, also where a tail is long."""
+
+TOKENS_PER_CHARACTER = 0.25
+"""Tokens of a character of a transcript where nothing better is known: English prose and code have 0.22 to 0.3."""
+
+CHARACTERS_PER_TOKEN = 3
+"""Characters that a token is taken for where room is given away: fewer than it has, so that nothing grows too
+large."""
+
+
+def default_budget(settings: BudgetSettings, window: int) -> int:
+    """Return the budget in tokens for a window of so many: a share of it, between the settings' bounds."""
+    share = int(window * settings.percent / 100)
+    return max(settings.min_tokens, min(settings.max_tokens, share))
+
+
+def base_share(budget: int, tail: int) -> int:
+    """Return the tokens of the budget that a base may have, where the tail of its call has `tail` of them."""
+    deltas = min(int(budget * DELTA_SHARE), MAX_DELTA_RESERVE)
+    return max(budget - max(tail, TAIL_RESERVE) - deltas, budget // MIN_BASE_PARTS)
