@@ -11,9 +11,8 @@ from pathlib import Path
 from time import perf_counter
 
 from bench.figures import Figure
-from hudkit.testing.host_script import ROOMY
-from hudkit.testing.hosts import HostConformance
-from hudkit.testing.replies import says, uses
+from hudkit.models.scripted_answers import says, uses
+from hudkit.testing.host_conformance import LARGE_WINDOW, HostConformance
 
 TITLE = "a model call of each in-process host, with the HUD and without it"
 STEPS = 25
@@ -50,7 +49,7 @@ def _seconds(driver: HostConformance, with_hud: bool) -> float:
     """The time of a turn of so many steps, without opening and closing."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        driver._at(Path(folder) / "day", limit=ROOMY) as (place, model),
+        driver._at(Path(folder) / "day", limit=LARGE_WINDOW) as (place, model),
         driver.open(place, "day", hud=with_hud) as talk,
     ):
         for n in range(STEPS):

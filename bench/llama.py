@@ -17,8 +17,8 @@ from bench.figures import Figure, Skipped
 from bench.opencode import executable, tests_module
 from bench.tiny_model import write
 from hudkit.daemon import client
-from hudkit.testing.captured import Captured
-from hudkit.testing.model import ScriptedModel
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.testing.model_server import ScriptedModel
 
 TITLE = "the same day through llama.cpp (random weights): what it reuses and processes, with the HUD ÷ without"
 TURNS = 7
@@ -58,7 +58,7 @@ def recorded(with_hud: bool) -> Day:
             with host.OpenCode(
                 place, model.url, shape="openai", plugins=plugins, files=day.FILES, limit=day.LIMIT
             ) as one:
-                chats: list[Captured] = day.lived(one, model, TURNS, with_hud)
+                chats: list[CapturedRequest] = day.lived(one, model, TURNS, with_hud)
         finally:
             client.stop(place / "run" / "d.sock")
         texts = tuple(prompt(chat) for chat in chats)
@@ -67,7 +67,7 @@ def recorded(with_hud: bool) -> Day:
         return Day(texts, tuple(prompt(chat, *one) for chat, one in zip(chats, moved, strict=False)))
 
 
-def prompt(chat: Captured, system: str = "", without: Sequence[str] = ()) -> str:
+def prompt(chat: CapturedRequest, system: str = "", without: Sequence[str] = ()) -> str:
     """A request as one text, as a chat template has it: tools, system, messages in order, and the answer's opening.
     `system` comes behind the system texts; the texts `without` are left out."""
     tools = [piece.text for piece in chat.pieces if piece.role == "tools"]

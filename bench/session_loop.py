@@ -19,9 +19,9 @@ from hudkit.api import Hud
 from hudkit.hud.frame_builder import build_frame
 from hudkit.hud.frame_request import FrameRequest, transcript_position
 from hudkit.log import payloads as p
-from hudkit.testing.captured import Captured
-from hudkit.testing.in_process import InProcessModel
-from hudkit.testing.replies import Call, Reply
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply
+from hudkit.models.scripted_model import InProcessModel
 
 TITLE = "a model call of the session's loop, with the HUD and without it"
 CALLS = 60
@@ -52,11 +52,11 @@ async def _per_call(place_: Path, plugin: object) -> float:
     """The median time from one request to the next, in seconds."""
     at: list[float] = []
 
-    def answer(asked: Captured) -> Reply:
+    def answer(asked: CapturedRequest) -> ScriptedReply:
         at.append(perf_counter())
         if len(at) > CALLS:
-            return Reply("done")
-        return Reply("looking", (Call("todo", {"todos": [{"content": f"step {asked.number}"}]}),))
+            return ScriptedReply("done")
+        return ScriptedReply("looking", (ScriptedCall("todo", {"todos": [{"content": f"step {asked.number}"}]}),))
 
     (place_ / "project").mkdir(parents=True)
     loop = await AgentLoop.open(

@@ -17,7 +17,7 @@ from make_picture import COLUMNS, picture  # noqa: E402
 from opencode_host import OpenCode  # noqa: E402
 from readme_tour import FILES, LIMIT, Step, commands, walked  # noqa: E402
 
-from hudkit.testing.model import ScriptedModel  # noqa: E402
+from hudkit.testing.model_server import ScriptedModel  # noqa: E402
 from opencode_binary import VERSION  # noqa: E402
 
 PICTURE = ROOT / "docs" / "opencode.svg"

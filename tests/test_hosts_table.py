@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.testing.hosts import HostConformance
+from hudkit.testing.host_conformance import HostConformance
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"

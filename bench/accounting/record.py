@@ -22,10 +22,10 @@ from hudkit.api import Hud
 from hudkit.context.caching import CallCost
 from hudkit.daemon import client
 from hudkit.log.payloads import CompactAfter, ContextSnapshot
-from hudkit.testing.captured import Captured
-from hudkit.testing.loopback import SHAPES
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Reply
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import ScriptedReply
+from hudkit.testing.model_server import ScriptedModel
+from hudkit.testing.provider_shapes import SHAPES
 
 COUNTS: dict[str, tuple[str, Callable[[Mapping[str, Any]], int]]] = {
     "openai": ("openai", counts.openai),
@@ -46,7 +46,7 @@ def record(name: str, kind: str) -> list[dict[str, Any]]:
     shape, counted = COUNTS[name]
     last = 0
 
-    def reported(request: Captured, reply: Reply) -> Reply:
+    def reported(request: CapturedRequest, reply: ScriptedReply) -> ScriptedReply:
         nonlocal last
         total = counted(request.body)
         read = min(request.cost.read * total // max(request.cost.total, 1), last)
@@ -61,7 +61,7 @@ def record(name: str, kind: str) -> list[dict[str, Any]]:
         host = tests_module("opencode_host").OpenCode(
             place / "oc", model.url, shape=shape, plugins=[plugin], limit=LIMIT, files=files(kind)
         )
-        model.compaction = lambda request: reported(request, Reply(SUMMARY))
+        model.compaction = lambda request: reported(request, ScriptedReply(SUMMARY))
         with host:
             host.serve()
             session = host.create("a day")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from hudkit.testing.replies import Call, Reply, says, uses
+from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
 
 HERE = Path(__file__).resolve().parents[2]
 TURNS = 9
@@ -44,21 +44,25 @@ def files(kind: str) -> dict[str, str]:
     return {f"part_{n}.md": _prose(random, texts[n % 3]) for n in range(TURNS * 2)}
 
 
-def day(kind: str, project: Path) -> Iterator[tuple[str, list[Reply]]]:
+def day(kind: str, project: Path) -> Iterator[tuple[str, list[ScriptedReply]]]:
     """The turns: what the user says, and what the model answers in turn."""
     random = Random(kind)
     names = list(files(kind))
     for turn in range(TURNS):
         steps = []
         for name in names[2 * turn : 2 * turn + 2]:
-            steps.append(uses(Call("read", {"filePath": str(project / name)}), text=_said(kind, random)))
-            steps.append(uses(Call("bash", {"command": f"head -c 1500 {name}; wc {name}", "description": "look"})))
+            steps.append(uses(ScriptedCall("read", {"filePath": str(project / name)}), text=_said(kind, random)))
+            steps.append(
+                uses(ScriptedCall("bash", {"command": f"head -c 1500 {name}; wc {name}", "description": "look"}))
+            )
         made = {"filePath": str(project / f"out_{turn}.txt"), "oldString": "", "newString": _said(kind, random) * 6}
         steps += [
             uses(
-                Call("hud", {"tool": "decisions.record", "args": {"summary": f"Part {turn}: {_said(kind, random)}"}})
+                ScriptedCall(
+                    "hud", {"tool": "decisions.record", "args": {"summary": f"Part {turn}: {_said(kind, random)}"}}
+                )
             ),
-            uses(Call("edit", made)),
+            uses(ScriptedCall("edit", made)),
             says(_said(kind, random) * (turn + 1)),
         ]
         yield f"Turn {turn}: {_said(kind, random)}", steps

@@ -22,9 +22,9 @@ import msgspec
 from bench.figures import Skipped
 from bench.opencode import executable, tests_module
 from hudkit.context.caching import ANTHROPIC, OPENAI, CachePolicy, CacheRequest, rates_for, simulate_cache, usd_cost
-from hudkit.testing.captured import Captured, by_bytes
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, Reply
+from hudkit.models.captured_request import CapturedRequest, tokens_by_bytes
+from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply
+from hudkit.testing.model_server import ScriptedModel
 
 DCP = "@tarquinen/opencode-dcp"
 VERSION = "3.1.14"
@@ -56,33 +56,36 @@ class Script:
         self.spent: dict[int, int] = {}
         self.compressed = 0
 
-    def __call__(self, asked: Captured) -> Reply:
+    def __call__(self, asked: CapturedRequest) -> ScriptedReply:
         reply = self._reply(asked)
-        self.spent[asked.number] = sum(by_bytes(call.text) + 20 for call in reply.calls) + by_bytes(reply.text)
+        self.spent[asked.number] = sum(tokens_by_bytes(call.text) + 20 for call in reply.calls) + tokens_by_bytes(
+            reply.text
+        )
         return reply
 
-    def _reply(self, asked: Captured) -> Reply:
-        if "compress" in asked.tools and sum(by_bytes(piece.text) for piece in asked.pieces) > NUDGED:
+    def _reply(self, asked: CapturedRequest) -> ScriptedReply:
+        if "compress" in asked.tools and sum(tokens_by_bytes(piece.text) for piece in asked.pieces) > NUDGED:
             found = self._compress(asked)
             if found is not None:
                 self.compressed += 1
-                return Reply("", (found,))
+                return ScriptedReply("", (found,))
         self.step += 1
         if self.step % (STEPS + 1) == 0:
-            return Reply(f"Part {self.step} is read and checked. " * 12)
+            return ScriptedReply(f"Part {self.step} is read and checked. " * 12)
         path = self.project / f"part_{self.step % len(SIZES)}.txt"
-        return Reply(
-            f"Reading step {self.step}: what it says of the columns.", (Call("read", {"filePath": str(path)}),)
+        return ScriptedReply(
+            f"Reading step {self.step}: what it says of the columns.",
+            (ScriptedCall("read", {"filePath": str(path)}),),
         )
 
-    def _compress(self, asked: Captured) -> Call | None:
+    def _compress(self, asked: CapturedRequest) -> ScriptedCall | None:
         """All but about the last 20,000 tokens, into a tenth of it."""
         known: list[tuple[str, int]] = []
         total = 0
         for piece in asked.pieces:
             if piece.role in ("tools", "system"):
                 continue
-            total += by_bytes(piece.text)
+            total += tokens_by_bytes(piece.text)
             known += [
                 (id, total) for id in re.findall(r"<dcp-message-id[^>]*>(m\d{4}|b\d+)</dcp-message-id>", piece.text)
             ]
@@ -92,7 +95,7 @@ class Script:
         blocks = " ".join(f"({id})" for id in dict.fromkeys(id for id, _ in ids) if id.startswith("b"))
         summary = blocks + " What was read so far, in short. " + "a column and its owner; " * (ids[-1][1] // 10 // 6)
         content = [{"startId": ids[0][0], "endId": ids[-1][0], "summary": summary}]
-        return Call("compress", {"topic": "Earlier reading", "content": content})
+        return ScriptedCall("compress", {"topic": "Earlier reading", "content": content})
 
 
 def dcp() -> Path:
@@ -111,7 +114,7 @@ def dcp() -> Path:
     return file
 
 
-def lived(policy: str, shape: str) -> tuple[list[Captured], Script]:
+def lived(policy: str, shape: str) -> tuple[list[CapturedRequest], Script]:
     """The session under one policy: all requests, titles left out."""
     host_module, plugin_module = tests_module("opencode_host"), tests_module("hud_plugin")
     place = Path(tempfile.mkdtemp(prefix="hkp"))
@@ -161,12 +164,12 @@ def lived(policy: str, shape: str) -> tuple[list[Captured], Script]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def priced(requests: list[Captured], script: Script, policy: CachePolicy) -> float:
+def priced(requests: list[CapturedRequest], script: Script, policy: CachePolicy) -> float:
     """US dollars at $3 a million input tokens."""
     told: list[CacheRequest] = []
     for n, one in enumerate(requests):
         spent = script.spent.get(one.number, 2_000)  # a summary's, where it is a compaction
-        told.append(msgspec.structs.replace(one.request(by_bytes, at=SECONDS * n), output_tokens=spent))
+        told.append(msgspec.structs.replace(one.request(tokens_by_bytes, at=SECONDS * n), output_tokens=spent))
     table = rates_for(policy, input=3.0, output=3.0 * OUTPUT["anthropic" if policy.explicit else "openai"])
     return usd_cost(simulate_cache(told, policy), table)
 
@@ -183,7 +186,7 @@ def main(shapes: list[str]) -> None:
             requests, script = lived(name, shape)
             usd = priced(requests, script, policy)
             baseline = baseline or usd
-            most = max(sum(by_bytes(piece.text) for piece in one.pieces) for one in requests)
+            most = max(sum(tokens_by_bytes(piece.text) for piece in one.pieces) for one in requests)
             compactions = sum(one.kind == "compaction" for one in requests)
             chats = len(requests) - compactions
             print(

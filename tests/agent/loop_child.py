@@ -17,24 +17,24 @@ from hudkit.agent.loop import AgentLoop
 from hudkit.agent.permissions import PermissionRule
 from hudkit.agent.run_context import LoopOptions, LoopSettings
 from hudkit.context.caching import CallCost
-from hudkit.testing.captured import Captured
-from hudkit.testing.in_process import InProcessModel
-from hudkit.testing.replies import Call, Reply
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply
+from hudkit.models.scripted_model import InProcessModel
 from hudkit.tokens import Window
 
 
-def answer(asked: Captured) -> Reply:
+def answer(asked: CapturedRequest) -> ScriptedReply:
     """Two commands and two reads at a time; now and then, a full window."""
     os.write(1, b"asked\n")
     name = f"{os.getpid()}-{asked.number}"
     calls = (
-        Call("bash", {"command": f"echo {name}-a >> witness"}, id=f"{name}-a"),
-        Call("read", {"path": "a.txt"}, id=f"{name}-r1"),
-        Call("read", {"path": "a.txt"}, id=f"{name}-r2"),
-        Call("bash", {"command": f"echo {name}-b >> witness"}, id=f"{name}-b"),
+        ScriptedCall("bash", {"command": f"echo {name}-a >> witness"}, id=f"{name}-a"),
+        ScriptedCall("read", {"path": "a.txt"}, id=f"{name}-r1"),
+        ScriptedCall("read", {"path": "a.txt"}, id=f"{name}-r2"),
+        ScriptedCall("bash", {"command": f"echo {name}-b >> witness"}, id=f"{name}-b"),
     )
     used = 9_000 if asked.number % 5 == 4 else 1_000
-    return Reply(f"step {name} " + "word " * 200, calls, CallCost(0, 0, used, 10))
+    return ScriptedReply(f"step {name} " + "word " * 200, calls, CallCost(0, 0, used, 10))
 
 
 async def main() -> None:

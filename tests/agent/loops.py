@@ -12,7 +12,7 @@ from hudkit.agent.permissions import PermissionRule
 from hudkit.agent.records import StoredMessage, find_faults
 from hudkit.agent.run_context import LoopOptions, LoopSettings
 from hudkit.models.port import order_fault
-from hudkit.testing.in_process import InProcessModel
+from hudkit.models.scripted_model import InProcessModel
 
 FREE = (PermissionRule("bash", "*", "allow"),)
 """Commands are not asked about."""
@@ -33,7 +33,7 @@ async def opened(place: Path, model: Any, session: str = "", **given: Any) -> As
         yield loop
         assert find_faults(loop.messages) == (), "the transcript is valid"
         if isinstance(model, InProcessModel):
-            assert [order_fault(request) for request in model.asked] == [""] * len(model.asked)
+            assert [order_fault(request) for request in model.port_requests] == [""] * len(model.port_requests)
     finally:
         await loop.close()
 

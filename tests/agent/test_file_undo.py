@@ -16,8 +16,8 @@ from hudkit.agent.permissions import PermissionRule
 from hudkit.agent.session_store import SESSIONS_SCHEMA, SessionStore
 from hudkit.errors import SessionError
 from hudkit.log.stores.migrations import migrate
-from hudkit.testing.in_process import InProcessModel
-from hudkit.testing.replies import Call, Refusal, says, uses
+from hudkit.models.scripted_answers import Refusal, ScriptedCall, says, uses
+from hudkit.models.scripted_model import InProcessModel
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -25,16 +25,16 @@ REFUSED = Refusal(401, "authentication_error")
 FREE = (PermissionRule("bash", "*", "allow"), PermissionRule("outside", "**", "allow"))
 
 
-def write(path: str, content: str) -> Call:
-    return Call("write", {"path": path, "content": content})
+def write(path: str, content: str) -> ScriptedCall:
+    return ScriptedCall("write", {"path": path, "content": content})
 
 
-def edit(path: str, old: str, new: str) -> Call:
-    return Call("edit", {"path": path, "old": old, "new": new})
+def edit(path: str, old: str, new: str) -> ScriptedCall:
+    return ScriptedCall("edit", {"path": path, "old": old, "new": new})
 
 
-def run(command: str) -> Call:
-    return Call("bash", {"command": command})
+def run(command: str) -> ScriptedCall:
+    return ScriptedCall("bash", {"command": command})
 
 
 def project(tmp_path: Path) -> Path:
@@ -51,7 +51,9 @@ async def test_undo_takes_a_prompt_back(tmp_path: Path) -> None:
         undone = await loop.undo()
         assert (undone.text, undone.restored, undone.kept_back, undone.not_undone) == ("second", (), (), ())
         await loop.prompt("third")
-        assert "second" not in str(model.asked[-1].messages) and "first" in str(model.asked[-1].messages)
+        assert "second" not in str(model.port_requests[-1].messages) and "first" in str(
+            model.port_requests[-1].messages
+        )
         await loop.undo()
         await loop.undo()
         with pytest.raises(SessionError, match="no prompt"):
@@ -70,7 +72,7 @@ async def test_undo_puts_files_back_byte_for_byte(tmp_path: Path) -> None:
         (here / name).write_bytes(raw)
     (here / "run.sh").chmod(0o755)
     steps = [
-        uses(*(Call("read", {"path": name}) for name in before)),
+        uses(*(ScriptedCall("read", {"path": name}) for name in before)),
         uses(edit("win.txt", "two", "three"), edit("odd.txt", "old", "new"), edit("run.sh", "old", "new")),
         uses(write("wide.txt", "text now\n"), edit("run.sh", "new", "newer"), write("deep/er/made.txt", "made\n")),
         uses(edit("deep/er/made.txt", "made", "made twice"), run("rm odd.txt run.sh")),
@@ -120,7 +122,7 @@ async def test_what_somebody_else_changed_is_left_and_named(tmp_path: Path) -> N
     steps = [
         uses(edit("theirs", "0", "1"), edit("between", "0", "1"), edit("fine", "0", "1"), write("made", "x")),
         uses(run("echo sed >> between")),
-        uses(Call("read", {"path": "between"}), edit("between", "1", "2")),
+        uses(ScriptedCall("read", {"path": "between"}), edit("between", "1", "2")),
         says("done"),
     ]
     async with opened(tmp_path, InProcessModel(steps)) as loop:
@@ -182,13 +184,13 @@ async def test_a_file_outside_comes_back_only_while_it_is_let_in(tmp_path: Path)
 async def test_what_a_sub_agent_changed_comes_back_too(tmp_path: Path) -> None:
     here = project(tmp_path)
     (here / "a").write_text("0\n")
-    task = Call("task", {"description": "x", "prompt": "write", "agent": "general"})
+    task = ScriptedCall("task", {"description": "x", "prompt": "write", "agent": "general"})
     steps = [
         uses(edit("a", "0", "1")),
         uses(task),
         uses(edit("a", "1", "2"), write("b", "b"), run("true")),
         says("written"),
-        uses(Call("read", {"path": "a"}), edit("a", "2", "3")),
+        uses(ScriptedCall("read", {"path": "a"}), edit("a", "2", "3")),
         says("done"),
     ]
     async with opened(tmp_path, InProcessModel(steps)) as loop:
@@ -202,7 +204,7 @@ async def test_what_a_sub_agent_changed_comes_back_too(tmp_path: Path) -> None:
 async def test_what_sub_agents_of_sub_agents_changed_comes_back_also_where_they_failed(tmp_path: Path) -> None:
     here = project(tmp_path)
     (here / "a").write_text("0\n")
-    task = Call("task", {"description": "x", "prompt": "write", "agent": "general"})
+    task = ScriptedCall("task", {"description": "x", "prompt": "write", "agent": "general"})
     model = InProcessModel(
         [uses(task), uses(task), uses(edit("a", "0", "1")), REFUSED, says("it failed"), says("done")]
     )
@@ -219,7 +221,11 @@ async def test_what_a_formatter_made_of_a_file_counts_as_the_turn_s(tmp_path: Pa
         if given.tool != "read":
             (here / "a.py").write_text((here / "a.py").read_text().upper())
 
-    steps = [uses(write("a.py", "x\n")), uses(Call("read", {"path": "a.py"}), edit("a.py", "X", "y")), says("done")]
+    steps = [
+        uses(write("a.py", "x\n")),
+        uses(ScriptedCall("read", {"path": "a.py"}), edit("a.py", "X", "y")),
+        says("done"),
+    ]
     async with opened(tmp_path, InProcessModel(steps), plugins=[("fmt", {"tool_execute_after": after})]) as loop:
         await loop.prompt("go")
         assert (here / "a.py").read_text() == "Y\n"
@@ -268,7 +274,7 @@ async def test_what_is_not_undone_is_named(tmp_path: Path) -> None:
         parameters: dict[str, Any] = {"type": "object", "properties": {}}
         output.tools["deploy"] = hooks.ToolDefinition("deploy", "d", parameters, lambda *_: "ok")
 
-    steps = uses(Call("deploy"), Call("glob", {"pattern": "*"}), run("rm -rf /"), run("ls"))
+    steps = uses(ScriptedCall("deploy"), ScriptedCall("glob", {"pattern": "*"}), run("rm -rf /"), run("ls"))
     model = InProcessModel([steps, says("done")])
     rules = (PermissionRule("bash", "ls", "allow"),)
     async with opened(tmp_path, model, plugins=[("ops", {"tool": tool})], permissions=rules) as loop:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loops import opened
 
-from hudkit.testing.in_process import InProcessModel
-from hudkit.testing.replies import Call, Reply, says, uses
+from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
+from hudkit.models.scripted_model import InProcessModel
 
 pytestmark = pytest.mark.slow
 
@@ -26,16 +26,16 @@ def seen(here: Path) -> dict[str, bytes]:
     return {name: (here / name).read_bytes() for name in FILES if (here / name).is_file()}
 
 
-def played(number: int, steps: list[tuple[str, str]]) -> list[Reply]:
+def played(number: int, steps: list[tuple[str, str]]) -> list[ScriptedReply]:
     replies = []
     for place, (what, name) in enumerate(steps):
         text = f"{number}.{place}\n"
         call = {
-            "write": Call("write", {"path": name, "content": text}),
-            "remove": Call("bash", {"command": f"rm -f {name}"}),
-            "append": Call("bash", {"command": f"mkdir -p d; echo theirs {text.strip()} >> {name}"}),
+            "write": ScriptedCall("write", {"path": name, "content": text}),
+            "remove": ScriptedCall("bash", {"command": f"rm -f {name}"}),
+            "append": ScriptedCall("bash", {"command": f"mkdir -p d; echo theirs {text.strip()} >> {name}"}),
         }[what]
-        replies.append(uses(Call("read", {"path": name}), call))
+        replies.append(uses(ScriptedCall("read", {"path": name}), call))
     return [*replies, says("done")]
 
 

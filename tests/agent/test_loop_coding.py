@@ -16,15 +16,15 @@ from hudkit.agent.hud_hooks import hud_plugin
 from hudkit.agent.message_history import is_summary
 from hudkit.agent.request_log import RequestLog
 from hudkit.context.caching import CallCost
-from hudkit.testing.in_process import InProcessModel
-from hudkit.testing.replies import Call, says, uses
-from hudkit.testing.replies import Reply as Said
+from hudkit.models.scripted_answers import ScriptedCall, says, uses
+from hudkit.models.scripted_answers import ScriptedReply as Said
+from hudkit.models.scripted_model import InProcessModel
 from hudkit.tokens import Window
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 WINDOW = Window(32_000, 4_000, None, "host")
-RUN = Call("bash", {"command": f"{sys.executable} -B -m unittest -q test_shop 2>&1 | tail -n 20"})
+RUN = ScriptedCall("bash", {"command": f"{sys.executable} -B -m unittest -q test_shop 2>&1 | tail -n 20"})
 ADD = "def add(a, b):\n    return a - b\n"
 TESTS = """import unittest
 from shop import total
@@ -34,8 +34,8 @@ class Shop(unittest.TestCase):
 """
 
 
-def hud(tool: str, **args: Any) -> Call:
-    return Call("hud", {"tool": tool, "args": args})
+def hud(tool: str, **args: Any) -> ScriptedCall:
+    return ScriptedCall("hud", {"tool": tool, "args": args})
 
 
 def filled(reply: Said, used: int = 215_000) -> Said:
@@ -46,21 +46,24 @@ SUM = "s = 0\n    for n, p in rows:\n        s = add(s, n * p)\n    return s"
 TODOS = ("fix add", "write total")
 
 
-def todos(*states: str) -> Call:
-    return Call("todo", {"todos": [{"content": one, "status": now} for one, now in zip(TODOS, states, strict=True)]})
+def todos(*states: str) -> ScriptedCall:
+    return ScriptedCall(
+        "todo", {"todos": [{"content": one, "status": now} for one, now in zip(TODOS, states, strict=True)]}
+    )
 
 
+EMPTY_SHOP = "from calc import add\n\ndef total(rows):\n    return 0\n"
 SCRIPT = (
-    uses(hud("task.set", description="Make the shop's total right"), Call("read", {"path": "calc.py"})),
+    uses(hud("task.set", description="Make the shop's total right"), ScriptedCall("read", {"path": "calc.py"})),
     uses(hud("decisions.record", summary="Integers only, no floats")),
     uses(hud("notes.add", content="prices are in cents")),
     filled(uses(RUN, text="The test fails; " + "thinking " * 300)),
-    uses(Call("write", {"path": "shop.py", "content": "from calc import add\n\ndef total(rows):\n    return 0\n"})),
+    uses(ScriptedCall("write", {"path": "shop.py", "content": EMPTY_SHOP})),
     uses(todos("in_progress", "pending")),
     filled(uses(RUN, text="Still red. " + "thinking " * 300)),
-    uses(Call("edit", {"path": "calc.py", "old": "a - b", "new": "a + b"})),
-    uses(Call("read", {"path": "shop.py"})),
-    filled(uses(Call("edit", {"path": "shop.py", "old": "return 0", "new": SUM}))),
+    uses(ScriptedCall("edit", {"path": "calc.py", "old": "a - b", "new": "a + b"})),
+    uses(ScriptedCall("read", {"path": "shop.py"})),
+    filled(uses(ScriptedCall("edit", {"path": "shop.py", "old": "return 0", "new": SUM}))),
     uses(RUN),
     uses(todos("completed", "completed")),
     says("The total is right now, and the test passes."),
@@ -96,21 +99,21 @@ async def test_a_task_is_done_over_three_compactions_and_nothing_live_is_lost(tm
     assert not state.errors.open, "the test that failed has passed"
     assert any("test_shop.py" in one.text for one in state.constraints)
 
-    last = model.asked[-1]
+    last = model.port_requests[-1]
     for words in ("Make the shop's total right", "Integers only, no floats", "prices are in cents", "test_shop.py"):
         assert words in "".join(last.system), "what is live is in the base after the last compaction"
     log = RequestLog(tmp_path / "data" / "requests.db")
-    assert [sent.request for sent in log.requests(id)] == model.asked
+    assert [sent.request for sent in log.requests(id)] == model.port_requests
     log.close()
 
 
 async def test_the_hud_keeps_what_was_sent_in_its_place_within_an_epoch(tmp_path: Path) -> None:
     steps = [
         uses(hud("task.set", description="Count")),
-        uses(Call("bash", {"command": "echo 1"})),
+        uses(ScriptedCall("bash", {"command": "echo 1"})),
         uses(hud("notes.add", content="one is the first")),
-        uses(Call("bash", {"command": "exit 3"})),
-        uses(Call("bash", {"command": "echo 2"})),
+        uses(ScriptedCall("bash", {"command": "exit 3"})),
+        uses(ScriptedCall("bash", {"command": "echo 2"})),
         says("done"),
     ]
     model = InProcessModel(steps, window=WINDOW)
@@ -123,34 +126,34 @@ async def test_the_hud_keeps_what_was_sent_in_its_place_within_an_epoch(tmp_path
     def without_tail(messages: tuple[Any, ...]) -> str:
         return str(messages[1:])  # the first message is the prompt, whose tail is told once
 
-    for before, after in zip(model.asked, model.asked[1:], strict=False):
+    for before, after in zip(model.port_requests, model.port_requests[1:], strict=False):
         assert after.system == before.system and after.tools == before.tools
         assert without_tail(after.messages).startswith(without_tail(before.messages).rstrip(")").rstrip(","))
-    assert "one is the first" in str(model.asked[-1].messages)
-    assert model.asked[0].system[-1] not in stored, "the HUD is in its own log alone"
+    assert "one is the first" in str(model.port_requests[-1].messages)
+    assert model.port_requests[0].system[-1] not in stored, "the HUD is in its own log alone"
 
 
 async def test_the_agent_can_have_its_window_compacted_by_a_tool(tmp_path: Path) -> None:
     steps = [
-        uses(Call("hud_compact", {})),
-        filled(uses(Call("bash", {"command": "echo 1"}), text="x" * 15_000), 20_000),
-        filled(uses(Call("hud_compact", {})), 20_000),
+        uses(ScriptedCall("hud_compact", {})),
+        filled(uses(ScriptedCall("bash", {"command": "echo 1"}), text="x" * 15_000), 20_000),
+        filled(uses(ScriptedCall("hud_compact", {})), 20_000),
         says("done"),
     ]
     model = InProcessModel(steps, window=WINDOW)
     with Hud.in_memory() as board:
         async with opened(tmp_path, model, plugins=[("hud", hud_plugin(board))]) as loop:
             assert (await loop.prompt("go")).text == "done"
-            assert "Not compacted" in str(model.asked[1].messages)
-            assert len(model.of("compaction")) == 1 and "x" * 15_000 not in str(model.asked[-1].messages)
+            assert "Not compacted" in str(model.port_requests[1].messages)
+            assert len(model.of("compaction")) == 1 and "x" * 15_000 not in str(model.port_requests[-1].messages)
 
 
 async def test_a_sub_session_has_a_hud_of_its_own(tmp_path: Path) -> None:
-    task = Call("task", {"description": "look", "prompt": "count the files", "agent": "general"})
+    task = ScriptedCall("task", {"description": "look", "prompt": "count the files", "agent": "general"})
     steps = [
         uses(hud("task.set", description="The parent's task"), task),
         uses(hud("task.set", description="Count the files")),
-        filled(uses(Call("hud_compact", {}), text="x" * 15_000), 20_000),
+        filled(uses(ScriptedCall("hud_compact", {}), text="x" * 15_000), 20_000),
         says("there are none"),
         says("done"),
     ]
@@ -165,5 +168,5 @@ async def test_a_sub_session_has_a_hud_of_its_own(tmp_path: Path) -> None:
     assert own.task.description == "The parent's task"
     assert other.task.description == "Count the files"
     assert len(model.of("compaction")) == 1, "the sub-agent's own"
-    assert "Count the files" in "".join(model.asked[-2].system)
-    assert "Count the files" not in "".join(model.asked[-1].system)
+    assert "Count the files" in "".join(model.port_requests[-2].system)
+    assert "Count the files" not in "".join(model.port_requests[-1].system)

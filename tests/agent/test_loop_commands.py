@@ -12,12 +12,12 @@ from hudkit.agent.permissions import PermissionRule
 from hudkit.agent.slash_commands import SlashCommand, discover_commands, parse_command
 from hudkit.agent.workspace import Workspace
 from hudkit.errors import ConfigError, SessionError
-from hudkit.testing.in_process import InProcessModel
-from hudkit.testing.replies import Call, says, uses
+from hudkit.models.scripted_answers import ScriptedCall, says, uses
+from hudkit.models.scripted_model import InProcessModel
 
 pytestmark = pytest.mark.anyio
 
-WRITE = uses(Call("write", {"path": "a.txt", "content": "x"}))
+WRITE = uses(ScriptedCall("write", {"path": "a.txt", "content": "x"}))
 
 
 def files(folder: Path, texts: Mapping[str, str]) -> Path:
@@ -133,10 +133,10 @@ async def test_a_project_s_command_gets_no_more_leave_than_the_session_has(tmp_p
     async with opened(tmp_path, model, **given) as loop:
         await loop.command("go")
         assert not (tmp_path / "project" / "a.txt").exists(), "the project's cannot lift what is denied"
-        assert {one.name for one in model.asked[0].tools} == {"read", "write", "edit"}
+        assert {one.name for one in model.port_requests[0].tools} == {"read", "write", "edit"}
     user = files(tmp_path / "user", text)
     model = InProcessModel([WRITE, says("one")])
     async with opened(tmp_path, model, user_commands=[user], **given) as loop:
         await loop.command("go")
         assert (tmp_path / "project" / "a.txt").exists(), "the user's own can"
-        assert "bash" in {one.name for one in model.asked[0].tools}
+        assert "bash" in {one.name for one in model.port_requests[0].tools}

@@ -17,10 +17,10 @@ from hudkit.agent.records import Attachment
 from hudkit.agent.records import StoredCall as Stored
 from hudkit.context.caching import CallCost
 from hudkit.models import Media, TextContent, UserMessage
-from hudkit.testing.captured import Captured
-from hudkit.testing.in_process import InProcessModel
-from hudkit.testing.replies import BROKEN, CONTEXT_EXCEEDED, Call, Hang, Refusal, says, uses
-from hudkit.testing.replies import Reply as Said
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import BROKEN, CONTEXT_EXCEEDED, Hang, Refusal, ScriptedCall, says, uses
+from hudkit.models.scripted_answers import ScriptedReply as Said
+from hudkit.models.scripted_model import InProcessModel
 from hudkit.tokens import Window
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -39,7 +39,7 @@ def small(*script: object, **given: object) -> InProcessModel:
 
 async def test_a_full_window_is_compacted_and_the_work_goes_on(tmp_path: Path) -> None:
     model = small(
-        full(uses(Call("bash", {"command": "echo old"}), text="I look around " + "x" * 4_000)),
+        full(uses(ScriptedCall("bash", {"command": "echo old"}), text="I look around " + "x" * 4_000)),
         says("finished"),
         compaction=says("The goal is known."),
     )
@@ -48,7 +48,7 @@ async def test_a_full_window_is_compacted_and_the_work_goes_on(tmp_path: Path) -
         ended = await loop.prompt("build it")
         assert (ended.reason, ended.text) == ("done", "finished")
         assert loop.used_tokens is not None and loop.used_tokens < 8_500
-        last = model.asked[-1]
+        last = model.port_requests[-1]
         assert "x" * 4_000 not in str(last.messages) and "The goal is known." in str(last.messages)
         said = [part.text for message in last.messages if isinstance(message, UserMessage) for part in message.parts]  # type: ignore[union-attr]
         assert "Go on with the work" in said[-1]
@@ -69,17 +69,17 @@ async def test_the_newest_messages_are_kept_word_for_word(tmp_path: Path) -> Non
     async with opened(tmp_path, model, settings=replace(QUICK, tail=500)) as loop:
         for text in ("a", "b", "c", "d"):
             await loop.prompt(text)
-        last = str(model.asked[-1].messages)
+        last = str(model.port_requests[-1].messages)
         assert "y" * 3_000 not in last
         assert "two: keep me" in last and "three: keep me too" in last
-        assert model.asked[-1].messages[-1] == UserMessage((TextContent("d"),)), (
+        assert model.port_requests[-1].messages[-1] == UserMessage((TextContent("d"),)), (
             "the prompt is answered, not followed by another"
         )
         assert "keep me" not in str(model.of("compaction")[0].pieces), "what is kept need not be summarised"
 
 
 async def test_automatic_compaction_can_be_switched_off(tmp_path: Path) -> None:
-    model = small(full(uses(Call("bash", {"command": "true"}))), says("done"))
+    model = small(full(uses(ScriptedCall("bash", {"command": "true"}))), says("done"))
     async with opened(tmp_path, model, settings=replace(QUICK, compact=False)) as loop:
         await loop.prompt("go")
         assert model.of("compaction") == []
@@ -96,7 +96,7 @@ async def test_compaction_that_is_asked_for_waits_for_the_next_prompt(tmp_path: 
         assert len(model.chats) == 1, "nothing goes on by itself"
         assert loop.used_tokens is None
         await loop.prompt("second")
-        assert "A scripted summary." in str(model.asked[-1].messages)
+        assert "A scripted summary." in str(model.port_requests[-1].messages)
 
 
 async def test_a_request_that_is_too_long_is_compacted_and_the_prompt_comes_again(tmp_path: Path) -> None:
@@ -107,17 +107,17 @@ async def test_a_request_that_is_too_long_is_compacted_and_the_prompt_comes_agai
             "what is this?", [Attachment("", "big.png", "image/png", b"\x89PNG" + bytes(1_000))]
         )
         assert ended.text == "seen"
-        last = model.asked[-1].messages[-1]
+        last = model.port_requests[-1].messages[-1]
         assert isinstance(last, UserMessage) and last.parts[0] == TextContent("what is this?")
         assert isinstance(last.parts[1], TextContent) and "big.png" in last.parts[1].text
-        assert not any(isinstance(part, Media) for part in model.asked[2].messages[-1].parts)  # type: ignore[union-attr]
+        assert not any(isinstance(part, Media) for part in model.port_requests[2].messages[-1].parts)  # type: ignore[union-attr]
 
 
 async def test_work_that_had_begun_is_told_of_when_the_prompt_is_replayed(tmp_path: Path) -> None:
-    model = small(uses(Call("bash", {"command": "seq 2000"})), CONTEXT_EXCEEDED, says("done"))
+    model = small(uses(ScriptedCall("bash", {"command": "seq 2000"})), CONTEXT_EXCEEDED, says("done"))
     async with opened(tmp_path, model) as loop:
         await loop.prompt("count")
-        last = model.asked[-1].messages[-1]
+        last = model.port_requests[-1].messages[-1]
         assert isinstance(last, UserMessage) and last.parts[0] == TextContent("count")
         assert "begun before the compaction" in str(last.parts[1])
 
@@ -130,10 +130,10 @@ async def test_a_provider_that_stops_for_a_full_window_is_answered_with_a_compac
 
 
 async def test_a_summary_that_is_too_long_itself_is_asked_for_with_less(tmp_path: Path) -> None:
-    def summary(asked: Captured) -> Said | Refusal:
+    def summary(asked: CapturedRequest) -> Said | Refusal:
         return CONTEXT_EXCEEDED if sum(len(piece.text) for piece in asked.pieces) > 9_000 else says("short enough")
 
-    model = small(uses(Call("bash", {"command": "seq 4000"})), says("done"), compaction=summary)
+    model = small(uses(ScriptedCall("bash", {"command": "seq 4000"})), says("done"), compaction=summary)
     async with opened(tmp_path, model) as loop:
         await loop.prompt("count")
         await loop.compact()
@@ -144,7 +144,7 @@ async def test_a_summary_that_is_too_long_itself_is_asked_for_with_less(tmp_path
 @pytest.mark.parametrize("answer", [says(""), says("I'm sorry, I can't help with that."), BROKEN, CONTEXT_EXCEEDED])
 async def test_a_summary_that_no_model_writes_is_made_of_the_records(tmp_path: Path, answer: Said | Refusal) -> None:
     model = small(
-        uses(Call("write", {"path": "a.py", "content": "x = 1"})),
+        uses(ScriptedCall("write", {"path": "a.py", "content": "x = 1"})),
         says("half done"),
         says("next"),
         compaction=answer,
@@ -156,12 +156,12 @@ async def test_a_summary_that_no_model_writes_is_made_of_the_records(tmp_path: P
         done = [one for one in events.take() if isinstance(one, told.CompactionFinished)]
         assert done[0].without_model
         await loop.prompt("go on")
-        sent = str(model.asked[-1].messages)
+        sent = str(model.port_requests[-1].messages)
         assert "make a.py" in sent and "half done" in sent and "Files changed" in sent
 
 
 async def test_compactions_that_free_nothing_are_not_repeated(tmp_path: Path) -> None:
-    steps = [full(uses(Call("bash", {"command": f"echo {n}"}))) for n in range(6)]
+    steps = [full(uses(ScriptedCall("bash", {"command": f"echo {n}"}))) for n in range(6)]
     model = small(*steps, says("done"))
     async with opened(tmp_path, model) as loop:
         assert (await loop.prompt("go")).reason == "done"
@@ -207,7 +207,7 @@ async def test_another_model_may_write_the_summaries(tmp_path: Path) -> None:
     async with opened(tmp_path, model, settings=rules, connect=connect) as loop:
         await loop.prompt("first")
         await loop.compact()
-        assert (opened_names, len(writer.asked), model.of("compaction")) == (["scripted:writer"], 1, [])
+        assert (opened_names, len(writer.port_requests), model.of("compaction")) == (["scripted:writer"], 1, [])
         assert loop.messages[-1].model == "scripted:writer"
 
 
@@ -228,12 +228,12 @@ async def test_plugins_shape_a_compaction(tmp_path: Path) -> None:
         output.text = "Now write the tests."
 
     plugin = {"session_compacting": compacting, "messages_transform": hide, "compaction_autocontinue": autocontinue}
-    model = small(full(uses(Call("bash", {"command": "echo secret"}))), says("ok"))
+    model = small(full(uses(ScriptedCall("bash", {"command": "echo secret"}))), says("ok"))
     async with opened(tmp_path, model, plugins=[("shape", plugin)]) as loop:
         await loop.prompt("go")
         asked = str(model.of("compaction")[0].pieces)
         assert "8123" in asked and "secret" not in asked and heard[-2:] == ["compaction", "build"]
-        assert "Now write the tests." in str(model.asked[-1].messages)
+        assert "Now write the tests." in str(model.port_requests[-1].messages)
         outputs = [part.output for one in loop.messages for part in one.parts if isinstance(part, Stored)]
         assert outputs == ["secret"], "what is stored did not change"
 
@@ -246,7 +246,7 @@ async def test_a_plugin_may_replace_the_prompt_and_stop_the_work(tmp_path: Path)
         output.proceed = False
 
     plugin = {"session_compacting": compacting, "compaction_autocontinue": stop}
-    model = small(full(uses(Call("bash", {"command": "true"}))))
+    model = small(full(uses(ScriptedCall("bash", {"command": "true"}))))
     async with opened(tmp_path, model, plugins=[("stop", plugin)]) as loop:
         ended = await loop.prompt("go")
         assert ended.reason == "stopped" and len(model.chats) == 1
@@ -269,8 +269,8 @@ async def test_a_compaction_that_was_killed_between_its_steps_is_taken_up(tmp_pa
 
 
 async def test_old_outputs_leave_the_window_where_that_pays(tmp_path: Path) -> None:
-    def step(n: int) -> Callable[[Captured], Said]:
-        return lambda _: uses(Call("bash", {"command": f"seq {n} {n + 3000}"}))
+    def step(n: int) -> Callable[[CapturedRequest], Said]:
+        return lambda _: uses(ScriptedCall("bash", {"command": f"seq {n} {n + 3000}"}))
 
     model = InProcessModel([*(step(n) for n in range(12)), says("done")], window=Window(60_000, 8_000, None, "host"))
     async with opened(tmp_path, model, settings=replace(QUICK, compact=False)) as loop:
@@ -278,6 +278,6 @@ async def test_old_outputs_leave_the_window_where_that_pays(tmp_path: Path) -> N
         await loop.prompt("go")
         pruned = [id for one in events.take() if isinstance(one, told.OutputsPruned) for id in one.calls]
         assert pruned
-        assert "[pruned: bash" in str(model.asked[-1].messages)
+        assert "[pruned: bash" in str(model.port_requests[-1].messages)
         stored = {part.call_id: part for one in loop.messages for part in one.parts if isinstance(part, Stored)}
         assert all(stored[id].compacted and len(stored[id].output) > 10_000 for id in pruned), "the store keeps them"

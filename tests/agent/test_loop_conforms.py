@@ -16,9 +16,8 @@ from hudkit.agent.loop import AgentLoop
 from hudkit.agent.permissions import PermissionRule
 from hudkit.agent.run_context import LoopOptions, LoopSettings
 from hudkit.models import open_model
-from hudkit.testing.host_script import Place
-from hudkit.testing.hosts import HostConformance
-from hudkit.testing.replies import Call
+from hudkit.models.scripted_answers import ScriptedCall
+from hudkit.testing.host_conformance import HostConformance, HostWorkspace
 from hudkit.tokens import Window
 
 pytestmark = pytest.mark.slow
@@ -45,7 +44,7 @@ class TestSession(HostConformance):
     model = "openai-chat:gpt-5"
 
     @contextmanager
-    def open(self, place: Place, session: str, *, hud: bool = True, resume: str = "") -> Iterator[Talking]:
+    def open(self, place: HostWorkspace, session: str, *, hud: bool = True, resume: str = "") -> Iterator[Talking]:
         known = place.folder / f"{session}.json"
         before = json.loads(known.read_text()) if known.exists() else ""
         path = "/v1" if self.shape == "openai" else ""
@@ -73,11 +72,11 @@ class TestSession(HostConformance):
                 runner.run(loop.close())
                 runner.run(model.close())
 
-    def call(self, what: str, **arguments: Any) -> Call:
-        return Call("bash" if what == "run" else what, arguments)
+    def call(self, what: str, **arguments: Any) -> ScriptedCall:
+        return ScriptedCall("bash" if what == "run" else what, arguments)
 
-    def delegate(self, prompt: str) -> Call:
-        return Call("task", {"description": "look", "prompt": prompt, "agent": "general"})
+    def delegate(self, prompt: str) -> ScriptedCall:
+        return ScriptedCall("task", {"description": "look", "prompt": prompt, "agent": "general"})
 
 
 class TestSessionWithAnthropic(TestSession):

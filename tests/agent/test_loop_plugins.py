@@ -19,9 +19,9 @@ from hudkit.agent.hooks import HOOKS
 from hudkit.agent.plugins import PluginInput, discover_plugins, trust_plugin
 from hudkit.agent.records import StoredCall as Stored
 from hudkit.errors import ConfigError
+from hudkit.models.scripted_answers import ScriptedCall, says, uses
+from hudkit.models.scripted_model import InProcessModel
 from hudkit.sections.sandboxed.definitions import SectionPaths
-from hudkit.testing.in_process import InProcessModel
-from hudkit.testing.replies import Call, says, uses
 
 pytestmark = pytest.mark.anyio
 
@@ -118,11 +118,14 @@ async def test_each_hook_does_something_real(tmp_path: Path) -> None:
         made.append(Everything(given))
         return made[0]
 
-    commands = [Call("bash", {"command": "sleep 100; echo $CAVE s3cr3t"}), Call("bash", {"command": "rm -r x"})]
+    commands = [
+        ScriptedCall("bash", {"command": "sleep 100; echo $CAVE s3cr3t"}),
+        ScriptedCall("bash", {"command": "rm -r x"}),
+    ]
     model = InProcessModel(
         [
-            uses(*commands, Call("count", {"of": "all"}), text="teh work"),
-            replace(uses(Call("read", {"path": "a"})), usage=CallCost(0, 0, 49_000, 1)),
+            uses(*commands, ScriptedCall("count", {"of": "all"}), text="teh work"),
+            replace(uses(ScriptedCall("read", {"path": "a"})), usage=CallCost(0, 0, 49_000, 1)),
             says("done"),
             says("by command"),
         ],
@@ -142,7 +145,7 @@ async def test_each_hook_does_something_real(tmp_path: Path) -> None:
         await loop.command("fix", "it")
         await loop.plugins_notified()
         assert not loop.setup.hooks.failures, loop.setup.hooks.failures
-        first = model.asked[0]
+        first = model.port_requests[0]
         assert loop.setup.settings.steps == 7
         assert first.settings.temperature == 0.25
         assert first.settings.headers == {"x-key": "of scripted", "x-session": loop.id}
@@ -158,8 +161,8 @@ async def test_each_hook_does_something_real(tmp_path: Path) -> None:
         assert counted.output == "1 entries, asked with all" and "a file" in read.output
         assert "the work" in str(loop.messages[1].parts)
         assert "8123" in str(model.of("compaction")[0].pieces)
-        assert "Perge." in str(model.asked[3].messages)
-        assert "Fix it [fix]" in str(model.asked[-1].messages)
+        assert "Perge." in str(model.port_requests[3].messages)
+        assert "Fix it [fix]" in str(model.port_requests[-1].messages)
         types = {one.type for one in made[0].heard}
         assert types >= {"session.created", "message.updated", "tool.finished", "session.compacted", "session.idle"}
         assert made[0].ran == {"provider"}
@@ -194,12 +197,12 @@ async def test_a_bad_plugin_harms_nobody(tmp_path: Path, what: str) -> None:
     def note(given: hooks.Chat, output: hooks.System) -> None:
         output.system.append("from the good one")
 
-    model = InProcessModel([uses(Call("bash", {"command": "echo hi"})), says("done")])
+    model = InProcessModel([uses(ScriptedCall("bash", {"command": "echo hi"})), says("done")])
     both = [("bad", bad(what)), ("good", {"system_transform": note})]
     async with opened(tmp_path, model, plugins=both, hook_seconds=0.05) as loop:
         assert (await loop.prompt("go")).text == "done"
         assert results(loop)[0].output == "hi"
-        assert all("from the good one" in request.system[-1] for request in model.asked)
+        assert all("from the good one" in request.system[-1] for request in model.port_requests)
         failures = loop.setup.hooks.failures
         assert {one.plugin for one in failures} <= {"bad"} and failures
 
@@ -216,7 +219,7 @@ async def test_a_tool_of_a_plugin_that_fails_or_hangs_is_a_failed_call(tmp_path:
         for name, run in (("hang", hang), ("fail", fail), ("long", lambda *_: "x" * 100_000)):
             output.tools[name] = hooks.ToolDefinition(name, name, {"type": "object", "properties": {}}, run)
 
-    model = InProcessModel([uses(Call("hang"), Call("fail"), Call("long")), says("done")])
+    model = InProcessModel([uses(ScriptedCall("hang"), ScriptedCall("fail"), ScriptedCall("long")), says("done")])
     rules = replace(QUICK, plugin_tool_seconds=0.1)
     async with opened(tmp_path, model, plugins=[("odd", {"tool": tool})], settings=rules) as loop:
         assert (await loop.prompt("go")).text == "done"
@@ -243,7 +246,7 @@ async def test_a_plugin_that_hangs_is_set_aside_and_its_tools_say_so(tmp_path: P
         def close(self) -> None:
             closed.append(True)
 
-    steps = [uses(Call("dice")), uses(Call("dice")), says("done"), says("more")]
+    steps = [uses(ScriptedCall("dice")), uses(ScriptedCall("dice")), says("done"), says("more")]
     model = InProcessModel(steps)
     async with opened(tmp_path, model, plugins=[("odd", Odd())], hook_seconds=0.05) as loop:
         events = loop.events()
@@ -255,11 +258,12 @@ async def test_a_plugin_that_hangs_is_set_aside_and_its_tools_say_so(tmp_path: P
         kinds = [one.failure.kind for one in events.take() if isinstance(one, told.PluginFailed)]
         assert kinds == ["time-out"] * 3 + ["aside"]
         assert [name for name, _ in loop.problems] == ["odd"] and "3 calls" in loop.problems[0][1]
-        assert all(asked.tools == model.asked[0].tools for asked in model.asked), "the prefix stays as it is"
+        offered = [request.tools for request in model.port_requests]
+        assert all(tools == offered[0] for tools in offered), "the prefix stays as it is"
         await loop.compact()
         model.play(says("after"))
         await loop.prompt("on")
-        assert "dice" not in {one.name for one in model.asked[-1].tools}, "a new epoch is without its tools"
+        assert "dice" not in {one.name for one in model.port_requests[-1].tools}, "a new epoch is without its tools"
     assert closed == [True]
 
 
@@ -312,7 +316,7 @@ async def test_a_project_s_plugin_runs_only_with_the_bytes_that_were_trusted(tmp
         found = discover_plugins(here, tmp_path / "project", entries=False)
         async with opened(tmp_path, model, discovered_plugins=found, plugin_options=options) as loop:
             await loop.prompt("hi")
-            return "\n".join(model.asked[0].system), loop.problems
+            return "\n".join(model.port_requests[0].system), loop.problems
 
     text, wrong = await system({})
     assert "from a file" not in text and "not trusted" in wrong[0][1] and not (tmp_path / "ran").exists()
@@ -353,7 +357,7 @@ async def test_a_plugin_that_cannot_be_loaded_is_named_and_left_out(tmp_path: Pa
     async with opened(tmp_path, model, discovered_plugins=discover_plugins(here, entries=False)) as loop:
         await loop.prompt("hi")
         assert [name for name, _ in loop.problems] == ["broken"]
-        assert "from a file" in model.asked[0].system[-1]
+        assert "from a file" in model.port_requests[0].system[-1]
 
 
 async def test_the_example_that_formats_files_after_an_edit(tmp_path: Path) -> None:
@@ -365,7 +369,8 @@ async def test_the_example_that_formats_files_after_an_edit(tmp_path: Path) -> N
         "format", "user", EXAMPLES / "format_after_edit.py", raw=(EXAMPLES / "format_after_edit.py").read_bytes()
     )
     write = uses(
-        Call("write", {"path": "a.py", "content": "x=1\n"}), Call("write", {"path": "b.txt", "content": "x=1\n"})
+        ScriptedCall("write", {"path": "a.py", "content": "x=1\n"}),
+        ScriptedCall("write", {"path": "b.txt", "content": "x=1\n"}),
     )
     async with opened(
         tmp_path,
@@ -385,9 +390,9 @@ async def test_the_example_that_guards_secrets(tmp_path: Path) -> None:
     found = plugins.DiscoveredPlugin("guard", "user", EXAMPLES / "guard_secrets.py", raw=raw)
     key = "ghp_" + "aB3" * 12
     calls = uses(
-        Call("bash", {"command": f"echo {key}; echo house-word"}),
-        Call("read", {"path": ".env"}),
-        Call("bash", {"command": "printenv"}),
+        ScriptedCall("bash", {"command": f"echo {key}; echo house-word"}),
+        ScriptedCall("read", {"path": ".env"}),
+        ScriptedCall("bash", {"command": "printenv"}),
     )
     model = InProcessModel([calls])
     async with opened(

@@ -16,8 +16,8 @@ from pydantic_ai.usage import RequestUsage
 from hudkit.agent import hooks
 from hudkit.agent.records import StoredText
 from hudkit.models import CompletionEvent, CompletionRequest, TextDelta, open_model, pydantic_ai_messages
-from hudkit.testing.in_process import InProcessModel
-from hudkit.testing.replies import says
+from hudkit.models.scripted_answers import says
+from hudkit.models.scripted_model import InProcessModel
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -38,11 +38,11 @@ class Sealing(InProcessModel):
     """Answers first as a server that gives ids and signatures with its words; then from the script."""
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[CompletionEvent, None]:
-        if self.asked:
+        if self.port_requests:
             async for piece in super().stream(request):
                 yield piece
             return
-        self.asked.append(request)
+        self.port_requests.append(request)
         yield TextDelta("Hello there")
         end = pydantic_ai_messages.completion(ANSWER, self.name, None)
         for call in end.answer.calls:
@@ -66,12 +66,14 @@ async def test_ids_and_signatures_of_texts_go_back_with_them(tmp_path: Path) -> 
     model = Sealing([says("done"), says("more")])
     async with opened(tmp_path, model) as loop:
         await loop.prompt("go")
-        assert list(map(as_said, sent(model.asked[1]))) == list(map(as_said, ANSWER.parts))
+        assert list(map(as_said, sent(model.port_requests[1]))) == list(map(as_said, ANSWER.parts))
         id = loop.id
     model = InProcessModel([says("later")])
     async with opened(tmp_path, model, session=id) as loop:
         await loop.prompt("on")
-        assert list(map(as_said, sent(model.asked[0]))) == list(map(as_said, ANSWER.parts)), "also out of the file"
+        assert list(map(as_said, sent(model.port_requests[0]))) == list(map(as_said, ANSWER.parts)), (
+            "also out of the file"
+        )
         (text,) = [one for one in loop.messages[1].parts if isinstance(one, StoredText) and not one.ignored]
         assert text.text == "Hello there" and [length for length, _ in text.meta["seals"]] == [6, 5, 0]
 
@@ -90,7 +92,7 @@ async def test_words_that_a_plugin_changed_lose_the_marks_of_the_old_ones(tmp_pa
     model = Sealing([says("done")])
     async with opened(tmp_path, model, plugins=[("loud", plugin)]) as loop:
         await loop.prompt("go")
-        texts = [part for part in sent(model.asked[1]) if isinstance(part, TextPart)]
+        texts = [part for part in sent(model.port_requests[1]) if isinstance(part, TextPart)]
         assert [(part.content, part.id, part.provider_details) for part in texts] == [("HELLO there", None, None)]
 
 

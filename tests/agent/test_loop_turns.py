@@ -16,10 +16,10 @@ from hudkit.agent.records import StoredCall as Stored
 from hudkit.agent.request_log import RequestLog
 from hudkit.errors import SessionError
 from hudkit.models import Media, TextContent, ToolResult
-from hudkit.testing.captured import Captured
-from hudkit.testing.in_process import InProcessModel
-from hudkit.testing.replies import BROKEN, Call, Hang, Refusal, says, uses
-from hudkit.testing.replies import Reply as Said
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import BROKEN, Hang, Refusal, ScriptedCall, says, uses
+from hudkit.models.scripted_answers import ScriptedReply as Said
+from hudkit.models.scripted_model import InProcessModel
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -47,10 +47,10 @@ async def test_tools_run_in_the_model_s_order_and_their_results_go_back(tmp_path
     model = InProcessModel(
         [
             uses(
-                Call("write", {"path": "a.txt", "content": "one\n"}),
-                Call("read", {"path": "a.txt"}),
-                Call("edit", {"path": "a.txt", "old": "one", "new": "two"}),
-                Call("bash", {"command": "cat a.txt; exit 3"}),
+                ScriptedCall("write", {"path": "a.txt", "content": "one\n"}),
+                ScriptedCall("read", {"path": "a.txt"}),
+                ScriptedCall("edit", {"path": "a.txt", "old": "one", "new": "two"}),
+                ScriptedCall("bash", {"command": "cat a.txt; exit 3"}),
             ),
             says("done"),
         ]
@@ -58,7 +58,7 @@ async def test_tools_run_in_the_model_s_order_and_their_results_go_back(tmp_path
     async with opened(tmp_path, model) as loop:
         assert (await loop.prompt("go")).text == "done"
         assert [call.status for call in calls(loop)] == ["completed"] * 4
-        results = [message for message in model.asked[1].messages if isinstance(message, ToolResult)]
+        results = [message for message in model.port_requests[1].messages if isinstance(message, ToolResult)]
         assert "one" in results[1].text and "two\n[exit code 3]" in results[3].text
         assert (tmp_path / "project" / "a.txt").read_text() == "two\n"
         diffs = loop.setup.store.diffs(loop.id)
@@ -69,15 +69,15 @@ async def test_what_goes_wrong_with_a_call_is_its_result(tmp_path: Path) -> None
     model = InProcessModel(
         [
             uses(
-                Call("nothing", {}),
-                Call("read", {"path": "missing.txt"}),
-                Call("read", "{broken"),
-                Call("read", {"way": 1}),
-                Call("read", {"path": "/etc/passwd"}),
-                Call("read", {"path": "x"}, id="same"),
-                Call("read", {"path": "y"}, id="other"),
+                ScriptedCall("nothing", {}),
+                ScriptedCall("read", {"path": "missing.txt"}),
+                ScriptedCall("read", "{broken"),
+                ScriptedCall("read", {"way": 1}),
+                ScriptedCall("read", {"path": "/etc/passwd"}),
+                ScriptedCall("read", {"path": "x"}, id="same"),
+                ScriptedCall("read", {"path": "y"}, id="other"),
             ),
-            uses(Call("read", {"path": "x"}, id="same")),
+            uses(ScriptedCall("read", {"path": "x"}, id="same")),
             says("done"),
         ]
     )
@@ -101,8 +101,10 @@ async def test_permission_is_asked_and_an_answer_holds(tmp_path: Path) -> None:
             else PermissionReply("reject", message="not now")
         )
 
-    echo = Call("bash", {"command": "echo hi"})
-    model = InProcessModel([uses(echo), uses(echo), uses(Call("bash", {"command": "rm -r src"})), says("done")])
+    echo = ScriptedCall("bash", {"command": "echo hi"})
+    model = InProcessModel(
+        [uses(echo), uses(echo), uses(ScriptedCall("bash", {"command": "rm -r src"})), says("done")]
+    )
     async with opened(tmp_path, model, permissions=(), ask_user=ask) as loop:
         await loop.prompt("go")
         assert [call.status for call in calls(loop)] == ["completed", "completed", "error"]
@@ -117,9 +119,9 @@ async def test_a_server_that_fails_is_asked_again_with_growing_pauses(tmp_path: 
         assert (ended.reason, ended.text) == ("done", "there it is")
         tries = [one for one in events.take() if isinstance(one, told.RetryScheduled)]
         assert [one.attempt for one in tries] == [1, 2] and tries[1].seconds == 2 * tries[0].seconds
-        assert "half" not in str(model.asked[2].messages), "what broke off is not sent"
+        assert "half" not in str(model.port_requests[2].messages), "what broke off is not sent"
         assert (await loop.prompt("more")).reason == "done"
-        assert "half" not in str(model.asked[3].messages)
+        assert "half" not in str(model.port_requests[3].messages)
 
 
 async def test_retries_end_and_the_failure_is_said(tmp_path: Path) -> None:
@@ -127,7 +129,7 @@ async def test_retries_end_and_the_failure_is_said(tmp_path: Path) -> None:
     async with opened(tmp_path, model, settings=replace(QUICK, retries=2)) as loop:
         ended = await loop.prompt("go")
         assert ended.reason == "error" and "does not answer" in ended.error
-        assert len(model.asked) == 3
+        assert len(model.port_requests) == 3
         model.otherwise = says("now it works")
         assert (await loop.proceed()).text == "now it works"
 
@@ -136,28 +138,28 @@ async def test_a_key_that_is_refused_is_not_tried_again(tmp_path: Path) -> None:
     model = InProcessModel([Refusal(401, "authentication_error")])
     async with opened(tmp_path, model) as loop:
         assert (await loop.prompt("go")).reason == "error"
-        assert len(model.asked) == 1
+        assert len(model.port_requests) == 1
 
 
 async def test_the_same_call_with_the_same_result_ends_the_turn(tmp_path: Path) -> None:
-    model = InProcessModel(otherwise=uses(Call("read", {"path": "missing.txt"})))
+    model = InProcessModel(otherwise=uses(ScriptedCall("read", {"path": "missing.txt"})))
     async with opened(tmp_path, model) as loop:
         ended = await loop.prompt("go")
-        assert ended.reason == "repeats" and len(model.asked) == 6
+        assert ended.reason == "repeats" and len(model.port_requests) == 6
         assert "gave the same 3 times" in calls(loop)[2].error
         assert "was called" in calls(loop)[3].error
 
 
 async def test_the_same_call_with_new_results_goes_on(tmp_path: Path) -> None:
-    count = Call("bash", {"command": "echo x >> f; wc -l < f"})
+    count = ScriptedCall("bash", {"command": "echo x >> f; wc -l < f"})
     model = InProcessModel([uses(count) for _ in range(8)])
     async with opened(tmp_path, model) as loop:
         assert (await loop.prompt("go")).reason == "done"
 
 
 async def test_the_steps_of_a_turn_are_bounded(tmp_path: Path) -> None:
-    def again(asked: Captured) -> Said:
-        return uses(Call("bash", {"command": f"echo {asked.number}"}))
+    def again(asked: CapturedRequest) -> Said:
+        return uses(ScriptedCall("bash", {"command": f"echo {asked.number}"}))
 
     async with opened(tmp_path, InProcessModel(again), settings=replace(QUICK, steps=4)) as loop:
         ended = await loop.prompt("go")
@@ -166,7 +168,12 @@ async def test_the_steps_of_a_turn_are_bounded(tmp_path: Path) -> None:
 
 async def test_cancelling_while_a_tool_runs_says_what_was_cut_off(tmp_path: Path) -> None:
     model = InProcessModel(
-        [uses(Call("bash", {"command": "echo begun > f; sleep 60"}), Call("bash", {"command": "echo > g"}))]
+        [
+            uses(
+                ScriptedCall("bash", {"command": "echo begun > f; sleep 60"}),
+                ScriptedCall("bash", {"command": "echo > g"}),
+            )
+        ]
     )
     async with opened(tmp_path, model) as loop:
         turn = asyncio.ensure_future(loop.prompt("go"))
@@ -180,7 +187,7 @@ async def test_cancelling_while_a_tool_runs_says_what_was_cut_off(tmp_path: Path
         assert not (tmp_path / "project" / "g").exists()
         model.play(says("going on"))
         assert (await loop.prompt("go on")).text == "going on"
-        assert "may have had effects" in str(model.asked[-1].messages)
+        assert "may have had effects" in str(model.port_requests[-1].messages)
 
 
 async def test_cancelling_while_the_model_speaks_keeps_what_it_said(tmp_path: Path) -> None:
@@ -215,9 +222,9 @@ async def test_prompts_wait_for_each_other(tmp_path: Path) -> None:
 
 
 async def test_a_sub_session_works_in_a_transcript_of_its_own(tmp_path: Path) -> None:
-    task = Call("task", {"description": "look", "prompt": "count the files", "agent": "general"})
+    task = ScriptedCall("task", {"description": "look", "prompt": "count the files", "agent": "general"})
     model = InProcessModel(
-        [uses(task), uses(Call("glob", {"pattern": "*"})), says("there are 2 files"), says("they say 2")]
+        [uses(task), uses(ScriptedCall("glob", {"pattern": "*"})), says("there are 2 files"), says("they say 2")]
     )
     async with opened(tmp_path, model) as loop:
         (tmp_path / "project" / "a").write_text("")
@@ -227,15 +234,15 @@ async def test_a_sub_session_works_in_a_transcript_of_its_own(tmp_path: Path) ->
         child = loop.setup.store.session(str(call.metadata["session"]))
         assert child is not None and child.parent_id == loop.id and child.agent == "general"
         assert texts(loop.setup.store.messages(child.id))[0] == ("user", "count the files")
-        names = [{tool.name for tool in request.tools} for request in model.asked]
+        names = [{tool.name for tool in request.tools} for request in model.port_requests]
         assert "task" in names[0] and "task" not in names[1], "a sub-agent starts none of its own"
-        assert "how many" not in str(model.asked[1].messages)
+        assert "how many" not in str(model.port_requests[1].messages)
 
 
 async def test_a_sub_session_has_no_more_leave_than_its_parent(tmp_path: Path) -> None:
-    task = Call("task", {"description": "x", "prompt": "write", "agent": "general"})
+    task = ScriptedCall("task", {"description": "x", "prompt": "write", "agent": "general"})
     model = InProcessModel(
-        [uses(task), uses(Call("write", {"path": "a", "content": "x"})), says("no"), says("it could not")]
+        [uses(task), uses(ScriptedCall("write", {"path": "a", "content": "x"})), says("no"), says("it could not")]
     )
     rules = (PermissionRule("edit", "**", "deny"),)
     async with opened(tmp_path, model, permissions=rules) as loop:
@@ -245,14 +252,16 @@ async def test_a_sub_session_has_no_more_leave_than_its_parent(tmp_path: Path) -
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
 async def test_sub_agents_start_others_as_deep_as_the_rules_say(tmp_path: Path, depth: int) -> None:
-    def deeper(asked: Captured) -> Said:
-        return uses(Call("task", {"description": "x", "prompt": f"level {asked.number + 1}", "agent": "general"}))
+    def deeper(asked: CapturedRequest) -> Said:
+        return uses(
+            ScriptedCall("task", {"description": "x", "prompt": f"level {asked.number + 1}", "agent": "general"})
+        )
 
     model = InProcessModel([deeper] * depth, otherwise=says("at the bottom"))
     rules = (PermissionRule("edit", "**", "deny"),)
     async with opened(tmp_path, model, settings=replace(QUICK, depth=depth), permissions=rules) as loop:
         assert (await loop.prompt("go")).text == "at the bottom"
-        may = ["task" in {tool.name for tool in asked.tools} for asked in model.asked[: depth + 1]]
+        may = ["task" in {tool.name for tool in request.tools} for request in model.port_requests[: depth + 1]]
         assert may == [True] * depth + [False]
         sessions = loop.setup.store.sessions()
         assert [one.parent_id for one in sessions] == ["", *(one.id for one in sessions[:-1])]
@@ -267,7 +276,7 @@ async def test_files_are_attached_as_text_or_as_media(tmp_path: Path) -> None:
         (tmp_path / "project" / "notes.md").write_text("remember this")
         (tmp_path / "project" / "dot.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\xff")
         await loop.prompt("look", [Attachment("", "notes.md"), Attachment("", "dot.png")])
-        parts = model.asked[0].messages[0].parts  # type: ignore[union-attr]
+        parts = model.port_requests[0].messages[0].parts  # type: ignore[union-attr]
         assert isinstance(parts[1], TextContent) and "remember this" in parts[1].text
         assert isinstance(parts[2], Media) and parts[2].media_type == "image/png"
         with pytest.raises(SessionError, match="empty"):
@@ -275,7 +284,7 @@ async def test_files_are_attached_as_text_or_as_media(tmp_path: Path) -> None:
 
 
 async def test_another_agent_brings_its_own_rules(tmp_path: Path) -> None:
-    write = uses(Call("write", {"path": "a", "content": "x"}))
+    write = uses(ScriptedCall("write", {"path": "a", "content": "x"}))
     model = InProcessModel([write, says("no"), write, says("yes")])
     async with opened(tmp_path, model, agent="plan") as loop:
         await loop.prompt("go")
@@ -284,7 +293,7 @@ async def test_another_agent_brings_its_own_rules(tmp_path: Path) -> None:
         await loop.prompt("go")
         assert (tmp_path / "project" / "a").exists()
         await loop.switch(agent="plan")
-        model.play(uses(Call("write", {"path": "b", "content": "x"})))
+        model.play(uses(ScriptedCall("write", {"path": "b", "content": "x"})))
         await loop.prompt("go")
         assert not (tmp_path / "project" / "b").exists()
         assert loop.session.agent == "plan"
@@ -292,7 +301,13 @@ async def test_another_agent_brings_its_own_rules(tmp_path: Path) -> None:
 
 async def test_each_request_is_built_again_from_the_log_byte_for_byte(tmp_path: Path) -> None:
     model = InProcessModel(
-        [uses(Call("bash", {"command": "echo hi"}), text="so"), BROKEN, says("a"), says("b", used=150_000), says("c")]
+        [
+            uses(ScriptedCall("bash", {"command": "echo hi"}), text="so"),
+            BROKEN,
+            says("a"),
+            says("b", used=150_000),
+            says("c"),
+        ]
     )
     async with opened(tmp_path, model) as loop:
         for text in ("one", "two", "three"):
@@ -301,18 +316,18 @@ async def test_each_request_is_built_again_from_the_log_byte_for_byte(tmp_path: 
     log = RequestLog(tmp_path / "data" / "requests.db")
     built = [sent.request for sent in log.requests(id)]
     log.close()
-    assert len(built) == len(model.asked) == 5
-    assert built == model.asked
+    assert len(built) == len(model.port_requests) == 5
+    assert built == model.port_requests
 
 
 async def test_within_an_epoch_a_request_begins_with_the_one_before(tmp_path: Path) -> None:
     model = InProcessModel(
-        [uses(Call("bash", {"command": f"echo {n}"}), text=f"step {n}") for n in range(6)] + [says("done")]
+        [uses(ScriptedCall("bash", {"command": f"echo {n}"}), text=f"step {n}") for n in range(6)] + [says("done")]
     )
     async with opened(tmp_path, model) as loop:
         await loop.prompt("go")
         await loop.prompt("again")
-    for before, after in zip(model.asked, model.asked[1:], strict=False):
+    for before, after in zip(model.port_requests, model.port_requests[1:], strict=False):
         assert (after.system, after.tools, after.settings) == (before.system, before.tools, before.settings)
         assert after.messages[: len(before.messages)] == before.messages
 
@@ -325,5 +340,7 @@ async def test_a_session_is_opened_again_with_what_it_was(tmp_path: Path) -> Non
     again = InProcessModel([says("two")])
     async with opened(tmp_path, again, session=id) as loop:
         await loop.prompt("second")
-        assert again.asked[0].messages[: len(model.asked[0].messages)] == model.asked[0].messages
-        assert again.asked[0].system == model.asked[0].system
+        first, resumed = model.port_requests[0], again.port_requests[0]
+        first, resumed = model.port_requests[0], again.port_requests[0]
+        assert resumed.messages[: len(first.messages)] == first.messages
+        assert resumed.system == first.system

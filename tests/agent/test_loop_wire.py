@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from hudkit.context.caching import CallCost
 from hudkit.models import open_model
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, says, uses
+from hudkit.models.scripted_answers import ScriptedCall, says, uses
+from hudkit.testing.model_server import ScriptedModel
 from hudkit.tokens import Window
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -20,9 +20,9 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 @pytest.mark.parametrize(("name", "path"), [("anthropic:claude-sonnet-4-6", ""), ("openai-chat:gpt-5", "/v1")])
 async def test_a_turn_with_tools_and_a_compaction_over_the_wire(tmp_path: Path, name: str, path: str) -> None:
     script = [
-        uses(Call("bash", {"command": "echo one"}), text="first " + "x" * 4_000),
-        replace(uses(Call("bash", {"command": "echo two"}), text="second"), usage=CallCost(0, 0, 9_100, 10)),
-        uses(Call("read", {"path": "a.txt"}), Call("read", {"path": "missing.txt"})),
+        uses(ScriptedCall("bash", {"command": "echo one"}), text="first " + "x" * 4_000),
+        replace(uses(ScriptedCall("bash", {"command": "echo two"}), text="second"), usage=CallCost(0, 0, 9_100, 10)),
+        uses(ScriptedCall("read", {"path": "a.txt"}), ScriptedCall("read", {"path": "missing.txt"})),
         says("done"),
     ]
     with ScriptedModel(script) as server:

@@ -38,6 +38,7 @@ from hudkit.hosts.opencode.install import Manifest as OpenCodeManifest
 from hudkit.log import PAYLOADS, Event, Origin
 from hudkit.log.payloads import Payload
 from hudkit.log.stores import log_tables as log_schema
+from hudkit.models.scripted_model import _ScriptLine as ScriptAnswer
 from hudkit.paths import SectionPaths
 from hudkit.rooms.actions import ACTIONS
 from hudkit.rooms.prompts import _PLACEHOLDERS as PLACES
@@ -47,7 +48,6 @@ from hudkit.rooms.world_events import EVENT_TYPES as KINDS
 from hudkit.rooms.world_events import WorldEvent as Happening
 from hudkit.rooms.world_file import WorldFile as Founding
 from hudkit.sections.state import HudState
-from hudkit.testing.script_file import _Line as ScriptAnswer
 from hudkit.tools import routers
 from hudkit.tools.operation import ALIASES, OPERATIONS, SECTION_LISTINGS
 from hudkit.transcripts.search.index_database import TABLES as INDEX_TABLES

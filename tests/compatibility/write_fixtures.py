@@ -29,8 +29,10 @@ from hudkit.custom import Places
 from hudkit.custom.files import trust as trust_section
 from hudkit.events import PAYLOADS, Origin
 from hudkit.events import payloads as p
+from hudkit.rooms.beats import JumpingClock, Runner
 from hudkit.rooms.book import Book
 from hudkit.rooms.founding import found, read_founding
+from hudkit.rooms.minds import Minds, Scripted
 from hudkit.search import open_past
 from hudkit.session import hud_plugin
 from hudkit.session import records as r
@@ -42,13 +44,11 @@ from hudkit.session.store import SessionStore
 
 from hudkit import cli
 from hudkit.api import Hud, HudSession
+from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply
+from hudkit.models.scripted_model import InProcessModel
 from hudkit.rooms import events as e
 from hudkit.rooms.architect import Architect
-from hudkit.rooms.beats import JumpingClock, Runner
-from hudkit.rooms.minds import Minds, Scripted
 from hudkit.rooms.prompts import write_prompts
-from hudkit.testing.in_process import InProcessModel
-from hudkit.testing.replies import Call, Reply
 from hudkit.tokens import Window
 
 HERE = Path(__file__).parent / "fixtures"
@@ -666,32 +666,43 @@ async def loop_session() -> str:
     write(project / "AGENTS.md", "Count twice.\n")
     model = InProcessModel(
         [
-            Reply("I look first.", (Call("read", {"path": "trees.txt"}, "call_1"),), reasoning="A file comes first."),
-            Reply(
+            ScriptedReply(
+                "I look first.",
+                (ScriptedCall("read", {"path": "trees.txt"}, "call_1"),),
+                reasoning="A file comes first.",
+            ),
+            ScriptedReply(
                 "",
                 (
-                    Call(
+                    ScriptedCall(
                         "todo",
                         {"todos": [{"content": "Count", "status": "in_progress", "priority": "high"}]},
                         "call_2",
                     ),
                 ),
             ),
-            Reply(
+            ScriptedReply(
                 "",
                 (
-                    Call("edit", {"path": "trees.txt", "old": "plum", "new": "cherry"}, "call_3"),
-                    Call("read", {"path": "no.txt"}, "call_4"),
+                    ScriptedCall("edit", {"path": "trees.txt", "old": "plum", "new": "cherry"}, "call_3"),
+                    ScriptedCall("read", {"path": "no.txt"}, "call_4"),
                 ),
             ),
-            Reply("", (Call("write", {"path": "report.md", "content": "Four trees.\n"}, "call_5"),)),
-            Reply("", (Call("hud", {"tool": "notes.add", "args": {"content": "Four trees"}}, "call_6"),)),
-            Reply(
-                "", (Call("task", {"description": "Look", "prompt": "Look around", "agent": "general"}, "call_7"),)
+            ScriptedReply("", (ScriptedCall("write", {"path": "report.md", "content": "Four trees.\n"}, "call_5"),)),
+            ScriptedReply(
+                "", (ScriptedCall("hud", {"tool": "notes.add", "args": {"content": "Four trees"}}, "call_6"),)
             ),
-            Reply("Nothing else is here."),
-            Reply("Four trees are there."),
-            Reply("It is sent."),
+            ScriptedReply(
+                "",
+                (
+                    ScriptedCall(
+                        "task", {"description": "Look", "prompt": "Look around", "agent": "general"}, "call_7"
+                    ),
+                ),
+            ),
+            ScriptedReply("Nothing else is here."),
+            ScriptedReply("Four trees are there."),
+            ScriptedReply("It is sent."),
         ],
         name="scripted:orchard",
         window=Window(40_000, 4_000, None, "host"),

@@ -9,7 +9,7 @@ import pytest
 from hudkit.errors import StoreError, StoreReadOnly
 from hudkit.log import EventLog, Snapshot
 from hudkit.log.stores import GroupCommit, MemoryLog, SqliteLog, open_log
-from hudkit.testing.stores import StoreConformance, notes
+from hudkit.testing.store_conformance import StoreConformance, note_drafts
 
 
 class TestMemory(StoreConformance):
@@ -39,16 +39,16 @@ class TestGroupOverMemory(StoreConformance):
 def test_read_only_reads_and_refuses_to_write(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     with SqliteLog.open(path) as writer:
-        events = writer.append("s", notes(3))
+        events = writer.append("s", note_drafts(3))
         writer.put_snapshot(Snapshot("s", 2, "1", b"x"))
         with SqliteLog.open(path, read_only=True) as reader:
             assert tuple(reader.read("s")) == events
             assert reader.get_snapshot("s", "1") == Snapshot("s", 2, "1", b"x")
-            writer.append("s", notes(1, 4))
+            writer.append("s", note_drafts(1, 4))
             assert reader.last_seq("s") == 4
             assert list(reader.verify()) == []
             with pytest.raises(StoreReadOnly):
-                reader.append("s", notes(1))
+                reader.append("s", note_drafts(1))
             with pytest.raises(StoreReadOnly):
                 reader.put_snapshot(Snapshot("s", 2, "1", b"x"))
     with SqliteLog.open(path, read_only=True) as reader:
@@ -73,8 +73,8 @@ def test_open_log_gives_either_store(tmp_path: Path) -> None:
 def test_what_was_appended_is_there_after_reopening(tmp_path: Path) -> None:
     path = tmp_path / "a?b#c%20 d.db"
     with SqliteLog.open(path) as log:
-        events = log.append("s", notes(5))
+        events = log.append("s", note_drafts(5))
     with SqliteLog.open(path) as log:
         assert tuple(log.read("s")) == events
-        assert log.append("s", notes(1, 6), expected=5)[0].seq == 6
+        assert log.append("s", note_drafts(1, 6), expected=5)[0].seq == 6
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a?b#c%20 d.db", "a?b#c%20 d.db.mark"]

@@ -16,7 +16,7 @@ from hudkit.errors import StoreError
 from hudkit.log import Batch, EventDraft, EventLog, Origin, Payload, Snapshot
 from hudkit.log.payloads import DecisionRecord, NoteAdd, Redact, StepReorder
 from hudkit.log.stores import MemoryLog, SqliteLog
-from hudkit.testing.stores import Future
+from hudkit.testing.store_conformance import FutureEvent
 
 SESSIONS = st.sampled_from(["a", "b", "ß", "", "x" * 401, "\ud800"])
 TEXT = st.text(max_size=30) | st.sampled_from(["password=hunter2", "\ud800", "AKIA" + "IOSFODNN7EXAMPLE"])
@@ -25,7 +25,7 @@ PAYLOADS: st.SearchStrategy[Payload] = st.one_of(
     st.builds(DecisionRecord, TEXT, details=TEXT, derived=st.booleans()),
     st.builds(StepReorder, st.lists(TEXT, max_size=3).map(tuple)),
     st.builds(Redact, st.integers(-1, 8), reason=TEXT),
-    st.builds(Future, TEXT),
+    st.builds(FutureEvent, TEXT),
     st.just(NoteAdd(5)),  # type: ignore[arg-type]
 )
 DRAFTS = st.builds(

@@ -12,7 +12,7 @@ import pytest
 from hudkit.errors import SequenceConflict, StoreError, StoreReadOnly
 from hudkit.log import Batch, Event
 from hudkit.log.stores import GroupCommit, MemoryLog, SqliteLog
-from hudkit.testing.stores import notes
+from hudkit.testing.store_conformance import note_drafts
 
 
 class Gated(MemoryLog):
@@ -32,9 +32,9 @@ class Gated(MemoryLog):
 def test_what_gathers_during_a_commit_goes_into_the_next_together() -> None:
     log = Gated()
     group = GroupCommit(log)
-    first = group.submit(Batch("s", tuple(notes(1))))
+    first = group.submit(Batch("s", tuple(note_drafts(1))))
     log.begun.wait(30)
-    others = [group.submit(Batch(f"s{number}", tuple(notes(1)))) for number in range(15)]
+    others = [group.submit(Batch(f"s{number}", tuple(note_drafts(1)))) for number in range(15)]
     assert not first.done()
     assert not any(future.done() for future in others), "nothing is acknowledged before its commit"
     log.gate.set()
@@ -47,7 +47,7 @@ def test_what_gathers_during_a_commit_goes_into_the_next_together() -> None:
 def test_closing_carries_out_what_was_accepted() -> None:
     log = Gated()
     group = GroupCommit(log)
-    futures = [group.submit(Batch("s", tuple(notes(1)))) for _ in range(600)]
+    futures = [group.submit(Batch("s", tuple(note_drafts(1)))) for _ in range(600)]
     log.gate.set()
     group.close()
     assert [future.result(0)[0].seq for future in futures] == list(range(1, 601))
@@ -60,7 +60,7 @@ def test_closing_carries_out_what_was_accepted() -> None:
 def test_a_refusal_reaches_the_caller_that_caused_it_only() -> None:
     log = Gated()
     group = GroupCommit(log)
-    futures = [group.submit(Batch("s", tuple(notes(1)), expected=expected)) for expected in (0, 5, 1)]
+    futures = [group.submit(Batch("s", tuple(note_drafts(1)), expected=expected)) for expected in (0, 5, 1)]
     log.gate.set()
     assert futures[0].result(30)[0].seq == 1
     assert isinstance(futures[1].exception(30), SequenceConflict)
@@ -72,16 +72,16 @@ def test_a_commit_that_fails_is_told_to_everyone_in_it(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     SqliteLog.open(path).close()
     group = GroupCommit(SqliteLog.open(path, read_only=True))
-    futures = [group.submit(Batch("s", tuple(notes(1)))) for _ in range(5)]
+    futures = [group.submit(Batch("s", tuple(note_drafts(1)))) for _ in range(5)]
     assert {type(future.exception(30)) for future in futures} == {StoreReadOnly}
     group.close()
 
 
 def test_one_batch_that_cannot_be_written_does_not_take_the_others_with_it(tmp_path: Path) -> None:
     with SqliteLog.open(tmp_path / "log.db") as log:
-        log.append("bad", notes(2))
+        log.append("bad", note_drafts(2))
         log._db.execute("UPDATE events SET link = 5 WHERE session_id = 'bad' AND seq = 2")
-        answers = log.append_many([Batch(name, tuple(notes(1))) for name in ("good", "bad", "other")])
+        answers = log.append_many([Batch(name, tuple(note_drafts(1))) for name in ("good", "bad", "other")])
         assert [isinstance(answer, StoreError) for answer in answers] == [False, True, False]
         assert (log.last_seq("good"), log.last_seq("bad"), log.last_seq("other")) == (1, 2, 1)
 
@@ -92,7 +92,7 @@ def test_many_threads_each_see_their_own_events(tmp_path: Path) -> None:
 
     def write(name: str) -> None:
         for number in range(25):
-            (event,) = group.append(name, notes(1, number), expected=number)
+            (event,) = group.append(name, note_drafts(1, number), expected=number)
             if (event.session_id, event.seq) != (name, number + 1) or group.last_seq(name) != number + 1:
                 wrong.append(event)
 

@@ -19,7 +19,7 @@ from hudkit.errors import StoreDamaged
 from hudkit.log import payloads as p
 from hudkit.log.stores import SqliteLog
 from hudkit.sections.state import STATE_VERSION
-from hudkit.testing.stores import draft, notes
+from hudkit.testing.store_conformance import make_draft, note_drafts
 
 
 def raw(path: Path, sql: str, *args: object) -> list[tuple[object, ...]]:
@@ -87,14 +87,14 @@ def test_whatever_is_done_in_whatever_order(tmp_path_factory: pytest.TempPathFac
         for n, (what, name, number) in enumerate(steps):
             events = told[name]
             if what == "append":
-                log.append(name, [draft(p.NoteAdd(f"{n} {k}"), n * 100 + k) for k in range(number)])
+                log.append(name, [make_draft(p.NoteAdd(f"{n} {k}"), n * 100 + k) for k in range(number)])
                 events += [p.NoteAdd(f"{n} {k}") for k in range(number)]
             elif what == "archive":
                 log.archive(name, number)
             elif what == "restore":
                 log.unarchive(name)
             elif number <= len(events) and not isinstance(events[number - 1], p.Redact):
-                log.append(name, [draft(p.Redact(number), n * 100 + 99)])
+                log.append(name, [make_draft(p.Redact(number), n * 100 + 99)])
                 events[number - 1] = None
                 events.append(p.Redact(number))
             assert [event.payload for event in log.read(name)] == told[name]
@@ -104,9 +104,9 @@ def test_whatever_is_done_in_whatever_order(tmp_path_factory: pytest.TempPathFac
 def test_a_redacted_payload_is_in_no_chunk(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     with SqliteLog.open(path) as log:
-        log.append("s", [draft(p.NoteAdd(f"the vault, {n}"), n) for n in range(20)])
+        log.append("s", [make_draft(p.NoteAdd(f"the vault, {n}"), n) for n in range(20)])
         log.archive("s", 15)
-        log.append("s", [draft(p.Redact(3), 50)])
+        log.append("s", [make_draft(p.Redact(3), 50)])
         log.rewrite()
         assert log.last_seq("s") == 21 and list(log.verify()) == []
     chunks = [zlib.decompress(body) for (body,) in raw(path, "SELECT body FROM archive")]  # type: ignore[arg-type]
@@ -126,7 +126,7 @@ def test_a_redacted_payload_is_in_no_chunk(tmp_path: Path) -> None:
 def test_what_was_taken_from_the_archive_is_noticed(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "log.db"
     with SqliteLog.open(path) as log:
-        log.append("s", notes(30))
+        log.append("s", note_drafts(30))
         log.archive("s", 20)
     raw(path, damage)
     with SqliteLog.open(path) as log:
@@ -140,7 +140,7 @@ def test_what_was_taken_from_the_archive_is_noticed(tmp_path: Path, damage: str)
 def test_a_chunk_that_unpacks_to_something_else_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     with SqliteLog.open(path) as log:
-        log.append("s", notes(30))
+        log.append("s", note_drafts(30))
         log.archive("s", 20)
     (chunk,) = raw(path, "SELECT body FROM archive")[0]
     other = zlib.compress(zlib.decompress(chunk).replace(b"note.add", b"note.odd"))  # type: ignore[arg-type]
@@ -152,12 +152,12 @@ def test_a_chunk_that_unpacks_to_something_else_is_noticed(tmp_path: Path) -> No
 def test_others_read_and_write_meanwhile(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     with SqliteLog.open(path) as log, SqliteLog.open(path) as other:
-        log.append("s", notes(600))
+        log.append("s", note_drafts(600))
         reading = other.read("s")
         first = [next(reading) for _ in range(100)]
         log.archive("s", 550)
         rest = list(reading)
-        other.append("s", notes(5, 1000))
+        other.append("s", note_drafts(5, 1000))
         log.unarchive("s")
         assert [event.seq for event in (*first, *rest)] == list(range(1, 601))
         assert list(log.verify()) == [] and other.last_seq("s") == 605
@@ -184,7 +184,7 @@ log.archive("s", 900)
 def test_what_is_killed_in_the_middle_is_whole(tmp_path: Path, step: int) -> None:
     path = tmp_path / "log.db"
     with SqliteLog.open(path) as log:
-        log.append("s", notes(1000))
+        log.append("s", note_drafts(1000))
     done = subprocess.run([sys.executable, "-c", KILLED, os.fspath(path), str(step)], check=False, timeout=60)
     assert done.returncode == -signal.SIGKILL
     with SqliteLog.open(path) as log:

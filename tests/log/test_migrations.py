@@ -13,7 +13,7 @@ import pytest
 
 from hudkit.errors import StoreReadOnly, StoreTooNew
 from hudkit.log.stores import SqliteLog, log_tables, migrations
-from hudkit.testing.stores import notes
+from hudkit.testing.store_conformance import note_drafts
 
 NOW = len(log_tables.LOG_MIGRATIONS)
 TAG = "ALTER TABLE heads ADD COLUMN tag TEXT"
@@ -25,7 +25,7 @@ NEXT = log_tables.LOG_SCHEMA._replace(steps=(*log_tables.LOG_MIGRATIONS, STEP))
 def path(tmp_path: Path) -> Path:
     with SqliteLog.open(tmp_path / "log.db") as log:
         for name in ("a", "b"):
-            log.append(name, notes(200))
+            log.append(name, note_drafts(200))
     return tmp_path / "log.db"
 
 
@@ -122,14 +122,14 @@ def test_a_file_that_was_only_just_created_becomes_a_log(tmp_path: Path) -> None
     path = tmp_path / "log.db"
     path.touch(mode=0o600)
     with SqliteLog.open(path) as log:
-        assert log.append("s", notes(1))[0].seq == 1
+        assert log.append("s", note_drafts(1))[0].seq == 1
     assert list(tmp_path.glob("*.bak")) == [], "there was nothing to copy"
 
 
 def test_a_log_of_the_first_version_becomes_one_of_today(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     with SqliteLog.open(path) as log:
-        log.append("s", notes(20))
+        log.append("s", note_drafts(20))
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("DROP TABLE archive")
     db.execute("PRAGMA user_version = 1")

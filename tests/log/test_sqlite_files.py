@@ -16,7 +16,7 @@ import pytest
 from hudkit.errors import HudkitError, StoreBusy, StoreError, StoreFull, StoreReadOnly, StoreUnsafe
 from hudkit.log.payloads import NoteAdd, Redact
 from hudkit.log.stores import SqliteLog
-from hudkit.testing.stores import draft, notes
+from hudkit.testing.store_conformance import make_draft, note_drafts
 
 ROOT = os.geteuid() == 0
 NOBODY = 65534
@@ -36,7 +36,7 @@ def umask(request: pytest.FixtureRequest) -> Iterator[int]:
 def test_every_file_is_private_whatever_the_umask(tmp_path: Path, umask: int) -> None:
     path = tmp_path / "state" / "of mine" / "log.db"
     with SqliteLog.open(path) as log:
-        log.append("s", notes(3))
+        log.append("s", note_drafts(3))
         assert sorted(file.name for file in path.parent.iterdir()) == [
             "log.db", "log.db-shm", "log.db-wal", "log.db.mark",
         ]  # fmt: skip
@@ -128,7 +128,7 @@ def test_no_file_holds_a_secret_after_the_append(tmp_path: Path) -> None:
     secrets = ["gh" + "p_16C7e42F292c6912E7710c838347Ae178B4a", "hunter2-and-more", "AKIA" + "IOSFODNN7EXAMPLE"]
     with SqliteLog.open(tmp_path / "log.db") as log:
         for number, secret in enumerate(secrets):
-            log.append("s", [draft(NoteAdd(f"line\npassword={secret}\n\tlast"), number)])
+            log.append("s", [make_draft(NoteAdd(f"line\npassword={secret}\n\tlast"), number)])
         _nowhere(tmp_path, secrets)
     _nowhere(tmp_path, secrets)
 
@@ -136,10 +136,10 @@ def test_no_file_holds_a_secret_after_the_append(tmp_path: Path) -> None:
 def test_no_file_holds_a_payload_after_its_redaction(tmp_path: Path) -> None:
     texts = ["the villa is at 12 Elm Street", "the vault " + "is under the stairs " * 2000]
     with SqliteLog.open(tmp_path / "log.db") as log:
-        log.append("s", [draft(NoteAdd(text), number) for number, text in enumerate(texts)])
-        log.append("s", notes(5, 10))
+        log.append("s", [make_draft(NoteAdd(text), number) for number, text in enumerate(texts)])
+        log.append("s", note_drafts(5, 10))
         with SqliteLog.open(tmp_path / "log.db") as other:
-            other.append("s", [draft(Redact(1), 20), draft(Redact(2), 21)])
+            other.append("s", [make_draft(Redact(1), 20), make_draft(Redact(2), 21)])
         _nowhere(tmp_path, [text[:30] for text in texts])
     _nowhere(tmp_path, [text[:30] for text in texts])
 
@@ -166,31 +166,31 @@ from hudkit.errors import StoreFull
 from hudkit.log import Batch
 from hudkit.log.payloads import NoteAdd
 from hudkit.log.stores import SqliteLog
-from hudkit.testing.stores import draft
+from hudkit.testing.store_conformance import make_draft
 log = SqliteLog.open(sys.argv[1])
 if sys.argv[2] == "limit":
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
 acknowledged = 0
 try:
     while acknowledged < 5000:
-        acknowledged = log.append("s", [draft(NoteAdd("x" * 3000), 1)])[-1].seq
+        acknowledged = log.append("s", [make_draft(NoteAdd("x" * 3000), 1)])[-1].seq
 except StoreFull as error:
     refused = type(error).__name__
 else:
     sys.exit("never full")
 try:
-    log.append("s", [draft(NoteAdd("y" * 900_000), 1)])
+    log.append("s", [make_draft(NoteAdd("y" * 900_000), 1)])
 except StoreFull:
     pass
 else:
     sys.exit("a big one fits")
 assert [event.seq for event in log.read("s")] == list(range(1, acknowledged + 1)), "reading goes on"
 assert list(log.verify()) == []
-answers = log.append_many([Batch("s", (draft(NoteAdd("z" * 900_000), 1),)), Batch("t", ())])
+answers = log.append_many([Batch("s", (make_draft(NoteAdd("z" * 900_000), 1),)), Batch("t", ())])
 assert type(answers[0]) is StoreFull and answers[1] == (), answers
 if sys.argv[2] == "limit":
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    assert log.append("s", [draft(NoteAdd("room again"), 1)])[0].seq == acknowledged + 1
+    assert log.append("s", [make_draft(NoteAdd("room again"), 1)])[0].seq == acknowledged + 1
 log.close()
 print(acknowledged, refused)
 """
@@ -244,7 +244,7 @@ READ_ONLY = """
 import sys
 from hudkit.errors import StoreReadOnly
 from hudkit.log.stores import SqliteLog
-from hudkit.testing.stores import notes
+from hudkit.testing.store_conformance import note_drafts
 for path in sys.argv[1:]:
     try:
         SqliteLog.open(path)
@@ -256,7 +256,7 @@ with SqliteLog.open(sys.argv[1], read_only=True) as log:
     assert [event.seq for event in log.read("s")] == [1, 2, 3], "reading goes on"
     assert list(log.verify()) == []
     try:
-        log.append("s", notes(1))
+        log.append("s", note_drafts(1))
     except StoreReadOnly:
         print("refused")
 """
@@ -265,7 +265,7 @@ with SqliteLog.open(sys.argv[1], read_only=True) as log:
 def test_a_read_only_file_system(tmp_path: Path) -> None:
     folder = tmp_path / "state"
     with SqliteLog.open(folder / "log.db") as log:
-        log.append("s", notes(3))
+        log.append("s", note_drafts(3))
     mount = f'mount --bind "{folder}" "{folder}" && mount -o remount,ro,bind "{folder}"'
     done = in_namespace(mount, READ_ONLY, folder / "log.db", folder / "new.db", folder / "sub" / "new.db")
     assert done.returncode == 0, done.stderr
@@ -283,10 +283,12 @@ def test_a_directory_without_write_permission(tmp_path: Path) -> None:
         Path(place).chmod(0o755)
         folder = Path(place, "state")
         with SqliteLog.open(folder / "log.db") as log:
-            log.append("s", notes(3))
+            log.append("s", note_drafts(3))
         code = READ_ONLY
         if ROOT:
-            code = "import hudkit.log.stores, hudkit.testing.stores, encodings.idna\n" + AS_NOBODY + READ_ONLY
+            code = (
+                "import hudkit.log.stores, hudkit.testing.store_conformance, encodings.idna\n" + AS_NOBODY + READ_ONLY
+            )
             for file in (folder, *folder.iterdir()):
                 os.chown(file, NOBODY, NOBODY)
         folder.chmod(0o500)
@@ -302,7 +304,7 @@ def test_a_directory_without_write_permission(tmp_path: Path) -> None:
 def test_a_writer_that_waits_too_long_is_told(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     with SqliteLog.open(path) as log:
-        log.append("s", notes(1))
+        log.append("s", note_drafts(1))
         holder = run_holder(path)
         try:
             with SqliteLog.open(path, read_only=True, busy_timeout=0.05) as reader:
@@ -312,11 +314,11 @@ def test_a_writer_that_waits_too_long_is_told(tmp_path: Path) -> None:
                 SqliteLog.open(path, busy_timeout=0.05)
             log._db.execute("PRAGMA busy_timeout = 50")
             with pytest.raises(StoreBusy):
-                log.append("s", notes(1))
+                log.append("s", note_drafts(1))
             assert time.monotonic() - start < 30
         finally:
             holder.communicate(b"\n")
-        assert log.append("s", notes(1))[0].seq == 2
+        assert log.append("s", note_drafts(1))[0].seq == 2
 
 
 def run_holder(path: Path) -> subprocess.Popen[bytes]:

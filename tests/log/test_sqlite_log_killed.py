@@ -16,7 +16,7 @@ from hudkit.errors import SequenceConflict
 from hudkit.log.payloads import NoteAdd
 from hudkit.log.stores import SqliteLog
 from hudkit.log.stores import high_water_mark as marks
-from hudkit.testing.stores import draft, notes
+from hudkit.testing.store_conformance import make_draft, note_drafts
 from waiting import PATIENCE
 
 CHILD = Path(__file__).with_name("writer_child.py")
@@ -79,7 +79,7 @@ def test_two_logs_in_one_process_on_threads(tmp_path: Path) -> None:
     def write(log: SqliteLog, name: str) -> None:
         try:
             for number in range(40):
-                log.append("shared", [draft(NoteAdd(f"{name} {number}"), number)])
+                log.append("shared", [make_draft(NoteAdd(f"{name} {number}"), number)])
         except BaseException as error:
             failed.append(error)
 
@@ -98,11 +98,11 @@ def test_two_logs_in_one_process_on_threads(tmp_path: Path) -> None:
 def test_expected_sees_what_another_connection_wrote(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     with SqliteLog.open(path) as one, SqliteLog.open(path) as two:
-        one.append("s", notes(1), expected=0)
+        one.append("s", note_drafts(1), expected=0)
         with pytest.raises(SequenceConflict):
-            two.append("s", notes(1, 2), expected=0)
-        assert two.append("s", notes(1, 2), expected=1)[0].seq == 2
-        assert one.append("s", notes(1, 3), expected=2)[0].seq == 3
+            two.append("s", note_drafts(1, 2), expected=0)
+        assert two.append("s", note_drafts(1, 2), expected=1)[0].seq == 2
+        assert one.append("s", note_drafts(1, 3), expected=2)[0].seq == 3
 
 
 @pytest.mark.slow
@@ -118,13 +118,13 @@ def test_the_mark_is_synced_within_a_second_of_the_last_write(tmp_path: Path) ->
     try:
         with SqliteLog.open(tmp_path / "log.db") as log:
             calls.clear()
-            log.append("s", notes(1))
+            log.append("s", note_drafts(1))
             written = time.monotonic()
             while not calls and time.monotonic() < written + PATIENCE:
                 time.sleep(0.01)
             assert calls, "a write that nothing follows is synced too"
             synced = len(calls)
-            log.append("s", notes(1))
+            log.append("s", note_drafts(1))
         assert len(calls) == synced + 1, "closing syncs the last write"
     finally:
         marks._sync = before

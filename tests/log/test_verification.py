@@ -17,7 +17,7 @@ from hudkit.errors import StoreDamaged, StoreError
 from hudkit.log import Finding, Snapshot
 from hudkit.log.payloads import NoteAdd, Redact
 from hudkit.log.stores import SqliteLog, verify_file
-from hudkit.testing.stores import draft, notes
+from hudkit.testing.store_conformance import make_draft, note_drafts
 
 pytestmark = pytest.mark.slow
 
@@ -32,9 +32,9 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / "log.db"
     with SqliteLog.open(path) as log:
         for number in range(1, 25):
-            log.append("alpha", [draft(NoteAdd(f"alpha {number} " + "x" * 60), number)])
-            log.append("beta", [draft(NoteAdd(f"beta {number} " + "y" * 60), number)])
-        log.append("alpha", [draft(Redact(5), 25)])
+            log.append("alpha", [make_draft(NoteAdd(f"alpha {number} " + "x" * 60), number)])
+            log.append("beta", [make_draft(NoteAdd(f"beta {number} " + "y" * 60), number)])
+        log.append("alpha", [make_draft(Redact(5), 25)])
         log.put_snapshot(Snapshot("beta", 20, "1", b"state " * 40))
     return path
 
@@ -65,7 +65,7 @@ def use_everything(path: Path) -> list[Finding]:
                 log.last_seq(session)
             log.sessions()
             log.get_snapshot("beta", "1")
-            log.append("beta", notes(1, 99))
+            log.append("beta", note_drafts(1, 99))
             found += log.verify()
     except StoreDamaged as error:
         finding = error.details["finding"]
@@ -118,7 +118,7 @@ def test_a_row_changed_by_hand_is_named(path: Path, edit: str) -> None:
         assert [event.seq for event in log.read("alpha", after=8, upto=25)] == list(range(9, 26)), (
             "what follows can be read"
         )
-        assert log.append("alpha", notes(1, 50)), "and appending goes on"
+        assert log.append("alpha", note_drafts(1, 50)), "and appending goes on"
 
 
 def test_a_tail_deleted_by_hand_is_named_for_good(path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_tail_deleted_by_hand_is_named_for_good(path: Path) -> None:
             list(log.read("beta"))
         assert [event.seq for event in log.read("beta", upto=20)] == list(range(1, 21))
         assert ("beta", 21) in [(finding.session_id, finding.seq) for finding in log.verify()]
-        assert log.append("beta", notes(1, 70))[0].seq == 21
+        assert log.append("beta", note_drafts(1, 70))[0].seq == 21
         assert len(list(log.read("beta"))) == 21
     assert ("beta", 21) in [(finding.session_id, finding.seq) for finding in findings(path)]
 
@@ -147,7 +147,7 @@ def test_a_head_changed_by_hand_is_noticed(path: Path) -> None:
         by_hand(path, statement)
         assert [finding.session_id for finding in findings(path)] == ["alpha"], statement
         with SqliteLog.open(path) as log:
-            assert log.append("alpha", notes(1, 60)), "the events are the truth"
+            assert log.append("alpha", note_drafts(1, 60)), "the events are the truth"
             assert list(log.read("alpha"))
         by_hand(path, "DELETE FROM damage")
         assert findings(path) == []
@@ -157,7 +157,7 @@ def test_a_redacted_payload_put_back_is_noticed(path: Path) -> None:
     copy = path.with_name("copy.db")
     with SqliteLog.open(copy) as log:
         for number in range(1, 6):
-            log.append("alpha", [draft(NoteAdd(f"alpha {number} " + "x" * 60), number)])
+            log.append("alpha", [make_draft(NoteAdd(f"alpha {number} " + "x" * 60), number)])
     by_hand(
         path,
         f"ATTACH '{copy}' AS copy",
@@ -189,7 +189,7 @@ def test_a_snapshot_of_events_that_were_replaced_is_passed_over(path: Path) -> N
     by_hand(path, "DELETE FROM events WHERE session_id='beta' AND seq > 15")
     with SqliteLog.open(path) as log:
         assert log.get_snapshot("beta", "1") is None
-        log.append("beta", notes(9, 40))
+        log.append("beta", note_drafts(9, 40))
         assert log.last_seq("beta") == 24
         assert log.get_snapshot("beta", "1") is None, "its state holds events that are gone"
 
@@ -291,7 +291,7 @@ def torn(tmp_path: Path) -> Iterator[Path]:
     source = tmp_path / "source"
     with SqliteLog.open(source / "log.db") as log:
         for number in range(1, 13):
-            log.append("alpha" if number % 3 else "beta", [draft(NoteAdd(f"event {number}"), number)])
+            log.append("alpha" if number % 3 else "beta", [make_draft(NoteAdd(f"event {number}"), number)])
         copy = tmp_path / "torn"
         shutil.copytree(source, copy)
         (copy / "log.db-shm").unlink()
@@ -319,7 +319,7 @@ def test_a_flip_in_the_write_ahead_log_is_named_for_good(torn: Path, share: floa
         assert f"{12 - sum(there.values())} acknowledged events" in finding.message
         for name, last in there.items():
             assert [event.seq for event in log.read(name)] == list(range(1, last + 1))
-            assert log.append(name, notes(3, 50))[0].seq == last + 1
+            assert log.append(name, note_drafts(3, 50))[0].seq == last + 1
     assert findings(torn) == [finding], "from then on"
 
 
@@ -366,7 +366,7 @@ def test_verify_while_others_write_sees_one_moment(tmp_path: Path) -> None:
             number = 0
             while not stop.is_set():
                 number += 1
-                other.append("s", notes(1, number))
+                other.append("s", note_drafts(1, number))
 
         thread = Thread(target=write)
         thread.start()

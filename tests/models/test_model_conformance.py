@@ -9,16 +9,16 @@ from typing import TypeVar
 import pytest
 
 from hudkit.models import Model, complete, open_model
-from hudkit.testing.captured import Captured
-from hudkit.testing.in_process import InProcessModel
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.models import ModelConformance, Talk, asks
-from hudkit.testing.replies import Answer, Reply
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import Answer, ScriptedReply
+from hudkit.models.scripted_model import InProcessModel
+from hudkit.testing.model_conformance import ModelConformance, ModelExchange, make_request
+from hudkit.testing.model_server import ScriptedModel
 
 T = TypeVar("T")
 
 
-def spoken(model: Model, talk: Talk[T]) -> T:
+def spoken(model: Model, talk: ModelExchange[T]) -> T:
     async def run() -> T:
         try:
             return await talk(model)
@@ -32,19 +32,19 @@ class OverHttp(ModelConformance):
     name = ""
     below = ""
 
-    def play(self, answers: Sequence[Answer], talk: Talk[T]) -> tuple[T, list[Captured]]:
+    def play(self, answers: Sequence[Answer], talk: ModelExchange[T]) -> tuple[T, list[CapturedRequest]]:
         with ScriptedModel(answers) as server:
             model = open_model(self.name, key=self.key, base_url=server.url + self.below)
             return spoken(model, talk), server.requests
 
 
 class TestInProcess(ModelConformance):
-    def play(self, answers: Sequence[Answer], talk: Talk[T]) -> tuple[T, list[Captured]]:
+    def play(self, answers: Sequence[Answer], talk: ModelExchange[T]) -> tuple[T, list[CapturedRequest]]:
         model = InProcessModel(answers)
         return spoken(model, talk), model.requests
 
     def test_a_full_window_ends_the_answer(self) -> None:
-        end, _ = self.play([Reply("half", finish="compact")], lambda model: complete(model, asks()))
+        end, _ = self.play([ScriptedReply("half", finish="compact")], lambda model: complete(model, make_request()))
         assert end.reason == "compact"
 
 
@@ -59,5 +59,5 @@ class TestAnthropic(OverHttp):
     name = "anthropic:claude-sonnet-4-6"
 
     def test_a_full_window_ends_the_answer(self) -> None:
-        end, _ = self.play([Reply("half", finish="compact")], lambda model: complete(model, asks()))
+        end, _ = self.play([ScriptedReply("half", finish="compact")], lambda model: complete(model, make_request()))
         assert end.reason == "compact"

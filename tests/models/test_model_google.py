@@ -31,8 +31,8 @@ from hudkit.models import (
     complete,
     open_model,
 )
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import BROKEN, CONTEXT_EXCEEDED, Call, Refusal, Reply, says, uses
+from hudkit.models.scripted_answers import BROKEN, CONTEXT_EXCEEDED, Refusal, ScriptedCall, ScriptedReply, says, uses
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 KEY = "a-key-of-the-test"
@@ -77,7 +77,7 @@ def test_a_conversation_with_google_s_model() -> None:
         ToolResult("one", "look", "a cat"),
         UserMessage((TextContent("and?"),)),
     ]
-    script = [says("a cat"), Reply("I look.", (Call("look", {"at": "b"}),))]
+    script = [says("a cat"), ScriptedReply("I look.", (ScriptedCall("look", {"at": "b"}),))]
     with ScriptedModel(script) as server:
         given = {"key": KEY, "base_url": server.url}
         first = asyncio.run(answered(GOOGLE, asks(*talk, temperature=0.5, max_output=99), **given))
@@ -196,6 +196,8 @@ def test_marks_without_words_go_to_their_own_server_alone() -> None:
 
 
 def test_calls_in_one_response_keep_their_ids() -> None:
-    with ScriptedModel([uses(Call("look", {"at": "a"}, id="x"), Call("look", {"at": "b"}, id="y"))]) as server:
+    with ScriptedModel(
+        [uses(ScriptedCall("look", {"at": "a"}, id="x"), ScriptedCall("look", {"at": "b"}, id="y"))]
+    ) as server:
         end = asyncio.run(answered(GOOGLE, asks(), key=KEY, base_url=server.url))
     assert isinstance(end, Completion) and [call.id for call in end.answer.calls] == ["x", "y"]

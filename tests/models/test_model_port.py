@@ -25,9 +25,10 @@ from hudkit.models import (
     ToolSpec,
     UserMessage,
 )
-from hudkit.models.port import order_fault, with_cost
-from hudkit.testing.in_process import InProcessModel, pieces
-from hudkit.testing.models import asks, complete, error_of, user
+from hudkit.models.port import complete, order_fault, with_cost
+from hudkit.models.scripted_model import InProcessModel, request_pieces
+from hudkit.testing.expected_errors import expect_async_error
+from hudkit.testing.model_conformance import make_request, user_message
 from hudkit.tokens import Prices
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=40)
@@ -58,7 +59,7 @@ REQUESTS = st.builds(
 def test_a_request_survives_the_log(request: CompletionRequest) -> None:
     again = msgspec.json.decode(msgspec.json.encode(request), type=CompletionRequest)
     assert again == request
-    assert pieces(again) == pieces(request)
+    assert request_pieces(again) == request_pieces(request)
 
 
 @given(st.dictionaries(TEXT, st.none() | st.booleans() | st.integers() | TEXT, max_size=4))
@@ -92,23 +93,23 @@ def result(call: str) -> ToolResult:
 
 
 SOUND: list[tuple[Message, ...]] = [
-    (user("a"),),
-    (user("a"), user("b")),
-    (user("a"), calls("1", "2"), result("2"), result("1"), user("b")),
-    (user("a"), AssistantMessage((Reasoning("hm"),)), user("b")),
+    (user_message("a"),),
+    (user_message("a"), user_message("b")),
+    (user_message("a"), calls("1", "2"), result("2"), result("1"), user_message("b")),
+    (user_message("a"), AssistantMessage((Reasoning("hm"),)), user_message("b")),
     (UserMessage((Media(b"", "image/png"),)),),
 ]
 FAULTY: list[tuple[tuple[Message, ...], str]] = [
     ((), "first message"),
     ((calls("1"), result("1")), "first message"),
-    ((user("a"), calls("1")), "no result"),
-    ((user("a"), calls("1"), user("b")), "before the result"),
-    ((user("a"), calls("1", "2"), result("1"), calls("3")), "before the result of the call '2'"),
-    ((user("a"), result("1")), "no call before"),
-    ((user("a"), calls("1"), result("1"), result("1")), "no call before"),
-    ((user("a"), calls("1", "1"), result("1"), result("1")), "same id"),
-    ((user("a"), AssistantMessage(())), "empty"),
-    ((user(""),), "empty"),
+    ((user_message("a"), calls("1")), "no result"),
+    ((user_message("a"), calls("1"), user_message("b")), "before the result"),
+    ((user_message("a"), calls("1", "2"), result("1"), calls("3")), "before the result of the call '2'"),
+    ((user_message("a"), result("1")), "no call before"),
+    ((user_message("a"), calls("1"), result("1"), result("1")), "no call before"),
+    ((user_message("a"), calls("1", "1"), result("1"), result("1")), "same id"),
+    ((user_message("a"), AssistantMessage(())), "empty"),
+    ((user_message(""),), "empty"),
 ]
 
 
@@ -123,20 +124,22 @@ def test_orders_that_a_strict_server_refuses(messages: tuple[Message, ...], name
 
 
 def test_two_tools_of_one_name() -> None:
-    assert "same name" in order_fault(CompletionRequest((), (user("a"),), (ToolSpec("t", ""), ToolSpec("t", ""))))
+    assert "same name" in order_fault(
+        CompletionRequest((), (user_message("a"),), (ToolSpec("t", ""), ToolSpec("t", "")))
+    )
 
 
 @pytest.mark.parametrize(("messages", "named"), FAULTY)
 def test_the_scripted_model_refuses_them(messages: tuple[Message, ...], named: str) -> None:
     model = InProcessModel()
-    error = asyncio.run(error_of(RequestRejected, complete(model, CompletionRequest((), messages))))
-    assert named in str(error) and len(model.asked) == 1
+    error = asyncio.run(expect_async_error(RequestRejected, complete(model, CompletionRequest((), messages))))
+    assert named in str(error) and len(model.port_requests) == 1
 
 
 def test_kinds_of_calls_get_their_own_answers() -> None:
     model = InProcessModel()
     said = [
-        asyncio.run(complete(model, asks(system=(system,)))).answer.text
+        asyncio.run(complete(model, make_request(system=(system,)))).answer.text
         for system in ("You are a title generator", "You are a context summarization agent", "You help")
     ]
     assert said == ["A scripted title", "A scripted summary.", "Done."]

@@ -20,7 +20,7 @@ from hudkit.models import (
     complete,
     open_model,
 )
-from hudkit.testing.models import asks, pieces_of, user
+from hudkit.testing.model_conformance import collect_events, make_request, user_message
 
 pytestmark = pytest.mark.slow
 SYSTEM = ("one ", "two\n", "three")
@@ -121,11 +121,13 @@ def test_an_exchange() -> None:
         listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
         port = listening.sockets[0].getsockname()[1]
         model = open_model("openai:gpt-5", key="a-key-of-the-test", base_url=f"http://127.0.0.1:{port}/v1")
-        said = await pieces_of(model, asks(system=SYSTEM))
+        said = await collect_events(model, make_request(system=SYSTEM))
         end = said[-1]
         assert isinstance(end, Completion)
         result = ToolResult("call_1", "read", "no such file ", failed=True)
-        await complete(model, asks(user("hi"), end.answer, result, user("go on"), system=SYSTEM))
+        await complete(
+            model, make_request(user_message("hi"), end.answer, result, user_message("go on"), system=SYSTEM)
+        )
         await model.close()
         listening.close()
         return said

@@ -29,10 +29,10 @@ from hudkit.models import (
     complete,
     open_model,
 )
-from hudkit.testing.captured import Captured
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.models import TOOLS, asks, user
-from hudkit.testing.replies import Answer, Reply, says
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import Answer, ScriptedReply, says
+from hudkit.testing.model_conformance import TOOLS, make_request, user_message
+from hudkit.testing.model_server import ScriptedModel
 from hudkit.tokens import Prices, Window
 
 NAMES = {"openai": ("openai-chat:gpt-4o", "/v1"), "anthropic": ("anthropic:claude-sonnet-4-6", "")}
@@ -44,7 +44,7 @@ PICTURE = Media(b"\x89PNG\r\n\x1a\n", "image/png")
 
 def exchange(
     shape: str, *requests: CompletionRequest, answers: Sequence[Answer] = (), **options: Any
-) -> tuple[list[Captured], list[Any]]:
+) -> tuple[list[CapturedRequest], list[Any]]:
     """The requests as they arrived, and the answers."""
     name, below = NAMES[shape]
 
@@ -60,13 +60,13 @@ def exchange(
         return server.requests, ends
 
 
-def marked(request: Captured) -> list[str]:
+def marked(request: CapturedRequest) -> list[str]:
     return [request.pieces[place].text for place in request.breakpoints]
 
 
 def conversation(turns: int) -> list[Message]:
     """A conversation in which each turn calls two tools at once."""
-    said: list[Message] = [user("begin")]
+    said: list[Message] = [user_message("begin")]
     for turn in range(turns):
         calls = [ToolCall(f"call-{turn}-{place}", "read", "{}") for place in range(2)]
         said.append(AssistantMessage((TextContent(f"turn {turn}"), *calls)))
@@ -81,7 +81,7 @@ def conversation(turns: int) -> list[Message]:
 @pytest.mark.parametrize("blocks", [0, 1, 2, 4])
 def test_anthropic_gets_at_most_four_breakpoints(turns: int, blocks: int) -> None:
     system = tuple(f"block {number}" for number in range(blocks))
-    ((request,), _) = exchange("anthropic", asks(*conversation(turns), system=system))
+    ((request,), _) = exchange("anthropic", make_request(*conversation(turns), system=system))
     before = [text for text in marked(request) if text in system]
     behind = [text for text in marked(request) if text not in system]
     assert before == list(system[:2])
@@ -90,26 +90,28 @@ def test_anthropic_gets_at_most_four_breakpoints(turns: int, blocks: int) -> Non
 
 
 def test_a_breakpoint_never_stands_on_reasoning() -> None:
-    said = asks(user("one"), AssistantMessage((TextContent("a"), Reasoning("hm"))), user("two"))
+    said = make_request(
+        user_message("one"), AssistantMessage((TextContent("a"), Reasoning("hm"))), user_message("two")
+    )
     ((request,), _) = exchange("anthropic", said)
     assert marked(request) == ["be brief", "one", "two"]
 
 
 def test_breakpoints_can_be_switched_off() -> None:
-    plain = msgspec.structs.replace(asks(system=("one", "two")), settings=RequestSettings(cache=False))
+    plain = msgspec.structs.replace(make_request(system=("one", "two")), settings=RequestSettings(cache=False))
     ((request,), _) = exchange("anthropic", plain)
     assert (request.breakpoints, request.system) == ((), ("one", "two"))
 
 
 def test_a_server_that_caches_by_itself_gets_none() -> None:
-    ((request,), _) = exchange("openai", asks(*conversation(2), system=("one", "two")))
+    ((request,), _) = exchange("openai", make_request(*conversation(2), system=("one", "two")))
     assert request.breakpoints == ()
     assert b"cache" not in request.raw
 
 
 def test_the_prefix_is_read_from_the_cache_of_an_anthropic_server() -> None:
     system = ("stable " * 1000, "base " * 1000)
-    asked = [asks(*conversation(turns), system=system) for turns in range(1, 5)]
+    asked = [make_request(*conversation(turns), system=system) for turns in range(1, 5)]
     _, ends = exchange("anthropic", *asked)
     spent = [end.spent for end in ends]
     assert spent[0].written > 2000
@@ -129,7 +131,7 @@ def test_settings_arrive(shape: str) -> None:
         headers={"x-session": "ses_1"},
         options={"stop_sequences": ["END"], "extra_body": {"metadata": {"user_id": "u"}}},
     )
-    ((request,), _) = exchange(shape, msgspec.structs.replace(asks(system=("one",)), settings=settings))
+    ((request,), _) = exchange(shape, msgspec.structs.replace(make_request(system=("one",)), settings=settings))
     body = request.body
     assert 321 in (body.get("max_tokens"), body.get("max_completion_tokens"))
     assert body["temperature"] == 0.5
@@ -148,7 +150,9 @@ def test_schemas_of_tools_arrive_as_they_are(shape: str) -> None:
         "required": ["n"],
         "additionalProperties": False,
     }
-    ((request,), _) = exchange(shape, msgspec.structs.replace(asks(), tools=(ToolSpec("t", "d", schema), *TOOLS)))
+    ((request,), _) = exchange(
+        shape, msgspec.structs.replace(make_request(), tools=(ToolSpec("t", "d", schema), *TOOLS))
+    )
     tool = request.body["tools"][0]
     tool = tool.get("function", tool)
     assert (tool["name"], tool["description"]) == ("t", "d")
@@ -159,7 +163,7 @@ def test_schemas_of_tools_arrive_as_they_are(shape: str) -> None:
 def test_media_of_a_tool_result_reach_the_model(shape: str) -> None:
     said = AssistantMessage((ToolCall("one", "shot"), ToolCall("two", "shot")))
     results = [ToolResult("one", "shot", "taken ", media=(PICTURE,)), ToolResult("two", "shot", "failed")]
-    ((request,), _) = exchange(shape, asks(user("look"), said, *results, user("and?")))
+    ((request,), _) = exchange(shape, make_request(user_message("look"), said, *results, user_message("and?")))
     assert "iVBORw0KGgo" in request.raw.decode()
     told = [text for role, text in request.messages if role == "tool"]
     assert [text.split("\n")[0] for text in told] == ["taken ", "failed"]
@@ -168,7 +172,7 @@ def test_media_of_a_tool_result_reach_the_model(shape: str) -> None:
 
 @both
 def test_empty_system_blocks_are_left_out(shape: str) -> None:
-    ((request,), _) = exchange(shape, asks(system=("", "one", "")))
+    ((request,), _) = exchange(shape, make_request(system=("", "one", "")))
     assert request.system == ("one",)
 
 
@@ -177,14 +181,14 @@ def test_a_reasoning_goes_back_with_its_signature() -> None:
 
     async def talk(url: str) -> None:
         model = open_model(name, key=KEY, base_url=url)
-        end = await complete(model, asks())
+        end = await complete(model, make_request())
         # As the log of a session keeps it.
         kept = msgspec.json.decode(msgspec.json.encode(end.answer), type=AssistantMessage)
         assert kept == end.answer
-        await complete(model, asks(user("hi"), kept, user("go on")))
+        await complete(model, make_request(user_message("hi"), kept, user_message("go on")))
         await model.close()
 
-    with ScriptedModel([Reply("four", reasoning="two and two")]) as server:
+    with ScriptedModel([ScriptedReply("four", reasoning="two and two")]) as server:
         asyncio.run(talk(server.url))
         _, second = server.requests
     block = second.body["messages"][1]["content"][0]
@@ -192,10 +196,10 @@ def test_a_reasoning_goes_back_with_its_signature() -> None:
 
 
 def test_reasoning_of_another_provider_goes_along_as_text() -> None:
-    said = asks(
-        user("hi"),
+    said = make_request(
+        user_message("hi"),
         AssistantMessage((Reasoning("two and two", '{"provider":"elsewhere"}'), TextContent("4"))),
-        user("go on"),
+        user_message("go on"),
     )
     ((request,), _) = exchange("anthropic", said)
     assert "two and two" in request.text and not [
@@ -208,7 +212,7 @@ def test_reasoning_of_another_provider_goes_along_as_text() -> None:
 
 def test_what_a_call_costs() -> None:
     prices = Prices(2.0, 0.5, 3.0, 10.0, "test", "m")
-    _, (end,) = exchange("openai", asks(), prices=prices)
+    _, (end,) = exchange("openai", make_request(), prices=prices)
     spent = end.spent
     assert spent.cost == pytest.approx((spent.fresh * 2.0 + spent.read * 0.5 + spent.output * 10.0) / 1_000_000)
 
@@ -251,7 +255,7 @@ def test_nobody_at_the_other_end() -> None:
     async def talk() -> None:
         model = open_model("openai-chat:m", key=KEY, base_url=f"http://127.0.0.1:{port}/v1")
         with pytest.raises(Unreachable) as caught:
-            await complete(model, asks())
+            await complete(model, make_request())
         assert caught.value.retry and KEY not in str(caught.value)
         await model.close()
         await model.close()
@@ -274,7 +278,7 @@ def test_an_answer_that_is_no_answer() -> None:
         port = server.sockets[0].getsockname()[1]
         model = open_model(name, key=KEY, base_url=f"http://127.0.0.1:{port}")
         try:
-            return await complete(model, asks())
+            return await complete(model, make_request())
         except Exception as error:
             return error
         finally:
@@ -288,9 +292,9 @@ def test_an_answer_that_is_no_answer() -> None:
 def test_a_model_is_used_again_after_it_was_closed() -> None:
     async def talk(url: str) -> str:
         model = open_model("openai-chat:m", key=KEY, base_url=f"{url}/v1")
-        await complete(model, asks())
+        await complete(model, make_request())
         await model.close()
-        end = await complete(model, asks())
+        end = await complete(model, make_request())
         await model.close()
         return end.answer.text
 
@@ -300,7 +304,7 @@ def test_a_model_is_used_again_after_it_was_closed() -> None:
 
 def test_hudkit_loads_no_provider_before_a_model_is_opened() -> None:
     code = (
-        "import sys, hudkit, hudkit.models, hudkit.testing.in_process, hudkit.testing.models;"
+        "import sys, hudkit, hudkit.models, hudkit.models.scripted_model, hudkit.testing.model_conformance;"
         "print([name for name in ('pydantic_ai', 'pydantic', 'openai', 'anthropic') if name in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

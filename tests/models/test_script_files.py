@@ -13,9 +13,10 @@ import pytest
 from hudkit.context.caching import CallCost
 from hudkit.errors import ConfigError
 from hudkit.models import CallUsage, Completion, RateLimited, complete
-from hudkit.testing.models import asks, error_of
-from hudkit.testing.replies import Call, Hang, Refusal, Reply
-from hudkit.testing.script_file import read_script
+from hudkit.models.scripted_answers import Hang, Refusal, ScriptedCall, ScriptedReply
+from hudkit.models.scripted_model import read_script
+from hudkit.testing.expected_errors import expect_async_error
+from hudkit.testing.model_conformance import make_request
 
 WHOLE = """
 [[answer]]
@@ -58,10 +59,10 @@ def test_both_forms_play_the_same(tmp_path: Path, form: str) -> None:
     model = read_script(written(tmp_path, form, WHOLE))
 
     async def talk() -> list[Any]:
-        first = await complete(model, asks())
-        refused = await error_of(RateLimited, complete(model, asks()))
-        summary = await complete(model, asks(system=("You are a context summarization agent",)))
-        return [first, refused, summary, await complete(model, asks()), await complete(model, asks())]
+        first = await complete(model, make_request())
+        refused = await expect_async_error(RateLimited, complete(model, make_request()))
+        summary = await complete(model, make_request(system=("You are a context summarization agent",)))
+        return [first, refused, summary, await complete(model, make_request()), await complete(model, make_request())]
 
     first, refused, summary, half, over = asyncio.run(talk())
     assert isinstance(first, Completion) and first.reason == "tool-calls"
@@ -78,7 +79,9 @@ def test_both_forms_play_the_same(tmp_path: Path, form: str) -> None:
 
 def test_every_field_of_a_reply_can_be_written(tmp_path: Path) -> None:
     """A field that is added to a reply is added to the files."""
-    reply = Reply("t", (Call("n", {"a": 1}, "i"),), CallCost(1, 2, 3, 4), 0.1, 0.2, True, "r", "length")
+    reply = ScriptedReply(
+        "t", (ScriptedCall("n", {"a": 1}, "i"),), CallCost(1, 2, 3, 4), 0.1, 0.2, True, "r", "length"
+    )
     refusal = Refusal(418, "kind", "code", "words", {"a": "b"})
     lines = [
         msgspec.to_builtins(reply),
@@ -94,14 +97,14 @@ def test_every_field_of_a_reply_can_be_written(tmp_path: Path) -> None:
     ("name", "text", "named"),
     [
         ("s.jsonl", '{"text": "a"}\n{"txt": "b"}', r"answer 2 .*txt"),
-        ("s.jsonl", '{"text": "a"}\n\n{"text"', "line 3 .*no JSON"),
+        ("s.jsonl", '{"text": "a"}\n\n{"text"', "line 3 .*not JSON"),
         ("s.jsonl", '{"calls": [{"arguments": {}}]}', r"answer 1 .*name"),
         ("s.jsonl", "[]", "answer 1"),
         ("s.toml", "[[answer]]\ntext = 7", r"answer 1 .*text"),
         ("s.toml", '[[answer]]\nfor = "lunch"', "answer 1"),
         ("s.toml", "[[reply]]\ntext = 'a'", "more than"),
         ("s.toml", "answer = 3", "more than"),
-        ("s.toml", "[[answer", "no TOML"),
+        ("s.toml", "[[answer", "not TOML"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, name: str, text: str, named: str) -> None:

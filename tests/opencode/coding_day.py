@@ -10,9 +10,9 @@ from opencode_host import OpenCode
 from hudkit.api import Hud
 from hudkit.log import Origin, Payload
 from hudkit.log.payloads import ContextSnapshot, FrameBase, FrameDelta
-from hudkit.testing.captured import Captured
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, Reply, says, uses
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
+from hudkit.testing.model_server import ScriptedModel
 
 STEPS = 5
 """Tool steps of a turn; a turn has one call more, the answer."""
@@ -23,7 +23,7 @@ LIMIT = (400_000, 8_000)
 """The model's context and output: no compaction comes in between."""
 
 
-def lived(host: OpenCode, model: ScriptedModel, turns: int, with_hud: bool) -> list[Captured]:
+def lived(host: OpenCode, model: ScriptedModel, turns: int, with_hud: bool) -> list[CapturedRequest]:
     """The chat calls of a day of so many turns, as they reached the model. The host was made with `FILES` and
     `LIMIT`, and is serving afterwards."""
     host.serve()
@@ -61,11 +61,11 @@ def in_system(db: Path) -> list[tuple[str, list[str]]]:
     return found
 
 
-def hud(operation: str, **args: str) -> Call:
-    return Call("hud", {"tool": operation, "args": args})
+def hud(operation: str, **args: str) -> ScriptedCall:
+    return ScriptedCall("hud", {"tool": operation, "args": args})
 
 
-def day(project: Path, turns: int, with_hud: bool) -> Iterator[Reply]:
+def day(project: Path, turns: int, with_hud: bool) -> Iterator[ScriptedReply]:
     """Turns of a coding session: reads, commands that succeed and fail, an edit, and what the agent notes down."""
     for turn in range(turns):
         notes = (
@@ -73,13 +73,17 @@ def day(project: Path, turns: int, with_hud: bool) -> Iterator[Reply]:
             if turn == 0
             else [hud("decisions.record", summary=f"Column {turn} stays where it is, finance reads it by position")]
         )
-        yield uses(Call("read", {"filePath": str(project / f"part_{turn % 4}.txt")}), text=f"Reading part {turn}.")
-        yield uses(Call("bash", {"command": f"echo checking {turn} && seq 1 60", "description": "check"}))
+        yield uses(
+            ScriptedCall("read", {"filePath": str(project / f"part_{turn % 4}.txt")}), text=f"Reading part {turn}."
+        )
+        yield uses(ScriptedCall("bash", {"command": f"echo checking {turn} && seq 1 60", "description": "check"}))
         if with_hud:
             yield uses(*notes)
         else:
-            yield uses(Call("bash", {"command": f"echo noted {turn}", "description": "note"}))
+            yield uses(ScriptedCall("bash", {"command": f"echo noted {turn}", "description": "note"}))
         made = project / f"out_{turn}_{with_hud:d}.txt"  # both days may be lived in one folder
-        yield uses(Call("edit", {"filePath": str(made), "oldString": "", "newString": f"row {turn}\n"}))
-        yield uses(Call("bash", {"command": f"echo test {turn}; exit {turn % 3 == 1:d}", "description": "test"}))
+        yield uses(ScriptedCall("edit", {"filePath": str(made), "oldString": "", "newString": f"row {turn}\n"}))
+        yield uses(
+            ScriptedCall("bash", {"command": f"echo test {turn}; exit {turn % 3 == 1:d}", "description": "test"})
+        )
         yield says(f"Turn {turn} is done: the part is ported and checked. " * 8)

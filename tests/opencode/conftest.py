@@ -16,7 +16,7 @@ from opencode_host import Hosts, OpenCode
 from opencode_shared import Guest, Shared
 
 from hudkit.daemon import client
-from hudkit.testing.model import ScriptedModel
+from hudkit.testing.model_server import ScriptedModel
 
 _STARTED: pytest.StashKey[list[OpenCode]] = pytest.StashKey()
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from opencode_host import OpenCode
 
-from hudkit.testing.captured import Captured
-from hudkit.testing.replies import Call
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import ScriptedCall
 
 
-def hud(operation: str, **args: str) -> Call:
-    return Call("hud", {"tool": operation, "args": args})
+def hud(operation: str, **args: str) -> ScriptedCall:
+    return ScriptedCall("hud", {"tool": operation, "args": args})
 
 
-def bash(command: str) -> Call:
-    return Call("bash", {"command": command, "description": "run"})
+def bash(command: str) -> ScriptedCall:
+    return ScriptedCall("bash", {"command": command, "description": "run"})
 
 
-def typed(request: Captured) -> list[str]:
+def typed(request: CapturedRequest) -> list[str]:
     """The first line of each of the user's messages."""
     return [text.partition("\n")[0] for role, text in request.messages if role == "user"]
 

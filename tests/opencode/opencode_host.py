@@ -73,7 +73,7 @@ class Refused(Exception):
 
 
 class OpenCode:
-    """An isolated OpenCode at `place`, whose model is at `model_url` (see `hudkit.testing.model`).
+    """An isolated OpenCode at `place`, whose model is at `model_url` (see `hudkit.testing.model_server`).
 
     Two at the same `place` share home and database; `project` names another project folder. `limit` is the
     model's context and output in tokens. `plugins` are absolute paths for the configuration's list, `files` are

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from opencode_host import OpenCode, Refused
 
-from hudkit.testing.model import ScriptedModel
+from hudkit.testing.model_server import ScriptedModel
 
 
 class Shared:

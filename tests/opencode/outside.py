@@ -7,8 +7,8 @@ from pathlib import Path
 
 from hudkit.api import Hud
 from hudkit.log import Origin, Payload
-from hudkit.testing.captured import Captured
-from hudkit.testing.replies import Answer
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import Answer
 
 
 def tell(db: Path, session: str, *payloads: Payload) -> None:
@@ -18,10 +18,10 @@ def tell(db: Path, session: str, *payloads: Payload) -> None:
         hud.session(name).append(*payloads, origin=Origin.USER)
 
 
-def meanwhile(happens: Callable[[], None], answer: Answer) -> Callable[[Captured], Answer]:
+def meanwhile(happens: Callable[[], None], answer: Answer) -> Callable[[CapturedRequest], Answer]:
     """A line of a script before which something happens: after the frame of this call, before that of the next."""
 
-    def say(_: Captured) -> Answer:
+    def say(_: CapturedRequest) -> Answer:
         happens()
         return answer
 

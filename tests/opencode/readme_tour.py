@@ -13,9 +13,9 @@ from typing import NamedTuple
 from opencode_host import OpenCode
 
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
-from hudkit.testing.captured import Captured
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, Reply, says, uses
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
+from hudkit.testing.model_server import ScriptedModel
 from plugin_clock import PATIENT, patient
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,13 +118,13 @@ def compact(host: OpenCode) -> None:
 # -- what the model answers ----------------------------------------------------------------------------------------
 
 
-def hud(operation: str, **args: str) -> Call:
-    return Call("hud", {"tool": operation, "args": args})
+def hud(operation: str, **args: str) -> ScriptedCall:
+    return ScriptedCall("hud", {"tool": operation, "args": args})
 
 
-def work(project: Path) -> tuple[Reply, ...]:
+def work(project: Path) -> tuple[ScriptedReply, ...]:
     """A small piece of work: look, see the test fail, decide, mend, see it pass."""
-    test = Call("bash", {"command": "python3 test_slug.py", "description": "Run the test"})
+    test = ScriptedCall("bash", {"command": "python3 test_slug.py", "description": "Run the test"})
     edit = {
         "filePath": str(project / "slug.py"),
         "oldString": 'title.lower().replace(" ", "-")',
@@ -135,17 +135,17 @@ def work(project: Path) -> tuple[Reply, ...]:
             hud("task.set", description="Make the test of slug() pass"),
             hud("constraints.add", text="No new dependencies"),
         ),
-        uses(Call("read", {"filePath": str(project / "slug.py")}), test),
+        uses(ScriptedCall("read", {"filePath": str(project / "slug.py")}), test),
         uses(
             hud("decisions.record", summary="Split and join: a regex would drop dots"),
-            Call("edit", edit),
+            ScriptedCall("edit", edit),
         ),
         uses(test, hud("steps.add", description="The sitemap makes its own slugs: use slug()")),
         says("The test passes. The sitemap is next."),
     )
 
 
-def recalled(request: Captured) -> Reply:
+def recalled(request: CapturedRequest) -> ScriptedReply:
     """An answer out of the HUD that reached the model, and of nothing else."""
     told = "\n".join(text for text in request.system if re.search(r"\bHUD\b", text))
     rule, step = (re.search(rf"^#+ {name}\b.*\n+(.*)", told, re.M) for name in ("Constraints", "Next Steps"))

@@ -15,9 +15,9 @@ from opencode_host import Hosts, OpenCode
 from hudkit.cli import main
 from hudkit.context.caching import find_divergence
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
-from hudkit.testing.captured import Captured, by_bytes
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, Reply, says, uses
+from hudkit.models.captured_request import CapturedRequest, tokens_by_bytes
+from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
@@ -28,12 +28,12 @@ MOST_OFF = 128
 that what the HUD's own counter says of a delta is a little off."""
 
 
-def day(project: Path) -> Iterator[Reply]:
+def day(project: Path) -> Iterator[ScriptedReply]:
     for turn in range(TURNS):
         path = str(project / f"part_{turn}.txt")
-        yield uses(Call("read", {"filePath": path}), text=f"Reading part {turn}.")
+        yield uses(ScriptedCall("read", {"filePath": path}), text=f"Reading part {turn}.")
         yield uses(hud("decisions.record", summary=f"Column {turn} stays where it is"))
-        yield uses(Call("bash", {"command": f"seq 1 60; exit {turn % 2}", "description": "check"}))
+        yield uses(ScriptedCall("bash", {"command": f"seq 1 60; exit {turn % 2}", "description": "check"}))
         yield says(f"Turn {turn} is done: the part is ported and checked. " * 4)
 
 
@@ -83,7 +83,7 @@ def test_what_is_predicted_is_what_the_providers_cache_gives(
     assert [chats[one["call"] - 1] for one in (cut, gone, anew)] == [after_change, after_revert, after_compaction]
     assert (cut["what"], cut["how"], cut["role"]) == ("message", "changed", "tool")
     assert cut["anchor"].endswith(f":{changed}")
-    parted = find_divergence(chats[-5].request(by_bytes), after_change.request(by_bytes))
+    parted = find_divergence(chats[-5].request(tokens_by_bytes), after_change.request(tokens_by_bytes))
     assert parted is not None
     assert cut["again"] == pytest.approx(parted.again, rel=0.1), "what is processed again, counted on the requests"
     assert cut["offset_tokens"] == pytest.approx(parted.offset, rel=0.02)
@@ -99,10 +99,10 @@ def test_what_is_predicted_is_what_the_providers_cache_gives(
     assert "no usage" not in words
 
 
-def first_of(request: Captured) -> int:
+def first_of(request: CapturedRequest) -> int:
     """Tokens in front of the base."""
     pieces = [piece for piece in request.pieces if piece.role in ("tools", "system")]
-    return sum(by_bytes(piece.text) for piece in pieces[:-1])
+    return sum(tokens_by_bytes(piece.text) for piece in pieces[:-1])
 
 
 def shorten_a_read(host: OpenCode, session: str, file: str) -> str:

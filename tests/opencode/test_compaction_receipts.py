@@ -13,10 +13,10 @@ from opencode_host import Hosts, OpenCode
 
 from hudkit.api import Hud
 from hudkit.cli import main
-from hudkit.testing.captured import Captured
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, Refusal, Reply, says, uses
-from hudkit.testing.seen import base_of, told
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import Refusal, ScriptedCall, ScriptedReply, says, uses
+from hudkit.testing.captured_requests import delta_lines, hud_base
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
@@ -41,11 +41,11 @@ def cli(place: Path, capsys: pytest.CaptureFixture[str]) -> Cli:
     return call
 
 
-def memory(operation: str, **args: object) -> Call:
-    return Call("memory", {"tool": operation, "args": args})
+def memory(operation: str, **args: object) -> ScriptedCall:
+    return ScriptedCall("memory", {"tool": operation, "args": args})
 
 
-def answers(request: Captured) -> list[str]:
+def answers(request: CapturedRequest) -> list[str]:
     """What the calls of the request were answered, in order."""
     return [text for role, text in request.messages if role == "tool"]
 
@@ -56,7 +56,7 @@ def facts(cli: Cli, host: OpenCode, *words: object) -> dict[str, Any]:
     return dict(json.loads(out))
 
 
-def user_texts(request: Captured) -> list[str]:
+def user_texts(request: CapturedRequest) -> list[str]:
     return [text for role, text in request.messages if role == "user"]
 
 
@@ -69,7 +69,7 @@ BEGIN = (
     ),
     uses(
         hud("decisions.record", summary="Dials are drawn, too", supersedes="Dials are bitmaps"),
-        Call("bash", {"command": "seq 1 400", "description": "count"}),
+        ScriptedCall("bash", {"command": "seq 1 400", "description": "count"}),
     ),
 )
 
@@ -88,11 +88,11 @@ def test_the_agent_compacts_at_a_break_point_and_goes_on(
         "## Goal\nGauges on the panel.\n\n- Needles are drawn, not bitmaps\n- Half is moved."
     )
     search = memory("search", query="harbour beacon port", role="assistant")
-    model.play(*BEGIN, Reply("halfway there", usage=says("", used=HALF).usage))
+    model.play(*BEGIN, ScriptedReply("halfway there", usage=says("", used=HALF).usage))
     host.prompt(session, "begin")
     model.play(
-        Reply(calls=(memory("context"), search), usage=says("", used=HALF).usage),
-        Reply(calls=(Call("hud_compact", {}),), usage=says("", used=HALF).usage),
+        ScriptedReply(calls=(memory("context"), search), usage=says("", used=HALF).usage),
+        ScriptedReply(calls=(ScriptedCall("hud_compact", {}),), usage=says("", used=HALF).usage),
         says("compacting now", used=HALF),
     )
     host.prompt(session, "is this a good moment?")
@@ -108,7 +108,7 @@ def test_the_agent_compacts_at_a_break_point_and_goes_on(
     model.play(says("going on"), says("and on"))
     host.prompt(session, "go on")
     host.prompt(session, "and on")
-    base = base_of(model.chats[-1])
+    base = hud_base(model.chats[-1])
     for text in ("Move the gauges", "- Dials are drawn, too", "- The panel is 320 wide", "Half is moved."):
         assert text in base
     assert base.count("Needles are drawn, not bitmaps") == 1, "the summary repeats it, the base does not"
@@ -159,7 +159,7 @@ def test_undo_brings_the_dropped_messages_back(opencode: Hosts, model: ScriptedM
     assert host.summarize(session)
     model.play(uses(hud("notes.add", content="Learned after the second")), says("the third answer"))
     host.prompt(session, "the third words")
-    assert "Summary number 2." in base_of(model.chats[-2])
+    assert "Summary number 2." in hud_base(model.chats[-2])
 
     code, plan, _ = cli(host, "undo", 2, "--session", session)
     assert code == 0 and "Nothing was done" in plan and len(model.chats) and "messages come back" in plan
@@ -172,7 +172,7 @@ def test_undo_brings_the_dropped_messages_back(opencode: Hosts, model: ScriptedM
     last = model.chats[-1]
     assert any("the second words" in text for text in user_texts(last))
     assert not any("the third words" in text for text in user_texts(last))
-    base = base_of(last)
+    base = hud_base(last)
     assert "Summary number 1." in base and "Summary number 2." not in base and "compacted once" in base
     assert "- Learned after the second" in base and "- Dials are drawn, too" in base
     first, second = facts(cli, host, "--session", session)["compactions"]
@@ -184,9 +184,9 @@ def test_undo_brings_the_dropped_messages_back(opencode: Hosts, model: ScriptedM
     host.prompt(session, "the fifth words")
     last = model.chats[-1]
     assert any("the first words" in text for text in user_texts(last))
-    assert "Earlier Context" not in base_of(last) and "Summary number" not in base_of(last)
-    assert "- Learned after the second" in base_of(last)
-    assert "Dials are bitmaps" not in base_of(last) + "".join(told(last))
+    assert "Earlier Context" not in hud_base(last) and "Summary number" not in hud_base(last)
+    assert "- Learned after the second" in hud_base(last)
+    assert "Dials are bitmaps" not in hud_base(last) + "".join(delta_lines(last))
 
 
 def test_undo_of_a_full_window_takes_its_turn_back(
@@ -207,7 +207,7 @@ def test_undo_of_a_full_window_takes_its_turn_back(
     assert len(model.of("compaction")) == 1
     texts = user_texts(model.chats[-1])
     assert any("the first words" in text for text in texts) and not any("the second words" in text for text in texts)
-    assert "- The panel is 320 wide" in model.chats[-1].text and "Earlier Context" not in base_of(model.chats[-1])
+    assert "- The panel is 320 wide" in model.chats[-1].text and "Earlier Context" not in hud_base(model.chats[-1])
 
 
 def test_undo_in_a_copy_leaves_the_session_as_it_is(
@@ -232,7 +232,7 @@ def test_undo_in_a_copy_leaves_the_session_as_it_is(
     assert [one.summary for one in state.decisions] == ["Needles are drawn, not bitmaps", "Dials are drawn, too"]
     assert [one.content for one in state.notes] == ["The panel is 320 wide"] and not state.compacted.count
     assert "Dials are drawn, too" in model.chats[-1].text
-    assert "Earlier Context" not in base_of(model.chats[-1])
+    assert "Earlier Context" not in hud_base(model.chats[-1])
 
 
 @pytest.mark.parametrize("full", [True, False], ids=["before its compaction", "after it"])
@@ -254,7 +254,7 @@ def test_a_copy_has_the_state_of_its_session(
     model.play(says("the second answer"))
     host.prompt(copy, "the second words")
     assert len(model.of("compaction")) == (2 if full else 1)
-    base = base_of(model.chats[-1])
+    base = hud_base(model.chats[-1])
     assert "- Dials are drawn, too" in base and "- The panel is 320 wide" in base
     with Hud.open(place / "hudkit.db") as hud:
         state = hud.session(copy, project=host.project, host="opencode").state
@@ -268,7 +268,7 @@ REFUSES = says("I'm sorry, but I can't help with summarizing this conversation."
 
 @pytest.mark.parametrize(("answer", "why"), [(says(""), "empty"), (REFUSES, "refusal")])
 def test_the_log_stands_in_for_a_summary_that_failed(
-    opencode: Hosts, model: ScriptedModel, plugin: Path, cli: Cli, answer: Reply, why: str
+    opencode: Hosts, model: ScriptedModel, plugin: Path, cli: Cli, answer: ScriptedReply, why: str
 ) -> None:
     host = opencode(plugins=[plugin])
     host.serve()
@@ -280,7 +280,7 @@ def test_the_log_stands_in_for_a_summary_that_failed(
     for words in ("the second words", "the third words"):
         model.play(says("an answer"))
         host.prompt(session, words)
-        base = base_of(model.chats[-1])
+        base = hud_base(model.chats[-1])
         assert "## Last requests - the first words" in base.replace("\\", "")
         assert "sorry" not in base
         assert "- Dials are drawn, too" in base and base.count("Dials are drawn, too") == 1
@@ -305,7 +305,7 @@ def test_a_compaction_whose_model_fails_takes_nothing(
     host.summarize(session)
     model.play(says("the third answer"))
     host.prompt(session, "the third words")
-    base = base_of(model.chats[-1])
+    base = hud_base(model.chats[-1])
     assert "A summary that held." in base and "- Dials are drawn, too" in base
     assert len(facts(cli, host, "--session", session)["compactions"]) == 1
 
@@ -316,7 +316,7 @@ def test_a_compaction_that_freed_too_little_is_not_repeated(
     host = opencode(plugins=[plugin])
     host.serve()
     session = host.create("the panel")
-    model.play(*BEGIN, Reply("much", usage=says("", used=HALF).usage))
+    model.play(*BEGIN, ScriptedReply("much", usage=says("", used=HALF).usage))
     host.prompt(session, "the first words")
     assert host.summarize(session)
     model.play(says("still much", used=HALF - 1_000), says("and again", used=HALF - 1_000), says("third", used=HALF))
@@ -325,7 +325,7 @@ def test_a_compaction_that_freed_too_little_is_not_repeated(
     host.prompt(session, "the fourth words")
     tails = [request.text.count("the last compaction freed only 2 %") for request in model.chats[-3:]]
     assert tails == [0, 1, 0], "said once, at the start of the next turn"
-    compact = Reply(calls=(Call("hud_compact", {}),), usage=says("", used=HALF).usage)
+    compact = ScriptedReply(calls=(ScriptedCall("hud_compact", {}),), usage=says("", used=HALF).usage)
     model.play(compact, says("not now", used=HALF))
     host.prompt(session, "compact")
     refused = answers(model.chats[-1])[-1]

@@ -10,8 +10,8 @@ from hud_plugin import written
 from hud_seen import bash
 from opencode_host import Hosts
 
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, says, uses
+from hudkit.models.scripted_answers import ScriptedCall, says, uses
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
@@ -38,11 +38,11 @@ def test_each_call_is_asked_for_once_and_steps_ahead(
     host = opencode(plugins=[plugin], git=git, files={"a.txt": "one\n"})
     host.serve()
     session = host.create("steps")
-    hud = Call("hud", {"tool": "notes.add", "args": {"content": "seen"}})
+    hud = ScriptedCall("hud", {"tool": "notes.add", "args": {"content": "seen"}})
     model.play(
         uses(bash("echo 1")),
-        uses(Call("read", {"filePath": str(host.project / "a.txt")}), bash("exit 3")),
-        uses(Call("edit", {"filePath": str(host.project / "a.txt"), "oldString": "one", "newString": "two"})),
+        uses(ScriptedCall("read", {"filePath": str(host.project / "a.txt")}), bash("exit 3")),
+        uses(ScriptedCall("edit", {"filePath": str(host.project / "a.txt"), "oldString": "one", "newString": "two"})),
         uses(hud),
         says("done"),
         uses(bash("echo 2")),

@@ -11,10 +11,19 @@ from outside import meanwhile, tell
 
 from hudkit.log.payloads import BlockerAdd, NoteAdd, SessionLink
 from hudkit.log.stores import open_log
-from hudkit.testing.captured import departs
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, says, uses
-from hudkit.testing.seen import base_of, breaks, carriers, heard, kept, tag_of, told, under
+from hudkit.models.scripted_answers import ScriptedCall, says, uses
+from hudkit.testing.captured_requests import (
+    delta_carriers,
+    delta_lines,
+    epoch_tag,
+    hud_base,
+    hud_tool_answers,
+    prefix_breaks,
+    prefix_difference,
+    section_lines,
+    without_tail,
+)
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
@@ -27,9 +36,9 @@ def each_has_its_own(host: OpenCode, model: ScriptedModel, session: str, fork: s
     ):
         assert host.summarize(one)
         host.prompt(one, "after a compaction")
-        base = base_of(model.chats[-1])
-        assert under(model.chats[-1], "Task") == ["Rename the parser"]
-        assert "- Readers first" in under(model.chats[-1], "Decisions")
+        base = hud_base(model.chats[-1])
+        assert section_lines(model.chats[-1], "Task") == ["Rename the parser"]
+        assert "- Readers first" in section_lines(model.chats[-1], "Decisions")
         assert own in base
         assert other not in base
 
@@ -55,14 +64,14 @@ def test_a_fork_takes_up_what_was_there_and_goes_its_own_way(
     host.prompt(fork, "two, in the fork")
     first, second = model.chats[len(source) :]
     assert typed(first) == ["one", "two, in the fork"]
-    assert departs(source[-1], first, kept) == "", "what the source has cached serves the fork"
-    assert base_of(first) == base_of(source[0])
+    assert prefix_difference(source[-1], first, without_tail) == "", "what the source has cached serves the fork"
+    assert hud_base(first) == hud_base(source[0])
     common = ['Set the task: "Rename the parser".', 'Recorded decision d1: "Readers first".']
-    theirs = told(source[-1])
-    assert (len(theirs), theirs[0], carriers(source[-1])) == (2, "blocker: No key yet", ["tool"])
+    theirs = delta_lines(source[-1])
+    assert (len(theirs), theirs[0], delta_carriers(source[-1])) == (2, "blocker: No key yet", ["tool"])
     assert theirs[1].startswith("error: ")
-    assert (told(first), heard(first)) == (theirs, common)
-    assert (told(second), heard(second)) == (
+    assert (delta_lines(first), hud_tool_answers(first)) == (theirs, common)
+    assert (delta_lines(second), hud_tool_answers(second)) == (
         theirs,
         [*common, 'Recorded decision d2: "Writers first, in the fork".'],
     )
@@ -71,9 +80,9 @@ def test_a_fork_takes_up_what_was_there_and_goes_its_own_way(
     model.play(uses(hud("notes.add", content="only in the first one")), says("noted"))
     host.prompt(session, "two")
     last = model.chats[-1]
-    assert departs(source[-1], last, kept) == ""
-    assert told(last) == [*theirs, "blocker: seen only in the first one"]
-    assert heard(last) == [*common, 'Added note n1: "only in the first one".']
+    assert prefix_difference(source[-1], last, without_tail) == ""
+    assert delta_lines(last) == [*theirs, "blocker: seen only in the first one"]
+    assert hud_tool_answers(last) == [*common, 'Added note n1: "only in the first one".']
     assert "in the fork" not in last.text
 
     each_has_its_own(host, model, session, fork)
@@ -92,15 +101,15 @@ def test_sessions_that_take_turns_do_not_mix(
         tell(place / "hudkit.db", session, NoteAdd(f"from outside, for {n}"))
     for n, session in enumerate(sessions):
         host.prompt(session, "go on")
-        assert told(model.chats[-1]) == [f"note: from outside, for {n}"]
-        assert heard(model.chats[-1]) == [f'Set the task: "Task {n}".', f'Added note n1: "note {n}".']
-        assert under(model.chats[-1], "Task") == [f"title {n} (from the session's title)"]
-    assert len({tag_of(chat) for chat in model.chats}) == 3
+        assert delta_lines(model.chats[-1]) == [f"note: from outside, for {n}"]
+        assert hud_tool_answers(model.chats[-1]) == [f'Set the task: "Task {n}".', f'Added note n1: "note {n}".']
+        assert section_lines(model.chats[-1], "Task") == [f"title {n} (from the session's title)"]
+    assert len({epoch_tag(chat) for chat in model.chats}) == 3
     for n, session in enumerate(sessions):
         assert host.summarize(session)
         host.prompt(session, "after a compaction")
-        assert under(model.chats[-1], "Task") == [f"Task {n}"]
-        assert under(model.chats[-1], "Notes") == [f"- note {n}", f"- from outside, for {n}"]
+        assert section_lines(model.chats[-1], "Task") == [f"Task {n}"]
+        assert section_lines(model.chats[-1], "Notes") == [f"- note {n}", f"- from outside, for {n}"]
 
 
 def test_a_subagent_knows_its_parent_and_has_a_hud_of_its_own(
@@ -109,7 +118,7 @@ def test_a_subagent_knows_its_parent_and_has_a_hud_of_its_own(
     host = opencode(plugins=[plugin])
     host.serve()
     session = host.create("a title")
-    task = Call("task", {"description": "look", "prompt": "look around", "subagent_type": "general"})
+    task = ScriptedCall("task", {"description": "look", "prompt": "look around", "subagent_type": "general"})
     model.play(
         uses(hud("task.set", description="Rename the parser")),
         uses(task),
@@ -127,14 +136,14 @@ def test_a_subagent_knows_its_parent_and_has_a_hud_of_its_own(
     chats = model.chats
     assert len(chats) == 5
     parents, children = [*chats[:2], chats[4]], chats[2:4]
-    assert all(f"parent {session}" in base_of(chat) for chat in children)
-    assert breaks(parents) + breaks(children) == []
-    assert told(children[-1]) == ["blocker: for the subagent"]
-    assert all("- the parent, task: Rename the parser" in base_of(chat) for chat in children)
+    assert all(f"parent {session}" in hud_base(chat) for chat in children)
+    assert prefix_breaks(parents) + prefix_breaks(children) == []
+    assert delta_lines(children[-1]) == ["blocker: for the subagent"]
+    assert all("- the parent, task: Rename the parser" in hud_base(chat) for chat in children)
     reported = 'Reported r1: "3 callers need the old name".'
-    assert heard(children[-1]) == ['Added note n1: "seen by the subagent".', reported]
-    assert heard(parents[-1]) == ['Set the task: "Rename the parser".']
-    assert told(parents[-1]) == [
+    assert hud_tool_answers(children[-1]) == ['Added note n1: "seen by the subagent".', reported]
+    assert hud_tool_answers(parents[-1]) == ['Set the task: "Rename the parser".']
+    assert delta_lines(parents[-1]) == [
         "from another agent: subagent general, reports: 3 callers need the old name",
     ]
     assert "seen by the subagent" not in parents[-1].text
@@ -166,16 +175,16 @@ def test_a_task_goes_on_in_another_session(opencode: Hosts, model: ScriptedModel
     model.play(uses(hud("task.resume", session=first)), says("taken up"))
     host.prompt(second, "go on with it")
     begun, after = model.chats[-2:]
-    assert f'task.resume {{"session": "{first}"}} takes it up' in base_of(begun)
-    assert "- Dates are UTC (set by an agent)" in base_of(begun)
-    assert heard(after) == [f'Took up from {first}: the task "Rename the parser"; 1 decision.']
-    assert told(after) == ["decision: Readers first"], "the answer tells the task, and only counts the rest"
+    assert f'task.resume {{"session": "{first}"}} takes it up' in hud_base(begun)
+    assert "- Dates are UTC (set by an agent)" in hud_base(begun)
+    assert hud_tool_answers(after) == [f'Took up from {first}: the task "Rename the parser"; 1 decision.']
+    assert delta_lines(after) == ["decision: Readers first"], "the answer tells the task, and only counts the rest"
     assert host.summarize(second)
     host.prompt(second, "after a compaction")
     last = model.chats[-1]
-    assert under(last, "Task") == ["Rename the parser"]
-    assert under(last, "Decisions") == ["- Readers first"]
-    assert "takes it up" not in base_of(last)
+    assert section_lines(last, "Task") == ["Rename the parser"]
+    assert section_lines(last, "Decisions") == ["- Readers first"]
+    assert "takes it up" not in hud_base(last)
 
 
 def test_a_fork_takes_up_nothing_that_came_after_it(
@@ -205,16 +214,16 @@ def test_a_fork_takes_up_nothing_that_came_after_it(
     host.prompt(fork, "two, in the fork")
     first, second = model.chats[len(source) :]
     assert typed(first) == ["one", "two, in the fork"]
-    assert departs(source[2], first, kept) == "", "the fork's cache is the source's"
+    assert prefix_difference(source[2], first, without_tail) == "", "the fork's cache is the source's"
     common = ['Set the task: "Rename the parser".', 'Recorded decision d1: "Readers first".']
-    assert (told(first), heard(first)) == (["blocker: for both of them"], common)
-    assert told(second) == told(first)
-    assert heard(second) == [*common, 'Recorded decision d2: "Writers first, in the fork".']
+    assert (delta_lines(first), hud_tool_answers(first)) == (["blocker: for both of them"], common)
+    assert delta_lines(second) == delta_lines(first)
+    assert hud_tool_answers(second) == [*common, 'Recorded decision d2: "Writers first, in the fork".']
 
     host.prompt(session, "three")
     last = model.chats[-1]
-    assert departs(source[-1], last, kept) == ""
-    assert told(last) == ["blocker: for both of them", "blocker: only in the first"]
-    assert heard(last) == [*common, 'Added note n1: "only in the first one".']
+    assert prefix_difference(source[-1], last, without_tail) == ""
+    assert delta_lines(last) == ["blocker: for both of them", "blocker: only in the first"]
+    assert hud_tool_answers(last) == [*common, 'Added note n1: "only in the first one".']
 
     each_has_its_own(host, model, session, fork)

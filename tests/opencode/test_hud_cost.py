@@ -11,8 +11,8 @@ from hud_plugin import UNPRUNED
 from opencode_host import Hosts
 
 from hudkit.context.caching import ANTHROPIC, OPENAI, CacheRequest, simulate_cache, sum_costs, usd_cost
-from hudkit.testing.captured import Captured, Piece
-from hudkit.testing.model import ScriptedModel
+from hudkit.models.captured_request import CapturedRequest, RequestPiece
+from hudkit.testing.model_server import ScriptedModel
 from hudkit.tokens import count_tokens, prices_of
 
 pytestmark = pytest.mark.slow
@@ -21,7 +21,7 @@ DAYS = {7: 1.05, 20: 1.04}
 """Turns of a day, and what it may cost with the HUD, to the same day without it. The shorter begins the longer."""
 
 
-def moved(chat: Captured, told: tuple[str, list[str]]) -> Captured:
+def moved(chat: CapturedRequest, told: tuple[str, list[str]]) -> CapturedRequest:
     """The request with the whole HUD behind the system prompt, and none of its layers."""
     whole, gone = told
     pieces = []
@@ -32,10 +32,12 @@ def moved(chat: Captured, told: tuple[str, list[str]]) -> Captured:
         if text or not piece.text:
             pieces.append(msgspec.structs.replace(piece, text=text))
     last = max(n for n, piece in enumerate(pieces) if piece.role == "system")
-    return msgspec.structs.replace(chat, pieces=(*pieces[: last + 1], Piece("system", whole), *pieces[last + 1 :]))
+    return msgspec.structs.replace(
+        chat, pieces=(*pieces[: last + 1], RequestPiece("system", whole), *pieces[last + 1 :])
+    )
 
 
-def requests(chats: list[Captured]) -> list[CacheRequest]:
+def requests(chats: list[CapturedRequest]) -> list[CacheRequest]:
     return [chat.request(count_tokens, at=1000 * n) for n, chat in enumerate(chats)]
 
 

@@ -40,24 +40,24 @@ from hudkit.daemon import client
 from hudkit.hosts.wire import PROTOCOL, DeltaLayer, ErrorBody, ErrorResponse, FrameResponse
 from hudkit.log.payloads import NoteAdd
 from hudkit.log.stores import open_log, verify_file
-from hudkit.testing.captured import Captured
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, Reply, says, uses
-from hudkit.testing.seen import breaks
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
+from hudkit.testing.captured_requests import prefix_breaks
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
 
-def fails(command: str) -> Call:
+def fails(command: str) -> ScriptedCall:
     """A command that finds no file; each is an error of its own."""
     return bash(command)
 
 
-def bases(request: Captured) -> list[str]:
+def bases(request: CapturedRequest) -> list[str]:
     return [text for text in request.system if re.search(r"\bHUD\b", text)]
 
 
-def told(request: Captured) -> list[str]:
+def told(request: CapturedRequest) -> list[str]:
     """The lines of all blocks of changes in a request, in order."""
     texts = [piece.text for piece in request.pieces if piece.role in ("user", "tool")]
     blocks = [
@@ -66,7 +66,7 @@ def told(request: Captured) -> list[str]:
     return [line.removeprefix("- ") for one, several in blocks for line in (one or several).splitlines()]
 
 
-def times(request: Captured, *words: str) -> list[int]:
+def times(request: CapturedRequest, *words: str) -> list[int]:
     """In how many of the lines each of the words is."""
     return [sum(word in line for line in told(request)) for word in words]
 
@@ -86,7 +86,7 @@ def text_of(answer: dict[str, Any]) -> str:
     return "".join(part["text"] for part in answer["parts"] if part["type"] == "text")
 
 
-def answers(request: Captured) -> list[str]:
+def answers(request: CapturedRequest) -> list[str]:
     """What the tools answered, in order."""
     return [text for role, text in request.messages if role == "tool"]
 
@@ -113,7 +113,7 @@ def test_a_daemon_that_is_killed_in_a_tool_step_loses_nothing_and_the_turn_goes_
     host.serve()
     session = host.create("a title")
     killed = pid_at(place / "run" / "d.sock")
-    read = Call("read", {"filePath": str(host.project / "a.txt")})
+    read = ScriptedCall("read", {"filePath": str(host.project / "a.txt")})
     model.play(
         uses(hud("task.set", description="Rename the parser"), fails("cat first.txt")),
         says("begun"),
@@ -127,7 +127,7 @@ def test_a_daemon_that_is_killed_in_a_tool_step_loses_nothing_and_the_turn_goes_
     assert text_of(host.prompt(session, "and on")) == "again"
     chats = model.chats
     assert (len(chats), model.left) == (6, 0)
-    assert breaks(chats) == []
+    assert prefix_breaks(chats) == []
     assert {tuple(bases(chat)) for chat in chats} == {tuple(bases(chats[0]))}
     assert times(chats[2], "first.txt", "second.txt") == [1, 0]
     assert told(chats[3]) == told(chats[2]), "the last good frame"
@@ -148,7 +148,7 @@ def test_what_was_acknowledged_beside_the_kill_is_there_once(
     notes = [hud("notes.add", content=name) for name in names]
     model.play(
         uses(hud("task.set", description="Rename the parser")),
-        Reply(calls=(bash(f"kill -9 {killed}"), *notes), pace=0.02),  # each call runs as it comes
+        ScriptedReply(calls=(bash(f"kill -9 {killed}"), *notes), pace=0.02),  # each call runs as it comes
         says("done"),
         says("again"),
     )
@@ -163,7 +163,7 @@ def test_what_was_acknowledged_beside_the_kill_is_there_once(
     assert set() < recorded <= set(logged)
     assert not {name for name in names if "Nothing was recorded" in said[name]} & set(logged)
     assert [name for name in logged if name not in recorded and f"note: {name}" not in told(last)] == []
-    assert breaks(model.chats) == []
+    assert prefix_breaks(model.chats) == []
     assert list(verify_file(place / "hudkit.db")) == []
 
 
@@ -192,12 +192,12 @@ class Stage(NamedTuple):
 
 def work(host: OpenCode, model: ScriptedModel, session: str) -> None:
     """A turn with a tool step that has something to tell, and ends as its script says."""
-    read = Call("read", {"filePath": str(host.project / "a.txt")})
+    read = ScriptedCall("read", {"filePath": str(host.project / "a.txt")})
     model.play(uses(read, fails("head third.txt")), says("spoken"))
     assert text_of(host.prompt(session, "work")) == "spoken"
 
 
-def noted(stage: Stage, title: str) -> tuple[str, Captured]:
+def noted(stage: Stage, title: str) -> tuple[str, CapturedRequest]:
     """A session of which a failure was told and another is to be told, and its last request."""
     session = stage.host.create(title)
     stage.model.play(uses(hud("task.set", description="Rename the parser"), fails("cat first.txt")), says("noted"))
@@ -210,12 +210,12 @@ def noted(stage: Stage, title: str) -> tuple[str, Captured]:
     return session, good
 
 
-def everything(chat: Captured) -> bool:
+def everything(chat: CapturedRequest) -> bool:
     """Whether all is told, once, that happens in `noted` and `work`."""
     return times(chat, "first.txt", "second.txt", "third.txt", "a.txt") == [1, 1, 1, 1]
 
 
-def again(stage: Stage, session: str) -> Captured:
+def again(stage: Stage, session: str) -> CapturedRequest:
     """The request of a turn after which the daemon is well again."""
     stage.host.prompt(session, "go on")
     return stage.model.chats[-1]
@@ -320,7 +320,7 @@ def test_a_daemon_that_fails_costs_no_call_and_no_byte(stage: Stage, name: str) 
         model.play(says("without"))
         assert text_of(host.prompt(other, "begin")) == "without"
         turn, step, bare = model.chats[-3:]
-    assert breaks([good, turn, step]) == []
+    assert prefix_breaks([good, turn, step]) == []
     assert bases(good) == bases(turn) == bases(step)
     assert told(good) == told(turn) == told(step)
     (said,) = re.findall(r"^HUD: .*", turn.text, flags=re.M)
@@ -337,7 +337,7 @@ def test_a_daemon_that_fails_costs_no_call_and_no_byte(stage: Stage, name: str) 
     last = again(stage, session)
     assert everything(last), told(last)
     assert bases(last) == bases(good)
-    assert breaks([chat for chat in model.chats[first:] if bases(chat) == bases(good)]) == []
+    assert prefix_breaks([chat for chat in model.chats[first:] if bases(chat) == bases(good)]) == []
     assert "/elsewhere" not in {request.path for request in model.requests}
     assert list(verify_file(stage.db)) == []
 
@@ -355,7 +355,7 @@ def test_a_compaction_without_a_daemon_leaves_what_the_last_frame_had(stage: Sta
     assert [role for role, _ in without[0].messages] == ["user", "assistant", "user"]
     assert [told(chat) for chat in without] == [told(good)] * 3
     assert [bases(chat) for chat in without] == [bases(good)] * 3
-    assert breaks(without) == []
+    assert prefix_breaks(without) == []
     last = again(stage, session)
     words = ("Rename the parser", "first.txt", "second.txt", "third.txt", "a.txt")
     assert [word for word in words if word not in bases(last)[0]] == []
@@ -376,7 +376,7 @@ def test_a_frame_of_another_session_is_gone_with_the_next_answer(stage: Stage) -
     last = again(stage, session)  # the daemon is told anew what the other's acknowledgement hid
     assert everything(last), told(last)
     assert bases(last) == bases(good)
-    assert breaks([good, last]) == []
+    assert prefix_breaks([good, last]) == []
 
 
 # -- another version -------------------------------------------------------------------------------------------------

@@ -17,10 +17,10 @@ from outside import meanwhile, tell
 from hudkit.api import Hud
 from hudkit.daemon import client
 from hudkit.log.payloads import BlockerAdd, FrameDelta, FrameUnsent
-from hudkit.testing.captured import Captured, departs
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import says, uses
-from hudkit.testing.seen import kept
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import says, uses
+from hudkit.testing.captured_requests import prefix_difference, without_tail
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +36,7 @@ def between(place: Path) -> Iterator[Between]:
     client.stop(real)
 
 
-def told(request: Captured) -> list[tuple[int, str, str]]:
+def told(request: CapturedRequest) -> list[tuple[int, str, str]]:
     """The blocks of changes in a request: the place of the message, its role, and the block."""
     spoken = [(n, role, text) for n, (role, text) in enumerate(request.messages) if role in ("user", "tool")]
     return [
@@ -90,7 +90,9 @@ def test_what_came_too_late_is_told_at_the_end_and_never_behind(
     first, second, third = (told(chat) for chat in (after, *model.chats[-2:]))
     assert [block.partition("] ")[2] for _, _, block in third] == ["blocker: No key yet\n", "blocker: No disk left\n"]
     assert third == second and second[:1] == first and second[1][1] == "user"
-    assert [found for one, next in pairwise(model.chats) if (found := departs(one, next, kept))] == []
+    assert [
+        found for one, next in pairwise(model.chats) if (found := prefix_difference(one, next, without_tail))
+    ] == []
 
     with Hud.open(place / "hudkit.db") as hud:
         (name,) = hud.sessions()

@@ -16,11 +16,11 @@ from opencode_host import Hosts, OpenCode
 
 from hudkit.daemon import client
 from hudkit.log.stores import open_log, verify_file
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import Answer, ScriptedCall, says, uses
 from hudkit.sections.state import fold
-from hudkit.testing.captured import Captured, departs
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Answer, Call, says, uses
-from hudkit.testing.seen import kept
+from hudkit.testing.captured_requests import prefix_difference, without_tail
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,9 @@ def turn(name: str) -> list[Answer]:
     return [
         uses(hud("task.set", description=f"Paint the {name} wall"), hud("notes.add", content=f"{name} is dry")),
         uses(bash(f"echo no {name} left; exit 3"), bash(f"echo {name} > {name}.txt")),
-        uses(Call("read", {"filePath": f"{name}.txt"}), hud("decisions.record", summary=f"Two coats of {name}")),
+        uses(
+            ScriptedCall("read", {"filePath": f"{name}.txt"}), hud("decisions.record", summary=f"Two coats of {name}")
+        ),
         says(f"{name} is painted"),
     ]
 
@@ -41,7 +43,7 @@ def turn(name: str) -> list[Answer]:
 CALLS = len(turn(""))
 
 
-def whose(request: Captured) -> str:
+def whose(request: CapturedRequest) -> str:
     """The name of the session that a request belongs to, as its user gave it."""
     (name,) = set(re.findall(r"I am (\w+)", " ".join(text for role, text in request.messages if role == "user")))
     return str(name)
@@ -53,7 +55,7 @@ def model() -> Iterator[ScriptedModel]:
     together = Barrier(len(NAMES), timeout=600)
     left = {name: turn(name) for name in NAMES}
 
-    def answer(request: Captured) -> Answer:
+    def answer(request: CapturedRequest) -> Answer:
         name = whose(request)
         if not left[name]:
             return says(f"{name} goes on")
@@ -77,13 +79,13 @@ def daemons(socket: Path) -> list[int]:
     return found
 
 
-def frame(request: Captured) -> str:
+def frame(request: CapturedRequest) -> str:
     """The base of a request's frame."""
     (base,) = [text for text in request.system if re.search(r"\bHUD\b", text)]
     return base
 
 
-def of(model: ScriptedModel, name: str) -> list[Captured]:
+def of(model: ScriptedModel, name: str) -> list[CapturedRequest]:
     return [chat for chat in model.chats if whose(chat) == name]
 
 
@@ -111,12 +113,12 @@ def test_two_processes_share_a_daemon_and_no_frame(
     assert daemons(socket) == [there.pid]
 
     for name in NAMES:
-        assert [found for a, b in pairwise(of(model, name)) if (found := departs(a, b, kept))] == []
+        assert [found for a, b in pairwise(of(model, name)) if (found := prefix_difference(a, b, without_tail))] == []
     if not apart:  # a session goes on in the other process, and comes back
         for host in (*hosts[::-1], hosts[1]):
             host.prompt(sessions["amber"], "I am amber, still.")
         chats = of(model, "amber")
-        assert [found for a, b in pairwise(chats) if (found := departs(a, b, kept))] == []
+        assert [found for a, b in pairwise(chats) if (found := prefix_difference(a, b, without_tail))] == []
         assert len({frame(chat) for chat in chats}) == 1
 
     with ThreadPoolExecutor(len(NAMES)) as pool:

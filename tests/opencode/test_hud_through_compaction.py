@@ -13,10 +13,10 @@ from opencode_host import Hosts, OpenCode
 from hudkit.context.caching import CallCost
 from hudkit.context.compaction.summaries import SUMMARY_PARTS, summary_prompt
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
-from hudkit.testing.captured import Captured
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import CONTEXT_EXCEEDED, Call, Reply, says, uses
-from hudkit.testing.seen import base_of, breaks
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import CONTEXT_EXCEEDED, ScriptedCall, ScriptedReply, says, uses
+from hudkit.testing.captured_requests import hud_base, prefix_breaks
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
@@ -92,7 +92,7 @@ def held(base: str, titles: dict[str, list[str]] = LIVE) -> dict[str, list[str]]
     return {title: sections(base).get(title, []) for title in titles}
 
 
-def is_ours(compaction: Captured) -> None:
+def is_ours(compaction: CapturedRequest) -> None:
     """A compaction's request has our two prompts, none of the host's, and nothing of a frame besides."""
     assert "another agent" not in compaction.text.lower()
     assert any(text.startswith(SUMMARIZER) for text in compaction.system)
@@ -103,7 +103,7 @@ def is_ours(compaction: Captured) -> None:
     assert "Context: " not in compaction.text
 
 
-def told_in(compaction: Captured) -> str:
+def told_in(compaction: CapturedRequest) -> str:
     """The HUD that a compaction's prompt shows."""
     return compaction.text.partition("<hud>")[2].partition("</hud>")[0]
 
@@ -120,8 +120,8 @@ def full(host: OpenCode, session: str, model: ScriptedModel) -> None:
 
 def full_in_a_turn(host: OpenCode, session: str, model: ScriptedModel) -> None:
     """The limit is passed by a tool step in the middle of a turn."""
-    call = Call("bash", {"command": "seq 1 5", "description": "count"})
-    model.play(Reply(calls=(call,), usage=CallCost(0, 0, PASSES, 10)), says("going on"))
+    call = ScriptedCall("bash", {"command": "seq 1 5", "description": "count"})
+    model.play(ScriptedReply(calls=(call,), usage=CallCost(0, 0, PASSES, 10)), says("going on"))
     host.prompt(session, "much work")
 
 
@@ -147,7 +147,7 @@ def test_the_base_after_a_compaction_says_all_that_is_live(
     model.play(*FIRST, says("noted"))
     host.prompt(session, "begin")
     before = model.chats
-    assert breaks(before) == []
+    assert prefix_breaks(before) == []
 
     compact(host, session, model)
     (compaction,) = model.wait("compaction")
@@ -159,10 +159,10 @@ def test_the_base_after_a_compaction_says_all_that_is_live(
     host.prompt(session, "and on")
     after = [chat for chat in model.chats if chat.number > compaction.number]
     assert len(after) == 2
-    assert held(base_of(after[0])) == LIVE
-    assert [text for text in GONE if text in base_of(after[0])] == []
-    assert base_of(after[0]) != base_of(before[-1])
-    assert breaks(after) == [], "one epoch begins with a compaction, not two"
+    assert held(hud_base(after[0])) == LIVE
+    assert [text for text in GONE if text in hud_base(after[0])] == []
+    assert hud_base(after[0]) != hud_base(before[-1])
+    assert prefix_breaks(after) == [], "one epoch begins with a compaction, not two"
     assert model.left == 0
 
 
@@ -190,7 +190,7 @@ def test_five_compactions_in_a_row_lose_nothing(opencode: Hosts, model: Scripted
             assert f"Summary number {n - 1}, " in compactions[-1].text
         live["Notes"] = [*live["Notes"], f"- {note}"]
         live["Decisions"] = [*live["Decisions"], f"- Column {n} stays"]
-        base = base_of(model.chats[-1])
+        base = hud_base(model.chats[-1])
         assert {title: sorted(said) for title, said in held(base).items()} == {
             title: sorted(said) for title, said in live.items()
         }
@@ -209,7 +209,7 @@ def test_what_is_taken_back_between_compactions_does_not_come_back(
     session = host.create("a title")
     model.play(*FIRST, says("that was much", used=PASSES), says("going on"))
     host.prompt(session, "begin")
-    assert held(base_of(model.chats[-1])) == LIVE
+    assert held(hud_base(model.chats[-1])) == LIVE
     model.play(
         uses(
             hud("decisions.record", summary="Sign with EdDSA", supersedes="Sign with ES256: keys are short"),
@@ -225,7 +225,7 @@ def test_what_is_taken_back_between_compactions_does_not_come_back(
     model.play(says("that was much", used=PASSES), says("going on"))
     host.prompt(session, "and on")
     assert len(model.of("compaction")) == 3
-    last = base_of(model.chats[-1])
+    last = hud_base(model.chats[-1])
     expected = {title: [] for title in LIVE} | {"Task": LIVE["Task"], "Decisions": ["- Sign with EdDSA"]}
     steps = sections(last)["Next Steps"]
     assert held(last, expected) | {"Next Steps": []} == expected

@@ -15,10 +15,21 @@ from outside import meanwhile, tell
 
 from hudkit.daemon import client
 from hudkit.log.payloads import BlockerAdd, NoteAdd
-from hudkit.testing.captured import Captured, departs
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Answer, Call, says, uses
-from hudkit.testing.seen import base_of, breaks, carriers, heard, holds, kept, tag_of, told, under
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import Answer, ScriptedCall, says, uses
+from hudkit.testing.captured_requests import (
+    delta_carriers,
+    delta_lines,
+    epoch_tag,
+    hud_base,
+    hud_tool_answers,
+    item_counts,
+    prefix_breaks,
+    prefix_difference,
+    section_lines,
+    without_tail,
+)
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
@@ -40,11 +51,11 @@ def test_what_the_agent_does_is_told_without_its_help(
     ]
     b, c = str(host.project / "b.txt"), str(host.project / "sub" / "c.txt")
     model.play(
-        uses(Call("read", {"filePath": str(host.project / "a.txt")})),
-        uses(Call("read", {"filePath": b})),
-        uses(Call("edit", {"filePath": b, "oldString": "one", "newString": "two"})),
-        uses(Call("write", {"filePath": c, "content": "new\n"})),
-        uses(Call("todowrite", {"todos": todos})),
+        uses(ScriptedCall("read", {"filePath": str(host.project / "a.txt")})),
+        uses(ScriptedCall("read", {"filePath": b})),
+        uses(ScriptedCall("edit", {"filePath": b, "oldString": "one", "newString": "two"})),
+        uses(ScriptedCall("write", {"filePath": c, "content": "new\n"})),
+        uses(ScriptedCall("todowrite", {"todos": todos})),
         uses(bash("echo no such table; exit 3")),
         says("done"),
         says("noted"),
@@ -57,10 +68,14 @@ def test_what_the_agent_does_is_told_without_its_help(
     host.prompt(session, "begin")
     host.prompt(session, "go on")
     chats = model.chats
-    assert [len([line for line in told(chat) if line.startswith("error: ")]) for chat in chats[5:8]] == [0, 0, 1]
+    assert [len([line for line in delta_lines(chat) if line.startswith("error: ")]) for chat in chats[5:8]] == [
+        0,
+        0,
+        1,
+    ]
     assert chats[6].messages[-1][0] == "tool", "a failure stands in its own output until the next turn"
-    assert carriers(chats[7]) == ["user"]
-    lines = told(chats[7])
+    assert delta_carriers(chats[7]) == ["user"]
+    lines = delta_lines(chats[7])
     assert [line for line in lines if line.startswith("file")] == [
         "file: a.txt (reading)",
         "file: b.txt (editing)",
@@ -76,41 +91,43 @@ def test_what_the_agent_does_is_told_without_its_help(
 
     host.prompt(session, "try again")
     start, pressed = model.chats[-2:]
-    assert told(start) == lines
-    assert carriers(pressed) == ["user", "tool"]
-    failure, note = told(pressed)[len(lines) :]
+    assert delta_lines(start) == lines
+    assert delta_carriers(pressed) == ["user", "tool"]
+    failure, note = delta_lines(pressed)[len(lines) :]
     assert note == "note: The table is being moved"
     assert failure.startswith("error: ") and "out of disk" in failure, "what presses brings the rest along"
     assert host.summarize(session)
     host.prompt(session, "and now")
     last = model.chats[-1]
-    assert told(last) == []
-    assert under(last, "Active Files") == ["- a.txt (reading)", "- b.txt (editing)", "- sub/c.txt (editing)"]
-    assert under(last, "Todos") == ["- Port the reader (in progress)", "- Port the writer"]
-    (failure,) = (line for line in under(last, "Open Errors") if "out of disk" not in line)
+    assert delta_lines(last) == []
+    assert section_lines(last, "Active Files") == ["- a.txt (reading)", "- b.txt (editing)", "- sub/c.txt (editing)"]
+    assert section_lines(last, "Todos") == ["- Port the reader (in progress)", "- Port the writer"]
+    (failure,) = (line for line in section_lines(last, "Open Errors") if "out of disk" not in line)
     assert "no such table" in failure
     assert "×2" in failure
-    assert len(under(last, "Open Errors")) == 2
-    assert under(last, "Notes") == ["- The table is being moved"]
+    assert len(section_lines(last, "Open Errors")) == 2
+    assert section_lines(last, "Notes") == ["- The table is being moved"]
 
 
-def part(n: int, project: Path, outside: Callable[[str], None]) -> Iterator[Answer | Callable[[Captured], Answer]]:
+def part(
+    n: int, project: Path, outside: Callable[[str], None]
+) -> Iterator[Answer | Callable[[CapturedRequest], Answer]]:
     """A turn with parallel tools, with a failure every other time, what the agent notes, and a note from outside."""
     first = [hud("task.set", description="Port the report to the new API")] if n == 0 else []
     yield uses(bash(f"echo turn {n}"), *first)
-    read = Call("read", {"filePath": str(project / f"part_{n % 3}.txt")})
+    read = ScriptedCall("read", {"filePath": str(project / f"part_{n % 3}.txt")})
     yield uses(read, bash(f"seq {n} {n + 20}"), hud("notes.add", content=f"Part {n} has {n * 7} rows"))
     yield meanwhile(
         lambda: outside(f"Part {n} is asked for"),
         uses(bash(f"echo check {n}; exit {n % 2}"), bash("echo fine"), read),
     )
-    write = Call("write", {"filePath": str(project / f"out_{n}.txt"), "content": f"row {n}\n"})
+    write = ScriptedCall("write", {"filePath": str(project / f"out_{n}.txt"), "content": f"row {n}\n"})
     yield uses(write, hud("decisions.record", summary=f"Column {n} stays where it is"), bash("true"))
     yield uses(hud("steps.add", description=f"Check part {n}"), hud("steps.list"), text="Now the plan.")
     yield says(f"Turn {n} is done.")
 
 
-def holds_all(request: Captured, parts: list[int]) -> None:
+def holds_all(request: CapturedRequest, parts: list[int]) -> None:
     """A request says everything that was noted of these parts, and nothing twice in the HUD."""
     for n in parts:
         for noun, title, text in (
@@ -118,8 +135,8 @@ def holds_all(request: Captured, parts: list[int]) -> None:
             ("note", "Notes", f"Part {n} is asked for"),
             ("decision", "Decisions", f"Column {n} stays where it is"),
         ):
-            base, deltas, answers = holds(request, noun, title, text)
-            assert base + deltas <= 1 <= base + deltas + answers, (text, base_of(request), told(request))
+            base, deltas, answers = item_counts(request, noun, title, text)
+            assert base + deltas <= 1 <= base + deltas + answers, (text, hud_base(request), delta_lines(request))
 
 
 @both_shapes
@@ -132,7 +149,7 @@ def test_a_call_is_a_prefix_of_the_next_one_but_where_an_epoch_begins(
     host.serve()
     session = host.create("a day")
 
-    def turn(n: int, one: str = session) -> list[Captured]:
+    def turn(n: int, one: str = session) -> list[CapturedRequest]:
         before = len(model.chats)
         model.play(*part(n, host.project, lambda note: tell(place / "hudkit.db", one, NoteAdd(note))))
         if n:
@@ -164,15 +181,15 @@ def test_a_call_is_a_prefix_of_the_next_one_but_where_an_epoch_begins(
         f"Now part {n}, please." for n in (6, 8)
     ]
     compaction = model.of("compaction")[0].number
-    turned = [(before, after) for before, after in pairs if tag_of(before) != tag_of(after)]
-    same = [(before, after) for before, after in pairs if tag_of(before) == tag_of(after)]
-    assert [found for before, after in same if (found := departs(before, after, kept))] == []
-    assert [base_of(before) == base_of(after) for before, after in same] == [True] * len(same)
+    turned = [(before, after) for before, after in pairs if epoch_tag(before) != epoch_tag(after)]
+    same = [(before, after) for before, after in pairs if epoch_tag(before) == epoch_tag(after)]
+    assert [found for before, after in same if (found := prefix_difference(before, after, without_tail))] == []
+    assert [hud_base(before) == hud_base(after) for before, after in same] == [True] * len(same)
     assert any(before.number < compaction < after.number for before, after in turned)
     assert len(turned) <= 4, [after.number for _, after in turned]
-    assert all(told(before) for before, _ in turned), "no epoch ends that had nothing to fold in"
-    grown = [(before, after) for before, after in same if len(told(after)) > len(told(before))]
-    new = [carriers(after)[-1] for before, after in grown]
+    assert all(delta_lines(before) for before, _ in turned), "no epoch ends that had nothing to fold in"
+    grown = [(before, after) for before, after in same if len(delta_lines(after)) > len(delta_lines(before))]
+    new = [delta_carriers(after)[-1] for before, after in grown]
     assert new.count("tool") >= 10 and new.count("user") >= 8, "blocks came in outputs and on the user's messages"
     assert sum(after.messages[-1][0] == "tool" for _, after in grown) == new.count("tool")
 
@@ -210,13 +227,13 @@ def test_a_restart_of_all_goes_on_with_the_same_bytes(
     host.prompt(session, "after a restart of both")
     chats = model.chats
     assert len(chats) == 7
-    assert breaks(chats) == []
-    assert {base_of(chat) for chat in chats} == {base_of(chats[0])}
-    first, failure, later = told(chats[-1])
+    assert prefix_breaks(chats) == []
+    assert {hud_base(chat) for chat in chats} == {hud_base(chats[0])}
+    first, failure, later = delta_lines(chats[-1])
     assert (first, later) == ("blocker: No key yet", "blocker: No disk left")
     assert failure.startswith("error: ") and "exit 3" in failure
-    assert carriers(chats[-1]) == ["tool", "user"]
-    assert heard(chats[-1]) == [
+    assert delta_carriers(chats[-1]) == ["tool", "user"]
+    assert hud_tool_answers(chats[-1]) == [
         'Set the task: "Rename the parser".',
         'Added note n1: "tabs are wide".',
         'Recorded decision d1: "Readers first".',
@@ -243,8 +260,8 @@ def test_what_the_agent_was_answered_is_not_told_again_after(
         client.ensure_running(place / "run" / "d.sock", db=place / "hudkit.db")
     host.prompt(session, "go on")
     last = model.chats[-1]
-    assert heard(last) == ['Recorded decision d1: "Readers first".']
-    failure = [line for line in told(last) if not line.startswith("task now: a title (fork #1)")]
+    assert hud_tool_answers(last) == ['Recorded decision d1: "Readers first".']
+    failure = [line for line in delta_lines(last) if not line.startswith("task now: a title (fork #1)")]
     assert [line[:7] for line in failure] == ["error: "], failure
 
 
@@ -272,15 +289,15 @@ def test_what_a_revert_took_away_is_told_again_once(
         'Recorded decision d1: "Readers first".',
         'Added note n1: "tabs are four wide".',
     ]
-    assert heard(before[-1]) == answers
-    assert (told(before[-1]), carriers(before[-1])) == (["blocker: No key yet"], ["tool"])
+    assert hud_tool_answers(before[-1]) == answers
+    assert (delta_lines(before[-1]), delta_carriers(before[-1])) == (["blocker: No key yet"], ["tool"])
     _, second, third = asked(host, session)
 
     host.revert(session, third)
     host.unrevert(session)
     host.prompt(session, "four")
-    assert breaks(model.chats) == []
-    assert (told(model.chats[-1]), heard(model.chats[-1])) == (told(before[-1]), answers)
+    assert prefix_breaks(model.chats) == []
+    assert (delta_lines(model.chats[-1]), hud_tool_answers(model.chats[-1])) == (delta_lines(before[-1]), answers)
 
     host.revert(session, second)
     model.play(uses(bash("echo again")), says("other"))
@@ -288,11 +305,11 @@ def test_what_a_revert_took_away_is_told_again_once(
     host.prompt(session, "and on")
     after = model.chats[-3:]
     assert typed(after[-1]) == ["one", "two, otherwise", "and on"]
-    assert departs(before[1], after[0], kept) == "", "what stands before the revert is as it was"
-    assert breaks(after) == []
+    assert prefix_difference(before[1], after[0], without_tail) == "", "what stands before the revert is as it was"
+    assert prefix_breaks(after) == []
     for chat in after:
-        assert base_of(chat) == base_of(before[0])
-        assert heard(chat) == [task]
+        assert hud_base(chat) == hud_base(before[0])
+        assert hud_tool_answers(chat) == [task]
         assert not any(line in chat.text for line in gone)
-        assert told(chat) == ["blocker: No key yet", "decision: Readers first", "note: tabs are four wide"]
-        assert carriers(chat) == ["user"]
+        assert delta_lines(chat) == ["blocker: No key yet", "decision: Readers first", "note: tabs are four wide"]
+        assert delta_carriers(chat) == ["user"]

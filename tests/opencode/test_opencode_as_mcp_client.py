@@ -12,8 +12,8 @@ from opencode_host import Hosts
 
 from hudkit import Hud
 from hudkit.hosts.mcp.install import Spot, install, uninstall
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, says, uses
+from hudkit.models.scripted_answers import ScriptedCall, says, uses
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
@@ -26,8 +26,8 @@ def test_an_agent_records_and_reads_again(opencode: Hosts, model: ScriptedModel,
     before = json.loads(config.read_text())
     install(spot, "opencode")
     model.play(
-        uses(Call("hudkit_hud", {"tool": "task.set", "args": {"description": "Paint the wall"}})),
-        uses(Call("hudkit_hud", {"tool": "snapshot"})),
+        uses(ScriptedCall("hudkit_hud", {"tool": "task.set", "args": {"description": "Paint the wall"}})),
+        uses(ScriptedCall("hudkit_hud", {"tool": "snapshot"})),
         says("It is noted."),
     )
     done = host.run("Paint the wall")

@@ -15,11 +15,10 @@ from opencode_host import OpenCode
 from opencode_shared import Guest, Shared
 
 from hudkit.daemon import client
-from hudkit.testing.host_script import Place
-from hudkit.testing.hosts import DECISION, TASK, HostConformance
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, says, uses
-from hudkit.testing.seen import told
+from hudkit.models.scripted_answers import ScriptedCall, says, uses
+from hudkit.testing.captured_requests import delta_lines
+from hudkit.testing.host_conformance import DECISION, TASK, HostConformance, HostWorkspace
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
@@ -47,19 +46,19 @@ class TestOpenCode(HostConformance):
         self.shared = shared_opencode(UNPRUNED)
 
     @contextmanager
-    def _at(self, folder: Path, **given: Any) -> Iterator[tuple[Place, ScriptedModel]]:
+    def _at(self, folder: Path, **given: Any) -> Iterator[tuple[HostWorkspace, ScriptedModel]]:
         with super()._at(folder, **given) as (place, model):
             yield place, model
             client.stop(place.log.parent / "run" / "d.sock")
             shutil.rmtree(place.log.parent, ignore_errors=True)
 
-    def place(self, folder: Path, project: Path, url: str, limit: tuple[int, int]) -> Place:
+    def place(self, folder: Path, project: Path, url: str, limit: tuple[int, int]) -> HostWorkspace:
         data = Path(tempfile.mkdtemp(prefix="hk"))  # short, for the socket
         (data / "config.toml").write_text(UNPRUNED)
-        return Place(project, data / "hudkit.db", folder, url, limit)
+        return HostWorkspace(project, data / "hudkit.db", folder, url, limit)
 
     @contextmanager
-    def open(self, place: Place, session: str, *, hud: bool = True, resume: str = "") -> Iterator[Talking]:
+    def open(self, place: HostWorkspace, session: str, *, hud: bool = True, resume: str = "") -> Iterator[Talking]:
         plugins = [written(place.log.parent, tools_ms=self.tools_ms)] if hud else []
         home, project = place.folder / session, str(place.project)  # several at once do not start in one home
         given: dict[str, Any] = {"limit": place.limit, "plugins": plugins, "project": project}
@@ -76,17 +75,17 @@ class TestOpenCode(HostConformance):
                 known.write_text(host.create(session))
             yield Talking(host, known.read_text())
 
-    def call(self, what: str, **given: Any) -> Call:
+    def call(self, what: str, **given: Any) -> ScriptedCall:
         names = {"path": "filePath", "old": "oldString", "new": "newString"}
         arguments = {names.get(name, name): value for name, value in given.items()}
         if what == "run":
-            return Call("bash", {**arguments, "description": "run"})
-        return Call(what, arguments)
+            return ScriptedCall("bash", {**arguments, "description": "run"})
+        return ScriptedCall(what, arguments)
 
-    def delegate(self, prompt: str) -> Call:
-        return Call("task", {"description": "look", "prompt": prompt, "subagent_type": "general"})
+    def delegate(self, prompt: str) -> ScriptedCall:
+        return ScriptedCall("task", {"description": "look", "prompt": prompt, "subagent_type": "general"})
 
-    def _path(self, place: Place, name: str) -> str:
+    def _path(self, place: HostWorkspace, name: str) -> str:
         return str(place.project / name)
 
     def test_a_conversation_goes_on_in_a_new_process_as_if_nothing_had_been(self, tmp_path: Path) -> None:
@@ -107,10 +106,12 @@ class TestOpenCode(HostConformance):
         with self._at(tmp_path) as (place, model):
             self._begun(place)
             with self.open(place, "s1") as talk:
-                model.play(uses(Call("hud", {"tool": "task.resume", "args": {"session": "ses_begun"}})), says("done"))
+                model.play(
+                    uses(ScriptedCall("hud", {"tool": "task.resume", "args": {"session": "ses_begun"}})), says("done")
+                )
                 talk.say("Go on, please.")
                 state = self._state(place, talk)
             assert "ses_begun" in model.chats[0].text, "the greeting offers it"
             assert TASK in model.chats[-1].text and DECISION in model.chats[-1].text
             assert state.task.description == TASK
-            assert told(model.chats[-1]), "the items are told"
+            assert delta_lines(model.chats[-1]), "the items are told"

@@ -15,9 +15,9 @@ import pytest
 from opencode_host import Hosts, OpenCode, Refused
 from opencode_place import strays
 
-from hudkit.testing.captured import departs
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import BROKEN, CONTEXT_EXCEEDED, Call, says, uses
+from hudkit.models.scripted_answers import BROKEN, CONTEXT_EXCEEDED, ScriptedCall, says, uses
+from hudkit.testing.captured_requests import prefix_difference
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ export default async function hello() {
 
 
 def chain_breaks(model: ScriptedModel) -> list[str]:
-    return [found for before, after in pairwise(model.chats) if (found := departs(before, after))]
+    return [found for before, after in pairwise(model.chats) if (found := prefix_difference(before, after))]
 
 
 def asked(host: OpenCode, session: str) -> list[str]:
@@ -44,8 +44,8 @@ def asked(host: OpenCode, session: str) -> list[str]:
 @both_shapes
 def test_run_with_parallel_tools(opencode: Hosts, model: ScriptedModel, shape: str) -> None:
     host = opencode(own=True, shape=shape, files={"a.txt": "alpha\nbeta\n"})
-    bash = Call("bash", {"command": "echo $((6*7))", "description": "count"})
-    model.play(uses(Call("read", {"filePath": str(host.project / "a.txt")}), bash), says("all done"))
+    bash = ScriptedCall("bash", {"command": "echo $((6*7))", "description": "count"})
+    model.play(uses(ScriptedCall("read", {"filePath": str(host.project / "a.txt")}), bash), says("all done"))
     ran = host.run("read the file")
     assert (ran.code, ran.out.strip(), model.left) == (0, "all done", 0), ran.err
     first, second = model.chats
@@ -55,7 +55,7 @@ def test_run_with_parallel_tools(opencode: Hosts, model: ScriptedModel, shape: s
     assert (said, read[0], tool, output.strip()) == ("assistant", "tool", "tool", "42")
     assert "read {" in called and "bash {" in called
     assert "2: beta" in read[1]
-    assert departs(first, second) == ""
+    assert prefix_difference(first, second) == ""
     assert second.cost.read > 0.9 * first.cost.total
     counted = [request.cost.total for request in model.chats]
     stored = host.rows("select json_extract(data,'$.tokens.total') from message order by time_created, id")
@@ -68,7 +68,7 @@ def test_serve_two_prompts_and_a_title(opencode: Hosts, model: ScriptedModel, sh
     host = opencode(own=True, shape=shape)
     host.serve()
     session = host.create()
-    model.play(uses(Call("read", {"filePath": str(host.project)})), says("one"), says("two"))
+    model.play(uses(ScriptedCall("read", {"filePath": str(host.project)})), says("one"), says("two"))
     assert host.prompt(session, "the first prompt")["parts"][1]["text"] == "one"
     assert host.prompt(session, "the second")["parts"][1]["text"] == "two"
     assert len(model.chats) == 3
@@ -96,7 +96,9 @@ def test_compaction_after_a_turn_that_passes_the_limit(opencode: Hosts, model: S
     last = model.chats[-1]
     assert ("assistant", "A scripted summary.") in last.messages
     assert last.messages[-1][1].startswith("Continue if you have next steps")
-    assert "is gone" in departs(model.chats[-2], last) or "parts at" in departs(model.chats[-2], last)
+    assert "is gone" in prefix_difference(model.chats[-2], last) or "parts at" in prefix_difference(
+        model.chats[-2], last
+    )
     assert model.of("title") == [], "a session that was created with a title asks for none"
 
 
@@ -133,13 +135,13 @@ def test_revert_unrevert_and_fork(opencode: Hosts, model: ScriptedModel) -> None
     assert host.revert(session, third)["revert"]["messageID"] == third
     assert host.unrevert(session).get("revert") is None
     host.prompt(session, "four")
-    assert departs(model.chats[2], model.chats[3]) == ""
+    assert prefix_difference(model.chats[2], model.chats[3]) == ""
 
     host.revert(session, second)
     host.prompt(session, "two again")
     spoken = [text for role, text in model.chats[-1].messages if role == "user"]
     assert spoken == ["one", "two again"]
-    assert departs(base, model.chats[-1]) == ""
+    assert prefix_difference(base, model.chats[-1]) == ""
 
     fork = host.fork(session, asked(host, session)[1])
     host.prompt(fork, "in the fork")
@@ -166,7 +168,10 @@ def test_a_plugin_by_absolute_path_is_loaded(opencode: Hosts, model: ScriptedMod
 def test_the_way_out_is_closed_and_watched(opencode: Hosts, model: ScriptedModel) -> None:
     host = opencode(own=True)
     host.serve()
-    fetch = [Call("webfetch", {"url": f"{scheme}://example.com/", "format": "text"}) for scheme in ("http", "https")]
+    fetch = [
+        ScriptedCall("webfetch", {"url": f"{scheme}://example.com/", "format": "text"})
+        for scheme in ("http", "https")
+    ]
     model.play(uses(*fetch), says("no luck"))
     host.prompt(host.create("named"), "fetch")
     assert sorted(request.method for request in model.of("other")) == ["CONNECT", "GET"]
@@ -193,7 +198,7 @@ def test_sessions_outlive_a_killed_server(opencode: Hosts, model: ScriptedModel)
     assert chain_breaks(model) == []
     host.stop()
     assert host.run("again", session).code == 0
-    assert departs(model.chats[1], model.chats[2]) == ""
+    assert prefix_difference(model.chats[1], model.chats[2]) == ""
     assert host.sessions() == [session]
 
 

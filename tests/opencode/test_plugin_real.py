@@ -13,10 +13,9 @@ from hud_seen import hud
 from opencode_host import Hosts
 
 from hudkit.daemon import client
-from hudkit.testing.captured import departs
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, says, uses
-from hudkit.testing.seen import base_of, kept
+from hudkit.models.scripted_answers import ScriptedCall, says, uses
+from hudkit.testing.captured_requests import hud_base, prefix_difference, without_tail
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +35,10 @@ def test_the_hud_is_in_every_chat_call_and_in_no_title_call(
     session = host.create()
     model.play(
         uses(hud("task.set", description="Rename the parser")),
-        uses(Call("read", {"filePath": str(host.project / "a.txt")}), hud("notes.add", content="tabs are four wide")),
+        uses(
+            ScriptedCall("read", {"filePath": str(host.project / "a.txt")}),
+            hud("notes.add", content="tabs are four wide"),
+        ),
         says("done"),
         says("again"),
     )
@@ -46,13 +48,15 @@ def test_the_hud_is_in_every_chat_call_and_in_no_title_call(
     assert len(chats) == 4
     (title,) = model.of("title")
     assert "HUD" not in title.text
-    assert {base_of(chat) for chat in chats} == {base_of(chats[0])}
+    assert {hud_base(chat) for chat in chats} == {hud_base(chats[0])}
     assert chats[1].messages[-1] == ("tool", 'Set the task: "Rename the parser".'), "in the next request, and once"
     assert chats[2].messages[-1] == ("tool", 'Added note n1: "tabs are four wide".')
     role, said = chats[3].messages[-1]
     assert (role, said.count("file: a.txt (reading)")) == ("user", 1)
     assert [chat.text.count("Context: ") for chat in chats] == [1, 0, 0, 1]
-    assert [found for before, after in pairwise(chats) if (found := departs(before, after, kept))] == []
+    assert [
+        found for before, after in pairwise(chats) if (found := prefix_difference(before, after, without_tail))
+    ] == []
     assert {"hud", "memory", "hud_compact", "memory_compact"} <= set(chats[0].tools)
     parameters = next(found for tool in chats[0].body["tools"] if (found := parameters_of(tool, "hud")))
     assert parameters["required"] == ["tool"]
@@ -85,8 +89,8 @@ def test_compactions_get_our_prompt_and_what_the_hud_holds_survives_them(
     model.play(says("going on"))
     host.prompt(session, "go on")
     before, after = model.chats[-2:]
-    assert "Rename the parser" not in base_of(before)
-    assert "Rename the parser" in base_of(after)
+    assert "Rename the parser" not in hud_base(before)
+    assert "Rename the parser" in hud_base(after)
 
 
 def test_an_agent_can_ask_for_a_compaction_when_there_is_much_to_compact(
@@ -95,10 +99,10 @@ def test_an_agent_can_ask_for_a_compaction_when_there_is_much_to_compact(
     host = opencode(plugins=[plugin])
     host.serve()
     session = host.create("a title")
-    model.play(uses(Call("hud_compact", {})), says("too early"))
+    model.play(uses(ScriptedCall("hud_compact", {})), says("too early"))
     host.prompt(session, "compact")
     assert model.of("compaction") == []
-    model.play(says("much", used=25_000), uses(Call("memory_compact", {})), says("well"))
+    model.play(says("much", used=25_000), uses(ScriptedCall("memory_compact", {})), says("well"))
     host.prompt(session, "work")
     host.prompt(session, "compact now")
     (compaction,) = model.wait("compaction")
@@ -124,11 +128,11 @@ def test_a_daemon_that_is_killed_costs_nothing_that_was_acknowledged(
     assert again.pid != there.pid
     host.prompt(session, "and on")
     chats = model.chats
-    assert {base_of(chat) for chat in chats} == {base_of(chats[0])}
+    assert {hud_base(chat) for chat in chats} == {hud_base(chats[0])}
     assert [chat.text.count('Set the task: "Rename the parser".') for chat in chats] == [0, 1, 1, 1]
     assert "[hud " not in "".join(text for role, text in chats[3].messages), (
         "it is not told again, answered as it was"
     )
     assert "hudkit gave none now (it cannot be reached)" in chats[2].text
-    assert departs(chats[1], chats[3], kept) == ""
+    assert prefix_difference(chats[1], chats[3], without_tail) == ""
     assert chats[3].messages[-1][1].count("Context: ") == 1

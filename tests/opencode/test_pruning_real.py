@@ -12,10 +12,10 @@ from opencode_host import Hosts, OpenCode
 
 from hudkit.api import Hud
 from hudkit.log.payloads import OutputsPrune
-from hudkit.testing.captured import Captured, departs
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, Reply, says, uses
-from hudkit.testing.seen import kept
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
+from hudkit.testing.captured_requests import prefix_difference, without_tail
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
@@ -25,19 +25,19 @@ STUB = re.compile(r'^\[pruned: \w+, [\d,]+ characters; memory output \{"id":"p(\
 STEPS = 8
 
 
-def reads(host: OpenCode, calls: int, start: int = 0) -> Iterator[Reply]:
+def reads(host: OpenCode, calls: int, start: int = 0) -> Iterator[ScriptedReply]:
     """One turn that reads files, over and over."""
     for n in range(start, start + calls):
-        yield uses(Call("read", {"filePath": str(host.project / f"part_{n % 4}.txt")}), text=f"Reading {n}.")
+        yield uses(ScriptedCall("read", {"filePath": str(host.project / f"part_{n % 4}.txt")}), text=f"Reading {n}.")
     yield says("Read.")
 
 
-def numbers(chat: Captured) -> list[int]:
+def numbers(chat: CapturedRequest) -> list[int]:
     """The numbers of the outputs that a request has as stubs, in order."""
     return [int(number) for piece in chat.pieces if piece.role == "tool" for number in STUB.findall(piece.text)]
 
 
-def results(chat: Captured) -> list[str]:
+def results(chat: CapturedRequest) -> list[str]:
     return [piece.text for piece in chat.pieces if piece.role == "tool"]
 
 
@@ -49,7 +49,7 @@ def prunings(place: Path) -> dict[str, list[OutputsPrune]]:
         }
 
 
-def lived(host: OpenCode, model: ScriptedModel, turns: int = 4) -> tuple[str, list[Captured]]:
+def lived(host: OpenCode, model: ScriptedModel, turns: int = 4) -> tuple[str, list[CapturedRequest]]:
     session = host.create("reading")
     begin = len(model.chats)
     for turn in range(turns):
@@ -73,12 +73,12 @@ def test_stubs_stay_and_the_agent_gets_the_whole_output_back(
     for before, after, old, new in zip(chats, chats[1:], seen, seen[1:], strict=False):
         assert new[: len(old)] == old  # none comes back
         changes += new != old
-        assert bool(departs(before, after, kept)) is (new != old)
+        assert bool(prefix_difference(before, after, without_tail)) is (new != old)
     assert changes == len(found)
 
     full = results(chats[3])[0]  # the first output, as it was before
     assert full.startswith(("<path>", "<file>")) or "line 0.0" in full
-    model.play(uses(Call("memory", {"tool": "output", "args": {"id": "p1"}})), says("Got it."))
+    model.play(uses(ScriptedCall("memory", {"tool": "output", "args": {"id": "p1"}})), says("Got it."))
     host.prompt(session, "What was in the first file?")
     answer = next(text for text in results(model.chats[-1]) if "characters\n" in text and "line 0.0" in text)
     told = [line.strip() for line in answer.split("\n") if re.search(r"line 0\.\d+:", line)]
@@ -90,7 +90,7 @@ def test_stubs_stay_and_the_agent_gets_the_whole_output_back(
     model.play(says("Yes."))
     host.prompt(session, "Still there?")
     assert numbers(model.chats[-1])[: len(seen[-1])] == seen[-1]
-    assert not departs(model.chats[-2], model.chats[-1], kept)
+    assert not prefix_difference(model.chats[-2], model.chats[-1], without_tail)
 
     other = host.fork(session)
     model.play(says("Forked."))

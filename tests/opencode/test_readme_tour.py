@@ -16,7 +16,7 @@ from opencode_host import Hosts
 from readme_tour import FILES, LIMIT, ROOT, SUMMARY, Step, commands, walked
 
 from hudkit.hosts.installing.interpreter import ephemeral
-from hudkit.testing.model import ScriptedModel
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 

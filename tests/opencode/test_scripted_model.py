@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.context.caching import CallCost
-from hudkit.testing.captured import Captured, Piece, by_bytes, departs
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import CONTEXT_EXCEEDED, Call, Hang, Refusal, Reply, says, uses
+from hudkit.models.captured_request import CapturedRequest, RequestPiece, tokens_by_bytes
+from hudkit.models.scripted_answers import CONTEXT_EXCEEDED, Hang, Refusal, ScriptedCall, ScriptedReply, says, uses
+from hudkit.testing.captured_requests import prefix_difference
+from hudkit.testing.model_server import ScriptedModel
 
 PATHS = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
 both_shapes = pytest.mark.parametrize("shape", ["openai", "anthropic"])
@@ -53,7 +54,9 @@ def events(text: str) -> list[dict[str, Any]]:
 
 @both_shapes
 def test_a_whole_answer(shape: str) -> None:
-    reply = Reply("hé", (Call("read", {"path": "ä"}), Call("ls", {}, "own-id")), CallCost(5, 3, 2, 7))
+    reply = ScriptedReply(
+        "hé", (ScriptedCall("read", {"path": "ä"}), ScriptedCall("ls", {}, "own-id")), CallCost(5, 3, 2, 7)
+    )
     with ScriptedModel([reply]) as model:
         status, text = ask(model, PATHS[shape], request_of(shape, "be brief", "hi"))
     said = json.loads(text)
@@ -77,7 +80,7 @@ def test_a_whole_answer(shape: str) -> None:
 
 
 def test_openai_events() -> None:
-    with ScriptedModel([uses(Call("a", {"x": 1}), Call("b"), text="so")]) as model:
+    with ScriptedModel([uses(ScriptedCall("a", {"x": 1}), ScriptedCall("b"), text="so")]) as model:
         _, text = ask(model, PATHS["openai"], request_of("openai", "s", "hi", stream=True))
         plain = request_of("openai", "s", "hi", stream=True) | {"stream_options": None}
         _, without = ask(model, PATHS["openai"], plain)
@@ -96,7 +99,7 @@ def test_openai_events() -> None:
 
 
 def test_anthropic_events() -> None:
-    with ScriptedModel([uses(Call("a", {"x": 1}), text="so")]) as model:
+    with ScriptedModel([uses(ScriptedCall("a", {"x": 1}), text="so")]) as model:
         _, text = ask(model, PATHS["anthropic"], request_of("anthropic", "s", "hi", stream=True))
     told = events(text)
     kinds = [event["type"] for event in told if not event["type"].endswith("block_delta")]
@@ -161,7 +164,7 @@ def test_a_hanging_answer_ends_with_the_server() -> None:
 @both_shapes
 def test_a_cut_stream_has_no_end(shape: str) -> None:
     with (
-        ScriptedModel([Reply("never told in full", cut=True)]) as model,
+        ScriptedModel([ScriptedReply("never told in full", cut=True)]) as model,
         pytest.raises(http.client.IncompleteRead) as cut,
     ):
         ask(model, PATHS[shape], request_of(shape, "s", "hi", stream=True))
@@ -187,7 +190,7 @@ def test_usage_follows_the_prefix() -> None:
         assert second.total - 128 <= second.read + 128 and second.read % 128 == 0
         assert changed.read == 0, "one byte at the front makes everything new"
         assert explicit[0] == CallCost(0, 4_000, 0)
-        assert (explicit[1].read, explicit[1].written) == (4_000, by_bytes("ok") + by_bytes("more"))
+        assert (explicit[1].read, explicit[1].written) == (4_000, tokens_by_bytes("ok") + tokens_by_bytes("more"))
         assert explicit[2].read == 0
         status, text = ask(model, PATHS["anthropic"], request_of("anthropic", "s", *"abcdef", mark=5))
         assert status == 400 and "5 cache breakpoints" in text
@@ -196,48 +199,50 @@ def test_usage_follows_the_prefix() -> None:
 # -- comparing -------------------------------------------------------------------------------------------------
 
 
-def captured(*pieces: Piece) -> Captured:
-    return Captured(0, "chat", "openai", "POST", "/", {}, b"", {}, pieces, 0, CallCost(0, 0, 0))
+def captured(*pieces: RequestPiece) -> CapturedRequest:
+    return CapturedRequest(0, "chat", "openai", "POST", "/", {}, b"", {}, pieces, 0, CallCost(0, 0, 0))
 
 
 texts = st.text(min_size=1, max_size=8)
 histories = st.lists(texts, min_size=1, max_size=8).map(
-    lambda found: [Piece(("user", "assistant")[n % 2], text, message=n) for n, text in enumerate(found)]
+    lambda found: [RequestPiece(("user", "assistant")[n % 2], text, message=n) for n, text in enumerate(found)]
 )
 
 
 @given(histories, histories)
-def test_a_continued_history_departs_nowhere(history: list[Piece], more: list[Piece]) -> None:
-    later = [Piece(piece.role, piece.text, message=len(history) + n) for n, piece in enumerate(more)]
-    assert departs(captured(*history), captured(*history, *later)) == ""
+def test_a_continued_history_departs_nowhere(history: list[RequestPiece], more: list[RequestPiece]) -> None:
+    later = [RequestPiece(piece.role, piece.text, message=len(history) + n) for n, piece in enumerate(more)]
+    assert prefix_difference(captured(*history), captured(*history, *later)) == ""
 
 
 @given(histories, st.data())
-def test_any_change_is_named_with_its_place(history: list[Piece], data: st.DataObject) -> None:
+def test_any_change_is_named_with_its_place(history: list[RequestPiece], data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(history) - 1))
     offset = data.draw(st.integers(0, len(history[place].text)))
     old = history[place]
     text = old.text[:offset] + "\0" + old.text[offset:]
-    changed = [*history[:place], Piece(old.role, text, message=place), *history[place + 1 :]]
+    changed = [*history[:place], RequestPiece(old.role, text, message=place), *history[place + 1 :]]
     same = offset if "\0" not in old.text else None
-    found = departs(captured(*history), captured(*changed))
+    found = prefix_difference(captured(*history), captured(*changed))
     assert found.startswith(f"piece {place} of {len(history)}")
     assert same is None or f"parts at character {same}:" in found
-    assert departs(captured(*history), captured(*history[:place])).startswith(f"piece {place} ")
+    assert prefix_difference(captured(*history), captured(*history[:place])).startswith(f"piece {place} ")
 
 
 def test_a_tail_may_go_only_where_it_is_the_end() -> None:
     def tail(text: str) -> str:
         return text.partition("[now")[0]
 
-    user, said = Piece("user", "go", message=0), Piece("assistant", "ok", message=1)
-    with_part = captured(user, Piece("user", "[now 5 %]", message=0))
-    within = captured(Piece("user", "go[now 5 %]", message=0))
+    user, said = RequestPiece("user", "go", message=0), RequestPiece("assistant", "ok", message=1)
+    with_part = captured(user, RequestPiece("user", "[now 5 %]", message=0))
+    within = captured(RequestPiece("user", "go[now 5 %]", message=0))
     for before in (with_part, within):
-        assert departs(before, captured(user, said), tail) == ""
-        assert departs(before, captured(user, said)) != ""
+        assert prefix_difference(before, captured(user, said), tail) == ""
+        assert prefix_difference(before, captured(user, said)) != ""
         kept = captured(*before.pieces, said)
-        assert departs(before, kept, tail) == "", "a tail that stays is content"
-        assert departs(kept, captured(user, said), tail) != "", "it may not go later"
-    moved = captured(Piece("system", "base[now 5 %]"), user)
-    assert departs(moved, captured(Piece("system", "base"), user), tail) != "", "nor stand in the system text"
+        assert prefix_difference(before, kept, tail) == "", "a tail that stays is content"
+        assert prefix_difference(kept, captured(user, said), tail) != "", "it may not go later"
+    moved = captured(RequestPiece("system", "base[now 5 %]"), user)
+    assert prefix_difference(moved, captured(RequestPiece("system", "base"), user), tail) != "", (
+        "nor stand in the system text"
+    )

@@ -9,12 +9,12 @@ import pytest
 from opencode_host import Hosts
 
 from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, says, uses
+from hudkit.models.scripted_answers import ScriptedCall, says, uses
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
-ASK = Call("memory", {"tool": "context", "args": {}})
+ASK = ScriptedCall("memory", {"tool": "context", "args": {}})
 
 
 @pytest.mark.parametrize("shape", ["openai", "anthropic", "gemini"])
@@ -26,7 +26,7 @@ def test_the_agent_sees_what_fills_its_window(
     host = opencode(shape=shape, plugins=[plugin], files={"a.txt": text}, limit=(60_000, 4_000))
     host.serve()
     session = host.create("a day")
-    read = Call("read", {"filePath": str(host.project / "a.txt")})
+    read = ScriptedCall("read", {"filePath": str(host.project / "a.txt")})
     model.play(uses(read), uses(read), uses(read), uses(ASK), says("Read."))
     host.prompt(session, "What is in a.txt?")
     answer = next(piece.text for piece in model.chats[-1].pieces if "| part | tokens |" in piece.text)

@@ -12,7 +12,7 @@ from hudkit.rooms import world_events as e
 from hudkit.rooms.scheduler import HeapScheduler
 from hudkit.rooms.scheduler.protocol import JobClaim
 from hudkit.rooms.world_log import Transaction, WorldLog
-from hudkit.testing.schedulers import NOON, Place, SchedulerConformance
+from hudkit.testing.scheduler_conformance import NOON, SchedulerConformance, SchedulerHarness
 
 
 class HeapPlace:
@@ -43,7 +43,7 @@ class HeapPlace:
         self.world_log.refresh()
         return [message.content for message in self.world_log.world.messages.values()]
 
-    def again(self) -> Place:
+    def again(self) -> SchedulerHarness:
         return HeapPlace(self._log if self._path is None else open_log(self._path), self._path)
 
     def close(self) -> None:
@@ -52,7 +52,7 @@ class HeapPlace:
 
 
 class TestHeapInMemory(SchedulerConformance):
-    def open_place(self) -> Place:
+    def open_scheduler(self) -> SchedulerHarness:
         return HeapPlace(open_log(None), None)
 
 
@@ -61,7 +61,7 @@ class TestHeapOnSqlite(SchedulerConformance):
     def _folder(self, tmp_path: Path) -> None:
         self.path = tmp_path / "world.db"
 
-    def open_place(self) -> Place:
+    def open_scheduler(self) -> SchedulerHarness:
         return HeapPlace(open_log(self.path), self.path)
 
 

@@ -10,13 +10,13 @@ from simulations import Simulation, run
 
 from hudkit.errors import ConfigError
 from hudkit.models import RequestSettings
+from hudkit.models.scripted_answers import Refusal, ScriptedReply, says
+from hudkit.models.scripted_model import InProcessModel
 from hudkit.rooms import world_events as e
 from hudkit.rooms.hud import CachedRenderer, build_agent_hud
 from hudkit.rooms.players import BeatPrompt, Improviser, ModelPlayer, PlayerRegistry, ScriptedPlayer, open_players
 from hudkit.rooms.players.player import encode_reply
 from hudkit.rooms.reply_parser import parse_reply
-from hudkit.testing.in_process import InProcessModel
-from hudkit.testing.replies import Refusal, Reply, says
 from hudkit.tokens import Prices
 
 PRICES = Prices(input=3.0, output=15.0, cached_read=0.3, cache_write=3.75, source="test", model="m")
@@ -34,7 +34,7 @@ def test_a_model_gets_the_hud_byte_for_byte_and_its_answer_is_carried_out() -> N
     sim, model = with_model(says(HELLO))
     sim.run(1)
     (beat,) = sim.events_of(e.BeatBegun)
-    (request,) = model.asked
+    (request,) = model.port_requests
     said = request.system[0] + request.messages[0].parts[0].text  # type: ignore[union-attr]
     seq = next(event.seq for event, what in sim.world_log.events() if isinstance(what, e.BeatBegun))
     seen = build_agent_hud(sim.world_log.world_at(seq - 1), beat.agent, beat.composed_at, CachedRenderer())
@@ -48,9 +48,9 @@ def test_a_model_gets_the_hud_byte_for_byte_and_its_answer_is_carried_out() -> N
 def test_all_agents_of_a_kind_share_the_system_prompt() -> None:
     sim, model = with_model(names=("Ann", "Bob", "Cid"))
     sim.run(3)
-    assert len({request.system for request in model.asked}) == 1
-    assert len({request.messages for request in model.asked}) == 3
-    assert len(model.asked[0].system[0]) > 1_000
+    assert len({request.system for request in model.port_requests}) == 1
+    assert len({request.messages for request in model.port_requests}) == 3
+    assert len(model.port_requests[0].system[0]) > 1_000
 
 
 def test_tokens_and_cost_are_those_that_the_provider_tells() -> None:
@@ -71,9 +71,9 @@ def test_tokens_and_cost_are_those_that_the_provider_tells() -> None:
         (Refusal(429, headers={"retry-after": "40"}), "model-rate-limited", 40),
         (Refusal(401, kind="authentication_error"), "model-unauthorised", 300),
         (Refusal(500), "model-unreachable", 10),
-        (Reply(HELLO, cut=True), "model-unreadable", 10),
-        (Reply(HELLO[:30], finish="length"), "cut off", 10),
-        (Reply("", finish="refusal"), "held the answer back", 10),
+        (ScriptedReply(HELLO, cut=True), "model-unreadable", 10),
+        (ScriptedReply(HELLO[:30], finish="length"), "cut off", 10),
+        (ScriptedReply("", finish="refusal"), "held the answer back", 10),
     ],
     ids=["rate", "key", "server", "cut", "length", "refusal"],
 )
@@ -93,14 +93,14 @@ def test_a_bad_answer_is_kept_and_its_agent_told() -> None:
     sim.run(2)
     assert sim.events_of(e.ReplyReceived)[0].text == "I would rather talk."
     assert "not readable" in sim.events_of(e.ActionRefused)[0].why
-    assert "not readable" in model.asked[1].messages[0].parts[0].text  # type: ignore[union-attr]
+    assert "not readable" in model.port_requests[1].messages[0].parts[0].text  # type: ignore[union-attr]
 
 
 def test_settings_go_to_the_model() -> None:
     model = InProcessModel(otherwise=says("[no response]"))
     sim = Simulation(ModelPlayer(model, RequestSettings(temperature=0.3)), "Ann", model="x:y")
     sim.run(1)
-    assert model.asked[0].settings.temperature == 0.3
+    assert model.port_requests[0].settings.temperature == 0.3
     assert ModelPlayer(model)._settings.max_output == 4_000
 
 

@@ -10,11 +10,11 @@ import pytest
 from simulations import Simulation
 
 from hudkit.models import RequestSettings, open_model
+from hudkit.models.scripted_answers import Answer, Hang, Refusal, ScriptedReply, says
 from hudkit.rooms import world_events as e
 from hudkit.rooms.hud import CachedRenderer, build_agent_hud
 from hudkit.rooms.players import ModelPlayer, PlayerRegistry, open_players
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Answer, Hang, Refusal, Reply, says
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
@@ -100,8 +100,8 @@ def _one_rests(times: list[int]) -> bool:
         (Refusal(429, headers={"retry-after": "40"}), "model-rate-limited", 40, _all_wait),
         (Refusal(500), "model-unreachable", 9, _one_rests),
         (Hang(), "model-unreachable", 9, _one_rests),
-        (Reply("", finish="refusal"), "", 9, _one_rests),
-        (Reply(HELLO[:30], finish="length"), "cut off", 9, _one_rests),
+        (ScriptedReply("", finish="refusal"), "", 9, _one_rests),
+        (ScriptedReply(HELLO[:30], finish="length"), "cut off", 9, _one_rests),
         (Refusal(401, kind="authentication_error"), "model-unauthorised", 300, _one_rests),
     ],
     ids=["rate", "server", "silence", "refused", "length", "key"],
@@ -129,7 +129,7 @@ def test_an_error_is_said_and_the_agent_asked_again(
 
 @every
 def test_an_answer_of_nothing_is_silence(provider: str) -> None:
-    with world(provider, Reply(""), names=("Ann",)) as (sim, _):
+    with world(provider, ScriptedReply(""), names=("Ann",)) as (sim, _):
         sim.run(2)
         first, second = sim.events_of(e.ReplyReceived)
         assert not second.error and not spoken(sim)
@@ -138,7 +138,7 @@ def test_an_answer_of_nothing_is_silence(provider: str) -> None:
 
 def test_admission_counts_what_the_provider_counted() -> None:
     names = tuple(f"A{number}" for number in range(8))
-    answers: list[Any] = [Reply(HELLO, delay=0.05)] * 8
+    answers: list[Any] = [ScriptedReply(HELLO, delay=0.05)] * 8
     with world("anthropic", *answers, names=names) as (sim, server):
         sim.run(8)
         assert len(server.requests) == 8 and len(spoken(sim)) == 8

@@ -311,9 +311,9 @@ def test_what_cannot_be_done_says_what_would_be_right(rooms: Run, argv: tuple[st
 def test_a_model_is_asked_no_more_in_a_minute_than_was_said(
     rooms: Run, pair: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from hudkit.models.scripted_answers import says
     from hudkit.rooms import world_events as e
-    from hudkit.testing.model import ScriptedModel
-    from hudkit.testing.replies import says
+    from hudkit.testing.model_server import ScriptedModel
 
     with ScriptedModel(otherwise=says('{"responses": [{"room_id": 1, "message": "And then?"}]}')) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")

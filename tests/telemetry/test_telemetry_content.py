@@ -18,8 +18,8 @@ from hudkit.agent.permissions import PermissionRule
 from hudkit.agent.records import Attachment
 from hudkit.agent.telemetry import content
 from hudkit.agent.telemetry.happenings import Piece, Said
-from hudkit.testing.in_process import InProcessModel
-from hudkit.testing.replies import Call, Refusal, Reply, says, uses
+from hudkit.models.scripted_answers import Refusal, ScriptedCall, ScriptedReply, says, uses
+from hudkit.models.scripted_model import InProcessModel
 
 pytestmark = pytest.mark.slow
 
@@ -48,12 +48,19 @@ class Loud:
 async def everything(place: Path, watched: Watched, **given: Any) -> None:
     """The marker in prompt, file, arguments, results, reasoning, answer, errors, summary, and the HUD."""
     script = [
-        uses(Call("write", {"path": "a.txt", "content": f"{MARKER} {KEY}\n"}), Call("read", {"path": "a.txt"})),
-        uses(Call("read", {"path": MARKER}), Call("loud"), Call("bash", {"command": f"echo {MARKER}"})),
-        uses(Call("task", {"description": MARKER, "prompt": MARKER})),
+        uses(
+            ScriptedCall("write", {"path": "a.txt", "content": f"{MARKER} {KEY}\n"}),
+            ScriptedCall("read", {"path": "a.txt"}),
+        ),
+        uses(
+            ScriptedCall("read", {"path": MARKER}),
+            ScriptedCall("loud"),
+            ScriptedCall("bash", {"command": f"echo {MARKER}"}),
+        ),
+        uses(ScriptedCall("task", {"description": MARKER, "prompt": MARKER})),
         says(MARKER),
         Refusal(429, message=MARKER),
-        Reply(MARKER, reasoning=MARKER),
+        ScriptedReply(MARKER, reasoning=MARKER),
         Refusal(401, message=MARKER),
     ]
     model = InProcessModel(script, compaction=says(MARKER))
@@ -68,7 +75,7 @@ async def everything(place: Path, watched: Watched, **given: Any) -> None:
         await loop.prompt(MARKER)
         assert HEADER not in str(events.take())
     assert model.left == 0 and len(watched.spans) > 12
-    assert HEADER in str(model.asked) and HEADER not in "".join(span.to_json() for span in watched.spans)
+    assert HEADER in str(model.port_requests) and HEADER not in "".join(span.to_json() for span in watched.spans)
 
 
 @pytest.mark.anyio
@@ -98,7 +105,10 @@ async def test_what_was_said_is_there_where_it_is_asked_for_but_no_secret(tmp_pa
 @pytest.mark.anyio
 async def test_messages_in_the_conventions_own_form(tmp_path: Path, watched: Watched) -> None:
     model = InProcessModel(
-        [Reply("Looking.", (Call("glob", {"pattern": "*"}, "call_7"),), reasoning="Hm."), says("Done.")]
+        [
+            ScriptedReply("Looking.", (ScriptedCall("glob", {"pattern": "*"}, "call_7"),), reasoning="Hm."),
+            says("Done."),
+        ]
     )
     async with session(tmp_path, model, watched.telemetry(content=True)) as loop:
         await loop.prompt("Look")
@@ -122,7 +132,7 @@ async def test_messages_in_the_conventions_own_form(tmp_path: Path, watched: Wat
 
 @pytest.mark.anyio
 async def test_the_newest_messages_are_kept(tmp_path: Path, watched: Watched) -> None:
-    script = [uses(Call("glob", {"pattern": f"{n}" * 100})) for n in range(8)]
+    script = [uses(ScriptedCall("glob", {"pattern": f"{n}" * 100})) for n in range(8)]
     async with session(
         tmp_path, InProcessModel([*script, says("Done.")]), watched.telemetry(content=True, limit=1_000)
     ) as loop:

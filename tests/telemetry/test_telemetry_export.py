@@ -21,7 +21,7 @@ from hudkit.agent.telemetry import Telemetry, configured
 from hudkit.agent.telemetry.happenings import AgentBegan, AgentEnded, Happening
 from hudkit.config import load, parse, settings_from
 from hudkit.errors import ConfigError
-from hudkit.testing.in_process import InProcessModel
+from hudkit.models.scripted_model import InProcessModel
 
 pytestmark = pytest.mark.slow
 
@@ -202,7 +202,7 @@ from pathlib import Path
 from hudkit.config import load
 from hudkit.agent import AgentLoop, LoopOptions, hud_plugin
 from hudkit.agent.telemetry import configured
-from hudkit.testing.in_process import InProcessModel
+from hudkit.models.scripted_model import InProcessModel
 
 async def work(place):
     telemetry = configured(load().settings.telemetry)
@@ -222,8 +222,8 @@ from pathlib import Path
 from hudkit.config import parse, settings_from
 from hudkit.agent import AgentLoop, LoopOptions
 from hudkit.agent.telemetry import configured
-from hudkit.testing.in_process import InProcessModel
-from hudkit.testing.replies import says
+from hudkit.models.scripted_model import InProcessModel
+from hudkit.models.scripted_answers import says
 
 async def work(place, endpoint):
     settings = settings_from(parse(f"[telemetry]\\nenabled = true\\nendpoint = '{endpoint}'"))

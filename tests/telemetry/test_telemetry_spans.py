@@ -19,9 +19,9 @@ from hudkit.agent.telemetry import names
 from hudkit.context.caching import CallCost
 from hudkit.errors import StoreError
 from hudkit.models import open_model
-from hudkit.testing.in_process import InProcessModel
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, Hang, Refusal, Reply, says, uses
+from hudkit.models.scripted_answers import Hang, Refusal, ScriptedCall, ScriptedReply, says, uses
+from hudkit.models.scripted_model import InProcessModel
+from hudkit.testing.model_server import ScriptedModel
 from hudkit.tokens import Prices, Window
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -71,7 +71,7 @@ async def test_a_prompt_is_under_the_span_of_the_program(tmp_path: Path, watched
 
 # -- attributes ----------------------------------------------------------------------------------------------------
 
-REPLY = Reply("Hello.", usage=CallCost(read=700, written=200, fresh=100, output=50), reasoning="They greet.")
+REPLY = ScriptedReply("Hello.", usage=CallCost(read=700, written=200, fresh=100, output=50), reasoning="They greet.")
 PRICES = Prices(input=1.0, cached_read=0.1, cache_write=2.0, output=10.0, source="test", model="m")
 COST = (100 * 1.0 + 700 * 0.1 + 200 * 2.0 + 50 * 10.0) / 1_000_000
 
@@ -135,7 +135,7 @@ async def test_every_attribute_of_a_model_call_and_of_an_agent(tmp_path: Path, w
 
 
 async def test_every_attribute_of_a_tool_call(tmp_path: Path, watched: Watched) -> None:
-    model = InProcessModel([uses(Call("glob", {"pattern": "*"}, "call_7")), says("done")])
+    model = InProcessModel([uses(ScriptedCall("glob", {"pattern": "*"}, "call_7")), says("done")])
     async with session(tmp_path, model, watched.telemetry()) as loop:
         await loop.prompt("go")
         id = loop.id
@@ -199,7 +199,7 @@ def failed(span: ReadableSpan) -> str:
 
 async def test_a_retry_is_an_event_of_the_one_call(tmp_path: Path, watched: Watched) -> None:
     async with session(
-        tmp_path, InProcessModel([Refusal(429), Reply("Half an", cut=True), says("Hi.")]), watched.telemetry()
+        tmp_path, InProcessModel([Refusal(429), ScriptedReply("Half an", cut=True), says("Hi.")]), watched.telemetry()
     ) as loop:
         await loop.prompt("go")
     (chat,) = watched.named("chat model")
@@ -228,10 +228,10 @@ async def test_tools_that_fail_say_how(tmp_path: Path, watched: Watched) -> None
             output.tools["mine"] = ToolDefinition("mine", "breaks", {"type": "object", "properties": {}}, run)  # type: ignore[attr-defined]
 
     calls = (
-        Call("read", {"path": "missing"}),
-        Call("read", {"wrong": 1}),
-        Call("bash", {"command": "rm -rf /"}),
-        Call("mine"),
+        ScriptedCall("read", {"path": "missing"}),
+        ScriptedCall("read", {"wrong": 1}),
+        ScriptedCall("bash", {"command": "rm -rf /"}),
+        ScriptedCall("mine"),
     )
     model = InProcessModel([uses(*calls), says("done")])
     allowed = (PermissionRule("mine", "*", "allow"),)
@@ -246,7 +246,7 @@ async def test_tools_that_fail_say_how(tmp_path: Path, watched: Watched) -> None
 
 
 async def test_cancelling_ends_every_open_span(tmp_path: Path, watched: Watched) -> None:
-    task = uses(Call("task", {"description": "look", "prompt": "wait"}))
+    task = uses(ScriptedCall("task", {"description": "look", "prompt": "wait"}))
     async with session(tmp_path, InProcessModel([task, Hang()]), watched.telemetry()) as loop:
         events = loop.events()
         working = asyncio.ensure_future(loop.prompt("go"))
@@ -304,7 +304,7 @@ async def test_a_summary_that_no_model_wrote(tmp_path: Path, watched: Watched) -
 
 
 async def test_a_pruning_is_an_event_of_the_agent(tmp_path: Path, watched: Watched) -> None:
-    steps = [uses(Call("bash", {"command": f"yes {n} | head -c 24000"})) for n in range(8)]
+    steps = [uses(ScriptedCall("bash", {"command": f"yes {n} | head -c 24000"})) for n in range(8)]
     rules = LoopSettings(protect=100, minimum=100, compact=False)
     model = InProcessModel([*steps, says("done")], window=Window(60_000, 1_000, None, "user"))
     allowed = (PermissionRule("bash", "*", "allow"),)

@@ -19,17 +19,20 @@ from hudkit.agent.loop import AgentLoop
 from hudkit.agent.run_context import LoopOptions, LoopSettings
 from hudkit.agent.telemetry import Telemetry
 from hudkit.context.caching import CallCost
-from hudkit.testing.replies import Call, Refusal, says, uses
+from hudkit.models.scripted_answers import Refusal, ScriptedCall, says, uses
 
 QUICK = LoopSettings(delay=0.001, most_delay=0.01)
 NAME = "anthropic:claude-sonnet-4-6"
 NOW = 1_795_000_000_000
 
 DAY = (
-    uses(Call("write", {"path": "a.txt", "content": "one\n"}), Call("bash", {"command": "rm -rf x"})),
+    uses(ScriptedCall("write", {"path": "a.txt", "content": "one\n"}), ScriptedCall("bash", {"command": "rm -rf x"})),
     Refusal(529, "overloaded_error"),
-    replace(uses(Call("task", {"description": "look", "prompt": "look into it"})), usage=CallCost(0, 0, 190_000, 10)),
-    uses(Call("read", {"path": "a.txt"})),
+    replace(
+        uses(ScriptedCall("task", {"description": "look", "prompt": "look into it"})),
+        usage=CallCost(0, 0, 190_000, 10),
+    ),
+    uses(ScriptedCall("read", {"path": "a.txt"})),
     says("It says one."),
     says("All done."),
 )

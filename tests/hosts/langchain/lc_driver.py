@@ -19,9 +19,8 @@ from pydantic import SecretStr
 from campaigns import HOST_DAYS
 from hudkit.errors import ToolError
 from hudkit.hosts.langchain import HudMiddleware
-from hudkit.testing.host_script import Place
-from hudkit.testing.hosts import HostConformance
-from hudkit.testing.workshop import Workshop
+from hudkit.testing.host_conformance import HostConformance, HostWorkspace
+from hudkit.testing.project_tools import ProjectTools
 
 
 class Talking:
@@ -48,7 +47,7 @@ class LangChainHost(HostConformance):
     """What stands beside the HUD in the agent."""
 
     @contextmanager
-    def open(self, place: Place, session: str, *, hud: bool = True, resume: str = "") -> Iterator[Talking]:
+    def open(self, place: HostWorkspace, session: str, *, hud: bool = True, resume: str = "") -> Iterator[Talking]:
         model = chat_model(place, self.shape)
         tools = workshop(place)
         with ExitStack() as stack:
@@ -75,7 +74,7 @@ class LangChainHost(HostConformance):
             yield Talking(agent, session)
 
 
-def chat_model(place: Place, shape: str = "openai") -> BaseChatModel:
+def chat_model(place: HostWorkspace, shape: str = "openai") -> BaseChatModel:
     window, output = place.limit
     profile: Any = {"max_input_tokens": window, "max_output_tokens": output}
     key = SecretStr("sk-test-000000")
@@ -89,9 +88,9 @@ def chat_model(place: Place, shape: str = "openai") -> BaseChatModel:
     )  # fmt: skip
 
 
-def workshop(place: Place) -> list[StructuredTool]:
+def workshop(place: HostWorkspace) -> list[StructuredTool]:
     """The tools of the suite's agents, as LangChain's."""
-    shop = Workshop(place.project)
+    shop = ProjectTools(place.project)
     return [_tool(one) for one in (shop.read_file, shop.write_file, shop.edit_file, shop.run_command)]
 
 

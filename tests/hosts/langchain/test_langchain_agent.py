@@ -23,11 +23,11 @@ from hudkit import Hud
 from hudkit.context.caching import CallCost
 from hudkit.hosts.langchain import HudMiddleware
 from hudkit.log.payloads import CompactAfter, CompactUndone, SessionStart
-from hudkit.testing.captured import Captured
-from hudkit.testing.host_script import FULL, Place, filled, hud
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, Refusal, Reply, says, uses
-from hudkit.testing.seen import base_of, told
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import Refusal, ScriptedCall, ScriptedReply, says, uses
+from hudkit.testing.captured_requests import delta_lines, hud_base
+from hudkit.testing.host_conformance import FULL_WINDOW_TOKENS, HostWorkspace, hud_call, with_full_window
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
@@ -39,31 +39,31 @@ def user(text: str) -> Any:
 
 
 @contextmanager
-def at(tmp_path: Path, **given: Any) -> Iterator[tuple[Place, ScriptedModel, HudMiddleware[Any, Any]]]:
+def at(tmp_path: Path, **given: Any) -> Iterator[tuple[HostWorkspace, ScriptedModel, HudMiddleware[Any, Any]]]:
     with LangChainHost()._at(tmp_path, **given) as (place, model):
         board: HudMiddleware[Any, Any] = HudMiddleware(place.log, project=place.project)
         yield place, model, board
         board.close()
 
 
-def agent_of(place: Place, *middleware: Any, saver: Any = None, tools: Any = (), **given: Any) -> Any:
+def agent_of(place: HostWorkspace, *middleware: Any, saver: Any = None, tools: Any = (), **given: Any) -> Any:
     return create_agent(
         chat_model(place), [*workshop(place), *tools], middleware=list(middleware), checkpointer=saver, **given
     )
 
 
-def events(place: Place, session: str) -> list[Any]:
+def events(place: HostWorkspace, session: str) -> list[Any]:
     with Hud.open(place.log) as log:
         return [one.payload for one in log.session(session, project=place.project, host="langchain").events()]
 
 
-def state(place: Place, session: str) -> Any:
+def state(place: HostWorkspace, session: str) -> Any:
     with Hud.open(place.log) as log:
         return log.session(session, project=place.project, host="langchain").state
 
 
-def run(command: str) -> Call:
-    return Call("run_command", {"command": command})
+def run(command: str) -> ScriptedCall:
+    return ScriptedCall("run_command", {"command": command})
 
 
 def orphans(messages: list[BaseMessage]) -> list[str]:
@@ -78,14 +78,16 @@ def orphans(messages: list[BaseMessage]) -> list[str]:
 def test_async_runs_carry_the_hud(tmp_path: Path) -> None:
     with at(tmp_path, compaction=says("I am fixing the shop.")) as (place, model, board):
         agent = agent_of(place, board, saver=InMemorySaver())
-        model.play(uses(hud("task.set", description="Count")), filled(uses(run("echo 1"))), says("done"))
+        model.play(
+            uses(hud_call("task.set", description="Count")), with_full_window(uses(run("echo 1"))), says("done")
+        )
 
         async def live() -> Any:
             return await agent.ainvoke(user("Please begin."), T1)
 
         done = asyncio.run(live())
         assert [one.description for one in [state(place, "t1").task]] == ["Count"]
-        assert "Count" in base_of(model.chats[-1]), "after the compaction, the task stands in the base"
+        assert "Count" in hud_base(model.chats[-1]), "after the compaction, the task stands in the base"
         assert "I am fixing the shop." in done["messages"][0].text
         assert sum(isinstance(one, CompactAfter) for one in events(place, "t1")) == 1
 
@@ -93,7 +95,9 @@ def test_async_runs_carry_the_hud(tmp_path: Path) -> None:
 def test_the_answer_is_streamed_as_it_comes_and_nothing_of_ours_is(tmp_path: Path) -> None:
     with at(tmp_path, compaction=says("I am fixing the shop.")) as (place, model, board):
         agent = agent_of(place, board, saver=InMemorySaver())
-        model.play(uses(hud("notes.add", content="x")), filled(uses(run("echo 1"))), says("all is well"))
+        model.play(
+            uses(hud_call("notes.add", content="x")), with_full_window(uses(run("echo 1"))), says("all is well")
+        )
         pieces = [
             piece for piece, _ in agent.stream(user("Please begin."), T1, stream_mode="messages") if piece.content
         ]
@@ -109,7 +113,7 @@ def test_a_run_without_a_thread_is_a_session_of_its_own(tmp_path: Path) -> None:
     with at(tmp_path) as (place, model, board):
         agent = agent_of(place, board)
         for name in ("anna", "bert"):
-            model.play(uses(hud("notes.add", content=f"note of {name}")), uses(run("exit 3")), says("done"))
+            model.play(uses(hud_call("notes.add", content=f"note of {name}")), uses(run("exit 3")), says("done"))
             done = agent.invoke(user(f"I am {name}."))
             assert "hud_session" not in done
         assert "note of anna" not in model.chats[-1].text, "what one user said is not told to another"
@@ -125,7 +129,7 @@ def test_a_thread_without_a_checkpointer_goes_on_where_the_history_is_handed_ove
     with at(tmp_path) as (place, model, board):
         agent, history = agent_of(place, board), []
         for number in range(3):
-            model.play(uses(hud("notes.add", content=f"note {number}")), says(f"turn {number} is done"))
+            model.play(uses(hud_call("notes.add", content=f"note {number}")), says(f"turn {number} is done"))
             history.append({"role": "user", "content": f"Now part {number}."})
             agent.invoke({"messages": list(history)}, T1)
             history.append({"role": "assistant", "content": f"turn {number} is done"})
@@ -142,7 +146,9 @@ def test_answers_in_a_schema_leave_the_tools_usable(tmp_path: Path) -> None:
 
     with at(tmp_path) as (place, model, board):
         agent = agent_of(place, board, saver=InMemorySaver(), response_format=Total)
-        model.play(uses(Call("hud", {"tool": "notes.add", "args": '{"content": "in cents"}'})), says('{"total": 3}'))
+        model.play(
+            uses(ScriptedCall("hud", {"tool": "notes.add", "args": '{"content": "in cents"}'})), says('{"total": 3}')
+        )
         done = agent.invoke(user("Please begin."), T1)
         assert done["structured_response"] == Total(total=3)
         assert [one.content for one in state(place, "t1").notes] == ["in cents"]
@@ -152,7 +158,7 @@ def test_answers_in_a_schema_leave_the_tools_usable(tmp_path: Path) -> None:
 
 def test_a_call_that_is_no_json_does_not_end_the_turn(tmp_path: Path) -> None:
     with at(tmp_path) as (place, model, board):
-        model.play(uses(Call("hud", "{broken"), run("echo 1")), says("done"))
+        model.play(uses(ScriptedCall("hud", "{broken"), run("echo 1")), says("done"))
         done = agent_of(place, board, saver=InMemorySaver()).invoke(user("Please begin."), T1)
         answers = {one.name: one for one in done["messages"] if isinstance(one, ToolMessage)}
         assert "it is not JSON" in answers["hud"].text and answers["hud"].status == "error"
@@ -167,7 +173,9 @@ def test_a_compaction_is_kept_by_the_checkpointer_and_tears_nothing_apart(tmp_pa
     with at(tmp_path, compaction=says("I am fixing the shop.")) as (place, model, board):
         saver = InMemorySaver()
         agent = agent_of(place, board, saver=saver)
-        model.play(uses(run("echo 1"), run("echo 2")), filled(uses(run("echo 3"), run("echo 4"))), says("done"))
+        model.play(
+            uses(run("echo 1"), run("echo 2")), with_full_window(uses(run("echo 3"), run("echo 4"))), says("done")
+        )
         agent.invoke(user("Please begin."), T1)
         kept = agent.get_state(T1).values["messages"]
         assert kept[0].additional_kwargs["lc_source"] == "summarization" and not orphans(kept)
@@ -185,7 +193,7 @@ def test_a_compaction_is_kept_by_the_checkpointer_and_tears_nothing_apart(tmp_pa
 
 def test_the_agent_has_its_window_compacted(tmp_path: Path) -> None:
     with at(tmp_path, compaction=says("I am fixing the shop.")) as (place, model, board):
-        half = replace(uses(Call("hud_compact", {})), usage=CallCost(0, 0, 20_000, 50))
+        half = replace(uses(ScriptedCall("hud_compact", {})), usage=CallCost(0, 0, 20_000, 50))
         model.play(says("so far so good"), half, says("done"))
         agent = agent_of(place, board, saver=InMemorySaver())
         agent.invoke(user("Please begin."), T1)
@@ -202,7 +210,7 @@ def test_the_agent_has_its_window_compacted(tmp_path: Path) -> None:
 )
 def test_a_model_that_writes_no_summary_stops_nobody(tmp_path: Path, answer: Any) -> None:
     with at(tmp_path, compaction=answer) as (place, model, board):
-        model.play(uses(run("exit 3")), filled(uses(run("echo 1"))), says("done"))
+        model.play(uses(run("exit 3")), with_full_window(uses(run("echo 1"))), says("done"))
         done = agent_of(place, board, saver=InMemorySaver()).invoke(user("Please begin."), T1)
         assert done["messages"][-1].text == "done"
         (compacted,) = [one for one in events(place, "t1") if isinstance(one, CompactAfter)]
@@ -213,28 +221,28 @@ def test_a_model_that_writes_no_summary_stops_nobody(tmp_path: Path, answer: Any
 def test_a_summary_that_is_too_long_to_ask_for_is_asked_for_with_less(tmp_path: Path) -> None:
     asked: list[int] = []
 
-    def summary(request: Captured) -> Reply | Refusal:
+    def summary(request: CapturedRequest) -> ScriptedReply | Refusal:
         asked.append(len(request.text))
         too_long = Refusal(400, "invalid_request_error", "context_length_exceeded")
         return says("I am fixing the shop.") if len(asked) > 1 else too_long
 
     with at(tmp_path, compaction=summary) as (place, model, board):
-        model.play(uses(run("seq 1 3000")), filled(uses(run("echo 1"))), says("done"))
+        model.play(uses(run("seq 1 3000")), with_full_window(uses(run("echo 1"))), says("done"))
         agent_of(place, board, saver=InMemorySaver()).invoke(user("Please begin."), T1)
         assert asked[1] < asked[0] // 2
         assert "I am fixing the shop." in model.chats[-1].text
 
 
 def test_a_call_that_fails_after_a_compaction_is_made_again_without_another_one(tmp_path: Path) -> None:
-    written: list[Captured] = []
+    written: list[CapturedRequest] = []
 
-    def summary(request: Captured) -> Reply:
+    def summary(request: CapturedRequest) -> ScriptedReply:
         written.append(request)
         return says("I am fixing the shop.")
 
     with at(tmp_path, compaction=summary) as (place, model, board):
         agent = agent_of(place, board, saver=InMemorySaver())
-        model.play(filled(uses(run("echo 1"))), Refusal(500, "server_error", "", "down"))
+        model.play(with_full_window(uses(run("echo 1"))), Refusal(500, "server_error", "", "down"))
         with pytest.raises(Exception, match="down"):
             agent.invoke(user("Please begin."), T1)
         model.play(says("done"))
@@ -245,21 +253,21 @@ def test_a_call_that_fails_after_a_compaction_is_made_again_without_another_one(
 
 
 def test_a_window_that_stays_full_is_not_compacted_again_and_again(tmp_path: Path) -> None:
-    written: list[Captured] = []
+    written: list[CapturedRequest] = []
 
-    def summary(request: Captured) -> Reply:
+    def summary(request: CapturedRequest) -> ScriptedReply:
         written.append(request)
         return says("I am fixing the shop.")
 
     with at(tmp_path, compaction=summary) as (place, model, board):
-        model.play(*[filled(uses(run(f"echo {n}"))) for n in range(6)], says("done"))
+        model.play(*[with_full_window(uses(run(f"echo {n}"))) for n in range(6)], says("done"))
         agent_of(place, board, saver=InMemorySaver()).invoke(user("Please begin."), T1)
         assert len(written) == 1
 
 
 def test_a_huge_request_that_stays_is_shortened(tmp_path: Path) -> None:
     with at(tmp_path, compaction=says("I am fixing the shop.")) as (place, model, board):
-        model.play(filled(uses(run("echo 1"))), says("done"))
+        model.play(with_full_window(uses(run("echo 1"))), says("done"))
         agent = agent_of(place, board, saver=InMemorySaver())
         agent.invoke(user("Please begin. " + "x" * 80_000), T1)
         assert "Please begin." in model.chats[-1].text and "characters are left out" in model.chats[-1].text
@@ -273,12 +281,12 @@ def test_beside_langchains_summarization(tmp_path: Path) -> None:
         saver = InMemorySaver()
         agent = agent_of(place, board, summaries, saver=saver)
         full = says("half is done", used=21_000)
-        model.play(uses(hud("task.set", description="Count")), full, says("I am counting."), says("done"))
+        model.play(uses(hud_call("task.set", description="Count")), full, says("I am counting."), says("done"))
         agent.invoke(user("Please begin."), T1)
         agent.invoke(user("Go on."), T1)
         (done,) = [one for one in events(place, "t1") if isinstance(one, CompactAfter)]
         assert done.summary == "I am counting."
-        assert "Count" in base_of(model.chats[-1]), "the base is new after it"
+        assert "Count" in hud_base(model.chats[-1]), "the base is new after it"
         assert [one.text for one in agent.get_state(T1).values["messages"]][-1] == "done"
         again = HudMiddleware[Any, Any](place.log, project=place.project)
         model.play(says("well"))
@@ -293,7 +301,11 @@ def test_usage_of_before_a_summary_is_not_that_of_after_it(tmp_path: Path) -> No
         saver = InMemorySaver()
         summaries = SummarizationMiddleware(chat_model(place), trigger=("tokens", 20_000), keep=("messages", 2))
         agent = agent_of(place, board, summaries, saver=saver)
-        model.play(says("half is done", used=FULL), says("I am counting."), Refusal(500, "server_error", "", "down"))
+        model.play(
+            says("half is done", used=FULL_WINDOW_TOKENS),
+            says("I am counting."),
+            Refusal(500, "server_error", "", "down"),
+        )
         agent.invoke(user("Please begin."), T1)
         with pytest.raises(Exception, match="down"):
             agent.invoke(user("Go on."), T1)
@@ -315,7 +327,10 @@ def test_messages_that_something_else_leaves_out_are_not_compacted(tmp_path: Pat
     with at(tmp_path) as (place, model, board):
         agent = agent_of(place, only_the_last, board, saver=InMemorySaver())
         model.play(
-            says("one", used=FULL), says("two", used=FULL), filled(uses(Call("hud_compact", {}))), says("done")
+            says("one", used=FULL_WINDOW_TOKENS),
+            says("two", used=FULL_WINDOW_TOKENS),
+            with_full_window(uses(ScriptedCall("hud_compact", {}))),
+            says("done"),
         )
         for text in ("Please begin.", "Go on.", "And on."):
             done = agent.invoke(user(text), T1)
@@ -342,13 +357,18 @@ def test_a_message_that_is_edited_in_a_fork_is_heard_anew(tmp_path: Path) -> Non
         assert state(place, "t1").session.request == "Count pears."
         chat = model.chats[-1]
         assert [text.partition("\n")[0] for role, text in chat.messages] == ["Count pears."]
-        assert any("Count pears." in line for line in told(chat)) or "Count pears." in base_of(chat)
+        assert any("Count pears." in line for line in delta_lines(chat)) or "Count pears." in hud_base(chat)
 
 
 def test_travelling_to_before_a_compaction_takes_it_back(tmp_path: Path) -> None:
     with at(tmp_path, compaction=says("I am fixing the shop.")) as (place, model, board):
         agent = agent_of(place, board, saver=InMemorySaver())
-        model.play(uses(hud("notes.add", content="in cents")), says("one"), filled(uses(run("echo 1"))), says("two"))
+        model.play(
+            uses(hud_call("notes.add", content="in cents")),
+            says("one"),
+            with_full_window(uses(run("echo 1"))),
+            says("two"),
+        )
         agent.invoke(user("Please begin."), T1)
         before = agent.get_state(T1).config
         agent.invoke(user("Go on."), T1)
@@ -377,7 +397,7 @@ def test_a_call_that_waits_for_leave_goes_on(tmp_path: Path) -> None:
 # -- sub-agents ----------------------------------------------------------------------------------------------------
 
 
-def children(place: Place) -> dict[str, Any]:
+def children(place: HostWorkspace) -> dict[str, Any]:
     """The sessions that have a parent, by the host's id."""
     with Hud.open(place.log) as log:
         states = [log.session(key).state for key in log.sessions() if not key.startswith("@")]
@@ -387,14 +407,18 @@ def children(place: Place) -> dict[str, Any]:
 
 
 def test_each_call_of_a_sub_agent_is_a_session_unless_it_has_a_thread(tmp_path: Path) -> None:
-    def answer(asked: Captured) -> Reply:
+    def answer(asked: CapturedRequest) -> ScriptedReply:
         names = [word for word in ("apples", "pears", "plums") if f"Count {word}." in asked.messages[0][1]]
         if names:
             done = any(role == "tool" for role, _ in asked.messages)
-            return says(f"{names[0]}: 3") if done else uses(hud("notes.add", content=names[0]))
+            return says(f"{names[0]}: 3") if done else uses(hud_call("notes.add", content=names[0]))
         if any(role == "tool" for role, _ in asked.messages):
             return says("done")
-        return uses(Call("count", {"what": "apples"}), Call("count", {"what": "pears"}), Call("count_own", {}))
+        return uses(
+            ScriptedCall("count", {"what": "apples"}),
+            ScriptedCall("count", {"what": "pears"}),
+            ScriptedCall("count_own", {}),
+        )
 
     with at(tmp_path, script=answer) as (place, _, board):
         child = agent_of(place, board)
@@ -423,12 +447,12 @@ def test_each_call_of_a_sub_agent_is_a_session_unless_it_has_a_thread(tmp_path: 
 
 
 def test_two_runs_of_an_agent_in_one_tool_call_are_two_sessions(tmp_path: Path) -> None:
-    def answer(asked: Captured) -> Reply:
+    def answer(asked: CapturedRequest) -> ScriptedReply:
         first = asked.messages[0][1].partition("\n")[0]
         ended = any(role == "tool" for role, _ in asked.messages)
         if first.startswith("Count"):
-            return says("3") if ended else uses(hud("notes.add", content=first))
-        return says("done") if ended else uses(Call("count", {}))
+            return says("3") if ended else uses(hud_call("notes.add", content=first))
+        return says("done") if ended else uses(ScriptedCall("count", {}))
 
     with at(tmp_path, script=answer) as (place, _, board):
         child = agent_of(place, board)
@@ -453,12 +477,12 @@ def test_a_sub_agent_that_waits_for_an_answer_goes_on_as_the_same(tmp_path: Path
         """Asks the user."""
         return str(interrupt("Which fruit?"))
 
-    def answer(asked: Captured) -> Reply:
+    def answer(asked: CapturedRequest) -> ScriptedReply:
         results = [text for role, text in asked.messages if role == "tool"]
         if asked.messages[0][1].startswith("Count"):
-            steps = (uses(hud("notes.add", content="before")), uses(Call("ask", {})), says("3 pears"))
+            steps = (uses(hud_call("notes.add", content="before")), uses(ScriptedCall("ask", {})), says("3 pears"))
             return steps[min(len(results), 2)]
-        return says("done") if results else uses(Call("count", {}))
+        return says("done") if results else uses(ScriptedCall("count", {}))
 
     with at(tmp_path, script=answer) as (place, model, board):
         saver = InMemorySaver()
@@ -487,14 +511,14 @@ def test_a_sub_agent_that_waits_for_an_answer_goes_on_as_the_same(tmp_path: Path
 def test_deepagents_and_its_sub_agents(tmp_path: Path) -> None:
     deepagents = pytest.importorskip("deepagents")
 
-    def answer(asked: Captured) -> Reply:
+    def answer(asked: CapturedRequest) -> ScriptedReply:
         ended = any(role == "tool" for role, _ in asked.messages)
         if asked.messages[0][1].startswith("Count"):
-            return says("there are 3") if ended else uses(hud("notes.add", content="of the child"))
+            return says("there are 3") if ended else uses(hud_call("notes.add", content="of the child"))
         if ended:
             return says("done")
-        task = Call("task", {"description": "Count the files.", "subagent_type": "counter"})
-        return uses(hud("task.set", description="Tidy"), task)
+        task = ScriptedCall("task", {"description": "Count the files.", "subagent_type": "counter"})
+        return uses(hud_call("task.set", description="Tidy"), task)
 
     with at(tmp_path, script=answer) as (place, model, board):
         counter = {"name": "counter", "description": "Counts.", "system_prompt": "Count.", "middleware": [board]}
@@ -504,4 +528,4 @@ def test_deepagents_and_its_sub_agents(tmp_path: Path) -> None:
         assert state(place, "t1").task.description == "Tidy"
         (child,) = children(place).values()
         assert [one.content for one in child.notes] == ["of the child"]
-        assert all(base_of(chat) for chat in model.chats)
+        assert all(hud_base(chat) for chat in model.chats)

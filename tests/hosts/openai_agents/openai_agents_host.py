@@ -11,8 +11,8 @@ from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner, SQLiteS
 from openai import AsyncOpenAI
 
 from hudkit.hosts.openai_agents import HudRunner
-from hudkit.testing.host_script import Place
-from hudkit.testing.workshop import Workshop
+from hudkit.testing.host_conformance import HostWorkspace
+from hudkit.testing.project_tools import ProjectTools
 from hudkit.tokens import Window
 
 QUIET = RunConfig(tracing_disabled=True)
@@ -28,7 +28,7 @@ class AgentsHost:
     host = "openai-agents"
 
     @contextmanager
-    def open(self, place: Place, session: str, *, hud: bool = True, resume: str = "") -> Iterator[Talking]:
+    def open(self, place: HostWorkspace, session: str, *, hud: bool = True, resume: str = "") -> Iterator[Talking]:
         with asyncio.Runner() as runner:
             client = AsyncOpenAI(base_url=f"{place.url}/v1", api_key="sk-test-000000", max_retries=0)
             model = OpenAIChatCompletionsModel("gpt-5", client)
@@ -63,7 +63,7 @@ class Talking:
         return str(ended.final_output)
 
 
-def agent_of(place: Place, model: Any, hud: HudRunner | None) -> Agent[Any]:
+def agent_of(place: HostWorkspace, model: Any, hud: HudRunner | None) -> Agent[Any]:
     """The agent; its `delegate` runs the same one without it."""
     plain = Agent[Any]("coder", instructions=place.instructions, model=model, tools=tools_of(place))
     run = hud.run if hud is not None else Runner.run
@@ -79,7 +79,7 @@ def agent_of(place: Place, model: Any, hud: HudRunner | None) -> Agent[Any]:
     return plain.clone(tools=[*plain.tools, function_tool(delegate, failure_error_function=said_to_the_agent)])
 
 
-def tools_of(place: Place) -> list[Tool]:
-    shop = Workshop(place.project)
+def tools_of(place: HostWorkspace) -> list[Tool]:
+    shop = ProjectTools(place.project)
     doing = (shop.read_file, shop.write_file, shop.edit_file, shop.run_command)
     return [function_tool(one, failure_error_function=said_to_the_agent) for one in doing]

@@ -6,7 +6,7 @@ import pytest
 from openai_agents_host import AgentsHost
 
 from campaigns import HOST_DAYS
-from hudkit.testing.hosts import HostConformance
+from hudkit.testing.host_conformance import HostConformance
 
 pytestmark = pytest.mark.slow
 

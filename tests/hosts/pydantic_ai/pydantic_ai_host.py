@@ -21,9 +21,8 @@ from pydantic_ai.usage import UsageLimits
 from campaigns import HOST_DAYS
 from hudkit.errors import ToolError
 from hudkit.hosts.pydantic_ai import HudCapability
-from hudkit.testing.host_script import Place
-from hudkit.testing.hosts import HostConformance
-from hudkit.testing.workshop import Workshop
+from hudkit.testing.host_conformance import HostConformance, HostWorkspace
+from hudkit.testing.project_tools import ProjectTools
 
 
 class Talking:
@@ -53,7 +52,7 @@ class PydanticAIHost(HostConformance):
     turns = HOST_DAYS.rounds
 
     @contextmanager
-    def open(self, place: Place, session: str, *, hud: bool = True, resume: str = "") -> Iterator[Talking]:
+    def open(self, place: HostWorkspace, session: str, *, hud: bool = True, resume: str = "") -> Iterator[Talking]:
         capability = HudCapability[None](place.log, project=place.project, resume=resume)
         agent = self.agent(place, [capability] if hud else [])
         try:
@@ -61,8 +60,8 @@ class PydanticAIHost(HostConformance):
         finally:
             capability.close()
 
-    def agent(self, place: Place, capabilities: list[HudCapability[None]]) -> Agent[None, str]:
-        workshop = Workshop(place.project)
+    def agent(self, place: HostWorkspace, capabilities: list[HudCapability[None]]) -> Agent[None, str]:
+        workshop = ProjectTools(place.project)
         agent = Agent(
             self.model(place),
             instructions=place.instructions,
@@ -80,7 +79,7 @@ class PydanticAIHost(HostConformance):
 
         return agent
 
-    def model(self, place: Place) -> Any:
+    def model(self, place: HostWorkspace) -> Any:
         window, output = place.limit
         settings, profile = ModelSettings(max_tokens=output), ModelProfile(context_window=window)
         if self.shape == "openai":

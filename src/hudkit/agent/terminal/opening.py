@@ -166,7 +166,7 @@ def model_of(wish: Wish, session: StoredSession | None, settings: Settings) -> M
 
 def scripted(path: Path) -> Model:
     """The model that answers from a script. Raises `ConfigError`."""
-    from hudkit.testing.script_file import read_script
+    from hudkit.models.scripted_model import read_script
 
     return read_script(path)
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from hudkit.errors import ToolError
 
-MOST = 30_000
-"""Characters of a command's output that are given back."""
+_OUTPUT_CHARACTERS = 30_000
+"""Only the end of a command's output is given back: there it says how it went."""
 
 
-class Workshop:
+class ProjectTools:
     """The tools over one folder. Paths lead nowhere else; commands are not confined."""
 
     def __init__(self, folder: Path, seconds: float = 60.0) -> None:
@@ -19,21 +19,21 @@ class Workshop:
         self._seconds = seconds
 
     def read_file(self, path: str) -> str:
-        """Reads a text file of the project."""
+        """Return the text of a file of the project."""
         file = self._file(path)
         if not file.is_file():
             raise ToolError(f"there is no file {path!r}", hint="Name a file of the project")
         return file.read_text("utf-8", "replace")
 
     def write_file(self, path: str, content: str) -> str:
-        """Writes a text file of the project, whole."""
+        """Write a text file of the project, whole."""
         file = self._file(path)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content, encoding="utf-8")
         return f"wrote {path}"
 
     def edit_file(self, path: str, old: str, new: str) -> str:
-        """Replaces a piece of a text file that occurs once."""
+        """Replace a piece of a text file that occurs once."""
         text = self.read_file(path)
         if text.count(old) != 1:
             raise ToolError(
@@ -43,7 +43,7 @@ class Workshop:
         return f"edited {path}"
 
     def run_command(self, command: str) -> str:
-        """Runs a shell command in the project; what it printed, and its exit status where that is not 0."""
+        """Run a shell command in the project; return what it printed, and its exit status where that is not 0."""
         try:
             done = subprocess.run(
                 ["bash", "-c", command],
@@ -56,8 +56,8 @@ class Workshop:
             )
         except subprocess.TimeoutExpired:
             raise ToolError(f"timed out after {self._seconds:g} s", hint="Run something shorter") from None
-        said = done.stdout.decode("utf-8", "replace")[-MOST:]
-        return said if done.returncode == 0 else f"{said}\n[exit status {done.returncode}]"
+        output = done.stdout.decode("utf-8", "replace")[-_OUTPUT_CHARACTERS:]
+        return output if done.returncode == 0 else f"{output}\n[exit status {done.returncode}]"
 
     def _file(self, path: str) -> Path:
         file = (self.folder / path).resolve()

@@ -6,6 +6,8 @@ model on loopback through the host's own client, so that requests are what a pro
     class TestMyHost(HostConformance):
         host = "my-host"
         def open(self, place, session, *, hud=True, resume=""): ...
+
+The script comes first: a shop whose total is wrong, and a day of coding. The suite follows.
 """
 
 from __future__ import annotations
@@ -13,42 +15,148 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
+import msgspec
 from msgspec.structs import replace
 
 from hudkit.api import Hud
-from hudkit.context.caching import ANTHROPIC, OPENAI, simulate_cache, usd_cost
+from hudkit.context.caching import ANTHROPIC, OPENAI, CallCost, simulate_cache, usd_cost
 from hudkit.log.payloads import CompactAfter, ContextSnapshot, SessionStart, TaskSet
+from hudkit.models.captured_request import KIND_MARKS, CapturedRequest
+from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
 from hudkit.sections.state import HudState
-from hudkit.testing.captured import MARKS, Captured
-from hudkit.testing.host_script import (
-    DECISION,
-    INSTRUCTIONS,
-    LIMIT,
-    NOTE,
-    ROOMY,
-    RULE,
-    SHOP,
-    TASK,
-    TEST,
-    TESTS,
-    Place,
-    Talk,
-    hud,
-    lay_out,
-    part,
-    task,
-    turn,
-)
-from hudkit.testing.model import ScriptedModel
-from hudkit.testing.replies import Call, Reply, says, uses
-from hudkit.testing.seen import base_of, breaks, told
+from hudkit.testing.captured_requests import delta_lines, hud_base, prefix_breaks
+from hudkit.testing.model_server import ScriptedModel
 from hudkit.tokens import count_tokens, prices_of
+
+SMALL_WINDOW = (32_000, 4_000)
+"""The window of the model, and the most that it answers, in tokens."""
+LARGE_WINDOW = (400_000, 8_000)
+"""The same of a model with room for everything."""
+
+TASK = "Make the shop's total right"
+DECISION = "Integers only, no floats"
+NOTE = "prices are in cents"
+RULE = "Never change test_shop.py."
+INSTRUCTIONS = "# How we work here\n\n" + "".join(
+    f"- Part {n}: {what}.\n"
+    for n in range(64)
+    for what in (
+        f"reports of quarter {n} are made from the tables below `part_{n}`, and finance reads columns by position",
+        f"amounts are integers in cents; rates of table {n} are strings with a point and at most {n % 5 + 2} digits",
+        f"a change there needs the check `make part-{n}` to pass, and a line in the changelog of that part",
+    )
+)
+"""What an agent is told of its work, about 5,600 tokens; OpenCode tells its agent about 8,300 with its tools."""
+FULL_WINDOW_TOKENS = 28_500
+"""Tokens in use at which the window of `SMALL_WINDOW` is full."""
+
+
+class HostWorkspace(msgspec.Struct, frozen=True):
+    """Where a test happens: the agent's project, the HUD's log, a folder for what the host stores.
+
+    `url` is the model's address (every shape is below its `/v1`), `limit` its window and most output in tokens,
+    `instructions` what the agent is told of the project where its host reads no `AGENTS.md` there.
+    """
+
+    project: Path
+    log: Path
+    folder: Path
+    url: str
+    limit: tuple[int, int] = SMALL_WINDOW
+    instructions: str = "Work in the project through your tools."
+
+
+class HostConversation(Protocol):
+    """A conversation with the host's agent."""
+
+    @property
+    def id(self) -> str:
+        """The host's id of the session."""
+        ...
+
+    def say(self, text: str) -> str:
+        """Send a user's message and return the agent's last words. Raises what the host raises."""
+        ...
+
+
+Tool = Callable[..., ScriptedCall]
+"""A call of one of the agent's tools, by what it does: `HostConformance.call`."""
+
+
+def hud_call(operation: str, **args: Any) -> ScriptedCall:
+    """Return a call of the tool `hud`."""
+    return ScriptedCall("hud", {"tool": operation, "args": args})
+
+
+def with_full_window(reply: ScriptedReply) -> ScriptedReply:
+    """Return the reply with a usage that leaves the small window full."""
+    return msgspec.structs.replace(reply, usage=CallCost(0, 0, FULL_WINDOW_TOKENS, 50))
+
+
+def write_shop(project: Path) -> None:
+    """Write the files that the shop's task begins with."""
+    (project / "calc.py").write_text("def add(a, b):\n    return a - b\n")
+    (project / "test_shop.py").write_text(SHOP_TESTS)
+
+
+def part_text(n: int) -> str:
+    """Return the text of a file that a coding day reads, about 5,500 characters."""
+    return "".join(f"line {n}.{m}: {'x' * 40}\n" for m in range(110))
+
+
+TEST_COMMAND = f"{sys.executable} -B -m unittest -q test_shop"
+TOTAL_BODY = "s = 0\n    for n, p in rows:\n        s = add(s, n * p)\n    return s"
+SHOP_SOURCE = f"from calc import add\n\n\ndef total(rows):\n    {TOTAL_BODY}\n"
+SHOP_TESTS = """import unittest
+from shop import total
+
+
+class Shop(unittest.TestCase):
+    def test_total(self):
+        self.assertEqual(total([(2, 3), (1, 4)]), 10)
+"""
+
+
+def shop_task(call: Tool, path: Callable[[str], str]) -> Iterator[ScriptedReply]:
+    """Yield the model's part of the shop's task: three of its responses leave the window full."""
+    calc, shop = path("calc.py"), path("shop.py")
+    yield uses(hud_call("task.set", description=TASK), call("read", path=calc))
+    yield uses(hud_call("decisions.record", summary=DECISION))
+    yield uses(hud_call("notes.add", content=NOTE))
+    yield with_full_window(uses(call("run", command=TEST_COMMAND), text="The test fails. " + "thinking " * 300))
+    yield uses(call("write", path=shop, content=SHOP_SOURCE.replace(TOTAL_BODY, "return 0")))
+    yield with_full_window(uses(call("run", command=TEST_COMMAND), text="Still red. " + "thinking " * 300))
+    yield uses(call("edit", path=calc, old="a - b", new="a + b"))
+    yield uses(call("read", path=shop))
+    yield with_full_window(uses(call("edit", path=shop, old="return 0", new=TOTAL_BODY)))
+    yield uses(call("run", command=TEST_COMMAND))
+    yield says("The total is right now.")
+
+
+def coding_day_turn(
+    call: Tool, path: Callable[[str], str], number: int, *, with_hud: bool
+) -> Sequence[ScriptedReply]:
+    """Return a turn of a coding day; without the HUD, a command stands for what the agent would note down."""
+    note = (
+        hud_call("task.set", description="Port the report to the new API")
+        if number == 0
+        else hud_call("decisions.record", summary=f"Column {number} stays where it is, finance reads it by position")
+    )
+    return (
+        uses(call("read", path=path(f"part_{number % 4}.txt")), text=f"Reading part {number}."),
+        uses(call("run", command=f"echo checking {number} && seq 1 60")),
+        uses(note if with_hud else call("run", command=f"echo noted {number}")),
+        uses(call("write", path=path(f"out_{number}.txt"), content=f"row {number}\n")),
+        uses(call("run", command=f"echo test {number}; exit {number % 3 == 1:d}")),
+        says(f"Turn {number} is done: the part is ported and checked. " * 8),
+    )
 
 
 class HostConformance:
@@ -56,47 +164,54 @@ class HostConformance:
 
     host: ClassVar[str] = ""
     shape: ClassVar[str] = "openai"
-    marks: ClassVar[dict[str, tuple[str, ...]]] = dict(MARKS)
+    marks: ClassVar[dict[str, tuple[str, ...]]] = dict(KIND_MARKS)
     """How requests for titles and summaries are known."""
     cannot: ClassVar[dict[str, str]] = {}
     turns: ClassVar[int] = 20
     """Turns of the day that is priced; with less than 20 the longer day is left out."""
 
-    def open(self, place: Place, session: str, *, hud: bool = True, resume: str = "") -> AbstractContextManager[Talk]:
-        """A conversation; the same `session` again goes on where it stood, also in a new process. `resume` names a
-        session of another host whose task is taken up."""
+    def open(
+        self, place: HostWorkspace, session: str, *, hud: bool = True, resume: str = ""
+    ) -> AbstractContextManager[HostConversation]:
+        """Open a conversation; the same `session` again goes on where it stood, also in a new process.
+
+        `resume` names a session of another host whose task is taken up.
+        """
         raise NotImplementedError
 
-    def call(self, what: str, **arguments: Any) -> Call:
-        """A call of one of the agent's tools, by what it does: `read` (path), `write` (path, content), `edit` (path,
-        old, new), `run` (command). Names are those of `hudkit.testing.workshop`, unless the host brings its own."""
-        name = {"read": "read_file", "write": "write_file", "edit": "edit_file", "run": "run_command"}[what]
-        return Call(name, arguments)
+    def call(self, what: str, **arguments: Any) -> ScriptedCall:
+        """Return a call of one of the agent's tools, by what it does.
 
-    def delegate(self, prompt: str) -> Call:
-        """A call that gives a task to a sub-agent."""
-        return Call("delegate", {"prompt": prompt})
+        `read` (path), `write` (path, content), `edit` (path, old, new), `run` (command). Names are those of
+        `hudkit.testing.project_tools`, unless the host brings its own.
+        """
+        name = {"read": "read_file", "write": "write_file", "edit": "edit_file", "run": "run_command"}[what]
+        return ScriptedCall(name, arguments)
+
+    def delegate(self, prompt: str) -> ScriptedCall:
+        """Return a call that gives a task to a sub-agent."""
+        return ScriptedCall("delegate", {"prompt": prompt})
 
     # -- injection ---------------------------------------------------------------------------------------------
 
     def test_every_call_carries_the_hud_once(self, tmp_path: Path) -> None:
         with self._at(tmp_path) as (place, model), self.open(place, "s1") as talk:
             model.play(
-                uses(hud("task.set", description=TASK)), uses(self.call("run", command="echo 1")), says("done")
+                uses(hud_call("task.set", description=TASK)), uses(self.call("run", command="echo 1")), says("done")
             )
             assert talk.say("Please begin.") == "done"
             chats = model.chats
             assert len(chats) == 3
-            assert len({base_of(chat) for chat in chats}) == 1, "the base stays as it was"
+            assert len({hud_base(chat) for chat in chats}) == 1, "the base stays as it was"
             assert all(chat.text.count("[hud ") <= 4 for chat in chats)
-            assert any(TASK in line for line in told(chats[-1])) or TASK in chats[-1].text
+            assert any(TASK in line for line in delta_lines(chats[-1])) or TASK in chats[-1].text
             assert "Context: " in chats[0].text or self._is_free("the tail"), "usage is told where a turn starts"
 
     def test_nothing_of_the_hud_is_kept_by_the_host(self, tmp_path: Path) -> None:
         """What was injected is not in the transcript: with the HUD taken away, the host sends none of it."""
         with self._at(tmp_path) as (place, model):
             with self.open(place, "s1") as talk:
-                model.play(uses(hud("notes.add", content=NOTE)), says("done"))
+                model.play(uses(hud_call("notes.add", content=NOTE)), says("done"))
                 talk.say("Please begin.")
             model.requests.clear()
             with self.open(place, "s1", hud=False) as talk:
@@ -111,16 +226,16 @@ class HostConformance:
     def test_the_routers_read_and_write(self, tmp_path: Path) -> None:
         with self._at(tmp_path) as (place, model), self.open(place, "s1") as talk:
             model.play(
-                uses(hud("task.set", description=TASK), hud("decisions.record", summary=DECISION)),
-                uses(Call("memory", {"tool": "history", "args": {}})),
-                uses(hud("task.sett", description="x")),
-                uses(Call("hud", "{broken") if self.shape == "openai" else hud("nonsense")),
+                uses(hud_call("task.set", description=TASK), hud_call("decisions.record", summary=DECISION)),
+                uses(ScriptedCall("memory", {"tool": "history", "args": {}})),
+                uses(hud_call("task.sett", description="x")),
+                uses(ScriptedCall("hud", "{broken") if self.shape == "openai" else hud_call("nonsense")),
                 says("done"),
             )
             assert talk.say("Please begin.") == "done"
             state = self._state(place, talk)
             assert state.task.description == TASK
-            assert [one.summary for one in state.decisions] == [DECISION]
+            assert [decision.summary for decision in state.decisions] == [DECISION]
             answers = [text for role, text in model.chats[-1].messages if role == "tool"]
             assert any(TASK in text for text in answers), "memory told the state"
             assert any("no operation" in text and "task.set" in text for text in answers), answers
@@ -132,25 +247,27 @@ class HostConformance:
 
     def test_what_happens_is_recorded_without_the_agent(self, tmp_path: Path) -> None:
         with self._at(tmp_path) as (place, model), self.open(place, "s1") as talk:
-            lay_out(place.project)
+            write_shop(place.project)
             model.play(
                 uses(self.call("read", path=self._path(place, "calc.py"))),
-                uses(self.call("run", command=TEST)),
+                uses(self.call("run", command=TEST_COMMAND)),
                 uses(self.call("edit", path=self._path(place, "calc.py"), old="a - b", new="a + b")),
                 says("one thing is left"),
-                uses(self.call("write", path=self._path(place, "shop.py"), content=SHOP)),
-                uses(self.call("run", command=TEST)),
+                uses(self.call("write", path=self._path(place, "shop.py"), content=SHOP_SOURCE)),
+                uses(self.call("run", command=TEST_COMMAND)),
                 says("done"),
             )
             talk.say(f"Please make the total right. {RULE}")
             state = self._state(place, talk)
-            assert any("unittest" in one.message for one in state.errors.open), "a test that fails is an open error"
-            assert {one.path for one in state.files.active} == {"calc.py"}
+            assert any("unittest" in error.message for error in state.errors.open), (
+                "a test that fails is an open error"
+            )
+            assert {file.path for file in state.files.active} == {"calc.py"}
             talk.say("Go on.")
             state = self._state(place, talk)
             assert not state.errors.open, "the test that failed has passed"
-            assert {one.path for one in state.files.active} >= {"calc.py", "shop.py"}
-            assert any("test_shop.py" in one.text for one in state.constraints), "the user's rule"
+            assert {file.path for file in state.files.active} >= {"calc.py", "shop.py"}
+            assert any("test_shop.py" in constraint.text for constraint in state.constraints), "the user's rule"
             assert state.session.request == "Go on."
             assert state.session.host == self.host
 
@@ -160,79 +277,83 @@ class HostConformance:
             talk.say("Please begin.")
             talk.say("And now?")
             state = self._state(place, talk)
-            snapshots = [one for one in self._events(place, talk) if isinstance(one, ContextSnapshot)]
-            assert state.window.limit_tokens == LIMIT[0]
-            assert any(one.used_tokens == 9_600 for one in snapshots), snapshots
+            snapshots = [event for event in self._events(place, talk) if isinstance(event, ContextSnapshot)]
+            assert state.window.limit_tokens == SMALL_WINDOW[0]
+            assert any(snapshot.used_tokens == 9_600 for snapshot in snapshots), snapshots
             assert "Context: 30% (10k/32k)" in model.chats[1].text, "the agent reads it"
 
     # -- pressure and compaction -------------------------------------------------------------------------------
 
     def test_the_hud_gets_denser_as_the_window_fills(self, tmp_path: Path) -> None:
         with self._at(tmp_path) as (place, model), self.open(place, "s1") as talk:
-            model.play(uses(hud("task.set", description=TASK)), says("done", used=5_000))
+            model.play(uses(hud_call("task.set", description=TASK)), says("done", used=5_000))
             talk.say("Please begin.")
             model.play(says("done", used=25_600))
             talk.say("More.")
             model.play(says("done", used=1_000))
             talk.say("More.")
-            calls = [one for one in self._events(place, talk) if isinstance(one, ContextSnapshot) and one.call]
-            bands = [one.call.band for one in calls if one.call is not None]
+            calls = [
+                event for event in self._events(place, talk) if isinstance(event, ContextSnapshot) and event.call
+            ]
+            bands = [call.call.band for call in calls if call.call is not None]
             assert bands[0] == "unknown" and "green" in bands and bands[-1] == "yellow", bands
             assert "Context: 80% (26k/32k)" in model.chats[-1].text, "the agent is told"
 
     def test_a_task_is_done_over_three_compactions_and_nothing_live_is_lost(self, tmp_path: Path) -> None:
         with self._at(tmp_path, compaction=says("I am fixing the shop.")) as (place, model):
-            lay_out(place.project)
+            write_shop(place.project)
             with self.open(place, "s1") as talk:
-                model.play(*task(self.call, lambda name: self._path(place, name)))
+                model.play(*shop_task(self.call, lambda name: self._path(place, name)))
                 assert talk.say(f"Please make the shop's total right. {RULE}") == "The total is right now."
                 state = self._state(place, talk)
-                compactions = [one for one in self._events(place, talk) if isinstance(one, CompactAfter)]
+                compactions = [event for event in self._events(place, talk) if isinstance(event, CompactAfter)]
             last = model.chats[-1]
         assert len(compactions) == 3 and model.left == 0
-        done = subprocess.run(TEST, shell=True, cwd=place.project, capture_output=True, check=False)
+        done = subprocess.run(TEST_COMMAND, shell=True, cwd=place.project, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()
-        assert (place.project / "test_shop.py").read_text() == TESTS
+        assert (place.project / "test_shop.py").read_text() == SHOP_TESTS
         assert state.task.description == TASK
-        assert [one.summary for one in state.decisions] == [DECISION]
-        assert [one.content for one in state.notes] == [NOTE]
-        assert {one.path for one in state.files.active} >= {"calc.py", "shop.py"}
+        assert [decision.summary for decision in state.decisions] == [DECISION]
+        assert [note.content for note in state.notes] == [NOTE]
+        assert {file.path for file in state.files.active} >= {"calc.py", "shop.py"}
         assert not state.errors.open
         for words in (TASK, DECISION, NOTE, "test_shop.py"):
-            assert words in base_of(last), f"{words!r} is in the base after the last compaction"
+            assert words in hud_base(last), f"{words!r} is in the base after the last compaction"
         assert "I am fixing the shop." in last.text
 
     # -- cache -------------------------------------------------------------------------------------------------
 
     def test_a_request_begins_with_the_one_before(self, tmp_path: Path) -> None:
-        with self._at(tmp_path, limit=ROOMY) as (place, model), self.open(place, "s1") as talk:
+        with self._at(tmp_path, limit=LARGE_WINDOW) as (place, model), self.open(place, "s1") as talk:
             for number in range(3):
                 model.play(
-                    uses(hud("notes.add", content=f"note {number}")),
+                    uses(hud_call("notes.add", content=f"note {number}")),
                     uses(self.call("run", command="exit 3")),
                     uses(self.call("run", command=f"echo {number}")),
                     says(f"turn {number} is done"),
                 )
                 talk.say(f"Now part {number}, please.")
             assert len(model.chats) == 12
-            assert breaks(model.chats) == []
-            assert len({base_of(chat) for chat in model.chats}) == 1
+            assert prefix_breaks(model.chats) == []
+            assert len({hud_base(chat) for chat in model.chats}) == 1
 
     def test_a_conversation_goes_on_in_a_new_process_as_if_nothing_had_been(self, tmp_path: Path) -> None:
-        with self._at(tmp_path, limit=ROOMY) as (place, model):
+        with self._at(tmp_path, limit=LARGE_WINDOW) as (place, model):
             for number in range(3):
                 with self.open(place, "s1") as talk:
                     model.play(
-                        uses(hud("notes.add", content=f"note {number}")),
+                        uses(hud_call("notes.add", content=f"note {number}")),
                         uses(self.call("run", command=f"exit {number + 3}")),
                         says("done"),
                     )
                     talk.say(f"Now part {number}, please.")
-            assert breaks(model.chats) == []
+            assert prefix_breaks(model.chats) == []
             payloads = self._events(place, talk)
             state = self._state(place, talk)
-            assert [one.content for one in state.notes] == ["note 0", "note 1", "note 2"]
-            requests = [one.request for one in payloads if isinstance(one, SessionStart) and one.request]
+            assert [note.content for note in state.notes] == ["note 0", "note 1", "note 2"]
+            requests = [
+                payload.request for payload in payloads if isinstance(payload, SessionStart) and payload.request
+            ]
             assert requests == [f"Now part {number}, please." for number in range(3)], "each is told once"
             assert len(state.errors.open) == 3
 
@@ -242,7 +363,7 @@ class HostConformance:
         prices = prices_of("claude-sonnet-4-5")
         day = {on: self._day(tmp_path / f"day-{on}", self.turns, with_hud=on) for on in (False, True)}
         sent = {
-            on: [one.request(count_tokens, at=1000 * n) for n, one in enumerate(chats)] for on, chats in day.items()
+            on: [chat.request(count_tokens, at=1000 * n) for n, chat in enumerate(chats)] for on, chats in day.items()
         }
         for turns, most in ((7, 1.05), (20, 1.04)):
             for policy in (ANTHROPIC, OPENAI) if turns <= self.turns else ():
@@ -257,10 +378,12 @@ class HostConformance:
     # -- several at once ---------------------------------------------------------------------------------------
 
     def test_conversations_side_by_side_keep_their_own(self, tmp_path: Path) -> None:
-        def answer(asked: Captured) -> Reply:
-            name = next(word for word in ("anna", "bert", "cleo") if f"I am {word}" in asked.text)
+        def answer(request: CapturedRequest) -> ScriptedReply:
+            name = next(word for word in ("anna", "bert", "cleo") if f"I am {word}" in request.text)
             return (
-                says("done") if f"note of {name}" in asked.text else uses(hud("notes.add", content=f"note of {name}"))
+                says("done")
+                if f"note of {name}" in request.text
+                else uses(hud_call("notes.add", content=f"note of {name}"))
             )
 
         with self._at(tmp_path, script=answer) as (place, _):
@@ -273,21 +396,21 @@ class HostConformance:
 
             with ThreadPoolExecutor(3) as threads:
                 states = list(threads.map(live, ("anna", "bert", "cleo")))
-        assert [[one.content for one in state.notes] for state in states] == [
+        assert [[note.content for note in state.notes] for state in states] == [
             ["note of anna"], ["note of bert"], ["note of cleo"],
         ]  # fmt: skip
 
     def test_a_sub_agent_has_a_hud_of_its_own(self, tmp_path: Path) -> None:
-        def answer(asked: Captured) -> Reply:
+        def answer(request: CapturedRequest) -> ScriptedReply:
             child = "Count the files." in [text.partition("\n")[0] for role, text in asked.messages if role == "user"]
             if child:
-                done = "Counting" in asked.text
-                return says("there are 3") if done else uses(hud("task.set", description="Counting"))
-            if "there are 3" in asked.text:
+                done = "Counting" in request.text
+                return says("there are 3") if done else uses(hud_call("task.set", description="Counting"))
+            if "there are 3" in request.text:
                 return says("done")
             if any(role == "tool" for role, _ in asked.messages):
                 return uses(self.delegate("Count the files."))
-            return uses(hud("task.set", description=TASK), hud("decisions.record", summary=DECISION))
+            return uses(hud_call("task.set", description=TASK), hud_call("decisions.record", summary=DECISION))
 
         with self._at(tmp_path, script=answer) as (place, model), self.open(place, "s1") as talk:
             assert talk.say("Please begin.") == "done"
@@ -295,10 +418,10 @@ class HostConformance:
             assert state.task.description == TASK
             with Hud.open(place.log) as board:
                 others = [board.session(key).state for key in board.sessions() if not key.startswith("@")]
-            (child,) = [one for one in others if one.task.description == "Counting"]
+            (child,) = [other for other in others if other.task.description == "Counting"]
             assert any(link.relation == "parent" for link in child.session.links)
             asked = next(chat for chat in model.chats if "Count the files." in chat.text and "Counting" in chat.text)
-            assert DECISION in base_of(asked), "what holds for the parent holds for the child"
+            assert DECISION in hud_base(asked), "what holds for the parent holds for the child"
 
     # -- faults ------------------------------------------------------------------------------------------------
 
@@ -307,7 +430,7 @@ class HostConformance:
             place.log.parent.mkdir(parents=True, exist_ok=True)
             place.log.write_bytes(b"this is no log" * 1_000)
             with self.open(place, "s1") as talk:
-                model.play(uses(hud("notes.add", content=NOTE)), says("done"))
+                model.play(uses(hud_call("notes.add", content=NOTE)), says("done"))
                 assert talk.say("Please begin.") == "done"
             answers = [text for role, text in model.chats[-1].messages if role == "tool"]
             assert any(re.search(r"not recorded|not available|[Nn]othing was recorded", text) for text in answers), (
@@ -324,7 +447,7 @@ class HostConformance:
                 model.play(says("done"))
                 talk.say("Go on, please.")
                 state = self._state(place, talk)
-            base = base_of(model.chats[0])
+            base = hud_base(model.chats[0])
             assert TASK in base and DECISION in base and "write total" in base
             assert state.task.description == TASK
             assert any(link.relation == "resume" and link.session_id == "ses_begun" for link in state.session.links)
@@ -333,33 +456,38 @@ class HostConformance:
 
     @contextmanager
     def _at(
-        self, folder: Path, *, limit: tuple[int, int] = LIMIT, **given: Any
-    ) -> Iterator[tuple[Place, ScriptedModel]]:
+        self, folder: Path, *, limit: tuple[int, int] = SMALL_WINDOW, **options: Any
+    ) -> Iterator[tuple[HostWorkspace, ScriptedModel]]:
         project = folder / "project"
         project.mkdir(parents=True)
         (project / ".git").mkdir()
-        with ScriptedModel(**given, marks=self.marks) as model:
+        with ScriptedModel(**options, marks=self.marks) as model:
             yield self.place(folder, project, model.url, limit), model
 
-    def place(self, folder: Path, project: Path, url: str, limit: tuple[int, int]) -> Place:
+    def place(self, folder: Path, project: Path, url: str, limit: tuple[int, int]) -> HostWorkspace:
         """Where a test happens."""
-        return Place(project, folder / "data" / "hudkit.db", folder, url, limit)
+        return HostWorkspace(project, folder / "data" / "hudkit.db", folder, url, limit)
 
-    def _day(self, folder: Path, turns: int, *, with_hud: bool) -> list[Captured]:
+    def _day(self, folder: Path, turns: int, *, with_hud: bool) -> list[CapturedRequest]:
         """The chat calls of a coding day of so many turns."""
-        with self._at(folder, limit=ROOMY) as (place, model), _settings(folder, "[pruning]\nenabled = false\n"):
+        with (
+            self._at(folder, limit=LARGE_WINDOW) as (place, model),
+            _settings(folder, "[pruning]\nenabled = false\n"),
+        ):
             for n in range(4):
-                (place.project / f"part_{n}.txt").write_text(part(n))
+                (place.project / f"part_{n}.txt").write_text(part_text(n))
             (place.project / "AGENTS.md").write_text(INSTRUCTIONS)
             place = replace(place, instructions=INSTRUCTIONS)
             with self.open(place, "day", hud=with_hud) as talk:
                 for number in range(turns):
-                    model.play(*turn(self.call, lambda name: self._path(place, name), number, with_hud=with_hud))
+                    model.play(
+                        *coding_day_turn(self.call, lambda name: self._path(place, name), number, with_hud=with_hud)
+                    )
                     talk.say(f"Now part {number}, please; keep the columns as they are.")
             assert len(model.chats) == turns * 6
             return model.chats
 
-    def _begun(self, place: Place) -> None:
+    def _begun(self, place: HostWorkspace) -> None:
         """A session of another host, in the same project: `ses_begun`."""
         with Hud.open(place.log) as board:
             begun = board.session("ses_begun", project=place.project, host="elsewhere")
@@ -370,14 +498,14 @@ class HostConformance:
     def _is_free(self, what: str) -> bool:
         return what in self.cannot
 
-    def _path(self, place: Place, name: str) -> str:  # noqa: ARG002 (hosts with absolute paths use the place)
+    def _path(self, place: HostWorkspace, name: str) -> str:  # noqa: ARG002 (hosts with absolute paths use the place)
         return name
 
-    def _state(self, place: Place, talk: Talk) -> HudState:
+    def _state(self, place: HostWorkspace, talk: HostConversation) -> HudState:
         with Hud.open(place.log) as board:
             return board.session(talk.id, project=place.project, host=self.host).state
 
-    def _events(self, place: Place, talk: Talk) -> list[Any]:
+    def _events(self, place: HostWorkspace, talk: HostConversation) -> list[Any]:
         with Hud.open(place.log) as board:
             session = board.session(talk.id, project=place.project, host=self.host)
             return [event.payload for event in session.events()]
