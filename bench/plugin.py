@@ -13,7 +13,7 @@ from typing import Any
 from bench.figures import Figure
 from bench.opencode import executable
 from hudkit.daemon.client import ensure_running, stop
-from hudkit.hosts.opencode.plugin import Baked, generate
+from hudkit.hosts.opencode.plugin import PluginPaths, generate_plugin
 
 TITLE = "the plugin in Bun: its hooks before an LLM call ÷ an empty question (POST /v1/hello) by its own transport"
 SCRIPT = Path(__file__).with_name("plugin.mjs")
@@ -61,8 +61,8 @@ def measured(bun: Path, rounds: int = ROUNDS) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="hk") as folder:
         place = Path(folder)
         socket, db, plugin = place / "run" / "d.sock", place / "data" / "hudkit.db", place / "hudkit.mjs"
-        baked = Baked("/nowhere/python", str(place), str(db), str(socket), str(plugin))
-        plugin.write_text(generate(baked) + PROBE, "utf-8")
+        baked = PluginPaths("/nowhere/python", str(place), str(db), str(socket), str(plugin))
+        plugin.write_text(generate_plugin(baked) + PROBE, "utf-8")
         ensure_running(socket, db=db, idle=5)
         task = {"plugin": plugin, "socket": socket, "rounds": rounds, "warm": WARM, "steps": STEPS, "sizes": SIZES}
         task["lead"] = LEAD_MS

@@ -70,9 +70,9 @@ def test_show_and_diff_without_the_hosts_messages(hudkit: Run, db: Path, monkeyp
 
 def test_no_server(hudkit: Run) -> None:
     from hudkit.errors import HostError
-    from hudkit.hosts.opencode import reverting
+    from hudkit.hosts.opencode import revert_client
 
     for server in ("nonsense", "file:///etc/passwd", "http://[", "http://127.0.0.1:9"):
         with pytest.raises(HostError) as found:
-            reverting.there(server, "ses/../1")
+            revert_client.check_session(server, "ses/../1")
         assert found.value.hint

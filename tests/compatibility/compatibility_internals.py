@@ -33,8 +33,8 @@ from hudkit.config import RENAMED_KEYS, Settings
 from hudkit.daemon import handlers
 from hudkit.hosts import wire
 from hudkit.hosts.in_process import TOOL_DEFINITIONS
-from hudkit.hosts.mcp.install import Manifest as McpManifest
-from hudkit.hosts.opencode.install import Manifest as OpenCodeManifest
+from hudkit.hosts.mcp.client_install import ServerManifest as McpManifest
+from hudkit.hosts.opencode.plugin_install import PluginManifest as OpenCodeManifest
 from hudkit.log import PAYLOADS, Event, Origin
 from hudkit.log.payloads import Payload
 from hudkit.log.stores import log_tables as log_schema

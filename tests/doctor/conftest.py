@@ -12,7 +12,7 @@ from hudkit.api import Hud
 from hudkit.cli import main
 from hudkit.cli.checks import CHECKS, Check, examine, surroundings
 from hudkit.cli.checks.opencode import KNOWN_GOOD
-from hudkit.hosts.opencode.install import install
+from hudkit.hosts.opencode.plugin_install import install
 from hudkit.log import payloads as p
 from hudkit.paths import project_config
 

@@ -21,8 +21,8 @@ from hudkit.cli.checks.check import Look as Row
 from hudkit.cli.checks.check import good
 from hudkit.cli.checks.neighbours import Neighbour, clashes
 from hudkit.cli.checks.opencode import KNOWN_GOOD
-from hudkit.hosts.mcp import install as mcp
-from hudkit.hosts.opencode.install import install
+from hudkit.hosts.mcp import client_install as mcp
+from hudkit.hosts.opencode.plugin_install import install
 from hudkit.log.stores.log_tables import LOG_MIGRATIONS
 
 pytestmark = pytest.mark.slow
@@ -292,7 +292,7 @@ def test_any_bytes_are_an_answer(body: bytes, which: str) -> None:
 
 def test_an_mcp_client_that_does_not_start_it_any_more(bare: Home, look: Look) -> None:
     assert look("mcp clients")["mcp clients"].words == "configured in no client"
-    spot = mcp.Spot(sys.executable, None, bare.data, {"HOME": str(bare.root)}, "linux")
+    spot = mcp.ServerTarget(sys.executable, None, bare.data, {"HOME": str(bare.root)}, "linux")
     for client in ("cursor", "codex"):
         mcp.install(spot, client)
     found = look("mcp clients")["mcp clients"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.hosts.opencode.install import Place
+from hudkit.hosts.opencode.plugin_install import PluginTarget
 
 
 @pytest.fixture
@@ -19,10 +19,10 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def there(home: Path) -> Place:
+def there(home: Path) -> PluginTarget:
     """This interpreter (wherever the tests run), and a data directory that is not there yet."""
     data = home / ".local/share/hudkit"
-    return Place(
+    return PluginTarget(
         python=sys.executable,
         prefix=None,
         data=data,

@@ -16,10 +16,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hudkit.errors import ConfigError
-from hudkit.hosts.installing.jsonc import parse
-from hudkit.hosts.mcp.clients import CLIENTS
-from hudkit.hosts.mcp.entries import with_entry, without_entry
-from hudkit.hosts.mcp.install import Spot, install, installed, uninstall
+from hudkit.hosts.installing.jsonc import parse_jsonc
+from hudkit.hosts.mcp.client_configs import CLIENTS, with_entry, without_entry
+from hudkit.hosts.mcp.client_install import ServerTarget, install, installed_servers, uninstall
 
 ARGS = ["-P", "-E", "-m", "hudkit", "mcp"]
 
@@ -64,8 +63,8 @@ each = pytest.mark.parametrize("client", sorted(CLIENTS))
 
 
 @pytest.fixture
-def spot(home: Path) -> Spot:
-    return Spot(sys.executable, None, home / ".local/share/hudkit", {"HOME": str(home)}, "linux")
+def spot(home: Path) -> ServerTarget:
+    return ServerTarget(sys.executable, None, home / ".local/share/hudkit", {"HOME": str(home)}, "linux")
 
 
 def tree(home: Path) -> dict[str, bytes]:
@@ -74,7 +73,7 @@ def tree(home: Path) -> dict[str, bytes]:
 
 def servers(path: Path, client: str) -> dict[str, Any]:
     text = path.read_text()
-    values = tomllib.loads(text) if CLIENTS[client].toml else parse(text, "here").value
+    values = tomllib.loads(text) if CLIENTS[client].toml else parse_jsonc(text, "here").value
     found: dict[str, Any] = values[CLIENTS[client].key]
     return found
 
@@ -84,7 +83,7 @@ def written(client: str) -> bytes:
     return TOML if CLIENTS[client].toml else COMMENTED.replace(b"KEY", CLIENTS[client].key.encode())
 
 
-def at(spot: Spot, home: Path, client: str) -> Path:
+def at(spot: ServerTarget, home: Path, client: str) -> Path:
     path = home / LINUX[client]
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
@@ -104,7 +103,7 @@ def test_every_client_has_its_place() -> None:
 
 @pytest.mark.slow
 @each
-def test_a_client_without_a_configuration(home: Path, spot: Spot, client: str) -> None:
+def test_a_client_without_a_configuration(home: Path, spot: ServerTarget, client: str) -> None:
     steps = install(spot, client)
     path = home / LINUX[client]
     assert [(step.path, step.what) for step in steps] == [(str(path), "create")]
@@ -122,7 +121,7 @@ def test_a_client_without_a_configuration(home: Path, spot: Spot, client: str) -
 
 @pytest.mark.slow
 @each
-def test_a_configuration_comes_back_byte_for_byte(home: Path, spot: Spot, client: str) -> None:
+def test_a_configuration_comes_back_byte_for_byte(home: Path, spot: ServerTarget, client: str) -> None:
     path = at(spot, home, client)
     path.write_bytes(written(client))
     path.chmod(0o640)
@@ -140,7 +139,7 @@ def test_a_configuration_comes_back_byte_for_byte(home: Path, spot: Spot, client
 
 @pytest.mark.slow
 @each
-def test_what_was_added_meanwhile_stays(home: Path, spot: Spot, client: str) -> None:
+def test_what_was_added_meanwhile_stays(home: Path, spot: ServerTarget, client: str) -> None:
     path = at(spot, home, client)
     path.write_bytes(written(client))
     install(spot, client)
@@ -158,7 +157,7 @@ def test_what_was_added_meanwhile_stays(home: Path, spot: Spot, client: str) -> 
 
 @pytest.mark.slow
 @each
-def test_an_older_entry_of_ours_is_replaced_and_goes(home: Path, spot: Spot, client: str) -> None:
+def test_an_older_entry_of_ours_is_replaced_and_goes(home: Path, spot: ServerTarget, client: str) -> None:
     path = at(spot, home, client)
     path.write_bytes(written(client))
     install(msgspec.structs.replace(spot, env={**spot.env, "HUDKIT_DB": "/elsewhere.db"}), client)
@@ -175,7 +174,9 @@ def test_an_older_entry_of_ours_is_replaced_and_goes(home: Path, spot: Spot, cli
 @pytest.mark.slow
 @each
 @pytest.mark.parametrize("there", [True, False])
-def test_what_was_replaced_comes_back_as_it_was_first(home: Path, spot: Spot, client: str, there: bool) -> None:
+def test_what_was_replaced_comes_back_as_it_was_first(
+    home: Path, spot: ServerTarget, client: str, there: bool
+) -> None:
     if there:
         at(spot, home, client).write_bytes(written(client))
     before = tree(home)
@@ -186,12 +187,12 @@ def test_what_was_replaced_comes_back_as_it_was_first(home: Path, spot: Spot, cl
     assert there or {one.name for one in home.iterdir()} <= {".local", ".config"}
 
 
-def test_a_configuration_that_was_removed_meanwhile(home: Path, spot: Spot) -> None:
+def test_a_configuration_that_was_removed_meanwhile(home: Path, spot: ServerTarget) -> None:
     path = at(spot, home, "cursor")
     path.write_text("{}")
     install(spot, "cursor")
     path.unlink()
-    assert installed(spot) == ()
+    assert installed_servers(spot) == ()
     install(spot, "cursor")
     uninstall(spot)
     assert tree(home) == {}
@@ -199,7 +200,7 @@ def test_a_configuration_that_was_removed_meanwhile(home: Path, spot: Spot) -> N
 
 @pytest.mark.slow
 @each
-def test_without_its_manifest_our_entry_still_goes(home: Path, spot: Spot, client: str) -> None:
+def test_without_its_manifest_our_entry_still_goes(home: Path, spot: ServerTarget, client: str) -> None:
     path = at(spot, home, client)
     path.write_bytes(written(client))
     install(spot, client)
@@ -211,7 +212,7 @@ def test_without_its_manifest_our_entry_still_goes(home: Path, spot: Spot, clien
 
 @pytest.mark.slow
 @each
-def test_another_server_of_our_name_is_left(home: Path, spot: Spot, client: str) -> None:
+def test_another_server_of_our_name_is_left(home: Path, spot: ServerTarget, client: str) -> None:
     path = at(spot, home, client)
     body = json.dumps({CLIENTS[client].key: {"hudkit": {"command": "mine"}}}).encode()
     if CLIENTS[client].toml:
@@ -225,7 +226,7 @@ def test_another_server_of_our_name_is_left(home: Path, spot: Spot, client: str)
 
 @pytest.mark.slow
 @each
-def test_what_cannot_be_read_is_left_as_it_is(home: Path, spot: Spot, client: str) -> None:
+def test_what_cannot_be_read_is_left_as_it_is(home: Path, spot: ServerTarget, client: str) -> None:
     path = at(spot, home, client)
     key = CLIENTS[client].key.encode()
     for body in (b"{", b"\xff\xfe{", b"[]", b'{"%s": 1}' % key, b'%s = "x"' % key, b"%s = { }" % key):
@@ -237,7 +238,7 @@ def test_what_cannot_be_read_is_left_as_it_is(home: Path, spot: Spot, client: st
         assert tree(home) == {LINUX[client]: body}
 
 
-def test_dry_run_changes_nothing_and_shows_the_difference(home: Path, spot: Spot) -> None:
+def test_dry_run_changes_nothing_and_shows_the_difference(home: Path, spot: ServerTarget) -> None:
     path = at(spot, home, "codex")
     path.write_bytes(TOML)
     (step,) = install(spot, "codex", dry_run=True)
@@ -250,7 +251,7 @@ def test_dry_run_changes_nothing_and_shows_the_difference(home: Path, spot: Spot
     assert tree(home) == {LINUX["codex"]: TOML}
 
 
-def test_projects_and_the_user_are_apart(home: Path, spot: Spot) -> None:
+def test_projects_and_the_user_are_apart(home: Path, spot: ServerTarget) -> None:
     project = home / "work"
     (project / ".git").mkdir(parents=True)
     (project / "deep").mkdir()
@@ -258,7 +259,7 @@ def test_projects_and_the_user_are_apart(home: Path, spot: Spot) -> None:
     install(spot, "cursor")
     install(within, "cursor")
     assert (project / ".cursor/mcp.json").is_file()
-    assert [one.touched.file for one in installed(spot)] == [
+    assert [one.touched.file for one in installed_servers(spot)] == [
         str(home / ".cursor/mcp.json"),
         str(project / ".cursor/mcp.json"),
     ]
@@ -270,15 +271,15 @@ def test_projects_and_the_user_are_apart(home: Path, spot: Spot) -> None:
 
 
 @pytest.mark.slow
-def test_without_a_client_all_are_taken_out(home: Path, spot: Spot) -> None:
+def test_without_a_client_all_are_taken_out(home: Path, spot: ServerTarget) -> None:
     for client in CLIENTS:
         install(spot, client)
-    assert len(installed(spot)) == len(CLIENTS)
+    assert len(installed_servers(spot)) == len(CLIENTS)
     uninstall(spot)
     assert tree(home) == {}
 
 
-def test_variables_that_a_client_would_not_have_are_carried(home: Path, spot: Spot) -> None:
+def test_variables_that_a_client_would_not_have_are_carried(home: Path, spot: ServerTarget) -> None:
     given = {"HUDKIT_DB": "/a.db", "XDG_DATA_HOME": "/x", "OTHER": "y"}
     install(msgspec.structs.replace(spot, env={**spot.env, **given}), "cursor")
     assert servers(home / ".cursor/mcp.json", "cursor")["hudkit"]["env"] == {
@@ -287,7 +288,7 @@ def test_variables_that_a_client_would_not_have_are_carried(home: Path, spot: Sp
     }
 
 
-def test_an_environment_that_will_not_stay_is_refused(home: Path, spot: Spot) -> None:
+def test_an_environment_that_will_not_stay_is_refused(home: Path, spot: ServerTarget) -> None:
     with pytest.raises(ConfigError, match="will not stay") as caught:
         install(msgspec.structs.replace(spot, prefix=Path("/home/u/.cache/uv/env")), "cursor")
     assert "hudkit[mcp]" in caught.value.hint
@@ -297,7 +298,7 @@ def test_an_environment_that_will_not_stay_is_refused(home: Path, spot: Spot) ->
 
 
 @pytest.mark.slow
-def test_what_was_written_starts_the_server(home: Path, spot: Spot) -> None:
+def test_what_was_written_starts_the_server(home: Path, spot: ServerTarget) -> None:
     """In a directory that has packages of the same names."""
     install(spot, "cursor")
     entry = servers(home / ".cursor/mcp.json", "cursor")["hudkit"]

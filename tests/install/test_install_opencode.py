@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudkit.errors import ConfigError
-from hudkit.hosts.installing.interpreter import check, ephemeral
-from hudkit.hosts.installing.jsonc import parse
-from hudkit.hosts.opencode.install import DAEMON, Place, install, installed, uninstall
+from hudkit.hosts.installing.jsonc import parse_jsonc
+from hudkit.hosts.installing.user_environment import check_interpreter, ephemeral_reason
+from hudkit.hosts.opencode.plugin_install import DAEMON_NEEDS, PluginTarget, install, read_installed, uninstall
 
 pytestmark = pytest.mark.slow
 
@@ -37,12 +37,12 @@ def folders(home: Path) -> set[str]:
 
 
 def plugins(config: Path) -> list[object]:
-    found = parse(config.read_text("utf-8"), "here").value["plugin"]
+    found = parse_jsonc(config.read_text("utf-8"), "here").value["plugin"]
     assert isinstance(found, list)
     return found
 
 
-def test_a_home_without_opencode(home: Path, there: Place) -> None:
+def test_a_home_without_opencode(home: Path, there: PluginTarget) -> None:
     steps = install(there)
     config = home / ".config/opencode/opencode.jsonc"
     assert [(step.path, step.what) for step in steps] == [(str(there.plugin), "create"), (str(config), "create")]
@@ -53,7 +53,7 @@ def test_a_home_without_opencode(home: Path, there: Place) -> None:
     assert (tree(home), folders(home)) == ({}, {".local", ".local/share"})
 
 
-def test_ours_is_private(there: Place) -> None:
+def test_ours_is_private(there: PluginTarget) -> None:
     old = os.umask(0)
     try:
         install(there)
@@ -64,7 +64,7 @@ def test_ours_is_private(there: Place) -> None:
     assert {path.name for path in modes if path.is_file()} == {"hudkit.js", "opencode.json"}
 
 
-def test_a_commented_configuration_comes_back_byte_for_byte(home: Path, there: Place, config: Path) -> None:
+def test_a_commented_configuration_comes_back_byte_for_byte(home: Path, there: PluginTarget, config: Path) -> None:
     config.write_bytes(COMMENTED)
     config.chmod(0o640)
     install(there)
@@ -78,7 +78,7 @@ def test_a_commented_configuration_comes_back_byte_for_byte(home: Path, there: P
     assert uninstall(there) == ()
 
 
-def test_what_was_added_meanwhile_stays(home: Path, there: Place, config: Path) -> None:
+def test_what_was_added_meanwhile_stays(home: Path, there: PluginTarget, config: Path) -> None:
     config.write_bytes(COMMENTED)
     install(there)
     said = config.read_text().replace('"other@1.0",', '"other@1.0", "newer",').replace("mine", "mine, changed")
@@ -88,7 +88,7 @@ def test_what_was_added_meanwhile_stays(home: Path, there: Place, config: Path) 
     assert config.read_text() == said.replace(f'\n    "{there.plugin}",', "")
 
 
-def test_opencode_adding_its_schema_to_a_new_file_does_not_keep_it(home: Path, there: Place) -> None:
+def test_opencode_adding_its_schema_to_a_new_file_does_not_keep_it(home: Path, there: PluginTarget) -> None:
     install(there)
     config = home / ".config/opencode/opencode.jsonc"
     config.write_text(json.dumps(json.loads(config.read_text()), indent=4))
@@ -100,7 +100,7 @@ def test_opencode_adding_its_schema_to_a_new_file_does_not_keep_it(home: Path, t
     assert set(json.loads(config.read_text())) == {"$schema", "theme"}
 
 
-def test_without_its_manifest_our_entry_still_goes(there: Place, config: Path) -> None:
+def test_without_its_manifest_our_entry_still_goes(there: PluginTarget, config: Path) -> None:
     config.write_bytes(COMMENTED)
     install(there)
     there.manifest.unlink()
@@ -109,7 +109,7 @@ def test_without_its_manifest_our_entry_still_goes(there: Place, config: Path) -
     assert not there.plugin.exists()
 
 
-def test_a_symbolic_link_stays_one(home: Path, there: Place, config: Path) -> None:
+def test_a_symbolic_link_stays_one(home: Path, there: PluginTarget, config: Path) -> None:
     real = home / "dotfiles/oc.json"
     real.parent.mkdir()
     real.write_text('{"model": "a/b"}')
@@ -121,7 +121,7 @@ def test_a_symbolic_link_stays_one(home: Path, there: Place, config: Path) -> No
     assert (config.readlink(), real.read_text()) == (real, '{"model": "a/b"}')
 
 
-def test_a_file_with_two_names_keeps_both(home: Path, there: Place, config: Path) -> None:
+def test_a_file_with_two_names_keeps_both(home: Path, there: PluginTarget, config: Path) -> None:
     config.write_text("{}")
     (home / "second").hardlink_to(config)
     install(there)
@@ -129,21 +129,21 @@ def test_a_file_with_two_names_keeps_both(home: Path, there: Place, config: Path
 
 
 @pytest.mark.parametrize("body", [b"{", b'{"plugin": "x"}', b"\xff\xfe{\x00}\x00", b"[]"])
-def test_what_cannot_be_read_is_left_as_it_is(home: Path, there: Place, config: Path, body: bytes) -> None:
+def test_what_cannot_be_read_is_left_as_it_is(home: Path, there: PluginTarget, config: Path, body: bytes) -> None:
     config.write_bytes(body)
     with pytest.raises(ConfigError, match="left as it is"):
         install(there)
     assert tree(home) == {".config/opencode/opencode.json": body}
 
 
-def test_the_file_that_lists_plugins_is_taken(home: Path, there: Place, config: Path) -> None:
+def test_the_file_that_lists_plugins_is_taken(home: Path, there: PluginTarget, config: Path) -> None:
     config.write_text('{"plugin": ["a"]}')
     config.with_name("opencode.jsonc").write_text("{}")
     install(there)
     assert plugins(config) == ["a", str(there.plugin)]
 
 
-def test_dry_run_changes_nothing_and_shows_the_difference(home: Path, there: Place, config: Path) -> None:
+def test_dry_run_changes_nothing_and_shows_the_difference(home: Path, there: PluginTarget, config: Path) -> None:
     config.write_text('{\n  "model": "a/b"\n}\n')
     before = (tree(home), folders(home))
     step = install(there, dry_run=True)[1]
@@ -162,7 +162,7 @@ def test_dry_run_changes_nothing_and_shows_the_difference(home: Path, there: Pla
     assert (tree(home), folders(home)) == before
 
 
-def test_a_project_and_the_user_are_two_installations(home: Path, there: Place, config: Path) -> None:
+def test_a_project_and_the_user_are_two_installations(home: Path, there: PluginTarget, config: Path) -> None:
     config.write_text("{}")
     project = home / "work"
     (project / ".git").mkdir(parents=True)
@@ -174,14 +174,14 @@ def test_a_project_and_the_user_are_two_installations(home: Path, there: Place, 
     assert plugins(project / "opencode.jsonc") == plugins(config) == [str(there.plugin)]
     uninstall(there)
     assert config.read_text() == "{}"
-    assert installed(there) is not None
+    assert read_installed(there) is not None
     assert there.plugin.exists()
     uninstall(within)
     assert (project / "opencode.jsonc").read_text() == "{} // ours"
     assert not there.data.exists()
 
 
-def test_a_project_that_is_gone_does_not_keep_the_plugin(home: Path, there: Place, config: Path) -> None:
+def test_a_project_that_is_gone_does_not_keep_the_plugin(home: Path, there: PluginTarget, config: Path) -> None:
     (home / "work").mkdir()
     install(there)
     install(msgspec.structs.replace(there, project=home / "work"))
@@ -190,7 +190,7 @@ def test_a_project_that_is_gone_does_not_keep_the_plugin(home: Path, there: Plac
     assert not there.plugin.exists()
 
 
-def test_an_upgrade_rewrites_the_plugin_only(there: Place, config: Path) -> None:
+def test_an_upgrade_rewrites_the_plugin_only(there: PluginTarget, config: Path) -> None:
     config.write_text("{}")
     install(there)
     there.plugin.write_text("// an older one\n")
@@ -198,7 +198,7 @@ def test_an_upgrade_rewrites_the_plugin_only(there: Place, config: Path) -> None
     assert "older one" not in there.plugin.read_text()
 
 
-def test_a_second_data_directory_is_refused(home: Path, there: Place, config: Path) -> None:
+def test_a_second_data_directory_is_refused(home: Path, there: PluginTarget, config: Path) -> None:
     install(there)
     there.manifest.write_text(there.manifest.read_text().replace(str(there.plugin), "/elsewhere/hudkit.js"))
     with pytest.raises(ConfigError, match=r"installed from /elsewhere/hudkit\.js"):
@@ -217,11 +217,11 @@ def test_install_then_uninstall_gives_the_same_bytes(
 ) -> None:
     home = tmp_path_factory.mktemp("home")
     data = home / "data"
-    there = Place(sys.executable, None, data, data / "hudkit.db", data / "d.sock", {"HOME": str(home)}, home)
+    there = PluginTarget(sys.executable, None, data, data / "hudkit.db", data / "d.sock", {"HOME": str(home)}, home)
     (home / "opencode.json").write_bytes(before)
     for _ in range(times):
         install(there)
-    assert parse((home / "opencode.json").read_text("utf-8"), "here").value["plugin"][-1] == str(there.plugin)
+    assert parse_jsonc((home / "opencode.json").read_text("utf-8"), "here").value["plugin"][-1] == str(there.plugin)
     uninstall(there)
     assert tree(home) == {"opencode.json": before}
 
@@ -244,12 +244,12 @@ def test_install_then_uninstall_gives_the_same_bytes(
     ],
 )
 def test_an_environment_that_will_not_stay_is_known(prefix: str, said: str) -> None:
-    found = ephemeral(Path(prefix), {"UV_CACHE_DIR": "/fast/caches"})
+    found = ephemeral_reason(Path(prefix), {"UV_CACHE_DIR": "/fast/caches"})
     assert said in found
     assert bool(found) == bool(said)
 
 
-def test_an_interpreter_that_cannot_serve_is_refused(home: Path, there: Place, config: Path) -> None:
+def test_an_interpreter_that_cannot_serve_is_refused(home: Path, there: PluginTarget, config: Path) -> None:
     with pytest.raises(ConfigError, match="there is no interpreter at /nowhere/python"):
         install(msgspec.structs.replace(there, python="/nowhere/python"))
     with pytest.raises(ConfigError, match="will not stay: it is in a cache"):
@@ -258,8 +258,8 @@ def test_an_interpreter_that_cannot_serve_is_refused(home: Path, there: Place, c
     bare.write_text("#!/bin/sh\necho starlette, uvicorn\n")
     bare.chmod(0o755)
     with pytest.raises(ConfigError, match="cannot import starlette, uvicorn"):
-        check(str(bare), Path("/usr"), {}, DAEMON)
+        check_interpreter(str(bare), Path("/usr"), {}, DAEMON_NEEDS)
     bare.write_text("#!/bin/sh\nexit 3\n")
     with pytest.raises(ConfigError, match="cannot be started"):
-        check(str(bare), Path("/usr"), {}, DAEMON)
+        check_interpreter(str(bare), Path("/usr"), {}, DAEMON_NEEDS)
     assert tree(home) == {"python": bare.read_bytes()}

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.errors import ConfigError
-from hudkit.hosts.installing.changes import Change, undone
-from hudkit.hosts.installing.jsonc import apply, inverse, parse
-from hudkit.hosts.opencode.settings import with_plugin, without_plugin
+from hudkit.hosts.installing.config_files import ConfigChange, undo_edits
+from hudkit.hosts.installing.jsonc import apply_edits, inverse_edits, parse_jsonc
+from hudkit.hosts.opencode.plugin_config import with_plugin, without_plugin
 
 WHERE = Path("opencode.json")
 OURS = "/data/plugins/opencode/hudkit.js"
@@ -64,7 +64,7 @@ def test_an_entry_comes_in_in_the_manner_of_the_file(name: str) -> None:
     assert change.after is not None
     if wanted is not None:
         assert change.after == wanted.replace("OURS", OURS)
-    assert undone(change.after, change.edits) == before
+    assert undo_edits(change.after, change.edits) == before
     assert with_plugin(change.after, WHERE, OURS).after == change.after
 
 
@@ -77,7 +77,7 @@ def test_it_goes_out_where_the_file_has_changed_since(name: str) -> None:
     after = change.after + "// added later\n"
     without = without_plugin(after, WHERE, OURS, key_too='"plugin"' not in before).after
     assert without is not None
-    assert parse(without, "here").value == (parse(before, "here").value if before.strip() else {})
+    assert parse_jsonc(without, "here").value == (parse_jsonc(before, "here").value if before.strip() else {})
     assert without.endswith("// added later\n")
     comments = [line.partition("//")[2] for line in before.splitlines() if "//" in line]
     assert all(comment in without for comment in comments)
@@ -114,7 +114,7 @@ def test_the_last_of_two_lists_is_the_one_in_force() -> None:
 
 def test_only_our_entry_goes() -> None:
     text = f'{{"plugin": ["a", ["{OURS}", {{"x": 1}}], "{OURS}.old"]}}'
-    assert without_plugin(text, WHERE, OURS) == Change(text, f'{{"plugin": ["a", "{OURS}.old"]}}', (
+    assert without_plugin(text, WHERE, OURS) == ConfigChange(text, f'{{"plugin": ["a", "{OURS}.old"]}}', (
         without_plugin(text, WHERE, OURS).edits
     ))  # fmt: skip
 
@@ -155,16 +155,16 @@ def configurations(draw: st.DrawFn) -> str:
 
 @given(configurations())
 def test_in_and_out_gives_the_same_bytes(before: str) -> None:
-    value = parse(before, "here").value
+    value = parse_jsonc(before, "here").value
     change = with_plugin(before, WHERE, OURS)
     assert change.after is not None
-    assert parse(change.after, "here").value == {**value, "plugin": [*value.get("plugin", []), OURS]}
-    assert undone(change.after, change.edits) == before
-    assert apply(before, change.edits) == change.after
-    assert inverse(inverse(change.edits)) == change.edits
+    assert parse_jsonc(change.after, "here").value == {**value, "plugin": [*value.get("plugin", []), OURS]}
+    assert undo_edits(change.after, change.edits) == before
+    assert apply_edits(before, change.edits) == change.after
+    assert inverse_edits(inverse_edits(change.edits)) == change.edits
     after = without_plugin(change.after, WHERE, OURS, key_too="plugin" not in value).after
     assert after is not None
-    assert parse(after, "here").value == value
+    assert parse_jsonc(after, "here").value == value
 
 
 @pytest.mark.slow
@@ -175,4 +175,4 @@ def test_in_and_out_gives_the_same_bytes(before: str) -> None:
     )
 )
 def test_json_is_read_as_it_is(value: object) -> None:
-    assert parse(json.dumps(value, indent=1), "here").value == value
+    assert parse_jsonc(json.dumps(value, indent=1), "here").value == value

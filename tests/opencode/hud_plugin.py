@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from hudkit.hosts.opencode.plugin import Baked, generate
+from hudkit.hosts.opencode.plugin import PluginPaths, generate_plugin
 from plugin_clock import patient
 
 UNPRUNED = "[pruning]\nenabled = false\n"
@@ -26,7 +26,9 @@ def written(
     of the tools after `tools_ms`.
     """
     socket, file = place / "run" / "d.sock", place / "hudkit.js"
-    text = patient(generate(Baked(python, str(place), str(place / "hudkit.db"), str(socket), str(file))), late)
+    text = patient(
+        generate_plugin(PluginPaths(python, str(place), str(place / "hudkit.db"), str(socket), str(file))), late
+    )
     if tools_ms is not None:
         text = text.replace("PATIENT_MS = 60_000;", f"PATIENT_MS = {tools_ms};")
     file.write_text(text)

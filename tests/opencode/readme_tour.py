@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from opencode_host import OpenCode
 
-from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
+from hudkit.hosts.opencode.plugin.plugin_source import SUMMARIZER_PROMPT
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
 from hudkit.testing.model_server import ScriptedModel
@@ -67,7 +67,7 @@ def walked(
     environment `outside`, and is left out where there is none. Before a conversation is continued it is compacted,
     as `/compact` does it: a step named so. `patient` lengthens the plugin's deadlines. The host was made with
     `FILES` and `LIMIT`."""
-    model.marks["compaction"] = (SUMMARIZER[:80],)
+    model.marks["compaction"] = (SUMMARIZER_PROMPT[:80],)
     model.title, model.compaction = says(TITLE), says(SUMMARY)
     model.play(*work(host.project), recalled)
     inside = host.env | {"PATH": os.pathsep.join(map(str, (path, host.binary.parent, host.env["PATH"])))}

@@ -14,7 +14,7 @@ from opencode_host import Hosts, OpenCode
 
 from hudkit.cli import main
 from hudkit.context.caching import find_divergence
-from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
+from hudkit.hosts.opencode.plugin.plugin_source import SUMMARIZER_PROMPT
 from hudkit.models.captured_request import CapturedRequest, tokens_by_bytes
 from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
 from hudkit.testing.model_server import ScriptedModel
@@ -47,7 +47,7 @@ def test_what_is_predicted_is_what_the_providers_cache_gives(
     opencode: Hosts, model: ScriptedModel, place: Path, shape: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Four turns; then an old output is changed, a turn is taken back, and the session is compacted."""
-    model.marks["compaction"] = (SUMMARIZER[:80],)
+    model.marks["compaction"] = (SUMMARIZER_PROMPT[:80],)
     files = {f"part_{n}.txt": "".join(f"line {n}.{m}: {'x' * 40}\n" for m in range(LINES)) for n in range(TURNS)}
     host = opencode(shape=shape, plugins=[written(place)], files=files, limit=(200_000, 8_000))
     host.serve()

@@ -12,7 +12,7 @@ from opencode_host import Hosts, OpenCode
 
 from hudkit.context.caching import CallCost
 from hudkit.context.compaction.summaries import SUMMARY_PARTS, summary_prompt
-from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
+from hudkit.hosts.opencode.plugin.plugin_source import SUMMARIZER_PROMPT
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.models.scripted_answers import CONTEXT_EXCEEDED, ScriptedCall, ScriptedReply, says, uses
 from hudkit.testing.captured_requests import hud_base, prefix_breaks
@@ -95,7 +95,7 @@ def held(base: str, titles: dict[str, list[str]] = LIVE) -> dict[str, list[str]]
 def is_ours(compaction: CapturedRequest) -> None:
     """A compaction's request has our two prompts, none of the host's, and nothing of a frame besides."""
     assert "another agent" not in compaction.text.lower()
-    assert any(text.startswith(SUMMARIZER) for text in compaction.system)
+    assert any(text.startswith(SUMMARIZER_PROMPT) for text in compaction.system)
     assert not any("HUD" in text for text in compaction.system)
     assert summary_prompt("").partition("\n")[0] in compaction.text
     assert [title for title, _ in SUMMARY_PARTS if f"\n## {title}\n" not in compaction.text] == []

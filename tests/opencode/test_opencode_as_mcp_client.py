@@ -11,7 +11,7 @@ import pytest
 from opencode_host import Hosts
 
 from hudkit import Hud
-from hudkit.hosts.mcp.install import Spot, install, uninstall
+from hudkit.hosts.mcp.client_install import ServerTarget, install, uninstall
 from hudkit.models.scripted_answers import ScriptedCall, says, uses
 from hudkit.testing.model_server import ScriptedModel
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 def test_an_agent_records_and_reads_again(opencode: Hosts, model: ScriptedModel, place: Path) -> None:
     host = opencode(own=True, git=True)
     env = {**os.environ, "HUDKIT_DATA": str(place), "HUDKIT_DB": str(place / "hudkit.db")}
-    spot = Spot(sys.executable, None, place, env, sys.platform, host.project)
+    spot = ServerTarget(sys.executable, None, place, env, sys.platform, host.project)
     config = host.project / "opencode.json"
     before = json.loads(config.read_text())
     install(spot, "opencode")

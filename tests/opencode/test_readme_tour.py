@@ -15,7 +15,7 @@ import pytest
 from opencode_host import Hosts
 from readme_tour import FILES, LIMIT, ROOT, SUMMARY, Step, commands, walked
 
-from hudkit.hosts.installing.interpreter import ephemeral
+from hudkit.hosts.installing.user_environment import ephemeral_reason
 from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
@@ -49,7 +49,7 @@ def test_the_tour_goes_as_the_readme_has_it(
     host.env["HUDKIT_DATA"] = str(host.place / "data" / "hudkit")  # on macOS the data would be elsewhere
     path = Path(uv["UV_TOOL_BIN_DIR"])
     steps = commands()
-    anyway = ephemeral(Path(sys.prefix), os.environ)
+    anyway = ephemeral_reason(Path(sys.prefix), os.environ)
     if anyway:
         steps = [f"{step} --anyway" if step.startswith("hudkit install") else step for step in steps]
     walk: dict[str, Step] = {}

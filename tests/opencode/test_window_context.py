@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from opencode_host import Hosts
 
-from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
+from hudkit.hosts.opencode.plugin.plugin_source import SUMMARIZER_PROMPT
 from hudkit.models.scripted_answers import ScriptedCall, says, uses
 from hudkit.testing.model_server import ScriptedModel
 
@@ -21,7 +21,7 @@ ASK = ScriptedCall("memory", {"tool": "context", "args": {}})
 def test_the_agent_sees_what_fills_its_window(
     opencode: Hosts, model: ScriptedModel, plugin: Path, shape: str
 ) -> None:
-    model.marks["compaction"] = (SUMMARIZER[:80],)
+    model.marks["compaction"] = (SUMMARIZER_PROMPT[:80],)
     text = "".join(f"line {n}: {'x' * 60}\n" for n in range(300))
     host = opencode(shape=shape, plugins=[plugin], files={"a.txt": text}, limit=(60_000, 4_000))
     host.serve()

@@ -16,7 +16,7 @@ import pytest
 from plugin_driver import SCRIPT, Drive, Ran
 from wire_server import WireServer
 
-from hudkit.hosts.opencode.plugin import Baked, generate
+from hudkit.hosts.opencode.plugin import PluginPaths, generate_plugin
 from plugin_clock import patient
 
 
@@ -65,7 +65,7 @@ def drive(place: Path, runtime: list[str]) -> Drive:
     ) -> Ran:
         file = place / "hudkit.mjs"
         said = str(file) if plugin else str(place / "uninstalled.js")
-        text = generate(Baked(python, str(place), str(place / "hudkit.db"), str(place / "d.sock"), said))
+        text = generate_plugin(PluginPaths(python, str(place), str(place / "hudkit.db"), str(place / "d.sock"), said))
         if not by_the_clock:
             text = patient(text, place / "late")
         for name, given in (("DEADLINE_MS", deadline_ms), ("PATIENT_MS", tools_ms)):

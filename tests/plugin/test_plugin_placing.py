@@ -22,7 +22,7 @@ from plugin_conversation import (
 from plugin_driver import Drive
 from wire_server import WireServer, frame
 
-from hudkit.hosts.opencode.plugin.plugin import SUMMARIZER
+from hudkit.hosts.opencode.plugin.plugin_source import SUMMARIZER_PROMPT
 from hudkit.hosts.wire import DeltaLayer, OutputStub
 
 pytestmark = pytest.mark.slow  # each starts a JavaScript process
@@ -195,7 +195,7 @@ def test_the_base_is_in_every_chat_call_and_in_no_other(daemon: WireServer, driv
 def test_compaction_gets_its_prompt_and_nothing_else(daemon: WireServer, drive: Drive) -> None:
     daemon.answers = {"/v1/frame": frame("# HUD\n", "tail\n", (layer("user:1:", "user"),))}
     before = [user(1), assistant(2, tool("c1"))]
-    for opening in (SUMMARIZER, "You are a context summarization agent.", "A user's own words"):
+    for opening in (SUMMARIZER_PROMPT, "You are a context summarization agent.", "A user's own words"):
         ran = drive(
             transform(*before),
             system(),
@@ -215,7 +215,7 @@ def test_compaction_gets_its_prompt_and_nothing_else(daemon: WireServer, drive: 
 
 def test_a_compaction_of_nothing_does_not_take_the_next_call_for_one(daemon: WireServer, drive: Drive) -> None:
     daemon.answers = {"/v1/frame": frame("# HUD\n", "tail\n")}
-    for opening in (SUMMARIZER, "Another plugin's words"):
+    for opening in (SUMMARIZER_PROMPT, "Another plugin's words"):
         ran = drive(compacting(), transform(), system(opening), transform(user(1)), system())
         assert (ran[1]["messages"], ran[2]["system"]) == ([], [opening])
         assert sent(ran[3]["messages"]).endswith("tail\n")
@@ -232,8 +232,8 @@ def test_the_prompts_of_a_users_own_agents_are_known(daemon: WireServer, drive: 
     assert [ran[n]["system"] for n in (2, 3, 5)] == [["Name it"], ["Sum it up, with all"], ["You", "# HUD\n"]]
     assert ran.results[1]["input"]["agent"] == agents
     fresh = drive({"hook": "config", "input": {"model": "a/b"}, "output": None}).results[1]["input"]
-    assert fresh == {"model": "a/b", "agent": {"compaction": {"prompt": SUMMARIZER}}}
-    assert "another agent" not in SUMMARIZER
+    assert fresh == {"model": "a/b", "agent": {"compaction": {"prompt": SUMMARIZER_PROMPT}}}
+    assert "another agent" not in SUMMARIZER_PROMPT
 
 
 def test_a_subagent_is_a_session_of_its_own(daemon: WireServer, drive: Drive) -> None:

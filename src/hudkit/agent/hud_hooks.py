@@ -32,7 +32,7 @@ from hudkit.agent.telemetry import names
 from hudkit.api import Hud
 from hudkit.context.compaction.request_parts import request_parts
 from hudkit.errors import TranscriptError
-from hudkit.hosts.host_session import COMPACT_TOOLS, HostCall, HostMessage, HostSession, last_usage
+from hudkit.hosts.host_session import COMPACTION_TOOL_NAMES, HostCall, HostMessage, HostSession, last_usage
 from hudkit.hosts.in_process import TOOL_DEFINITIONS, InProcessHud
 from hudkit.hud.frame import Frame
 from hudkit.log.payloads import RequestParts
@@ -127,13 +127,13 @@ class HudPlugin:
     def _runner(self, name: str) -> Callable[[dict[str, Any], ToolExecuteBefore], str]:
         def run(arguments: dict[str, Any], call: ToolExecuteBefore) -> str:
             memory = self._memory_of(call.session_id)
-            if name in COMPACT_TOOLS:
+            if name in COMPACTION_TOOL_NAMES:
                 # what these answer depends on how full the window is now
                 self._read_new(memory, call.session_id)
                 usage = last_usage([entry.message for entry in memory.entries.values()])
                 self.attached.report_usage(call.session_id, usage, parent=memory.parent)
             reply = self.attached.tool(call.session_id, name, arguments, parent=memory.parent)
-            if name in COMPACT_TOOLS and reply.ok:
+            if name in COMPACTION_TOOL_NAMES and reply.ok:
                 self._client.summarise(call.session_id)
             return reply.text
 

@@ -10,7 +10,7 @@ from hudkit.cli import complain
 from hudkit.cli.place import SCHEMA, as_json, log_arguments, open_read_only, pick, there
 from hudkit.context.compaction.receipts import CoveredRange, Receipt, covered_range, read_receipts
 from hudkit.errors import ConfigError, HostError, HudkitError
-from hudkit.hosts.opencode.reverting import DEFAULT_SERVER
+from hudkit.hosts.opencode.revert_client import DEFAULT_SERVER
 from hudkit.paths import index_path
 from hudkit.tools.transcript_text import host_session_id
 
@@ -104,8 +104,8 @@ def _undo(
     given: argparse.Namespace,
 ) -> int:
     from hudkit.cli import receipts as written
-    from hudkit.hosts.opencode.reverting import fork, revert
-    from hudkit.hosts.opencode.reverting import there as answers
+    from hudkit.hosts.opencode.revert_client import check_session as answers
+    from hudkit.hosts.opencode.revert_client import fork_session, revert_session
 
     id = host_session_id(session)
     if session.state.session.host not in ("", "opencode"):
@@ -121,9 +121,9 @@ def _undo(
         return 0
     try:
         answers(given.server, id)
-        other = fork(given.server, id, at) if given.fork else ""
+        other = fork_session(given.server, id, at) if given.fork else ""
         if not given.fork:
-            revert(given.server, id, at)
+            revert_session(given.server, id, at)
     except HostError:
         if not given.json:
             print(written.by_hand(id, at, session.state.session.directory, fork=given.fork))

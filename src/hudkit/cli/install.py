@@ -14,11 +14,11 @@ from hudkit import paths
 from hudkit.cli.place import SCHEMA
 from hudkit.daemon import client, socket_path
 from hudkit.errors import ConfigError
-from hudkit.hosts.installing.changes import Step
-from hudkit.hosts.mcp import install as mcp
-from hudkit.hosts.mcp.clients import CLIENTS
-from hudkit.hosts.opencode import install as opencode
-from hudkit.hosts.opencode.install import Place
+from hudkit.hosts.installing.config_files import InstallStep
+from hudkit.hosts.mcp import client_install as mcp
+from hudkit.hosts.mcp.client_configs import CLIENTS
+from hudkit.hosts.opencode import plugin_install as opencode
+from hudkit.hosts.opencode.plugin_install import PluginTarget
 
 EXAMPLE = "hudkit install opencode --dry-run"
 
@@ -61,9 +61,9 @@ def host_arguments(one: argparse.ArgumentParser) -> None:
     one.add_argument("--json", action="store_true", help="print facts as JSON")
 
 
-def chosen(given: argparse.Namespace) -> Place:
+def chosen(given: argparse.Namespace) -> PluginTarget:
     """Where OpenCode, this environment and our data are."""
-    return Place(
+    return PluginTarget(
         python=sys.executable,
         prefix=None if getattr(given, "anyway", False) else Path(sys.prefix),
         data=paths.data_directory(),
@@ -74,13 +74,13 @@ def chosen(given: argparse.Namespace) -> Place:
     )
 
 
-def spot(given: argparse.Namespace) -> mcp.Spot:
+def spot(given: argparse.Namespace) -> mcp.ServerTarget:
     """The same for a client of MCP."""
     here = chosen(given)
-    return mcp.Spot(here.python, here.prefix, here.data, here.env, sys.platform, here.project)
+    return mcp.ServerTarget(here.python, here.prefix, here.data, here.env, sys.platform, here.project)
 
 
-def tell(given: argparse.Namespace, steps: tuple[Step, ...], done: str) -> None:
+def tell(given: argparse.Namespace, steps: tuple[InstallStep, ...], done: str) -> None:
     """Print what happened, or with `--dry-run` what would."""
     if given.json:
         facts = {"schema": SCHEMA, "host": given.host, "dry_run": given.dry_run, "steps": steps}

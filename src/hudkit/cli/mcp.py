@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from hudkit.errors import ConfigError
-from hudkit.hosts.installing.writing import make_directory
-from hudkit.hosts.mcp import needed, server
+from hudkit.hosts.installing.config_files import make_directory
+from hudkit.hosts.mcp import require_sdk, server
 from hudkit.paths import data_directory
 
 EXAMPLE = "hudkit mcp --http 8765"
@@ -43,8 +43,8 @@ def arguments(one: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    needed()
-    from hudkit.hosts.mcp import http, stdio
+    require_sdk()
+    from hudkit.hosts.mcp import transports
 
     if given.project is not None and not given.project.is_dir():
         raise ConfigError(
@@ -58,16 +58,16 @@ def run(given: argparse.Namespace) -> int:
             print(
                 "hudkit mcp: waiting for a client; clients start this themselves (--help says how)", file=sys.stderr
             )
-        stdio.run(made)
+        transports.run_stdio(made)
         return 0
-    at = http.address(given.http)
+    at = transports.parse_address(given.http)
     if not at.loopback:
         warning = (
             "other machines can reach this, and the token travels in clear: put a proxy with TLS before it. "
             "What they call this machine must be named with --allow-host"
         )
         print(f"hudkit mcp: {warning}", file=sys.stderr)
-    http.run(made, at, token(given.token_file), others=given.allow_host)
+    transports.run_http(made, at, token(given.token_file), others=given.allow_host)
     return 0
 
 

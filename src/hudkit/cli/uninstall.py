@@ -10,11 +10,10 @@ from pathlib import Path
 from hudkit.cli.install import chosen, host_arguments, spot, tell
 from hudkit.daemon import client
 from hudkit.errors import ConfigError
-from hudkit.hosts.installing.changes import Step
-from hudkit.hosts.installing.writing import remove
-from hudkit.hosts.mcp import install as mcp
-from hudkit.hosts.opencode import install as opencode
-from hudkit.hosts.opencode.install import Place
+from hudkit.hosts.installing.config_files import InstallStep, remove_file
+from hudkit.hosts.mcp import client_install as mcp
+from hudkit.hosts.opencode import plugin_install as opencode
+from hudkit.hosts.opencode.plugin_install import PluginTarget
 from hudkit.paths import index_path
 
 EXAMPLE = "hudkit uninstall opencode"
@@ -40,7 +39,7 @@ def run(given: argparse.Namespace) -> int:
         steps = mcp.uninstall(spot(given), given.client or "", dry_run=given.dry_run)
     else:
         steps = opencode.uninstall(here, dry_run=given.dry_run)
-    still = not given.dry_run and bool(opencode.installed(here) or mcp.installed(spot(given)))
+    still = not given.dry_run and bool(opencode.read_installed(here) or mcp.installed_servers(spot(given)))
     if given.purge and still:
         raise ConfigError("the log is still used: hudkit is installed elsewhere too", hint="Uninstall it there first")
     if not given.dry_run and not still:
@@ -51,7 +50,7 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _stop(here: Place) -> None:
+def _stop(here: PluginTarget) -> None:
     """End the daemon, and wait until it has gone, but not for long."""
     until = time.monotonic() + STOP_SECONDS
     if client.stop(here.socket):
@@ -59,7 +58,7 @@ def _stop(here: Place) -> None:
             time.sleep(0.02)
 
 
-def _purged(here: Place, dry_run: bool) -> Iterator[Step]:
+def _purged(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:
     log = [here.db.with_name(here.db.name + end) for end in BESIDE_LOG]
     journal = sorted(here.db.parent.glob("daemon.log*"))
     index = index_path(here.db)
@@ -67,10 +66,10 @@ def _purged(here: Place, dry_run: bool) -> Iterator[Step]:
     journal += sorted((index.parent / "exports").glob("*.json"))
     for path in (*log, *journal, here.socket, here.socket.with_name(here.socket.name + ".lock")):
         if path.exists() or path.is_symlink():
-            yield Step(str(path), "remove")
+            yield InstallStep(str(path), "remove")
             if not dry_run:
-                remove(path, upto=_home(path, here))
+                remove_file(path, upto=_home(path, here))
 
 
-def _home(path: Path, here: Place) -> Path:
+def _home(path: Path, here: PluginTarget) -> Path:
     return here.data if path.is_relative_to(here.data) else path.parent

@@ -33,7 +33,7 @@ from hudkit.transcripts import Message, ToolPart
 
 _LOG = logging.getLogger("hudkit.ingest")
 
-COMPACT_TOOLS = ("hud_compact", "memory_compact")
+COMPACTION_TOOL_NAMES = ("hud_compact", "memory_compact")
 """The tools by which the agent has its window compacted."""
 
 
@@ -143,7 +143,7 @@ class HostSession:
 
     def tool(self, router: str, arguments: Mapping[str, object] | str) -> RouterReply:
         """Answer a call of `hud`, `memory`, `hud_compact` or `memory_compact`; a mistake is answered, not raised."""
-        if router in COMPACT_TOOLS:
+        if router in COMPACTION_TOOL_NAMES:
             allowed, answer = self.request_compaction()
             return RouterReply(answer, allowed)
         before = self.session.state

@@ -14,9 +14,8 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from hudkit.hosts.host_session import Injection
-from hudkit.hosts.langchain import HudMiddleware, models
-from hudkit.hosts.langchain.placing import placed, with_base
-from hudkit.hosts.langchain.transcript import MEDIA, read
+from hudkit.hosts.langchain import HudMiddleware, model_calls
+from hudkit.hosts.langchain.langchain_messages import MEDIA_CHARS, read_messages, with_base, with_frame
 from hudkit.transcripts import ToolPart
 
 pytestmark = pytest.mark.slow
@@ -39,7 +38,7 @@ TALK: list[AnyMessage] = [
 
 
 def test_a_response_and_its_results_are_one_entry() -> None:
-    found = read(TALK, {})
+    found = read_messages(TALK, {})
     assert [(one.message.role, one.role) for one in found.entries] == [
         ("user", "user"), ("assistant", "tool"), ("assistant", "assistant"),
     ]  # fmt: skip
@@ -49,23 +48,23 @@ def test_a_response_and_its_results_are_one_entry() -> None:
         ("read", "completed", "text", ""), ("read", "error", "", "no such file"),
     ]  # fmt: skip
     assert parts[0].input == {"path": "a.py"}
-    waiting = read(TALK[:3], {}).entries[1].message.parts[1]
+    waiting = read_messages(TALK[:3], {}).entries[1].message.parts[1]
     assert isinstance(waiting, ToolPart) and not waiting.done
 
 
 def test_tools_of_any_name() -> None:
-    (entry,) = read([calling("c1", tool="load_text")], {"load_text": "read"}).entries
+    (entry,) = read_messages([calling("c1", tool="load_text")], {"load_text": "read"}).entries
     (part,) = entry.message.parts
     assert isinstance(part, ToolPart) and part.tool == "read"
 
 
 def test_a_message_without_a_lasting_id_is_known_by_what_it_says() -> None:
     said = [HumanMessage("Go on."), AIMessage("done"), HumanMessage("Go on.")]
-    keys = [one.key for one in read(said, {}).entries]
+    keys = [one.key for one in read_messages(said, {}).entries]
     assert len(set(keys)) == 3
     anew = [one.model_copy(update={"id": f"new-{n}"}) for n, one in enumerate(said)]
-    assert [one.key for one in read(anew, {}, by_id=False).entries] == keys
-    assert [one.key for one in read(anew, {}, by_id=True).entries] != keys
+    assert [one.key for one in read_messages(anew, {}, by_id=False).entries] == keys
+    assert [one.key for one in read_messages(anew, {}, by_id=True).entries] != keys
 
 
 def test_usage_counts_each_token_once() -> None:
@@ -73,22 +72,22 @@ def test_usage_counts_each_token_once() -> None:
     details: Any = InputTokenDetails(cache_read=700, cache_creation=0)
     details["ephemeral_5m_input_tokens"] = 200
     usage = UsageMetadata(input_tokens=1_000, output_tokens=50, total_tokens=1_050, input_token_details=details)
-    told = read([AIMessage("x", usage_metadata=usage)], {}).entries[0].message.usage
+    told = read_messages([AIMessage("x", usage_metadata=usage)], {}).entries[0].message.usage
     assert told is not None
     assert (told.input, told.cache_read, told.cache_write, told.output, told.used) == (100, 700, 200, 50, 1_050)
 
 
 def test_media_are_no_text() -> None:
     shown = HumanMessage([{"type": "text", "text": "look"}, {"type": "image", "base64": "A" * 900_000}])
-    (entry,) = read([shown], {}).entries
-    assert entry.size == len("look") + MEDIA
+    (entry,) = read_messages([shown], {}).entries
+    assert entry.size == len("look") + MEDIA_CHARS
 
 
 def test_blocks_stand_behind_their_entries_on_copies() -> None:
     placing = Injection(
         "the base", {0: ("b1\n",), 1: ("b2\n", "b3\n"), 2: ("b4\n",)}, "the tail\n", {"c1": "cleared"}
     )
-    out = placed(TALK, read(TALK, {}).spans, placing)
+    out = with_frame(TALK, read_messages(TALK, {}).spans, placing)
     assert [(one.type, one.text) for one in out] == [
         ("human", "Begin.b1\n"),
         ("ai", ""),
@@ -106,7 +105,7 @@ def test_blocks_behind_content_that_is_a_list() -> None:
         {"type": "image", "base64": "AAAA", "mime_type": "image/png"},
     ]
     talk: list[AnyMessage] = [HumanMessage(parts), calling("c1"), ToolMessage(parts, tool_call_id="c1")]
-    first, _, last = placed(talk, [(0, 0), (1, 2)], Injection("", {0: ("b1\n",), 1: ("b2\n",)}))
+    first, _, last = with_frame(talk, [(0, 0), (1, 2)], Injection("", {0: ("b1\n",), 1: ("b2\n",)}))
     assert first.content == [*parts, {"type": "text", "text": "b1\n"}]
     assert last.content == [*parts, {"type": "text", "text": "\nb2\n"}]
 
@@ -138,7 +137,7 @@ def test_the_base_stands_behind_the_system_prompt() -> None:
     ids=["profile-of-input", "profile", "unknown", "user", "bound"],
 )
 def test_the_window(model: Any, user: int | None, expected: tuple[int, int | None, str]) -> None:
-    window = models.window(model, user)
+    window = model_calls.model_window(model, user)
     assert (window.limit_tokens, window.input_limit, window.source) == expected
 
 

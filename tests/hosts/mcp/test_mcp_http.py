@@ -13,7 +13,7 @@ import pytest
 
 from hudkit import Hud
 from hudkit.errors import ConfigError
-from hudkit.hosts.mcp.http import Address, address, app, security
+from hudkit.hosts.mcp.transports import ListenAddress, http_app, parse_address, transport_security
 
 pytestmark = pytest.mark.slow
 
@@ -165,12 +165,12 @@ def test_a_token_that_others_can_read_or_that_is_short_is_refused(place: Any) ->
 
 
 def test_other_machines_only_with_a_warning(place: Any) -> None:
-    assert address("8765") == Address("127.0.0.1", 8765)
-    assert address("localhost:1") == Address("127.0.0.1", 1)
-    assert address("[::1]:2") == Address("::1", 2)
+    assert parse_address("8765") == ListenAddress("127.0.0.1", 8765)
+    assert parse_address("localhost:1") == ListenAddress("127.0.0.1", 1)
+    assert parse_address("[::1]:2") == ListenAddress("::1", 2)
     for wrong in ("x", "example.org:80", "1.2.3.4:x", "127.0.0.1:70000", ""):
         with pytest.raises(ConfigError, match="--http"):
-            address(wrong)
+            parse_address(wrong)
     process = subprocess.Popen(
         [*place.command, "--http", "0.0.0.0:0"], cwd=place.project, env=place.env, stdout=-1, stderr=-1, text=True
     )
@@ -181,13 +181,13 @@ def test_other_machines_only_with_a_warning(place: Any) -> None:
 
 
 def test_names_of_hosts_are_named_exactly() -> None:
-    made = security(Address("0.0.0.0", 80), ["hud.example.org", "other:8443"])
+    made = transport_security(ListenAddress("0.0.0.0", 80), ["hud.example.org", "other:8443"])
     assert made.enable_dns_rebinding_protection
     own = ["127.0.0.1:80", "localhost:80", "[::1]:80"]
     assert made.allowed_hosts == [*own, "hud.example.org", "hud.example.org:80", "other:8443"]
     assert "https://hud.example.org" in made.allowed_origins
     assert not [one for one in made.allowed_hosts + made.allowed_origins if "*" in one or "0.0.0.0" in one]
-    assert security(Address("10.0.0.5", 80)).allowed_hosts == [*own, "10.0.0.5:80"]
+    assert transport_security(ListenAddress("10.0.0.5", 80)).allowed_hosts == [*own, "10.0.0.5:80"]
 
 
 def test_a_port_that_is_taken(place: Any, served: Any) -> None:
@@ -202,4 +202,4 @@ def test_an_application_needs_a_token() -> None:
     from hudkit.hosts.mcp import server
 
     with pytest.raises(ConfigError, match="should have 32 or more"):
-        app(server("unused.db"), Address("127.0.0.1", 1), "")
+        http_app(server("unused.db"), ListenAddress("127.0.0.1", 1), "")

@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from hudkit import Hud
 from hudkit.hosts.mcp import server
-from hudkit.hosts.mcp.binding import Binding, Where
+from hudkit.hosts.mcp.session_binding import RequestSession, SessionBinding
 from hudkit.tools import OPERATIONS
 
 pytestmark = pytest.mark.slow
@@ -203,11 +203,11 @@ def test_an_earlier_task_of_the_project_is_offered_once(hud: Hud, tmp_path: Path
 
 
 def test_a_task_that_another_client_of_this_server_is_at_is_not_offered(hud: Hud, tmp_path: Path) -> None:
-    binding = Binding(hud)
-    one, two = Where("one", tmp_path), Where("two", tmp_path)
+    binding = SessionBinding(hud)
+    one, two = RequestSession("one", tmp_path), RequestSession("two", tmp_path)
     binding.tool(one, "hud", task("At work"))
     assert "task.resume" not in binding.tool(two, "hud", {"tool": "snapshot"}).reply.text
-    assert "task.resume" in Binding(hud).tool(two, "hud", {"tool": "snapshot"}).reply.text
+    assert "task.resume" in SessionBinding(hud).tool(two, "hud", {"tool": "snapshot"}).reply.text
 
 
 def test_calls_at_once_are_all_recorded(tmp_path: Path) -> None:

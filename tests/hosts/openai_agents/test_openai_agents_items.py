@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.hosts.host_session import Injection
-from hudkit.hosts.openai_agents.items import Hearing, spans, summed_up
-from hudkit.hosts.openai_agents.placed import placed
+from hudkit.hosts.openai_agents.input_items import TranscriptContext, message_spans, summary_items, with_frame
 from hudkit.transcripts import ToolPart
 
 pytestmark = pytest.mark.slow
@@ -22,8 +21,8 @@ ANSWERED: dict[str, Any] = {
 }  # fmt: skip
 
 
-def hearing() -> Hearing:
-    return Hearing("s1", {}, {}, {})
+def hearing() -> TranscriptContext:
+    return TranscriptContext("s1", {}, {}, {})
 
 
 def call(id: str, name: str = "work") -> dict[str, Any]:
@@ -47,7 +46,7 @@ _ITEMS = st.one_of(
             {"type": "item_reference", "id": "msg_9"},
             {"type": "what_is_new"},
             {},
-            *summed_up([], "So far."),
+            *summary_items([], "So far."),
         ]
     ),
 )
@@ -56,28 +55,28 @@ _ITEMS = st.one_of(
 @given(st.lists(_ITEMS, max_size=12))
 def test_every_item_belongs_to_one_message_and_nothing_is_changed(items: list[dict[str, Any]]) -> None:
     before = copy.deepcopy(items)
-    found = spans(items, hearing())
+    found = message_spans(items, hearing())
     assert [at for span in found for at in range(span.start, span.end)] == list(range(len(items)))
     assert len({span.entry.key for span in found}) == len(found)
     blocks = {n: (f"[hud x] {n}\n",) for n in range(len(found))}
-    sent = placed(items, found, Injection("", blocks, "tail" if found else ""))
+    sent = with_frame(items, found, Injection("", blocks, "tail" if found else ""))
     assert items == before
-    assert placed(items, found, Injection()) == items
+    assert with_frame(items, found, Injection()) == items
     assert str(sent).count("[hud x]") == len(found)
 
 
 def test_keys_outlive_what_is_cut_off_before_and_what_a_store_does_to_items() -> None:
     items = [SAID, call("c1"), result("c1"), ANSWERED]
-    keys = [span.entry.key for span in spans(items, hearing())]
-    assert [span.entry.key for span in spans(items[1:], hearing())] == keys[1:]
+    keys = [span.entry.key for span in message_spans(items, hearing())]
+    assert [span.entry.key for span in message_spans(items[1:], hearing())] == keys[1:]
     stored = [{**SAID, "type": "message", "id": "msg_0", "content": [{"type": "input_text", "text": "Begin."}]}]
-    assert [span.entry.key for span in spans([*stored, *items[1:]], hearing())] == keys
+    assert [span.entry.key for span in message_spans([*stored, *items[1:]], hearing())] == keys
 
 
 def test_a_call_is_read_again_when_its_result_is_there() -> None:
     heard = hearing()
-    (waits,) = spans([call("c1")], heard)
-    (done,) = spans([call("c1"), result("c1", "")], heard)
+    (waits,) = message_spans([call("c1")], heard)
+    (done,) = message_spans([call("c1"), result("c1", "")], heard)
     assert [waits.entry.message.parts[0].status, done.entry.message.parts[0].status] == ["running", "completed"]  # type: ignore[union-attr]
     assert waits.entry.key == done.entry.key and waits.entry.role == "assistant" and done.entry.role == "tool"
 
@@ -162,18 +161,20 @@ def test_a_call_is_read_again_when_its_result_is_there() -> None:
     ],
 )
 def test_calls_are_known_for_what_they_do(items: list[Any], tool: str, told: dict[str, Any], status: str) -> None:
-    (span,) = spans(items, hearing())
+    (span,) = message_spans(items, hearing())
     (part,) = [one for one in span.entry.message.parts if isinstance(one, ToolPart)]
     assert (part.tool, part.input, part.status) == (tool, told, status)
     assert part.metadata.get("exit") == (2 if items[0].get("type") == "shell_call" else None)
 
 
 def test_a_compaction_of_the_provider_is_a_summary_and_so_is_ours() -> None:
-    items = [*summed_up([], "First."), SAID]
-    again = [*summed_up(items, "First."), SAID]
+    items = [*summary_items([], "First."), SAID]
+    again = [*summary_items(items, "First."), SAID]
     for one in ([{"type": "compaction", "id": "x", "encrypted_content": "x"}, SAID], items, again):
-        assert [span.entry.message.summary for span in spans(one, hearing())][-2:] == [True, False]
-    assert spans(items, hearing())[1].entry.key != spans(again, hearing())[1].entry.key, "each is its own"
+        assert [span.entry.message.summary for span in message_spans(one, hearing())][-2:] == [True, False]
+    assert message_spans(items, hearing())[1].entry.key != message_spans(again, hearing())[1].entry.key, (
+        "each is its own"
+    )
 
 
 def test_blocks_go_where_they_can_be_read() -> None:
@@ -182,8 +183,8 @@ def test_blocks_go_where_they_can_be_read() -> None:
         {"type": "shell_call_output", "call_id": "s", "output": []},
     ]
     items = [SAID, call("c1"), call("c2"), result("c1"), result("c2", [{"type": "input_text", "text": "x"}]), *shell]
-    found = spans(items, hearing())
-    sent = placed(
+    found = message_spans(items, hearing())
+    sent = with_frame(
         items, found, Injection("", {0: ("one\n",), 1: ("two\n", "three\n"), 2: ("four\n",)}, "", {"c1": "stub"})
     )
     assert sent[0]["content"] == [{"type": "input_text", "text": "Begin."}, {"type": "input_text", "text": "one\n"}]

@@ -26,7 +26,7 @@ from pydantic_ai_fakes import WINDOW, Scripted, calls, hud, orphans, says, state
 
 from hudkit import Hud
 from hudkit.hosts.pydantic_ai import HudCapability
-from hudkit.hosts.pydantic_ai.compacting import BEGUN
+from hudkit.hosts.pydantic_ai.history_compaction import WORK_HAS_BEGUN
 from hudkit.log.payloads import CompactAfter, SessionStart
 
 pytestmark = pytest.mark.slow
@@ -106,7 +106,7 @@ def test_a_history_to_which_new_messages_are_added_is_cut_where_its_summary_stan
         history += agent.run_sync(text, message_history=history, conversation_id="c1").new_messages()
     sent = texts(script.sent[-1][0])
     assert "One" not in sent and "Four" in sent and len(summaries(script.sent[-1][0])) == 1
-    assert BEGUN not in texts(script.sent[2][0]), "what is asked for now stays as it is"
+    assert WORK_HAS_BEGUN not in texts(script.sent[2][0]), "what is asked for now stays as it is"
     assert len(script.summarised) == 1
 
 

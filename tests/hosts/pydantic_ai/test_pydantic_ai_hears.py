@@ -22,7 +22,7 @@ from pydantic_ai_fakes import Scripted, calls, hud, payloads, says, state_of, te
 
 from hudkit import Hud
 from hudkit.hosts.pydantic_ai import HudCapability
-from hudkit.hosts.pydantic_ai.reading import Reader
+from hudkit.hosts.pydantic_ai.run_messages import RunReader
 from hudkit.log.payloads import ErrorEncountered, SessionStart
 
 pytestmark = pytest.mark.slow
@@ -39,7 +39,7 @@ def refuse() -> str:
 def test_responses_of_the_same_moment_are_told_apart() -> None:
     now = datetime.now(UTC)
     same = [ModelResponse([ToolCallPart("words", tool_call_id=id)], timestamp=now, run_id="r") for id in "abc"]
-    heard = [one.entry for one in Reader(dated=True).read(same)]
+    heard = [one.entry for one in RunReader(dated=True).read(same)]
     assert len({one.message.created for one in heard}) == len({one.key for one in heard}) == 3
     assert [one.message.created for one in heard] == sorted(one.message.created for one in heard)
 

@@ -8,17 +8,16 @@ from pathlib import Path
 from hudkit.cli.checks.check import Finding, fail, gravest, warn
 from hudkit.cli.checks.surroundings import Surroundings
 from hudkit.errors import ConfigError
-from hudkit.hosts.installing import interpreter
-from hudkit.hosts.installing.changes import text_of
-from hudkit.hosts.mcp.clients import CLIENTS
-from hudkit.hosts.mcp.entries import program
-from hudkit.hosts.mcp.install import SERVER, Installed, configurations
+from hudkit.hosts.installing import user_environment
+from hudkit.hosts.installing.config_files import read_text
+from hudkit.hosts.mcp.client_configs import CLIENTS, entry_program
+from hudkit.hosts.mcp.client_install import SERVER_NEEDS, InstalledServer, recorded_servers
 
 
 def clients(here: Surroundings) -> Finding:
     """Whether each configuration still has the entry, and what it starts is there with what it needs."""
     try:
-        known = configurations(here.data)
+        known = recorded_servers(here.data)
     except ConfigError as error:
         return fail(error.message, error.hint)
     odd = [finding for one in known for finding in _odd(one, here)]
@@ -26,12 +25,12 @@ def clients(here: Surroundings) -> Finding:
     return gravest(odd, f"configured in {', '.join(names)}" if names else "configured in no client")
 
 
-def _odd(one: Installed, here: Surroundings) -> Iterator[Finding]:
+def _odd(one: InstalledServer, here: Surroundings) -> Iterator[Finding]:
     again = f"hudkit install mcp --client {one.client}"
     path = Path(one.touched.file)
     try:
-        text = text_of(path)
-        found = None if text is None or one.client not in CLIENTS else program(text, path, CLIENTS[one.client])
+        text = read_text(path)
+        found = None if text is None or one.client not in CLIENTS else entry_program(text, path, CLIENTS[one.client])
     except ConfigError as error:
         yield warn(error.message, f"Mend it: {one.client} cannot read it either")
         return
@@ -40,6 +39,6 @@ def _odd(one: Installed, here: Surroundings) -> Iterator[Finding]:
         yield warn(f"{path} does not start hudkit any more", hint)
         return
     try:
-        interpreter.check(found, None, here.env, SERVER)
+        user_environment.check_interpreter(found, None, here.env, SERVER_NEEDS)
     except ConfigError as error:
         yield fail(f"{one.client} cannot start hudkit: {error.message}", f"{again} ({error.hint})")

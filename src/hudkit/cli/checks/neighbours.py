@@ -13,9 +13,9 @@ from hudkit.cli.checks.check import Finding, good, warn
 from hudkit.cli.checks.reading import text_of
 from hudkit.cli.checks.surroundings import Surroundings
 from hudkit.errors import ConfigError
-from hudkit.hosts.installing.directories import project_directory
-from hudkit.hosts.installing.jsonc import member, parse
-from hudkit.hosts.opencode import settings
+from hudkit.hosts.installing.jsonc import find_member, parse_jsonc
+from hudkit.hosts.installing.user_environment import project_directory
+from hudkit.hosts.opencode import plugin_config
 
 CONFIG_BYTES = 1024 * 1024
 PLUGIN_BYTES = 256 * 1024
@@ -107,7 +107,7 @@ def clashes(one: Neighbour) -> tuple[str, ...]:
 
 
 def _listed(text: str, where: Path, here: Surroundings) -> Iterator[Neighbour]:
-    found = member(parse(text, str(where)), settings.KEY)
+    found = find_member(parse_jsonc(text, str(where)), plugin_config.PLUGIN_KEY)
     for item in found.node.items if found else ():
         value = item.node.value
         entry = value[0] if isinstance(value, list) and value else value
@@ -130,12 +130,16 @@ def _neighbour(entry: str, where: Path, here: Surroundings) -> Neighbour:
 
 def _configurations(here: Surroundings) -> list[Path]:
     named = [Path(here.env["OPENCODE_CONFIG"])] if here.env.get("OPENCODE_CONFIG") else []
-    both = [*settings.candidates(here.env, None), *named, *settings.candidates(here.env, here.directory)]
+    both = [
+        *plugin_config.config_candidates(here.env, None),
+        *named,
+        *plugin_config.config_candidates(here.env, here.directory),
+    ]
     return list(dict.fromkeys(both))
 
 
 def _directories(here: Surroundings) -> tuple[Path, Path]:
-    return settings.user_directory(here.env), project_directory(here.directory) / ".opencode"
+    return plugin_config.user_directory(here.env), project_directory(here.directory) / ".opencode"
 
 
 def _tools(here: Surroundings) -> Iterator[Path]:

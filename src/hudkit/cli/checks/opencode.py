@@ -17,10 +17,10 @@ from hudkit.cli.checks.check import Finding, fail, good, gravest, warn
 from hudkit.cli.checks.reading import text_of
 from hudkit.cli.checks.surroundings import Surroundings
 from hudkit.errors import ConfigError
-from hudkit.hosts.installing import interpreter
-from hudkit.hosts.opencode import settings
-from hudkit.hosts.opencode.install import DAEMON, Manifest, installed
-from hudkit.hosts.opencode.plugin import Baked, generate
+from hudkit.hosts.installing import user_environment
+from hudkit.hosts.opencode import plugin_config
+from hudkit.hosts.opencode.plugin import PluginPaths, generate_plugin
+from hudkit.hosts.opencode.plugin_install import DAEMON_NEEDS, PluginManifest, read_installed
 
 KNOWN_GOOD = "1.18.33"
 """The version of OpenCode that the plugin is tried with."""
@@ -77,7 +77,7 @@ def plugin(here: Surroundings) -> Finding:
         path = Path(one.file)
         try:
             text = text_of(path, PLUGIN_BYTES)
-            if text is not None and settings.listed(text, path, known.plugin):
+            if text is not None and plugin_config.lists_plugin(text, path, known.plugin):
                 listing.append(one.file)
             else:
                 odd.append(warn(f"{one.file} does not list the plugin any more", _AGAIN))
@@ -104,7 +104,7 @@ def unchanged(here: Surroundings) -> Finding:
     values, version = found
     if version != hudkit.__version__:
         return warn(f"the plugin is of version {version}, this hudkit is {hudkit.__version__}", _AGAIN)
-    if generate(values) != text:
+    if generate_plugin(values) != text:
         return warn(f"{known.plugin} is not as it was installed", _AGAIN)
     return good("as it was installed")
 
@@ -118,7 +118,7 @@ def places(here: Surroundings) -> Finding:
     values, _ = found
     odd: list[Finding] = []
     try:
-        interpreter.check(values.python, None, here.env, DAEMON)
+        user_environment.check_interpreter(values.python, None, here.env, DAEMON_NEEDS)
     except ConfigError as error:
         odd.append(fail(f"the plugin cannot start the daemon: {error.message}", f"{_AGAIN} ({error.hint})"))
     else:
@@ -134,32 +134,32 @@ def places(here: Surroundings) -> Finding:
     return gravest(odd, f"its daemon runs in {values.python}")
 
 
-def baked(text: str) -> tuple[Baked, str] | None:
+def baked(text: str) -> tuple[PluginPaths, str] | None:
     """What was put into a plugin's text at its installation, and by which version; `None` where it is not there."""
     _, mark, rest = text.partition("const BAKED = ")
     try:
         found: Any = json.JSONDecoder().raw_decode(rest)[0] if mark else None
-        return msgspec.convert(found, Baked), str(found["version"])
+        return msgspec.convert(found, PluginPaths), str(found["version"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
-def _known(here: Surroundings) -> Manifest | Finding:
+def _known(here: Surroundings) -> PluginManifest | Finding:
     try:
-        known = installed(here.install)
+        known = read_installed(here.install)
     except ConfigError as error:
         return fail(error.message, error.hint)
     return known or warn("the plugin is not installed in OpenCode", _AGAIN)
 
 
-def _elsewhere(here: Surroundings, known: Manifest) -> list[Path]:
+def _elsewhere(here: Surroundings, known: PluginManifest) -> list[Path]:
     """The configurations in force here that list the plugin, whatever the manifest says."""
     found = []
     for project in (None, here.directory):
-        for path in settings.candidates(here.env, project):
+        for path in plugin_config.config_candidates(here.env, project):
             try:
                 text = text_of(path, PLUGIN_BYTES)
-                if text is not None and settings.listed(text, path, known.plugin):
+                if text is not None and plugin_config.lists_plugin(text, path, known.plugin):
                     found.append(path)
             except (ConfigError, OSError):
                 continue  # what cannot be read lists nothing

@@ -12,7 +12,7 @@ import msgspec
 from hudkit import paths
 from hudkit.daemon import socket_path
 from hudkit.errors import ConfigError
-from hudkit.hosts.opencode.install import Place
+from hudkit.hosts.opencode.plugin_install import PluginTarget
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -38,10 +38,10 @@ class Surroundings(msgspec.Struct, frozen=True):
         return Path(self.env.get("HOME") or Path("~").expanduser())
 
     @property
-    def install(self) -> Place:
+    def install(self) -> PluginTarget:
         """The same for the host's installation."""
         socket = self.socket or self.data / "run" / "daemon.sock"
-        return Place(self.python, self.prefix, self.data, self.db, socket, self.env)
+        return PluginTarget(self.python, self.prefix, self.data, self.db, socket, self.env)
 
 
 def surroundings(directory: Path, project_settings: Path | None = None) -> Surroundings:

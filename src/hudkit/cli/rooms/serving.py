@@ -59,7 +59,7 @@ def serve(given: argparse.Namespace) -> int:
 
 def _directory(file: Path) -> None:
     """A directory of the user's own for the token, where there is none."""
-    from hudkit.hosts.installing.writing import make_directory
+    from hudkit.hosts.installing.config_files import make_directory
 
     make_directory(file.absolute().parent)
 

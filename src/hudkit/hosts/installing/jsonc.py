@@ -21,26 +21,26 @@ _WORD = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])|(?:tru
 _SAME_LINE = re.compile(r"(?:[ \t]+|//[^\r\n]*|/\*[^\r\n]*?\*/)*")
 
 
-class Node(msgspec.Struct, frozen=True):
+class JsonNode(msgspec.Struct, frozen=True):
     """A value and where it stands: `text[start:end]`. A list or an object has its items, and the place of a comma
     behind the last one."""
 
     value: Any
     start: int
     end: int
-    items: tuple[Item, ...] = ()
+    items: tuple[JsonItem, ...] = ()
     comma: int | None = None
 
 
-class Item(msgspec.Struct, frozen=True):
+class JsonItem(msgspec.Struct, frozen=True):
     """An element of a list, or a member of an object with its name; it begins at `start`."""
 
     start: int
-    node: Node
+    node: JsonNode
     name: str = ""
 
 
-class Edit(msgspec.Struct, frozen=True):
+class TextEdit(msgspec.Struct, frozen=True):
     """At this place of a text, `old` becomes `new`."""
 
     at: int
@@ -48,7 +48,7 @@ class Edit(msgspec.Struct, frozen=True):
     new: str
 
 
-def parse(text: str, where: str) -> Node:
+def parse_jsonc(text: str, where: str) -> JsonNode:
     """The document as a tree with places. Raises `ConfigError` naming `where`, line, column and what was expected."""
     reader = _Reader(text, where)
     at = reader.skip(len(BOM) if text.startswith(BOM) else 0)
@@ -58,54 +58,54 @@ def parse(text: str, where: str) -> Node:
     return node
 
 
-def object_of(text: str, where: str) -> Node:
+def parse_object(text: str, where: str) -> JsonNode:
     """The document where it is an object. Raises `ConfigError` where it is not, or cannot be read."""
-    root = parse(text, where)
-    if not starts(text, root, "{"):
+    root = parse_jsonc(text, where)
+    if not opens_with(text, root, "{"):
         raise ConfigError(f"{where} does not hold an object", hint="It was left as it is")
     return root
 
 
-def starts(text: str, node: Node, first: str) -> bool:
+def opens_with(text: str, node: JsonNode, first: str) -> bool:
     """Whether a value is an object (`{`) or a list (`[`)."""
     return text[node.start] == first
 
 
-def blank(text: str) -> bool:
+def is_blank(text: str) -> bool:
     """Whether there is nothing in a document."""
     return not text.strip(f"{BOM} \t\r\n")
 
 
-def checked(after: str, wanted: dict[str, Any], where: str) -> None:
+def check_edited(after: str, wanted: dict[str, Any], where: str) -> None:
     """Make sure that what was made says what was meant, and everything else as before. Raises `ConfigError`."""
-    if parse(after, where).value != wanted:
+    if parse_jsonc(after, where).value != wanted:
         raise ConfigError(f"{where} is written in a way that cannot be edited safely", hint="It was left as it is")
 
 
-def member(node: Node, name: str) -> Item | None:
+def find_member(node: JsonNode, name: str) -> JsonItem | None:
     """The member of an object that is in force: the last one of its name."""
     return next((item for item in reversed(node.items) if item.name == name), None)
 
 
-def added(text: str, node: Node, entry: str) -> tuple[Edit, ...]:
+def insertion_edits(text: str, node: JsonNode, entry: str) -> tuple[TextEdit, ...]:
     """What puts `entry` (an element, or a member with its name) at the end of a list or object, in its manner."""
     eol = "\r\n" if "\r\n" in text else "\n"
     if not node.items:
         inside = text[node.start + 1 : node.end - 1]
         if text[node.start] == "[":
-            return (Edit(node.start + 1, "", entry),)
-        return (Edit(node.start + 1, "", f"{eol}  {entry}" + ("" if "\n" in inside else eol)),)
+            return (TextEdit(node.start + 1, "", entry),)
+        return (TextEdit(node.start + 1, "", f"{eol}  {entry}" + ("" if "\n" in inside else eol)),)
     last = node.items[-1]
     after = last.node.end if node.comma is None else node.comma + 1
     lead, place = _manner(text, node, last, after, eol)
     if node.comma is not None:
-        return (Edit(place, "", f"{lead}{entry},"),)
+        return (TextEdit(place, "", f"{lead}{entry},"),)
     if place == last.node.end:
-        return (Edit(place, "", f",{lead}{entry}"),)
-    return Edit(last.node.end, "", ","), Edit(place, "", f"{lead}{entry}")
+        return (TextEdit(place, "", f",{lead}{entry}"),)
+    return TextEdit(last.node.end, "", ","), TextEdit(place, "", f"{lead}{entry}")
 
 
-def removed(text: str, node: Node, index: int) -> tuple[Edit, ...]:
+def removal_edits(text: str, node: JsonNode, index: int) -> tuple[TextEdit, ...]:
     """What takes an item out of a list or object, with its comma and the space before it."""
     item = node.items[index]
     start, end = item.start, item.node.end
@@ -113,16 +113,16 @@ def removed(text: str, node: Node, index: int) -> tuple[Edit, ...]:
     if not last or node.comma is not None:
         end = node.comma + 1 if last and node.comma is not None else _comma(text, end) + 1
     lead = len(text[:start]) - len(text[:start].rstrip(" \t\r\n"))
-    cut = Edit(start - lead, text[start - lead : end], "")
+    cut = TextEdit(start - lead, text[start - lead : end], "")
     if not last or node.comma is not None or index == 0:
         return (cut,)
     comma = _comma(text, node.items[index - 1].node.end)
     if comma == cut.at - 1:
-        return (Edit(comma, text[comma:end], ""),)
-    return Edit(comma, ",", ""), cut
+        return (TextEdit(comma, text[comma:end], ""),)
+    return TextEdit(comma, ",", ""), cut
 
 
-def apply(text: str, edits: Iterable[Edit]) -> str:
+def apply_edits(text: str, edits: Iterable[TextEdit]) -> str:
     """The text after edits that do not overlap. Raises `ValueError` where an edit's old text is not there."""
     for edit in sorted(edits, key=lambda one: one.at, reverse=True):
         end = edit.at + len(edit.old)
@@ -132,16 +132,16 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
     return text
 
 
-def inverse(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+def inverse_edits(edits: Iterable[TextEdit]) -> tuple[TextEdit, ...]:
     """The edits that undo `edits`, in places of the text that these made."""
     found, shift = [], 0
     for edit in sorted(edits, key=lambda one: one.at):
-        found.append(Edit(edit.at + shift, edit.new, edit.old))
+        found.append(TextEdit(edit.at + shift, edit.new, edit.old))
         shift += len(edit.new) - len(edit.old)
     return tuple(found)
 
 
-def _manner(text: str, node: Node, last: Item, after: int, eol: str) -> tuple[str, int]:
+def _manner(text: str, node: JsonNode, last: JsonItem, after: int, eol: str) -> tuple[str, int]:
     """What comes before a new last item, and its place: on a line of its own where the last one has one."""
     line = text.rfind("\n", node.start, last.start)
     indent = text[line + 1 : last.start]
@@ -179,7 +179,7 @@ class _Reader:
             at = found.end()
         return at
 
-    def value(self, at: int, depth: int) -> Node:
+    def value(self, at: int, depth: int) -> JsonNode:
         first = self.text[at : at + 1]
         if depth > MAX_DEPTH:
             self.fail(at, f"at most {MAX_DEPTH} levels")
@@ -189,12 +189,12 @@ class _Reader:
         if not found:
             self.fail(at, "a value")
         try:
-            return Node(json.loads(found[0]), at, found.end())
+            return JsonNode(json.loads(found[0]), at, found.end())
         except ValueError:
             self.fail(at, "a value")
 
-    def items(self, start: int, depth: int, close: str) -> Node:
-        items: list[Item] = []
+    def items(self, start: int, depth: int, close: str) -> JsonNode:
+        items: list[JsonItem] = []
         comma: int | None = None
         at = self.skip(start + 1)
         while self.text[at : at + 1] != close:
@@ -207,15 +207,15 @@ class _Reader:
         value: Any = [item.node.value for item in items]
         if close == "}":
             value = {item.name: item.node.value for item in items}
-        return Node(value, start, at + 1, tuple(items), comma)
+        return JsonNode(value, start, at + 1, tuple(items), comma)
 
-    def item(self, at: int, depth: int, close: str) -> Item:
+    def item(self, at: int, depth: int, close: str) -> JsonItem:
         if close == "]":
-            return Item(at, self.value(at, depth + 1))
+            return JsonItem(at, self.value(at, depth + 1))
         if self.text[at : at + 1] != '"':
             self.fail(at, "a name in quotes")
         name = self.value(at, depth)
         colon = self.skip(name.end)
         if self.text[colon : colon + 1] != ":":
             self.fail(colon, '":"')
-        return Item(at, self.value(self.skip(colon + 1), depth + 1), name.value)
+        return JsonItem(at, self.value(self.skip(colon + 1), depth + 1), name.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any, NotRequired, cast
@@ -20,22 +21,223 @@ from langchain.agents.middleware.types import (
     ToolCallRequest,
 )
 from langchain_core.language_models import LanguageModelInput
-from langchain_core.messages import AIMessage, ToolMessage
-from langchain_core.runnables import Runnable, ensure_config
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    HumanMessage,
+    MessageLikeRepresentation,
+    SystemMessage,
+    ToolMessage,
+    convert_to_messages,
+)
+from langchain_core.messages.tool import tool_call
+from langchain_core.prompt_values import PromptValue
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, ensure_config
+from langchain_core.tools import BaseTool, ToolException
 from langgraph.types import Command
+from pydantic import PrivateAttr
 
 from hudkit.api import Hud
-from hudkit.hosts.in_process import InProcessHud
-from hudkit.hosts.langchain import graphs, lineage
-from hudkit.hosts.langchain.calls import Calls, ModelCall
-from hudkit.hosts.langchain.compaction import Made
-from hudkit.hosts.langchain.summaries import asummarised, summarised
-from hudkit.hosts.langchain.tools import hud_tools, readable, strict
+from hudkit.hosts.in_process import TOOL_DEFINITIONS, InProcessHud
+from hudkit.hosts.langchain import session_lineage
+from hudkit.hosts.langchain.message_compaction import FinishedCompaction
+from hudkit.hosts.langchain.model_calls import (
+    ModelCall,
+    ModelCallPipeline,
+    acompact_if_due,
+    bound_tools,
+    compact_if_due,
+)
+from hudkit.hosts.langchain.session_lineage import SessionLineage, lineage_of_call, lineage_of_tool
+from hudkit.tools import DEFINITIONS as ROUTERS
+from hudkit.tools import RouterReply
+
+# --- The HUD's tools as LangChain's: the two routers, and the two that compact.
+
+
+_AnswerCall = Callable[[SessionLineage, str, Mapping[str, object] | str], RouterReply]
+
+
+class _HudTool(BaseTool):
+    """One of the HUD's tools. What is wrong with a call is said in its result."""
+
+    handle_tool_error: bool = True
+    _answer: _AnswerCall = PrivateAttr()
+
+    def __init__(self, definition: Mapping[str, Any], answer: _AnswerCall) -> None:
+        super().__init__(
+            name=str(definition["name"]),
+            description=str(definition["description"]),
+            args_schema=_lean(definition["parameters"]),
+        )
+        self._answer = answer
+
+    def _run(self, *, config: RunnableConfig, **arguments: Any) -> str:
+        reply = self._answer(lineage_of_tool(config), self.name, _read(arguments))
+        if not reply.ok:
+            raise ToolException(reply.text)
+        return reply.text
+
+    async def _arun(self, *, config: RunnableConfig, **arguments: Any) -> str:
+        return await asyncio.to_thread(self._run, config=config, **arguments)
+
+
+def _hud_tools(answer: _AnswerCall, *, compacts: bool) -> Sequence[BaseTool]:
+    """The tools that an agent gets; those that compact where that can be had."""
+    return [_HudTool(one, answer) for one in (TOOL_DEFINITIONS if compacts else ROUTERS)]
+
+
+def _strict_tools(tools: Sequence[Any]) -> list[Any]:
+    """The same tools for a request that asks for an answer in a schema: OpenAI's models then take no object without
+    named properties, so that `args` is JSON text."""
+    return [_textual(one) if isinstance(one, _HudTool) else one for one in tools]
+
+
+def _answerable(message: AIMessage, names: Sequence[str]) -> AIMessage:
+    """The response with calls of the HUD's tools (`names`) that are no JSON made into calls that can be answered:
+    LangChain would end the turn there, or tell the agent nothing of what was wrong."""
+    broken = [one for one in message.invalid_tool_calls if one["name"] in names]
+    if not broken:
+        return message
+    calls = [tool_call(name=str(one["name"]), args={"tool": one["args"] or ""}, id=one["id"]) for one in broken]
+    others = [one for one in message.invalid_tool_calls if one not in broken]
+    return message.model_copy(update={"tool_calls": [*message.tool_calls, *calls], "invalid_tool_calls": others})
+
+
+def _textual(tool: _HudTool) -> _HudTool:
+    schema = cast("dict[str, Any]", tool.args_schema)
+    if "args" not in schema["properties"]:
+        return tool
+    properties = {**schema["properties"], "args": {"type": "string", "description": "The arguments as JSON text."}}
+    return tool.model_copy(update={"args_schema": {**schema, "properties": properties}})
+
+
+def _lean(schema: Any) -> Any:
+    """The schema as LangChain writes those of other tools: each call pays for what stands in it."""
+    if not isinstance(schema, dict):
+        return schema
+    return {name: _lean(value) for name, value in schema.items() if name != "additionalProperties"}
+
+
+def _read(arguments: Mapping[str, Any]) -> Mapping[str, object] | str:
+    """The arguments, or the text of a call that `readable` took up."""
+    only = arguments.get("tool")
+    return only if len(arguments) == 1 and isinstance(only, str) and only.lstrip()[:1] in ("{", "[") else arguments
+
+
+# --- The HUD in LangGraph graphs that are put together by hand: a model to call in a node, and a node.
+
+
+_LOG = logging.getLogger("hudkit.hosts.langchain")
+
+
+class HudModel(Runnable[LanguageModelInput, AIMessage]):
+    """A model whose calls carry the HUD."""
+
+    def __init__(
+        self, calls: ModelCallPipeline, model: Runnable[LanguageModelInput, Any], session: str, names: Sequence[str]
+    ):
+        self._calls = calls
+        self._model = model
+        self._session = session
+        self._names = names
+
+    def invoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
+        """Answer the messages; the system prompt may stand first in them."""
+        line = self.line(config)
+        if not line.session:
+            return self._took(self._model.invoke(input, config, **kwargs))
+        call = self.call(line, _messages(input))
+        answer = self._took(self._model.invoke(_sent(self._calls.place(call)), config, **kwargs))
+        self._calls.answered(line, [answer])
+        return answer
+
+    async def ainvoke(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AIMessage:
+        """The same, with the log's work off the event loop."""
+        line = self.line(config)
+        if not line.session:
+            return self._took(await self._model.ainvoke(input, config, **kwargs))
+        call = self.call(line, _messages(input))
+        sent = await asyncio.to_thread(self._calls.place, call)
+        answer = self._took(await self._model.ainvoke(_sent(sent), config, **kwargs))
+        await asyncio.to_thread(self._calls.answered, line, [answer])
+        return answer
+
+    def line(self, config: RunnableConfig | None) -> SessionLineage:
+        """The session of a call; none where neither a thread nor a name tells it."""
+        line = lineage_of_call(ensure_config(config))
+        if self._session and not line.parent:
+            line = line._replace(session=self._session)
+        if not line.session:
+            _LOG.warning("a call goes without the HUD: give its run a thread_id, or model_call a session")
+        return line
+
+    def call(self, line: SessionLineage, messages: Sequence[AnyMessage]) -> ModelCall:
+        """The call as it would be made, the system prompt apart."""
+        system = messages[0] if messages and isinstance(messages[0], SystemMessage) else None
+        rest = messages[1:] if system is not None else messages
+        return ModelCall(line, self._model, rest, system, bound_tools(self._model), rest)
+
+    def _took(self, answer: Any) -> AIMessage:
+        return _answerable(answer, self._names)
+
+
+def model_node(
+    calls: ModelCallPipeline,
+    model: Runnable[LanguageModelInput, Any],
+    system_prompt: str,
+    session: str,
+    names: Sequence[str],
+) -> Runnable[Any, dict[str, Any]]:
+    """A node over the `messages` of a graph's state."""
+    hud_model = HudModel(calls, model, session, names)
+    head = [SystemMessage(system_prompt)] if system_prompt else []
+
+    def node(state: Any, config: RunnableConfig) -> dict[str, Any]:
+        messages = _of(state)
+        line = hud_model.line(config)
+        done, call = compact_if_due(calls, hud_model.call(line, messages)) if line.session else (None, None)
+        shown = call.messages if call is not None else messages
+        return _update(done, messages, hud_model.invoke([*head, *shown], config))
+
+    async def anode(state: Any, config: RunnableConfig) -> dict[str, Any]:
+        messages = _of(state)
+        line = hud_model.line(config)
+        done, call = await acompact_if_due(calls, hud_model.call(line, messages)) if line.session else (None, None)
+        shown = call.messages if call is not None else messages
+        return _update(done, messages, await hud_model.ainvoke([*head, *shown], config))
+
+    return RunnableLambda(node, anode, name="model")
+
+
+def _update(done: FinishedCompaction | None, messages: Sequence[AnyMessage], answer: AIMessage) -> dict[str, Any]:
+    before = done.update(messages, messages) if done is not None else []
+    return {"messages": [*before, answer]}
+
+
+def _of(state: Any) -> list[AnyMessage]:
+    return list(state["messages"] if isinstance(state, Mapping) else state.messages)
+
+
+def _messages(given: LanguageModelInput) -> list[Any]:
+    if isinstance(given, PromptValue):
+        return given.to_messages()
+    if isinstance(given, str):
+        return [HumanMessage(given)]
+    said: Sequence[MessageLikeRepresentation] = given
+    return convert_to_messages(said)
+
+
+def _sent(call: ModelCall) -> list[AnyMessage]:
+    return [*([call.system] if call.system is not None else []), *call.messages]
+
 
 HOST = "langchain"
 
 
-class HudAgentState(AgentState[ResponseT]):
+class _HudAgentState(AgentState[ResponseT]):
     """An agent's state with the session of a run without a thread; it is in no input, no output."""
 
     hud_session: NotRequired[Annotated[str, PrivateStateAttr]]
@@ -48,7 +250,7 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
     HUD that is started by a tool of another one is a sub-agent of it. Safe for many threads at once.
     """
 
-    state_schema = cast("type[AgentState[ResponseT]]", HudAgentState)
+    state_schema = cast("type[AgentState[ResponseT]]", _HudAgentState)
     transformers = (InternalCallTransformer,)
 
     def __init__(
@@ -71,8 +273,10 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
         """
         super().__init__()
         self._attached = InProcessHud(hud, host=HOST, project=project)
-        self._calls = Calls(self._attached, window=window, names=tools or {}, compacts=compact, resume=resume)
-        self.tools = hud_tools(self._calls.tool, compacts=compact)
+        self._calls = ModelCallPipeline(
+            self._attached, window=window, names=tools or {}, compacts=compact, resume=resume
+        )
+        self.tools = _hud_tools(self._calls.tool, compacts=compact)
         self._names = [one.name for one in self.tools]
 
     # -- model calls -------------------------------------------------------------------------------------------
@@ -82,7 +286,7 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
     ) -> ExtendedModelResponse[ResponseT]:
         """Compact where that is due, put the HUD into the request, and take up what the model's answer tells."""
         call = _call_of(request)
-        compacted, call = summarised(self._calls, call)
+        compacted, call = compact_if_due(self._calls, call)
         sent = self._calls.place(call)
         response = handler(_request_of(request, sent))
         return self._done(request, call, compacted, response)
@@ -94,7 +298,7 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
     ) -> ExtendedModelResponse[ResponseT]:
         """The same, with the log's work off the event loop."""
         call = _call_of(request)
-        compacted, call = await asummarised(self._calls, call)
+        compacted, call = await acompact_if_due(self._calls, call)
         sent = await asyncio.to_thread(self._calls.place, call)
         response = await handler(_request_of(request, sent))
         return await asyncio.to_thread(self._done, request, call, compacted, response)
@@ -103,13 +307,13 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
         self,
         request: ModelRequest[ContextT],
         call: ModelCall,
-        compacted: Made | None,
+        compacted: FinishedCompaction | None,
         response: ModelResponse[ResponseT],
     ) -> ExtendedModelResponse[ResponseT]:
         self._calls.answered(call.line, response.result)
-        result = [readable(one, self._names) if isinstance(one, AIMessage) else one for one in response.result]
+        result = [_answerable(one, self._names) if isinstance(one, AIMessage) else one for one in response.result]
         response = ModelResponse(result=result, structured_response=response.structured_response)
-        update: dict[str, Any] = {lineage.STATE_KEY: call.line.session} if call.line.fresh else {}
+        update: dict[str, Any] = {session_lineage.STATE_KEY: call.line.session} if call.line.fresh else {}
         if compacted is not None:
             update["messages"] = [*compacted.update(request.messages, request.state["messages"]), *result]
         return ExtendedModelResponse(response, Command(update=update) if update else None)
@@ -120,14 +324,14 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
         """Carry the call out as it is; agents that it starts know whose it is."""
-        with lineage.tool_call(request.runtime.config, request.state, request.tool_call["id"] or ""):
+        with session_lineage.tool_call_scope(request.runtime.config, request.state, request.tool_call["id"] or ""):
             return handler(request)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
         """The same."""
-        with lineage.tool_call(request.runtime.config, request.state, request.tool_call["id"] or ""):
+        with session_lineage.tool_call_scope(request.runtime.config, request.state, request.tool_call["id"] or ""):
             return await handler(request)
 
     # -- graphs of your own ------------------------------------------------------------------------------------
@@ -137,14 +341,14 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
     ) -> Runnable[LanguageModelInput, AIMessage]:
         """The model with the HUD in its calls, to be called with messages in a node of your own. The session is the
         thread of the graph's run, or `session`; without both, calls go without the HUD. It does not compact."""
-        return graphs.HudModel(self._calls, model, session, self._names)
+        return HudModel(self._calls, model, session, self._names)
 
     def model_node(
         self, model: Runnable[LanguageModelInput, Any], *, system_prompt: str = "", session: str = ""
     ) -> Runnable[Any, dict[str, Any]]:
         """A node that answers the `messages` of a graph's state with the model, and compacts them where that is due:
         `builder.add_node("model", hud.model_node(model.bind_tools([*tools, *hud.tools])))`."""
-        return graphs.model_node(self._calls, model, system_prompt, session, self._names)
+        return model_node(self._calls, model, system_prompt, session, self._names)
 
     def close(self) -> None:
         """Close the log, where it was opened here; twice is harmless."""
@@ -152,9 +356,9 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
 
 
 def _call_of(request: ModelRequest[Any]) -> ModelCall:
-    line = lineage.line_of(ensure_config(), request.state, makes=True)
+    line = session_lineage.lineage_of_call(ensure_config(), request.state, makes=True)
     kept: Sequence[Any] = request.state.get("messages", ())
-    tools = strict(request.tools) if request.response_format is not None else request.tools
+    tools = _strict_tools(request.tools) if request.response_format is not None else request.tools
     return ModelCall(line, request.model, request.messages, request.system_message, tools, kept)
 
 

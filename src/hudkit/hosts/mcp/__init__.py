@@ -29,14 +29,14 @@ def server(
     session (not given: each connection has its own); `project` is the directory that they work in (not given: the
     client's first root that is a directory here, else the current one). Raises `ConfigError` where there is no SDK.
     """
-    needed()
-    from hudkit.hosts.mcp.binding import Binding
-    from hudkit.hosts.mcp.serving import Serving
+    require_sdk()
+    from hudkit.hosts.mcp.request_handlers import McpHandlers
+    from hudkit.hosts.mcp.session_binding import SessionBinding
 
-    return Serving(Binding(hud, session=session, project=project)).server()
+    return McpHandlers(SessionBinding(hud, session=session, project=project)).server()
 
 
-def needed() -> None:
+def require_sdk() -> None:
     """Make sure that the SDK is there. Raises `ConfigError` with the extra that brings it."""
     hint = "pip install 'hudkit[mcp]', or uv tool install 'hudkit[mcp]'"
     try:

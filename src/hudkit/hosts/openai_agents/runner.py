@@ -16,10 +16,9 @@ from agents.run import RunState
 
 from hudkit.api import Hud
 from hudkit.hosts.in_process import TOOL_DEFINITIONS, InProcessHud
-from hudkit.hosts.openai_agents.asked import Config, option
-from hudkit.hosts.openai_agents.calls import NOW, Calls
-from hudkit.hosts.openai_agents.joined import joined, offered
-from hudkit.hosts.openai_agents.scope import Shared
+from hudkit.hosts.openai_agents.agent_copies import hud_tool, with_hud_tools
+from hudkit.hosts.openai_agents.call_filter import ACTIVE_CALL, CallFilter
+from hudkit.hosts.openai_agents.conversation import RunnerState, RunOptions, config_option
 from hudkit.tokens import Window
 from hudkit.tools import DEFINITIONS as ROUTERS
 
@@ -54,9 +53,9 @@ class HudRunner:
         any host, whose task the first conversation takes up."""
         self.attached = InProcessHud(hud, host=HOST, project=project)
         self._file = sessions
-        self._tools = [offered(one) for one in (TOOL_DEFINITIONS if compact else ROUTERS)]
+        self._tools = [hud_tool(one) for one in (TOOL_DEFINITIONS if compact else ROUTERS)]
         self._sessions: dict[str, SQLiteSession] = {}
-        self._shared = Shared(
+        self._shared = RunnerState(
             self.attached,
             window=window,
             compact=compact,
@@ -105,11 +104,11 @@ class HudRunner:
         """A copy of an agent with the HUD's tools, its handoffs too; for sub-agents (`hud.agent(a).as_tool(...)`) and
         for runs that are taken up (`RunState.from_json(hud.agent(a), ...)`). Twice is harmless. Raises `ConfigError`
         where the agent has a tool with such a name."""
-        return joined(agent, self._tools)
+        return with_hud_tools(agent, self._tools)
 
     def run_config(
         self,
-        config: Config = None,
+        config: RunOptions = None,
         *,
         session: Session | None = None,
         conversation: str = "",
@@ -137,10 +136,12 @@ class HudRunner:
         return self._sessions[id]
 
     def _filtered(
-        self, config: Config, session: Session | None, name: str, *, chained: bool
+        self, config: RunOptions, session: Session | None, name: str, *, chained: bool
     ) -> RunConfig | dict[str, Any]:
         """The configuration with our filter; still a dict where it was none, so that the SDK closes what it opens."""
-        calls = Calls(self._shared, config, session, name=name or option(config, "group_id") or "", chained=chained)
+        calls = CallFilter(
+            self._shared, config, session, name=name or config_option(config, "group_id") or "", chained=chained
+        )
         if isinstance(config, RunConfig):
             return replace(config, call_model_input_filter=calls)
         return {**(config or {}), "call_model_input_filter": calls}
@@ -149,8 +150,8 @@ class HudRunner:
 @contextmanager
 def _apart() -> Iterator[None]:
     """What a run leaves in this context is not seen by the next one."""
-    token = NOW.set(NOW.get())
+    token = ACTIVE_CALL.set(ACTIVE_CALL.get())
     try:
         yield
     finally:
-        NOW.reset(token)
+        ACTIVE_CALL.reset(token)

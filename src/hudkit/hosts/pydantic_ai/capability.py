@@ -4,31 +4,114 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import CompactionPart, ModelMessage, ModelRequest, ModelResponse
 from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.run import AgentRunResult
-from pydantic_ai.tools import AgentDepsT, RunContext
+from pydantic_ai.tools import AgentDepsT, RunContext, ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
 from hudkit.api import Hud
 from hudkit.errors import HudkitError
 from hudkit.hosts.host_session import HostCall, Injection
 from hudkit.hosts.in_process import COMPACTION_TOOLS, TOOL_DEFINITIONS, InProcessHud
-from hudkit.hosts.pydantic_ai import compacting
-from hudkit.hosts.pydantic_ai.drafts import OURS
-from hudkit.hosts.pydantic_ai.reading import Heard, Reader, dated, system_size, tools_size, usage_of
-from hudkit.hosts.pydantic_ai.toolset import HudToolset
-from hudkit.hosts.pydantic_ai.writing import cache_point, instructions, with_base, with_blocks
+from hudkit.hosts.pydantic_ai import history_compaction
+from hudkit.hosts.pydantic_ai.frame_placement import instruction_parts, tail_cache_point, with_base, with_blocks
+from hudkit.hosts.pydantic_ai.run_messages import (
+    METADATA_KEY,
+    LocatedEntry,
+    RunReader,
+    has_run_times,
+    system_size,
+    token_usage,
+    tools_size,
+)
 from hudkit.tokens import Window, window_of
+
+# --- The HUD's tools in pydantic-ai's form. A mistake in a call is answered, so that none counts as a retry.
+
+
+_AnswerCall = Callable[[str, Mapping[str, object] | str], str]
+"""Answers a call of a tool, by its name and its arguments as the model wrote them."""
+
+_BROKEN = "\0"
+"""The name of the only argument where the model's arguments are no JSON object: they are answered as text."""
+
+
+class _HudToolset(AbstractToolset[Any]):
+    """`definitions` are tools as name, description and JSON Schema."""
+
+    def __init__(self, definitions: Sequence[Mapping[str, Any]], answer: _AnswerCall) -> None:
+        self._definitions = definitions
+        self._answer = answer
+
+    @property
+    def id(self) -> str:
+        return "hudkit"
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:  # noqa: ARG002 (all the same)
+        return {
+            one["name"]: ToolsetTool(
+                toolset=self,
+                tool_def=ToolDefinition(
+                    name=one["name"],
+                    description=one["description"],
+                    parameters_json_schema=one["parameters"],
+                    strict=False,
+                ),
+                max_retries=1,
+                args_validator=_AsWritten(),
+            )
+            for one in self._definitions
+        }
+
+    async def call_tool(
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[Any],  # noqa: ARG002 (the run is known)
+        tool: ToolsetTool[Any],  # noqa: ARG002
+    ) -> str:
+        return await asyncio.to_thread(self._answer, name, tool_args.get(_BROKEN, tool_args))
+
+
+class _AsWritten:
+    """Takes any arguments; the operations check their own, and tell the agent how to call them right."""
+
+    def validate_json(
+        self,
+        input: str | bytes | bytearray,
+        *,
+        allow_partial: bool | Literal["off", "on", "trailing-strings"] = False,  # noqa: ARG002
+        **kwargs: Any,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        try:
+            given = json.loads(input)
+        except ValueError:
+            given = None
+        if isinstance(given, dict):
+            return given
+        return {_BROKEN: input if isinstance(input, str) else bytes(input).decode("utf-8", "replace")}
+
+    def validate_python(
+        self,
+        input: Any,
+        *,
+        allow_partial: bool | Literal["off", "on", "trailing-strings"] = False,  # noqa: ARG002
+        **kwargs: Any,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        return input if isinstance(input, dict) else {_BROKEN: str(input)}
+
 
 HOST = "pydantic-ai"
 
@@ -63,11 +146,11 @@ class HudCapability(AbstractCapability[AgentDepsT]):
     """The log and the conversations, shared by all runs."""
     _session: str = field(default="", init=False, repr=False, compare=False)
     _parent: str = field(default="", init=False, repr=False, compare=False)
-    _reader: Reader = field(init=False, repr=False, compare=False)
+    _reader: RunReader = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self.attached = InProcessHud(self.hud, host=HOST, project=self.project)
-        self._reader = Reader(dated=False, names=self.tools)
+        self._reader = RunReader(dated=False, names=self.tools)
 
     @classmethod
     def combine(cls, capabilities: Sequence[AbstractCapability[AgentDepsT]]) -> AbstractCapability[AgentDepsT]:
@@ -86,7 +169,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
         run._session = ctx.conversation_id or ctx.run_id or ""
         if run._session == run._parent:  # a run within a run of the same conversation has messages of its own
             run._session = f"{run._session}/{ctx.run_id}"
-        run._reader = Reader(dated=dated(ctx.messages), names=self.tools)
+        run._reader = RunReader(dated=has_run_times(ctx.messages), names=self.tools)
         return run
 
     async def before_run(self, ctx: RunContext[AgentDepsT]) -> None:  # noqa: ARG002 (the session is known)
@@ -96,13 +179,13 @@ class HudCapability(AbstractCapability[AgentDepsT]):
         await self._safely(self._hear, result.all_messages(), ctx.agent.name if ctx.agent is not None else None)
         return result
 
-    def get_toolset(self) -> HudToolset:
+    def get_toolset(self) -> _HudToolset:
         kept = (
             TOOL_DEFINITIONS
             if self.compact
             else tuple(one for one in TOOL_DEFINITIONS if one not in COMPACTION_TOOLS)
         )
-        return HudToolset(kept, self._answer)
+        return _HudToolset(kept, self._answer)
 
     # -- a model call ------------------------------------------------------------------------------------------
 
@@ -136,7 +219,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
         request_context: ModelRequestContext,  # noqa: ARG002
         response: ModelResponse,
     ) -> ModelResponse:
-        usage = usage_of(response)
+        usage = token_usage(response)
         if usage is not None:
             await self._safely(lambda: self.attached.report_usage(self._session, usage.used, parent=self._parent))
         return response
@@ -171,15 +254,15 @@ class HudCapability(AbstractCapability[AgentDepsT]):
         placing = self._placed(agent, request, heard)
         return replace(
             request,
-            messages=with_blocks(request.messages, heard, placing, cache_point(request.model_settings)),
+            messages=with_blocks(request.messages, heard, placing, tail_cache_point(request.model_settings)),
             model_request_parameters=with_base(request.model_request_parameters, placing.base, request.messages),
         )
 
-    def _placed(self, agent: str | None, request: ModelRequestContext, heard: Sequence[Heard]) -> Injection:
+    def _placed(self, agent: str | None, request: ModelRequestContext, heard: Sequence[LocatedEntry]) -> Injection:
         if self.resume and not self._parent:
             self.resume = self.attached.resume(self._session, self.resume)
         parameters = request.model_request_parameters
-        told = sum(len(part.content) for part in instructions(parameters, request.messages))
+        told = sum(len(part.content) for part in instruction_parts(parameters, request.messages))
         asked = HostCall(
             entries=[one.entry for one in heard],
             window=self._window(request),
@@ -201,31 +284,36 @@ class HudCapability(AbstractCapability[AgentDepsT]):
         self, ctx: RunContext[AgentDepsT], request: ModelRequestContext
     ) -> tuple[list[ModelMessage], list[ModelMessage]]:
         """The history of the run, and what is sent of it: as they are where nothing is due."""
-        kept, sent = compacting.since_summary(ctx.messages), compacting.since_summary(request.messages)
+        kept, sent = (
+            history_compaction.messages_since_summary(ctx.messages),
+            history_compaction.messages_since_summary(request.messages),
+        )
         window = self._window(request)
         plan = await self._safely(self._plan, sent, window)
         if plan is None:
             return kept, sent
         summary = await self._summary(ctx, plan, request)
-        done = compacting.compacted(sent, plan, summary, window)
+        done = history_compaction.compact_history(sent, plan, summary, window)
         if _same(kept, sent):
             return done, done
-        return compacting.compacted(kept, plan.of(self._reader.read(kept)), summary, window), done
+        return history_compaction.compact_history(kept, plan.of(self._reader.read(kept)), summary, window), done
 
-    def _plan(self, messages: Sequence[ModelMessage], window: Window) -> compacting.Plan | None:
+    def _plan(self, messages: Sequence[ModelMessage], window: Window) -> history_compaction.HistoryCompaction | None:
         assumed = window.source == "assumed"
         return self.attached.with_session(
             self._session,
-            lambda one: compacting.plan(one, lambda: self._reader.read(messages), window, asked_only=assumed),
+            lambda one: history_compaction.plan_compaction(
+                one, lambda: self._reader.read(messages), window, asked_only=assumed
+            ),
             parent=self._parent,
         )
 
     async def _summary(
-        self, ctx: RunContext[AgentDepsT], plan: compacting.Plan, request: ModelRequestContext
+        self, ctx: RunContext[AgentDepsT], plan: history_compaction.HistoryCompaction, request: ModelRequestContext
     ) -> ModelRequest:
         text = finish = ""
         try:
-            response = await compacting.summary_of(plan, request.model, request.model_settings)
+            response = await history_compaction.request_summary(plan, request.model, request.model_settings)
         except Exception as error:
             _LOG.warning("a summary is made of the log, the model wrote none: %s", error)
         else:
@@ -240,7 +328,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
         now = datetime.now(UTC)
         noted = {"at": now.isoformat(), "why": why}  # the times of requests change where the host joins two of them
         return ModelRequest(
-            [CompactionPart(said, metadata={OURS: noted})],
+            [CompactionPart(said, metadata={METADATA_KEY: noted})],
             timestamp=now,
             run_id=ctx.run_id,
             conversation_id=ctx.conversation_id,
@@ -249,6 +337,3 @@ class HudCapability(AbstractCapability[AgentDepsT]):
 
 def _same(some: Sequence[ModelMessage], others: Sequence[ModelMessage]) -> bool:
     return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
-
-
-__all__ = ["HudCapability"]

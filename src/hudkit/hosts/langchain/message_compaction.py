@@ -18,22 +18,31 @@ from hudkit.context.compaction.cut_point import cut_text, max_text_characters
 from hudkit.context.compaction.request_parts import HANDED_OVER_CHARACTERS
 from hudkit.context.compaction.summaries import SUMMARY_SYSTEM_PROMPT
 from hudkit.hosts.host_session import HostSession
-from hudkit.hosts.langchain.transcript import MARK, SHORTENED, SUMMARY, Read, finish_of, is_summary
+from hudkit.hosts.langchain.langchain_messages import (
+    METADATA_KEY,
+    SHORTENED_MARK,
+    SUMMARY_MARK,
+    ReadMessages,
+    finish_reason,
+    is_summary,
+)
 from hudkit.tokens import Window
 from hudkit.tokens.windows import OverflowRule
 
 _LOG = logging.getLogger("hudkit.hosts.langchain")
 
-INTRO = "Here is a summary of the conversation up to now:"
-BEGUN = "Work on the user's last message, which follows, has begun: go on where it stopped. If it is done, say so."
-CONFIG: RunnableConfig = {
+_SUMMARY_INTRO = "Here is a summary of the conversation up to now:"
+_WORK_HAS_BEGUN = (
+    "Work on the user's last message, which follows, has begun: go on where it stopped. If it is done, say so."
+)
+SUMMARY_CALL_CONFIG: RunnableConfig = {
     "tags": [TAG_NOSTREAM],
     "metadata": {"lc_source": "summarization", **internal_call_metadata()},
 }
 """How the call for a summary is known, and kept out of what the agent's user reads as it comes."""
 
 
-class Plan(NamedTuple):
+class CompactionPlan(NamedTuple):
     """A compaction to be made: what stands at `shown[cut:]` stays. `prompt` is what a model is asked for."""
 
     shown: Sequence[AnyMessage]
@@ -50,7 +59,7 @@ class Plan(NamedTuple):
         ]
 
 
-class Made(NamedTuple):
+class FinishedCompaction(NamedTuple):
     """A compaction that was made: the ids of the messages that were there, and what stands for those up to `cut`."""
 
     ids: tuple[str | None, ...]
@@ -72,9 +81,9 @@ class Made(NamedTuple):
         return [RemoveMessage(REMOVE_ALL_MESSAGES), *(kept.get(one.id or "", one) for one in self.applied(shown))]
 
 
-def plan(
-    talk: HostSession, reads: Callable[[], Read], shown: Sequence[AnyMessage], window: Window, *, new: bool
-) -> Plan | None:
+def plan_compaction(
+    talk: HostSession, reads: Callable[[], ReadMessages], shown: Sequence[AnyMessage], window: Window, *, new: bool
+) -> CompactionPlan | None:
     """The compaction that is due before a call, if one is; `reads` gives what is `shown` as entries, `new`: this
     process knows nothing of the session yet."""
     if not new and not talk.is_compaction_due(window):
@@ -91,12 +100,12 @@ def plan(
     if not any(isinstance(one, AIMessage) or len(str(one.text)) > most for one in shown[:cut]):
         talk.compaction_requested = False
         return None
-    return Plan(shown, cut, talk.start_compaction("auto"), most)
+    return CompactionPlan(shown, cut, talk.start_compaction("auto"), most)
 
 
-def made(talk: HostSession, plan: Plan, answer: AIMessage | None) -> Made:
+def finish_compaction(talk: HostSession, plan: CompactionPlan, answer: AIMessage | None) -> FinishedCompaction:
     """The compaction, with the model's summary, or the log's own where it gave none."""
-    text, finish = (str(answer.text), finish_of(answer)) if answer is not None else ("", "")
+    text, finish = (str(answer.text), finish_reason(answer)) if answer is not None else ("", "")
     summary, why = talk.usable_summary(text, finish)
     if why:
         _LOG.warning("the summary is made without a model: %s", why)
@@ -104,10 +113,10 @@ def made(talk: HostSession, plan: Plan, answer: AIMessage | None) -> Made:
     asked = next((one for one in reversed(plan.shown) if _is_asked(one)), None)
     replayed = [_short(asked, plan.most)] if asked is not None and asked not in kept else []
     under_way = bool(replayed) and any(isinstance(one, AIMessage) for one in plan.shown[plan.shown.index(asked) :])
-    content = "\n\n".join([INTRO, summary, *([BEGUN] if under_way else [])])
-    marks = {"lc_source": "summarization", MARK: {SUMMARY: summary}}
+    content = "\n\n".join([_SUMMARY_INTRO, summary, *([_WORK_HAS_BEGUN] if under_way else [])])
+    marks = {"lc_source": "summarization", METADATA_KEY: {SUMMARY_MARK: summary}}
     head = HumanMessage(content, id=str(uuid4()), additional_kwargs=marks)
-    return Made(tuple(one.id for one in plan.shown), len(old), (head, *replayed))
+    return FinishedCompaction(tuple(one.id for one in plan.shown), len(old), (head, *replayed))
 
 
 def _is_asked(message: BaseMessage) -> bool:
@@ -139,13 +148,10 @@ def _short(message: AnyMessage, most: int) -> AnyMessage:
     """A user's message that stays, cut where it would fill the window again."""
     if len(str(message.text)) <= most:
         return message
-    marks = {**message.additional_kwargs, MARK: SHORTENED}
+    marks = {**message.additional_kwargs, METADATA_KEY: SHORTENED_MARK}
     return _cut(message, most).model_copy(update={"additional_kwargs": marks})
 
 
 def _cut(message: AnyMessage, most: int) -> AnyMessage:
     text = str(message.text)
     return message if len(text) <= most else message.model_copy(update={"content": cut_text(text, most)})
-
-
-__all__ = ["CONFIG", "Made", "Plan", "made", "plan"]

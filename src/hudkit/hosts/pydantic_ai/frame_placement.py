@@ -18,8 +18,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import ModelRequestParameters
 
 from hudkit.hosts.host_session import Injection
-from hudkit.hosts.pydantic_ai.drafts import At
-from hudkit.hosts.pydantic_ai.reading import Heard
+from hudkit.hosts.pydantic_ai.run_messages import LocatedEntry, PartIndex
 from hudkit.transcripts import ToolPart
 
 _CACHED = ("anthropic_cache_messages", "anthropic_cache", "bedrock_cache_messages", "openrouter_cache_messages")
@@ -32,12 +31,12 @@ def with_base(
     """The parameters with the base behind the instructions that stay, before those that a function writes anew."""
     if not base:
         return parameters
-    parts = instructions(parameters, messages)
+    parts = instruction_parts(parameters, messages)
     at = next((n for n, part in enumerate(parts) if part.dynamic), len(parts))
     return replace(parameters, instruction_parts=[*parts[:at], InstructionPart(content=base), *parts[at:]])
 
 
-def instructions(parameters: ModelRequestParameters, messages: Sequence[ModelMessage]) -> list[InstructionPart]:
+def instruction_parts(parameters: ModelRequestParameters, messages: Sequence[ModelMessage]) -> list[InstructionPart]:
     """What the model is instructed: the parts, or where there are none, the text in the last request."""
     if parameters.instruction_parts is not None:
         return list(parameters.instruction_parts)
@@ -45,7 +44,7 @@ def instructions(parameters: ModelRequestParameters, messages: Sequence[ModelMes
     return [InstructionPart(content=last.instructions)] if last is not None and last.instructions else []
 
 
-def cache_point(settings: Mapping[str, Any] | None) -> CachePoint | None:
+def tail_cache_point(settings: Mapping[str, Any] | None) -> CachePoint | None:
     """The mark that goes before the tail where the host puts one on the last block: what is behind it is not sent
     again, so that nothing could be read from a cache that ends there."""
     asked = next((found for name in _CACHED if (found := (settings or {}).get(name))), None)
@@ -53,7 +52,10 @@ def cache_point(settings: Mapping[str, Any] | None) -> CachePoint | None:
 
 
 def with_blocks(
-    messages: Sequence[ModelMessage], heard: Sequence[Heard], placing: Injection, point: CachePoint | None = None
+    messages: Sequence[ModelMessage],
+    heard: Sequence[LocatedEntry],
+    placing: Injection,
+    point: CachePoint | None = None,
 ) -> list[ModelMessage]:
     """The messages with the blocks behind their entries, the tail behind everything, stubs for old outputs. `point`
     is put before the tail where it stands in a prompt's text."""
@@ -77,13 +79,13 @@ def with_blocks(
     ]
 
 
-def _carrier(messages: Sequence[ModelMessage], heard: Sequence[Heard], n: int, last: At) -> At:
+def _carrier(messages: Sequence[ModelMessage], heard: Sequence[LocatedEntry], n: int, last: PartIndex) -> PartIndex:
     """The part that carries an entry's blocks: of several results, the last one that is plain text to the model."""
     if heard[n].entry.role != "tool":
         return last
     calls = {part.call_id for part in heard[n].entry.message.parts if isinstance(part, ToolPart)}
     places = [
-        At(last.message, at)
+        PartIndex(last.message, at)
         for at, part in enumerate(messages[last.message].parts)
         if (result := _as_text(part)) is not None and result.tool_call_id in calls
     ]

@@ -12,10 +12,10 @@ from hudkit import __version__
 from hudkit.hosts.wire import PROTOCOL
 from hudkit.tools import DEFINITIONS
 
-PIECES = ("transport.js", "transcript.js", "upload.js", "session.js", "hooks.js")
+_SOURCES = ("transport.js", "transcript.js", "upload.js", "session.js", "hooks.js")
 """The sources in the order in which they become one module; the last one has the only export."""
 
-IMPORTS = (
+_NODE_IMPORTS = (
     ("node:child_process", "spawn"),
     ("node:fs", "existsSync"),
     ("node:http", "request"),
@@ -23,7 +23,7 @@ IMPORTS = (
 
 _NOTHING: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 
-COMPACT_TOOLS: tuple[dict[str, Any], ...] = (
+_COMPACTION_TOOLS: tuple[dict[str, Any], ...] = (
     {
         "name": "hud_compact",
         "description": (
@@ -39,7 +39,7 @@ COMPACT_TOOLS: tuple[dict[str, Any], ...] = (
 )
 """The tools without operations: each starts a compaction that the agent itself asked for."""
 
-SUMMARIZER = (
+SUMMARIZER_PROMPT = (
     "You are about to lose the older part of your own conversation, and you write down what you need in order to "
     "carry on with it. The reader is you, in the same session, a moment from now: write in the first person, keep "
     "names, paths, numbers and exact wordings, and leave out what can be looked up. Do not answer questions of the "
@@ -48,7 +48,7 @@ SUMMARIZER = (
 """What the compaction agent is told it is; OpenCode's own text speaks of another agent."""
 
 
-class Baked(msgspec.Struct, frozen=True):
+class PluginPaths(msgspec.Struct, frozen=True):
     """What the plugin knows without asking: absolute paths of the interpreter, the data directory, the log, the
     socket, and of its own file (without it, it starts no daemon)."""
 
@@ -59,23 +59,23 @@ class Baked(msgspec.Struct, frozen=True):
     plugin: str
 
 
-def generate(baked: Baked) -> str:
+def generate_plugin(baked: PluginPaths) -> str:
     """The module's text. The same values give the same bytes."""
     known = {
         "version": __version__,
         "protocol": PROTOCOL,
         **msgspec.to_builtins(baked),
-        "tools": [*DEFINITIONS, *COMPACT_TOOLS],
-        "summarizer": SUMMARIZER,
+        "tools": [*DEFINITIONS, *_COMPACTION_TOOLS],
+        "summarizer": SUMMARIZER_PROMPT,
     }
     source = files(__package__)
     return "\n".join(
         (
             f"// hudkit {__version__} for OpenCode. `hudkit install opencode` writes this file; edits are lost.",
-            *(f'import {{ {name} }} from "{module}";' for module, name in IMPORTS),
+            *(f'import {{ {name} }} from "{module}";' for module, name in _NODE_IMPORTS),
             "",
             f"const BAKED = {_literal(known)};",
-            *("\n" + source.joinpath(piece).read_text(encoding="utf-8").rstrip("\n") for piece in PIECES),
+            *("\n" + source.joinpath(piece).read_text(encoding="utf-8").rstrip("\n") for piece in _SOURCES),
             "",
         )
     )

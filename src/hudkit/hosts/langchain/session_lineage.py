@@ -14,7 +14,7 @@ STATE_KEY = "hud_session"
 """The channel of an agent's state that holds the session of a run without a thread."""
 
 
-class Line(NamedTuple):
+class SessionLineage(NamedTuple):
     """The host's id of a call's `session`, and of the `parent` session whose tool call it runs within. `kept`: a
     checkpointer keeps the messages, so that their ids are the same in the next run. `fresh`: the session was just
     made for this run, and is nowhere noted yet. `session` is empty where nothing tells one."""
@@ -29,7 +29,7 @@ class Line(NamedTuple):
 class _Running(NamedTuple):
     """A tool call that is being carried out: its session, the place of its task, and its id."""
 
-    line: Line
+    line: SessionLineage
     thread: str
     place: str
     call: str
@@ -39,7 +39,7 @@ _RUNNING: ContextVar[_Running | None] = ContextVar("hudkit_langchain_tool_call",
 """It goes where the call goes: into the threads and tasks of the graphs that the tool runs."""
 
 
-def line_of(config: RunnableConfig, state: object = None, *, makes: bool = False) -> Line:
+def lineage_of_call(config: RunnableConfig, state: object = None, *, makes: bool = False) -> SessionLineage:
     """The session of a model call. Within a tool call of a session with the HUD it is a sub-agent's: its own thread
     where it was given another one, else one for each tool call. Without thread and parent, it is that of the run, as
     `state` has it; a new one where `makes` allows it."""
@@ -47,29 +47,29 @@ def line_of(config: RunnableConfig, state: object = None, *, makes: bool = False
     running = _RUNNING.get()
     if running is not None:
         own = thread if thread and thread != running.thread else _child(running, place)
-        return Line(own, running.line.session, kept, agent=agent)
+        return SessionLineage(own, running.line.session, kept, agent=agent)
     if thread:
-        return Line(thread, kept=kept, agent=agent)
+        return SessionLineage(thread, kept=kept, agent=agent)
     noted = state.get(STATE_KEY) if isinstance(state, Mapping) else getattr(state, STATE_KEY, "")
     if isinstance(noted, str) and noted:
-        return Line(noted, agent=agent)
-    return Line(f"run-{uuid4().hex}", fresh=True, agent=agent) if makes else Line("", agent=agent)
+        return SessionLineage(noted, agent=agent)
+    return SessionLineage(f"run-{uuid4().hex}", fresh=True, agent=agent) if makes else SessionLineage("", agent=agent)
 
 
-def line_of_tool(config: RunnableConfig) -> Line:
+def lineage_of_tool(config: RunnableConfig) -> SessionLineage:
     """The session of a tool that is being run: that of its tool call, where it is known."""
     running = _RUNNING.get()
     thread, place, _, _ = _told(config)
     if running is not None and (running.thread, running.place) == (thread, place):
         return running.line
-    return line_of(config)
+    return lineage_of_call(config)
 
 
 @contextmanager
-def tool_call(config: RunnableConfig, state: object, call: str) -> Iterator[None]:
+def tool_call_scope(config: RunnableConfig, state: object, call: str) -> Iterator[None]:
     """While a tool call of the session is carried out: agents that it starts are sub-agents of the session."""
     thread, place, _, _ = _told(config)
-    line = line_of(config, state)
+    line = lineage_of_call(config, state)
     token = _RUNNING.set(_Running(line, thread, place, call)) if line.session else None
     try:
         yield

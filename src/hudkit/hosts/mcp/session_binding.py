@@ -25,7 +25,7 @@ from hudkit.log.payloads import SessionOffer
 from hudkit.tools import RouterReply, call
 
 HOST = "mcp"
-TAKES_UP = ("task.resume", "task.set")
+_TASK_OPERATIONS = ("task.resume", "task.set")
 """Calls after which an earlier task need not be offered."""
 
 _LOG = logging.getLogger("hudkit.hosts.mcp")
@@ -33,7 +33,7 @@ _LOG = logging.getLogger("hudkit.hosts.mcp")
 T = TypeVar("T")
 
 
-class Where(msgspec.Struct, frozen=True):
+class RequestSession(msgspec.Struct, frozen=True):
     """The session that a request belongs to, by the name that is its own among those of MCP, the directory that its
     client works in, and what the client calls itself."""
 
@@ -46,14 +46,14 @@ class Where(msgspec.Struct, frozen=True):
         return self.session, self.project
 
 
-class Answered(msgspec.Struct, frozen=True):
+class ToolAnswer(msgspec.Struct, frozen=True):
     """The answer of a tool; `key` is the session's in the log where the call changed it, else empty."""
 
     reply: RouterReply
     key: str = ""
 
 
-class Binding:
+class SessionBinding:
     """A server's door to the log. Safe for several threads, which take turns."""
 
     def __init__(
@@ -74,18 +74,18 @@ class Binding:
         self._started: set[tuple[str, Path]] = set()
         self._lock = RLock()
 
-    def tool(self, where: Where, router: str, arguments: Mapping[str, object]) -> Answered:
+    def tool(self, where: RequestSession, router: str, arguments: Mapping[str, object]) -> ToolAnswer:
         """Answer a call of `hud` or `memory`; whatever goes wrong is said in the answer."""
         try:
             with self._lock:
                 return self._tool(where, router, arguments)
         except (HudkitError, OSError) as error:
-            return Answered(RouterReply(f"not recorded: {visible(str(error))}", False))
+            return ToolAnswer(RouterReply(f"not recorded: {visible(str(error))}", False))
         except Exception as error:
             _LOG.exception("a call of %s failed", router)
-            return Answered(RouterReply(f"not recorded: {type(error).__name__}", False))
+            return ToolAnswer(RouterReply(f"not recorded: {type(error).__name__}", False))
 
-    def page(self, where: Where, of: str = "") -> str:
+    def page(self, where: RequestSession, of: str = "") -> str:
         """The HUD as markdown: of this session, or of the one that `of` names. Nothing is recorded. Raises
         `OperationError` where it names none or several, a `StoreError`."""
 
@@ -96,7 +96,7 @@ class Binding:
 
         return self._read(where, of, shown)
 
-    def facts(self, where: Where, of: str = "") -> dict[str, Any]:
+    def facts(self, where: RequestSession, of: str = "") -> dict[str, Any]:
         """The same as data: `session`, `seq` (of its last event) and `sections`. Raises as `page` does."""
         return self._read(
             where,
@@ -104,11 +104,11 @@ class Binding:
             lambda _, session: {"session": session.id, **call(session, "snapshot", origin=Origin.HOST).data},
         )
 
-    def key(self, where: Where, of: str = "") -> str:
+    def key(self, where: RequestSession, of: str = "") -> str:
         """The key in the log of a session as `page` takes it. Raises as that does."""
         return self._read(where, of, lambda _, session: session.id)
 
-    def resume(self, where: Where, other: str) -> str:
+    def resume(self, where: RequestSession, other: str) -> str:
         """Take up the task of another session, as the user asks for it; what was said of it. Asked for again it says
         so, and changes nothing. Raises `OperationError` where there is no such session, a `StoreError`."""
 
@@ -122,7 +122,7 @@ class Binding:
 
         return self._ask(where, take)
 
-    def sessions(self, where: Where, like: str = "") -> list[str]:
+    def sessions(self, where: RequestSession, like: str = "") -> list[str]:
         """Ids of other sessions with an open task that have `like` in their id, the newest first, those of the
         project before the others. Raises a `StoreError`."""
 
@@ -144,20 +144,20 @@ class Binding:
 
     # -- inside ------------------------------------------------------------------------------------------------
 
-    def _tool(self, where: Where, router: str, arguments: Mapping[str, object]) -> Answered:
+    def _tool(self, where: RequestSession, router: str, arguments: Mapping[str, object]) -> ToolAnswer:
         attached = self._door(where.project)
         before, offer = attached.with_session(
             where.session, lambda one: (one.session.state.seq, self._first(where, one))
         )
         answered = attached.tool(where.session, router, arguments)
         after = attached.with_session(where.session, lambda one: one.session.state.seq)
-        if offer and arguments.get("tool") not in TAKES_UP:
+        if offer and arguments.get("tool") not in _TASK_OPERATIONS:
             answered = msgspec.structs.replace(answered, text=f"{answered.text}\n\n{offer}")
         if after == before:
-            return Answered(answered)
-        return Answered(answered, attached.with_session(where.session, lambda one: self._start(where, one)))
+            return ToolAnswer(answered)
+        return ToolAnswer(answered, attached.with_session(where.session, lambda one: self._start(where, one)))
 
-    def _first(self, where: Where, one: HostSession) -> str:
+    def _first(self, where: RequestSession, one: HostSession) -> str:
         """What a session is told with its first answer, once."""
         if where.key in self._offered:
             return ""
@@ -174,7 +174,7 @@ class Binding:
                 return f"An earlier session of this project left a task open; {how} takes it up."
         return ""
 
-    def _start(self, where: Where, one: HostSession) -> str:
+    def _start(self, where: RequestSession, one: HostSession) -> str:
         """Tell the log once who wrote here; the session's key."""
         if where.key not in self._started:
             with suppress(HudkitError):
@@ -182,11 +182,11 @@ class Binding:
                 self._started.add(where.key)
         return one.session.id
 
-    def _ask(self, where: Where, question: Callable[[HostSession], T]) -> T:
+    def _ask(self, where: RequestSession, question: Callable[[HostSession], T]) -> T:
         with self._lock:
             return self._door(where.project).with_session(where.session, question)
 
-    def _read(self, where: Where, of: str, reading: Callable[[HostSession, HudSession], T]) -> T:
+    def _read(self, where: RequestSession, of: str, reading: Callable[[HostSession, HudSession], T]) -> T:
         def read(one: HostSession) -> T:
             if not of:
                 return reading(one, one.session)

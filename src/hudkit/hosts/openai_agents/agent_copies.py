@@ -14,29 +14,29 @@ from agents.run_context import AgentHookContext, RunContextWrapper
 from agents.tool_context import ToolContext
 
 from hudkit.errors import ConfigError
-from hudkit.hosts.host_session import COMPACT_TOOLS
-from hudkit.hosts.openai_agents.calls import NOW
+from hudkit.hosts.host_session import COMPACTION_TOOL_NAMES
+from hudkit.hosts.openai_agents.call_filter import ACTIVE_CALL
 
-Copies = dict[int, tuple[Agent[Any], Agent[Any]]]
+_AgentCopies = dict[int, tuple[Agent[Any], Agent[Any]]]
 """Agents by their identity, each with its copy."""
 
 
-def offered(definition: dict[str, Any]) -> FunctionTool:
+def hud_tool(definition: dict[str, Any]) -> FunctionTool:
     """One of the HUD's tools. It answers for whichever conversation calls it, and never raises."""
     name = str(definition["name"])
 
     async def invoke(context: ToolContext[Any], arguments: str) -> str:  # noqa: ARG001 (the SDK's signature)
-        now = NOW.get()
+        now = ACTIVE_CALL.get()
         if now is None:
             return "not recorded: this run was not started with the HUD"
-        if name in COMPACT_TOOLS and not now.scope.compacts:
+        if name in COMPACTION_TOOL_NAMES and not now.scope.compacts:
             return "Not compacted: this conversation is kept and compacted elsewhere."
         return await asyncio.to_thread(now.calls.tool, now.scope, name, arguments)
 
     return FunctionTool(name, str(definition["description"]), dict(definition["parameters"]), invoke, False)
 
 
-def joined(agent: Agent[Any], tools: list[FunctionTool], copies: Copies | None = None) -> Agent[Any]:
+def with_hud_tools(agent: Agent[Any], tools: list[FunctionTool], copies: _AgentCopies | None = None) -> Agent[Any]:
     """A copy of the agent with these tools; the agent itself where it has them. Raises `ConfigError` where it has a
     tool of its own with such a name."""
     copies = {} if copies is None else copies
@@ -52,26 +52,28 @@ def joined(agent: Agent[Any], tools: list[FunctionTool], copies: Copies | None =
             hint="give that tool another name",
         )
     over = {"tool_use_behavior": _first_but(names)} if agent.tool_use_behavior == "stop_on_first_tool" else {}
-    copy = agent.clone(tools=[*map(_entered, agent.tools), *tools], hooks=Hooks(agent.hooks), handoffs=[], **over)
+    copy = agent.clone(
+        tools=[*map(_entered, agent.tools), *tools], hooks=_ForwardingHooks(agent.hooks), handoffs=[], **over
+    )
     copies[id(agent)] = (agent, copy)
     copy.handoffs = [_handoff(one, tools, copies) for one in agent.handoffs]
     return copy
 
 
-class Hooks(AgentHooks[Any]):
+class _ForwardingHooks(AgentHooks[Any]):
     """Hooks of an agent: what they tell is taken up, and passed on to those that it had."""
 
     def __init__(self, own: AgentHooks[Any] | None) -> None:
         self._own: AgentHooks[Any] = own if own is not None else AgentHooks()
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
-        now = NOW.get()
+        now = ACTIVE_CALL.get()
         if now is not None:
             await now.calls.answered(now.scope, response)
         await self._own.on_llm_end(context, agent, response)
 
     async def on_tool_start(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool) -> None:
-        now = NOW.get()
+        now = ACTIVE_CALL.get()
         if now is not None:
             now.scope.busy += 1
         await self._own.on_tool_start(context, agent, tool)
@@ -79,7 +81,7 @@ class Hooks(AgentHooks[Any]):
     async def on_tool_end(
         self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool, result: object
     ) -> None:
-        now = NOW.get()
+        now = ACTIVE_CALL.get()
         if now is not None:
             now.scope.busy -= 1
         await self._own.on_tool_end(context, agent, tool, result)
@@ -103,13 +105,13 @@ class Hooks(AgentHooks[Any]):
         await self._own.on_llm_start(context, agent, system_prompt, input_items)
 
 
-def _handoff(one: Agent[Any] | Handoff[Any, Any], tools: list[FunctionTool], copies: Copies) -> Any:
+def _handoff(one: Agent[Any] | Handoff[Any, Any], tools: list[FunctionTool], copies: _AgentCopies) -> Any:
     if isinstance(one, Agent):
-        return joined(one, tools, copies)
+        return with_hud_tools(one, tools, copies)
     lead = one.on_invoke_handoff
 
     async def invoke(context: RunContextWrapper[Any], arguments: str) -> Agent[Any]:
-        return joined(await lead(context, arguments), tools, copies)
+        return with_hud_tools(await lead(context, arguments), tools, copies)
 
     return replace(one, on_invoke_handoff=invoke)
 
@@ -121,12 +123,12 @@ def _entered(tool: Tool) -> Tool:
     run = tool.on_invoke_tool
 
     async def invoke(context: ToolContext[Any], arguments: str) -> Any:
-        now = NOW.get()
-        token = NOW.set(now._replace(call=context.tool_call_id) if now is not None else None)
+        now = ACTIVE_CALL.get()
+        token = ACTIVE_CALL.set(now._replace(call=context.tool_call_id) if now is not None else None)
         try:
             return await run(context, arguments)
         finally:
-            NOW.reset(token)
+            ACTIVE_CALL.reset(token)
 
     return replace(tool, on_invoke_tool=invoke)
 

@@ -14,12 +14,12 @@ from hudkit.errors import HostError
 
 DEFAULT_SERVER = "http://127.0.0.1:4096"
 """Where `opencode serve` and `opencode web` listen as a rule."""
-SECONDS = 30.0
+_TIMEOUT_S = 30.0
 
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-def revert(server: str, session: str, message: str) -> None:
+def revert_session(server: str, session: str, message: str) -> None:
     """Hide a user's message of a session and all after it; the next prompt drops them, `unrevert` shows them again.
     OpenCode also puts the files back that were changed since. Raises `HostError`."""
     said = _ask(server, "POST", f"/session/{quote(session, safe='')}/revert", {"messageID": message})
@@ -29,7 +29,7 @@ def revert(server: str, session: str, message: str) -> None:
         )
 
 
-def fork(server: str, session: str, message: str) -> str:
+def fork_session(server: str, session: str, message: str) -> str:
     """The id of a copy of a session with what came before a message; nothing else changes. Raises `HostError`."""
     said = _ask(server, "POST", f"/session/{quote(session, safe='')}/fork", {"messageID": message})
     if not isinstance(said, dict) or not isinstance(said.get("id"), str):
@@ -37,7 +37,7 @@ def fork(server: str, session: str, message: str) -> str:
     return str(said["id"])
 
 
-def there(server: str, session: str) -> None:
+def check_session(server: str, session: str) -> None:
     """Raises `HostError` where no OpenCode answers at an address, or it does not have the session."""
     said = _ask(server, "GET", f"/session/{quote(session, safe='')}", None)
     if not isinstance(said, dict) or said.get("id") != session:
@@ -55,7 +55,7 @@ def _ask(server: str, method: str, path: str, body: object) -> Any:
     data = None if body is None else json.dumps(body).encode()
     asked = urllib.request.Request(server.rstrip("/") + path, data, _headers(), method=method)
     try:
-        with _DIRECT.open(asked, timeout=SECONDS) as answer:
+        with _DIRECT.open(asked, timeout=_TIMEOUT_S) as answer:
             return json.loads(answer.read())
     except urllib.error.HTTPError as error:
         if error.code == 401:

@@ -25,24 +25,23 @@ from hudkit import transcripts
 from hudkit.context.compaction.cut_point import cut_text, max_text_characters
 from hudkit.context.compaction.summaries import SUMMARY_SYSTEM_PROMPT
 from hudkit.hosts.host_session import HostSession
-from hudkit.hosts.pydantic_ai.drafts import OURS
-from hudkit.hosts.pydantic_ai.reading import Heard, standing, texts_of
+from hudkit.hosts.pydantic_ai.run_messages import METADATA_KEY, LocatedEntry, prompt_texts, system_parts
 from hudkit.tokens import Window
 
-BEGUN = "The work on this has begun; the summary above says how far it has come."
+WORK_HAS_BEGUN = "The work on this has begun; the summary above says how far it has come."
 
 _NOT_FOR_A_SUMMARY = ("tool_choice", "parallel_tool_calls", "openai_previous_response_id", "openai_conversation_id")
 """Settings of the agent's calls that do not fit a call without its tools and its history."""
 
 
-class Plan(NamedTuple):
+class HistoryCompaction(NamedTuple):
     """A compaction to be done: `heard` up to `cut` becomes what a model answers to `prompt`."""
 
-    heard: Sequence[Heard]
+    heard: Sequence[LocatedEntry]
     cut: int
     prompt: str
 
-    def of(self, heard: Sequence[Heard]) -> Plan:
+    def of(self, heard: Sequence[LocatedEntry]) -> HistoryCompaction:
         """The same of another form of these messages, as a run keeps them where others change what is sent."""
         left = self.heard[self.cut :]
         by_end = max(0, len(heard) - len(left))
@@ -50,9 +49,9 @@ class Plan(NamedTuple):
         return self._replace(heard=heard, cut=cut)
 
 
-def plan(
-    conversation: HostSession, read: Callable[[], Sequence[Heard]], window: Window, *, asked_only: bool
-) -> Plan | None:
+def plan_compaction(
+    conversation: HostSession, read: Callable[[], Sequence[LocatedEntry]], window: Window, *, asked_only: bool
+) -> HistoryCompaction | None:
     """What is to be compacted before the next call; `None`: nothing. `asked_only`: not because the window is full.
     Messages are read where it may be due."""
     if not (conversation.compaction_requested or (not asked_only and conversation.is_compaction_due(window))):
@@ -67,10 +66,10 @@ def plan(
         cut = min(cut, len(entries) - 1)  # what is asked for now is not for a summary
     if cut < 1 or not any(one.message.role == "assistant" and not one.message.summary for one in entries):
         return None
-    return Plan(heard, cut, conversation.start_compaction("auto"))
+    return HistoryCompaction(heard, cut, conversation.start_compaction("auto"))
 
 
-async def summary_of(plan: Plan, model: Model, settings: ModelSettings | None) -> ModelResponse:
+async def request_summary(plan: HistoryCompaction, model: Model, settings: ModelSettings | None) -> ModelResponse:
     """What the agent's own model writes: without tools, calls and their results told as text, no attachments. Raises
     what pydantic-ai raises."""
     told = [*_told(plan.heard[: plan.cut]), ModelRequest([UserPromptPart(plan.prompt)])]
@@ -81,8 +80,8 @@ async def summary_of(plan: Plan, model: Model, settings: ModelSettings | None) -
     )
 
 
-def compacted(
-    messages: Sequence[ModelMessage], plan: Plan, summary: ModelRequest, window: Window
+def compact_history(
+    messages: Sequence[ModelMessage], plan: HistoryCompaction, summary: ModelRequest, window: Window
 ) -> list[ModelMessage]:
     """The history from now on: the system prompt with the summary, then what was kept. Where no prompt of the user's
     was kept, the last one is repeated, shortened where it is very long."""
@@ -91,18 +90,20 @@ def compacted(
     if kept:
         first = kept[0].first
         tail = [_from(messages[first.message], first.part), *messages[first.message + 1 :]]
-    head = replace(summary, parts=[*standing(messages[0]), *summary.parts])
+    head = replace(summary, parts=[*system_parts(messages[0]), *summary.parts])
     if any(one.entry.role == "user" for one in kept):
         return [head, *tail]
     most = max_text_characters(window)
     return [replace(head, parts=[*head.parts, *_again(messages, plan.heard, most)]), *tail]
 
 
-def since_summary(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+def messages_since_summary(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """The messages from our newest summary on: a history to which a run's new messages were added still has what
     the summary stands for."""
     for n in range(len(messages) - 1, 0, -1):
-        if any(isinstance(part, CompactionPart) and OURS in (part.metadata or {}) for part in messages[n].parts):
+        if any(
+            isinstance(part, CompactionPart) and METADATA_KEY in (part.metadata or {}) for part in messages[n].parts
+        ):
             return list(messages[n:])
     return list(messages)
 
@@ -117,17 +118,23 @@ def _from(message: ModelMessage, part: int) -> ModelMessage:
     )
 
 
-def _again(messages: Sequence[ModelMessage], heard: Sequence[Heard], most: int) -> list[UserPromptPart]:
+def _again(messages: Sequence[ModelMessage], heard: Sequence[LocatedEntry], most: int) -> list[UserPromptPart]:
     asked = next((one for one in reversed(heard) if one.entry.role == "user"), None)
     if asked is None:
         return []
     parts = [part for part in messages[asked.first.message].parts if isinstance(part, UserPromptPart)]
-    said = "\n\n".join(text for part in parts for text, ours in texts_of(part) if not ours or text != BEGUN)
+    said = "\n\n".join(
+        text for part in parts for text, ours in prompt_texts(part) if not ours or text != WORK_HAS_BEGUN
+    )
     shortened = cut_text(said, most)
-    return [UserPromptPart([TextContent(text, metadata={OURS: "repeated"}) for text in (shortened, BEGUN) if text])]
+    return [
+        UserPromptPart(
+            [TextContent(text, metadata={METADATA_KEY: "repeated"}) for text in (shortened, WORK_HAS_BEGUN) if text]
+        )
+    ]
 
 
-def _told(heard: Sequence[Heard]) -> list[ModelMessage]:
+def _told(heard: Sequence[LocatedEntry]) -> list[ModelMessage]:
     """Entries as plain text, so that every provider takes them without the tools."""
     found: list[ModelMessage] = []
     for one in heard:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
 from pydantic_ai.messages import (
+    CompactionPart,
     ModelMessage,
     ModelRequest,
     ModelResponse,
+    RetryFeedbackPart,
     SystemPromptPart,
     TextContent,
     TextPart,
@@ -23,9 +26,112 @@ from pydantic_ai.models import ModelRequestParameters
 
 from hudkit import transcripts
 from hudkit.hosts.host_session import HostMessage
-from hudkit.hosts.pydantic_ai.drafts import OURS, At, Draft, drafts
 from hudkit.ingest.first_seen import entry_key
 from hudkit.ingest.tool_calls import neutral_part
+
+# --- Which parts of a run's messages belong together: a response and the results of its calls; what else is said.
+
+
+METADATA_KEY = "hudkit"
+"""The key of what we note in metadata of the host's messages."""
+
+
+class PartIndex(NamedTuple):
+    """A part of a message, by their places."""
+
+    message: int
+    part: int
+
+
+class _MessageGroup:
+    """What belongs to one entry: a response with the results of its calls, or what a request says beside results."""
+
+    def __init__(self, message: ModelMessage, first: PartIndex) -> None:
+        self.message = message
+        self.first = first
+        self.last: PartIndex | None = None
+        self.response = message if isinstance(message, ModelResponse) else None
+        self.results: dict[str, Any] = {}
+        self.parts: list[Any] = []
+
+    @property
+    def things(self) -> tuple[object, ...]:
+        return (self.message, *self.results.values()) if self.response is not None else tuple(self.parts)
+
+    @property
+    def at(self) -> datetime | None:
+        """When a run of the host made it; `None` where that is not known."""
+        message = self.message
+        if self.summary is not None:
+            return _noted(self.summary)
+        if self.response is not None:
+            return message.timestamp if message.run_id else None
+        # Two requests that the host joins lose their runs; one that was made anew beside it has neither.
+        return getattr(self.parts[0], "timestamp", None) if message.run_id or message.timestamp else None
+
+    @property
+    def summary(self) -> CompactionPart | None:
+        return next((part for part in self.parts if isinstance(part, CompactionPart)), None)
+
+    @property
+    def calls(self) -> list[str]:
+        return [part.tool_call_id for part in self.message.parts if isinstance(part, ToolCallPart)][:1]
+
+
+def _noted(summary: CompactionPart) -> datetime | None:
+    """When a summary of ours was written."""
+    noted = (summary.metadata or {}).get(METADATA_KEY)
+    try:
+        return datetime.fromisoformat(noted["at"]) if isinstance(noted, dict) else None
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _group_messages(messages: Sequence[ModelMessage]) -> list[_MessageGroup]:
+    found: list[_MessageGroup] = []
+    answered: dict[str, _MessageGroup] = {}
+    for n, message in enumerate(messages):
+        if isinstance(message, ModelResponse):
+            compacted = [at for at, part in enumerate(message.parts) if isinstance(part, CompactionPart)]
+            if compacted:
+                found, answered = [_summary(message, PartIndex(n, compacted[-1]))], {}
+                if len(message.parts) == compacted[-1] + 1:
+                    continue
+            draft = _MessageGroup(message, PartIndex(n, 0))
+            answered |= {part.tool_call_id: draft for part in message.parts if isinstance(part, ToolCallPart)}
+            found.append(draft)
+            continue
+        asked: _MessageGroup | None = None
+        parts: Sequence[Any] = message.parts
+        for at, part in enumerate(parts):
+            if isinstance(part, CompactionPart):
+                found.append(_summary(message, PartIndex(n, at)))
+            elif _is_result(part):
+                if (owner := answered.get(part.tool_call_id)) is not None:
+                    owner.results[part.tool_call_id] = part
+                    owner.last = PartIndex(n, at)
+            elif isinstance(part, UserPromptPart | RetryFeedbackPart) or part.part_kind == "retry-prompt":
+                if asked is None:
+                    asked = _MessageGroup(message, PartIndex(n, at))
+                    found.append(asked)
+                asked.parts.append(part)
+                asked.last = PartIndex(n, at)
+    return found
+
+
+def _summary(message: ModelMessage, at: PartIndex) -> _MessageGroup:
+    draft = _MessageGroup(message, at)
+    draft.parts = [message.parts[at.part]]
+    if draft.response is None:
+        draft.last = at
+    draft.response = None
+    return draft
+
+
+def _is_result(part: Any) -> bool:
+    """Whether a part answers a call; a `RetryPromptPart` of older code does where it names a tool."""
+    return isinstance(part, ToolReturnPart) or (part.part_kind == "retry-prompt" and part.tool_name is not None)
+
 
 _NOTED = "__pydantic_ai__"
 """The key of what pydantic-ai notes there: where one response is several requests, the prompt of the last one."""
@@ -35,16 +141,16 @@ _UNDONE = ("denied", "interrupted")
 """Outcomes of calls that did not run, or not to their end: they say nothing of files and commands."""
 
 
-class Heard(NamedTuple):
+class LocatedEntry(NamedTuple):
     """An entry, where its first part stands, and the part that blocks follow (`None`: nothing of it is ours to
     extend, as a response without tool results)."""
 
     entry: HostMessage
-    first: At
-    last: At | None
+    first: PartIndex
+    last: PartIndex | None
 
 
-class Reader:
+class RunReader:
     """Reads the messages of one run, again and again as they grow. `dated`: the times in the messages are those of
     the run that made them, and stay; they do not where a client sends the conversation anew each time."""
 
@@ -53,12 +159,12 @@ class Reader:
         self._names = names
         self._made: dict[tuple[int, ...], tuple[tuple[object, ...], HostMessage]] = {}
 
-    def read(self, messages: Sequence[ModelMessage]) -> list[Heard]:
+    def read(self, messages: Sequence[ModelMessage]) -> list[LocatedEntry]:
         """The entries, oldest first. What a provider's own compaction has replaced is left out."""
-        found: list[Heard] = []
+        found: list[LocatedEntry] = []
         seen: Counter[str] = Counter()
         taken: set[tuple[str, int]] = set()
-        for draft in drafts(messages):
+        for draft in _group_messages(messages):
             entry = self._entry(draft)
             seen[entry.key] += 1
             if seen[entry.key] > 1:
@@ -68,10 +174,10 @@ class Reader:
                 created += 1
                 entry = entry._replace(message=msgspec.structs.replace(entry.message, created=created))
             taken.add((role, created))
-            found.append(Heard(entry, draft.first, draft.last))
+            found.append(LocatedEntry(entry, draft.first, draft.last))
         return found
 
-    def _entry(self, draft: Draft) -> HostMessage:
+    def _entry(self, draft: _MessageGroup) -> HostMessage:
         """The entry of a draft; the same objects make the same entry, which is kept."""
         things = draft.things
         name = tuple(map(id, things))
@@ -85,7 +191,7 @@ class Reader:
         return self._made[name][1]
 
 
-def dated(messages: Sequence[ModelMessage]) -> bool:
+def has_run_times(messages: Sequence[ModelMessage]) -> bool:
     """Whether the times in a history are those of the runs that made it: a client that sends the conversation anew
     gives no runs, and each time other times."""
     first = next((one for one in messages if isinstance(one, ModelResponse)), messages[0] if messages else None)
@@ -95,7 +201,7 @@ def dated(messages: Sequence[ModelMessage]) -> bool:
 def system_size(messages: Sequence[ModelMessage]) -> int:
     """Characters of the system prompt that stands in the first request."""
     first = messages[0] if messages else None
-    return sum(len(part.content) for part in standing(first))
+    return sum(len(part.content) for part in system_parts(first))
 
 
 def tools_size(parameters: ModelRequestParameters) -> int:
@@ -104,26 +210,26 @@ def tools_size(parameters: ModelRequestParameters) -> int:
     return sum(len(one.name) + len(one.description or "") + len(str(one.parameters_json_schema)) for one in tools)
 
 
-def standing(message: ModelMessage | None) -> list[SystemPromptPart]:
+def system_parts(message: ModelMessage | None) -> list[SystemPromptPart]:
     """The system prompt that opens a conversation."""
     if not isinstance(message, ModelRequest):
         return []
     return [part for part in message.parts if isinstance(part, SystemPromptPart) and part.scope == "conversation"]
 
 
-def texts_of(part: UserPromptPart) -> Iterator[tuple[str, bool]]:
+def prompt_texts(part: UserPromptPart) -> Iterator[tuple[str, bool]]:
     """The texts of a prompt, and whether they are ours."""
     for item in [part.content] if isinstance(part.content, str) else part.content:
         if isinstance(item, str):
             yield item, False
         elif isinstance(item, TextContent):
-            yield item.content, isinstance(item.metadata, dict) and OURS in item.metadata
+            yield item.content, isinstance(item.metadata, dict) and METADATA_KEY in item.metadata
 
 
 # -- inside ----------------------------------------------------------------------------------------------------
 
 
-def _said(draft: Draft, names: Mapping[str, str]) -> HostMessage:
+def _said(draft: _MessageGroup, names: Mapping[str, str]) -> HostMessage:
     """A response with what its calls brought."""
     response = draft.response
     assert response is not None
@@ -159,7 +265,7 @@ def _said(draft: Draft, names: Mapping[str, str]) -> HostMessage:
         finish=finish,
         error=broken,
         aborted=bool(broken),
-        usage=usage_of(response),
+        usage=token_usage(response),
         parts=tuple(parts),
     )
     return HostMessage(entry_key("assistant", *words), message, "tool" if draft.results else "assistant", size)
@@ -171,7 +277,7 @@ def _call(part: ToolCallPart, result: Any, names: Mapping[str, str]) -> transcri
     if result is None:
         return call
     end = int(result.timestamp.timestamp() * 1000)
-    output = output_of(result)
+    output = _output_text(result)
     outcome = getattr(result, "outcome", "retried")
     if outcome in _FAILED:
         failed = msgspec.structs.replace(call, status="error", output=output, error=output, end=end)
@@ -180,14 +286,14 @@ def _call(part: ToolCallPart, result: Any, names: Mapping[str, str]) -> transcri
     return msgspec.structs.replace(done, input={}) if outcome in _UNDONE else neutral_part(done, names)
 
 
-def output_of(result: Any) -> str:
+def _output_text(result: Any) -> str:
     """What a result says to the model, as text."""
     if isinstance(result, ToolReturnPart):
         return result.model_response_str(wrap_if_error=False)
     return str(result.model_response())
 
 
-def usage_of(response: ModelResponse) -> transcripts.ReportedUsage | None:
+def token_usage(response: ModelResponse) -> transcripts.ReportedUsage | None:
     """The tokens of a response; `None` where nobody told. The host counts cached ones among the input."""
     usage = response.usage
     if not usage.input_tokens and not usage.output_tokens:
@@ -203,7 +309,7 @@ def usage_of(response: ModelResponse) -> transcripts.ReportedUsage | None:
     )
 
 
-def _asked(draft: Draft) -> HostMessage:
+def _asked(draft: _MessageGroup) -> HostMessage:
     """What a request says beside results: a summary of what came before, or a user's message."""
     id = draft.message.conversation_id or ""
     if (summary := draft.summary) is not None:
@@ -216,7 +322,7 @@ def _asked(draft: Draft) -> HostMessage:
     words: list[str] = []
     for n, part in enumerate(draft.parts):
         if isinstance(part, UserPromptPart):
-            texts = list(texts_of(part))
+            texts = list(prompt_texts(part))
         else:
             texts = [(str(part.model_response()), True)]
         parts += [transcripts.TextPart(f"text {n}.{m}", text, synthetic) for m, (text, synthetic) in enumerate(texts)]

@@ -1,4 +1,4 @@
-"""Whether a Python environment will still be there tomorrow: what another program starts must not be in a cache."""
+"""Where programs keep what they are configured with: the user's directories, and the project of a directory."""
 
 from __future__ import annotations
 
@@ -12,12 +12,32 @@ import msgspec
 
 from hudkit.errors import ConfigError
 
+
+def home_directory(env: Mapping[str, str]) -> Path:
+    """The user's home, as programs are started with these variables."""
+    return Path(env.get("HOME") or Path.home())
+
+
+def config_home(env: Mapping[str, str]) -> Path:
+    """Where programs that follow the XDG directories keep the user's configuration."""
+    named = env.get("XDG_CONFIG_HOME")
+    return Path(named) if named else home_directory(env) / ".config"
+
+
+def project_directory(start: Path) -> Path:
+    """The project of a directory: its git root, else itself."""
+    return next((place for place in (start, *start.parents) if (place / ".git").exists()), start)
+
+
+# --- Whether a Python environment will still be there tomorrow: what another program starts must not be in a cache.
+
+
 _CACHES = frozenset({".cache", "Caches", "cache"})
 _TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/dev/shm", "/run")
 _UV = ("archive-v", "environments-v", "builds-v")
 
 
-class Needs(msgspec.Struct, frozen=True):
+class RuntimeNeeds(msgspec.Struct, frozen=True):
     """What the started program imports, and the extra of hudkit that brings it."""
 
     packages: tuple[str, ...]
@@ -32,7 +52,7 @@ class Needs(msgspec.Struct, frozen=True):
         )
 
 
-def ephemeral(prefix: Path, env: Mapping[str, str]) -> str:
+def ephemeral_reason(prefix: Path, env: Mapping[str, str]) -> str:
     """Why the environment at `prefix` will not stay; empty where nothing says so."""
     temporary = {os.path.realpath(place) for place in (*_TEMPORARY, tempfile.gettempdir())}
     caches = [os.path.realpath(env[name]) for name in ("XDG_CACHE_HOME", "UV_CACHE_DIR") if env.get(name)]
@@ -46,7 +66,7 @@ def ephemeral(prefix: Path, env: Mapping[str, str]) -> str:
     return ""
 
 
-def check(python: str, prefix: Path | None, env: Mapping[str, str], needs: Needs) -> None:
+def check_interpreter(python: str, prefix: Path | None, env: Mapping[str, str], needs: RuntimeNeeds) -> None:
     """Make sure that `python`, of the environment at `prefix`, can be started later and finds what it `needs`; with
     no `prefix` it is not asked whether the environment will stay.
 
@@ -55,7 +75,7 @@ def check(python: str, prefix: Path | None, env: Mapping[str, str], needs: Needs
     """
     if not python or not os.access(python, os.X_OK) or not Path(python).is_file():
         raise ConfigError(f"there is no interpreter at {python or '(unknown)'}", hint=needs.hint)
-    why = ephemeral(prefix, env) if prefix is not None else ""
+    why = ephemeral_reason(prefix, env) if prefix is not None else ""
     if why:
         raise ConfigError(f"this environment will not stay: {why}", hint=needs.hint)
     missing = _missing(python, needs)
@@ -64,7 +84,7 @@ def check(python: str, prefix: Path | None, env: Mapping[str, str], needs: Needs
         raise ConfigError(f"{python} cannot import {missing}", hint=hint)
 
 
-def _missing(python: str, needs: Needs) -> str:
+def _missing(python: str, needs: RuntimeNeeds) -> str:
     """The names of the packages that are not found by an interpreter started as the other program starts it."""
     asked = f"import importlib.util as u; print(*(n for n in {needs.packages!r} if not u.find_spec(n)), sep=', ')"
     try:

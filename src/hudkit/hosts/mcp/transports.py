@@ -7,28 +7,30 @@ import ipaddress
 import socket
 from collections.abc import Sequence
 
+import anyio
 import msgspec
 from mcp.server import Server
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
+from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
 
 from hudkit.errors import ConfigError
 
-PATH = "/mcp"
-IDLE_SECONDS = 24 * 3600.0
+_URL_PATH = "/mcp"
+_IDLE_TIMEOUT_S = 24 * 3600.0
 """How long a client may say nothing before MCP's session of it ends (what it recorded stays)."""
 
-MOST_SESSIONS = 1000
-LEAST_TOKEN = 32
+_MAX_SESSIONS = 1000
+_MIN_TOKEN_CHARS = 32
 """Characters that a token has at least."""
 
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
-class Address(msgspec.Struct, frozen=True):
+class ListenAddress(msgspec.Struct, frozen=True):
     """Where to listen; port 0 is one that is free."""
 
     host: str
@@ -44,7 +46,7 @@ class Address(msgspec.Struct, frozen=True):
         return f"[{self.host}]" if ":" in self.host else self.host
 
 
-def address(text: str) -> Address:
+def parse_address(text: str) -> ListenAddress:
     """The address for `[HOST:]PORT`; without a host it is this machine's own. Raises `ConfigError`."""
     host, _, port = text.strip().rpartition(":")
     host = host.strip("[]").lower() or "127.0.0.1"
@@ -57,10 +59,10 @@ def address(text: str) -> Address:
         raise ConfigError(f"--http {text!r} is no address", hint=hint) from None
     if not 0 <= number <= 65535:
         raise ConfigError(f"--http {text!r} has no port from 0 to 65535", hint=hint)
-    return Address(host, number)
+    return ListenAddress(host, number)
 
 
-def listen(at: Address) -> socket.socket:
+def _open_socket(at: ListenAddress) -> socket.socket:
     """An open socket at the address. Raises `ConfigError` where it cannot be had."""
     family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
@@ -75,10 +77,10 @@ def listen(at: Address) -> socket.socket:
     return made
 
 
-def security(at: Address, others: Sequence[str] = ()) -> TransportSecuritySettings:
+def transport_security(at: ListenAddress, others: Sequence[str] = ()) -> TransportSecuritySettings:
     """The names that may stand in `Host` and `Origin`: this machine's own, the address where it is a particular one,
     and `others` (`NAME` or `NAME:PORT`, as behind a proxy)."""
-    names = list(LOOPBACK)
+    names = list(_LOOPBACK_NAMES)
     if not ipaddress.ip_address(at.host).is_unspecified and at.name not in names:
         names.append(at.name)
     hosts = [f"{name}:{at.port}" for name in names]
@@ -90,28 +92,30 @@ def security(at: Address, others: Sequence[str] = ()) -> TransportSecuritySettin
     )
 
 
-def app(server: Server[object], at: Address, token: str, *, others: Sequence[str] = ()) -> Starlette:
+def http_app(server: Server[object], at: ListenAddress, token: str, *, others: Sequence[str] = ()) -> Starlette:
     """The ASGI application of a server at an address (with its real port).
 
     A request without the token gets 401, one for another host 421, one from another site 403. Raises `ConfigError`
     where the token is too short.
     """
-    if len(token) < LEAST_TOKEN:
+    if len(token) < _MIN_TOKEN_CHARS:
         hint = "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(32))'"
-        raise ConfigError(f"the token has {len(token)} characters, and should have {LEAST_TOKEN} or more", hint=hint)
+        raise ConfigError(
+            f"the token has {len(token)} characters, and should have {_MIN_TOKEN_CHARS} or more", hint=hint
+        )
     issuer = AnyHttpUrl(f"http://{at.name}:{at.port}")
     return server.streamable_http_app(
-        streamable_http_path=PATH,
-        session_idle_timeout=IDLE_SECONDS,
-        max_sessions=MOST_SESSIONS,
-        transport_security=security(at, others),
+        streamable_http_path=_URL_PATH,
+        session_idle_timeout=_IDLE_TIMEOUT_S,
+        max_sessions=_MAX_SESSIONS,
+        transport_security=transport_security(at, others),
         host=at.host,
         auth=AuthSettings(issuer_url=issuer, resource_server_url=None),
-        token_verifier=Token(token),
+        token_verifier=_TokenVerifier(token),
     )
 
 
-class Token:
+class _TokenVerifier:
     """The one token that is taken, compared in constant time."""
 
     def __init__(self, token: str) -> None:
@@ -123,15 +127,28 @@ class Token:
         return AccessToken(token=token, client_id="hudkit", scopes=[])
 
 
-def run(server: Server[object], at: Address, token: str, *, others: Sequence[str] = ()) -> None:
+def run_http(server: Server[object], at: ListenAddress, token: str, *, others: Sequence[str] = ()) -> None:
     """Serve until the process is told to end. Raises `ConfigError` where the address cannot be had."""
     import uvicorn
 
-    with listen(at) as made:
+    with _open_socket(at) as made:
         config = uvicorn.Config(
-            app(server, Address(at.host, made.getsockname()[1]), token, others=others),
+            http_app(server, ListenAddress(at.host, made.getsockname()[1]), token, others=others),
             log_level="warning",
             timeout_graceful_shutdown=2,
         )
-        print(f"hudkit serves MCP at http://{at.name}:{made.getsockname()[1]}{PATH}", flush=True)
+        print(f"hudkit serves MCP at http://{at.name}:{made.getsockname()[1]}{_URL_PATH}", flush=True)
         uvicorn.Server(config).run(sockets=[made])
+
+
+# --- The server on standard input and output, as a client starts it.
+
+
+def run_stdio(server: Server[object]) -> None:
+    """Serve until the client closes the input."""
+
+    async def serve() -> None:
+        async with stdio_server() as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+
+    anyio.run(serve)

@@ -1,0 +1,215 @@
+"""Files written whole or not at all: ours private, a user's with the mode and the links that it had."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import stat
+import tempfile
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from hudkit.errors import ConfigError
+from hudkit.hosts.installing.jsonc import TextEdit, apply_edits, inverse_edits
+
+
+def _sha256_hex(body: bytes) -> str:
+    """SHA-256 as hex digits."""
+    from hashlib import sha256
+
+    return sha256(body).hexdigest()
+
+
+def _read_bytes(path: Path) -> bytes | None:
+    """A file's bytes; `None` where there is none. Raises `ConfigError` where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read ({error.strerror})", hint="Nothing was changed") from None
+
+
+def write_file(path: Path, body: bytes, *, mode: int = 0o600) -> None:
+    """Make `path` hold `body`. A symbolic link is followed and stays; an existing file keeps its mode; one with other
+    names (hard links) is written in place. Missing directories are made 0700. Raises `ConfigError`."""
+    real = Path(os.path.realpath(path))
+    try:
+        make_directory(real.parent)
+        found = real.stat() if real.exists() else None
+        if found and found.st_nlink > 1:
+            real.write_bytes(body)
+            return
+        _replace(real, body, stat.S_IMODE(found.st_mode) if found else mode)
+    except OSError as error:
+        raise ConfigError(f"{real} cannot be written ({error.strerror})", hint="Nothing was changed in it") from None
+
+
+def make_directory(directory: Path) -> None:
+    """Make a directory and the missing ones above it, 0700 whatever the umask. `OSError` as the system raises it."""
+    if directory.is_dir():
+        return
+    make_directory(directory.parent)
+    directory.mkdir(mode=0o700, exist_ok=True)
+    directory.chmod(0o700)
+
+
+def remove_file(path: Path, *, upto: Path | None = None) -> bool:
+    """Remove a file, and the directories that it leaves empty, `upto` included; whether it was there."""
+    there = path.exists() or path.is_symlink()
+    path.unlink(missing_ok=True)
+    if upto is not None:
+        for directory in path.parents:
+            if not directory.is_relative_to(upto):
+                break
+            with contextlib.suppress(OSError):
+                directory.rmdir()
+    return there
+
+
+def _replace(real: Path, body: bytes, mode: int) -> None:
+    fd, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(body)
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        Path(name).replace(real)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+# --- A change of a configuration file: what it was, what it becomes, what is kept of that, and how it is taken back.
+
+
+class ConfigChange(msgspec.Struct, frozen=True):
+    """A configuration's text before and after (`None`: no file), and the edits that lead from one to the other."""
+
+    before: str | None
+    after: str | None
+    edits: tuple[TextEdit, ...] = ()
+
+
+class FileChangeRecord(msgspec.Struct, frozen=True):
+    """A configuration that was changed: digests (SHA-256) of the bytes before (`None`: there was no file) and after,
+    and the edits that led from one to the other."""
+
+    file: str
+    before: str | None
+    after: str
+    edits: tuple[TextEdit, ...] = ()
+    key: bool = False
+    """Whether what holds our entry (a list, an object) is ours too."""
+    made: str = ""
+    """The uppermost directory that was made for it."""
+
+
+class InstallStep(msgspec.Struct, frozen=True):
+    """What happens to a file: `create`, `change`, `remove` or `keep`, and the difference for a reader."""
+
+    path: str
+    what: str
+    diff: str = ""
+
+
+def read_text(path: Path) -> str | None:
+    """A configuration's text; `None` where there is none. Raises `ConfigError` where it cannot be read."""
+    body = _read_bytes(path)
+    return None if body is None else _decode(body, path)
+
+
+def _decode(body: bytes, where: Path) -> str:
+    """A file's text. Raises `ConfigError` where it is not UTF-8."""
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{where} cannot be read: byte {error.start} is not UTF-8", hint="It was left as it is"
+        ) from None
+
+
+def record_change(path: Path, change: ConfigChange, *, key: bool) -> FileChangeRecord:
+    """What is kept of a change that is about to be made; `key`: also what holds our entry is new."""
+    before, after = change.before, change.after or ""
+    made = next((each for each in reversed((path, *path.parents)) if not each.exists()), path)
+    return FileChangeRecord(
+        file=str(path),
+        before=None if before is None else _sha256_hex(before.encode("utf-8")),
+        after=_sha256_hex(after.encode("utf-8")),
+        edits=change.edits,
+        key=before is None or key,
+        made="" if made == path else str(made),
+    )
+
+
+def original_text(text: str, recorded: FileChangeRecord) -> tuple[bool, str | None]:
+    """Whether nobody touched a configuration since, and then its text before (`None`: there was no file)."""
+    if _sha256_hex(text.encode("utf-8")) != recorded.after:
+        return False, None
+    if recorded.before is None:
+        return True, None
+    try:
+        before = undo_edits(text, recorded.edits)
+    except ValueError:
+        return False, None
+    return _sha256_hex(before.encode("utf-8")) == recorded.before, before
+
+
+def undo_edits(text: str, edits: tuple[TextEdit, ...]) -> str:
+    """The text before `edits`. Raises `ValueError` where it is not the text that they made."""
+    return apply_edits(text, inverse_edits(edits))
+
+
+def apply_change(path: Path, change: ConfigChange, *, mode: int = 0o600) -> None:
+    """Write a change that was decided on. Raises `ConfigError` where somebody else changed the file meanwhile."""
+    if read_text(path) != change.before:
+        raise ConfigError(f"{path} was changed by somebody else at this moment", hint="Try again")
+    write_or_remove(path, change.after, mode=mode)
+
+
+def write_or_remove(path: Path, text: str | None, *, mode: int = 0o600, made: Path | None = None) -> None:
+    """Make a file hold `text`; `None` removes it, with the empty directories up to `made`. Raises `ConfigError`."""
+    if text is None:
+        remove_file(path, upto=made)
+    else:
+        write_file(path, text.encode("utf-8"), mode=mode)
+
+
+def describe_change(path: Path, change: ConfigChange) -> InstallStep:
+    """A change as its reader sees it."""
+    before, after = change.before, change.after
+    if before == after:
+        return InstallStep(str(path), "keep")
+    what = "create" if before is None else "remove" if after is None else "change"
+    old, new = ((text or "").splitlines(keepends=True) for text in (before, after))
+    names = [str(path) if text is not None else os.devnull for text in (before, after)]
+    found = difflib.unified_diff(old, new, names[0], names[1])
+    diff = (line if line.endswith("\n") else f"{line}\n" for line in found)
+    return InstallStep(str(path), what, "".join(diff))
+
+
+# --- The file that says what was installed, so that the same, and nothing else, is taken out again.
+
+
+_ManifestT = TypeVar("_ManifestT", bound=msgspec.Struct)
+
+
+def read_manifest(path: Path, kind: type[_ManifestT]) -> _ManifestT:
+    """The manifest at `path`, an empty one where there is none. Raises `ConfigError` where it cannot be read."""
+    body = _read_bytes(path)
+    if body is None:
+        return kind()
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.DecodeError as error:
+        raise ConfigError(f"{path} cannot be read ({error})", hint="Move it away and try again") from None
+
+
+def write_manifest(path: Path, manifest: msgspec.Struct) -> None:
+    """Write the manifest, whole or not at all."""
+    write_file(path, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")

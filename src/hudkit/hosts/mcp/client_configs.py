@@ -1,0 +1,390 @@
+"""The clients that `hudkit install mcp` knows: where each keeps its servers, and how it writes one.
+
+Sources, by client: modelcontextprotocol.io/docs/develop/connect-local-servers (Claude Desktop),
+code.claude.com/docs/en/mcp, cursor.com/docs/context/mcp, zed.dev/docs/ai/mcp, developers.openai.com/codex/mcp,
+code.visualstudio.com/docs/copilot/reference/mcp-configuration (VS Code, and where Copilot CLI has its own),
+geminicli.com/docs/tools/mcp-server, opencode.ai/docs/mcp-servers, docs.windsurf.com/windsurf/cascade/mcp,
+lmstudio.ai/docs/app/mcp.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hudkit.errors import ConfigError
+from hudkit.hosts.installing.config_files import ConfigChange
+from hudkit.hosts.installing.jsonc import (
+    TextEdit,
+    apply_edits,
+    check_edited,
+    find_member,
+    insertion_edits,
+    is_blank,
+    opens_with,
+    parse_object,
+    removal_edits,
+)
+from hudkit.hosts.installing.user_environment import config_home, home_directory
+
+SERVER_NAME = "hudkit"
+"""What the server is called in a client's configuration."""
+
+
+class LaunchCommand(msgspec.Struct, frozen=True):
+    """How a client starts the server: the program, its arguments, and the variables that it would not have."""
+
+    command: str
+    args: tuple[str, ...]
+    env: Mapping[str, str] = {}
+
+    def plain(self, **more: Any) -> dict[str, Any]:
+        """As most clients write it; `more` comes first."""
+        return {**more, "command": self.command, "args": list(self.args)} | (
+            {"env": dict(self.env)} if self.env else {}
+        )
+
+
+_DirectoryFinder = Callable[[Mapping[str, str], str], Path]
+"""From the user's variables and the platform (as `sys.platform`) to a directory."""
+
+
+class McpClient(msgspec.Struct, frozen=True):
+    """A client: the `directory` of the user's configuration and its file's `names` there (the first that there is, is
+    meant), the names below a project (none: it has no such), under which `key` servers stand, and how one is written.
+    `toml` is another format than JSON."""
+
+    title: str
+    directory: _DirectoryFinder
+    names: tuple[str, ...]
+    project: tuple[str, ...]
+    key: str
+    entry: Callable[[LaunchCommand], dict[str, Any]]
+    toml: bool = False
+
+
+def _support(env: Mapping[str, str], platform: str) -> Path:
+    """Where desktop programs keep their data."""
+    return home_directory(env) / "Library" / "Application Support" if platform == "darwin" else config_home(env)
+
+
+def _below_home(name: str, variable: str = "") -> _DirectoryFinder:
+    """A directory in the user's home, or the one that a variable names."""
+
+    def found(env: Mapping[str, str], _: str) -> Path:
+        named = env.get(variable) if variable else None
+        return Path(named) if named else home_directory(env) / name
+
+    return found
+
+
+def _plain(started: LaunchCommand) -> dict[str, Any]:
+    return started.plain()
+
+
+def _typed(started: LaunchCommand) -> dict[str, Any]:
+    return started.plain(type="stdio")
+
+
+def _copilot(started: LaunchCommand) -> dict[str, Any]:
+    return started.plain(type="local") | {"tools": ["*"]}
+
+
+def _opencode(started: LaunchCommand) -> dict[str, Any]:
+    made: dict[str, Any] = {"type": "local", "command": [started.command, *started.args], "enabled": True}
+    return made | ({"environment": dict(started.env)} if started.env else {})
+
+
+_OPENCODE = ("opencode.jsonc", "opencode.json")
+
+CLIENTS: Mapping[str, McpClient] = {
+    "claude-code": McpClient(
+        "Claude Code",
+        _below_home("", "CLAUDE_CONFIG_DIR"),
+        (".claude.json",),
+        (".mcp.json",),
+        "mcpServers",
+        _typed,
+    ),
+    "claude-desktop": McpClient(
+        "Claude Desktop",
+        lambda env, platform: _support(env, platform) / "Claude",
+        ("claude_desktop_config.json",),
+        (),
+        "mcpServers",
+        _plain,
+    ),
+    "codex": McpClient(
+        "Codex",
+        _below_home(".codex", "CODEX_HOME"),
+        ("config.toml",),
+        (".codex/config.toml",),
+        "mcp_servers",
+        _plain,
+        toml=True,
+    ),
+    "copilot": McpClient(
+        "Copilot CLI",
+        _below_home(".copilot", "COPILOT_HOME"),
+        ("mcp-config.json",),
+        (),
+        "mcpServers",
+        _copilot,
+    ),
+    "cursor": McpClient("Cursor", _below_home(".cursor"), ("mcp.json",), (".cursor/mcp.json",), "mcpServers", _plain),
+    "gemini": McpClient(
+        "Gemini CLI", _below_home(".gemini"), ("settings.json",), (".gemini/settings.json",), "mcpServers", _plain
+    ),
+    "lmstudio": McpClient("LM Studio", _below_home(".lmstudio"), ("mcp.json",), (), "mcpServers", _plain),
+    "opencode": McpClient(
+        "OpenCode",
+        lambda env, _: config_home(env) / "opencode",
+        (*_OPENCODE, "config.json"),
+        (*_OPENCODE, *(f".opencode/{name}" for name in _OPENCODE)),
+        "mcp",
+        _opencode,
+    ),
+    "vscode": McpClient(
+        "VS Code",
+        lambda env, platform: _support(env, platform) / "Code" / "User",
+        ("mcp.json",),
+        (".vscode/mcp.json",),
+        "servers",
+        _typed,
+    ),
+    "windsurf": McpClient(
+        "Windsurf", _below_home(".codeium/windsurf"), ("mcp_config.json",), (), "mcpServers", _plain
+    ),
+    "zed": McpClient(
+        "Zed",
+        lambda env, _: config_home(env) / "zed",
+        ("settings.json",),
+        (".zed/settings.json",),
+        "context_servers",
+        _plain,
+    ),
+}
+
+
+# --- One server's entry in a client's configuration, put in and taken out; everything else stays as it was written.
+
+
+_SAFELY = "is written in a way that cannot be edited safely"
+_HEADER = re.compile(r"[ \t]*\[")
+_TOKEN = re.compile(
+    r"""#[^\n]*|"{3}(?:\\.|[^\\])*?"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[\[\]{}\n]""", re.S
+)
+"""What of TOML tells where a statement ends: comments, texts, what opens or closes a list or table, a line's end."""
+
+
+def with_entry(text: str | None, where: Path, client: McpClient, entry: dict[str, Any]) -> ConfigChange:
+    """The configuration with our entry; the same text where it has it already.
+
+    Raises `ConfigError`: it cannot be read, cannot be edited safely, or has another server of our name.
+    """
+    return _toml_with(text, where, client, entry) if client.toml else _json_with(text, where, client, entry)
+
+
+def without_entry(text: str, where: Path, client: McpClient, *, key_too: bool = False) -> ConfigChange:
+    """The configuration without our entry, and (`key_too`) without the object that held it where that is left empty.
+    A server of our name that we did not write stays. Raises `ConfigError` where it cannot be read."""
+    return _toml_without(text, where, client) if client.toml else _json_without(text, where, client, key_too)
+
+
+def is_empty(text: str, where: Path, client: McpClient) -> bool:
+    """Whether a configuration says nothing."""
+    values = _parsed(text, where) if client.toml else {} if is_blank(text) else parse_object(text, str(where)).value
+    return not {name for name, value in values.items() if name != client.key or value}
+
+
+def holds_ours(text: str, where: Path, client: McpClient) -> bool:
+    """Whether a configuration has our entry. Raises `ConfigError` where it cannot be read."""
+    return entry_program(text, where, client) is not None
+
+
+def entry_program(text: str, where: Path, client: McpClient) -> str | None:
+    """The interpreter that our entry starts; `None` where there is no entry of ours. Raises `ConfigError` where the
+    configuration cannot be read."""
+    values = _parsed(text, where) if client.toml else {} if is_blank(text) else parse_object(text, str(where)).value
+    servers = values.get(client.key)
+    entry = servers.get(SERVER_NAME) if isinstance(servers, dict) else None
+    return _words(entry)[0] if _ours(entry) else None
+
+
+def _ours(entry: object) -> bool:
+    """Whether an entry starts this server, from whatever environment."""
+    return _words(entry)[-3:] == ["-m", "hudkit", "mcp"]
+
+
+def _words(entry: object) -> list[str]:
+    if not isinstance(entry, dict):
+        return []
+    command, args = entry.get("command"), entry.get("args", [])
+    words = [*(command if isinstance(command, list) else [command]), *(args if isinstance(args, list) else [])]
+    return [str(one) for one in words]
+
+
+def _taken(where: Path) -> ConfigError:
+    return ConfigError(
+        f'{where} has another server that is called "{SERVER_NAME}"',
+        hint="It was left as it is; give it another name",
+    )
+
+
+# -- JSON, with comments -----------------------------------------------------------------------------------------
+
+
+def _json_with(text: str | None, where: Path, client: McpClient, entry: dict[str, Any]) -> ConfigChange:
+    whole = json.dumps({client.key: {SERVER_NAME: entry}}, indent=2) + "\n"
+    if text is None:
+        return ConfigChange(None, whole)
+    if is_blank(text):
+        edit = TextEdit(len(text), "", whole)
+        return ConfigChange(text, apply_edits(text, [edit]), (edit,))
+    root = parse_object(text, str(where))
+    servers = find_member(root, client.key)
+    line = f"{json.dumps(SERVER_NAME)}: {json.dumps(entry)}"
+    if servers is None:
+        edits = insertion_edits(text, root, f'"{client.key}": {{{line}}}')
+    elif not opens_with(text, servers.node, "{"):
+        raise ConfigError(f'"{client.key}" in {where} is not an object', hint="It was left as it is")
+    else:
+        ours = find_member(servers.node, SERVER_NAME)
+        if ours is None:
+            edits = insertion_edits(text, servers.node, line)
+        elif ours.node.value == entry:
+            return ConfigChange(text, text)
+        elif not _ours(ours.node.value):
+            raise _taken(where)
+        else:
+            edits = (TextEdit(ours.node.start, text[ours.node.start : ours.node.end], json.dumps(entry)),)
+    after = apply_edits(text, edits)
+    held = root.value.get(client.key) or {}
+    check_edited(after, {**root.value, client.key: {**held, SERVER_NAME: entry}}, str(where))
+    return ConfigChange(text, after, edits)
+
+
+def _json_without(text: str, where: Path, client: McpClient, key_too: bool) -> ConfigChange:
+    root = None if is_blank(text) else parse_object(text, str(where))
+    servers = find_member(root, client.key) if root else None
+    ours = find_member(servers.node, SERVER_NAME) if servers and opens_with(text, servers.node, "{") else None
+    if root is None or servers is None or ours is None or not _ours(ours.node.value):
+        return ConfigChange(text, text)
+    left = {name: value for name, value in servers.node.value.items() if name != SERVER_NAME}
+    if key_too and not left:
+        edits = removal_edits(text, root, root.items.index(servers))
+        wanted = {name: value for name, value in root.value.items() if name != client.key}
+    else:
+        edits = removal_edits(text, servers.node, servers.node.items.index(ours))
+        wanted = {**root.value, client.key: left}
+    after = apply_edits(text, edits)
+    check_edited(after, wanted, str(where))
+    return ConfigChange(text, after, edits)
+
+
+# -- TOML --------------------------------------------------------------------------------------------------------
+
+
+def _toml_with(text: str | None, where: Path, client: McpClient, entry: dict[str, Any]) -> ConfigChange:
+    values = _parsed(text or "", where)
+    servers = values.get(client.key, {})
+    if not isinstance(servers, dict):
+        raise ConfigError(f"{client.key} in {where} is not a table", hint="It was left as it is")
+    there = servers.get(SERVER_NAME)
+    if there == entry:
+        return ConfigChange(text, text)
+    if there is not None and not _ours(there):
+        raise _taken(where)
+    before = text or ""
+    kept = _toml_cut(before, client) if there is not None else before
+    eol = "\r\n" if "\r\n" in before else "\n"
+    gap = "" if not kept.strip("\ufeff \t\r\n") else eol if kept.endswith("\n") else eol * 2
+    table = [f"[{client.key}.{SERVER_NAME}]", *(f"{name} = {_toml_value(value)}" for name, value in entry.items())]
+    after = kept + gap + eol.join(table) + eol
+    if _parsed(after, where, _SAFELY) != {**values, client.key: {**servers, SERVER_NAME: entry}}:
+        raise ConfigError(f"{where} {_SAFELY}", hint="It was left as it is")
+    return ConfigChange(text, after, (_between(before, after),))
+
+
+def _toml_without(text: str, where: Path, client: McpClient) -> ConfigChange:
+    values = _parsed(text, where)
+    servers = values.get(client.key)
+    if not isinstance(servers, dict) or not _ours(servers.get(SERVER_NAME)):
+        return ConfigChange(text, text)
+    after = _toml_cut(text, client)
+    left = {name: value for name, value in servers.items() if name != SERVER_NAME}
+    wanted = {name: value for name, value in values.items() if name != client.key}
+    found = _parsed(after, where, _SAFELY)
+    if {client.key: {}, **found} != {**wanted, client.key: left}:
+        raise ConfigError(f"{where} {_SAFELY}", hint="It was left as it is")
+    return ConfigChange(text, after, (_between(text, after),))
+
+
+def _toml_cut(text: str, client: McpClient) -> str:
+    """The text without the lines of our table and those below it; comments behind them stay."""
+    name = rf"[ \t]*\.[ \t]*[\"']?{SERVER_NAME}[\"']?[ \t]*"
+    ours = re.compile(rf"[ \t]*\[[ \t]*[\"']?{client.key}[\"']?{name}(?:\]|\.)")
+    kept: list[str] = []
+    held: list[str] = []  # comments and empty lines, of which the next line says whose they are
+    within = False
+    for line in _statements(text):
+        if _HEADER.match(line):
+            now = ours.match(line) is not None
+            if now and not within and kept and not kept[-1].strip():
+                kept.pop()
+            if not now:
+                kept += held
+            within, held = now, []
+        if not within:
+            kept.append(line)
+        elif not line.strip() or line.lstrip().startswith("#"):
+            held.append(line)
+        else:
+            held = []
+    return "".join(kept + held)
+
+
+def _statements(text: str) -> Iterator[str]:
+    """The lines of a document, those of one value together, with their ends."""
+    depth = start = 0
+    for token in _TOKEN.finditer(text):
+        if token[0] in ("[", "{"):
+            depth += 1
+        elif token[0] in ("]", "}"):
+            depth -= 1
+        elif token[0] == "\n" and depth == 0:
+            yield text[start : token.end()]
+            start = token.end()
+    if start < len(text):
+        yield text[start:]
+
+
+def _parsed(text: str, where: Path, wrong: str = "") -> dict[str, Any]:
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        what = wrong or f"cannot be read ({error})"
+        raise ConfigError(f"{where} {what}", hint="It was left as it is") from None
+
+
+def _toml_value(value: object) -> str:
+    """A value as TOML; texts as in JSON, which TOML reads the same."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml_value(held)}" for key, held in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml_value(held) for held in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _between(before: str, after: str) -> TextEdit:
+    """The one edit that leads from a text to another."""
+    most = min(len(before), len(after))
+    start = next((at for at in range(most) if before[at] != after[at]), most)
+    same = next((n for n in range(most - start) if before[-1 - n] != after[-1 - n]), most - start)
+    return TextEdit(start, before[start : len(before) - same], after[start : len(after) - same])
