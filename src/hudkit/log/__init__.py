@@ -1,4 +1,4 @@
-"""What happened: the union of events, their envelope and codec, and the `EventLog` protocol."""
+"""The log: the union of events, their envelope and codec, redaction, and the `EventLog` protocol."""
 
 from hudkit.log.event import Event, EventDraft, Origin
 from hudkit.log.event_log import Batch, EventLog, Finding, Snapshot

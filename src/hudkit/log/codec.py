@@ -1,4 +1,16 @@
-"""Payloads to bytes and back, with secrets taken out on the way in, and the digests of the hash chain."""
+"""Payloads to bytes and back, with secrets taken out on the way in, and the digests of the hash chain.
+
+A session's events form a hash chain. Each event has two digests: `payload_digest` over its encoded payload, and
+`chain_link` over the link of the event before, that digest and every field of the envelope:
+
+    link 0 = 32 zero bytes (GENESIS)
+    link 1 = H(link 0 + H(payload 1) + envelope 1)      envelope: session, seq, id, turn, time, type, v, origin
+    link 2 = H(link 1 + H(payload 2) + envelope 2)
+
+Whoever changes a payload breaks its digest; whoever changes an envelope, or removes or moves an event, breaks the
+links from there on. Because the link covers the payload's digest and not its bytes, a payload can be redacted later:
+the digest stays in the chain, and every link still verifies.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +31,16 @@ from hudkit.log.secret_patterns import replace_secrets
 Upcast = Callable[[dict[str, Any]], dict[str, Any]]
 
 UPCASTS: dict[tuple[str, int], Upcast] = {}
-"""`(type, v)` to the step that makes a payload of version `v + 1` of it. Empty while every type is at version 1."""
+"""`(type, v)` to the step that makes a payload of version `v + 1` of it. Empty while every type is at version 1.
+
+A step is pure and is never removed: logs that were written before it exist.
+"""
 
 
 def upcast(
     type_: str, v: int, body: dict[str, Any], to: int, steps: Mapping[tuple[str, int], Upcast] = UPCASTS
 ) -> dict[str, Any] | None:
-    """Bring `body` from version `v` to version `to`; `None` where a step is missing."""
+    """Return `body` brought from version `v` to version `to`, one step at a time; `None` where a step is missing."""
     while v < to:
         step = steps.get((type_, v))
         if step is None:
@@ -39,6 +54,7 @@ _union: Any = Union[tuple(PAYLOADS.values())]  # noqa: UP007 (built at run time)
 _decode: Any = msgspec.json.Decoder(_union).decode
 
 _KINDS = frozenset(PAYLOADS.values())
+# Other subclasses exist in tests only: each gets a decoder of its own.
 
 GENESIS = bytes(32)
 """The link before a session's first event."""
@@ -53,45 +69,53 @@ class EncodedPayload(msgspec.Struct, frozen=True, gc=False):
 
 
 class EncodedDraft(EventDraft, frozen=True):
-    """A draft whose payload is that of `sealed`: logs store it as it is, and do not seal it again."""
+    """A draft whose payload is that of `sealed`: logs store it as it is, and do not encode it again."""
 
     sealed: EncodedPayload
 
 
 def escape_surrogates(text: str) -> str:
-    """`text` with lone surrogates, which UTF-8 cannot carry, written out as escapes."""
+    """Return `text` with lone surrogates, which UTF-8 cannot carry, written out as escapes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def encode_payload(payload: Payload) -> EncodedPayload:
     """Encode a payload; what looks like a secret is replaced before anything is stored or shown.
 
-    The sealed payload is what a reader will get: it is decoded from the very bytes that are stored. Raises
-    `TypeError`, `ValueError` or `msgspec.ValidationError` where a field is not of its declared type.
+    Returns the payload as a reader will get it (it is decoded from the very bytes that are stored), those bytes, and
+    their digest. Raises `TypeError`, `ValueError` or `msgspec.ValidationError` where a field is not of its declared
+    type.
     """
     try:
         body = _encode(payload)
     except UnicodeEncodeError:
         body = _encode(_mend(msgspec.to_builtins(payload)))
+    # On the encoded bytes: one pass over all fields, and nothing unredacted is ever digested or handed on.
     body = replace_secrets(body)
     return EncodedPayload(_decoder(type(payload))(body), body, payload_digest(body))
 
 
 def encode_draft(id: str, timestamp: int, turn: int, origin: Origin, payload: Payload) -> EncodedDraft:
-    """A draft that is sealed now, for who looks at what a log will hold before it is appended. Raises what `seal`
-    raises."""
+    """Return a draft that is encoded now, for a caller that looks at what a log will hold before it is appended.
+
+    Raises what `encode_payload` raises.
+    """
     sealed = encode_payload(payload)
     return EncodedDraft(id, timestamp, turn, origin, sealed.payload, sealed)
 
 
 def preview_events(session_id: str, seq: int, drafts: Sequence[EventDraft]) -> tuple[Event, ...]:
-    """The events that a log will make of these drafts behind event `seq`. Raises what `seal` raises."""
-    return tuple(
-        Event(
-            it.id, n, session_id, it.turn, it.timestamp, type_of(it.payload), it.payload.V, it.origin, sealed.payload
-        )
-        for n, (it, sealed) in enumerate(((it, encode_payload(it.payload)) for it in drafts), seq + 1)
-    )
+    """Return the events that a log will make of these drafts behind event `seq`.
+
+    Raises what `encode_payload` raises.
+    """
+    events = []
+    for number, draft in enumerate(drafts, seq + 1):
+        payload = encode_payload(draft.payload).payload
+        kind, version = type_of(draft.payload), draft.payload.V
+        event = Event(draft.id, number, session_id, draft.turn, draft.timestamp, kind, version, draft.origin, payload)
+        events.append(event)
+    return tuple(events)
 
 
 @cache
@@ -101,7 +125,7 @@ def _decoder(kind: type[Payload]) -> Callable[[bytes], Payload]:
 
 
 def payload_digest(body: bytes) -> bytes:
-    """32 bytes that stand for a payload in the chain, also after the payload itself was redacted."""
+    """Return 32 bytes that stand for a payload in the chain, also after the payload itself was redacted."""
     return blake2b(body, digest_size=32).digest()
 
 
@@ -117,9 +141,10 @@ def chain_link(
     v: int,
     origin: str,
 ) -> bytes:
-    """The chain's next link: it covers the link before it, the payload's digest and every field of the envelope.
+    """Return the chain's next link, 32 bytes.
 
-    The two ids hold no NUL (stores refuse it), so no two envelopes are written alike.
+    It covers the link before it, the payload's digest and every field of the envelope. The two ids hold no NUL
+    (stores refuse it), so no two envelopes are written alike.
     """
     envelope = f"{session_id}\0{seq}\0{id}\0{turn}\0{timestamp}\0{type_}\0{v}\0{origin}"
     return blake2b(previous + digest + envelope.encode(), digest_size=32).digest()
@@ -128,7 +153,7 @@ def chain_link(
 def decode_payload(
     type_: str, v: int, body: bytes, *, steps: Mapping[tuple[str, int], Upcast] = UPCASTS
 ) -> Payload | Unknown:
-    """Decode a stored payload; an unknown type, a newer version or a missing upcast gives `Unknown`.
+    """Return the payload in stored bytes; `Unknown` for an unknown type, a newer version or a missing upcast.
 
     Raises `msgspec.DecodeError` where the bytes are not a payload of their type.
     """

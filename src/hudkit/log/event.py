@@ -10,7 +10,10 @@ from hudkit.log.payloads import Payload, Unknown
 
 
 class Origin(StrEnum):
-    """Who said it. Set by the channel through which an event came, never by its body."""
+    """Who said it.
+
+    Set by the channel through which an event came, never by its body: text cannot raise its own trust.
+    """
 
     AGENT = "agent"
     USER = "user"

@@ -15,7 +15,7 @@ ID_LIMIT = 400
 
 
 def is_id(text: str) -> bool:
-    """Whether `text` can be the id of a session or an event: 1 to 400 bytes of UTF-8 without NUL."""
+    """Return whether `text` can be the id of a session or an event: 1 to 400 bytes of UTF-8 without NUL."""
     if type(text) is not str or not text or "\0" in text:
         return False
     try:
@@ -25,9 +25,9 @@ def is_id(text: str) -> bool:
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """Drafts of one session that are appended all or none.
+    """Drafts of one session of which all are appended or none.
 
-    `expected` is the last sequence number that the writer has seen; `None` appends whatever came since.
+    `expected` is the last sequence number that the writer has seen; `None` appends behind whatever came since.
     """
 
     session_id: str
@@ -36,7 +36,10 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """A saved projection: an opaque `body` as of `seq`, readable by the projections of this `version` only."""
+    """A saved state: an opaque `body` as of `seq`, readable by the reducers of this `version` only.
+
+    Nothing is in a snapshot alone: without it the state is folded from the events.
+    """
 
     session_id: str
     seq: int
@@ -60,7 +63,7 @@ class EventLog(Protocol):
     def append(
         self, session_id: str, drafts: Sequence[EventDraft], *, expected: int | None = None
     ) -> tuple[Event, ...]:
-        """Append all or none, durably; the events come back as stored (redacted, numbered).
+        """Append all or none, durably; return the events as stored (redacted, numbered).
 
         A `redact` payload acts as it is appended: in the same commit the payload of the event that it names is
         removed, and the session's snapshots from that event on. Raises `SequenceConflict` where `expected` is not the
@@ -69,38 +72,43 @@ class EventLog(Protocol):
         ...
 
     def append_many(self, batches: Sequence[Batch]) -> list[tuple[Event, ...] | StoreError]:
-        """Append several batches in one durable commit (group commit); a conflicting batch is answered with
-        its error and does not disturb the others."""
+        """Append several batches in one durable commit (group commit); return one answer for each, in order.
+
+        A batch that cannot be appended is answered with its error and does not disturb the others.
+        """
         ...
 
     def read(self, session_id: str, *, after: int = 0, upto: int | None = None) -> Iterator[Event]:
-        """Events with `after < seq <= upto` of those that are there now, in order.
+        """Return the events with `after < seq <= upto` of those that are there now, in order.
 
         Raises `StoreDamaged` at the first event that does not verify, after those before it were handed out.
         """
         ...
 
     def last_seq(self, session_id: str) -> int:
-        """The session's last sequence number, 0 for an unknown session."""
+        """Return the session's last sequence number, 0 for an unknown session."""
         ...
 
     def sessions(self) -> tuple[str, ...]:
-        """Ids of all sessions with at least one event, in order of their first event."""
+        """Return the ids of all sessions with at least one event, in order of their first event."""
         ...
 
     def put_snapshot(self, snapshot: Snapshot) -> None:
-        """Keep a saved projection (the newest few of a session and version are kept; none from before a redaction).
+        """Keep a saved state (the newest few of a session and version are kept; none from before a redaction).
 
         Raises `StoreError` where the session has no event `snapshot.seq`.
         """
         ...
 
     def get_snapshot(self, session_id: str, version: str, *, upto: int | None = None) -> Snapshot | None:
-        """The newest snapshot of this version with `seq <= upto`; one that does not verify is passed over."""
+        """Return the newest snapshot of this version with `seq <= upto`, `None` where none verifies."""
         ...
 
     def verify(self) -> Iterator[Finding]:
-        """The first bad event of each session, and what is wrong with the medium; nothing where all is well."""
+        """Return the first bad event of each session, and what is wrong with the medium.
+
+        Nothing where all is well.
+        """
         ...
 
     def close(self) -> None:

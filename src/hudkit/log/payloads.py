@@ -534,7 +534,7 @@ class ResponseTokens(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def request(self) -> int:
-        """Tokens of the request."""
+        """Return the tokens of the request."""
         return self.fresh + self.read + self.written
 
 

@@ -1,7 +1,16 @@
-"""A text that must go, found in whatever way it was written, and taken out of a payload. Pure.
+"""Physical redaction of a given text: found in whatever way it was written, taken out of payloads, and read without.
 
-Found: as it is; escaped (JSON within JSON, markdown, character references); each longer line of it by itself; and
-cut off by a limit, where eight letters or digits of its begin are left.
+A user names a text that must go (`hudkit redact`). This module finds the events that hold it and says what is left
+of each payload; the store then removes the payload's bytes. (`secret_patterns` is the other way round: it knows the
+forms of secrets, not a text, and acts on every event before it is stored.)
+
+A text is found as it is; escaped (JSON within JSON, markdown, character references); each longer line of it by
+itself; and cut off by a limit, where eight letters or digits of its beginning are left. What survives all escaping
+is its letters and digits, so those are compared:
+
+    wanted: pass "word" 12345678       letters and digits: password12345678
+    held:   {\\"pass \\\\\\"word\\\\\\" 1234…   letters and digits up to the cut: password1234
+            -> found: what stands before the ellipsis ends with a beginning of at least eight characters
 """
 
 from __future__ import annotations
@@ -47,7 +56,7 @@ _STRUCTURE = frozenset(
 
 
 class SecretText(msgspec.Struct, frozen=True):
-    """One text, and what stands in its place."""
+    """One text that must go, what stands in its place, and its letters and digits (empty: too few to go by)."""
 
     text: str
     mask: str
@@ -55,12 +64,15 @@ class SecretText(msgspec.Struct, frozen=True):
 
     @property
     def raw(self) -> bytes:
+        """Return the text as UTF-8."""
         return self.text.encode()
 
 
 def secret_texts(secret: str, mask: str = MASK) -> tuple[SecretText, ...]:
-    """What to look for: the text without line breaks around it, and its longer lines. Raises `ConfigError` where it
-    is too short."""
+    """Return what to look for: the text without line breaks around it, and its longer lines, the longest first.
+
+    Raises `ConfigError` where it is too short.
+    """
     whole = escape_surrogates(secret).strip("\r\n")
     if len(whole.strip()) < MIN_SECRET_CHARACTERS:
         raise ConfigError(
@@ -73,15 +85,19 @@ def secret_texts(secret: str, mask: str = MASK) -> tuple[SecretText, ...]:
 
 
 def free_texts(payload: Payload) -> tuple[str, ...]:
-    """What a payload says in words of others, each text once; nothing where it only shows what others say."""
+    """Return what a payload says in the words of others, each text once.
+
+    Nothing for a payload that only shows what other events say.
+    """
     if type_of(payload) in _GONE or type_of(payload) in _EMPTIED:
         return ()
     return tuple(dict.fromkeys(_strings(msgspec.to_builtins(payload))))
 
 
 def contains_secret(raw: bytes, wanted: Iterable[SecretText]) -> bool:
-    """Whether bytes (a text, or JSON) hold one of the texts."""
+    """Return whether bytes (a text, or JSON) hold one of the texts."""
     loose = weak = None
+    # The cheap comparisons come first; the bytes are reduced once, and only where a text is not there as it is.
     for needle in wanted:
         if needle.raw in raw:
             return True
@@ -102,7 +118,7 @@ def _letters_and_digits(raw: bytes) -> bytes:
 
 
 def remove_secrets(payload: Payload, wanted: Sequence[SecretText], seq: int) -> Payload | None:
-    """The payload of event `seq` without the texts; `None` where nothing of it can be kept."""
+    """Return the payload of event `seq` without the texts; `None` where nothing of it can be kept."""
 
     def clean(text: str) -> str:
         for needle in wanted:
@@ -113,7 +129,7 @@ def remove_secrets(payload: Payload, wanted: Sequence[SecretText], seq: int) -> 
 
 
 def blank_payload(payload: Payload, wanted: Sequence[SecretText], seq: int) -> Payload | None:
-    """The payload of event `seq` without anything that it says; `None` where nothing of it can be kept."""
+    """Return the payload of event `seq` without anything that it says; `None` where nothing of it can be kept."""
     masks = {needle.text: needle.mask for needle in wanted}
     return _changed(payload, lambda text: masks.get(text, f"[redacted:{seq}]") if text else text, _STRUCTURE)
 
@@ -128,19 +144,19 @@ def _changed(payload: Payload, clean: Any, keep: Iterable[str]) -> Payload | Non
         for name, value in msgspec.to_builtins(payload).items()
     }
     try:
-        found = decode_payload(kind, payload.V, msgspec.json.encode(fields))
+        payload_left = decode_payload(kind, payload.V, msgspec.json.encode(fields))
     except (msgspec.MsgspecError, HudkitError):
         return None
-    return None if isinstance(found, Unknown) else found
+    return None if isinstance(payload_left, Unknown) else payload_left
 
 
 def _walked(value: Any, clean: Any, keep: Iterable[str]) -> Any:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list | tuple):
-        return [_walked(one, clean, keep) for one in value]
+        return [_walked(item, clean, keep) for item in value]
     if isinstance(value, dict):
-        return {name: one if name in keep else _walked(one, clean, keep) for name, one in value.items()}
+        return {name: item if name in keep else _walked(item, clean, keep) for name, item in value.items()}
     return value
 
 
@@ -148,20 +164,22 @@ def _strings(value: Any) -> Iterable[str]:
     if isinstance(value, str):
         yield from (value,) if value else ()
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _strings(one)
+        for item in value:
+            yield from _strings(item)
     elif isinstance(value, dict):
-        for name, one in value.items():
-            yield from () if name in _STRUCTURE else _strings(one)
+        for name, item in value.items():
+            yield from () if name in _STRUCTURE else _strings(item)
 
 
 def _squashed(text: str) -> bytes:
-    found = _letters_and_digits(text.encode())
-    return found if len(found) >= _ENOUGH else b""
+    squashed = _letters_and_digits(text.encode())
+    return squashed if len(squashed) >= _ENOUGH else b""
 
 
 def _cut_off(raw: bytes, squashed: bytes) -> bool:
     """Whether what stands before an ellipsis ends with a begin of the text; or a string does, with a longer one."""
+    # A limit of ours leaves an ellipsis. One of another program may leave nothing: there, the end of a string counts
+    # as a cut, but only behind a longer beginning, which is hardly there by chance.
     for split, least in ((raw, _ENOUGH), (raw.replace(b'"', _CUT) + _CUT, _UNMARKED)):
         chunks = _letters_and_digits(split).split(_CUT)[:-1]
         sizes = range(least, len(squashed))
@@ -173,47 +191,51 @@ def _cut_off(raw: bytes, squashed: bytes) -> bool:
 # -- reading redacted events -----------------------------------------------------------------------------------------
 
 
-def restated_payload(told: EventRestate) -> Payload | None:
-    """The payload that is left; `None` where this version cannot read it."""
+def restated_payload(restatement: EventRestate) -> Payload | None:
+    """Return the payload that is left of a redacted event; `None` where this version cannot read it."""
     try:
-        kind = msgspec.json.decode(told.body, type=dict[str, object]).get("type")
-        found = decode_payload(str(kind), told.v, told.body.encode())
+        kind = msgspec.json.decode(restatement.body, type=dict[str, object]).get("type")
+        payload = decode_payload(str(kind), restatement.v, restatement.body.encode())
     except (msgspec.MsgspecError, HudkitError, ValueError, TypeError, KeyError):
         return None
-    return None if isinstance(found, Unknown) else found
+    return None if isinstance(payload, Unknown) else payload
 
 
-def restate(event: Event, known: Mapping[int, Payload]) -> Event:
-    """The event, with what is left of its payload where it was redacted; `known` is that by sequence numbers."""
-    if event.payload is not None or event.seq not in known:
+def restate(event: Event, payloads: Mapping[int, Payload]) -> Event:
+    """Return the event with what is left of its payload where it was redacted.
+
+    `payloads` holds what is left, by sequence number.
+    """
+    if event.payload is not None or event.seq not in payloads:
         return event
-    return msgspec.structs.replace(event, payload=known[event.seq])
+    return msgspec.structs.replace(event, payload=payloads[event.seq])
 
 
 class RestatedEvents:
-    """What is left of one session's redacted events; looked for only when one is met, and only in what is new."""
+    """Reads one session with what is left of its redacted events; it looks for that only when it meets one."""
 
     def __init__(self, log: EventLog, session_id: str) -> None:
         self._log = log
         self._session_id = session_id
-        self._known: dict[int, Payload] = {}
+        self._payloads: dict[int, Payload] = {}
         self._from = self._upto = 0  # what was looked through
 
     def __call__(self, events: Iterator[Event]) -> Iterator[Event]:
-        """The events, redacted ones with what is left of them. Raises a `StoreError` as the log does."""
+        """Return the events, redacted ones with what is left of them. Raises a `StoreError` as the log does."""
         for event in events:
             if event.payload is None:
-                self._look(event.seq)
-                event = restate(event, self._known)
+                self._find_restatements(event.seq)
+                event = restate(event, self._payloads)
             yield event
 
-    def _look(self, after: int) -> None:
+    def _find_restatements(self, after: int) -> None:
         last = self._log.last_seq(self._session_id)
+        # A restatement stands behind the event that it is of, and what was looked through stays as it was.
         if after >= self._from and last == self._upto:
             return
-        found = {}
+        payloads = {}
         for event in self._log.read(self._session_id, after=after, upto=last):
             if isinstance(event.payload, EventRestate):
-                found[event.payload.seq] = restated_payload(event.payload)
+                payloads[event.payload.seq] = restated_payload(event.payload)
         self._from, self._upto = after, last
-        self._known = {seq: payload for seq, payload in found.items() if payload is not None}
+        self._payloads = {seq: payload for seq, payload in payloads.items() if payload is not None}

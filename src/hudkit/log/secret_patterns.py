@@ -1,9 +1,11 @@
-"""Secrets out of a payload before it is stored: tables of known forms, applied to the encoded JSON at once.
+"""Patterns of secrets, replaced in every payload before it is stored: tables of known forms, on the encoded JSON.
 
 Inside a JSON string a quote is always escaped, and no pattern crosses a bare one: a replacement cannot change the
 structure of the JSON. Forms: the prefixes that issuers publish, and values that are assigned to names which mean a
-secret. A form costs one substring search where its needle is absent. In doubt an assigned value is taken for a
+secret. A form costs one substring search where its prefix is absent. In doubt an assigned value is taken for a
 secret; types, placeholders, references in code and plain prose after a colon are not.
+
+    {"content":"export API_KEY=\\"q7Zt81LmPx\\""}  ->  {"content":"export API_KEY=\\"[redacted:secret]\\""}
 """
 
 from __future__ import annotations
@@ -123,7 +125,10 @@ _ASSIGNED = (
 
 
 def replace_secrets(body: bytes) -> bytes:
-    """`body` with every known form of a secret replaced by `[redacted:NAME]`; the same object where none is."""
+    """Return `body` with every known form of a secret replaced by `[redacted:NAME]`.
+
+    The same object where none is.
+    """
     clean = body
     text = body.decode("latin-1")  # one character per byte; substrings are found faster in it
     for gate, entries in _GATES:
@@ -141,25 +146,27 @@ def replace_secrets(body: bytes) -> bytes:
 
 
 def _value_only(match: re.Match[bytes]) -> bytes:
-    found = match.groupdict()
-    kind = "quoted" if found.get("quoted") is not None else "plain"
-    value: bytes = found[kind]
-    if _harmless(found, value, kind == "quoted", match.string[match.end() : match.end() + 2]):
+    groups = match.groupdict()
+    kind = "quoted" if groups.get("quoted") is not None else "plain"
+    value: bytes = groups[kind]
+    if _harmless(groups, value, kind == "quoted", match.string[match.end() : match.end() + 2]):
         return match.group()
     start, end = match.start(kind) - match.start(), match.end(kind) - match.start()
     return match.group()[:start] + b"[redacted:secret]" + match.group()[end:]
 
 
-def _harmless(found: dict[str, bytes | None], value: bytes, quoted: bool, behind: bytes) -> bool:
+def _harmless(groups: dict[str, bytes | None], value: bytes, quoted: bool, behind: bytes) -> bool:
     """Whether an assigned value is surely no secret; `behind` is what follows it."""
-    name = (found.get("name") or b"").lower()
+    name = (groups.get("name") or b"").lower()
     if _NO_SECRET.fullmatch(value) or value.lower() == name:
         return True
+    # `PWD=/home/...` is the working directory of a shell.
     if name == b"pwd" and value[:1] in b"/~.":
         return True
     if quoted:
         return False
     if _CODE.fullmatch(value):
         return True
+    # "password: required reading" is prose; "password=required" is not, and neither is a value with a digit in it.
     prose = value.rstrip(b".!?").isalpha() and re.match(rb"[ ][A-Za-z]", behind) is not None
-    return prose and b":" in (found.get("sign") or b"")
+    return prose and b":" in (groups.get("sign") or b"")

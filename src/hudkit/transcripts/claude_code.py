@@ -41,7 +41,7 @@ _OURS = ("<command-name>", "<local-command", "<bash-", "<system-reminder>", "Cav
 
 
 def open_claude(root: str | Path) -> JsonlTranscript:
-    """The transcripts below Claude Code's `projects` folder, or of one file. Raises `TranscriptError`."""
+    """Return the transcripts below Claude Code's `projects` folder, or of one file. Raises `TranscriptError`."""
     return JsonlTranscript.open(root, JsonlDialect(HOST, _files, _row, _messages, _todos))
 
 
@@ -50,6 +50,7 @@ def _files(root: Path) -> Iterable[Path]:
 
 
 def _row(path: Path, records: list[JsonlRecord]) -> SessionRow | None:
+    # A subagent's records name the session that it belongs to: only its file has an id of its own.
     agent = path.stem.startswith("agent-")
     title = first = directory = model = session = ""
     created = 0
@@ -65,6 +66,7 @@ def _row(path: Path, records: list[JsonlRecord]) -> SessionRow | None:
         message = object_field(data, "message")
         model = string_field(message, "model") or model
         if kind == "user" and not first and not _synthetic(data):
+            # The first words of the user stand in for a title, which older versions write only at the end or never.
             text = content_text(message.get("content")).strip()
             first = "" if text.startswith(_OURS) else text
     if not session:
@@ -86,25 +88,26 @@ def _row(path: Path, records: list[JsonlRecord]) -> SessionRow | None:
 def _messages(session_id: str, records: Iterator[JsonlRecord]) -> Iterator[Message]:
     drafts = MessageDrafts(session_id)
     boundary: Json | None = None
-    for at, data in records:
+    for offset, data in records:
         kind = string_field(data, "type")
         if kind == "system" and string_field(data, "subtype") == "compact_boundary":
             boundary = object_field(data, "compactMetadata")
         elif kind == "user" and data.get("isCompactSummary") is True:
+            # The boundary record says who asked; the summary comes in the record behind it.
             auto = boundary is not None and string_field(boundary, "trigger") == "auto"
             text = content_text(object_field(data, "message").get("content"))
-            drafts.compaction(_id(data, session_id, at), parse_timestamp(data.get("timestamp")), text, auto=auto)
+            drafts.compaction(_id(data, session_id, offset), parse_timestamp(data.get("timestamp")), text, auto=auto)
             boundary = None
         elif kind == "user":
-            _user(drafts, data, _id(data, session_id, at))
+            _user(drafts, data, _id(data, session_id, offset))
         elif kind == "assistant":
-            _response(drafts, data, _id(data, session_id, at))
+            _response(drafts, data, _id(data, session_id, offset))
         yield from drafts.ready()
     yield from drafts.rest()
 
 
-def _id(data: Json, session_id: str, at: int) -> str:
-    return string_field(data, "uuid")[:200] or f"{session_id}:{at}"
+def _id(data: Json, session_id: str, offset: int) -> str:
+    return string_field(data, "uuid")[:200] or f"{session_id}:{offset}"
 
 
 def _user(drafts: MessageDrafts, data: Json, id: str) -> None:
@@ -118,7 +121,7 @@ def _user(drafts: MessageDrafts, data: Json, id: str) -> None:
         if kind == "tool_result":
             failed = block.get("is_error") is True
             drafts.result(
-                string_field(block, "tool_use_id"), content_text(block.get("content")), failed=failed, at=when
+                string_field(block, "tool_use_id"), content_text(block.get("content")), failed=failed, ended=when
             )
         elif kind == "text":
             text = string_field(block, "text")
@@ -128,6 +131,7 @@ def _user(drafts: MessageDrafts, data: Json, id: str) -> None:
             draft.parts.append(FilePart(f"{id}-{n}", "", string_field(object_field(block, "source"), "media_type")))
         else:
             draft.parts.append(OtherPart(f"{id}-{n}", kind))
+    # A record that only holds tool results is not a message: the results went to their calls.
     if draft.parts:
         draft.agent = "subagent" if data.get("isSidechain") is True else ""
         drafts.begin(draft)
@@ -136,12 +140,14 @@ def _user(drafts: MessageDrafts, data: Json, id: str) -> None:
 def _response(drafts: MessageDrafts, data: Json, id: str) -> None:
     message, when = object_field(data, "message"), parse_timestamp(data.get("timestamp"))
     key = string_field(message, "id") or id
+    # One response is several records, one for each content block, which share the message id.
     draft = drafts.last("assistant", key) or drafts.begin(MessageDraft(id, "assistant", when, key))
     draft.model, draft.provider = string_field(message, "model"), "anthropic"
     draft.agent = "subagent" if data.get("isSidechain") is True else ""
     draft.completed = when
     draft.finish = string_field(message, "stop_reason") or draft.finish
     if isinstance(message.get("usage"), dict):
+        # Each of them repeats the usage of the whole response: the last one wins, nothing is added up.
         draft.usage = _usage(message["usage"])
     if data.get("isApiErrorMessage") is True:
         draft.error = "APIError"
@@ -155,8 +161,8 @@ def _response(drafts: MessageDrafts, data: Json, id: str) -> None:
             draft.parts.append(ReasoningPart(n, string_field(block, "thinking")))
         elif kind == "tool_use":
             call = string_field(block, "id") or n
-            given = bounded_value(object_field(block, "input"))
-            drafts.call(draft, ToolPart(n, string_field(block, "name"), call, "running", given, start=when))
+            arguments = bounded_value(object_field(block, "input"))
+            drafts.call(draft, ToolPart(n, string_field(block, "name"), call, "running", arguments, start=when))
         elif kind:
             draft.parts.append(OtherPart(n, kind))
 
@@ -184,5 +190,5 @@ def _todos(records: Iterator[JsonlRecord]) -> tuple[Todo, ...]:
                 last = object_field(block, "input")
     items = last.get("todos")
     todos = [item for item in items[:2_000] if isinstance(item, dict)] if isinstance(items, list) else []
-    made = (Todo(string_field(item, "content"), string_field(item, "status") or "pending") for item in todos)
-    return tuple(todo for todo in made if todo.content)
+    converted = (Todo(string_field(item, "content"), string_field(item, "status") or "pending") for item in todos)
+    return tuple(todo for todo in converted if todo.content)

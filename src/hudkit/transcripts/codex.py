@@ -51,7 +51,7 @@ _FAILED = re.compile(r"(?:exit(?:ed with)? code:? |\"exit_code\": ?)(?!0\b)-?\d+
 
 
 def open_codex(root: str | Path) -> JsonlTranscript:
-    """The transcripts below Codex's `sessions` folder, or of one file. Raises `TranscriptError`."""
+    """Return the transcripts below Codex's `sessions` folder, or of one file. Raises `TranscriptError`."""
     return JsonlTranscript.open(root, JsonlDialect(HOST, _files, _row, _messages, _todos))
 
 
@@ -69,6 +69,7 @@ def _row(path: Path, records: list[JsonlRecord]) -> SessionRow | None:
             created = parse_timestamp(payload.get("timestamp")) or parse_timestamp(data.get("timestamp"))
             spawned = object_field(object_field(object_field(payload, "source"), "subagent"), "thread_spawn")
             parent = string_field(spawned, "parent_thread_id") or string_field(payload, "parent_thread_id")
+        # The model can change within a session: the last one counts for its row.
         elif kind == "turn_context":
             model, directory = string_field(payload, "model") or model, directory or string_field(payload, "cwd")
         elif kind == "message" and string_field(payload, "role") == "user" and not title:
@@ -86,6 +87,7 @@ def _record_body(data: Json) -> tuple[str, Json]:
     kind, payload = string_field(data, "type"), object_field(data, "payload")
     if kind in ("response_item", "event_msg"):
         return ("event:" if kind == "event_msg" else "") + string_field(payload, "type"), payload
+    # Files from before version 0.20 have the item itself on the line, without an envelope.
     if not payload and "id" in data and "timestamp" in data and not kind:
         return "session_meta", data
     return (kind, payload) if payload else (kind, data)
@@ -98,6 +100,7 @@ def _messages(session_id: str, records: Iterator[JsonlRecord]) -> Iterator[Messa
     answered = False  # a result has come for the current response: the next item is the next response's
 
     def response(id: str, when: int) -> MessageDraft:
+        """Return the draft of the response that is under way; a new one where the last has its results."""
         nonlocal current, answered
         if current is None or answered:
             current = drafts.begin(MessageDraft(id, "assistant", when, id))
@@ -105,9 +108,9 @@ def _messages(session_id: str, records: Iterator[JsonlRecord]) -> Iterator[Messa
         current.completed = when
         return current
 
-    for at, data in records:
+    for offset, data in records:
         kind, payload = _record_body(data)
-        id, when = f"{session_id}:{at}", parse_timestamp(data.get("timestamp"))
+        id, when = f"{session_id}:{offset}", parse_timestamp(data.get("timestamp"))
         if kind == "turn_context":
             model = string_field(payload, "model") or model
         elif kind == "message" and string_field(payload, "role") != "assistant":
@@ -119,7 +122,7 @@ def _messages(session_id: str, records: Iterator[JsonlRecord]) -> Iterator[Messa
             drafts.compaction(id, when, string_field(payload, "message"), auto=True)
         elif kind in ("function_call_output", "custom_tool_call_output"):
             text = _output(payload.get("output"))
-            drafts.result(string_field(payload, "call_id"), text, failed=_failed(text), at=when)
+            drafts.result(string_field(payload, "call_id"), text, failed=_failed(text), ended=when)
             answered = True
         elif kind in _CALLS:
             drafts.call(response(id, when), _call(kind, payload, id, when))
@@ -128,6 +131,7 @@ def _messages(session_id: str, records: Iterator[JsonlRecord]) -> Iterator[Messa
         elif kind == "reasoning":
             text = content_text(payload.get("summary")) or content_text(payload.get("content"))
             response(id, when).parts.append(ReasoningPart(id, text))
+        # Token counts come in a screen event behind the response that they are of.
         elif kind == "event:token_count" and current is not None:
             usage = object_field(object_field(payload, "info"), "last_token_usage")
             current.usage = _usage(usage) if usage else current.usage
@@ -163,12 +167,15 @@ _CALLS = {
 
 def _call(kind: str, payload: Json, id: str, when: int) -> ToolPart:
     name = string_field(payload, "name") or kind.removesuffix("_call")
-    given = payload.get(_CALLS[kind])
-    if isinstance(given, str):
-        given = _object(given)
+    arguments = payload.get(_CALLS[kind])
+    if isinstance(arguments, str):
+        arguments = _object(arguments)
+    # A web search runs at the provider: no result record ever comes.
     status = "completed" if kind == "web_search_call" else "running"
     call = string_field(payload, "call_id") or string_field(payload, "id") or id
-    return ToolPart(id, name, call, status, bounded_value(given) if isinstance(given, dict) else {}, start=when)
+    return ToolPart(
+        id, name, call, status, bounded_value(arguments) if isinstance(arguments, dict) else {}, start=when
+    )
 
 
 def _object(text: str) -> Json:
@@ -204,6 +211,7 @@ def _failed(text: str) -> bool:
 
 
 def _usage(usage: Json) -> ReportedUsage:
+    # Codex counts cached tokens within the input; `ReportedUsage.input` leaves them out.
     cached = number_field(usage, "cached_input_tokens")
     return ReportedUsage(
         total=number_field(usage, "total_tokens") or None,

@@ -44,21 +44,25 @@ class OwnTranscript:
 
     @property
     def skipped(self) -> tuple[UnreadableRecord, ...]:
+        """Return nothing: a log that cannot be read raises."""
         return ()
 
     def sessions(self) -> tuple[SessionRow, ...]:
+        """Return all sessions of the log, in order of their first event."""
         try:
             return tuple(self._row(id) for id in self._log.sessions())
         except StoreError as error:
             raise _unreadable(error) from error
 
     def session(self, session_id: str) -> SessionRow | None:
+        """Return one session, `None` for an unknown id."""
         try:
             return self._row(session_id) if self._log.last_seq(session_id) else None
         except StoreError as error:
             raise _unreadable(error) from error
 
     def messages(self, session_id: str, *, after: str = "") -> Iterator[Message]:
+        """Return one message for each event that is about work, from behind the message `after`."""
         try:
             for event in self._log.read(session_id, after=self._seq(session_id, after)):
                 if event.type not in BOOKKEEPING_EVENTS:
@@ -67,7 +71,7 @@ class OwnTranscript:
             raise _unreadable(error) from error
 
     def todos(self, session_id: str) -> tuple[Todo, ...]:  # noqa: ARG002 (of the protocol)
-        """None: the HUD tells them."""
+        """Return nothing: the HUD itself shows them."""
         return ()
 
     def close(self) -> None:
@@ -76,6 +80,7 @@ class OwnTranscript:
     def _seq(self, session_id: str, after: str) -> int:
         if not after:
             return 0
+        # The id of a message is `SESSION#SEQ`; a session id may hold a `#` itself.
         number = after.rpartition("#")[2]
         if not number.isdecimal() or not 0 < int(number[:18]) <= self._log.last_seq(session_id):
             raise TranscriptError(f"no message {after!r:.80} in this session", hint="Read it from its begin.")
@@ -83,10 +88,11 @@ class OwnTranscript:
 
     def _row(self, id: str) -> SessionRow:
         last = self._log.last_seq(id)
-        at, row = self._rows.get(id, (-1, None))
-        if row is None or at < _DESCRIBING:
+        described_at, row = self._rows.get(id, (-1, None))
+        # Title and parent stand at the beginning of a session: once that is read, only the time changes.
+        if row is None or described_at < _DESCRIBING:
             row = _session_row(id, tuple(islice(self._log.read(id), _DESCRIBING)))
-        if at != last:
+        if described_at != last:
             end = next(iter(self._log.read(id, after=last - 1)), None)
             row = msgspec.structs.replace(row, updated=end.timestamp if end else row.updated)
             self._rows[id] = (last, row)
@@ -94,7 +100,7 @@ class OwnTranscript:
 
 
 def describe_event(event: Event) -> str:
-    """What an event says: its one field, or all of them by name."""
+    """Return what an event says: its one field, or all of them by name."""
     payload = event.payload
     if payload is None:
         return "(redacted)"
@@ -112,9 +118,9 @@ def describe_event(event: Event) -> str:
 
 def _value_text(value: object) -> str:
     if isinstance(value, msgspec.Struct):
-        return " ".join(_value_text(one) for one in msgspec.structs.astuple(value))
+        return " ".join(_value_text(item) for item in msgspec.structs.astuple(value))
     if isinstance(value, tuple):
-        return "; ".join(_value_text(one) for one in value)
+        return "; ".join(_value_text(item) for item in value)
     return "" if value is None or value is False else "yes" if value is True else str(value)
 
 

@@ -1,7 +1,18 @@
-"""Transcripts that a host keeps as one JSONL file a session: finding the files, reading their lines, telling them.
+"""Transcripts that a host keeps as one JSONL file a session: finding the files, reading lines, making messages of
+them.
 
-A line that is broken, too long or no object is passed over and named in `skipped`; a last line without its end is
-half-written: it is passed over, unnamed, and read when it is whole. Files are opened for each read and never written.
+Files only grow, while we read them, and are opened for each read and never written. A line that is broken, too long
+or not an object is passed over and named in `skipped`. The last line without its end is half-written: it is passed
+over, unnamed, and read when it is whole.
+
+One message can be several records, and a tool's result comes in a later record than its call. So messages are drafts
+in a queue, a result goes into the draft that holds its call, and a draft leaves the queue only when `MAX_OPEN_DRAFTS`
+newer ones wait behind it:
+
+    record 1: assistant, message m1, text     queue: m1(text)
+    record 2: assistant, message m1, call c1  queue: m1(text, call c1 running)
+    record 3: user, result of c1              queue: m1(text, call c1 completed)
+    end of the file                           -> m1 is handed out, whole
 """
 
 from __future__ import annotations
@@ -44,7 +55,7 @@ _MAX_SKIPPED = 1_000
 class JsonlRecord(NamedTuple):
     """A line's object, and the place in bytes where the line begins: as the file only grows, a name for it."""
 
-    at: int
+    offset: int
     data: Json
 
 
@@ -75,7 +86,10 @@ class JsonlTranscript:
 
     @classmethod
     def open(cls, root: str | Path, dialect: JsonlDialect) -> JsonlTranscript:
-        """Raises `TranscriptError` where there is nothing at `root`."""
+        """Return the transcript of a directory or of one file.
+
+        Raises `TranscriptError` where nothing is at `root`.
+        """
         path = Path(root)
         try:
             path.stat()
@@ -85,35 +99,39 @@ class JsonlTranscript:
 
     @property
     def skipped(self) -> tuple[UnreadableRecord, ...]:
+        """Return the lines that could not be read so far, at most the first thousand."""
         return tuple(self._skipped.values())
 
     def sessions(self) -> tuple[SessionRow, ...]:
-        """All sessions, by the time of their first record; a file is read again only where it has changed."""
-        found: dict[str, tuple[SessionRow, Path]] = {}
+        """Return all sessions, by the time of their first record; a file is read again only where it has changed."""
+        newest: dict[str, tuple[SessionRow, Path]] = {}
         for path in self._files():
             row = self._row(path)
-            if row is not None and (row.id not in found or found[row.id][0].updated < row.updated):
-                found[row.id] = (row, path)
-        self._at = {id: path for id, (_, path) in found.items()}
-        return tuple(sorted((row for row, _ in found.values()), key=lambda row: (row.created, row.id)))
+            if row is not None and (row.id not in newest or newest[row.id][0].updated < row.updated):
+                newest[row.id] = (row, path)
+        self._at = {id: path for id, (_, path) in newest.items()}
+        return tuple(sorted((row for row, _ in newest.values()), key=lambda row: (row.created, row.id)))
 
     def session(self, session_id: str) -> SessionRow | None:
+        """Return one session, `None` for an unknown id."""
         path = self._path(session_id)
         return None if path is None else self._row(path)
 
     def messages(self, session_id: str, *, after: str = "") -> Iterator[Message]:
+        """Return a session's messages in the order of the file, from behind the message `after`."""
         path = self._path(session_id)
         if path is None:
             return
-        found = not after
+        reached = not after
         for message in self._dialect.messages(session_id, self._records(path)):
-            if found:
+            if reached:
                 yield message
-            found = found or message.id == after
-        if not found:
+            reached = reached or message.id == after
+        if not reached:
             raise TranscriptError(f"no message {after!r:.80} in this session", hint="Read it from its begin.")
 
     def todos(self, session_id: str) -> tuple[Todo, ...]:
+        """Return the session's todo list as its last record has it."""
         path = self._path(session_id)
         return () if path is None else self._dialect.todos(self._records(path))
 
@@ -121,11 +139,13 @@ class JsonlTranscript:
         """Nothing is held open between reads."""
 
     def _path(self, session_id: str) -> Path | None:
+        # A session that began after the last listing.
         if session_id not in self._at:
             self.sessions()
         return self._at.get(session_id)
 
     def _files(self) -> Iterator[Path]:
+        # One file may be named itself, whatever its name is.
         if self._root.is_file():
             yield self._root
             return
@@ -139,6 +159,7 @@ class JsonlTranscript:
             status = path.stat()
             if not stat.S_ISREG(status.st_mode):
                 return None
+            # A file with the same identity, size and time was not written to: what it holds is known.
             mark = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
             if path not in self._known or self._known[path][0] != mark:
                 row = self._dialect.row(path, self._edges(path, status.st_size))
@@ -153,9 +174,11 @@ class JsonlTranscript:
     def _edges(self, path: Path, size: int) -> list[JsonlRecord]:
         with _open_regular(path) as file:
             head = [*_read_records(file, HEAD_BYTES, lambda *_: None)]
+            # The head says how a session began, the tail its latest title and model; the middle can be huge.
             begin = max(size - TAIL_BYTES, file.tell())
             if begin < size:
                 file.seek(begin)
+                # The seek may have landed inside a line: its rest is no record.
                 if begin > file.tell() - 1 and begin:
                     file.readline(TAIL_BYTES)
                 head += _read_records(file, TAIL_BYTES, lambda *_: None)
@@ -164,18 +187,18 @@ class JsonlTranscript:
     def _records(self, path: Path) -> Iterator[JsonlRecord]:
         try:
             with _open_regular(path) as file:
-                yield from _read_records(file, None, lambda at, reason: self._skip(path, at, reason))
+                yield from _read_records(file, None, lambda offset, reason: self._skip(path, offset, reason))
         except OSError as error:
             raise _unreadable(path, error) from error
 
-    def _skip(self, path: Path, at: int, reason: str) -> None:
+    def _skip(self, path: Path, offset: int, reason: str) -> None:
         if len(self._skipped) < _MAX_SKIPPED:
-            place = (path.name, str(at))
-            self._skipped.setdefault(place, UnreadableRecord(*place, reason))
+            key = (path.name, str(offset))
+            self._skipped.setdefault(key, UnreadableRecord(*key, reason))
 
 
 def find_files(root: Path, depth: int, wanted: Callable[[str], bool]) -> Iterator[Path]:
-    """Files of `root` and of its directories down to `depth`, by name; links to directories are not entered."""
+    """Return the files of `root` and of its directories down to `depth`, by name; links are not entered."""
     start = len(root.parts)
     for folder, folders, files in os.walk(root, followlinks=False):
         here = Path(folder)
@@ -187,6 +210,7 @@ def find_files(root: Path, depth: int, wanted: Callable[[str], bool]) -> Iterato
 
 def _open_regular(path: Path) -> BinaryIO:
     """The file, if it is one: a FIFO would let the reader wait for ever."""
+    # Not blocking: to open a FIFO for reading waits for a writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -198,7 +222,7 @@ def _read_records(file: BinaryIO, most: int | None, skip: Callable[[int, str], N
     """The objects of the lines from here on, of at most so many bytes; what is no object goes to `skip`."""
     begin = file.tell()
     while most is None or file.tell() - begin < most:
-        at = file.tell()
+        offset = file.tell()
         line = file.readline(MAX_LINE_BYTES)
         if not line:
             return
@@ -206,19 +230,20 @@ def _read_records(file: BinaryIO, most: int | None, skip: Callable[[int, str], N
             if len(line) < MAX_LINE_BYTES:
                 data, _ = _parse_line(line)  # the last line: whole, or still being written
                 if data is not None:
-                    yield JsonlRecord(at, data)
+                    yield JsonlRecord(offset, data)
                 return
+            # The rest of a line that is too long is read away, so that the next read begins at a line.
             while line and not line.endswith(b"\n"):
                 line = file.readline(MAX_LINE_BYTES)
-            skip(at, f"longer than {MAX_LINE_BYTES} bytes")
+            skip(offset, f"longer than {MAX_LINE_BYTES} bytes")
             continue
         if line.isspace():
             continue
         data, reason = _parse_line(line)
         if data is None:
-            skip(at, reason)
+            skip(offset, reason)
         else:
-            yield JsonlRecord(at, data)
+            yield JsonlRecord(offset, data)
 
 
 def _parse_line(line: bytes) -> tuple[Json | None, str]:
@@ -226,6 +251,7 @@ def _parse_line(line: bytes) -> tuple[Json | None, str]:
         data = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         try:
+            # JavaScript writes half of a cut surrogate pair as an escape, which only the lenient reader takes.
             data = json.loads(line)
         except RecursionError:
             return None, "nested too deeply"
@@ -258,6 +284,7 @@ class MessageDraft:
         self.usage: ReportedUsage | None = None
 
     def done(self, session_id: str) -> Message:
+        """Return the message as it stands."""
         return Message(
             id=self.id,
             session_id=session_id,
@@ -286,11 +313,12 @@ class MessageDrafts:
         self._calls: dict[str, tuple[MessageDraft, int]] = {}
 
     def begin(self, draft: MessageDraft) -> MessageDraft:
+        """Put a new draft behind the others, and return it."""
         self.open.append(draft)
         return draft
 
     def last(self, role: str, key: str) -> MessageDraft | None:
-        """The newest message of this key, if nothing of the other role came since."""
+        """Return the newest draft of this key, if nothing of the other role came since."""
         for draft in reversed(self.open):
             if draft.role != role:
                 return None
@@ -299,46 +327,49 @@ class MessageDrafts:
         return None
 
     def call(self, draft: MessageDraft, part: ToolPart) -> None:
+        """Add a tool call to a draft, and remember where it is: its result comes later."""
         self._calls[part.call_id] = (draft, len(draft.parts))
         draft.parts.append(part)
 
-    def result(self, call_id: str, text: str, *, failed: bool, at: int) -> None:
-        """A result goes to its call; without one, nowhere."""
-        found = self._calls.pop(call_id, None)
-        if found is None:
+    def result(self, call_id: str, text: str, *, failed: bool, ended: int) -> None:
+        """Put a result into its call; one without a call is dropped."""
+        position = self._calls.pop(call_id, None)
+        if position is None:
             return
-        draft, index = found
+        draft, index = position
         part = draft.parts[index]
         assert isinstance(part, ToolPart)
         changes: dict[str, Any] = {"error": text} if failed else {"output": text}
         status = "error" if failed else "completed"
-        draft.parts[index] = msgspec.structs.replace(part, status=status, end=at, **changes)
+        draft.parts[index] = msgspec.structs.replace(part, status=status, end=ended, **changes)
 
-    def compaction(self, id: str, at: int, summary: str, *, auto: bool, usage: ReportedUsage | None = None) -> None:
-        """A compaction as two messages: the marker, and the summary that answers it."""
-        marker = self.begin(MessageDraft(id, "user", at))
+    def compaction(self, id: str, time: int, summary: str, *, auto: bool, usage: ReportedUsage | None = None) -> None:
+        """Add a compaction as two messages: the marker, and the summary that answers it."""
+        marker = self.begin(MessageDraft(id, "user", time))
         marker.parts.append(CompactionPart(f"{id}-c", auto=auto))
-        answer = self.begin(MessageDraft(f"{id}-s", "assistant", at))
-        answer.parent, answer.finish, answer.summary, answer.completed, answer.usage = id, "stop", True, at, usage
+        answer = self.begin(MessageDraft(f"{id}-s", "assistant", time))
+        answer.parent, answer.finish, answer.summary, answer.completed, answer.usage = id, "stop", True, time, usage
         answer.parts.append(TextPart(f"{id}-t", summary))
 
     def ready(self) -> Iterator[Message]:
-        """The messages to which nothing will be added any more."""
+        """Return the messages to which nothing will be added any more, oldest first."""
         while len(self.open) > MAX_OPEN_DRAFTS:
             yield self._out()
 
     def rest(self) -> Iterator[Message]:
+        """Return the messages that are left, oldest first: the file is at its end."""
         while self.open:
             yield self._out()
 
     def _out(self) -> Message:
         draft = self.open.popleft()
+        # A result that comes later than this finds no call and is dropped: its message was handed out.
         self._calls = {id: place for id, place in self._calls.items() if place[0] is not draft}
         return draft.done(self.session_id)
 
 
 def parse_timestamp(value: object) -> int:
-    """Unix milliseconds of an ISO 8601 text; 0 where it is none."""
+    """Return the Unix milliseconds of an ISO 8601 text; 0 where it is none."""
     if not isinstance(value, str) or len(value) > 40:
         return 0
     try:
@@ -349,7 +380,7 @@ def parse_timestamp(value: object) -> int:
 
 
 def content_text(content: object) -> str:
-    """The text of a content that is a text, or a list of blocks of which some have a text."""
+    """Return the text of a content that is a text, or a list of blocks of which some have a text."""
     if isinstance(content, str):
         return bounded_text(content)
     if not isinstance(content, list):

@@ -1,4 +1,8 @@
-"""Saved plans of a host: markdown files in known folders, listed and read by name, never by path."""
+"""Plans of hosts and exported sessions: files in known folders, listed and read by name, never by path.
+
+A name comes from a model. It must match a pattern without separators, the file is opened within its folder's own
+descriptor, and no link is followed: no name leads out of the folder.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ MAX_PLANS = 1_000
 _PLAN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,196}\.md")
 
 
-class PlanFile(msgspec.Struct, frozen=True):
+class SavedPlan(msgspec.Struct, frozen=True):
     """A plan's file: its name, its folder, its size in bytes, and when it changed (Unix ms)."""
 
     name: str
@@ -30,9 +34,9 @@ class PlanFile(msgspec.Struct, frozen=True):
     changed: int
 
 
-def list_plans(folders: Iterable[Path]) -> tuple[PlanFile, ...]:
-    """The plans in these folders, the newest first; links and what is no file are passed over."""
-    found: list[PlanFile] = []
+def list_plans(folders: Iterable[Path]) -> tuple[SavedPlan, ...]:
+    """Return the plans in these folders, the newest first; links and what is not a file are passed over."""
+    plans: list[SavedPlan] = []
     for folder in filter(_is_unlinked, dict.fromkeys(folders)):
         try:
             with os.scandir(folder) as entries:
@@ -40,17 +44,17 @@ def list_plans(folders: Iterable[Path]) -> tuple[PlanFile, ...]:
                     if _PLAN_NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                         status = entry.stat(follow_symlinks=False)
                         changed = status.st_mtime_ns // 1_000_000
-                        found.append(PlanFile(entry.name, str(folder), status.st_size, changed))
+                        plans.append(SavedPlan(entry.name, str(folder), status.st_size, changed))
         except (OSError, ValueError):
             continue
-    return tuple(sorted(found, key=lambda plan: (-plan.changed, plan.name))[:MAX_PLANS])
+    return tuple(sorted(plans, key=lambda plan: (-plan.changed, plan.name))[:MAX_PLANS])
 
 
 def read_plan(folders: Iterable[Path], name: str) -> tuple[str, bool]:
-    """A plan's text, undecodable bytes replaced, and whether it was cut.
+    """Return the text of a plan, undecodable bytes replaced, and whether it was cut.
 
-    `name` is a file's name as `plans` lists it, with or without `.md`. Raises `TranscriptError`, with one text for a
-    name that is none, that is a path, and that is not there.
+    `name` is a file's name as `list_plans` has it, with or without `.md`. Raises `TranscriptError`, with one text for
+    a name that cannot be one, that is a path, and that is not there.
     """
     wanted = name if name.endswith(".md") else f"{name}.md"
     if _PLAN_NAME.fullmatch(wanted):
@@ -69,16 +73,16 @@ def _is_unlinked(folder: Path) -> bool:
 def _read_plan_bytes(folder: Path, name: str) -> bytes | None:
     """Through the folder's own descriptor, and without following a link, so that no name leads out of it."""
     try:
-        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        folder_descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (OSError, ValueError):
         return None
     try:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        descriptor = os.open(name, flags, dir_fd=place)
+        descriptor = os.open(name, flags, dir_fd=folder_descriptor)
     except (OSError, ValueError):
         return None
     finally:
-        os.close(place)
+        os.close(folder_descriptor)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         return None
@@ -94,12 +98,13 @@ _EXPORT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,150}\.json")
 
 
 def write_export(folder: Path, name: str, facts: Mapping[str, Any]) -> Path:
-    """Write facts as JSON into `folder` (0700) under a name made of `name`; the file is 0600 and complete, or absent.
+    """Write facts as JSON into `folder` (0700); return the file, which is 0600 and complete, or absent.
 
-    Raises `TranscriptError` where it cannot be written.
+    Its name is made of `name`. Raises `TranscriptError` where it cannot be written.
     """
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:120] or "session"
     path = folder / f"{safe}.json"
+    # Written beside and then renamed: a reader finds the whole file or none.
     part = folder / f".{safe}.{os.getpid()}"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -113,11 +118,12 @@ def write_export(folder: Path, name: str, facts: Mapping[str, Any]) -> Path:
 
 
 def read_export(folder: Path, name: str) -> dict[str, Any]:
-    """The facts of an exported file by its name.
+    """Return the facts of an exported file, by its name.
 
-    Raises `TranscriptError`, with one text for a name that is none, that is a path, and that is not there.
+    Raises `TranscriptError`, with one text for a name that cannot be one, that is a path, and that is not there.
     """
     wanted = name if name.endswith(".json") else f"{name}.json"
+    # One text for all refusals: a name must not be a way to ask what files there are.
     body: bytes | None = None
     if _EXPORT_NAME.fullmatch(wanted):
         try:

@@ -1,6 +1,17 @@
-"""A read-only reader of OpenCode's own database, also while OpenCode writes to it.
+"""OpenCode's own database, read only, also while OpenCode writes to it.
 
 Tables and JSON shapes as seen in OpenCode 1.18; what a newer one lacks is left empty, what it adds is passed over.
+
+`HostDatabase` is the door to the file: an allow-list of tables, no file left beside it, typed errors. How it is
+opened, in order:
+
+- the journal of the file is a write-ahead log and no `-wal` file is there: `immutable=1`. Plain `mode=ro` would
+  create a `-wal` and a `-shm` in the host's directory and leave them behind. An immutable connection takes no locks,
+  so the file is compared before and after each read, and the read is repeated if a writer came in between;
+- otherwise `mode=ro`: a `-wal` that a writer left must be read, and `-shm` is there already, or has to be made (the
+  one case that touches the directory: a writer crashed and its `-shm` was removed by hand).
+
+A symbolic link is followed: nothing is written, and only tables of the allow-list can be read.
 """
 
 from __future__ import annotations
@@ -53,7 +64,7 @@ class HostDatabase:
         self.columns: dict[str, frozenset[str]] = self._read(self._catalogue)
 
     def rows(self, sql: str, values: Sequence[object], each: Callable[[SqlRow], T]) -> list[T]:
-        """What `each` makes of the rows of one query over allowed tables, one row in memory at a time.
+        """Return what `each` makes of the rows of one query over allowed tables, one row in memory at a time.
 
         Text comes as `str`, undecodable bytes replaced. `each` is called again where a read has to be repeated.
         """
@@ -61,6 +72,7 @@ class HostDatabase:
 
     def _read(self, action: Callable[[sqlite3.Connection], T]) -> T:
         try:
+            # A writer that came in between makes the read worthless; a busy one is not waited for longer than this.
             for _ in range(_TRIES):
                 before = _file_state(self._path)
                 immutable = before.wal_format and not before.wal_size
@@ -89,6 +101,7 @@ class HostDatabase:
         connection.text_factory = _decode_text
         for pragma in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
             connection.execute(f"PRAGMA {pragma}")
+        # Last: the pragmas above would be denied by it.
         connection.set_authorizer(self._allowed)
         return connection
 
@@ -104,10 +117,10 @@ class HostDatabase:
 
     def _catalogue(self, connection: sqlite3.Connection) -> dict[str, frozenset[str]]:
         """Columns of each allowed table that exists: real tables only, a view could compute for ever."""
-        found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0").fetchall()
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0").fetchall()
         return {
             name: frozenset(row[1] for row in connection.execute(f"PRAGMA table_info({name})"))
-            for (name,) in found
+            for (name,) in tables
             if name in self._tables
         }
 
@@ -186,7 +199,10 @@ class OpenCodeTranscript:
 
     @classmethod
     def open(cls, path: str | Path) -> OpenCodeTranscript:
-        """Raises `TranscriptError` where `path` is not an OpenCode database that can be read."""
+        """Return the transcript in a database.
+
+        Raises `TranscriptError` where `path` is not a readable one of OpenCode.
+        """
         file = HostDatabase(Path(path), TABLES)
         for table, columns in _REQUIRED.items():
             missing = [column for column in columns if column not in file.columns.get(table, ())]
@@ -201,27 +217,28 @@ class OpenCodeTranscript:
 
     @property
     def skipped(self) -> tuple[UnreadableRecord, ...]:
-        """Records that could not be read so far, at most the first thousand."""
+        """Return the records that could not be read so far, at most the first thousand."""
         return tuple(self._skipped.values())
 
     def sessions(self) -> tuple[SessionRow, ...]:
-        """All sessions by the time of their creation; archived ones and those of subagents too."""
+        """Return all sessions by the time of their creation; archived ones and those of subagents too."""
         return self._sessions("")
 
     def session(self, session_id: str) -> SessionRow | None:
-        """One session, `None` for an unknown id."""
+        """Return one session, `None` for an unknown id."""
         return next(iter(self._sessions(" WHERE id = ?", session_id)), None)
 
     def messages(self, session_id: str, *, after: str = "") -> Iterator[Message]:
-        """Messages in OpenCode's order (creation time, then id; their parts by id), read a page at a time."""
+        """Return messages in OpenCode's order (creation time, then id; their parts by id), read a page at a time."""
+        # Pages go on behind (time, id), not by offset: messages that come meanwhile shift nothing.
         time = self._column("message", "time_created", _ZERO)
         begin: tuple[object, object] = (-1, "")
         if after:
             sql = f"SELECT {time}, id FROM message WHERE id = ? AND session_id = ?"
-            found = self._file.rows(sql, (after, session_id), lambda row: (row[0], row[1]))
-            if not found:
+            positions = self._file.rows(sql, (after, session_id), lambda row: (row[0], row[1]))
+            if not positions:
                 raise TranscriptError(f"no message {after!r:.80} in this session", hint="Read it from its begin.")
-            begin = found[0]
+            begin = positions[0]
         while True:
             page = self._file.rows(
                 f"SELECT id, {time}, {_bounded_column('data')} FROM message "
@@ -238,7 +255,7 @@ class OpenCodeTranscript:
             begin = (page[-1][1], page[-1][0])
 
     def todos(self, session_id: str) -> tuple[Todo, ...]:
-        """The todo list as it is now; nothing where this version has no such table."""
+        """Return the todo list as it is now; nothing where this version has no such table."""
         columns = self._file.columns.get("todo", frozenset())
         if not {"session_id", "content"} <= columns:
             return ()
@@ -279,7 +296,7 @@ class OpenCodeTranscript:
         return None if data is None else parse_message(str(id), session_id, data, (), created=stamp)
 
     def _parts(self, ids: list[object]) -> dict[str, list[Part]]:
-        found: dict[str, list[Part]] = {}
+        by_message: dict[str, list[Part]] = {}
         marks = ", ".join("?" * len(ids))
         rows = self._file.rows(
             f"SELECT message_id, id, {_bounded_column('data')} FROM part "
@@ -288,10 +305,10 @@ class OpenCodeTranscript:
             self._part,
         )
         for message_id, part in rows:
-            parts = found.setdefault(message_id, [])
+            parts = by_message.setdefault(message_id, [])
             if part is not None and len(parts) < _MAX_PARTS:
                 parts.append(part)
-        return found
+        return by_message
 
     def _part(self, row: SqlRow) -> tuple[str, Part | None]:
         data = self._object("part", row[1], row[2])
@@ -331,6 +348,7 @@ def _decode_json(raw: str | bytes) -> object:
     try:
         return msgspec.json.decode(raw)
     except msgspec.DecodeError:
+        # Only escapes can be the cause: for anything else the second, slower reading would fail, too.
         if (b"\\u" if isinstance(raw, bytes) else "\\u") not in raw:  # type: ignore[operator]
             raise
         return json.loads(raw)

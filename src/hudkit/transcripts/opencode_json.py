@@ -34,7 +34,7 @@ from hudkit.transcripts.transcript import (
 
 
 def parse_message(id: str, session_id: str, data: Json, parts: Iterable[Part], *, created: int = 0) -> Message:
-    """A message from its JSON; `created` stands in where the JSON has no time of its own."""
+    """Return a message from its JSON; `created` stands in where the JSON has no time of its own."""
     time, error = object_field(data, "time"), object_field(data, "error")
     assistant = data.get("role") == "assistant"
     model = data if assistant else object_field(data, "model")
@@ -58,13 +58,13 @@ def parse_message(id: str, session_id: str, data: Json, parts: Iterable[Part], *
 
 
 def parse_part(id: str, data: Json) -> Part:
-    """A part from its JSON; a kind that is not known here becomes an `OtherPart`."""
+    """Return a part from its JSON; an `OtherPart` for a kind that is not known here."""
     make = _PARTS.get(string_field(data, "type"))
     return make(id, data) if make else OtherPart(id, string_field(data, "type"))
 
 
 def _parse_usage(tokens: Json) -> ReportedUsage:
-    """Token counts; `total` only where it was told."""
+    """Return token counts; `total` only where the host reported it."""
     cache = object_field(tokens, "cache")
     return ReportedUsage(
         total=number_field(tokens, "total") or None,
@@ -77,7 +77,7 @@ def _parse_usage(tokens: Json) -> ReportedUsage:
 
 
 def parse_todos(items: object) -> tuple[Todo, ...]:
-    """A todo list from the input of `todowrite` or an event; what is not a todo is left out."""
+    """Return a todo list from the input of `todowrite` or an event; what is not a todo is left out."""
     if not isinstance(items, list | tuple):
         return ()
     return tuple(
@@ -109,6 +109,7 @@ def _tool(id: str, data: Json) -> Part:
 def _file(id: str, data: Json) -> Part:
     path = string_field(object_field(data, "source"), "path")
     url = string_field(data, "url")
+    # A file that was dragged in has only a URL.
     if not path and url.startswith("file:") and len(url) < 8_192:
         try:
             path = unquote(urlsplit(url).path)

@@ -1,8 +1,13 @@
 """What the model saw: the messages that were in the window at each call, after compactions, and their text.
 
-Rules seen in OpenCode 1.18 (a compaction that finished without an error counts, the newest one decides): first the
-marker, sent as a user's question, then the summary, then the kept tail (from `tail_start_id`, which can lie inside a
-turn) up to the marker, then whatever came after the marker.
+A transcript keeps every message; a compaction only changes which of them are sent. Rules seen in OpenCode 1.18 (a
+compaction that finished without an error counts, the newest one decides): first the marker, sent as a user's
+question, then the summary, then the kept tail (from `tail_start_id`, which can lie inside a turn) up to the marker,
+then whatever came after the marker.
+
+    transcript: u1 a1 u2 a2 [marker, tail from a2] [summary] u3 a3
+    sent for a3:            marker summary a2 u3
+    sent for the summary:   u1 a1 u2 marker           (what it summarises, without the tail, then the question)
 """
 
 from __future__ import annotations
@@ -46,19 +51,19 @@ class PromptBlock(msgspec.Struct, frozen=True):
 
 
 def compaction_marker(message: Message) -> CompactionPart | None:
-    """The compaction part that makes a user message a marker."""
+    """Return the compaction part that makes a user message a marker, `None` for any other message."""
     if message.role != "user":
         return None
     return next((part for part in message.parts if isinstance(part, CompactionPart)), None)
 
 
 def is_summary(message: Message) -> bool:
-    """A finished summary: from here on the model no longer sees what it covers."""
+    """Return whether this is a finished summary: from here on the model no longer sees what it covers."""
     return message.role == "assistant" and message.summary and bool(message.finish) and not message.error
 
 
 def window_at(messages: Sequence[Message], upto: str) -> tuple[Message, ...]:
-    """The messages that the call with the response `upto` (a message id) was sent, in the order of the request.
+    """Return what the call with the response `upto` (a message id) was sent, in the order of the request.
 
     For the call that writes a summary that is what it summarises, then the marker. Raises `TranscriptError` for an id
     that is not in `messages`.
@@ -70,7 +75,7 @@ def window_at(messages: Sequence[Message], upto: str) -> tuple[Message, ...]:
 
 
 def llm_calls(messages: Sequence[Message]) -> Iterator[LlmCall]:
-    """Every model call in order, with its window and what came since the call before."""
+    """Return every model call in order, with its window and what came since the call before."""
     since = 0
     for index, message in enumerate(messages):
         if message.role == "assistant":
@@ -79,9 +84,10 @@ def llm_calls(messages: Sequence[Message]) -> Iterator[LlmCall]:
 
 
 def prompt_blocks(message: Message) -> tuple[PromptBlock, ...]:
-    """What a message contributes to a request; nothing for a response that an error ended."""
+    """Return what a message contributes to a request; nothing for a response that an error ended."""
     if message.role == "user":
         return tuple(_user_blocks(message))
+    # A response that failed is not sent again; one that the user stopped is, as far as it came.
     if message.error and not message.aborted:
         return ()
     return tuple(_response_blocks(message))
@@ -90,27 +96,28 @@ def prompt_blocks(message: Message) -> tuple[PromptBlock, ...]:
 def _window_before(messages: Sequence[Message], index: int) -> tuple[Message, ...]:
     if not messages[index].summary:
         return _visible(messages[:index])
-    at = _index_before(messages, index, messages[index].parent_id)
-    marker = compaction_marker(messages[at]) if at is not None else None
-    if at is None or marker is None:
+    marker_index = _index_before(messages, index, messages[index].parent_id)
+    marker = compaction_marker(messages[marker_index]) if marker_index is not None else None
+    if marker_index is None or marker is None:
         return _visible(messages[:index])
-    before = _visible(messages[:at])
+    before = _visible(messages[:marker_index])
     tail = next((i for i, message in enumerate(before) if message.id == marker.tail_start_id), len(before))
-    return (*before[:tail], messages[at])
+    return (*before[:tail], messages[marker_index])
 
 
 def _visible(past: Sequence[Message]) -> tuple[Message, ...]:
-    for at_summary in range(len(past) - 1, -1, -1):
-        if not is_summary(past[at_summary]):
+    # From the end: the newest summary decides, and what it covers holds any older one.
+    for summary_index in range(len(past) - 1, -1, -1):
+        if not is_summary(past[summary_index]):
             continue
-        at = _index_before(past, at_summary, past[at_summary].parent_id)
-        marker = compaction_marker(past[at]) if at is not None else None
-        if at is None or marker is None:
+        marker_index = _index_before(past, summary_index, past[summary_index].parent_id)
+        marker = compaction_marker(past[marker_index]) if marker_index is not None else None
+        if marker_index is None or marker is None:
             continue
-        kept = _index_before(past, at, marker.tail_start_id)
-        tail = at if kept is None else kept
-        rest = (past[i] for i in range(at + 1, len(past)) if i != at_summary)
-        return (past[at], past[at_summary], *past[tail:at], *rest)
+        tail_index = _index_before(past, marker_index, marker.tail_start_id)
+        tail = marker_index if tail_index is None else tail_index
+        rest = (past[i] for i in range(marker_index + 1, len(past)) if i != summary_index)
+        return (past[marker_index], past[summary_index], *past[tail:marker_index], *rest)
     return tuple(past)
 
 
@@ -134,6 +141,7 @@ def _response_blocks(message: Message) -> Iterator[PromptBlock]:
         elif isinstance(part, ReasoningPart):
             yield PromptBlock("reasoning", part.text)
         elif isinstance(part, ToolPart):
+            # A call and its result are two blocks: they are cached and pruned apart.
             yield PromptBlock("tool_call", msgspec.json.encode(part.input).decode(), part.tool)
             yield PromptBlock("tool_output", _result(part), part.tool)
 

@@ -23,12 +23,12 @@ class ReportedUsage(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def prompt(self) -> int:
-        """Tokens of the request: fresh, cached and newly cached, each counted once."""
+        """Return the tokens of the request: fresh, cached and newly cached, each counted once."""
         return self.input + self.cache_read + self.cache_write
 
     @property
     def used(self) -> int:
-        """Tokens in use after the response: the reported total, else the sum of the parts."""
+        """Return the tokens in use after the response: the reported total, else the sum of the parts."""
         return self.total if self.total else self.prompt + self.output
 
 
@@ -60,6 +60,8 @@ class TextPart(msgspec.Struct, frozen=True, tag="text"):
 
 
 class ReasoningPart(msgspec.Struct, frozen=True, tag="reasoning"):
+    """The model's reasoning, where the host keeps it."""
+
     id: str
     text: str
 
@@ -82,7 +84,7 @@ class ToolPart(msgspec.Struct, frozen=True, tag="tool"):
 
     @property
     def done(self) -> bool:
-        """The call has a result that will not change any more."""
+        """Return whether the call has a result that will not change any more."""
         return self.status in ("completed", "error")
 
 
@@ -150,6 +152,8 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Todo(msgspec.Struct, frozen=True):
+    """One entry of the host's todo list."""
+
     content: str
     status: str = "pending"
     priority: str = ""
@@ -169,29 +173,31 @@ class Transcript(Protocol):
 
     @property
     def host(self) -> str:
-        """Whose sessions they are."""
+        """Return the name of the host whose sessions they are."""
         ...
 
     @property
     def skipped(self) -> tuple[UnreadableRecord, ...]:
-        """What could not be read so far, at most the first thousand; each record once."""
+        """Return what could not be read so far, at most the first thousand; each record once."""
         ...
 
     def sessions(self) -> tuple[SessionRow, ...]:
-        """All sessions, oldest first."""
+        """Return all sessions, oldest first."""
         ...
 
     def session(self, session_id: str) -> SessionRow | None:
-        """One session, `None` for an unknown id."""
+        """Return one session, `None` for an unknown id."""
         ...
 
     def messages(self, session_id: str, *, after: str = "") -> Iterator[Message]:
-        """A session's messages in the host's order, from behind the one with the id `after`; nothing for an unknown
-        session. Raises `TranscriptError` where the session has no message `after`."""
+        """Return a session's messages in the host's order, from behind the one with the id `after`.
+
+        Nothing for an unknown session. Raises `TranscriptError` where the session has no message `after`.
+        """
         ...
 
     def todos(self, session_id: str) -> tuple[Todo, ...]:
-        """The session's todo list as it is now."""
+        """Return the session's todo list as it is now."""
         ...
 
     def close(self) -> None:

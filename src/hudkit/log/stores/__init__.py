@@ -29,21 +29,21 @@ def __getattr__(name: str) -> Any:  # a short-lived hook process does not pay fo
 
 
 def open_log(path: str | PathLike[str] | None, *, read_only: bool = False, busy_timeout: float = 5.0) -> EventLog:
-    """The log at `path`; with `None`, a new one in memory. Errors: see `SqliteLog.open`."""
+    """Return the log at `path`; with `None`, a new one in memory. Errors: see `SqliteLog.open`."""
     return MemoryLog() if path is None else SqliteLog.open(path, read_only=read_only, busy_timeout=busy_timeout)
 
 
 def verify_file(path: str | PathLike[str], *, busy_timeout: float = 5.0) -> Iterator[Finding]:
-    """Everything that is wrong with the log in a file, also one that is too malformed to be opened.
+    """Return everything that is wrong with the log in a file, also one that is too malformed to be opened.
 
-    Changes nothing. A file that is absent, or cannot be read, is a `StoreError`.
+    Changes nothing. Raises a `StoreError` where the file is absent or cannot be read.
     """
-    place = Path(path)
+    file = Path(path)
     try:
-        with store_errors(place):
-            place = place.absolute()
-            place.stat()
-            return iter(verify_database(place, busy_timeout))
+        with store_errors(file):
+            file = file.absolute()
+            file.stat()
+            return iter(verify_database(file, busy_timeout))
     except StoreDamaged as error:
         finding = error.details["finding"]
         assert isinstance(finding, Finding)

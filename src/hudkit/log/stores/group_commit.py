@@ -1,4 +1,15 @@
-"""Group commit: callers on many threads, one writer thread, one durable commit for whatever waits."""
+"""Group commit: callers on many threads, one writer thread, one durable commit for whatever waits.
+
+A durable commit costs one sync of the disk, whatever its size. So while one commit is under way, the batches that
+arrive queue up, and the next commit takes all of them:
+
+    caller A: submit a1 ......... answered        commit 1: a1
+    caller B:    submit b1 .............. answered    commit 2: b1, c1, a2
+    caller C:      submit c1 ............ answered
+
+Nothing waits for a timer: a lone caller pays for its own commit and nothing more. A batch that cannot be appended
+(a sequence conflict, say) is answered with its error, and the rest of its group is committed.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +22,7 @@ from hudkit.errors import StoreError
 from hudkit.log import Batch, Event, EventDraft, EventLog, Finding, Snapshot
 
 MAX_GROUP_BATCHES = 256
-"""Most batches in one commit."""
+"""Most batches in one commit: a commit of more would make the first of them wait noticeably for the last."""
 
 _AppendResult = tuple[Event, ...]
 
@@ -19,8 +30,8 @@ _AppendResult = tuple[Event, ...]
 class GroupCommit:
     """An `EventLog` in front of another: appends of concurrent callers share a commit.
 
-    A call is answered when its events are durable, never before. While one commit is under way the next group
-    gathers, so nothing waits for a timer. `close` carries out what was accepted, then closes the log behind.
+    A call is answered when its events are durable, never before. `close` carries out what was accepted, then closes
+    the log behind.
     """
 
     def __init__(self, log: EventLog) -> None:
@@ -32,7 +43,10 @@ class GroupCommit:
         self._thread.start()
 
     def submit(self, batch: Batch) -> Future[_AppendResult]:
-        """Queue a batch; the future is done when it is durable, or holds the `StoreError` that refused it."""
+        """Queue a batch.
+
+        Return a future that is done when it is durable, or holds the `StoreError` that refused it.
+        """
         future: Future[_AppendResult] = Future()
         with self._lock:
             if self._closed:
@@ -43,24 +57,27 @@ class GroupCommit:
     def append(
         self, session_id: str, drafts: Sequence[EventDraft], *, expected: int | None = None
     ) -> tuple[Event, ...]:
-        """Append all or none and wait until it is durable; see `EventLog.append`."""
+        """Append all or none, wait until it is durable, and return the events; see `EventLog.append`."""
         return self.submit(Batch(session_id, tuple(drafts), expected)).result()
 
     def append_many(self, batches: Sequence[Batch]) -> list[tuple[Event, ...] | StoreError]:
-        """Append several batches, together with whatever else waits; see `EventLog.append_many`."""
+        """Append several batches, together with whatever else waits; return an answer for each, in order.
+
+        See `EventLog.append_many`.
+        """
         futures = [self.submit(batch) for batch in batches]
         return [_append_result(future) for future in futures]
 
     def read(self, session_id: str, *, after: int = 0, upto: int | None = None) -> Iterator[Event]:
-        """See `EventLog.read`."""
+        """Return the events; see `EventLog.read`."""
         return self._log.read(session_id, after=after, upto=upto)
 
     def last_seq(self, session_id: str) -> int:
-        """See `EventLog.last_seq`; what is queued does not count yet."""
+        """Return the session's last sequence number; what is queued does not count yet. See `EventLog.last_seq`."""
         return self._log.last_seq(session_id)
 
     def sessions(self) -> tuple[str, ...]:
-        """See `EventLog.sessions`."""
+        """Return the ids of all sessions; see `EventLog.sessions`."""
         return self._log.sessions()
 
     def put_snapshot(self, snapshot: Snapshot) -> None:
@@ -68,17 +85,18 @@ class GroupCommit:
         self._log.put_snapshot(snapshot)
 
     def get_snapshot(self, session_id: str, version: str, *, upto: int | None = None) -> Snapshot | None:
-        """See `EventLog.get_snapshot`."""
+        """Return the newest snapshot that is no later than `upto`; see `EventLog.get_snapshot`."""
         return self._log.get_snapshot(session_id, version, upto=upto)
 
     def verify(self) -> Iterator[Finding]:
-        """See `EventLog.verify`."""
+        """Return what is damaged; see `EventLog.verify`."""
         return self._log.verify()
 
     def close(self) -> None:
         """Carry out what was accepted, then close the log behind; closing twice is harmless."""
         with self._lock:
             first, self._closed = not self._closed, True
+            # The mark of the end goes behind everything that was accepted, and is queued once.
             if first:
                 self._queue.put(None)
         self._thread.join()
@@ -93,6 +111,7 @@ class GroupCommit:
                 if len(group) == MAX_GROUP_BATCHES or self._queue.empty():
                     break
                 item = self._queue.get()
+            # A caller may have given up on its future: its batch is then not appended.
             group = [pair for pair in group if pair[1].set_running_or_notify_cancel()]
             if group:
                 self._commit(group)

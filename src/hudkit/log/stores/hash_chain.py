@@ -1,4 +1,13 @@
-"""One stored event as a row: made from a draft, opened again with its digest and link checked. No medium here."""
+"""Stored events as rows in a hash chain: made from drafts, decoded with their digests checked, verified as a whole.
+
+No medium here: every store keeps rows, and these are the rules that they share. What the chain is: see `log.codec`.
+`decode_row` checks one row against the link stored with the row before, which is what each read does. `ChainScan`
+checks a whole log in one pass, and finds besides what one row cannot show:
+
+    row 1, row 2, row 4        -> event 3 is missing ("gap")
+    row 2 without a payload    -> fine where a later `redact` event names 2, else "payload"
+    head says 9, rows end at 7 -> event 8 is missing: the tail was taken away
+"""
 
 from __future__ import annotations
 
@@ -20,7 +29,7 @@ _INT64 = 2**63
 
 
 class ChainHead(NamedTuple):
-    """Where a session's chain stands: its last sequence number and link."""
+    """The end of a session's chain: its last sequence number and its last link."""
 
     seq: int
     link: bytes
@@ -45,7 +54,8 @@ class EventRow(NamedTuple):
 class PreparedBatch(NamedTuple):
     """What a batch becomes: rows to insert, the events that its writer gets back, and what it redacts.
 
-    `erased` holds sequence numbers of events that were stored before this batch; those within it are done already.
+    `erased` holds sequence numbers of events that were stored before this batch; those within it are redacted
+    already.
     """
 
     rows: tuple[EventRow, ...]
@@ -54,7 +64,7 @@ class PreparedBatch(NamedTuple):
 
 
 def prepare_batch(batch: Batch, head: ChainHead, kind_at: Callable[[int], str | None]) -> PreparedBatch:
-    """Rows of a batch on top of `head`; `kind_at(seq)` is the type of a stored event of the session.
+    """Return the rows of a batch on top of `head`; `kind_at(seq)` is the type of a stored event of the session.
 
     Raises `SequenceConflict`, and `StoreError` for a draft that no store can hold.
     """
@@ -79,26 +89,27 @@ def prepare_batch(batch: Batch, head: ChainHead, kind_at: Callable[[int], str | 
         events.append(_event(row, payload))
         if isinstance(payload, Redact):
             targets.append(_target(payload.seq, seq, rows, head.seq, kind_at))
+    # A redaction within its own batch: the payload is gone before it is ever written.
     for target in targets:
         if target > head.seq:
-            at = target - head.seq - 1
-            rows[at] = rows[at]._replace(body=None)
-            events[at] = msgspec.structs.replace(events[at], payload=None)
+            index = target - head.seq - 1
+            rows[index] = rows[index]._replace(body=None)
+            events[index] = msgspec.structs.replace(events[index], payload=None)
     return PreparedBatch(tuple(rows), tuple(events), tuple(target for target in targets if target <= head.seq))
 
 
 def check_id(text: str, what: str) -> str:
-    """`text` where it can be an id in every store; a `StoreError` that says why not otherwise."""
+    """Return `text` where it can be an id in every store. Raises a `StoreError` that says why not otherwise."""
     if is_id(text):
         return text
     raise StoreError(f"{what} cannot be {text!a:.80}", hint=f"An id is 1 to {ID_LIMIT} bytes of UTF-8 without NUL")
 
 
 def decode_row(row: EventRow, previous: bytes) -> Event:
-    """The event of a stored row, verified: the body against its digest, the envelope against the chain.
+    """Return the event of a stored row, verified: the body against its digest, the envelope against the chain.
 
-    `previous` is the link stored with the event before. A redacted body is not checked here: see `redacted_by`.
-    Raises `StoreDamaged` that carries the finding.
+    `previous` is the link stored with the event before. Whether a missing body was redacted is not checked here: see
+    `redaction_target`. Raises `StoreDamaged` that carries the finding.
     """
     code = _fault_code(row, previous)
     if code is None:
@@ -134,7 +145,7 @@ def _fault_code(row: EventRow, previous: object) -> str | None:
 
 
 def redaction_target(row: EventRow) -> int | None:
-    """The sequence number of the event whose payload this row's event removed; `None` for every other event."""
+    """Return the number of the event whose payload this row's event removed; `None` for every other event."""
     if row.type != _REDACT or type(row.body) is not bytes:
         return None
     try:
@@ -145,7 +156,7 @@ def redaction_target(row: EventRow) -> int | None:
 
 
 def damage_error(finding: Finding) -> StoreDamaged:
-    """The error that stands for a finding."""
+    """Return the error that stands for a finding."""
     return StoreDamaged(
         f"session {finding.session_id}: {finding.message}" if finding.session_id else finding.message,
         hint="`verify` lists everything that is damaged; the events before it can be read",
@@ -154,10 +165,12 @@ def damage_error(finding: Finding) -> StoreDamaged:
 
 
 def _row(session_id: str, seq: int, draft: EventDraft, previous: bytes) -> tuple[EventRow, Payload]:
-    id_, turn, at, payload = draft.id, draft.turn, draft.timestamp, draft.payload
+    id_, turn, timestamp, payload = draft.id, draft.turn, draft.timestamp, draft.payload
     check_id(id_, "an event's id")
-    if not (type(turn) is int and type(at) is int and -_INT64 <= turn < _INT64 and -_INT64 <= at < _INT64):
-        name, value = ("timestamp", at) if type(turn) is int and -_INT64 <= turn < _INT64 else ("turn", turn)
+    if not (
+        type(turn) is int and type(timestamp) is int and -_INT64 <= turn < _INT64 and -_INT64 <= timestamp < _INT64
+    ):
+        name, value = ("timestamp", timestamp) if type(turn) is int and -_INT64 <= turn < _INT64 else ("turn", turn)
         raise StoreError(f"draft {id_}: {name} is {value!r}", hint="It is a whole number of up to 63 bits")
     origin = _NAMES.get(draft.origin)
     if origin is None:
@@ -172,8 +185,8 @@ def _row(session_id: str, seq: int, draft: EventDraft, previous: bytes) -> tuple
             f"draft {id_}: the payload of {type_} cannot be stored: {type(error).__name__}",
             hint="Every field has the type that its class declares",
         ) from error
-    next_ = chain_link(previous, sealed.digest, session_id, seq, id_, turn, at, type_, v, origin)
-    row = EventRow(session_id, seq, id_, turn, at, type_, v, origin, sealed.body, sealed.digest, next_)
+    next_ = chain_link(previous, sealed.digest, session_id, seq, id_, turn, timestamp, type_, v, origin)
+    row = EventRow(session_id, seq, id_, turn, timestamp, type_, v, origin, sealed.body, sealed.digest, next_)
     return row, sealed.payload
 
 
@@ -186,7 +199,7 @@ def _event(row: EventRow, payload: Payload | Unknown | None) -> Event:
 def _target(
     target: int, seq: int, rows: Sequence[EventRow], stored: int, kind_at: Callable[[int], str | None]
 ) -> int:
-    """A redaction's target where it may be redacted: an earlier event that is no redaction itself."""
+    """Return a redaction's target; raises where it may not be redacted (a later event, or a redaction itself)."""
     kind = None
     if 0 < target < seq:
         kind = rows[target - stored - 1].type if target > stored else kind_at(target)
@@ -225,7 +238,7 @@ class ChainScan:
         self._hole: Finding | None = None
 
     def take(self, position: int, row: EventRow) -> None:
-        """The next row; a session is not looked at any further after its first broken link."""
+        """Take the next row; a session is not looked at any further after its first broken link."""
         if position != self._position + 1 and self._hole is None:
             message = f"position {self._position + 1}: the event is missing or was moved"
             self._hole = Finding("gap", "", self._position + 1, message)
@@ -251,7 +264,7 @@ class ChainScan:
             chain.erased.add(target)
 
     def expect(self, session_id: str, head: ChainHead) -> None:
-        """The medium says that the session's chain ends in `head`: rows that fall short of it were taken away."""
+        """Check that a session's chain ends in `head`, as the medium says: rows that fall short were taken away."""
         chain = self._chains.setdefault(session_id, _SessionScan())
         if chain.bad is not None or chain.head == head:
             return
@@ -262,19 +275,19 @@ class ChainScan:
             chain.bad = Finding("chain", session_id, min(head.seq + 1, chain.head.seq), message)
 
     def sessions(self) -> tuple[str, ...]:
-        """Ids of the sessions seen so far."""
+        """Return the ids of the sessions that had a row."""
         return tuple(self._chains)
 
     def findings(self) -> list[Finding]:
-        """One finding per bad session, in order of first events; a hole between sessions where no gap explains it."""
-        found = [finding for id_, chain in self._chains.items() if (finding := _first_finding(id_, chain))]
-        if self._hole is not None and not any(finding.code == "gap" for finding in found):
-            found.append(self._hole)
-        return found
+        """Return the first bad event of each session, and the first hole in the order of all events."""
+        findings_of_all = [finding for id_, chain in self._chains.items() if (finding := _first_finding(id_, chain))]
+        if self._hole is not None and not any(finding.code == "gap" for finding in findings_of_all):
+            findings_of_all.append(self._hole)
+        return findings_of_all
 
 
 def missing_event(session_id: str, seq: int) -> Finding:
-    """A sequence number that is not there."""
+    """Return the finding for a sequence number that is not there."""
     return Finding("gap", session_id, seq, f"event {seq}: {FINDING_MESSAGES['gap']}")
 
 

@@ -1,8 +1,17 @@
-"""The high-water mark beside a database: the last commit, in a file that outlives a write-ahead log that was cut off.
+"""The high-water mark beside a database: how far the log had come, in a file that outlives a write-ahead log cut
+short.
 
-SQLite drops the rest of a write-ahead log from the first bad frame on without a word. The mark remembers how far
-the log had come: 512 bytes with their own checksum, written at each commit, synced within a second and at each
-checkpoint.
+SQLite drops the rest of a write-ahead log from the first bad frame on without a word: acknowledged events can be
+gone, and what is left is a valid, shorter log with a valid, shorter hash chain. The mark remembers the last commit
+in 512 bytes (one disk sector) with their own checksum:
+
+    mark: position 120, session s, event 7, its link
+    database opens with 118 events            -> 2 acknowledged events are lost: recorded, and `verify` names them
+    event 120 is there with another link      -> another event took its place: recorded likewise
+    mark is older than the database           -> fine: the mark is written after each commit, and a crash came between
+
+It is written at each commit, synced within a second and at each checkpoint: until a checkpoint the write-ahead log
+itself holds what the mark would tell.
 """
 
 from __future__ import annotations
@@ -32,7 +41,7 @@ _sync = getattr(os, "fdatasync", os.fsync)
 
 
 class HighWaterMark(NamedTuple):
-    """The last commit: the global position of its last event, and that event's session, number and link."""
+    """The last commit: the global position of its last event, and the session, number and link of that event."""
 
     position: int
     session_id: str
@@ -40,15 +49,15 @@ class HighWaterMark(NamedTuple):
     link: bytes
 
 
-def encode_mark(mark: HighWaterMark) -> bytes:
-    """A mark's 512 bytes."""
+def _encode_mark(mark: HighWaterMark) -> bytes:
+    """Return the 512 bytes of a mark."""
     name = mark.session_id.encode()
     body = (_FORM.pack(_MAGIC, mark.position, mark.seq, mark.link, len(name)) + name).ljust(_SIZE - _SUM, b"\0")
     return body + blake2b(body, digest_size=_SUM).digest()
 
 
-def decode_mark(block: bytes) -> HighWaterMark | None:
-    """The mark in 512 bytes; `None` where they are not one."""
+def _decode_mark(block: bytes) -> HighWaterMark | None:
+    """Return the mark in 512 bytes; `None` where they are not one."""
     body = block[: _SIZE - _SUM]
     if len(block) != _SIZE or blake2b(body, digest_size=_SUM).digest() != block[_SIZE - _SUM :]:
         return None
@@ -65,6 +74,7 @@ class HighWaterMarkFile:
         """Open, and unless `read_only` make, the file. Raises `OSError` and `StoreUnsafe`."""
         flags = os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT
         self._path = path
+        # `O_NOFOLLOW`: nobody may lead the writes to another file by a link.
         self._fd = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         if not stat.S_ISREG(os.fstat(self._fd).st_mode):
             os.close(self._fd)
@@ -76,7 +86,7 @@ class HighWaterMarkFile:
         self._unsynced = False
 
     def read(self, timeout: float) -> HighWaterMark | bytes:
-        """The mark, or the bytes that are not one (none where no event was ever written)."""
+        """Return the mark, or the bytes that are not one (none where no event was ever written)."""
         self._lock(fcntl.LOCK_SH, timeout)
         try:
             return self.peek()
@@ -84,9 +94,9 @@ class HighWaterMarkFile:
             self.unlock()
 
     def peek(self) -> HighWaterMark | bytes:
-        """`read` for a caller that holds the writers' lock."""
+        """Return what `read` does, for a caller that holds the writers' lock."""
         block = os.pread(self._fd, _SIZE + 1, 0)
-        return decode_mark(block) or block
+        return _decode_mark(block) or block
 
     def lock(self, timeout: float) -> None:
         """Take the writers' lock, inside a write transaction. Raises `StoreBusy` after `timeout` seconds."""
@@ -99,7 +109,7 @@ class HighWaterMarkFile:
 
     def write(self, mark: HighWaterMark) -> None:
         """Write the mark; call it under `lock`, after the commit. It is synced within `SYNC_SECONDS`."""
-        os.pwrite(self._fd, encode_mark(mark), 0)
+        os.pwrite(self._fd, _encode_mark(mark), 0)
         self._unsynced = True
         if self._timer is None:
             timer = Timer(SYNC_SECONDS, self._sync_in_time)
@@ -140,6 +150,7 @@ class HighWaterMarkFile:
         deadline = time.monotonic() + timeout
         while True:
             try:
+                # Not blocking: a lock that waits for ever could not keep the time-out.
                 fcntl.flock(self._fd, how | fcntl.LOCK_NB)
                 return
             except BlockingIOError:

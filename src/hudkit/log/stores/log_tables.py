@@ -1,4 +1,18 @@
-"""The tables of an SQLite log, and the numbered steps that bring an older file to them."""
+"""The tables of an SQLite log, and every statement that writes or reads them.
+
+All functions here run inside a transaction that `sqlite_log` opens and commits. `events` holds one row an event and
+is the truth; `heads` says where each session's chain ends, so that a tail taken away by hand is noticed; `damage`
+keeps what was found, for good; `snapshots` and `archive` hold nothing that is not in the events.
+
+The archive: bodies of old events, compressed by chunks of `CHUNK_EVENTS`. The rows of the events stay where they are,
+with digests and links, so that everything reads and verifies as before; only `body` moves:
+
+    events: seq 1..600 with bodies  --archive below 513-->  seq 1..512 with body NULL, 513..600 as they were
+    archive: (first 1, last 256, zlib bytes), (first 257, last 512, zlib bytes)
+
+A body that is not in its row is looked for in the chunks that span its number. A redaction opens the chunk, takes
+the one body out and writes the chunk anew.
+"""
 
 from __future__ import annotations
 
@@ -99,12 +113,12 @@ LOG_SCHEMA = Schema(
 
 
 def table_definitions(db: sqlite3.Connection) -> dict[str, str]:
-    """Every table and index by name with its definition, as stored."""
+    """Return every table and index by name with its definition, as stored."""
     return {str(name): str(sql) for name, sql in db.execute("SELECT name, sql FROM sqlite_master ORDER BY name")}
 
 
 def expected_table_definitions(steps: Sequence[MigrationStep] = LOG_MIGRATIONS) -> dict[str, str]:
-    """What `definitions` gives for a file that nobody else has altered."""
+    """Return what `table_definitions` gives for a file that nobody else has altered."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     try:
         for step in steps:
@@ -145,7 +159,7 @@ class ArchivedBodies(NamedTuple):
 
 
 def archive_chunk(db: sqlite3.Connection, session_id: str, after: int, below: int) -> ArchivedBodies:
-    """Move the bodies of the next events with `after < seq < below` into one chunk."""
+    """Move the bodies of the next events with `after < seq < below` into one chunk; return what was moved."""
     rows = db.execute(_SELECT_BODIES, (session_id, after, below, CHUNK_EVENTS)).fetchall()
     bodies = {seq: body for seq, body in rows if type(body) is bytes}
     if not bodies:
@@ -162,11 +176,14 @@ def archive_chunk(db: sqlite3.Connection, session_id: str, after: int, below: in
 
 
 def unarchive_chunk(db: sqlite3.Connection, session_id: str) -> ArchivedBodies:
-    """Put the bodies of one chunk back into their events and remove it. Raises `ValueError` for a damaged chunk."""
+    """Put the bodies of one chunk back into their events and remove it; return what was moved.
+
+    Raises `ValueError` for a damaged chunk.
+    """
     row = db.execute("SELECT key, body FROM archive WHERE session_id = ? LIMIT 1", (session_id,)).fetchone()
     if row is None:
         return ArchivedBodies()
-    bodies = unpack_chunk(row[1])
+    bodies = _unpack_chunk(row[1])
     if bodies is None:
         raise ValueError(f"archived events of session {session_id} cannot be unpacked")
     db.executemany(
@@ -177,23 +194,24 @@ def unarchive_chunk(db: sqlite3.Connection, session_id: str) -> ArchivedBodies:
     return ArchivedBodies(len(bodies), sum(map(len, bodies.values())), len(row[1]), max(bodies, default=0))
 
 
-def erase_archived(db: sqlite3.Connection, session_id: str, seq: int) -> None:
+def _erase_archived(db: sqlite3.Connection, session_id: str, seq: int) -> None:
     """Take one event's body out of the chunk that holds it; a chunk that cannot be opened is left to `verify`."""
     sql = "SELECT key, body FROM archive WHERE session_id = ? AND first <= ? AND last >= ?"
     for key, chunk in db.execute(sql, (session_id, seq, seq)).fetchall():
-        bodies = unpack_chunk(chunk)
+        bodies = _unpack_chunk(chunk)
         if bodies is not None and bodies.pop(seq, None) is not None:
             db.execute(
                 "UPDATE archive SET body = ? WHERE key = ?", (zlib.compress(_encode_bodies(bodies), _ZLIB_LEVEL), key)
             )
 
 
-def unpack_chunk(chunk: object) -> dict[int, bytes] | None:
-    """The bodies of a chunk by sequence number; `None` where it is damaged."""
+def _unpack_chunk(chunk: object) -> dict[int, bytes] | None:
+    """Return the bodies of a chunk by sequence number; `None` where it is damaged."""
     if type(chunk) is not bytes:
         return None
     try:
         packed = zlib.decompressobj()
+        # Bounded: a damaged chunk must not unpack to more memory than there is.
         raw = packed.decompress(chunk, MAX_CHUNK_BYTES)
         return _decode_bodies(raw) if packed.eof else None
     except (zlib.error, msgspec.MsgspecError, MemoryError, RecursionError):
@@ -201,24 +219,24 @@ def unpack_chunk(chunk: object) -> dict[int, bytes] | None:
 
 
 class ArchiveReader:
-    """Bodies of archived events as they are asked for; the last chunk of each session stays open."""
+    """Reads bodies of archived events one by one; the last chunk of each session stays unpacked."""
 
     def __init__(self, fetch: Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]) -> None:
         self._fetch = fetch
         self._open: dict[str, dict[int, bytes]] = {}
 
     def body(self, session_id: str, seq: int) -> bytes | None:
-        """The body of an event; `None` where no chunk that can be opened has it."""
-        known = self._open.get(session_id)
-        if known is None or seq not in known:
+        """Return the body of an event; `None` where no chunk that can be unpacked has it."""
+        bodies_of_chunk = self._open.get(session_id)
+        if bodies_of_chunk is None or seq not in bodies_of_chunk:
             for (chunk,) in self._fetch(_SELECT_CHUNKS, (session_id, seq, seq)):
-                bodies = unpack_chunk(chunk)
+                bodies = _unpack_chunk(chunk)
                 if bodies is not None and seq in bodies:
-                    known = self._open[session_id] = bodies
+                    bodies_of_chunk = self._open[session_id] = bodies
                     break
             else:
                 return None
-        return known[seq]
+        return bodies_of_chunk[seq]
 
 
 # -- appending -------------------------------------------------------------------------------------------------------
@@ -236,8 +254,11 @@ _SELECT_CHAIN_END = """
 _SQLITE_PAGE_BYTES = 4096
 
 
-class StoredBatch(NamedTuple):
-    """What a batch left behind: its events as stored, the mark of the last one, pages that it touched, redactions."""
+class _StoredBatch(NamedTuple):
+    """What a batch left behind: its events as stored, the mark of the last one, and the pages that it touched.
+
+    `erased` says whether it redacted something: the write-ahead log then still holds the old bytes.
+    """
 
     events: tuple[Event, ...]
     mark: HighWaterMark | None
@@ -246,22 +267,25 @@ class StoredBatch(NamedTuple):
 
 
 def last_position(db: sqlite3.Connection) -> int:
-    """The global position of the last event of all sessions; 0 where there is none."""
+    """Return the global position of the last event of all sessions; 0 where there is none."""
     return int(db.execute("SELECT coalesce(max(position), 0) FROM events").fetchone()[0])
 
 
-def store_batch(db: sqlite3.Connection, batch: Batch) -> StoredBatch:
-    """Insert a batch behind the last event. A `StoreError` means that none of the batch's rows was inserted."""
+def store_batch(db: sqlite3.Connection, batch: Batch) -> _StoredBatch:
+    """Insert a batch behind the last event; return its events and the mark to write after the commit.
+
+    A `StoreError` means that none of the batch's rows was inserted.
+    """
     session_id = check_id(batch.session_id, "a session id")  # before SQLite sees it
     position, key, head = _chain_end(db, session_id)
     built = prepare_batch(batch, head, lambda seq: _type_at(db, session_id, seq))
     rows = built.rows
     if not rows:
-        return StoredBatch((), None, 0, False)
+        return _StoredBatch((), None, 0, False)
     if len(rows) == 1:
         db.execute(_INSERT_EVENT, (position + 1, *rows[0]))
     else:
-        db.executemany(_INSERT_EVENT, [(at, *row) for at, row in enumerate(rows, position + 1)])
+        db.executemany(_INSERT_EVENT, [(place, *row) for place, row in enumerate(rows, position + 1)])
     last = rows[-1]
     if key is None:
         db.execute("INSERT INTO heads (session_id, seq, link) VALUES (?, ?, ?)", (session_id, last.seq, last.link))
@@ -269,11 +293,12 @@ def store_batch(db: sqlite3.Connection, batch: Batch) -> StoredBatch:
         db.execute("UPDATE heads SET seq = ?, link = ? WHERE key = ?", (last.seq, last.link, key))
     for target in built.erased:
         db.execute("UPDATE events SET body = NULL WHERE session_id = ? AND seq = ?", (session_id, target))
-        erase_archived(db, session_id, target)
+        _erase_archived(db, session_id, target)
         db.execute("DELETE FROM snapshots WHERE session_id = ? AND seq >= ?", (session_id, target))
+    # An estimate is enough: it only decides when the next checkpoint is due.
     pages = 3 + sum(len(row.body or b"") // _SQLITE_PAGE_BYTES for row in rows)
     mark = HighWaterMark(position + len(rows), session_id, last.seq, last.link)
-    return StoredBatch(built.events, mark, pages, any(event.type == "redact" for event in built.events))
+    return _StoredBatch(built.events, mark, pages, any(event.type == "redact" for event in built.events))
 
 
 def record_damage(db: sqlite3.Connection, finding: Finding) -> None:
@@ -318,33 +343,33 @@ Fetch = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
 
 
 def last_seq(db: sqlite3.Connection, session_id: str) -> int:
-    """The last sequence number that is stored, 0 for an unknown session."""
+    """Return the last sequence number that is stored, 0 for an unknown session."""
     query = "SELECT coalesce(max(seq), 0) FROM events WHERE session_id = ?"
     return int(db.execute(query, (session_id,)).fetchone()[0])
 
 
 def expected_last_seq(db: sqlite3.Connection, session_id: str) -> int:
-    """The last sequence number that should be there: what is stored, or what the session's head says."""
+    """Return the last number that should be there: what is stored, or what the session's head says."""
     row = db.execute("SELECT seq FROM heads WHERE session_id = ?", (session_id,)).fetchone()
-    said = row[0] if row is not None and type(row[0]) is int else 0
-    return max(last_seq(db, session_id), said)
+    from_head = row[0] if row is not None and type(row[0]) is int else 0
+    return max(last_seq(db, session_id), from_head)
 
 
 def read_events(fetch: Fetch, session_id: str, after: int, end: int) -> Iterator[Event]:
-    """Events with `after < seq <= end`.
+    """Return the events with `after < seq <= end`, page by page, each verified before it is handed out.
 
     The rule: each body is checked against its digest and each envelope against the link stored with the event before;
-    the first event of all against the start of the chain. What comes before `after` is not looked at (`verify`
-    does). A missing body is archived, or needs a `redact` event that names it. Raises `StoreDamaged` at the first
-    event that does not verify; the ones before it have been handed out.
+    the first event of all against the start of the chain. What comes before `after` is not looked at (`verify` does).
+    A missing body is archived, or needs a `redact` event that names it. Raises `StoreDamaged` at the first event that
+    does not verify; the ones before it have been handed out.
     """
-    at, limit = after, _FIRST_ROWS
-    previous = _link_at(fetch, session_id, at) if after < end else GENESIS
+    last_read, limit = after, _FIRST_ROWS
+    previous = _link_at(fetch, session_id, last_read) if after < end else GENESIS
     redacted: frozenset[int] | None = None
     archived = ArchiveReader(fetch)
-    while at < end:
+    while last_read < end:
         try:
-            page = fetch(_SELECT_EVENTS, (session_id, at, end, limit))
+            page = fetch(_SELECT_EVENTS, (session_id, last_read, end, limit))
         except StoreDamaged:
             if limit == 1:
                 raise
@@ -353,8 +378,8 @@ def read_events(fetch: Fetch, session_id: str, after: int, end: int) -> Iterator
         size = 0
         for values in page:
             row = EventRow(*values)
-            if row.seq != at + 1:
-                raise damage_error(missing_event(session_id, at + 1))
+            if row.seq != last_read + 1:
+                raise damage_error(missing_event(session_id, last_read + 1))
             if row.body is None:
                 row = row._replace(body=archived.body(session_id, row.seq))
             if row.body is None:
@@ -366,10 +391,12 @@ def read_events(fetch: Fetch, session_id: str, after: int, end: int) -> Iterator
                         Finding("payload", session_id, row.seq, f"event {row.seq}: {FINDING_MESSAGES['payload']}")
                     )
             yield decode_row(row, previous)
-            at, previous = row.seq, row.link
+            last_read, previous = row.seq, row.link
             size += len(row.body or b"")
         if not page:
-            raise damage_error(missing_event(session_id, at + 1))
+            raise damage_error(missing_event(session_id, last_read + 1))
+        # Pages of about `_PAGE_BYTES`, by the sizes seen so far: few queries for small events, little memory for big
+        # ones.
         if limit > 1:
             limit = max(2, min(_MOST_ROWS, _PAGE_BYTES * len(page) // (size + 1)))
 
@@ -378,10 +405,10 @@ def _link_at(fetch: Fetch, session_id: str, seq: int) -> bytes:
     if seq == 0:
         return GENESIS
     query = "SELECT link FROM events WHERE session_id = ? AND seq = ?"
-    found = fetch(query, (session_id, seq))
-    if not found:
+    rows = fetch(query, (session_id, seq))
+    if not rows:
         raise damage_error(missing_event(session_id, seq))
-    link = found[0][0]
+    link = rows[0][0]
     if type(link) is not bytes:
         raise damage_error(Finding("chain", session_id, seq, f"event {seq}: {FINDING_MESSAGES['chain']}"))
     return link
@@ -389,8 +416,8 @@ def _link_at(fetch: Fetch, session_id: str, seq: int) -> bytes:
 
 def _unarchived_body(fetch: Fetch, session_id: str, seq: int) -> bytes | None:
     """The body of an event that was taken out of the archive since its row was read."""
-    found = fetch("SELECT body FROM events WHERE session_id = ? AND seq = ?", (session_id, seq))
-    return found[0][0] if found and type(found[0][0]) is bytes else None
+    rows = fetch("SELECT body FROM events WHERE session_id = ? AND seq = ?", (session_id, seq))
+    return rows[0][0] if rows and type(rows[0][0]) is bytes else None
 
 
 def _redacted_seqs(fetch: Fetch, session_id: str) -> frozenset[int]:
@@ -422,14 +449,17 @@ def check_snapshot(snapshot: Snapshot, *, last: int | None = None) -> None:
         raise StoreError("a snapshot's version is not UTF-8 text", hint="Use plain text") from error
 
 
-def snapshot_digest(snapshot: Snapshot, link: bytes) -> bytes:
-    """32 bytes over a snapshot and the chain up to its event: after a lost or edited tail it no longer fits."""
+def _snapshot_digest(snapshot: Snapshot, link: bytes) -> bytes:
+    """Return 32 bytes over a snapshot and the chain up to its event.
+
+    After a lost or edited tail it no longer fits: a snapshot never outlives the events that it was folded from.
+    """
     head = f"{snapshot.session_id}\0{snapshot.seq}\0{snapshot.version}\0".encode()
     return blake2b(link + head + snapshot.body, digest_size=32).digest()
 
 
 def put_snapshot(db: sqlite3.Connection, snapshot: Snapshot) -> None:
-    """Keep a snapshot in the tables; inside a write transaction. Raises `StoreError` where it has no such event.
+    """Keep a snapshot in the tables. Raises `StoreError` where its session has no such event.
 
     One from before a redaction is not kept: its writer may not have known of it.
     """
@@ -443,7 +473,7 @@ def put_snapshot(db: sqlite3.Connection, snapshot: Snapshot) -> None:
     link = db.execute("SELECT link FROM events WHERE session_id = ? AND seq = ?", (about[0], snapshot.seq)).fetchone()
     if link is None or type(link[0]) is not bytes:
         raise damage_error(missing_event(snapshot.session_id, snapshot.seq))
-    guard = snapshot_digest(snapshot, link[0])
+    guard = _snapshot_digest(snapshot, link[0])
     db.execute("DELETE FROM snapshots WHERE session_id = ? AND version = ? AND seq > ?", (*about, last))
     db.execute(
         "INSERT OR REPLACE INTO snapshots (session_id, version, seq, body, digest) VALUES (?, ?, ?, ?, ?)",
@@ -457,7 +487,7 @@ def put_snapshot(db: sqlite3.Connection, snapshot: Snapshot) -> None:
 
 
 def get_snapshot(db: sqlite3.Connection, session_id: str, version: str, upto: int) -> Snapshot | None:
-    """The newest snapshot with `seq <= upto` whose digest verifies; a damaged one is passed over."""
+    """Return the newest snapshot with `seq <= upto` whose digest verifies; a damaged one is passed over."""
     rows = db.execute(
         "SELECT s.seq, s.body, s.digest, e.link FROM snapshots s"
         " JOIN events e ON e.session_id = s.session_id AND e.seq = s.seq"
@@ -467,6 +497,6 @@ def get_snapshot(db: sqlite3.Connection, session_id: str, version: str, upto: in
     for seq, body, guard, link in rows:
         if type(seq) is int and type(body) is bytes and type(link) is bytes:
             snapshot = Snapshot(session_id, seq, version, body)
-            if snapshot_digest(snapshot, link) == guard:
+            if _snapshot_digest(snapshot, link) == guard:
                 return snapshot
     return None

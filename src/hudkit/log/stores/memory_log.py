@@ -36,13 +36,13 @@ class MemoryLog:
     def append(
         self, session_id: str, drafts: Sequence[EventDraft], *, expected: int | None = None
     ) -> tuple[Event, ...]:
-        """Append all or none; see `EventLog.append`."""
+        """Append all or none; return the events as stored. See `EventLog.append`."""
         with self._lock:
             self._check_open()
             return self._store(Batch(session_id, tuple(drafts), expected))
 
     def append_many(self, batches: Sequence[Batch]) -> list[tuple[Event, ...] | StoreError]:
-        """Append several batches; a bad one is answered with its error; see `EventLog.append_many`."""
+        """Append several batches; return an answer for each, its error for a bad one. See `EventLog.append_many`."""
         answers: list[tuple[Event, ...] | StoreError] = []
         with self._lock:
             self._check_open()
@@ -54,7 +54,7 @@ class MemoryLog:
         return answers
 
     def read(self, session_id: str, *, after: int = 0, upto: int | None = None) -> Iterator[Event]:
-        """Events with `after < seq <= upto` of those that are there when this is called; see `EventLog.read`."""
+        """Return the events with `after < seq <= upto` that are there when this is called; see `EventLog.read`."""
         with self._lock:
             self._check_open()
             rows = self._rows.get(session_id, [])
@@ -62,19 +62,19 @@ class MemoryLog:
         return self._pages(rows, max(0, after), end)
 
     def last_seq(self, session_id: str) -> int:
-        """The session's last sequence number, 0 for an unknown session."""
+        """Return the session's last sequence number, 0 for an unknown session."""
         with self._lock:
             self._check_open()
             return len(self._rows.get(session_id, ()))
 
     def sessions(self) -> tuple[str, ...]:
-        """Ids of all sessions, in order of their first event."""
+        """Return the ids of all sessions, in order of their first event."""
         with self._lock:
             self._check_open()
             return tuple(self._rows)
 
     def put_snapshot(self, snapshot: Snapshot) -> None:
-        """Keep a saved projection; see `EventLog.put_snapshot`. Raises `StoreError` where it has no such event."""
+        """Keep a saved state; see `EventLog.put_snapshot`. Raises `StoreError` where it has no such event."""
         check_snapshot(snapshot)
         check_id(snapshot.session_id, "a session id")
         with self._lock:
@@ -83,21 +83,21 @@ class MemoryLog:
             check_snapshot(snapshot, last=last)
             if any(row.type == "redact" for row in self._rows[snapshot.session_id][snapshot.seq :]):
                 return
-            kept = self._snapshots.setdefault((snapshot.session_id, snapshot.version), {})
-            kept[snapshot.seq] = snapshot
-            for seq in sorted(kept)[:-SNAPSHOTS_KEPT]:
-                del kept[seq]
+            by_seq = self._snapshots.setdefault((snapshot.session_id, snapshot.version), {})
+            by_seq[snapshot.seq] = snapshot
+            for seq in sorted(by_seq)[:-SNAPSHOTS_KEPT]:
+                del by_seq[seq]
 
     def get_snapshot(self, session_id: str, version: str, *, upto: int | None = None) -> Snapshot | None:
-        """The newest snapshot of this version with `seq <= upto`."""
+        """Return the newest snapshot of this version with `seq <= upto`, `None` where there is none."""
         with self._lock:
             self._check_open()
-            kept = self._snapshots.get((session_id, version), {})
-            fitting = [seq for seq in kept if upto is None or seq <= upto]
-            return kept[max(fitting)] if fitting else None
+            by_seq = self._snapshots.get((session_id, version), {})
+            seqs = [seq for seq in by_seq if upto is None or seq <= upto]
+            return by_seq[max(seqs)] if seqs else None
 
     def verify(self) -> Iterator[Finding]:
-        """The first event of each session that does not verify."""
+        """Return the first event of each session that does not verify."""
         with self._lock:
             self._check_open()
             scan = ChainScan()
@@ -121,22 +121,22 @@ class MemoryLog:
         rows = self._rows.setdefault(session_id, [])
         for target in built.erased:
             rows[target - 1] = rows[target - 1]._replace(body=None)
-            for (session, _), kept in self._snapshots.items():
-                for seq in [seq for seq in kept if session == session_id and seq >= target]:
-                    del kept[seq]
+            for (session, _), by_seq in self._snapshots.items():
+                for seq in [seq for seq in by_seq if session == session_id and seq >= target]:
+                    del by_seq[seq]
         rows.extend(built.rows)
         self._all.extend((session_id, row.seq) for row in built.rows)
 
-    def _pages(self, rows: list[EventRow], at: int, end: int) -> Iterator[Event]:
-        while at < end:
+    def _pages(self, rows: list[EventRow], start: int, end: int) -> Iterator[Event]:
+        while start < end:
             with self._lock:
                 self._check_open()
-                page = list(islice(rows, at, min(at + _PAGE, end)))
-                previous = rows[at - 1].link if at else GENESIS
+                page = list(islice(rows, start, min(start + _PAGE, end)))
+                previous = rows[start - 1].link if start else GENESIS
             for row in page:
                 yield decode_row(row, previous)
                 previous = row.link
-            at += len(page)
+            start += len(page)
 
     def _check_open(self) -> None:
         if self._closed:

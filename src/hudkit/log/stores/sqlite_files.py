@@ -1,4 +1,9 @@
-"""Where a log may live and who may read it: files 0600, a directory of one's own, no symbolic links."""
+"""Our SQLite files: where they may lie and who may read them, how they are opened, and the errors of both, typed.
+
+Files are 0600 in a directory of one's own, never behind a symbolic link: a log holds what a user said. Connections
+have the settings that the promises of a log rest on. Whatever SQLite or the operating system raises leaves this
+package as a `StoreError`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def companion_path(path: Path, suffix: str) -> Path:
-    """The file that goes with the database at `path`."""
+    """Return the file that goes with the database at `path`: `hudkit.db` and `-wal` give `hudkit.db-wal`."""
     return path.with_name(path.name + suffix)
 
 
@@ -39,6 +44,7 @@ def check_private_path(path: Path, *, create: bool) -> None:
 
 def create_private_file(path: Path) -> None:
     """Make an empty file with mode 0600, whatever the umask; an existing one is a `FileExistsError`."""
+    # Private from the first moment on: SQLite itself would make the file by the umask.
     fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         os.fchmod(fd, 0o600)
@@ -59,18 +65,18 @@ def sync_directory(path: Path) -> None:
 
 def _check_directory(directory: Path, create: bool) -> None:
     try:
-        found = directory.lstat()
+        status = directory.lstat()
     except FileNotFoundError:
         if not create:
             raise
         _make_directory(directory)
-        found = directory.lstat()
-    if stat.S_ISLNK(found.st_mode):
+        status = directory.lstat()
+    if stat.S_ISLNK(status.st_mode):
         raise StoreUnsafe(f"{directory} is a symbolic link", hint="Name the real directory")
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         raise StoreError(f"{directory} is not a directory", hint="Name a file in a directory")
-    _check_owner(directory, found)
-    if found.st_mode & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX:
+    _check_owner(directory, status)
+    if status.st_mode & _OTHERS_WRITE and not status.st_mode & stat.S_ISVTX:
         raise StoreUnsafe(f"{directory} can be written by others", hint=f"chmod go-w {directory}")
 
 
@@ -87,22 +93,22 @@ def _make_directory(directory: Path) -> None:
 
 def _check_file(path: Path, fix: bool) -> None:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         raise StoreUnsafe(f"{path} is a symbolic link", hint="Name the real file")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise StoreError(f"{path} is not a file", hint="Name a file, existing or not")
-    _check_owner(path, found)
-    if fix and stat.S_IMODE(found.st_mode) & ~0o600:
+    _check_owner(path, status)
+    if fix and stat.S_IMODE(status.st_mode) & ~0o600:
         path.chmod(0o600)
 
 
-def _check_owner(path: Path, found: os.stat_result) -> None:
-    if found.st_uid != os.geteuid():
+def _check_owner(path: Path, status: os.stat_result) -> None:
+    if status.st_uid != os.geteuid():
         raise StoreUnsafe(
-            f"{path} belongs to user {found.st_uid}, not to {os.geteuid()}", hint="Use a directory of your own"
+            f"{path} belongs to user {status.st_uid}, not to {os.geteuid()}", hint="Use a directory of your own"
         )
 
 
@@ -122,7 +128,10 @@ _SETTINGS = (
 
 
 def connect_writer(path: Path, timeout: float) -> sqlite3.Connection:
-    """A connection that writes to an existing file, in WAL mode; waits up to `timeout` seconds for locks."""
+    """Return a connection that writes to an existing file, in WAL mode.
+
+    It waits up to `timeout` seconds for locks.
+    """
     db = _connect(path, "rw", timeout)
     try:
         _into_wal(db, timeout)
@@ -135,7 +144,7 @@ def connect_writer(path: Path, timeout: float) -> sqlite3.Connection:
 
 
 def connect_reader(path: Path, timeout: float) -> sqlite3.Connection:
-    """A connection that never writes to the file; it also works where the directory cannot be written."""
+    """Return a connection that never writes to the file, also where the directory cannot be written."""
     db = _connect(path, "ro", timeout)
     try:
         db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -149,7 +158,7 @@ def connect_reader(path: Path, timeout: float) -> sqlite3.Connection:
 
 
 def escape_invalid_text(db: sqlite3.Connection) -> sqlite3.Connection:
-    """The same connection; text that is not UTF-8 comes back with escapes instead of stopping the read."""
+    """Return the same connection; text that is not UTF-8 now comes back with escapes instead of stopping the read."""
     db.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     return db
 
@@ -219,11 +228,11 @@ def _from_sqlite(error: Exception, path: Path) -> StoreError:
         code = sqlite3.SQLITE_NOMEM
     if code in _WRITE_REFUSED:
         return StoreFull(f"{path}: the medium takes no more bytes", hint="Free space, or raise the quota or limit")
-    known = _PRIMARY.get(code & 0xFF) if isinstance(code, int) else None
-    if known is None:
+    entry = _PRIMARY.get(code & 0xFF) if isinstance(code, int) else None
+    if entry is None:
         finding = Finding("file", "", 0, f"{path}: {error}")
         return StoreDamaged(finding.message, hint="Run `verify`; restore a copy of the file", finding=finding)
-    kind, what, hint = known
+    kind, what, hint = entry
     return kind(f"{path}: {what} ({error})", hint=hint)
 
 
@@ -234,7 +243,7 @@ def _from_os(error: OSError, path: Path) -> StoreError:
 
 
 def translate_error(error: Exception, path: Path) -> StoreError | None:
-    """The typed error for whatever SQLite or the system raised about `path`; `None` for any other exception."""
+    """Return the typed error for what SQLite or the system raised about `path`; `None` for any other exception."""
     if isinstance(error, sqlite3.Error | sqlite3.Warning | MemoryError | OverflowError | UnicodeDecodeError):
         return _from_sqlite(error, path)
     if isinstance(error, OSError):
@@ -246,13 +255,16 @@ def translate_error(error: Exception, path: Path) -> StoreError | None:
 
 @contextmanager
 def store_errors(path: Path) -> Iterator[None]:
-    """Run a block that talks to SQLite or to the file system about `path`; a `StoreError` is all that leaves it."""
+    """Run a block that talks to SQLite or to the file system about `path`.
+
+    Return nothing, let only a `StoreError` out.
+    """
     try:
         yield
     except StoreError:
         raise
     except Exception as error:
-        known = translate_error(error, path)
-        if known is None:
+        translated = translate_error(error, path)
+        if translated is None:
             raise
-        raise known from error
+        raise translated from error

@@ -66,29 +66,29 @@ class SqliteLog:
 
     @classmethod
     def open(cls, path: str | PathLike[str], *, read_only: bool = False, busy_timeout: float = 5.0) -> SqliteLog:
-        """Open a log; unless `read_only`, make the file (0600) and its directory (0700) where they are missing.
+        """Return a log that is open; unless `read_only`, make the file (0600) and its directory (0700) where missing.
 
-        `busy_timeout` is in seconds. A loss that the high-water mark tells of is recorded in the file, and named by
+        `busy_timeout` is in seconds. A loss that the high-water mark shows is recorded in the file, and named by
         `verify` from then on; what is left can be read and appended to. Raises `StoreUnsafe`, `StoreReadOnly`,
         `StoreTooNew`, `StoreDamaged` (not a log, or malformed), `StoreBusy`, `StoreFull`.
         """
-        place = Path(path)
-        with store_errors(place), _opening:
-            place = place.absolute()
-            check_private_path(place, create=not read_only)
-            return (_open_reader if read_only else _open_writer)(place, busy_timeout)
+        file = Path(path)
+        with store_errors(file), _opening:
+            file = file.absolute()
+            check_private_path(file, create=not read_only)
+            return (_open_reader if read_only else _open_writer)(file, busy_timeout)
 
     def append(
         self, session_id: str, drafts: Sequence[EventDraft], *, expected: int | None = None
     ) -> tuple[Event, ...]:
-        """Append all or none, durably; see `EventLog.append`. A `redact` payload acts as in `append_many`."""
+        """Append all or none, durably; return the events as stored. See `EventLog.append`."""
         answer = self._commit((Batch(session_id, tuple(drafts), expected),))[0]
         if isinstance(answer, StoreError):
             raise answer
         return answer
 
     def append_many(self, batches: Sequence[Batch]) -> list[tuple[Event, ...] | StoreError]:
-        """Append several batches in one durable commit; see `EventLog.append_many`.
+        """Append several batches in one durable commit; return an answer for each. See `EventLog.append_many`.
 
         A payload of type `redact` removes, in the same commit, the payload of the event that it names, and the
         session's snapshots from that event on.
@@ -103,9 +103,9 @@ class SqliteLog:
         return [self._alone(batch) for batch in batches]  # one of them cannot be written: the others can
 
     def read(self, session_id: str, *, after: int = 0, upto: int | None = None) -> Iterator[Event]:
-        """Events with `after < seq <= upto` of those that are there when this is called; see `EventLog.read`.
+        """Return the events with `after < seq <= upto` that are there when this is called; see `EventLog.read`.
 
-        How they are verified: `reading.read_events`.
+        How they are verified: `log_tables.read_events`.
         """
         end = 0
         if is_id(session_id):
@@ -114,14 +114,14 @@ class SqliteLog:
         return read_events(self._fetch, session_id, max(0, after), end if upto is None else min(upto, end))
 
     def last_seq(self, session_id: str) -> int:
-        """The session's last sequence number, 0 for an unknown session."""
+        """Return the session's last sequence number, 0 for an unknown session."""
         if not is_id(session_id):
             return 0
         with self._reading() as db:
             return last_seq(db, session_id)
 
     def sessions(self) -> tuple[str, ...]:
-        """Ids of all sessions with at least one event, in order of their first event."""
+        """Return the ids of all sessions with at least one event, in order of their first event."""
         return tuple(str(row[0]) for row in self._fetch("SELECT session_id FROM heads ORDER BY key", ()))
 
     def put_snapshot(self, snapshot: Snapshot) -> None:
@@ -138,8 +138,8 @@ class SqliteLog:
         self._checkpoint()
 
     def get_snapshot(self, session_id: str, version: str, *, upto: int | None = None) -> Snapshot | None:
-        """The newest snapshot of this version with `seq <= upto`; one that does not verify is passed over."""
-        if not is_id(session_id) or not is_text(version):
+        """Return the newest snapshot of this version with `seq <= upto`; one that does not verify is passed over."""
+        if not is_id(session_id) or not _is_text(version):
             return None
         last = _LAST if upto is None else max(0, min(upto, _LAST))
         try:
@@ -149,14 +149,17 @@ class SqliteLog:
             return None
 
     def verify(self) -> Iterator[Finding]:
-        """The first bad event of each session, and what is wrong with the medium; reads all of it first."""
+        """Return the first bad event of each session, and what is wrong with the medium; reads all of it first."""
         with store_errors(self._path):
             self._check_open()
             return iter(verify_database(self._path, self._timeout))
 
     def archive(self, session_id: str, below: int) -> ArchivedBodies:
-        """Compress the bodies of a session's events before event `below`; everything reads and verifies as before.
-        Other writers come between, and what ends in the middle is whole. Gives what was moved."""
+        """Compress the bodies of a session's events before event `below`; return what was moved.
+
+        Everything reads and verifies as before. Each chunk is a transaction of its own: other writers come between,
+        and what is interrupted leaves a whole log.
+        """
         done, after = ArchivedBodies(), 0
         while True:
             with self._writing() as (db, _):
@@ -172,7 +175,10 @@ class SqliteLog:
             self._checkpoint()
 
     def unarchive(self, session_id: str) -> ArchivedBodies:
-        """Put all archived bodies of a session back. Raises `StoreDamaged` where some cannot be unpacked."""
+        """Put all archived bodies of a session back; return what was moved.
+
+        Raises `StoreDamaged` where some cannot be unpacked.
+        """
         done = ArchivedBodies()
         while True:
             with self._writing() as (db, _):
@@ -190,21 +196,21 @@ class SqliteLog:
             self._checkpoint()
 
     def unpacked(self, session_id: str, below: int) -> tuple[int, int]:
-        """How many bodies of events before event `below` are not archived, and their bytes."""
+        """Return how many bodies of events before event `below` are not archived, and their bytes."""
         sql = "SELECT count(*), coalesce(sum(length(body)), 0) FROM events WHERE session_id = ? AND seq < ?"
         ((count, size),) = self._fetch(f"{sql} AND body IS NOT NULL AND type != 'redact'", (session_id, below))
         return int(count), int(size)
 
     def archived(self) -> dict[str, tuple[int, int]]:
-        """By session, how many chunks its archive has, and their bytes."""
+        """Return, by session, how many chunks its archive has, and their bytes."""
         sql = "SELECT session_id, count(*), sum(length(body)) FROM archive GROUP BY session_id"
         return {str(name): (count, size) for name, count, size in self._fetch(sql, ())}
 
     def rewrite(self) -> bool:
-        """Write the whole file anew, so that nothing is left in it of what was removed; whether the write-ahead log
-        could be emptied, too (not while another process reads for longer than the time-out).
+        """Write the whole file anew, so that nothing is left in it of what was removed.
 
-        Raises a `StoreError`.
+        Returns whether the write-ahead log could be emptied, too (not while another process reads for longer than the
+        time-out). Raises a `StoreError`.
         """
         with self._reading() as db:
             if self._mark is None:
@@ -270,14 +276,14 @@ class SqliteLog:
     def _reconcile(self) -> None:
         """Compare the mark with the events: record what was lost, bring the mark up to date."""
         with self._writing() as (db, mark):
-            known = mark.peek()
-            lost = compare_mark(db, known)
+            mark_read = mark.peek()
+            lost = compare_mark(db, mark_read)
             if lost is not None:
                 record_damage(db, lost)
             row = db.execute("SELECT position, session_id, seq, link FROM events ORDER BY position DESC LIMIT 1")
             there = HighWaterMark(*(row.fetchone() or (0, "", 0, GENESIS)))
             db.execute("COMMIT")
-            if there != known and (known or there.position):
+            if there != mark_read and (mark_read or there.position):
                 mark.write(there)
                 mark.sync()
 
@@ -290,6 +296,8 @@ class SqliteLog:
             if mark is None:
                 raise StoreReadOnly(f"{self._path} was opened read-only", hint="Open it for writing")
             try:
+                # In this order always, so that two processes cannot wait for each other: SQLite's lock, then the
+                # mark's.
                 db.execute("BEGIN IMMEDIATE")
                 mark.lock(self._timeout)
                 yield db, mark
@@ -297,10 +305,10 @@ class SqliteLog:
                 if db.in_transaction:
                     with suppress(sqlite3.Error):
                         db.execute("ROLLBACK")
-                known = translate_error(error, self._path) if isinstance(error, Exception) else None
-                if known is None:
+                translated = translate_error(error, self._path) if isinstance(error, Exception) else None
+                if translated is None:
                     raise
-                raise known from error
+                raise translated from error
             finally:
                 mark.unlock()
 
@@ -309,6 +317,7 @@ class SqliteLog:
         if self._mark is None or (self._pages < _CHECKPOINT_PAGES and not self._truncate):
             return
         with self._lock, suppress(OSError, sqlite3.Error):
+            # First the mark: a checkpoint throws away the log that would tell of a loss.
             self._mark.sync()
             how = "TRUNCATE" if self._truncate else "PASSIVE"
             busy = self._db.execute(f"PRAGMA wal_checkpoint({how})").fetchone()[0]
@@ -329,8 +338,8 @@ class SqliteLog:
             raise StoreError("the log is closed", hint="Open it again")
 
 
-def is_text(text: str) -> bool:
-    """Whether SQLite can be asked about `text`."""
+def _is_text(text: str) -> bool:
+    """Return whether SQLite can be asked about `text`."""
     try:
         return bool(text.encode()) or not text
     except (UnicodeEncodeError, AttributeError):

@@ -1,4 +1,9 @@
-"""Everything that can be wrong with an SQLite log, found by reading all of it once."""
+"""Verification: everything that can be wrong with an SQLite log, found by reading all of it once.
+
+Four looks, of which each goes on where another fails: SQLite's own integrity check, the definitions of the tables,
+the hash chain of every session (`hash_chain.ChainScan`), and what was recorded as damage before. Then the high-water
+mark: events that were acknowledged and are gone leave no other trace.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +32,12 @@ _MALFORMED = (sqlite3.Error, sqlite3.Warning, MemoryError, OverflowError, Unicod
 
 
 def verify_database(path: Path, timeout: float) -> list[Finding]:
-    """All findings of a log: of the file, of the first bad event of each session, of what was lost.
+    """Return all findings of a log: of the file, of the first bad event of each session, of what was lost.
 
     Reads on a connection of its own, as of one moment, and holds up no writer. Raises `StoreError` only where the
     file cannot be opened for another reason than damage (`StoreBusy`, say).
     """
-    mark = read_mark(path, timeout)  # before the events: a writer may be at work, and its mark follows its commit
+    mark = _read_mark(path, timeout)  # before the events: a writer may be at work, and its mark follows its commit
     try:
         db = escape_invalid_text(connect_reader(path, timeout))
     except _MALFORMED as error:
@@ -40,13 +45,13 @@ def verify_database(path: Path, timeout: float) -> list[Finding]:
     try:
         db.execute("BEGIN")
         check_current(db, path, LOG_SCHEMA)
-        found: list[Finding] = []
+        findings: list[Finding] = []
         for part in (_integrity, _tables, _events, _recorded):
-            found += _guarded(part, db, path)
-        if not any(finding.code == "file" for finding in found):
+            findings += _guarded(part, db, path)
+        if not any(finding.code == "file" for finding in findings):
             lost = compare_mark(db, mark)
-            found += [] if lost is None else [lost]
-        return list(dict.fromkeys(found))
+            findings += [] if lost is None else [lost]
+        return list(dict.fromkeys(findings))
     except StoreDamaged as error:
         return [_finding_of(error)]
     except _MALFORMED as error:
@@ -55,8 +60,8 @@ def verify_database(path: Path, timeout: float) -> list[Finding]:
         db.close()
 
 
-def read_mark(path: Path, timeout: float) -> HighWaterMark | bytes:
-    """The mark beside a database; empty bytes where there is none."""
+def _read_mark(path: Path, timeout: float) -> HighWaterMark | bytes:
+    """Return the mark beside a database, or the bytes that are not one; empty bytes where there is none."""
     try:
         mark = HighWaterMarkFile(companion_path(path, ".mark"), read_only=True)
     except FileNotFoundError:
@@ -68,7 +73,10 @@ def read_mark(path: Path, timeout: float) -> HighWaterMark | bytes:
 
 
 def compare_mark(db: sqlite3.Connection, mark: HighWaterMark | bytes) -> Finding | None:
-    """What a mark knows that the database does not: `None` where the database holds the event that the mark names."""
+    """Return what a mark knows that the database does not.
+
+    `None` where the database holds the event that the mark names.
+    """
     if not isinstance(mark, HighWaterMark):
         return Finding("file", "", 0, "the high-water mark was damaged") if mark else None
     if mark.position == 0:
@@ -107,7 +115,7 @@ def _tables(db: sqlite3.Connection) -> list[Finding]:
 
 def _events(db: sqlite3.Connection) -> list[Finding]:
     scan = ChainScan()
-    found: list[Finding] = []
+    findings: list[Finding] = []
     archived = ArchiveReader(lambda sql, args: db.execute(sql, args).fetchall())
     try:
         for position, *values in db.execute(f"SELECT position, {COLUMNS} FROM events NOT INDEXED ORDER BY position"):
@@ -115,15 +123,15 @@ def _events(db: sqlite3.Connection) -> list[Finding]:
             if row.body is None:
                 row = row._replace(body=archived.body(row.session_id, row.seq))
             scan.take(position, row)
-        known = set(scan.sessions())
+        without_head = set(scan.sessions())
         for session_id, seq, link in db.execute("SELECT session_id, seq, link FROM heads ORDER BY key"):
             scan.expect(session_id, ChainHead(seq, link))
-            known.discard(session_id)
-        found += [Finding("chain", id_, 1, f"session {id_!a} has events but no head") for id_ in known]
+            without_head.discard(session_id)
+        findings += [Finding("chain", id_, 1, f"session {id_!a} has events but no head") for id_ in without_head]
     except _MALFORMED as error:
-        found.append(Finding("file", "", 0, str(error)))
+        findings.append(Finding("file", "", 0, str(error)))
     bad = {finding.session_id for finding in scan.findings()}
-    return scan.findings() + [finding for finding in found if finding.session_id not in bad]
+    return scan.findings() + [finding for finding in findings if finding.session_id not in bad]
 
 
 def _recorded(db: sqlite3.Connection) -> list[Finding]:

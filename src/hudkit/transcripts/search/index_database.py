@@ -67,9 +67,9 @@ TABLES = (
 
 
 def open_writer(path: Path, timeout: float) -> sqlite3.Connection:
-    """A connection that writes; the file is made (0600, in a directory of one's own) where it is missing.
+    """Return a connection that writes; the file is made (0600, in a directory of one's own) where it is missing.
 
-    Raises a `StoreError`: `StoreTooNew` for a newer version's file, `StoreDamaged` for what is no index.
+    Raises a `StoreError`: `StoreTooNew` for a newer version's file, `StoreDamaged` for what is not an index.
     """
     with store_errors(path):
         check_private_path(path, create=True)
@@ -80,6 +80,7 @@ def open_writer(path: Path, timeout: float) -> sqlite3.Connection:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = NORMAL")  # what power takes away is read again from the transcripts
             db.execute("PRAGMA secure_delete = ON")
+            # Under the write lock: two processes that open a new file make its tables once.
             db.execute("BEGIN IMMEDIATE")
             if _checked(db, path) == 0:
                 for statement in TABLES:
@@ -93,7 +94,7 @@ def open_writer(path: Path, timeout: float) -> sqlite3.Connection:
 
 
 def open_reader(path: Path, timeout: float) -> sqlite3.Connection:
-    """A connection that only reads. Raises a `StoreError`, also where there is no index yet."""
+    """Return a connection that only reads. Raises a `StoreError`, also where there is no index yet."""
     with store_errors(path):
         check_private_path(path, create=False)
         db = _connect(path, "ro", timeout)

@@ -1,8 +1,18 @@
 """The index as it is asked: from words to candidates (bounded, by the rarest words), then ranked among themselves.
 
-The bound: a word that is in more than `COMMON` passages brings none by itself where a rarer one is there; it only
-counts in the ranking. Where all words are that common, the passages that hold all of them are looked at, the newest
-first. So a question's cost does not grow with the index, and the newest is preferred only where nothing else tells.
+A question is answered in four steps, of which none grows with the index:
+
+1. Terms. Each word of the question is stemmed; words that programmers use for one another count half; a word that
+   is nowhere in the index is replaced by words that contain it or are spelt much like it (`similar_words`).
+2. Candidates. Words are taken from the rarest on, as long as the passages that hold one stay at most `COMMON` in
+   all; the best `MAX_CANDIDATES` of those are ranked. Where even the rarest is that common, the passages that hold
+   all words are looked at, the newest first: the newest is preferred only where nothing else decides.
+3. Ranking (`ranking`): BM25, words that stand together, who says it, how old it is; the best passage of a message.
+4. Neighbours: a message beside a good one gets a share of its score, because an answer follows its question.
+
+    question "refresh token expiry"     in 40, 9,000 and 12 passages
+    candidates from expiry (12) and refresh (52 in all); token (9,000) would go beyond COMMON and brings none
+    all three words count in the ranking
 """
 
 from __future__ import annotations
@@ -48,26 +58,31 @@ MIN_LIKENESS = 0.72
 _MAX_VOCABULARY_MATCHES = 400
 
 
-def similar_words(db: sqlite3.Connection, word: str) -> list[tuple[str, float]]:
-    """Words of the vocabulary in place of `word`, each with what it counts beside it; none for a word below three
-    letters, of which there are no trigrams."""
+def _similar_words(db: sqlite3.Connection, word: str) -> list[tuple[str, float]]:
+    """Return words of the vocabulary in place of `word`, each with its share of the weight.
+
+    Words that contain it come first; else those that are spelt much like it, which are found by the trigrams of its
+    ends: a misspelling leaves one of the outer thirds whole. None for a word below three letters, of which there are
+    no trigrams. `tokn` (not there) gives `token` with 0.62.
+    """
     if len(word) < 3:
         return []
     sql = f"SELECT word FROM spellings WHERE spellings MATCH ? LIMIT {_MAX_VOCABULARY_MATCHES}"
     holding = sorted(
-        (found for (found,) in db.execute(sql, (fts_string(word),))), key=lambda found: (len(found), found)
+        (candidate for (candidate,) in db.execute(sql, (fts_string(word),))),
+        key=lambda candidate: (len(candidate), candidate),
     )
     if holding:
-        return [(found, FRAGMENT_SHARE) for found in holding[:MAX_SPELLINGS]]
+        return [(candidate, FRAGMENT_SHARE) for candidate in holding[:MAX_SPELLINGS]]
     if len(word) < 4:
         return []
     # a misspelling leaves one of the outer thirds whole
     third = max(len(word) // 2, 3)
     edges = " OR ".join(fts_string(edge) for edge in {word[:third], word[-third:], word[:3], word[-3:]})
-    near = (found for (found,) in db.execute(sql, (edges,)) if abs(len(found) - len(word)) <= 2)
-    rated = [(found, SequenceMatcher(None, word, found).ratio()) for found in near]
-    alike = sorted((one for one in rated if one[1] >= MIN_LIKENESS), key=lambda one: (-one[1], one[0]))
-    return [(found, FRAGMENT_SHARE * likeness) for found, likeness in alike[:MAX_SPELLINGS]]
+    near = (candidate for (candidate,) in db.execute(sql, (edges,)) if abs(len(candidate) - len(word)) <= 2)
+    rated_words = [(candidate, SequenceMatcher(None, word, candidate).ratio()) for candidate in near]
+    alike = sorted((pair for pair in rated_words if pair[1] >= MIN_LIKENESS), key=lambda pair: (-pair[1], pair[0]))
+    return [(candidate, FRAGMENT_SHARE * likeness) for candidate, likeness in alike[:MAX_SPELLINGS]]
 
 
 # -- stems -----------------------------------------------------------------------------------------------------------
@@ -76,8 +91,8 @@ def similar_words(db: sqlite3.Connection, word: str) -> list[tuple[str, float]]:
 _MAX_STEMS = 100_000
 
 
-class StemCache:
-    """What words are stemmed to, and for each stem a word that has it."""
+class _StemCache:
+    """Stems of words, by the index's own tokenizer, and for each stem a word that has it."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -85,7 +100,7 @@ class StemCache:
         self._words: dict[str, str] = {}
 
     def begin(self) -> None:
-        """A new question: what it learns stays known until the next one begins."""
+        """Begin a new question: what it learns stays known until the next one begins."""
         if len(self._stems) > _MAX_STEMS:
             self._stems.clear()
             self._words.clear()
@@ -102,11 +117,14 @@ class StemCache:
             self._words.setdefault(stem, new[doc])
 
     def of(self, word: str) -> str:
-        """A word's stem; empty where it is not known or has none."""
+        """Return a word's stem; empty where it is not known or has none."""
         return self._stems.get(word, "")
 
     def match(self, stem: str) -> str:
-        """The expression that matches a stem: a word that has it. The stem itself would be stemmed once more."""
+        """Return the expression that matches a stem: a word that has it.
+
+        The stem itself would be stemmed once more.
+        """
         return fts_string(self._words[stem])
 
 
@@ -167,16 +185,16 @@ class IndexReader:
         self._lock = threading.Lock()
         self._counts: dict[str, int] = {}  # of one question
         self._only: list[int] | None = None  # the sessions that it asks about, where they are few
-        self._stems = StemCache(db)
+        self._stems = _StemCache(db)
 
     @classmethod
     def open(cls, path: str | Path, *, busy_timeout: float = 2.0) -> IndexReader:
-        """Raises a `StoreError`, also where there is no index yet."""
+        """Return the index at `path`, for questions. Raises a `StoreError`, also where there is no index yet."""
         place = Path(path).absolute()
         return cls(place, open_reader(place, busy_timeout))
 
     def search(self, question: SearchQuery) -> tuple[SearchHit, ...]:
-        """The messages that answer best, at most `question.limit`, the best first.
+        """Return the messages that answer best, at most `question.limit`, the best first.
 
         Raises `OperationError` for a `syntax` question that FTS5 does not understand, and a `StoreError`.
         """
@@ -188,25 +206,26 @@ class IndexReader:
                 return ()
             self._counts.clear()
             self._stems.begin()
-            said = parse_query(question.text)
+            query = parse_query(question.text)
             if question.syntax:
-                terms, match = self._terms(said, exact=True), question.text
+                terms, match = self._terms(query, exact=True), question.text
                 rows = self._by_syntax(match, where, values)
-            elif not said.words:
-                return self._told(
+            elif not query.words:
+                return self._hits(
                     [_RankedPassage(0.0, row) for row in self._by_signs(question.text, where, values, limit)]
                 )
             else:
-                said = QueryWords((*said.words, *_identifier_parts(question.text, said.words)), said.phrases)
-                terms = self._terms(said)
-                rows = self._candidates(terms, said, where, values)
-            found = self._ranked(terms, rows)
+                query = QueryWords((*query.words, *_identifier_parts(question.text, query.words)), query.phrases)
+                terms = self._terms(query)
+                rows = self._candidates(terms, query, where, values)
+            ranked = self._ranked(terms, rows)
+            # With a filter on who speaks, the message beside it is not what was asked for.
             if not question.filters.role and not question.filters.tool:
-                found = self._with_neighbours(found, where, values)
-            return self._told(found[:limit], terms)
+                ranked = self._with_neighbours(ranked, where, values)
+            return self._hits(ranked[:limit], terms)
 
     def counts(self) -> dict[str, int]:
-        """Sessions, messages and passages in the index."""
+        """Return the numbers of sessions, messages and passages in the index."""
         with self._lock, store_errors(self.path):
             sessions, messages = self._db.execute(
                 "SELECT count(*), coalesce(sum(messages), 0) FROM sessions"
@@ -261,12 +280,12 @@ class IndexReader:
 
     # -- words -------------------------------------------------------------------------------------------------
 
-    def _terms(self, said: QueryWords, *, exact: bool = False) -> list[Term]:
+    def _terms(self, query: QueryWords, *, exact: bool = False) -> list[Term]:
         """Stems to look for, each once for a word, with what they count."""
         total = max(self._db.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()[0], 1)
         terms: list[Term] = []
-        self._stems.learn(said.words)
-        for n, word in enumerate(said.words):
+        self._stems.learn(query.words)
+        for n, word in enumerate(query.words):
             stem = self._stems.of(word)
             if not stem or any(stem == term.stem for term in terms):
                 continue
@@ -277,7 +296,7 @@ class IndexReader:
                 continue
             others = [(other, RELATED_SHARE) for other in related_words(word)]
             if not count:
-                others += similar_words(self._db, word)
+                others += _similar_words(self._db, word)
             self._stems.learn([other for other, _ in others])
             for other, share in others:
                 stem = self._stems.of(other)
@@ -296,7 +315,7 @@ class IndexReader:
     # -- candidates --------------------------------------------------------------------------------------------
 
     def _candidates(
-        self, terms: Sequence[Term], said: QueryWords, where: str, values: list[object]
+        self, terms: Sequence[Term], query: QueryWords, where: str, values: list[object]
     ) -> list[_PassageRow]:
         counts = {term.stem: self._count(term.stem) for term in terms}
         held = sorted((stem for stem, count in counts.items() if count), key=counts.__getitem__)
@@ -309,44 +328,45 @@ class IndexReader:
             if bound > COMMON:
                 break
             rare.append(stem)
-        must = "".join(f" AND {fts_string(phrase)}" for phrase in said.phrases)
+        must = "".join(f" AND {fts_string(phrase)}" for phrase in query.phrases)
         if rare:
             match = f"({' OR '.join(map(self._stems.match, rare))}){must}"
-            found = self._rows(match, where, values, "ORDER BY bm25(words, 1.0, 0.5)", MAX_CANDIDATES)
+            rows = self._rows(match, where, values, "ORDER BY bm25(words, 1.0, 0.5)", MAX_CANDIDATES)
             common = held[len(rare) :]
-            if len(found) >= ENOUGH_CANDIDATES or not common:
-                return found
-            known = {row.id for row in found}
+            # Few passages have a rare word: the newest with a common one may answer just as well.
+            if len(rows) >= ENOUGH_CANDIDATES or not common:
+                return rows
+            ids = {row.id for row in rows}
             more = self._newest(f"({' OR '.join(map(self._stems.match, common))}){must}", where, values)
-            return [*found, *(row for row in more if row.id not in known)]
+            return [*rows, *(row for row in more if row.id not in ids)]
         groups: dict[int, list[str]] = defaultdict(list)
         for term in terms:
             if counts[term.stem]:
                 groups[term.word].append(self._stems.match(term.stem))
         every = " AND ".join(f"({' OR '.join(group)})" for group in groups.values())
-        found = self._newest(every + must, where, values)
-        if len(found) < ENOUGH_CANDIDATES:
-            known = {row.id for row in found}
+        rows = self._newest(every + must, where, values)
+        if len(rows) < ENOUGH_CANDIDATES:
+            ids = {row.id for row in rows}
             more = self._newest(f"{self._stems.match(held[0])}{must}", where, values)
-            found += [row for row in more if row.id not in known]
-        return found[:MAX_CANDIDATES]
+            rows += [row for row in more if row.id not in ids]
+        return rows[:MAX_CANDIDATES]
 
     def _newest(self, match: str, where: str, values: list[object]) -> list[_PassageRow]:
         """The newest passages that match: all of them in few sessions, else of the newest `LOOKED_AT`."""
         if self._only is None or len(self._only) > FEW_SESSIONS:
-            found = self._within("", match, where, values, MAX_CANDIDATES)
-            if found or self._only is None:
-                return found
-        found = []
+            rows = self._within("", match, where, values, MAX_CANDIDATES)
+            if rows or self._only is None:
+                return rows
+        rows = []
         for key in self._only:
             sql = "SELECT min(id), max(id) FROM entries WHERE session = ?"
             first, last = self._db.execute(sql, (key,)).fetchone()
             if first is not None:
                 span = f" AND rowid BETWEEN {int(first)} AND {int(last)}"
-                found += self._within(span, match, where, values, MAX_CANDIDATES - len(found))
-            if len(found) >= MAX_CANDIDATES:
+                rows += self._within(span, match, where, values, MAX_CANDIDATES - len(rows))
+            if len(rows) >= MAX_CANDIDATES:
                 break
-        return found
+        return rows
 
     def _within(self, span: str, match: str, where: str, values: list[object], limit: int) -> list[_PassageRow]:
         inner = f"SELECT rowid FROM words WHERE words MATCH ?{span} ORDER BY rowid DESC LIMIT {MAX_SCANNED}"
@@ -390,10 +410,10 @@ class IndexReader:
         best: dict[tuple[int, str], _RankedPassage] = {}
         for row in rows:
             score = relevance(terms, places.get(row.id, {}), lengths.get(row.id, 1))
-            found = _RankedPassage(score * passage_weight(row.role, newest - row.time), row)
+            ranked = _RankedPassage(score * passage_weight(row.role, newest - row.time), row)
             key = (row.session, row.message)
-            if key not in best or best[key].score < found.score:
-                best[key] = found
+            if key not in best or best[key].score < ranked.score:
+                best[key] = ranked
         return sorted(best.values(), key=_order)
 
     def _places(
@@ -406,30 +426,38 @@ class IndexReader:
         begins = {term.stem[:2] for term in terms}
         spoken = {row.id: index_tokens(row.text) for row in rows}
         inner = {row.id: index_tokens(row.parts) for row in rows}
-        every = {word for held in (spoken, inner) for told in held.values() for word in told if word[:2] in begins}
+        every = {
+            word
+            for held in (spoken, inner)
+            for row_words in held.values()
+            for word in row_words
+            if word[:2] in begins
+        }
         self._stems.learn(every)
         stems = {term.stem for term in terms}
         wanted = {word: stem for word in every if (stem := self._stems.of(word)) in stems}
         places: dict[int, TermPositions] = {}
         for row in rows:
-            found: dict[tuple[str, str], list[int]] = defaultdict(list)
-            for column, told in (("t", spoken[row.id]), ("p", inner[row.id])):
-                for at, word in enumerate(told):
+            positions: dict[tuple[str, str], list[int]] = defaultdict(list)
+            for column, row_words in (("t", spoken[row.id]), ("p", inner[row.id])):
+                for position, word in enumerate(row_words):
                     if word in wanted:
-                        found[wanted[word], column].append(at)
-            places[row.id] = found
-        return places, {id: len(told) for id, told in spoken.items()}
+                        positions[wanted[word], column].append(position)
+            places[row.id] = positions
+        return places, {id: len(row_words) for id, row_words in spoken.items()}
 
-    def _with_neighbours(self, found: list[_RankedPassage], where: str, values: list[object]) -> list[_RankedPassage]:
+    def _with_neighbours(
+        self, ranked: list[_RankedPassage], where: str, values: list[object]
+    ) -> list[_RankedPassage]:
         """The same with the messages beside the best ones, each with a share of the best score beside it."""
-        scores = {(one.row.session, one.row.place): one.score for one in found}
-        rows = {(one.row.session, one.row.place): one.row for one in found}
-        for one in found[:NEIGHBOUR_HITS]:
+        scores = {(hit.row.session, hit.row.place): hit.score for hit in ranked}
+        rows = {(hit.row.session, hit.row.place): hit.row for hit in ranked}
+        for hit in ranked[:NEIGHBOUR_HITS]:
             sql = (
                 f"SELECT {_COLUMNS} FROM entries e WHERE e.session = ? AND e.place BETWEEN ? AND ? "
                 f"AND e.piece = 0 AND e.role IN ('user', 'assistant'){where}"
             )
-            span = (one.row.session, one.row.place - NEIGHBOUR_REACH, one.row.place + NEIGHBOUR_REACH)
+            span = (hit.row.session, hit.row.place - NEIGHBOUR_REACH, hit.row.place + NEIGHBOUR_REACH)
             for values_of in self._db.execute(sql, (*span, *values)):
                 row = _PassageRow(*values_of)
                 rows.setdefault((row.session, row.place), row)
@@ -445,11 +473,11 @@ class IndexReader:
 
     # -- answers -----------------------------------------------------------------------------------------------
 
-    def _told(self, found: Sequence[_RankedPassage], terms: Sequence[Term] = ()) -> tuple[SearchHit, ...]:
-        keys = {one.row.session for one in found}
+    def _hits(self, ranked: Sequence[_RankedPassage], terms: Sequence[Term] = ()) -> tuple[SearchHit, ...]:
+        keys = {hit.row.session for hit in ranked}
         sql = f"SELECT key, id, host, title, root FROM sessions WHERE key IN ({', '.join(map(str, keys))})"
         sessions = {key: rest for key, *rest in self._db.execute(sql)}
-        snippets = self._snippets([one.row for one in found], terms)
+        snippets = self._snippets([hit.row for hit in ranked], terms)
         return tuple(
             SearchHit(
                 session=sessions[row.session][0],
@@ -463,7 +491,7 @@ class IndexReader:
                 snippet=snippets.get(row.id) or _first_words(row.text),
                 score=round(score, 3),
             )
-            for score, row in found
+            for score, row in ranked
             if row.session in sessions
         )
 
@@ -477,14 +505,14 @@ class IndexReader:
         return {id: _first_words(text) for id, text in self._db.execute(sql, (match,))}
 
 
-def _order(found: _RankedPassage) -> tuple[float, int, int]:
-    return (-found.score, -found.row.time, -found.row.id)
+def _order(passage: _RankedPassage) -> tuple[float, int, int]:
+    return (-passage.score, -passage.row.time, -passage.row.id)
 
 
-def _identifier_parts(text: str, known: Sequence[str]) -> list[str]:
+def _identifier_parts(text: str, words: Sequence[str]) -> list[str]:
     """The words within a question's identifiers."""
     return [
-        word for word in dict.fromkeys(identifier_words(text).lower().split()) if word not in known and len(word) > 1
+        word for word in dict.fromkeys(identifier_words(text).lower().split()) if word not in words and len(word) > 1
     ]
 
 

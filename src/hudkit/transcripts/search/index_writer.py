@@ -1,7 +1,14 @@
 """The index as it is written: brought up to date from the transcripts, a batch at a time, off every other path.
 
-Each batch is one transaction with the mark that says how far its session is read: what ends in the middle goes on
-from there, and two processes that index at once do each message once. A message that is still growing is read again.
+Each session has a mark: the id of the last message that is settled, which is to say that nothing will be added to
+it. An update reads from the mark on, writes a batch of settled messages and moves the mark in the same transaction:
+
+    mark m7; the transcript has m8, m9, m10, and m10 is still growing
+    -> m8 and m9 are written, the mark is m9, and m10 is written behind the mark
+    next update: what is behind the mark is taken out, m10 is read again, then whatever is new
+
+So what is interrupted goes on from its mark, and two processes that index at once do each message once: the second
+finds that the mark has moved and stops. Where the host has taken the marked message back, the session is read anew.
 """
 
 from __future__ import annotations
@@ -63,7 +70,7 @@ class IndexWriter:
 
     @classmethod
     def open(cls, path: str | Path, *, busy_timeout: float = 5.0) -> IndexWriter:
-        """Open or make the index at `path`. Raises a `StoreError`."""
+        """Return the index at `path`, made where it is missing. Raises a `StoreError`."""
         place = Path(path).absolute()
         return cls(place, open_writer(place, busy_timeout))
 
@@ -75,13 +82,14 @@ class IndexWriter:
         progress: Callable[[IndexProgress], None] = lambda _: None,
         stop: Callable[[], bool] = lambda: False,
     ) -> int:
-        """Read what is new, of one session or of all, the newest sessions first; gives the messages that were read.
+        """Read what is new, of one session or of all, the newest sessions first; return how many messages were read.
 
         A transcript that cannot be read is passed over; it does not keep the others from being read. `stop` is asked
         between batches; what was read stays. Raises a `StoreError`.
         """
         with self._lock, store_errors(self.path):
-            work = [item for one in transcripts for item in self._work(one, session_id)]
+            work = [item for source in transcripts for item in self._work(source, session_id)]
+            # The newest first: that is what is asked for while a first indexing still runs.
             work.sort(key=lambda item: -item[1].updated)
             total = 0
             for done, (transcript, row) in enumerate(work):
@@ -101,22 +109,23 @@ class IndexWriter:
             self._db.execute("COMMIT")
 
     def redact(self, *secrets: str) -> int:
-        """Take texts out of the index, physically, the longest first; gives the passages that held one."""
+        """Take texts out of the index, physically, the longest first; return how many passages held one."""
         with self._lock, store_errors(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             count = 0
             for secret in sorted(secrets, key=len, reverse=True):
-                found = self._db.execute(
+                rows = self._db.execute(
                     "SELECT id, text, parts FROM entries WHERE instr(text, ?) OR instr(parts, ?)", (secret, secret)
                 ).fetchall()
-                self._take_out(found)
-                for id, text, parts in found:
+                self._take_out(rows)
+                for id, text, parts in rows:
                     text, parts = text.replace(secret, "[redacted]"), parts.replace(secret, "[redacted]")
                     self._db.execute("UPDATE entries SET text = ?, parts = ? WHERE id = ?", (text, parts, id))
                     self._db.execute("INSERT INTO words (rowid, text, parts) VALUES (?, ?, ?)", (id, text, parts))
+                # A word of the secret could be found by its spelling alone.
                 for part in distinct_words(secret):
                     self._unlearn(part)
-                count += len(found)
+                count += len(rows)
             self._db.execute("COMMIT")
             self._words.clear()
             for table in ("words", "spellings"):  # the old segments hold the words until they are merged
@@ -147,9 +156,9 @@ class IndexWriter:
             rows = transcript.sessions()
         except TranscriptError:
             return
-        known = self._seen(transcript.host)
+        seen = self._seen(transcript.host)
         recent = {row.id for row in sorted(rows, key=lambda row: -row.updated)[:RECENT]}
-        yield from ((transcript, row) for row in rows if row.id in recent or known.get(row.id) != row.updated)
+        yield from ((transcript, row) for row in rows if row.id in recent or seen.get(row.id) != row.updated)
 
     def _seen(self, host: str) -> dict[str, int]:
         return dict(self._db.execute("SELECT id, seen FROM sessions WHERE host = ?", (host,)))
@@ -158,46 +167,46 @@ class IndexWriter:
 
     def _session(self, transcript: Transcript, row: SessionRow) -> Iterator[int]:
         """Read a session from its mark on; gives the number of messages after each batch."""
-        known = self._enrol(row)
+        position = self._enter_session(row)
         try:
-            yield from self._read(transcript, row, known)
+            yield from self._read(transcript, row, position)
         except TranscriptError:
-            if not known.mark:
+            if not position.mark:
                 return
-            known = self._again(row)  # the mark is gone: reverted, or written anew
+            position = self._restart(row)  # the mark is gone: reverted, or written anew
             try:
-                yield from self._read(transcript, row, known)
+                yield from self._read(transcript, row, position)
             except TranscriptError:
                 return
 
-    def _read(self, transcript: Transcript, row: SessionRow, known: _ReadPosition) -> Iterator[int]:
+    def _read(self, transcript: Transcript, row: SessionRow, position: _ReadPosition) -> Iterator[int]:
         batch: list[Message] = []
         passed = size = 0
         held: Message | None = None  # the newest: only the next one, or its own end, shows that it is settled
-        for message in transcript.messages(row.id, after=known.mark):
+        for message in transcript.messages(row.id, after=position.mark):
             if held is not None:
                 batch.append(held)
                 passed += len(held.parts)
                 size += sum(len(getattr(part, "text", "") or getattr(part, "output", "")) for part in held.parts)
             held = message
             if passed >= BATCH_PASSAGES or size >= BATCH_CHARACTERS:
-                written = self._write(row, known, batch, None)
+                written = self._write(row, position, batch, None)
                 if written is None:
                     return
-                known = written
+                position = written
                 yield len(batch)
                 batch, passed, size = [], 0, 0
         if held is not None and _is_settled(held):
             batch.append(held)
             held = None
-        written = self._write(row, known, batch, held, end=True)
-        if written is not None and written is not known:
+        written = self._write(row, position, batch, held, end=True)
+        if written is not None and written is not position:
             yield len(batch) + (held is not None)
 
     def _write(
         self,
         row: SessionRow,
-        known: _ReadPosition,
+        position: _ReadPosition,
         batch: Sequence[Message],
         held: Message | None,
         *,
@@ -205,37 +214,39 @@ class IndexWriter:
     ) -> _ReadPosition | None:
         """One transaction. The same mark where there was nothing to write, `None` where another process has gone on
         from it."""
-        fresh = [entry for n, one in enumerate(batch, known.settled + 1) for entry in _message_entries(n, one)]
-        settled = known.settled + len(batch)
+        fresh = [
+            entry for n, message in enumerate(batch, position.settled + 1) for entry in _message_entries(n, message)
+        ]
+        settled = position.settled + len(batch)
         growing = [] if held is None else list(_message_entries(settled + 1, held))
         db = self._db
-        stale = db.execute(_AFTER, (known.key, known.settled)).fetchall()
+        stale = db.execute(_AFTER, (position.key, position.settled)).fetchall()
         same = not batch and [text for _, text, _ in stale] == [entry[6] for entry in growing]
-        seen = row.updated if end else known.seen
-        if same and seen == known.seen:
-            return known
+        seen = row.updated if end else position.seen
+        if same and seen == position.seen:
+            return position
         db.execute("BEGIN IMMEDIATE")
         try:
-            found = self._find(row)
-            if found is None or found[:4] != known:
+            stored = self._find(row)
+            if stored is None or stored[:4] != position:
                 db.execute("ROLLBACK")
                 return None
             if not same:
-                stale = db.execute(_AFTER, (known.key, known.settled)).fetchall()
+                stale = db.execute(_AFTER, (position.key, position.settled)).fetchall()
                 self._take_out(stale)
                 db.executemany("DELETE FROM entries WHERE id = ?", [(id,) for id, _, _ in stale])
-                self._put(known.key, (*fresh, *growing))
-            mark = batch[-1].id if batch else known.mark
+                self._put(position.key, (*fresh, *growing))
+            mark = batch[-1].id if batch else position.mark
             db.execute(
                 "UPDATE sessions SET mark = ?, settled = ?, messages = ?, seen = ? WHERE key = ?",
-                (mark, settled, settled + (held is not None), seen, known.key),
+                (mark, settled, settled + (held is not None), seen, position.key),
             )
             db.execute("COMMIT")
         except BaseException:
             if db.in_transaction:
                 db.execute("ROLLBACK")
             raise
-        return _ReadPosition(known.key, seen, mark, settled)
+        return _ReadPosition(position.key, seen, mark, settled)
 
     def _put(self, key: int, entries: Sequence[_Entry]) -> None:
         db = self._db
@@ -244,10 +255,11 @@ class IndexWriter:
             db.execute("INSERT INTO words (rowid, text, parts) VALUES (?, ?, ?)", (id, entry[6], entry[7]))
             self._learn(distinct_words(entry[6]))
 
-    def _learn(self, found: set[str]) -> None:
-        new = found - self._words
+    def _learn(self, words_met: set[str]) -> None:
+        new = words_met - self._words
         if not new:
             return
+        # Forgetting costs a query a word, never a wrong answer.
         if len(self._words) > _REMEMBERED:
             self._words.clear()
         self._words |= new
@@ -272,45 +284,54 @@ class IndexWriter:
 
     def _find(self, row: SessionRow) -> tuple[int, int, str, int] | None:
         sql = "SELECT key, seen, mark, settled FROM sessions WHERE host = ? AND id = ?"
-        found: tuple[int, int, str, int] | None = self._db.execute(sql, (row.host, row.id)).fetchone()
-        return found
+        position: tuple[int, int, str, int] | None = self._db.execute(sql, (row.host, row.id)).fetchone()
+        return position
 
-    def _enrol(self, row: SessionRow) -> _ReadPosition:
+    def _enter_session(self, row: SessionRow) -> _ReadPosition:
         """The session's row, with what the host now says of it."""
-        told = (row.parent_id, row.title, row.agent, row.model, row.directory, row.root, row.created, row.updated)
+        facts = (row.parent_id, row.title, row.agent, row.model, row.directory, row.root, row.created, row.updated)
         sql = "SELECT parent, title, agent, model, directory, root, created, updated FROM sessions"
         held = self._db.execute(f"{sql} WHERE host = ? AND id = ?", (row.host, row.id)).fetchone()
-        if held != told:
+        if held != facts:
             self._db.execute(
                 """INSERT INTO sessions (host, id, parent, title, agent, model, directory, root, created, updated)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (host, id) DO UPDATE SET parent = excluded.parent,
                 title = excluded.title, agent = excluded.agent, model = excluded.model,
                 directory = excluded.directory, root = excluded.root, created = excluded.created,
                 updated = excluded.updated""",
-                (row.host, row.id, *told),
+                (row.host, row.id, *facts),
             )
-        found = self._find(row)
-        if found is None:
+        position = self._find(row)
+        if position is None:
             raise StoreError(f"session {row.id!r:.80} is not in the index", hint="Try again")
-        return _ReadPosition(*found)
+        return _ReadPosition(*position)
 
-    def _again(self, row: SessionRow) -> _ReadPosition:
+    def _restart(self, row: SessionRow) -> _ReadPosition:
         self._db.execute("BEGIN IMMEDIATE")
         self._forget(row.host, row.id)
         self._db.execute("COMMIT")
-        return self._enrol(row)
+        return self._enter_session(row)
 
     def _forget(self, host: str, session_id: str) -> None:
-        found = self._db.execute("SELECT key FROM sessions WHERE host = ? AND id = ?", (host, session_id)).fetchone()
-        if found is not None:
-            self._take_out(self._db.execute(_AFTER, (found[0], 0)).fetchall())
-            self._db.execute("DELETE FROM entries WHERE session = ?", found)
-            self._db.execute("DELETE FROM sessions WHERE key = ?", found)
+        row = self._db.execute("SELECT key FROM sessions WHERE host = ? AND id = ?", (host, session_id)).fetchone()
+        if row is not None:
+            self._take_out(self._db.execute(_AFTER, (row[0], 0)).fetchall())
+            self._db.execute("DELETE FROM entries WHERE session = ?", row)
+            self._db.execute("DELETE FROM sessions WHERE key = ?", row)
 
 
 def _message_entries(place: int, message: Message) -> Iterator[_Entry]:
-    for piece, one in enumerate(passages(message)):
-        yield (place, piece, message.id, one.role, one.tool, message.created, one.text, identifier_words(one.text))
+    for piece, passage in enumerate(passages(message)):
+        yield (
+            place,
+            piece,
+            message.id,
+            passage.role,
+            passage.tool,
+            message.created,
+            passage.text,
+            identifier_words(passage.text),
+        )
 
 
 def _is_settled(message: Message) -> bool:

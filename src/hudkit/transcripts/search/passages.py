@@ -1,4 +1,7 @@
-"""What of a message is searched: passages of bounded length, each with its role and tool, without secrets."""
+"""What of a message is searched: passages of bounded length, each with its role and tool, without secrets.
+
+A transcript is the host's and may hold secrets; the index is ours, so they are taken out before a passage is made.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,16 @@ _TOKEN = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[^\W_]{3,40}")
 
 
-class SearchPassage(msgspec.Struct, frozen=True):
+class _SearchPassage(msgspec.Struct, frozen=True):
+    """One passage: who says it, its text, and the tool where it is a call."""
+
     role: str
     text: str
     tool: str = ""
 
 
-def passages(message: Message) -> Iterator[SearchPassage]:
-    """The passages of a message, in order."""
+def passages(message: Message) -> Iterator[_SearchPassage]:
+    """Return the passages of a message, in order."""
     for part in message.parts:
         match part:
             case TextPart(text=text, synthetic=synthetic):
@@ -62,14 +67,16 @@ def _value_text(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode("utf-8", "replace")
 
 
-def _cut(role: str, text: str, tool: str = "") -> Iterator[SearchPassage]:
+def _cut(role: str, text: str, tool: str = "") -> Iterator[_SearchPassage]:
     text = _remove_secrets(text.strip())
+    # A log of megabytes in one output must not fill the index.
     for _ in range(MAX_PASSAGES):
         if not text:
             return
         if len(text) <= MAX_PASSAGE_CHARACTERS:
             end = len(text)
         else:
+            # At a line's end in the second half, else between two words, else anywhere.
             end = text.rfind("\n", MAX_PASSAGE_CHARACTERS // 2, MAX_PASSAGE_CHARACTERS) + 1
             end = (
                 end
@@ -78,24 +85,24 @@ def _cut(role: str, text: str, tool: str = "") -> Iterator[SearchPassage]:
             )
         piece, text = text[:end].strip(), text[end:]
         if piece:
-            yield SearchPassage(role, piece, tool)
+            yield _SearchPassage(role, piece, tool)
 
 
 def _remove_secrets(text: str) -> str:
     """A text without known forms of secrets and without NUL."""
     raw = text.encode("utf-8", "replace")
-    found = replace_secrets(raw)
-    return (text if found is raw else found.decode("utf-8", "replace")).replace("\0", " ")
+    cleaned = replace_secrets(raw)
+    return (text if cleaned is raw else cleaned.decode("utf-8", "replace")).replace("\0", " ")
 
 
 def identifier_words(text: str) -> str:
-    """The words within identifiers: `refreshToken2` gives `refresh Token 2`."""
-    found = dict.fromkeys(match.group() for match in _IDENTIFIER.finditer(text))
-    return " ".join(" ".join(_INNER.findall(one)) for one in found if len(one) <= 80)
+    """Return the words within identifiers: `refreshToken2` gives `refresh Token 2`."""
+    identifiers = dict.fromkeys(match.group() for match in _IDENTIFIER.finditer(text))
+    return " ".join(" ".join(_INNER.findall(identifier)) for identifier in identifiers if len(identifier) <= 80)
 
 
 def index_tokens(text: str) -> list[str]:
-    """The words of a text in order, as the index's tokenizer has them before it stems: lower case, no diacritics."""
+    """Return the words of a text in order, as the index has them before stemming: lower case, no diacritics."""
     low = text.lower()
     if not low.isascii():
         low = "".join(char for char in normalize("NFD", low) if not combining(char))
@@ -103,5 +110,5 @@ def index_tokens(text: str) -> list[str]:
 
 
 def distinct_words(text: str) -> set[str]:
-    """The distinct words of a text, in lower case."""
+    """Return the distinct words of a text, in lower case."""
     return set(_WORD.findall(text.lower()))

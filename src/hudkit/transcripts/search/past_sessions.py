@@ -1,8 +1,8 @@
-"""Everything that was ever said on this machine: the hosts' transcripts, and the index over them, behind one door.
+"""All sessions that were recorded on this machine: the hosts' transcripts, and the search index over them.
 
-This is the port through which operations read history: a host gives one to `Hud(..., past=...)`, or none, and then
-there is none. Transcripts are opened when they are first asked for; one that is not there is none, one that cannot be
-read is told in `problems` and does not keep the others from being read.
+This is the port through which operations read earlier sessions: a host gives one to `Hud(..., past=...)`, or none,
+and then nothing can be read. Transcripts are opened when they are first asked for. A host that is not installed has
+none; one whose transcript cannot be read is named in `problems` and does not keep the others from being read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from hudkit.errors import HudkitError, TranscriptError
 from hudkit.transcripts.claude_code import open_claude
 from hudkit.transcripts.codex import open_codex
-from hudkit.transcripts.named_files import PlanFile, list_plans, read_plan
+from hudkit.transcripts.named_files import SavedPlan, list_plans, read_plan
 from hudkit.transcripts.opencode_database import OpenCodeTranscript
 from hudkit.transcripts.search.index_reader import IndexReader
 from hudkit.transcripts.search.index_writer import IndexProgress, IndexWriter
@@ -26,34 +26,34 @@ from hudkit.transcripts.transcript import Message, SessionRow, Transcript
 # -- where hosts keep their files ------------------------------------------------------------------------------------
 
 
-def opencode_data(env: Mapping[str, str] = os.environ) -> Path:
-    """OpenCode's data folder: `XDG_DATA_HOME/opencode`, else `~/.local/share/opencode`."""
+def _opencode_data(env: Mapping[str, str] = os.environ) -> Path:
+    """Return OpenCode's data folder: `XDG_DATA_HOME/opencode`, else `~/.local/share/opencode`."""
     named = env.get("XDG_DATA_HOME")
     return (Path(named) if named else _home(env) / ".local" / "share") / "opencode"
 
 
 def opencode_db(env: Mapping[str, str] = os.environ) -> Path:
-    """OpenCode's database: `OPENCODE_DB` (an absolute path, or one within the data folder), else `opencode.db`."""
+    """Return OpenCode's database: `OPENCODE_DB` (absolute, or within the data folder), else `opencode.db`."""
     named = env.get("OPENCODE_DB", "")
-    return opencode_data(env) / (named if named and named != ":memory:" else "opencode.db")
+    return _opencode_data(env) / (named if named and named != ":memory:" else "opencode.db")
 
 
 def claude_projects(env: Mapping[str, str] = os.environ) -> Path:
-    """Claude Code's transcripts: `projects` below `CLAUDE_CONFIG_DIR`, else below `~/.claude`."""
+    """Return where Claude Code keeps transcripts: `projects` below `CLAUDE_CONFIG_DIR`, else below `~/.claude`."""
     named = env.get("CLAUDE_CONFIG_DIR")
     return (Path(named) if named else _home(env) / ".claude") / "projects"
 
 
 def codex_sessions(env: Mapping[str, str] = os.environ) -> Path:
-    """Codex's transcripts: `sessions` below `CODEX_HOME`, else below `~/.codex`."""
+    """Return the folder of Codex's transcripts: `sessions` below `CODEX_HOME`, else below `~/.codex`."""
     named = env.get("CODEX_HOME")
     return (Path(named) if named else _home(env) / ".codex") / "sessions"
 
 
 def plan_folders(roots: tuple[str, ...] = (), env: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
-    """Where plans are: OpenCode's of the projects at `roots` and of no project, and Claude Code's."""
+    """Return where plans are: OpenCode's of the projects at `roots` and of no project, and Claude Code's."""
     own = [Path(root) / ".opencode" / "plans" for root in roots if root.startswith("/")]
-    return (*own, opencode_data(env) / "plans", claude_projects(env).parent / "plans")
+    return (*own, _opencode_data(env) / "plans", claude_projects(env).parent / "plans")
 
 
 def _home(env: Mapping[str, str]) -> Path:
@@ -81,8 +81,8 @@ class PastSessions:
     ) -> None:
         """`index` is the index's file; where it is missing, the first question makes it, but only if `eager`: else
         somebody else calls `update`. `exports` is the folder of exported sessions."""
-        self._sources = [one for one in sources if isinstance(one, TranscriptSource)]
-        self._given = [one for one in sources if not isinstance(one, TranscriptSource)]
+        self._sources = [source for source in sources if isinstance(source, TranscriptSource)]
+        self._transcripts = [source for source in sources if not isinstance(source, TranscriptSource)]
         self._opened: dict[TranscriptSource, Transcript] = {}
         self._index = index
         self.exports = exports
@@ -96,57 +96,59 @@ class PastSessions:
     # -- transcripts -------------------------------------------------------------------------------------------
 
     def transcripts(self) -> tuple[Transcript, ...]:
-        """Those that are there now."""
+        """Return the transcripts that are there now."""
         with self._lock:
-            return (*filter(None, map(self._open, self._sources)), *self._given)
+            return (*filter(None, map(self._open, self._sources)), *self._transcripts)
 
     def sessions(self) -> tuple[SessionRow, ...]:
-        """All sessions, the newest first."""
+        """Return all sessions, the newest first."""
         rows: list[SessionRow] = []
-        for one in self.transcripts():
+        for transcript in self.transcripts():
             try:
-                rows += one.sessions()
+                rows += transcript.sessions()
             except TranscriptError as error:
-                self.problems[one.host] = str(error)
+                self.problems[transcript.host] = str(error)
         return tuple(sorted(rows, key=lambda row: (-row.updated, row.id)))
 
     def find(self, session_id: str) -> tuple[Transcript, SessionRow]:
-        """The session with this id. Raises `TranscriptError`."""
-        for one in self.transcripts():
+        """Return the session with this id, and its transcript. Raises `TranscriptError`."""
+        for transcript in self.transcripts():
             try:
-                row = one.session(session_id)
+                row = transcript.session(session_id)
             except TranscriptError as error:
-                self.problems[one.host] = str(error)
+                self.problems[transcript.host] = str(error)
                 continue
             if row is not None:
-                return one, row
+                return transcript, row
         raise TranscriptError(f"there is no session {session_id!r:.80}", hint="`sessions` lists the ids.")
 
     def messages(self, session_id: str) -> Iterator[Message]:
-        """A session's messages in order. Raises `TranscriptError`."""
+        """Return a session's messages in order. Raises `TranscriptError`."""
         transcript, _ = self.find(session_id)
         return transcript.messages(session_id)
 
     # -- plans -------------------------------------------------------------------------------------------------
 
-    def plans(self, directory: str = "") -> tuple[PlanFile, ...]:
-        """Saved plans: of the project at `directory`, and those of no project."""
+    def plans(self, directory: str = "") -> tuple[SavedPlan, ...]:
+        """Return saved plans: of the project at `directory`, and those of no project."""
         return list_plans(plan_folders((directory,) if directory else ()))
 
     def plan(self, name: str, directory: str = "") -> tuple[str, bool]:
-        """A plan's text, and whether it was cut. Raises `TranscriptError`."""
+        """Return a plan's text, and whether it was cut. Raises `TranscriptError`."""
         return read_plan(plan_folders((directory,) if directory else ()), name)
 
     # -- search ------------------------------------------------------------------------------------------------
 
     def search(self, question: SearchQuery) -> tuple[SearchHit, ...]:
-        """The messages that answer best. Raises `OperationError` and a `StoreError`; where there is no index yet, it
-        is made first."""
-        return self._asked().search(question)
+        """Return the messages that answer best; where there is no index yet, it is made first.
+
+        Raises `OperationError` and a `StoreError`.
+        """
+        return self._index_reader().search(question)
 
     def counts(self) -> dict[str, int]:
-        """Sessions, messages and passages in the index."""
-        return self._asked().counts()
+        """Return the numbers of sessions, messages and passages in the index."""
+        return self._index_reader().counts()
 
     def update(
         self,
@@ -156,19 +158,20 @@ class PastSessions:
         progress: Callable[[IndexProgress], None] = lambda _: None,
         stop: Callable[[], bool] = lambda: False,
     ) -> int:
-        """Bring the index up to date: of one session, of one host's, or of all; gives the messages that were read.
+        """Bring the index up to date, of one session, of one host's, or of all; return how many messages were read.
 
         Never to be called where an answer waits, but for a first question. Raises a `StoreError`.
         """
         with self._lock:
             if self._writer is None:
-                self._writer = IndexWriter.open(self._place())
+                self._writer = IndexWriter.open(self._index_path())
             writer = self._writer
-        chosen = [one for one in self.transcripts() if not host or one.host == host]
+        chosen = [transcript for transcript in self.transcripts() if not host or transcript.host == host]
         return writer.update(chosen, session_id=session_id, progress=progress, stop=stop)
 
     def redact(self, secret: str) -> int:
-        """Take a text out of the index, physically; gives the passages that held it."""
+        """Take a text out of the index, physically; return how many passages held it."""
+        # An id that no session has: this opens the writer and reads nothing.
         self.update(session_id="-")
         assert self._writer is not None
         return self._writer.redact(secret)
@@ -176,9 +179,9 @@ class PastSessions:
     def close(self) -> None:
         """Closing twice is harmless."""
         with self._lock:
-            for one in (self._reader, self._writer, *self._opened.values()):
-                if one is not None:
-                    one.close()
+            for opened in (self._reader, self._writer, *self._opened.values()):
+                if opened is not None:
+                    opened.close()
             self._writer = self._reader = None
             self._opened.clear()
 
@@ -193,20 +196,21 @@ class PastSessions:
             except HudkitError as error:
                 self.problems[source.host] = str(error)
                 return None
+            # It can be read again: the host has repaired or written its file.
             self.problems.pop(source.host, None)
         return self._opened[source]
 
-    def _asked(self) -> IndexReader:
+    def _index_reader(self) -> IndexReader:
         with self._lock:
             if self._reader is None:
-                if not self._place().exists():
+                if not self._index_path().exists():
                     if not self._eager:
                         raise TranscriptError("nothing is searchable yet", hint="It is being read: try again soon.")
                     self.update()
-                self._reader = IndexReader.open(self._place())
+                self._reader = IndexReader.open(self._index_path())
             return self._reader
 
-    def _place(self) -> Path:
+    def _index_path(self) -> Path:
         if self._index is None:
             raise TranscriptError("no index is configured", hint="Give `Past` a path for it.")
         return self._index
@@ -221,8 +225,11 @@ def open_past_sessions(
     also: Sequence[Transcript] = (),
     eager: bool = True,
 ) -> PastSessions:
-    """The past of this user: each host's transcripts where the host keeps them, or where they are named, with the
-    index at `index`. `also` are further transcripts, our own log's for one."""
+    """Return the past sessions of this user, with the index at `index`.
+
+    Each host's transcripts are read where the host keeps them, or where they are named; `also` are further
+    transcripts, our own log's for one. `eager`: see `PastSessions`.
+    """
     sources: tuple[TranscriptSource, ...] = (
         TranscriptSource("opencode", Path(opencode or opencode_db()), OpenCodeTranscript.open),
         TranscriptSource("claude-code", Path(claude or claude_projects()), open_claude),

@@ -76,8 +76,11 @@ class SearchFilters(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SearchQuery(msgspec.Struct, frozen=True):
-    """`syntax`: `text` is an expression of SQLite's FTS5; else it is words, of which those in quotes must occur as
-    they stand."""
+    """What is asked of the index.
+
+    `syntax`: `text` is an expression of SQLite's FTS5; else it is words, of which those in quotes must occur as they
+    stand.
+    """
 
     text: str
     filters: SearchFilters = SearchFilters()
@@ -109,24 +112,25 @@ class QueryWords(msgspec.Struct, frozen=True):
 
 
 def parse_query(text: str) -> QueryWords:
-    """What a user's text looks for; words that tell nothing are left out where others are there."""
+    """Return what a user's text looks for; words that tell nothing are left out where others are there."""
     words: list[str] = []
     phrases: list[str] = []
     for phrase, word in _PIECE.findall(text):
         if phrase and re.search(r"\w", phrase):
             phrases.append(phrase)
-            words += (one.lower() for one in re.findall(r"[^\W_]+", phrase))
+            words += (part.lower() for part in re.findall(r"[^\W_]+", phrase))
         elif word:
             words.append(word.lower())
+    # "What is it" has nothing but such words: then they are looked for.
     telling = [word for word in words if word not in STOP_WORDS]
     return QueryWords(tuple(dict.fromkeys(telling or words))[:MAX_QUERY_WORDS], tuple(phrases[:MAX_QUERY_WORDS]))
 
 
 def fts_string(text: str) -> str:
-    """A text as one string of the FTS5 syntax: nothing in it is an operator."""
+    """Return a text as one string of the FTS5 syntax: nothing in it is an operator."""
     return '"' + text.replace('"', '""').replace("\0", " ") + '"'
 
 
 def related_words(word: str) -> tuple[str, ...]:
-    """Other words for the same thing."""
+    """Return other words for the same thing."""
     return tuple(other for group in RELATED if word in group for other in sorted(group) if other != word)
