@@ -216,9 +216,9 @@ def test_import_is_light() -> None:
 
 @pytest.mark.slow
 def test_the_facade_is_there_when_it_is_asked_for() -> None:
-    modules = loaded("from hudkit import Hud, Session")
+    modules = loaded("from hudkit import Hud, HudSession")
     assert "hudkit.api" in modules and modules.isdisjoint({"sqlite3", "rich", "tiktoken"})
     assert hudkit.Hud is Hud and hudkit.HudSession is HudSession
-    assert set(hudkit.__all__) == {"Hud", "Session", "__version__"}
+    assert set(hudkit.__all__) == {"Hud", "HudSession", "__version__"}
     with pytest.raises(AttributeError, match="nothing"):
         _ = hudkit.nothing

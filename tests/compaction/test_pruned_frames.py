@@ -233,7 +233,7 @@ def test_it_never_oscillates(steps: list[tuple[str, int, int]], model: str, comp
         assert (frame.pruned != stubs) is (len(talk.prunings) > before)
         stubs = frame.pruned
     for one in talk.prunings:
-        assert one.freed >= PruningSettings().minimum
+        assert one.freed >= PruningSettings().min_freed_tokens
     calls = [one.call for pruning in talk.prunings for one in pruning.stubs]
     assert len(calls) == len(set(calls))
-    assert len(talk.prunings) <= brought / 4 / PruningSettings().minimum
+    assert len(talk.prunings) <= brought / 4 / PruningSettings().min_freed_tokens

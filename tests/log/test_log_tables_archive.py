@@ -165,16 +165,16 @@ def test_others_read_and_write_meanwhile(tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from hudkit.log.stores import SqliteLog, sqlite
+from hudkit.log.stores import SqliteLog, sqlite_log
 log = SqliteLog.open(sys.argv[1])
-real, left = sqlite.pack, [int(sys.argv[2])]
-def pack(*given):
+archive_chunk, left = sqlite_log.archive_chunk, [int(sys.argv[2])]
+def killed_after(*arguments):
     left[0] -= 1
-    done = real(*given)
+    moved = archive_chunk(*arguments)
     if left[0] == 0:
         os.kill(os.getpid(), signal.SIGKILL)  # moved, and not committed
-    return done
-sqlite.pack = pack
+    return moved
+sqlite_log.archive_chunk = killed_after
 log.archive("s", 900)
 """
 

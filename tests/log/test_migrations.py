@@ -91,7 +91,7 @@ def test_a_step_that_fails_leaves_the_version_before(path: Path) -> None:
 CRASH = f"""
 import os, signal, sqlite3, sys
 from pathlib import Path
-from hudkit.log.stores import migrations, schema
+from hudkit.log.stores import log_tables, migrations
 path, where = Path(sys.argv[1]), sys.argv[2]
 db = sqlite3.connect(path, isolation_level=None)
 db.execute("PRAGMA cache_size = 2")  # dirty pages reach the write-ahead log before the commit
@@ -99,7 +99,7 @@ def die(*_): os.kill(os.getpid(), signal.SIGKILL)
 db.create_function("die", -1, die)
 step = ["{TAG}", "UPDATE heads SET tag = session_id", "UPDATE events SET turn = turn + 1"]
 step.insert(int(where), "UPDATE events SET turn = die() WHERE seq = 1")
-migrations.migrate(db, path, schema.SCHEMA._replace(steps=(*schema.MIGRATIONS, tuple(step))))
+migrations.migrate(db, path, log_tables.LOG_SCHEMA._replace(steps=(*log_tables.LOG_MIGRATIONS, tuple(step))))
 """
 
 

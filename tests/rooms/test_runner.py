@@ -496,20 +496,20 @@ def test_a_log_that_is_busy_for_a_moment_costs_no_beat(at: int, monkeypatch: pyt
 
 def test_a_log_that_stays_busy_ends_a_run_before_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each attempt waits for the lock as long as the store does."""
-    play = talking("Ann")
+    sim = talking("Ann")
     attempts: list[int] = []
 
     def never(*given: Any, **more: Any) -> Any:
         attempts.append(1)
         raise StoreBusy("another process writes")
 
-    monkeypatch.setattr(play.book.log, "append", never)
+    monkeypatch.setattr(sim.world_log.log, "append", never)
     with pytest.raises(StoreBusy):
-        play.play(3)
+        sim.run(3)
     assert 1 < len(attempts) < 20
     monkeypatch.undo()
-    play.play(3)
-    assert len(play.told(e.BeatDone)) == 3
+    sim.run(3)
+    assert len(sim.events_of(e.BeatFinished)) == 3
 
 
 def test_the_architect_speaks_and_the_count_of_beats_without_people_begins_anew() -> None:

@@ -402,13 +402,13 @@ class HostConformance:
 
     def test_a_sub_agent_has_a_hud_of_its_own(self, tmp_path: Path) -> None:
         def answer(request: CapturedRequest) -> ScriptedReply:
-            child = "Count the files." in [text.partition("\n")[0] for role, text in asked.messages if role == "user"]
+            child = "Count the files." in [text.partition("\n")[0] for role, text in request.messages if role == "user"]
             if child:
                 done = "Counting" in request.text
                 return says("there are 3") if done else uses(hud_call("task.set", description="Counting"))
             if "there are 3" in request.text:
                 return says("done")
-            if any(role == "tool" for role, _ in asked.messages):
+            if any(role == "tool" for role, _ in request.messages):
                 return uses(self.delegate("Count the files."))
             return uses(hud_call("task.set", description=TASK), hud_call("decisions.record", summary=DECISION))
 

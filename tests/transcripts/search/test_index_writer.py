@@ -119,9 +119,9 @@ KILLED = """
 import sys, os
 sys.path.insert(0, sys.argv[1])
 from talks_fixture import Talks
-from hudkit.transcripts.search import Index
+from hudkit.transcripts.search import IndexWriter
 talks = Talks()
-with Index.open(sys.argv[2]) as index:
+with IndexWriter.open(sys.argv[2]) as index:
     index.update([talks], stop=lambda: os.kill(os.getpid(), 9))
 """
 
