@@ -31,13 +31,13 @@ COLUMNS = {
 """What each column's cells rest on."""
 
 HOSTS = {
-    "OpenCode": ("opencode", "test_opencode_conforms", "TestOpenCode"),
+    "OpenCode": ("hosts/opencode", "test_opencode_conforms", "TestOpenCode"),
     "session loop": ("agent", "test_loop_conforms", "TestSession"),
     "LangChain": ("hosts/langchain", "test_langchain_conforms", "TestLangChain"),
     "pydantic-ai": ("hosts/pydantic_ai", "test_pydantic_ai_conforms", "TestPydanticAI"),
     "OpenAI Agents": ("hosts/openai_agents", "test_openai_agents_conforms", "TestOpenAIAgents"),
 }
-ELSEWHERE = {("OpenCode", "costs, 42 / 120 calls"): "opencode/test_hud_cost.py"}
+ELSEWHERE = {("OpenCode", "costs, 42 / 120 calls"): "hosts/opencode/test_hud_cost.py"}
 """Cells whose test is not the suite's."""
 
 

@@ -282,7 +282,7 @@ EXAMPLE: tuple[Payload, ...] = (
     p.NoteAdd("DB schema: users, sessions"),
     p.NoteAdd("Env vars: JWT_SECRET, DB_URL"),
 )
-"""001's example state; see tests/frames/goldens/densities.md."""
+"""001's example state; see tests/hud/frames/goldens/densities.md."""
 
 
 @pytest.mark.parametrize("placement", ["anchored", "system"])

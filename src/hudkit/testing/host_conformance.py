@@ -402,7 +402,9 @@ class HostConformance:
 
     def test_a_sub_agent_has_a_hud_of_its_own(self, tmp_path: Path) -> None:
         def answer(request: CapturedRequest) -> ScriptedReply:
-            child = "Count the files." in [text.partition("\n")[0] for role, text in request.messages if role == "user"]
+            child = "Count the files." in [
+                text.partition("\n")[0] for role, text in request.messages if role == "user"
+            ]
             if child:
                 done = "Counting" in request.text
                 return says("there are 3") if done else uses(hud_call("task.set", description="Counting"))

@@ -10,7 +10,7 @@ from hudkit.cli.replays import Options, Report, replay
 from hudkit.cli.replays.recorded import WINDOW, orchard
 from hudkit.transcripts import OpenCodeTranscript
 
-OPENCODE = Path(__file__).parent.parent / "fixtures" / "opencode.db"
+OPENCODE = Path(__file__).parents[2] / "fixtures" / "opencode.db"
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ from hudkit.testing.model_server import ScriptedModel
 from hudkit.tokens import Prices, Window
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "telemetry.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "telemetry.md").read_text(encoding="utf-8")
 
 
 def line(depth: int, span: ReadableSpan) -> str:

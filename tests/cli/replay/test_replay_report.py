@@ -17,7 +17,7 @@ from hudkit.transcripts import OpenCodeTranscript
 
 pytestmark = pytest.mark.slow
 
-OPENCODE = Path(__file__).parent.parent / "fixtures" / "opencode.db"
+OPENCODE = Path(__file__).parents[2] / "fixtures" / "opencode.db"
 
 
 def main_day(report: Report) -> SessionReport:

@@ -11,7 +11,7 @@ from terminal_desk import Desk, Tmux
 
 pytestmark = pytest.mark.slow
 
-EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "scripts" / "temperatures.toml"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "scripts" / "temperatures.toml"
 BASH = {"text": "I run it.", "calls": [{"name": "bash", "arguments": {"command": "echo hello >> made.txt"}}]}
 DONE = {"text": "All **done**."}
 TASK = {"tool": "task.set", "args": {"description": "Keep the shop open"}}

@@ -19,7 +19,7 @@ from waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
 
-EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "scripts" / "temperatures.toml"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "scripts" / "temperatures.toml"
 BASH = {"calls": [{"name": "bash", "arguments": {"command": "echo hello > made.txt"}}]}
 DONE = {"text": "All **done**."}
 

@@ -18,7 +18,7 @@ from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, us
 from hudkit.testing.model_server import ScriptedModel
 from plugin_clock import PATIENT, patient
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SECTION = "### In OpenCode"
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ANSI = re.compile(r"\x1b\[[0-9;]*m")

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-CACHE = Path(__file__).parents[2] / ".cache" / "gfm"
+CACHE = Path(__file__).parents[3] / ".cache" / "gfm"
 READER = ("micromark@4.0.2", "micromark-extension-gfm@3.0.0")
 _PIP = ["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "marko==2.2.0"]
 SOURCES = {

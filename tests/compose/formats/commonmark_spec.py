@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-CACHE = Path(__file__).parents[2] / ".cache" / "commonmark" / "spec-0.31.2.txt"
+CACHE = Path(__file__).parents[3] / ".cache" / "commonmark" / "spec-0.31.2.txt"
 SHA256 = "257c41ad946f7a1414a499aca402a1aa8fdac3678532266611348c1cf54f4b80"
 MEMBERS = ("tests/test_cmark_spec/spec.md", "package/spec.txt")
 _EXAMPLE = re.compile(r"^`{32} example\n(.*?)^\.\n(.*?)^`{32}$", re.MULTILINE | re.DOTALL)

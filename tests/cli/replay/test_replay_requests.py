@@ -22,7 +22,7 @@ from hudkit.transcripts import Message, OpenCodeTranscript, TextPart, ToolPart
 
 pytestmark = pytest.mark.slow
 
-OPENCODE = Path(__file__).parent.parent / "fixtures" / "opencode.db"
+OPENCODE = Path(__file__).parents[2] / "fixtures" / "opencode.db"
 
 Played = list[tuple[Turn, tuple[CacheRequest, ...]]]
 

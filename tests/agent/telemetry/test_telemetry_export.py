@@ -26,7 +26,7 @@ from hudkit.models.scripted_model import InProcessModel
 pytestmark = pytest.mark.slow
 
 MARKER = "zqx7marker"
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "telemetry.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "telemetry.md").read_text(encoding="utf-8")
 
 
 class Collector:

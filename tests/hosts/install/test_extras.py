@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MADE = {
     "langchain": "from hudkit.hosts.langchain import HudMiddleware as it; it()",
     "mcp": "from hudkit import Hud; from hudkit.hosts.mcp import server; server(Hud.in_memory())",

@@ -23,7 +23,7 @@ from hudkit.compose.formats.tree import to_mdast
 from hudkit.errors import ConfigError, FormatError
 from strategies import hostile
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "adding-a-format.md").read_text()
 
 TREE = h.document[
