@@ -46,8 +46,8 @@ EXIT = "exit codes: 0 fine, 1 something is wrong with what was looked at, 2 the 
 class Parser(argparse.ArgumentParser):
     """A parser that takes options by their full names only, and names the nearest one for a wrong one."""
 
-    def __init__(self, *given: object, **named: object) -> None:
-        super().__init__(*given, **{"allow_abbrev": False, **named})  # type: ignore[arg-type]
+    def __init__(self, *positional: object, **named: object) -> None:
+        super().__init__(*positional, **{"allow_abbrev": False, **named})  # type: ignore[arg-type]
 
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments: "):
@@ -59,18 +59,21 @@ class Parser(argparse.ArgumentParser):
     def _options(self) -> set[str]:
         """The names of all options, those of operations too."""
         inner = operations(self).values()
-        return {*self._option_string_actions, *(name for one in inner for name in one._option_string_actions)}
+        return {
+            *self._option_string_actions,
+            *(name for operation in inner for name in operation._option_string_actions),
+        }
 
 
-def operations(one: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+def operations(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     """The operations of a command that has some, each with a parser of its own."""
-    found = (action for action in one._actions if isinstance(action, argparse._SubParsersAction))
-    return {name: inner for action in found for name, inner in action.choices.items()}
+    subparsers = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return {name: inner for action in subparsers for name, inner in action.choices.items()}
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, candidates: Iterable[str]) -> str:
     """`Did you mean …?`, or nothing where nothing is near."""
-    near = get_close_matches(word, tuple(known), 1)
+    near = get_close_matches(word, tuple(candidates), 1)
     return f"Did you mean {near[0]!r}?" if near else ""
 
 
@@ -87,15 +90,15 @@ def parser() -> argparse.ArgumentParser:
 def command(name: str) -> argparse.ArgumentParser:
     """The parser of one command."""
     module = import_module(f"hudkit.cli.{name}")
-    one = Parser(
+    parser = Parser(
         prog=f"hudkit {name}",
         description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
         epilog=f"example: {module.EXAMPLE}\n{getattr(module, 'EXIT', EXIT)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    module.arguments(one)
-    one.set_defaults(run=module.run)
-    return one
+    module.arguments(parser)
+    parser.set_defaults(run=module.run)
+    return parser
 
 
 def main(argv: Sequence[str]) -> int:
@@ -103,18 +106,18 @@ def main(argv: Sequence[str]) -> int:
     if sys.stdout is None:  # closed by the caller
         sys.stdout = io.StringIO()
     _forgive(sys.stdout)
-    given = list(argv)
-    name = next((word for word in given if not word.startswith("-")), None)
+    words = list(argv)
+    name = next((word for word in words if not word.startswith("-")), None)
     if name not in COMMANDS:
-        if given and name is None:
-            parser().parse_args(given)
+        if words and name is None:
+            parser().parse_args(words)
         elif name is not None:
             near = nearest(name, COMMANDS) or f"The commands are: {', '.join(COMMANDS)}"
             parser().error(f"there is no command {name!r}. {near}")
         parser().print_help()
-        return 0 if not given else 2
-    given.remove(name)
-    arguments = command(name).parse_args(given)
+        return 0 if not words else 2
+    words.remove(name)
+    arguments = command(name).parse_args(words)
     try:
         code = int(arguments.run(arguments))
         sys.stdout.flush()

@@ -22,40 +22,44 @@ with their digests. State and frames of any event, `log`, `verify` and search wo
 `--restore` puts everything back. A running daemon need not be stopped."""
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--session", metavar="ID", help="only this session (its id, or a part of it; default: all)")
-    one.add_argument("--restore", action="store_true", help="put what is archived back")
-    one.add_argument("--dry-run", action="store_true", help="say what would be archived, and change nothing")
-    one.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
-    one.add_argument("--json", action="store_true", help="print facts as JSON")
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--session", metavar="ID", help="only this session (its id, or a part of it; default: all)")
+    parser.add_argument("--restore", action="store_true", help="put what is archived back")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be archived, and change nothing")
+    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
+    parser.add_argument("--json", action="store_true", help="print facts as JSON")
 
 
-def run(given: argparse.Namespace) -> int:
-    if given.restore and given.dry_run:
+def run(args: argparse.Namespace) -> int:
+    if args.restore and args.dry_run:
         raise ConfigError("--restore and --dry-run do not go together", hint="A dry run says what would be archived")
-    path = there(given.db)
+    path = there(args.db)
     before = _size(path)
     sessions: list[dict[str, Any]] = []
     emptied = True
-    with SqliteLog.open(path, read_only=given.dry_run) as log:
-        names = (pick(log, given.session),) if given.session else log.sessions()
+    with SqliteLog.open(path, read_only=args.dry_run) as log:
+        names = (pick(log, args.session),) if args.session else log.sessions()
         for name in names:
-            done = _restored(log, name) if given.restore else _archived(log, name, given.dry_run)
+            done = _restored(log, name) if args.restore else _archived(log, name, args.dry_run)
             sessions += [{"session": name, **done}] if done["events"] else []
-        if sessions and not given.dry_run:
+        if sessions and not args.dry_run:
             emptied = log.rewrite()
     after = _size(path)
-    if given.json:
-        facts = {"schema": SCHEMA, "restored": given.restore, "dry_run": given.dry_run, "sessions": sessions}
+    if args.json:
+        facts = {"schema": SCHEMA, "restored": args.restore, "dry_run": args.dry_run, "sessions": sessions}
         print(as_json({**facts, "size_before": before, "size_after": after}))
     else:
-        verb = "restored" if given.restore else "would archive" if given.dry_run else "archived"
-        for one in sessions:
-            packed = f" in {one['packed']:,}" if one["packed"] else ""
-            print(visible(f"{verb}: {one['session']}: {one['events']:,} events, {one['bytes']:,} bytes{packed}"))
+        verb = "restored" if args.restore else "would archive" if args.dry_run else "archived"
+        for session in sessions:
+            packed = f" in {session['packed']:,}" if session["packed"] else ""
+            print(
+                visible(
+                    f"{verb}: {session['session']}: {session['events']:,} events, {session['bytes']:,} bytes{packed}"
+                )
+            )
         if not sessions:
-            print("nothing is archived" if given.restore else "nothing to archive: no events before a compaction")
-        elif not given.dry_run:
+            print("nothing is archived" if args.restore else "nothing to archive: no events before a compaction")
+        elif not args.dry_run:
             print(f"the log has {after:,} bytes now, {before:,} before")
     if not emptied:
         complain("archive", "another process reads the log: its -wal file is emptied later")

@@ -64,76 +64,76 @@ def _price(model: str) -> Prices | None:
 # -- as JSON ---------------------------------------------------------------------------------------------------
 
 
-def facts(name: str, found: CacheAccount) -> dict[str, object]:
+def facts(name: str, account: CacheAccount) -> dict[str, object]:
     """One session's account as plain values."""
-    return {"session": name, "cache": {**_summary(found), **_details(found)}}
+    return {"session": name, "cache": {**_summary(account), **_details(account)}}
 
 
-def summary(name: str, found: CacheAccount) -> dict[str, object]:
+def summary(name: str, account: CacheAccount) -> dict[str, object]:
     """The same without single calls and breaks."""
-    return {"id": name, **_summary(found)}
+    return {"id": name, **_summary(account)}
 
 
-def _summary(found: CacheAccount) -> dict[str, object]:
+def _summary(account: CacheAccount) -> dict[str, object]:
     return {
-        "calls": len(found.calls),
-        "reported_calls": len(found.reported),
-        "compared_calls": len(found.compared),
-        "layers": msgspec.to_builtins(layer_totals(found)) if found.calls else {},
-        "breaks": len(found.breaks),
+        "calls": len(account.calls),
+        "reported_calls": len(account.reported),
+        "compared_calls": len(account.compared),
+        "layers": msgspec.to_builtins(layer_totals(account)) if account.calls else {},
+        "breaks": len(account.breaks),
     }
 
 
-def _details(found: CacheAccount) -> dict[str, object]:
+def _details(account: CacheAccount) -> dict[str, object]:
     return {
-        "model": found.model,
-        "rules": found.policy.name,
-        "rules_because": found.because,
-        "ttl_ms": found.policy.ttl_ms,
-        "tokens_per_character": found.per_character,
-        "tokens_per_character_assumed": found.assumed_rate,
-        "per_call": msgspec.to_builtins(found.calls),
-        "prefix_breaks": msgspec.to_builtins(found.breaks),
+        "model": account.model,
+        "rules": account.policy.name,
+        "rules_because": account.because,
+        "ttl_ms": account.policy.ttl_ms,
+        "tokens_per_character": account.per_character,
+        "tokens_per_character_assumed": account.assumed_rate,
+        "per_call": msgspec.to_builtins(account.calls),
+        "prefix_breaks": msgspec.to_builtins(account.breaks),
     }
 
 
 # -- as text ---------------------------------------------------------------------------------------------------
 
 
-def lines(name: str, found: CacheAccount) -> Iterator[str]:
+def lines(name: str, account: CacheAccount) -> Iterator[str]:
     """One session's account for people."""
-    if not found.calls:
+    if not account.calls:
         yield f"{visible(name)}: no call of it is recorded"
         return
-    yield f"{visible(name)}: {_many(len(found.calls), 'call')}, {_many(_bases(found), 'base')} written"
-    model, minutes = visible(found.model) or "not known", found.policy.ttl_ms // 60_000
+    yield f"{visible(name)}: {_many(len(account.calls), 'call')}, {_many(_bases(account), 'base')} written"
+    model, minutes = visible(account.model) or "not known", account.policy.ttl_ms // 60_000
     yield from wrapped(
-        f"model {model}; {CACHES[found.policy.name]} ({found.because}): a prefix lives {minutes} minutes"
+        f"model {model}; {CACHES[account.policy.name]} ({account.because}): a prefix lives {minutes} minutes"
     )
     yield ""
-    if found.reported and not found.compared:
+    if account.reported and not account.compared:
         yield from wrapped("The usage of too few calls was reported to compare anything.")
     else:
-        yield from _table(layer_totals(found))
+        yield from _table(layer_totals(account))
         yield ""
-        yield from _notes(found)
+        yield from _notes(account)
     yield ""
-    yield from _breaks(found)
+    yield from _breaks(account)
 
 
-def session_line(name: str, found: CacheAccount) -> str:
+def session_line(name: str, account: CacheAccount) -> str:
     """One session in one line."""
-    if found.compared:
-        whole = layer_totals(found)["whole"]
+    if account.compared:
+        whole = layer_totals(account)["whole"]
         hits = f"predicted {_percent(whole.predicted, whole)}, reported {_percent(whole.reported, whole)}"
     else:
-        hits = "no usage reported" if found.calls and not found.reported else "nothing to compare"
-    calls, broken = _many(len(found.calls), "call"), _many(len(found.breaks), "break")
+        hits = "no usage reported" if account.calls and not account.reported else "nothing to compare"
+    calls, broken = _many(len(account.calls), "call"), _many(len(account.breaks), "break")
     return f"{calls:>12}  {hits:<36}{broken:>11}  {visible(name)}"
 
 
-def _bases(found: CacheAccount) -> int:
-    return sum(bool(one.reason) for one in found.calls)
+def _bases(account: CacheAccount) -> int:
+    return sum(bool(call.reason) for call in account.calls)
 
 
 def _table(layers: dict[str, LayerTotal]) -> Iterator[str]:
@@ -149,90 +149,91 @@ def _percent(part: int | None, share: LayerTotal) -> str:
     return f"{100 * part / share.tokens:.1f} %"
 
 
-def _notes(found: CacheAccount) -> Iterator[str]:
-    if not found.reported:
+def _notes(account: CacheAccount) -> Iterator[str]:
+    if not account.reported:
         yield from wrapped(
             "The host reported no usage for these calls: what the provider read is not known, nor what it could have "
             "read of all else. Predicted is what of the HUD the call before had sent."
         )
         return
-    silent = len(found.calls) - len(found.reported)
+    silent = len(account.calls) - len(account.reported)
     yield from wrapped(
-        f"Of {_many(len(found.compared), 'call')}, read from the cache: predicted from the call before, and as the "
+        f"Of {_many(len(account.compared), 'call')}, read from the cache: predicted from the call before, and as the "
         "provider reported it; by layer, as far as the part that was read reaches."
         + (f" For {_many(silent, 'call')} no usage was reported." if silent else "")
     )
-    if not any(one.read for one in found.reported):
+    if not any(call.read for call in account.reported):
         yield from wrapped(
             "Nothing was ever reported as read: the provider has no prefix cache for this model, or does not tell."
         )
 
 
-def _breaks(found: CacheAccount) -> Iterator[str]:
-    if not found.breaks:
+def _breaks(account: CacheAccount) -> Iterator[str]:
+    if not account.breaks:
         yield "No break of the prefix is known."
         return
-    again = sum(one.again or 0 for one in found.breaks)
-    priced = [one.usd for one in found.breaks if one.usd is not None]
+    again = sum(break_.again or 0 for break_ in account.breaks)
+    priced = [break_.usd for break_ in account.breaks if break_.usd is not None]
     cost = f", {_usd(sum(priced))}" if priced else ""
-    yield f"The prefix broke {_times(len(found.breaks))}: about {again:,} tokens were processed again{cost}"
-    for one in found.breaks:
+    yield f"The prefix broke {_times(len(account.breaks))}: about {again:,} tokens were processed again{cost}"
+    for break_ in account.breaks:
         yield ""
-        yield f"  call {one.call}, {_time(one.time)}, event {one.seq}"
-        yield from wrapped(_what(one), "    ")
-        yield from wrapped(_cost(one), "    ")
-        if one.outputs:
-            yield from wrapped(_saved(one), "    ")
+        yield f"  call {break_.call}, {_time(break_.time)}, event {break_.seq}"
+        yield from wrapped(_what(break_), "    ")
+        yield from wrapped(_cost(break_), "    ")
+        if break_.outputs:
+            yield from wrapped(_saved(break_), "    ")
 
 
-def _what(one: PrefixBreak) -> str:
-    match one.what:
+def _what(break_: PrefixBreak) -> str:
+    match break_.what:
         case "model":
-            return f"The model changed from {visible(one.before)} to {visible(one.after)}: another cache."
+            return f"The model changed from {visible(break_.before)} to {visible(break_.after)}: another cache."
         case "idle":
-            return f"{one.idle_ms / 60_000:.0f} minutes without a call: the cache was let go."
+            return f"{break_.idle_ms / 60_000:.0f} minutes without a call: the cache was let go."
         case "base":
-            return f"The base was written anew: {REASONS.get(one.reason, visible(one.reason) or 'not known')}. " + (
-                _in_base(one)
+            return (
+                f"The base was written anew: {REASONS.get(break_.reason, visible(break_.reason) or 'not known')}. "
+                + (_in_base(break_))
             )
         case "message" | "pruned":
-            who = WHO.get(one.role, "a message")
-            words = HOW[one.how].format(who=who, was=one.was, now=one.now)
-            at = f"at character {one.offset or 0:,} of the transcript: {visible(one.anchor)}"
-            return f"{'Pruned: ' if one.what == 'pruned' else ''}{words[0].upper()}{words[1:]}, {at}."
+            who = WHO.get(break_.role, "a message")
+            words = HOW[break_.how].format(who=who, was=break_.was, now=break_.now)
+            place = f"at character {break_.offset or 0:,} of the transcript: {visible(break_.anchor)}"
+            return f"{'Pruned: ' if break_.what == 'pruned' else ''}{words[0].upper()}{words[1:]}, {place}."
     return (
         "Less was read than predicted, and nothing that hudkit sees had changed: the host's own text or tools, a "
         "message that kept its length, or the provider let go of its cache."
     )
 
 
-def _in_base(one: PrefixBreak) -> str:
-    if one.offset is None:
+def _in_base(break_: PrefixBreak) -> str:
+    if break_.offset is None:
         return "Where it departs is not known."
-    if not (one.before or one.after):
-        return f"It departs at character {one.offset:,}; only the epoch's tag is new."
-    heading = one.after.startswith("#")
-    where = f", in {visible(one.section)}" if one.section and not heading else ""
-    before, after = (f'"{shorten(visible(text), 60)}"' for text in (one.before, one.after))
-    words = f"{before} became {after}" if one.before and one.after else ""
-    words = words or (f"{after} is new" if one.after else f"{before} is gone")
-    return f"It departs at character {one.offset:,}; what changed first{where}: {words}."
+    if not (break_.before or break_.after):
+        return f"It departs at character {break_.offset:,}; only the epoch's tag is new."
+    heading = break_.after.startswith("#")
+    where = f", in {visible(break_.section)}" if break_.section and not heading else ""
+    before, after = (f'"{shorten(visible(text), 60)}"' for text in (break_.before, break_.after))
+    words = f"{before} became {after}" if break_.before and break_.after else ""
+    words = words or (f"{after} is new" if break_.after else f"{before} is gone")
+    return f"It departs at character {break_.offset:,}; what changed first{where}: {words}."
 
 
-def _cost(one: PrefixBreak) -> str:
-    front = f"About {one.offset_tokens:,} tokens stood in front of it. " if one.offset_tokens else ""
-    if one.again is None:
+def _cost(break_: PrefixBreak) -> str:
+    front = f"About {break_.offset_tokens:,} tokens stood in front of it. " if break_.offset_tokens else ""
+    if break_.again is None:
         return f"{front}What was processed again is not known."
-    if not one.again:
+    if not break_.again:
         return f"{front}Nothing that was sent before was processed again."
-    price = f", {_usd(one.usd)}" if one.usd is not None else ""
-    return f"{front}About {one.again:,} tokens were processed again{price}."
+    price = f", {_usd(break_.usd)}" if break_.usd is not None else ""
+    return f"{front}About {break_.again:,} tokens were processed again{price}."
 
 
-def _saved(one: PrefixBreak) -> str:
-    worth = f": {_usd(one.saved_usd)} saved since" if one.saved_usd is not None else ""
-    calls = _many(one.saved_calls, "later call")
-    return f"{_many(one.outputs, 'output')} left the window, about {one.freed:,} tokens, not read by {calls}{worth}."
+def _saved(break_: PrefixBreak) -> str:
+    worth = f": {_usd(break_.saved_usd)} saved since" if break_.saved_usd is not None else ""
+    outputs, calls = _many(break_.outputs, "output"), _many(break_.saved_calls, "later call")
+    return f"{outputs} left the window, about {break_.freed:,} tokens, not read by {calls}{worth}."
 
 
 def _usd(amount: float) -> str:
@@ -247,8 +248,8 @@ def _times(count: int) -> str:
     return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 
-def _time(at: int) -> str:
+def _time(timestamp: int) -> str:
     try:
-        return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        return datetime.fromtimestamp(timestamp / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     except (ValueError, OverflowError, OSError):
-        return f"{at} ms"
+        return f"{timestamp} ms"

@@ -15,20 +15,20 @@ Enter sends, Alt-Enter begins a new line, Ctrl-C cancels, Ctrl-D leaves; `/help`
 each line of the standard input is a prompt or a command. See [terminal.md](terminal.md)."""
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    session_arguments(one)
+def arguments(parser: argparse.ArgumentParser) -> None:
+    session_arguments(parser)
 
 
-def run(given: argparse.Namespace) -> int:
-    return asyncio.run(_chat(given))
+def run(args: argparse.Namespace) -> int:
+    return asyncio.run(_chat(args))
 
 
-async def _chat(given: argparse.Namespace) -> int:
+async def _chat(args: argparse.Namespace) -> int:
     from hudkit.agent.terminal.chat import Chat
     from hudkit.agent.terminal.line import Edited, Piped
     from hudkit.agent.terminal.screen import Screen, is_terminal
 
-    sitting = sitting_of(given, "chat")
+    sitting = sitting_of(args, "chat")
     try:
         edited = is_terminal(sys.stdin) and is_terminal(sys.stdout)
         chat = Chat(sitting, Edited() if edited else Piped(), Screen(sys.stdout))

@@ -31,62 +31,69 @@ OpenCode's database is never written. Tokens by part are estimates; what the hos
 ACTIONS = ("list", "show", "diff", "undo")
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("action", nargs="?", choices=ACTIONS, default="list", metavar="ACTION", help=", ".join(ACTIONS))
-    one.add_argument("number", nargs="?", type=int, metavar="N", help="which one, counted from 1 (default: the last)")
-    one.add_argument("--session", metavar="ID", help="a session's id, or a part of it (default: the newest)")
-    one.add_argument("--opencode", type=Path, metavar="FILE", help="OpenCode's database, where it is elsewhere")
-    one.add_argument(
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action", nargs="?", choices=ACTIONS, default="list", metavar="ACTION", help=", ".join(ACTIONS)
+    )
+    parser.add_argument(
+        "number", nargs="?", type=int, metavar="N", help="which one, counted from 1 (default: the last)"
+    )
+    parser.add_argument("--session", metavar="ID", help="a session's id, or a part of it (default: the newest)")
+    parser.add_argument("--opencode", type=Path, metavar="FILE", help="OpenCode's database, where it is elsewhere")
+    parser.add_argument(
         "--server", metavar="URL", default=DEFAULT_SERVER, help=f"undo: OpenCode's (default: {DEFAULT_SERVER})"
     )
-    one.add_argument("--turn", action="store_true", help="undo: the turn that filled the window, too")
-    one.add_argument("--fork", action="store_true", help="undo: in a copy of the session")
-    one.add_argument("--yes", action="store_true", help="undo: do it")
-    log_arguments(one)
+    parser.add_argument("--turn", action="store_true", help="undo: the turn that filled the window, too")
+    parser.add_argument("--fork", action="store_true", help="undo: in a copy of the session")
+    parser.add_argument("--yes", action="store_true", help="undo: do it")
+    log_arguments(parser)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     from hudkit.cli import receipts as written
 
-    with open_read_only(given.db, "compactions") as hud:
-        session = hud.session(pick(hud.log, given.session))
-        found = read_receipts(session.events(), session.state_at)
+    with open_read_only(args.db, "compactions") as hud:
+        session = hud.session(pick(hud.log, args.session))
+        receipts = read_receipts(session.events(), session.state_at)
         frees = hud.settings.compaction.min_freed_percent
-        if given.action == "list":
-            facts = {"session": session.id, "compactions": [written.facts(one, None, frees) for one in found]}
-            print(as_json({"schema": SCHEMA, **facts}) if given.json else written.listing(session.id, found, frees))
+        if args.action == "list":
+            facts = {
+                "session": session.id,
+                "compactions": [written.facts(receipt, None, frees) for receipt in receipts],
+            }
+            print(as_json({"schema": SCHEMA, **facts}) if args.json else written.listing(session.id, receipts, frees))
             return 0
-        receipt = _chosen(found, given.number)
-        messages = _messages(session, given)
+        receipt = _chosen(receipts, args.number)
+        messages = _messages(session, args)
         seen = covered_range(receipt, messages)
-        if given.action == "undo":
-            return _undo(session, receipt, seen, messages, given)
-        if given.json:
-            told = written.facts(receipt, seen, frees) | {"session": session.id, "summary": receipt.summary}
-            print(as_json({"schema": SCHEMA, **told}))
-        elif given.action == "diff":
+        if args.action == "undo":
+            return _undo(session, receipt, seen, messages, args)
+        if args.json:
+            facts = written.facts(receipt, seen, frees) | {"session": session.id, "summary": receipt.summary}
+            print(as_json({"schema": SCHEMA, **facts}))
+        elif args.action == "diff":
             print(written.diff(receipt, seen))
         else:
             print(written.whole(host_session_id(session), receipt, seen, frees))
         return 0
 
 
-def _chosen(found: tuple[Receipt, ...], number: int | None) -> Receipt:
+def _chosen(receipts: tuple[Receipt, ...], number: int | None) -> Receipt:
     """The one that is meant; the last, where none is named. Raises `ConfigError`."""
-    if not found:
+    if not receipts:
         raise ConfigError("this session was not compacted", hint="Name another with --session")
-    if number is not None and not 1 <= number <= len(found):
-        raise ConfigError(f"there is no compaction {number}", hint=f"They are 1 to {len(found)}")
-    return found[number - 1] if number is not None else found[-1]
+    if number is not None and not 1 <= number <= len(receipts):
+        raise ConfigError(f"there is no compaction {number}", hint=f"They are 1 to {len(receipts)}")
+    return receipts[number - 1] if number is not None else receipts[-1]
 
 
-def _messages(session: HudSession, given: argparse.Namespace) -> tuple[Message, ...]:
+def _messages(session: HudSession, args: argparse.Namespace) -> tuple[Message, ...]:
     """The host's messages of a session; none where they cannot be read, which is said."""
     from hudkit.transcripts.search import open_past_sessions
 
-    if given.opencode is not None and not given.opencode.exists():
-        raise ConfigError(f"there is nothing at {given.opencode}", hint="Name OpenCode's database, or leave it out")
-    past = open_past_sessions(index_path(there(given.db)), opencode=given.opencode)
+    if args.opencode is not None and not args.opencode.exists():
+        raise ConfigError(f"there is nothing at {args.opencode}", hint="Name OpenCode's database, or leave it out")
+    past = open_past_sessions(index_path(there(args.db)), opencode=args.opencode)
     try:
         return tuple(past.messages(host_session_id(session)))
     except HudkitError as error:
@@ -101,7 +108,7 @@ def _undo(
     receipt: Receipt,
     seen: CoveredRange | None,
     messages: tuple[Message, ...],
-    given: argparse.Namespace,
+    args: argparse.Namespace,
 ) -> int:
     from hudkit.cli import receipts as written
     from hudkit.hosts.opencode.revert_client import check_session as answers
@@ -113,23 +120,23 @@ def _undo(
     if receipt.undone or seen is None:
         why = "was taken back already" if receipt.undone else "is not in OpenCode's messages (any more)"
         raise ConfigError(f"compaction {receipt.number} {why}", hint="`hudkit compactions` lists them")
-    at = _turn(receipt, messages) if given.turn else receipt.marker
-    planned = written.plan(id, receipt, seen, at, turn=given.turn, fork=given.fork, server=given.server)
-    if not given.yes:
-        facts = {"session": id, "number": receipt.number, "message": at, "done": False}
-        print(as_json({"schema": SCHEMA, **facts, "plan": planned}) if given.json else planned)
+    message_id = _turn(receipt, messages) if args.turn else receipt.marker
+    planned = written.plan(id, receipt, seen, message_id, turn=args.turn, fork=args.fork, server=args.server)
+    if not args.yes:
+        facts = {"session": id, "number": receipt.number, "message": message_id, "done": False}
+        print(as_json({"schema": SCHEMA, **facts, "plan": planned}) if args.json else planned)
         return 0
     try:
-        answers(given.server, id)
-        other = fork_session(given.server, id, at) if given.fork else ""
-        if not given.fork:
-            revert_session(given.server, id, at)
+        answers(args.server, id)
+        other = fork_session(args.server, id, message_id) if args.fork else ""
+        if not args.fork:
+            revert_session(args.server, id, message_id)
     except HostError:
-        if not given.json:
-            print(written.by_hand(id, at, session.state.session.directory, fork=given.fork))
+        if not args.json:
+            print(written.by_hand(id, message_id, session.state.session.directory, fork=args.fork))
         raise
-    done = {"session": other or id, "number": receipt.number, "message": at, "done": True}
-    print(as_json({"schema": SCHEMA, **done}) if given.json else written.undone(id, other, receipt, given.server))
+    done = {"session": other or id, "number": receipt.number, "message": message_id, "done": True}
+    print(as_json({"schema": SCHEMA, **done}) if args.json else written.undone(id, other, receipt, args.server))
     return 0
 
 
@@ -137,8 +144,10 @@ def _turn(receipt: Receipt, messages: tuple[Message, ...]) -> str:
     """The user's message that began the turn in which the compaction came. Raises `ConfigError`."""
     from hudkit.transcripts import TextPart
 
-    place = next((n for n, one in enumerate(messages) if one.id == receipt.marker), 0)
-    for one in reversed(messages[:place]):
-        if one.role == "user" and any(isinstance(part, TextPart) and not part.synthetic for part in one.parts):
-            return one.id
+    place = next((n for n, message in enumerate(messages) if message.id == receipt.marker), 0)
+    for message in reversed(messages[:place]):
+        if message.role == "user" and any(
+            isinstance(part, TextPart) and not part.synthetic for part in message.parts
+        ):
+            return message.id
     raise ConfigError("there is no message of the user before this compaction", hint="Leave out --turn")

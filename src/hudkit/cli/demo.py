@@ -20,15 +20,15 @@ from hudkit.transcripts import OpenCodeTranscript
 EXAMPLE = "hudkit demo"
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--json", action="store_true", help="print the report behind the story as JSON")
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the report behind the story as JSON")
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     with TemporaryDirectory(prefix="hudkit-") as folder, progress_bar() as progress:
         transcript = OpenCodeTranscript.open(orchard(folder))
         report = replay(transcript, Options(window=WINDOW, frames=True), progress=progress)
-    speak((as_json(report),) if given.json else story_lines(report, ink(), tuple(_next())))
+    speak((as_json(report),) if args.json else story_lines(report, ink(), tuple(_next())))
     return 1 if found_wrong(report) else 0
 
 

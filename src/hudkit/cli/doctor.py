@@ -29,24 +29,24 @@ removes a socket that nobody listens on, and replaces an older daemon; it says w
 you send it."""
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--fix", action="store_true", help="mend what can be mended safely, then look again")
-    how = one.add_mutually_exclusive_group()
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--fix", action="store_true", help="mend what can be mended safely, then look again")
+    how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="print facts as JSON")
     how.add_argument("--report", action="store_true", help="print a text for a bug report, without what is private")
-    one.epilog = f"example: {EXAMPLE}\n{_EXIT}"
+    parser.epilog = f"example: {EXAMPLE}\n{_EXIT}"
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     directory = _directory()
     here = surroundings(directory, project_config(directory))
-    mended = mend(here) if given.fix else ()
+    mended = mend(here) if args.fix else ()
     checks = examine(CHECKS, here)
     verdict = worst(checks)
-    if given.json:
+    if args.json:
         facts = {"schema": SCHEMA, "version": hudkit.__version__, "verdict": str(verdict)}
         print(as_json({**facts, "checks": msgspec.to_builtins(checks), "mended": list(mended)}))
-    elif given.report:
+    elif args.report:
         print("\n".join(visible(line) for line in report(checks, here, mended).splitlines()))
     else:
         print("\n".join(_lines(checks, mended)))
@@ -56,16 +56,16 @@ def run(given: argparse.Namespace) -> int:
 def _lines(checks: tuple[Check, ...], mended: tuple[str, ...]) -> Iterator[str]:
     for line in mended:
         yield visible(f"DONE  {line}")
-    wide = max(len(one.name) for one in checks)
+    wide = max(len(check.name) for check in checks)
     room = max(60, shutil.get_terminal_size((118, 24)).columns)
-    for one in checks:
-        yield visible(f"{one.verdict.upper()}  {one.name:<{wide}}  {one.words}")
-        if one.hint:
+    for check in checks:
+        yield visible(f"{check.verdict.upper()}  {check.name:<{wide}}  {check.words}")
+        if check.hint:
             inset = " " * (wide + 8)
             yield from textwrap.wrap(
-                visible(one.hint), room, initial_indent=inset, subsequent_indent=inset, break_long_words=False
+                visible(check.hint), room, initial_indent=inset, subsequent_indent=inset, break_long_words=False
             )
-    count = {each: sum(one.verdict is each for one in checks) for each in Verdict}
+    count = {each: sum(check.verdict is each for check in checks) for each in Verdict}
     yield f"{count[Verdict.PASS]} pass, {count[Verdict.WARN]} warn, {count[Verdict.FAIL]} fail"
 
 

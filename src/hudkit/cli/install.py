@@ -33,66 +33,68 @@ HOSTS: Mapping[str, str] = {
 """Each host, and what is to be known after a change."""
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    host_arguments(one)
-    one.add_argument("--anyway", action="store_true", help="although this environment may not stay (a temporary one)")
+def arguments(parser: argparse.ArgumentParser) -> None:
+    host_arguments(parser)
+    parser.add_argument(
+        "--anyway", action="store_true", help="although this environment may not stay (a temporary one)"
+    )
 
 
-def run(given: argparse.Namespace) -> int:
-    if given.host == "mcp":
-        if not given.client:
+def run(args: argparse.Namespace) -> int:
+    if args.host == "mcp":
+        if not args.client:
             raise ConfigError("no client is named", hint=f"Give --client with one of {', '.join(CLIENTS)}")
-        tell(given, mcp.install(spot(given), given.client, dry_run=given.dry_run), "installed")
+        tell(args, mcp.install(spot(args), args.client, dry_run=args.dry_run), "installed")
         return 0
-    here = chosen(given)
-    steps = opencode.install(here, dry_run=given.dry_run)
-    if not given.dry_run and any(Path(step.path) == here.plugin and step.what == "change" for step in steps):
+    here = chosen(args)
+    steps = opencode.install(here, dry_run=args.dry_run)
+    if not args.dry_run and any(Path(step.path) == here.plugin and step.what == "change" for step in steps):
         client.stop(here.socket)  # it may be an older one; the plugin starts its own
-    tell(given, steps, "installed")
+    tell(args, steps, "installed")
     return 0
 
 
-def host_arguments(one: argparse.ArgumentParser) -> None:
+def host_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that installing and uninstalling share."""
-    one.add_argument("host", choices=sorted(HOSTS), help="the agent's host")
-    one.add_argument("--client", choices=sorted(CLIENTS), help="with mcp: the client")
-    one.add_argument("--project", action="store_true", help="for the project of this directory, not for the user")
-    one.add_argument("--dry-run", action="store_true", help="print what would change, as a unified diff")
-    one.add_argument("--json", action="store_true", help="print facts as JSON")
+    parser.add_argument("host", choices=sorted(HOSTS), help="the agent's host")
+    parser.add_argument("--client", choices=sorted(CLIENTS), help="with mcp: the client")
+    parser.add_argument("--project", action="store_true", help="for the project of this directory, not for the user")
+    parser.add_argument("--dry-run", action="store_true", help="print what would change, as a unified diff")
+    parser.add_argument("--json", action="store_true", help="print facts as JSON")
 
 
-def chosen(given: argparse.Namespace) -> PluginTarget:
+def chosen(args: argparse.Namespace) -> PluginTarget:
     """Where OpenCode, this environment and our data are."""
     return PluginTarget(
         python=sys.executable,
-        prefix=None if getattr(given, "anyway", False) else Path(sys.prefix),
+        prefix=None if getattr(args, "anyway", False) else Path(sys.prefix),
         data=paths.data_directory(),
         db=paths.log_path(),
         socket=socket_path.socket_path(),
         env=dict(os.environ),
-        project=Path.cwd() if given.project else None,
+        project=Path.cwd() if args.project else None,
     )
 
 
-def spot(given: argparse.Namespace) -> mcp.ServerTarget:
+def spot(args: argparse.Namespace) -> mcp.ServerTarget:
     """The same for a client of MCP."""
-    here = chosen(given)
+    here = chosen(args)
     return mcp.ServerTarget(here.python, here.prefix, here.data, here.env, sys.platform, here.project)
 
 
-def tell(given: argparse.Namespace, steps: tuple[InstallStep, ...], done: str) -> None:
+def tell(args: argparse.Namespace, steps: tuple[InstallStep, ...], done: str) -> None:
     """Print what happened, or with `--dry-run` what would."""
-    if given.json:
-        facts = {"schema": SCHEMA, "host": given.host, "dry_run": given.dry_run, "steps": steps}
+    if args.json:
+        facts = {"schema": SCHEMA, "host": args.host, "dry_run": args.dry_run, "steps": steps}
         print(msgspec.json.format(msgspec.json.encode(facts), indent=2).decode())
         return
     for step in steps:
         words = {"create": "made", "change": "changed", "remove": "removed", "keep": "as it was"}[step.what]
-        if not given.dry_run:
+        if not args.dry_run:
             print(f"{words:>10}  {step.path}")
         elif step.diff and not step.path.endswith(".js"):
             print(step.diff, end="")
         else:
             print(f"# {step.what} {step.path}")
-    if not given.dry_run:
-        print(f"hudkit is {done}. {HOSTS[given.host]}")
+    if not args.dry_run:
+        print(f"hudkit is {done}. {HOSTS[args.host]}")

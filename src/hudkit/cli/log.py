@@ -21,21 +21,21 @@ With `--json`, each line is one event. Where the log is damaged, the events befo
 error stream says what is wrong, and the exit code is 1."""
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("session", nargs="?", help="a session's id, or a part of it (default: the newest)")
-    one.add_argument("--after", type=int, default=0, metavar="SEQ", help="only events after this one")
-    one.add_argument("--type", default="", metavar="NAME", help="only events whose type begins with this")
-    log_arguments(one)
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", nargs="?", help="a session's id, or a part of it (default: the newest)")
+    parser.add_argument("--after", type=int, default=0, metavar="SEQ", help="only events after this one")
+    parser.add_argument("--type", default="", metavar="NAME", help="only events whose type begins with this")
+    log_arguments(parser)
 
 
-def run(given: argparse.Namespace) -> int:
-    with open_read_only(given.db, "log") as hud:
-        for event in sound(hud.log, pick(hud.log, given.session), max(given.after, 0)):
+def run(args: argparse.Namespace) -> int:
+    with open_read_only(args.db, "log") as hud:
+        for event in sound(hud.log, pick(hud.log, args.session), max(args.after, 0)):
             if isinstance(event, StoreDamaged):
                 complain("log", f"the log is damaged from here on: {event}")
                 return 1
-            if event.type.startswith(given.type):
-                print(_facts(event) if given.json else _line(event))
+            if event.type.startswith(args.type):
+                print(_facts(event) if args.json else _line(event))
     return 0
 
 

@@ -25,49 +25,47 @@ or names one in the header `Hudkit-Session` or as `?session=` in the address. Wi
 served."""
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--http", metavar="[HOST:]PORT", help="serve on HTTP; port 0 is one that is free")
-    one.add_argument("--session", metavar="ID", help="bind all clients to this session (default: $HUDKIT_SESSION)")
-    one.add_argument(
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--http", metavar="[HOST:]PORT", help="serve on HTTP; port 0 is one that is free")
+    parser.add_argument("--session", metavar="ID", help="bind all clients to this session (default: $HUDKIT_SESSION)")
+    parser.add_argument(
         "--project", metavar="DIR", type=Path, help="where clients work (default: their first root, else this one)"
     )
-    one.add_argument("--token-file", metavar="FILE", type=Path, help="the token of HTTP (default: among the data)")
-    one.add_argument(
+    parser.add_argument("--token-file", metavar="FILE", type=Path, help="the token of HTTP (default: among the data)")
+    parser.add_argument(
         "--allow-host",
         metavar="NAME[:PORT]",
         action="append",
         default=[],
         help="a further name that requests on HTTP may be for, as behind a proxy; several times",
     )
-    one.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
+    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     require_sdk()
     from hudkit.hosts.mcp import transports
 
-    if given.project is not None and not given.project.is_dir():
-        raise ConfigError(
-            f"--project {given.project} is no directory", hint="Name the directory that clients work in"
-        )
+    if args.project is not None and not args.project.is_dir():
+        raise ConfigError(f"--project {args.project} is no directory", hint="Name the directory that clients work in")
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
-    session = given.session or os.environ.get("HUDKIT_SESSION", "")
-    made = server(given.db, session=session, project=given.project)
-    if given.http is None:
+    session = args.session or os.environ.get("HUDKIT_SESSION", "")
+    mcp_server = server(args.db, session=session, project=args.project)
+    if args.http is None:
         if sys.stdin.isatty():
             print(
                 "hudkit mcp: waiting for a client; clients start this themselves (--help says how)", file=sys.stderr
             )
-        transports.run_stdio(made)
+        transports.run_stdio(mcp_server)
         return 0
-    at = transports.parse_address(given.http)
-    if not at.loopback:
+    address = transports.parse_address(args.http)
+    if not address.loopback:
         warning = (
             "other machines can reach this, and the token travels in clear: put a proxy with TLS before it. "
             "What they call this machine must be named with --allow-host"
         )
         print(f"hudkit mcp: {warning}", file=sys.stderr)
-    transports.run_http(made, at, token(given.token_file), others=given.allow_host)
+    transports.run_http(mcp_server, address, token(args.token_file), others=args.allow_host)
     return 0
 
 
@@ -81,6 +79,6 @@ def token(file: Path | None) -> str:
         return named
     path = file or data_directory() / "mcp-token"
     make_directory(path.absolute().parent)
-    found = token_at(path)
+    secret = token_at(path)
     print(f"hudkit mcp: the token is in {path}", file=sys.stderr)
-    return found
+    return secret

@@ -68,90 +68,90 @@ _NUMBERS = ("limit", "skip", "length", "offset", "tokens")
 _NEED = {"children": 1, "messages": 1, "message": 2, "compactions": 1, "context": 1, "compare": 2, "search": 1}
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("operation", choices=OPERATIONS, metavar="OPERATION", help=", ".join(OPERATIONS))
-    one.add_argument("words", nargs="*", metavar="WORD", help="what is searched for, or the ids that are meant")
-    one.add_argument("--session", metavar="ID", help="only of this session (its id, or its begin)")
-    one.add_argument("--project", metavar="PATH", help="only of this directory, or of one with this in its path")
-    one.add_argument("--host", metavar="NAME", help="only of this host: opencode, claude-code, codex, hudkit")
-    one.add_argument("--role", metavar="ROLE", help="only of user, assistant, tool, reasoning, summary or host")
-    one.add_argument("--tool", metavar="NAME", help="only calls of this tool and what they gave back")
-    one.add_argument("--since", metavar="TIME", help="only from 2026-11-21, 2026-11-21T09:30, or 7d or 12h ago")
-    one.add_argument("--until", metavar="TIME", help="only before this time")
-    one.add_argument("--limit", metavar="N", type=int, help="how many at most")
-    one.add_argument("--skip", metavar="N", type=int, help="how many to pass over first")
-    one.add_argument("--before", metavar="ID", help="messages before this one")
-    one.add_argument("--after", metavar="ID", help="messages after this one")
-    one.add_argument("--length", metavar="N", type=int, help="characters of one message at most")
-    one.add_argument("--offset", metavar="N", type=int, help="from which character of a long text on")
-    one.add_argument("--tokens", metavar="N", type=int, help="about how long the answer may be (default: 4000)")
-    one.add_argument("--tools", action="store_true", help="also what calls gave back, and reasoning")
-    one.add_argument("--all", action="store_true", help="also the sessions of subagents")
-    one.add_argument("--syntax", action="store_true", help="the words are an FTS5 expression")
-    one.add_argument("--stale", action="store_true", help="do not bring the index up to date first")
-    one.add_argument("--opencode", type=Path, metavar="FILE", help="OpenCode's database, where it is elsewhere")
-    one.add_argument("--claude", type=Path, metavar="DIR", help="Claude Code's projects folder, or one transcript")
-    one.add_argument("--codex", type=Path, metavar="DIR", help="Codex's sessions folder, or one transcript")
-    one.add_argument("--index", type=Path, metavar="FILE", help="the index (default: beside the log)")
-    one.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
-    one.add_argument("--json", action="store_true", help="print facts as JSON")
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("operation", choices=OPERATIONS, metavar="OPERATION", help=", ".join(OPERATIONS))
+    parser.add_argument("words", nargs="*", metavar="WORD", help="what is searched for, or the ids that are meant")
+    parser.add_argument("--session", metavar="ID", help="only of this session (its id, or its begin)")
+    parser.add_argument("--project", metavar="PATH", help="only of this directory, or of one with this in its path")
+    parser.add_argument("--host", metavar="NAME", help="only of this host: opencode, claude-code, codex, hudkit")
+    parser.add_argument("--role", metavar="ROLE", help="only of user, assistant, tool, reasoning, summary or host")
+    parser.add_argument("--tool", metavar="NAME", help="only calls of this tool and what they gave back")
+    parser.add_argument("--since", metavar="TIME", help="only from 2026-11-21, 2026-11-21T09:30, or 7d or 12h ago")
+    parser.add_argument("--until", metavar="TIME", help="only before this time")
+    parser.add_argument("--limit", metavar="N", type=int, help="how many at most")
+    parser.add_argument("--skip", metavar="N", type=int, help="how many to pass over first")
+    parser.add_argument("--before", metavar="ID", help="messages before this one")
+    parser.add_argument("--after", metavar="ID", help="messages after this one")
+    parser.add_argument("--length", metavar="N", type=int, help="characters of one message at most")
+    parser.add_argument("--offset", metavar="N", type=int, help="from which character of a long text on")
+    parser.add_argument("--tokens", metavar="N", type=int, help="about how long the answer may be (default: 4000)")
+    parser.add_argument("--tools", action="store_true", help="also what calls gave back, and reasoning")
+    parser.add_argument("--all", action="store_true", help="also the sessions of subagents")
+    parser.add_argument("--syntax", action="store_true", help="the words are an FTS5 expression")
+    parser.add_argument("--stale", action="store_true", help="do not bring the index up to date first")
+    parser.add_argument("--opencode", type=Path, metavar="FILE", help="OpenCode's database, where it is elsewhere")
+    parser.add_argument("--claude", type=Path, metavar="DIR", help="Claude Code's projects folder, or one transcript")
+    parser.add_argument("--codex", type=Path, metavar="DIR", help="Codex's sessions folder, or one transcript")
+    parser.add_argument("--index", type=Path, metavar="FILE", help="the index (default: beside the log)")
+    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
+    parser.add_argument("--json", action="store_true", help="print facts as JSON")
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     from hudkit.transcripts import OwnTranscript
     from hudkit.transcripts.search import open_past_sessions
 
-    call = _call(given)
+    call = _call(args)
     for option in ("opencode", "claude", "codex"):
-        named = getattr(given, option)
+        named = getattr(args, option)
         if named is not None and not named.exists():
             raise ConfigError(f"there is nothing at {named}", hint=f"Name what --{option} means, or leave it out")
-    log = given.db or log_path()
-    with _hud(log, write=given.operation == "import") as hud:
+    log = args.db or log_path()
+    with _hud(log, write=args.operation == "import") as hud:
         past = open_past_sessions(
-            given.index or index_path(log),
-            opencode=given.opencode,
-            claude=given.claude,
-            codex=given.codex,
+            args.index or index_path(log),
+            opencode=args.opencode,
+            claude=args.claude,
+            codex=args.codex,
             also=(OwnTranscript(hud.log),),
         )
         try:
-            return _answer(hud, past, given, call)
+            return _answer(hud, past, args, call)
         finally:
             past.close()
 
 
-def _answer(hud: Hud, past: PastSessions, given: argparse.Namespace, call: dict[str, Any]) -> int:
-    if given.operation in ("search", "summary", "index") and not given.stale:
+def _answer(hud: Hud, past: PastSessions, args: argparse.Namespace, call: dict[str, Any]) -> int:
+    if args.operation in ("search", "summary", "index") and not args.stale:
         read = _update(past)
-        if given.operation == "index":
+        if args.operation == "index":
             counts = {"read": read, **past.counts()}
-            told = f"{read:,} messages read; {counts['messages']:,} of {counts['sessions']:,} sessions searchable"
-            print(as_json({"schema": SCHEMA, **counts}) if given.json else told)
+            line = f"{read:,} messages read; {counts['messages']:,} of {counts['sessions']:,} sessions searchable"
+            print(as_json({"schema": SCHEMA, **counts}) if args.json else line)
             return _problems(past)
     hud.past = past
-    name = call.pop("session", "") if given.operation in ("export", "import") else "hudkit memory"
-    if given.operation == "export":
+    name = call.pop("session", "") if args.operation in ("export", "import") else "hudkit memory"
+    if args.operation == "export":
         name = pick(hud.log, name or None)
-    answer = hud.session(name).call(given.operation, call)
-    print(as_json({"schema": SCHEMA, **answer.data}) if given.json else answer.text)
+    answer = hud.session(name).call(args.operation, call)
+    print(as_json({"schema": SCHEMA, **answer.data}) if args.json else answer.text)
     return _problems(past)
 
 
-def _call(given: argparse.Namespace) -> dict[str, Any]:
+def _call(args: argparse.Namespace) -> dict[str, Any]:
     """The operation's arguments. Raises `ConfigError` for an option that it does not take."""
-    name, words = given.operation, list(given.words)
+    name, words = args.operation, list(args.words)
     if len(words) < _NEED.get(name, 0):
         need = "words to look for" if name == "search" else " and ".join(_WORDS[name][: _NEED[name]])
         raise ConfigError(f"`memory {name}` needs {need}", hint="`hudkit memory sessions` lists ids")
     takes = _OPTIONS.get(name, ())
     call: dict[str, Any] = {}
-    for option in sorted({one for options in _OPTIONS.values() for one in options}):
-        value = getattr(given, option)
+    for option in sorted({option_name for options in _OPTIONS.values() for option_name in options}):
+        value = getattr(args, option)
         if value in (None, False):
             continue
         if option not in takes:
-            hint = f"It takes: {', '.join(f'--{one}' for one in takes) or 'no options'}"
+            hint = f"It takes: {', '.join(f'--{taken}' for taken in takes) or 'no options'}"
             raise ConfigError(f"`memory {name}` takes no --{option}", hint=hint)
         call[option] = value
     if name == "search":

@@ -27,18 +27,18 @@ def user_settings(name: str) -> Settings:
     """The user's settings for command `name`; what is wrong with them is said on the error stream, and left out."""
     from hudkit.cli import complain
 
-    found = load(config_path())
-    for warning in found.warnings:
+    loaded = load(config_path())
+    for warning in loaded.warnings:
         complain(name, f"{warning}; going on with the defaults (see `hudkit config check`)")
-    for renamed in found.renamed:
+    for renamed in loaded.renamed:
         complain(name, renamed)
-    return found.settings
+    return loaded.settings
 
 
-def log_arguments(one: argparse.ArgumentParser) -> None:
+def log_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of every command that reads a log."""
-    one.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
-    one.add_argument("--json", action="store_true", help="print facts as JSON")
+    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
+    parser.add_argument("--json", action="store_true", help="print facts as JSON")
 
 
 def there(path: Path | None) -> Path:
@@ -66,17 +66,17 @@ def pick(log: EventLog, asked: str | None) -> str:
 
     Raises `ConfigError` naming the candidates.
     """
-    known = log.sessions()
-    if not known:
+    sessions = log.sessions()
+    if not sessions:
         raise ConfigError("the log has no sessions", hint="They begin with their first event")
     if asked is None:
-        return next((one for one in reversed(known) if not one.startswith(f"{PROJECT_LOG}@")), known[-1])
-    if asked in known:
+        return next((name for name in reversed(sessions) if not name.startswith(f"{PROJECT_LOG}@")), sessions[-1])
+    if asked in sessions:
         return asked
-    alike = [one for one in known if asked in one]
+    alike = [name for name in sessions if asked in name]
     if len(alike) == 1:
         return alike[0]
-    some = ", ".join((alike or list(known))[-5:])
+    some = ", ".join((alike or list(sessions))[-5:])
     raise ConfigError(f"{len(alike) or 'no'} sessions match {asked!r}", hint=f"Sessions: {some}")
 
 

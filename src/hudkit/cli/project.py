@@ -25,41 +25,41 @@ _KINDS = ("notes", "files", "conventions")
 _WORDS = {"show": 0, "trust": 0, "add": 2, "remove": 2}
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     what = "show the defaults, add or remove one, or trust those of the project's file (default: show)"
-    one.add_argument("what", nargs="?", default="show", choices=tuple(_WORDS), help=what)
-    one.add_argument(
+    parser.add_argument("what", nargs="?", default="show", choices=tuple(_WORDS), help=what)
+    parser.add_argument(
         "words", nargs="*", metavar="WORD", help="for add and remove: notes, files or conventions; the text"
     )
-    one.add_argument("--project", type=Path, metavar="DIR", help="the project's directory (default: this one)")
-    one.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
-    one.add_argument("--json", action="store_true", help="print facts as JSON")
+    parser.add_argument("--project", type=Path, metavar="DIR", help="the project's directory (default: this one)")
+    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
+    parser.add_argument("--json", action="store_true", help="print facts as JSON")
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     from hudkit.api import Hud
 
-    if len(given.words) != _WORDS[given.what]:
+    if len(args.words) != _WORDS[args.what]:
         hint = 'Try: hudkit project show, hudkit project add notes "TEXT", hudkit project trust'
-        raise ConfigError(f"`project {given.what}` takes {_WORDS[given.what] or 'no'} words", hint=hint)
-    place = given.project or Path.cwd()
+        raise ConfigError(f"`project {args.what}` takes {_WORDS[args.what] or 'no'} words", hint=hint)
+    place = args.project or Path.cwd()
     path, places = git_root(place) / PROJECT_FILE, section_paths()
-    if given.what == "trust":
+    if args.what == "trust":
         trust_project(path, places)
     file = read_project_table(path, places)
-    db = given.db or log_path()
+    db = args.db or log_path()
     lists: dict[str, list[str]] = {kind: [] for kind in _KINDS}
     agents: list[str] = []
-    if given.what in ("add", "remove") or db.exists():
+    if args.what in ("add", "remove") or db.exists():
         with Hud.open(db, settings=user_settings("project")) as hud:
             own = hud.project(place)
-            if given.what == "add":
-                own.call("project.add", {"kind": given.words[0], "text": given.words[1]}, origin=Origin.USER)
-            elif given.what == "remove":
-                own.call("project.set", _without(own.state.project, *given.words), origin=Origin.USER)
+            if args.what == "add":
+                own.call("project.add", {"kind": args.words[0], "text": args.words[1]}, origin=Origin.USER)
+            elif args.what == "remove":
+                own.call("project.set", _without(own.state.project, *args.words), origin=Origin.USER)
             lists = {kind: list(getattr(own.state.project, kind)) for kind in _KINDS}
             agents = list(own.state.project.agents)
-    if given.json:
+    if args.json:
         print(
             as_json(
                 {"schema": SCHEMA, "project": str(git_root(place)), **lists, "agents": agents, "file": _facts(file)}
@@ -79,12 +79,12 @@ def _without(project: object, kind: str, text: str) -> dict[str, list[str]]:
         raise ConfigError(
             f"{kind} has no such text", hint="`hudkit project` shows them; those of the file are its own"
         )
-    return {kind: [one for one in texts if one != text]}
+    return {kind: [item for item in texts if item != text]}
 
 
 def _facts(file: ProjectTable) -> dict[str, object]:
-    it = file.defaults
-    lists = {kind: list(getattr(it, kind)) for kind in _KINDS} if it else {}
+    defaults = file.defaults
+    lists = {kind: list(getattr(defaults, kind)) for kind in _KINDS} if defaults else {}
     return {"path": str(file.path), "sha256": file.digest, "trusted": file.trusted, "wrong": file.wrong, **lists}
 
 
@@ -98,8 +98,8 @@ def _tell(lists: dict[str, list[str]], agents: list[str], file: ProjectTable) ->
         print(visible(f"BAD   {file.wrong}"))
     elif file.defaults is not None:
         count = sum(len(getattr(file.defaults, kind)) for kind in _KINDS)
-        told = "trusted" if file.trusted else "not trusted, not taken: hudkit project trust"
-        print(visible(f"{file.path}: {count} more ({told})"))
+        trust = "trusted" if file.trusted else "not trusted, not taken: hudkit project trust"
+        print(visible(f"{file.path}: {count} more ({trust})"))
         for kind in _KINDS:
             for text in getattr(file.defaults, kind):
                 print(visible(f"  {kind[:-1]}: {text}"))

@@ -23,11 +23,11 @@ LINE = 100
 
 def facts(receipt: Receipt, seen: CoveredRange | None, frees: float) -> dict[str, Any]:
     """One receipt, without its summary."""
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         name: msgspec.to_builtins(getattr(receipt, name))
         for name in ("number", "seq", "at", "trigger", "model", "limit", "reported_before", "reported_after")
     }
-    told |= {
+    values |= {
         "lasted_ms": receipt.lasted,
         "freed": receipt.freed,
         "freed_is_estimated": receipt.estimated,
@@ -44,22 +44,22 @@ def facts(receipt: Receipt, seen: CoveredRange | None, frees: float) -> dict[str
         "undone": receipt.undone or None,
     }
     if seen is not None:
-        told["dropped"], told["kept"] = (_ids(one) for one in (seen.dropped, seen.kept))
-        told["dropped_outputs"] = dict(seen.outputs)
-    return told
+        values["dropped"], values["kept"] = (_ids(messages) for messages in (seen.dropped, seen.kept))
+        values["dropped_outputs"] = dict(seen.outputs)
+    return values
 
 
-def _parts(one: RequestEstimate | None) -> dict[str, Any] | None:
-    if one is None:
+def _parts(estimate: RequestEstimate | None) -> dict[str, Any] | None:
+    if estimate is None:
         return None
     return {
-        "messages": one.messages,
-        "system": one.system,
-        "tools": one.tools,
-        "hud": one.hud,
-        "words": one.words,
-        "outputs": dict(one.outputs),
-        "total": one.total,
+        "messages": estimate.messages,
+        "system": estimate.system,
+        "tools": estimate.tools,
+        "hud": estimate.hud,
+        "words": estimate.words,
+        "outputs": dict(estimate.outputs),
+        "total": estimate.total,
     }
 
 
@@ -72,13 +72,13 @@ def _ids(messages: Sequence[Message]) -> dict[str, Any]:
 # -- as text ---------------------------------------------------------------------------------------------------
 
 
-def listing(name: str, found: Sequence[Receipt], frees: float) -> str:
+def listing(name: str, receipts: Sequence[Receipt], frees: float) -> str:
     """One line each."""
-    if not found:
+    if not receipts:
         return f"{visible(name)}: no compactions"
-    lines = [f"{visible(name)}: {len(found)} compaction{'' if len(found) == 1 else 's'}", ""]
+    lines = [f"{visible(name)}: {len(receipts)} compaction{'' if len(receipts) == 1 else 's'}", ""]
     head = ("N", "at (UTC)", "how", "tokens", "messages", "live items", "freed")
-    rows = [_row(one, frees) for one in found]
+    rows = [_row(receipt, frees) for receipt in receipts]
     widths = [max(len(row[n]) for row in (head, *rows)) for n in range(len(head))]
     lines += (
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -87,60 +87,66 @@ def listing(name: str, found: Sequence[Receipt], frees: float) -> str:
     return "\n".join(lines)
 
 
-def _row(one: Receipt, frees: float) -> tuple[str, ...]:
-    messages = f"{one.before.messages} -> {one.after.messages}" if one.before and one.after else "?"
-    held = sum(map(len, one.held.values()))
-    holds = sum(map(len, one.holds.values()))
-    state = " (undone)" if one.undone else ""
+def _row(receipt: Receipt, frees: float) -> tuple[str, ...]:
+    messages = f"{receipt.before.messages} -> {receipt.after.messages}" if receipt.before and receipt.after else "?"
+    held = sum(map(len, receipt.held.values()))
+    holds = sum(map(len, receipt.holds.values()))
+    state = " (undone)" if receipt.undone else ""
     items = str(held) if held == holds else f"{held} -> {holds}"
     return (
-        str(one.number),
-        utc_minute(one.at),
-        TRIGGER_WORDS.get(one.trigger, one.trigger) + state,
-        token_figures(one),
+        str(receipt.number),
+        utc_minute(receipt.at),
+        TRIGGER_WORDS.get(receipt.trigger, receipt.trigger) + state,
+        token_figures(receipt),
         messages,
         items,
-        freed_text(one, frees),
+        freed_text(receipt, frees),
     )
 
 
-def whole(id: str, one: Receipt, seen: CoveredRange | None, frees: float) -> str:
+def whole(id: str, receipt: Receipt, seen: CoveredRange | None, frees: float) -> str:
     """A receipt in full."""
-    lasted = f", {one.lasted / 1000:.1f} s" if one.lasted is not None else ""
-    how = TRIGGER_WORDS.get(one.trigger, one.trigger)
-    lines = [f"Compaction {one.number} of {visible(id)}, {utc_minute(one.at)} UTC, {how}{lasted}"]
-    if one.undone:
-        lines.append(f"The host took it back (event {one.undone}).")
-    lines += [f"Window in use: {token_figures(one)}; freed: {freed_text(one, frees)}", "", *_table(one), ""]
+    lasted = f", {receipt.lasted / 1000:.1f} s" if receipt.lasted is not None else ""
+    how = TRIGGER_WORDS.get(receipt.trigger, receipt.trigger)
+    lines = [f"Compaction {receipt.number} of {visible(id)}, {utc_minute(receipt.at)} UTC, {how}{lasted}"]
+    if receipt.undone:
+        lines.append(f"The host took it back (event {receipt.undone}).")
+    lines += [
+        f"Window in use: {token_figures(receipt)}; freed: {freed_text(receipt, frees)}",
+        "",
+        *_table(receipt),
+        "",
+    ]
     if seen is not None:
         lines += [_said("dropped", seen.dropped), *_outputs(seen), _said("kept", seen.kept)]
     else:
         lines.append("messages: the host's transcript does not tell which were dropped")
     lines += [
-        *_items(one),
-        *_back(id, one, seen),
+        *_items(receipt),
+        *_back(id, receipt, seen),
         "",
-        _summary(one),
+        _summary(receipt),
         "",
-        indented_block(one.summary) if one.summary else "-",
+        indented_block(receipt.summary) if receipt.summary else "-",
     ]
     return "\n".join(lines)
 
 
-def _table(one: Receipt) -> Iterator[str]:
-    if one.before is None or one.after is None:
+def _table(receipt: Receipt) -> Iterator[str]:
+    if receipt.before is None or receipt.after is None:
         yield "By part: not told by the host."
         return
     rows = [
-        (name, getattr(one.before, name), getattr(one.after, name)) for name in ("system", "tools", "hud", "words")
+        (name, getattr(receipt.before, name), getattr(receipt.after, name))
+        for name in ("system", "tools", "hud", "words")
     ]
-    before, after = dict(one.before.outputs), dict(one.after.outputs)
+    before, after = dict(receipt.before.outputs), dict(receipt.after.outputs)
     rows += [(f"output of {visible(tool)}", before.get(tool, 0), after.get(tool, 0)) for tool in before | after]
-    rows.append(("all", one.before.total, one.after.total))
+    rows.append(("all", receipt.before.total, receipt.after.total))
     yield f"{'tokens, estimated':<28} {'before':>9} {'after':>9} {'freed':>9}"
     for name, old, new in rows:
         yield f"{shorten(name, 28):<28} {old:>9,} {new:>9,} {old - new:>9,}"
-    yield f"{'messages':<28} {one.before.messages:>9,} {one.after.messages:>9,}"
+    yield f"{'messages':<28} {receipt.before.messages:>9,} {receipt.after.messages:>9,}"
 
 
 def _said(verb: str, messages: Sequence[Message]) -> str:
@@ -151,55 +157,57 @@ def _said(verb: str, messages: Sequence[Message]) -> str:
 
 
 def _outputs(seen: CoveredRange) -> tuple[str, ...]:
-    told = ", ".join(f"{visible(tool)} {count}" for tool, count in seen.outputs)
-    return (f"dropped outputs: {told}",) if told else ()
+    outputs = ", ".join(f"{visible(tool)} {count}" for tool, count in seen.outputs)
+    return (f"dropped outputs: {outputs}",) if outputs else ()
 
 
-def _items(one: Receipt) -> Iterator[str]:
-    yield f"HUD: {count_items(one.held) or 'nothing'}; all of it is live after, too" if not one.lost else "HUD:"
-    for section, text in one.lost:
+def _items(receipt: Receipt) -> Iterator[str]:
+    yield (
+        f"HUD: {count_items(receipt.held) or 'nothing'}; all of it is live after, too" if not receipt.lost else "HUD:"
+    )
+    for section, text in receipt.lost:
         yield f"- LOST from {section}: {shorten(visible(text), LINE)}"
-    for section, text in one.revived:
+    for section, text in receipt.revived:
         yield f"- BACK in {section}: {shorten(visible(text), LINE)}"
-    if one.closed:
-        yield f"files that left the view: {visible(', '.join(one.closed))}"
+    if receipt.closed:
+        yield f"files that left the view: {visible(', '.join(receipt.closed))}"
 
 
-def _back(id: str, one: Receipt, seen: CoveredRange | None) -> Iterator[str]:
+def _back(id: str, receipt: Receipt, seen: CoveredRange | None) -> Iterator[str]:
     yield f"found again by: hudkit memory messages {visible(id)}; hudkit memory search WORDS --session {visible(id)}"
-    if seen is not None and not one.undone:
-        yield f"taken back by: hudkit compactions undo {one.number} --session {visible(id)}"
+    if seen is not None and not receipt.undone:
+        yield f"taken back by: hudkit compactions undo {receipt.number} --session {visible(id)}"
 
 
-def _summary(one: Receipt) -> str:
-    by = f"from the log, because the model's {visible(one.why)}" if one.by == "static" else "by the model"
-    return f"Summary ({by}, about {one.summary_tokens:,} tokens):"
+def _summary(receipt: Receipt) -> str:
+    by = f"from the log, because the model's {visible(receipt.why)}" if receipt.by == "static" else "by the model"
+    return f"Summary ({by}, about {receipt.summary_tokens:,} tokens):"
 
 
-def diff(one: Receipt, seen: CoveredRange | None) -> str:
+def diff(receipt: Receipt, seen: CoveredRange | None) -> str:
     """What the model had before and has after, a line a message: `-` left, `+` came, blank stayed."""
-    lines = [f"Compaction {one.number}: {token_figures(one)}", ""]
+    lines = [f"Compaction {receipt.number}: {token_figures(receipt)}", ""]
     if seen is None:
         lines.append("The host's transcript does not tell the messages.")
     else:
         lines += [f"- {_line(message)}" for message in seen.dropped]
-    lines += [f"+ summary: {_short(' '.join(one.summary.split()) or '-')}"]
+    lines += [f"+ summary: {_short(' '.join(receipt.summary.split()) or '-')}"]
     lines += [f"  {_line(message)}" for message in seen.kept] if seen is not None else []
     lines += ["", "HUD"]
-    gone, back = set(one.lost), set(one.revived)
-    for section, items in one.held.items():
+    gone, back = set(receipt.lost), set(receipt.revived)
+    for section, items in receipt.held.items():
         lines += [f"{'-' if (section, text) in gone else ' '} {section}: {_short(text)}" for text in items]
-    lines += [f"+ {section}: {_short(text)}" for section, text in one.revived if (section, text) in back]
-    lines += [f"- files: {_short(path)} (left the view)" for path in one.closed]
+    lines += [f"+ {section}: {_short(text)}" for section, text in receipt.revived if (section, text) in back]
+    lines += [f"- files: {_short(path)} (left the view)" for path in receipt.closed]
     return "\n".join(lines)
 
 
 def _line(message: Message) -> str:
     calls = [part.tool for part in message.parts if isinstance(part, ToolPart)]
-    said = " ".join(message_words(message).split())
+    words = " ".join(message_words(message).split())
     called = f"[{', '.join(calls)}] " if calls else ""
     who = "summary" if message.summary else message.role
-    return f"{visible(message.id)} {visible(who)}: {_short(called + said or '-')}"
+    return f"{visible(message.id)} {visible(who)}: {_short(called + words or '-')}"
 
 
 def _short(text: str) -> str:
@@ -209,11 +217,13 @@ def _short(text: str) -> str:
 # -- undo ------------------------------------------------------------------------------------------------------
 
 
-def plan(id: str, one: Receipt, seen: CoveredRange, at: str, *, turn: bool, fork: bool, server: str) -> str:
+def plan(
+    id: str, receipt: Receipt, seen: CoveredRange, message_id: str, *, turn: bool, fork: bool, server: str
+) -> str:
     """What taking a compaction back will do."""
     files = sorted({path for message in seen.since for path in changed_files(message)})
-    again = one.trigger in ("auto", "overflow") and not turn
-    lines = [f"Compaction {one.number} of {visible(id)}: its {len(seen.dropped)} dropped messages come back."]
+    again = receipt.trigger in ("auto", "overflow") and not turn
+    lines = [f"Compaction {receipt.number} of {visible(id)}: its {len(seen.dropped)} dropped messages come back."]
     if fork:
         lines.append("A copy of the session is made that ends before it; this session stays as it is.")
     else:
@@ -223,7 +233,7 @@ def plan(id: str, one: Receipt, seen: CoveredRange, at: str, *, turn: bool, fork
             some = visible(", ".join(files[:5]))
             lines.append(f"OpenCode also puts back the files that were changed since: {some or 'see its diff'}.")
     if turn:
-        lines.append(f"The turn that filled the window (from {visible(at)} on) is taken back with it.")
+        lines.append(f"The turn that filled the window (from {visible(message_id)} on) is taken back with it.")
     if again:
         lines.append("The window was full: OpenCode compacts again at the next prompt, unless `compaction.auto` is")
         lines.append("false in its configuration, or `--turn` takes the turn that filled it back, too.")
@@ -231,10 +241,10 @@ def plan(id: str, one: Receipt, seen: CoveredRange, at: str, *, turn: bool, fork
     return "\n".join(lines)
 
 
-def by_hand(id: str, at: str, directory: str, *, fork: bool) -> str:
+def by_hand(id: str, message_id: str, directory: str, *, fork: bool) -> str:
     """What a person can do where no server answers."""
     address = f"http://127.0.0.1:4096/session/{visible(id)}/{'fork' if fork else 'revert'}"
-    body = f'{{"messageID": "{visible(at)}"}}'
+    body = f'{{"messageID": "{visible(message_id)}"}}'
     return "\n".join(
         (
             "By hand:",
@@ -244,11 +254,10 @@ def by_hand(id: str, at: str, directory: str, *, fork: bool) -> str:
     )
 
 
-def undone(id: str, other: str, one: Receipt, server: str) -> str:
+def undone(id: str, other: str, receipt: Receipt, server: str) -> str:
     """What was done."""
     if other:
-        return (
-            f"The session {visible(other)} goes on from before compaction {one.number}; {visible(id)} is unchanged."
-        )
+        before = f"from before compaction {receipt.number}"
+        return f"The session {visible(other)} goes on {before}; {visible(id)} is unchanged."
     back = f"curl -X POST {visible(server)}/session/{visible(id)}/unrevert"
-    return f"Compaction {one.number} is taken back with the next prompt. To undo this before that: {back}"
+    return f"Compaction {receipt.number} is taken back with the next prompt. To undo this before that: {back}"

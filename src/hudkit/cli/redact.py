@@ -39,53 +39,53 @@ listed, and the exit code is 1. `--dry-run` changes nothing."""
 _CHUNK = 1 << 20
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("seq", nargs="*", type=int, metavar="SEQ", help="events of the session, by their numbers")
-    one.add_argument("--session", metavar="ID", help="the session of these events (its id, or a part of it)")
-    one.add_argument("--text-file", type=Path, metavar="FILE", help="a file with the secret, - for standard input")
-    one.add_argument("--reason", default="", metavar="TEXT", help="why; it stays in the log")
-    one.add_argument("--dry-run", action="store_true", help="list what would go, and change nothing")
-    one.add_argument("--index", type=Path, metavar="FILE", help="the index for search (default: beside the log)")
-    one.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
-    one.add_argument("--json", action="store_true", help="print facts as JSON")
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("seq", nargs="*", type=int, metavar="SEQ", help="events of the session, by their numbers")
+    parser.add_argument("--session", metavar="ID", help="the session of these events (its id, or a part of it)")
+    parser.add_argument("--text-file", type=Path, metavar="FILE", help="a file with the secret, - for standard input")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why; it stays in the log")
+    parser.add_argument("--dry-run", action="store_true", help="list what would go, and change nothing")
+    parser.add_argument("--index", type=Path, metavar="FILE", help="the index for search (default: beside the log)")
+    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
+    parser.add_argument("--json", action="store_true", help="print facts as JSON")
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     from hudkit.api import Hud
     from hudkit.hud.redaction import RedactionResult, find_text, needles_of_events, redact_texts
     from hudkit.log.redaction import contains_secret, secret_texts
     from hudkit.log.stores import SqliteLog
 
-    if given.seq and given.text_file is not None:
+    if args.seq and args.text_file is not None:
         raise ConfigError("events and --text-file are two ways", hint="Give one of them")
-    if given.session and not given.seq:
+    if args.session and not args.seq:
         raise ConfigError("--session needs events", hint="A text goes from all sessions; `hudkit log` shows numbers")
-    if given.seq and not given.session:
+    if args.seq and not args.session:
         raise ConfigError("events are named by a session's numbers", hint="Give --session ID, too")
-    path = there(given.db)
-    log = SqliteLog.open(path, read_only=given.dry_run)
+    path = there(args.db)
+    log = SqliteLog.open(path, read_only=args.dry_run)
     with Hud(log, settings=user_settings("redact")) as hud:
-        if given.seq:
-            names: tuple[str, ...] = (pick(log, given.session),)
-            wanted = needles_of_events(hud.session(names[0]), given.seq)
+        if args.seq:
+            names: tuple[str, ...] = (pick(log, args.session),)
+            wanted = needles_of_events(hud.session(names[0]), args.seq)
         else:
-            names, wanted = log.sessions(), secret_texts(_text(given.text_file))
-        if contains_secret(given.reason.encode(), wanted):
+            names, wanted = log.sessions(), secret_texts(_text(args.text_file))
+        if contains_secret(args.reason.encode(), wanted):
             raise ConfigError("the reason holds the text itself", hint="It stays in the log: word it otherwise")
-        if given.dry_run:
-            others = _named(hud, names[0], given.seq) if given.seq else ()
-            found = find_text(log, wanted, names)
-            done = RedactionResult(tuple(dict.fromkeys((*others, *(hit for hit in found if hit.type != "redact")))))
+        if args.dry_run:
+            others = _named(hud, names[0], args.seq) if args.seq else ()
+            matches = find_text(log, wanted, names)
+            done = RedactionResult(tuple(dict.fromkeys((*others, *(hit for hit in matches if hit.type != "redact")))))
             emptied, indexed = True, 0
         else:
-            done = redact_texts({name: hud.session(name) for name in names}, wanted, given.seq, given.reason)
-            indexed = _index(given.index or index_path(path), wanted)
+            done = redact_texts({name: hud.session(name) for name in names}, wanted, args.seq, args.reason)
+            indexed = _index(args.index or index_path(path), wanted)
             emptied = log.rewrite()
     files = [str(file) for file in _beside(path, wanted)]
-    _tell(given, done.hits, done.kept, indexed, files)
+    _tell(args, done.hits, done.kept, indexed, files)
     if not emptied:
         complain("redact", "another process reads the log: what was removed is still in its -wal file; run it again")
-    return 1 if not given.dry_run and (files or done.kept or not emptied) else 0
+    return 1 if not args.dry_run and (files or done.kept or not emptied) else 0
 
 
 def _text(file: Path | None) -> str:
@@ -148,28 +148,28 @@ def _has(file: Path, texts: Sequence[bytes]) -> bool:
 
 
 def _tell(
-    given: argparse.Namespace, hits: Sequence[TextHit], kept: Sequence[TextHit], indexed: int, files: Sequence[str]
+    args: argparse.Namespace, hits: Sequence[TextHit], staying: Sequence[TextHit], indexed: int, files: Sequence[str]
 ) -> None:
-    if given.json:
+    if args.json:
         facts = {
             "schema": SCHEMA,
-            "dry_run": given.dry_run,
+            "dry_run": args.dry_run,
             "events": msgspec.to_builtins(hits),
-            "kept": msgspec.to_builtins(kept),
-            "index_passages": None if given.dry_run else indexed,
+            "kept": msgspec.to_builtins(staying),
+            "index_passages": None if args.dry_run else indexed,
             "files": list(files),
         }
         print(as_json(facts))
         return
     for session in dict.fromkeys(hit.session for hit in hits):
         kinds = Counter(hit.type for hit in hits if hit.session == session)
-        told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-        print(visible(f"{'would go' if given.dry_run else 'redacted'}: {session}: {told}"))
+        counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        print(visible(f"{'would go' if args.dry_run else 'redacted'}: {session}: {counts}"))
     if not hits:
         print("no event holds it")
     if indexed:
         print(f"index for search: {indexed} passages")
-    for hit in kept:
+    for hit in staying:
         print(visible(f"stays: {hit.session}, event {hit.seq}: the reason of a redaction holds it"))
     for file in files:
-        print(visible(f"{'holds it' if given.dry_run else 'still holds it'}: {file}"))
+        print(visible(f"{'holds it' if args.dry_run else 'still holds it'}: {file}"))

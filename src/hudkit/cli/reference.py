@@ -48,15 +48,20 @@ def _entry(name: str) -> str:
     inner = operations(parser)
     if not inner:
         parts += [_table(parser), _example(module.EXAMPLE)]
-    for operation, one in inner.items():
-        parts += [f"### {name} {operation}", one.description or "", _table(one), _example(module.EXAMPLES[operation])]
+    for operation, inner_parser in inner.items():
+        parts += [
+            f"### {name} {operation}",
+            inner_parser.description or "",
+            _table(inner_parser),
+            _example(module.EXAMPLES[operation]),
+        ]
     return "\n\n".join(parts)
 
 
 def _table(parser: argparse.ArgumentParser) -> str:
-    shown = [one for one in parser._actions if one.dest != "help"]
+    shown = [action for action in parser._actions if action.dest != "help"]
     return "\n".join(
-        ("| argument | meaning |", "|---|---|", *(f"| {_call(one)} | {_meaning(one)} |" for one in shown))
+        ("| argument | meaning |", "|---|---|", *(f"| {_call(action)} | {_meaning(action)} |" for action in shown))
     )
 
 
@@ -69,16 +74,16 @@ def _more(module: object) -> tuple[str, ...]:
     return (more,) if more else ()
 
 
-def _call(one: argparse.Action) -> str:
-    names = ", ".join(f"`{name}`" for name in one.option_strings)
-    value = " \\| ".join(f"`{choice}`" for choice in one.choices or ()) or f"`{one.metavar or one.dest}`"
+def _call(action: argparse.Action) -> str:
+    names = ", ".join(f"`{name}`" for name in action.option_strings)
+    value = " \\| ".join(f"`{choice}`" for choice in action.choices or ()) or f"`{action.metavar or action.dest}`"
     if not names:
         return value
-    return names if one.nargs == 0 else f"{names} {value}"
+    return names if action.nargs == 0 else f"{names} {value}"
 
 
-def _meaning(one: argparse.Action) -> str:
-    return (one.help or "").replace("%%", "%").replace("|", "\\|")
+def _meaning(action: argparse.Action) -> str:
+    return (action.help or "").replace("%%", "%").replace("|", "\\|")
 
 
 if __name__ == "__main__":

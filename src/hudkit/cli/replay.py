@@ -19,27 +19,31 @@ from hudkit.transcripts import OpenCodeTranscript
 EXAMPLE = "hudkit replay ~/.local/share/opencode/opencode.db --window 200000"
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("file", type=Path, metavar="FILE", help="OpenCode's database, opencode.db; it is only read")
-    one.add_argument("--session", metavar="ID", help="only the session with this id, or this part of one")
-    one.add_argument("--window", type=_count, metavar="N", help="the model's window in tokens, where it is not known")
-    one.add_argument("--budget", type=_count, metavar="N", help="tokens of a frame (default: 2 %% of the window)")
-    one.add_argument("--price-as", default="", metavar="MODEL", help="use the prices and the cache of this model")
-    one.add_argument("--frames", action="store_true", help="print the frame of every call too")
-    one.add_argument("--json", action="store_true", help="print the report as JSON")
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE", help="OpenCode's database, opencode.db; it is only read")
+    parser.add_argument("--session", metavar="ID", help="only the session with this id, or this part of one")
+    parser.add_argument(
+        "--window", type=_count, metavar="N", help="the model's window in tokens, where it is not known"
+    )
+    parser.add_argument("--budget", type=_count, metavar="N", help="tokens of a frame (default: 2 %% of the window)")
+    parser.add_argument("--price-as", default="", metavar="MODEL", help="use the prices and the cache of this model")
+    parser.add_argument("--frames", action="store_true", help="print the frame of every call too")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
-def run(given: argparse.Namespace) -> int:
-    options = Options(given.window, given.budget, given.price_as, given.frames)
-    with OpenCodeTranscript.open(given.file) as transcript, progress_bar() as progress:
-        report = replay(transcript, options, session=given.session, progress=progress)
-    speak((as_json(report),) if given.json else _lines(report, ink()))
+def run(args: argparse.Namespace) -> int:
+    options = Options(args.window, args.budget, args.price_as, args.frames)
+    with OpenCodeTranscript.open(args.file) as transcript, progress_bar() as progress:
+        report = replay(transcript, options, session=args.session, progress=progress)
+    speak((as_json(report),) if args.json else _lines(report, ink()))
     return 1 if found_wrong(report) else 0
 
 
 def found_wrong(report: Report) -> bool:
     """Whether records could not be read, or something live did not survive a compaction."""
-    return bool(report.skipped) or any(one.lost for session in report.sessions for one in session.compacted)
+    return bool(report.skipped) or any(
+        compaction.lost for session in report.sessions for compaction in session.compacted
+    )
 
 
 def as_json(report: Report) -> str:

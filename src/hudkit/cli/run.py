@@ -20,22 +20,24 @@ terminal the last answer goes to the standard output and everything else to the 
 is done, 1 the turn ended otherwise, 2 it could not be carried out, 130 cancelled. See [terminal.md](terminal.md)."""
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("prompt", nargs="*", metavar="PROMPT", help="what is to be done; - reads it from standard input")
-    session_arguments(one)
-    one.add_argument("--quiet", action="store_true", help="no progress on the error stream")
-    one.add_argument("--json", action="store_true", help="print what happens as JSON, one object a line")
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "prompt", nargs="*", metavar="PROMPT", help="what is to be done; - reads it from standard input"
+    )
+    session_arguments(parser)
+    parser.add_argument("--quiet", action="store_true", help="no progress on the error stream")
+    parser.add_argument("--json", action="store_true", help="print what happens as JSON, one object a line")
 
 
-def run(given: argparse.Namespace) -> int:
-    prompt = _prompt(given.prompt)
-    return asyncio.run(_run(given, prompt))
+def run(args: argparse.Namespace) -> int:
+    prompt = _prompt(args.prompt)
+    return asyncio.run(_run(args, prompt))
 
 
-async def _run(given: argparse.Namespace, prompt: str) -> int:
+async def _run(args: argparse.Namespace, prompt: str) -> int:
     from hudkit.agent.terminal.attend import Left
 
-    sitting = sitting_of(given, "run", facts=SCHEMA if given.json else 0, quiet=given.quiet)
+    sitting = sitting_of(args, "run", facts=SCHEMA if args.json else 0, quiet=args.quiet)
     try:
         await sitting.open(sitting.place.pick(sitting.wish))
         ended = await sitting.attendant.prompt(prompt)
@@ -48,10 +50,10 @@ async def _run(given: argparse.Namespace, prompt: str) -> int:
 
 def _prompt(words: list[str]) -> str:
     """The words, and what is piped in where they have a `-` or there are none. Raises `ConfigError` for nothing."""
-    said = " ".join(word for word in words if word != "-")
+    argument = " ".join(word for word in words if word != "-")
     there = sys.stdin is not None and (not sys.stdin.isatty() or "-" in words)
     piped = _piped() if there and ("-" in words or not words) else ""
-    text = "\n\n".join(part for part in (said, piped.strip("\n")) if part.strip())
+    text = "\n\n".join(part for part in (argument, piped.strip("\n")) if part.strip())
     if not text:
         raise ConfigError("there is no prompt", hint='Try: hudkit run "Make the failing test pass"')
     return text

@@ -38,86 +38,90 @@ nothing is recorded. Exit code 1: a file is wrong, or what was tried failed. See
 [custom-sections.md](custom-sections.md)."""
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     what = "list the files, trust one, or try one (default: list)"
-    one.add_argument("what", nargs="?", default="list", choices=("list", "trust", "try"), help=what)
-    one.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the file to trust or to try")
-    one.add_argument("--project", type=Path, metavar="DIR", help="the project's directory (default: this one)")
-    one.add_argument("--session", metavar="ID", help="the session whose state is given to the file that is tried")
-    one.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
-    one.add_argument("--json", action="store_true", help="print facts as JSON")
+    parser.add_argument("what", nargs="?", default="list", choices=("list", "trust", "try"), help=what)
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the file to trust or to try")
+    parser.add_argument("--project", type=Path, metavar="DIR", help="the project's directory (default: this one)")
+    parser.add_argument("--session", metavar="ID", help="the session whose state is given to the file that is tried")
+    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
+    parser.add_argument("--json", action="store_true", help="print facts as JSON")
 
 
-def run(given: argparse.Namespace) -> int:
-    if (given.file is None) != (given.what == "list"):
+def run(args: argparse.Namespace) -> int:
+    if (args.file is None) != (args.what == "list"):
         raise ConfigError(
-            f"`sections {given.what}` takes {'no' if given.file else 'a'} file",
+            f"`sections {args.what}` takes {'no' if args.file else 'a'} file",
             hint="Try: hudkit sections list, hudkit sections trust FILE, hudkit sections try FILE",
         )
-    if given.what == "list":
-        return _list(given.project or Path.cwd(), given.json)
-    if given.what == "trust":
-        return _trust(given.file, given.json)
-    return _try(given)
+    if args.what == "list":
+        return _list(args.project or Path.cwd(), args.json)
+    if args.what == "trust":
+        return _trust(args.file, args.json)
+    return _try(args)
 
 
 def _list(project: Path, json: bool) -> int:
-    found = SectionFiles(section_paths(), project).files()
+    files = SectionFiles(section_paths(), project).files()
     if json:
-        facts = {"schema": SCHEMA, "sandbox": not sandbox_missing(), "files": [_facts(one) for one in found]}
+        facts = {"schema": SCHEMA, "sandbox": not sandbox_missing(), "files": [_facts(file) for file in files]}
         print(as_json(facts))
     else:
-        for one in found:
-            print(visible(_line(one)))
-        if not found:
+        for file in files:
+            print(visible(_line(file)))
+        if not files:
             print(visible(f"no custom sections (yours would be in {section_paths().user})"))
         elif sandbox_missing():
             print("none runs: pydantic-monty is not installed (pip install 'hudkit[custom]')")
-    return 1 if any(one.wrong for one in found) else 0
+    return 1 if any(file.wrong for file in files) else 0
 
 
-def _line(one: SectionFile) -> str:
-    status = "BAD    " if one.wrong else "runs   " if one.trusted else "not yet"
-    told = one.wrong or (one.definition and f"{one.definition.heading}, priority {one.definition.priority}")
-    untrusted = "" if one.wrong or one.trusted else f"; hudkit sections trust {one.path}"
-    return f"{status} {one.level:<7} {one.name}: {told}{untrusted}"
+def _line(file: SectionFile) -> str:
+    status = "BAD    " if file.wrong else "runs   " if file.trusted else "not yet"
+    words = file.wrong or (file.definition and f"{file.definition.heading}, priority {file.definition.priority}")
+    untrusted = "" if file.wrong or file.trusted else f"; hudkit sections trust {file.path}"
+    return f"{status} {file.level:<7} {file.name}: {words}{untrusted}"
 
 
-def _facts(one: SectionFile) -> dict[str, Any]:
-    it = one.definition
-    told = {"title": it.heading, "reads": list(it.reads), "priority": it.priority} if it else {}
-    where = {"name": one.name, "level": one.level, "file": str(one.path), "sha256": one.digest}
-    return {**where, "trusted": one.trusted, "wrong": one.wrong, **told}
+def _facts(file: SectionFile) -> dict[str, Any]:
+    definition = file.definition
+    values = (
+        {"title": definition.heading, "reads": list(definition.reads), "priority": definition.priority}
+        if definition
+        else {}
+    )
+    where = {"name": file.name, "level": file.level, "file": str(file.path), "sha256": file.digest}
+    return {**where, "trusted": file.trusted, "wrong": file.wrong, **values}
 
 
 def _trust(path: Path, json: bool) -> int:
-    found = trust_section(path, section_paths())
+    file = trust_section(path, section_paths())
     if json:
-        print(as_json({"schema": SCHEMA, **_facts(found)}))
+        print(as_json({"schema": SCHEMA, **_facts(file)}))
     else:
-        print(visible(f"trusted: {found.path}, as it is now (SHA-256 {found.digest[:12]}…)"))
+        print(visible(f"trusted: {file.path}, as it is now (SHA-256 {file.digest[:12]}…)"))
     return 0
 
 
 def _try(asked: argparse.Namespace) -> int:
     from hudkit.sections.sandboxed.definitions import read_section_file
 
-    found = read_section_file(asked.file.absolute(), "user", frozenset())
-    if found.definition is None:
-        raise ConfigError(found.wrong)
+    file = read_section_file(asked.file.absolute(), "user", frozenset())
+    if file.definition is None:
+        raise ConfigError(file.wrong)
     limits = user_settings("sections").custom
     bench = Sandbox(SandboxLimits(limits.timeout_ms / 1000, limits.memory_mib * 1024 * 1024))
     try:
-        values = section_inputs(_state(asked), found.definition.reads)
+        values = section_inputs(_state(asked), file.definition.reads)
         bench.run(SectionDefinition("warm", "def section():\n    return 0\n"), {})
         start = time.perf_counter()
-        outcome = bench.run(found.definition, values)
+        outcome = bench.run(file.definition, values)
         took = 1000 * (time.perf_counter() - start)
     finally:
         bench.close()
-    shown = dict(_shown(found.definition, outcome))
+    shown = dict(_shown(file.definition, outcome))
     if asked.json:
-        print(as_json({"schema": SCHEMA, "name": found.name, "error": outcome.error, "ms": round(took, 2), **shown}))
+        print(as_json({"schema": SCHEMA, "name": file.name, "error": outcome.error, "ms": round(took, 2), **shown}))
     elif outcome.error:
         print(visible(f"failed: {outcome.error}"))
     else:
@@ -144,12 +148,12 @@ def _shown(definition: SectionDefinition, outcome: SandboxOutcome) -> Iterator[t
     from hudkit.compose.formats.markdown import render
     from hudkit.sections.custom import CustomSection, CustomState, show_custom_sections
 
-    made = outcome.trees
-    one = CustomSection(
-        definition.name, definition.heading, full=made.full, compact=made.compact, minimal=made.minimal
+    trees = outcome.trees
+    section = CustomSection(
+        definition.name, definition.heading, full=trees.full, compact=trees.compact, minimal=trees.minimal
     )
     if outcome.error:
         return
     for density in Density:
-        tree = show_custom_sections(CustomState((one,)), density)
+        tree = show_custom_sections(CustomState((section,)), density)
         yield density.value, render(Element("document", (), tree.children))

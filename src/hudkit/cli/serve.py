@@ -10,9 +10,9 @@ from hudkit.daemon import cli
 EXAMPLE = "hudkit serve --idle 60"
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    cli.arguments(one)
+def arguments(parser: argparse.ArgumentParser) -> None:
+    cli.arguments(parser)
 
 
-def run(given: argparse.Namespace) -> int:
-    return cli.run(given, user_settings("serve"))
+def run(args: argparse.Namespace) -> int:
+    return cli.run(args, user_settings("serve"))

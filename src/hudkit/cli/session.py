@@ -14,29 +14,31 @@ if TYPE_CHECKING:
     from hudkit.agent.terminal.sitting import Sitting
 
 
-def session_arguments(one: argparse.ArgumentParser) -> None:
+def session_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of every command that works in a session."""
-    one.add_argument("--model", default="", metavar="NAME", help="which model works, as provider:name")
-    one.add_argument("--script", type=Path, metavar="FILE", help="a scripted model, from a TOML or JSON lines file")
-    which = one.add_mutually_exclusive_group()
+    parser.add_argument("--model", default="", metavar="NAME", help="which model works, as provider:name")
+    parser.add_argument(
+        "--script", type=Path, metavar="FILE", help="a scripted model, from a TOML or JSON lines file"
+    )
+    which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--session", default="", metavar="ID", help="go on with this session (its id, or a part of it)"
     )
     which.add_argument(
         "--continue", dest="last", action="store_true", help="go on with the last session of this directory"
     )
-    one.add_argument("--agent", default="", metavar="NAME", help="which agent works (default: build)")
+    parser.add_argument("--agent", default="", metavar="NAME", help="which agent works (default: build)")
     for action in ("allow", "deny"):
         help = f'{action} a tool, or its calls that match: "bash pytest *"; repeatable, the last that matches counts'
-        one.add_argument(f"--{action}", dest="rules", action=_Rule, const=action, metavar="RULE", help=help)
-    one.add_argument(
+        parser.add_argument(f"--{action}", dest="rules", action=_Rule, const=action, metavar="RULE", help=help)
+    parser.add_argument(
         "--yes", action="store_true", help="allow what would be asked about; what is denied stays denied"
     )
-    one.add_argument("--no-hud", dest="hud", action="store_false", help="let the agent work without a HUD")
-    one.add_argument(
+    parser.add_argument("--no-hud", dest="hud", action="store_false", help="let the agent work without a HUD")
+    parser.add_argument(
         "--data", type=Path, metavar="DIR", help="where sessions and their HUD are kept (default: the user's own)"
     )
-    one.set_defaults(rules=[])
+    parser.set_defaults(rules=[])
 
 
 class _Rule(argparse.Action):
@@ -52,7 +54,7 @@ class _Rule(argparse.Action):
         namespace.rules = [*namespace.rules, (self.const, str(values))]
 
 
-def sitting_of(given: argparse.Namespace, name: str, *, facts: int = 0, quiet: bool = False) -> Sitting:
+def sitting_of(args: argparse.Namespace, name: str, *, facts: int = 0, quiet: bool = False) -> Sitting:
     """Who sits at the session: `facts` is the schema version of JSON lines, 0 for people. Raises `ConfigError`."""
     from hudkit.agent.terminal.asking import Answering, Asker, Everything, Nobody
     from hudkit.agent.terminal.facts import Facts
@@ -64,22 +66,22 @@ def sitting_of(given: argparse.Namespace, name: str, *, facts: int = 0, quiet: b
 
     wish = Wish(
         Path.cwd(),
-        given.data,
-        given.model,
-        given.script,
-        given.session,
-        given.last,
-        given.agent,
-        rules_of(given.rules),
-        given.hud,
+        args.data,
+        args.model,
+        args.script,
+        args.session,
+        args.last,
+        args.agent,
+        rules_of(args.rules),
+        args.hud,
     )
-    place = Place(given.data, user_settings(name))
-    panel = Panel(place.log if given.hud else None, place.settings)
+    place = Place(args.data, user_settings(name))
+    panel = Panel(place.log if args.hud else None, place.settings)
     out, progress = Screen(sys.stdout), Screen(sys.stderr)
     live = out.terminal and not facts
     seen: Live | Plain = Live(out, panel.line) if live else Plain(out, progress, quiet=quiet)
     view: View = Facts(sys.stdout, facts) if facts else seen
-    ask: Answering = Everything() if given.yes else Nobody(seen.problem)
-    if not given.yes and is_terminal(sys.stdin) and (out.terminal or is_terminal(sys.stderr)):
+    ask: Answering = Everything() if args.yes else Nobody(seen.problem)
+    if not args.yes and is_terminal(sys.stdin) and (out.terminal or is_terminal(sys.stderr)):
         ask = Asker(seen)
     return Sitting(wish, place, view, ask, panel)

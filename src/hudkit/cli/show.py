@@ -30,42 +30,42 @@ With `--window`: what fills the window, part by part, how fast it fills, and how
 a terminal, without them where the output is piped or `NO_COLOR` is set."""
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("session", nargs="?", help="a session's id, or a part of it (default: the newest)")
-    one.add_argument("--at", type=int, metavar="SEQ", help="as of this event (default: the last)")
-    one.add_argument("--sent", action="store_true", help="the frame of the last call, as it was sent")
-    one.add_argument("--state", action="store_true", help="print the whole state instead of the frame")
-    one.add_argument("--window", action="store_true", help="what fills the window, and how fast")
-    one.add_argument("--sessions", action="store_true", help="list the sessions of the log")
-    one.add_argument(
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", nargs="?", help="a session's id, or a part of it (default: the newest)")
+    parser.add_argument("--at", type=int, metavar="SEQ", help="as of this event (default: the last)")
+    parser.add_argument("--sent", action="store_true", help="the frame of the last call, as it was sent")
+    parser.add_argument("--state", action="store_true", help="print the whole state instead of the frame")
+    parser.add_argument("--window", action="store_true", help="what fills the window, and how fast")
+    parser.add_argument("--sessions", action="store_true", help="list the sessions of the log")
+    parser.add_argument(
         "--cache", action="store_true", help="what the provider's prefix cache gave, and what broke the prefix"
     )
-    log_arguments(one)
+    log_arguments(parser)
 
 
-def run(given: argparse.Namespace) -> int:
-    with open_read_only(given.db, "show") as hud:
-        if given.cache:
-            return _cache(hud, given)
-        if given.sessions:
-            return _sessions({name: hud.log.last_seq(name) for name in hud.sessions()}, given.json)
-        name = pick(hud.log, given.session)
+def run(args: argparse.Namespace) -> int:
+    with open_read_only(args.db, "show") as hud:
+        if args.cache:
+            return _cache(hud, args)
+        if args.sessions:
+            return _sessions({name: hud.log.last_seq(name) for name in hud.sessions()}, args.json)
+        name = pick(hud.log, args.session)
         try:
             session = hud.session(name)
-            _show(session, session.state.seq if given.at is None else given.at, given)
+            _show(session, session.state.seq if args.at is None else args.at, args)
         except StoreDamaged as error:
-            return _rest(hud, name, error, given)
+            return _rest(hud, name, error, args)
         return 0
 
 
-def _rest(hud: Hud, name: str, error: StoreDamaged, given: argparse.Namespace) -> int:
+def _rest(hud: Hud, name: str, error: StoreDamaged, args: argparse.Namespace) -> int:
     """What can be shown of a damaged session: its last sound event that comes no later than what was asked for."""
     last = _last_sound(hud.log, name)
-    at = last if given.at is None else min(given.at, last)
+    seq = last if args.at is None else min(args.at, last)
     complain("show", f"the log is damaged: {error}")
-    if at > 0:
-        _show(hud.session(name), at, given)
-        complain("show", f"shown as of event {at}, the last sound one")
+    if seq > 0:
+        _show(hud.session(name), seq, args)
+        complain("show", f"shown as of event {seq}, the last sound one")
     return 1
 
 
@@ -77,23 +77,23 @@ def _last_sound(log: EventLog, name: str) -> int:
     return last
 
 
-def _show(session: HudSession, seq: int, given: argparse.Namespace) -> None:
-    if given.window:
-        _window(session, seq, given.json)
+def _show(session: HudSession, seq: int, args: argparse.Namespace) -> None:
+    if args.window:
+        _window(session, seq, args.json)
         return
-    if given.state:
+    if args.state:
         _facts({"state": msgspec.to_builtins(session.state_at(seq))})
         return
-    if given.json:
+    if args.json:
         frame, text = session.frame_at(seq), session.whole_frame(seq).text
         _facts({"session": session.id, "seq": seq, "text": text, "frame": msgspec.to_builtins(frame)})
         return
-    frame = session.frame_at(seq) if given.sent else session.whole_frame(seq)
+    frame = session.frame_at(seq) if args.sent else session.whole_frame(seq)
     print(frame.text, end="")
-    for one in frame.omitted:
-        print(f"(left out: {one.path}: {one.reason})")
+    for omission in frame.omitted:
+        print(f"(left out: {omission.path}: {omission.reason})")
     line = f"{frame.tokens} of {frame.budget} tokens, {frame.density.value}"
-    if given.sent:
+    if args.sent:
         line += f", epoch {frame.epoch}, {len(frame.deltas)} deltas"
     print(f"\n-- {visible(session.id)}, event {seq}: {line}")
 
@@ -109,25 +109,25 @@ def _window(session: HudSession, seq: int, json: bool) -> None:
             print(line)
 
 
-def _cache(hud: Hud, given: argparse.Namespace) -> int:
+def _cache(hud: Hud, args: argparse.Namespace) -> int:
     """The account of one session, or of all in short."""
     from hudkit.cli.cache import account_of, facts, lines, session_line, summary
 
-    names = hud.sessions() if given.sessions else (pick(hud.log, given.session),)
-    found, code = [], 0
+    names = hud.sessions() if args.sessions else (pick(hud.log, args.session),)
+    accounts, code = [], 0
     for name in names:
-        account, wrong = account_of(hud.log, name, given.at)
-        found.append((name, account))
+        account, wrong = account_of(hud.log, name, args.at)
+        accounts.append((name, account))
         if wrong is not None:
             complain("show", f"the log is damaged: {wrong}")
             code = 1
-    if given.json and given.sessions:
-        _facts({"sessions": [summary(name, account) for name, account in found]})
-    elif given.json:
-        _facts(facts(*found[0]))
+    if args.json and args.sessions:
+        _facts({"sessions": [summary(name, account) for name, account in accounts]})
+    elif args.json:
+        _facts(facts(*accounts[0]))
     else:
-        for name, account in found:
-            for line in (session_line(name, account),) if given.sessions else lines(name, account):
+        for name, account in accounts:
+            for line in (session_line(name, account),) if args.sessions else lines(name, account):
                 print(line)
     return code
 

@@ -14,12 +14,12 @@ EXAMPLE = "hudkit stop"
 WAIT_SECONDS = 10.0
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--socket", type=Path, metavar="PATH", help="its unix socket (or $HUDKIT_SOCKET)")
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--socket", type=Path, metavar="PATH", help="its unix socket (or $HUDKIT_SOCKET)")
 
 
-def run(given: argparse.Namespace) -> int:
-    path = given.socket.absolute() if given.socket else socket_path.socket_path()
+def run(args: argparse.Namespace) -> int:
+    path = args.socket.absolute() if args.socket else socket_path.socket_path()
     there = greet(path)
     if there is None:
         print(f"no daemon listens on {path}")

@@ -28,25 +28,25 @@ BESIDE_LOG = ("", "-wal", "-shm", "-journal", ".mark")
 STOP_SECONDS = 5.0
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    host_arguments(one)
-    one.add_argument("--purge", action="store_true", help="also remove all that was recorded: log, index, exports")
+def arguments(parser: argparse.ArgumentParser) -> None:
+    host_arguments(parser)
+    parser.add_argument("--purge", action="store_true", help="also remove all that was recorded: log, index, exports")
 
 
-def run(given: argparse.Namespace) -> int:
-    here = chosen(given)
-    if given.host == "mcp":
-        steps = mcp.uninstall(spot(given), given.client or "", dry_run=given.dry_run)
+def run(args: argparse.Namespace) -> int:
+    here = chosen(args)
+    if args.host == "mcp":
+        steps = mcp.uninstall(spot(args), args.client or "", dry_run=args.dry_run)
     else:
-        steps = opencode.uninstall(here, dry_run=given.dry_run)
-    still = not given.dry_run and bool(opencode.read_installed(here) or mcp.installed_servers(spot(given)))
-    if given.purge and still:
+        steps = opencode.uninstall(here, dry_run=args.dry_run)
+    still = not args.dry_run and bool(opencode.read_installed(here) or mcp.installed_servers(spot(args)))
+    if args.purge and still:
         raise ConfigError("the log is still used: hudkit is installed elsewhere too", hint="Uninstall it there first")
-    if not given.dry_run and not still:
+    if not args.dry_run and not still:
         _stop(here)
-    if given.purge:
-        steps += tuple(_purged(here, given.dry_run))
-    tell(given, steps, "uninstalled" if steps else "not installed here")
+    if args.purge:
+        steps += tuple(_purged(here, args.dry_run))
+    tell(args, steps, "uninstalled" if steps else "not installed here")
     return 0
 
 

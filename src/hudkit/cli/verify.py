@@ -19,19 +19,19 @@ code 1); one that cannot be read, or was written by a newer hudkit, is not judge
 `sessions` and `events` are null where there are findings."""
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    log_arguments(one)
+def arguments(parser: argparse.ArgumentParser) -> None:
+    log_arguments(parser)
 
 
-def run(given: argparse.Namespace) -> int:
-    path = there(given.db)
+def run(args: argparse.Namespace) -> int:
+    path = there(args.db)
     findings = list(verify_file(path))
     sessions = events = None
     if not findings:
         with closing(open_log(path, read_only=True)) as log:
             names = log.sessions()
             sessions, events = len(names), sum(log.last_seq(name) for name in names)
-    if given.json:
+    if args.json:
         facts = {"schema": SCHEMA, "sessions": sessions, "events": events}
         print(as_json({**facts, "findings": msgspec.to_builtins(findings)}))
     elif findings:

@@ -25,13 +25,13 @@ def facts_of(session: HudSession, state: HudState) -> Mapping[str, object]:
 
 def lines_of(session: HudSession, state: HudState) -> Iterator[str]:
     """The window as lines: what is in use, a bar for each part, and what else is known."""
-    found = window_usage(state, session.settings)
-    yield from _head(session.id, found)
-    limit = found.usage.limit_tokens
-    used = sum(one.tokens for one in found.shares)
-    rows = [(one.part + ("" if one.exact else " ~"), one.tokens) for one in found.shares]
+    usage = window_usage(state, session.settings)
+    yield from _head(session.id, usage)
+    limit = usage.usage.limit_tokens
+    used = sum(share.tokens for share in usage.shares)
+    rows = [(share.part + ("" if share.exact else " ~"), share.tokens) for share in usage.shares]
     if rows:
-        reserve = min(found.reserve, max(0, limit - used))
+        reserve = min(usage.reserve, max(0, limit - used))
         rows += [("kept free for an answer", reserve)] if reserve else []
         rows.append(("free", max(0, limit - reserve - used)))
         yield ""
@@ -43,23 +43,23 @@ def lines_of(session: HudSession, state: HudState) -> Iterator[str]:
         yield "\n~ estimated; the parts add up to what was reported, or to the estimate where that is unknown"
 
 
-def _head(name: str, found: WindowUsage) -> Iterator[str]:
-    usage = found.usage
+def _head(name: str, window: WindowUsage) -> Iterator[str]:
+    usage = window.usage
     size = f"{usage.limit_tokens:,} tokens{' (assumed)' if usage.source == 'assumed' else ''}"
     if usage.used_tokens is None:
         yield f"{visible(name)}: usage is unknown until the next report; the window has {size}"
     else:
         share = f"{usage.percent or 0:.1f} % in use, {usage.used_tokens:,} of {size}"
         yield f"{visible(name)}: {share}, {usage.band.value}"
-    if found.now is not None:
-        doubt = f", ±{100 * found.doubt:.1f} %" if found.doubt is not None else ""
-        yield f"request under way: about {found.now:,} tokens (estimated{doubt})"
-    if found.trend is not None:
-        more = "" if found.overflow is None else f"; {found.overflow} calls until there is no room"
-        yield f"trend: {found.trend.pace}, {found.trend.rate:+,.0f} tokens a call{more}"
-    if found.error is not None:
-        model = f" {visible(found.model)}" if found.model else ""
-        yield f"calibration: estimates for{model} were off by {100 * found.error:.1f} % ({found.reports} reports)"
+    if window.now is not None:
+        doubt = f", ±{100 * window.doubt:.1f} %" if window.doubt is not None else ""
+        yield f"request under way: about {window.now:,} tokens (estimated{doubt})"
+    if window.trend is not None:
+        more = "" if window.overflow is None else f"; {window.overflow} calls until there is no room"
+        yield f"trend: {window.trend.pace}, {window.trend.rate:+,.0f} tokens a call{more}"
+    if window.error is not None:
+        model = f" {visible(window.model)}" if window.model else ""
+        yield f"calibration: estimates for{model} were off by {100 * window.error:.1f} % ({window.reports} reports)"
 
 
 def _bar(tokens: int, most: int) -> str:

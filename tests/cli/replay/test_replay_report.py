@@ -49,7 +49,7 @@ def test_every_live_item_survives_every_compaction(orchard_report: Report, openc
             assert len(session.compacted) == session.compactions
             for one in session.compacted:
                 assert one.lost == ()
-                assert one.kept == one.items > 0
+                assert one.surviving == one.items > 0
 
 
 def test_what_the_state_held_at_the_days_compactions(orchard_report: Report) -> None:
@@ -58,13 +58,13 @@ def test_what_the_state_held_at_the_days_compactions(orchard_report: Report) -> 
     assert (second.trigger, second.after_turns, second.used_tokens) == ("auto", 133, 40_006)
     held = {one.kind: one for one in first.held}
     assert list(held) == ["task", "constraints", "decisions", "open todos", "edited files"]
-    assert (len(held["constraints"].items), held["constraints"].kept, held["constraints"].shown) == (6, 6, 6)
+    assert (len(held["constraints"].items), held["constraints"].surviving, held["constraints"].shown) == (6, 6, 6)
     assert held["open todos"].items[-1] == "Update README status"
     assert (len(held["open todos"].items), held["open todos"].shown) == (4, 4)
-    assert (len(held["edited files"].items), held["edited files"].kept) == (9, 9)
+    assert (len(held["edited files"].items), held["edited files"].surviving) == (9, 9)
     assert len(first.not_shown) == 9 - (held["edited files"].shown or 0), "files give way to rules"
     files = next(one for one in second.held if one.kind == "edited files")
-    assert len(files.items) == files.kept == 17
+    assert len(files.items) == files.surviving == 17
     assert files.shown is not None and files.shown < 17, "they give way to rules and decisions; the rest is counted"
     assert "not shown: snapshot" in main_day(orchard_report).frames[second.after_turns].base
 
@@ -72,7 +72,7 @@ def test_what_the_state_held_at_the_days_compactions(orchard_report: Report) -> 
 def test_a_compaction_without_a_call_after_it(opencode_report: Report) -> None:
     last = opencode_report.sessions[2].compacted[0]
     assert last.after_turns == 2
-    assert all(one.shown is None and one.kept == len(one.items) for one in last.held)
+    assert all(one.shown is None and one.surviving == len(one.items) for one in last.held)
 
 
 def test_frames_follow_the_band(orchard_report: Report) -> None:

@@ -119,10 +119,10 @@ def test_what_is_lost_is_found() -> None:
     found = compaction_report(Compacted(full.state, bare.state, "auto", 9, 3), bare.frame(), 12)
     assert found.lost == ("JWT over sessions", "a.py")
     assert found.not_shown == ("JWT over sessions", "a.py")
-    assert [(one.kind, len(one.items), one.kept, one.shown) for one in found.held] == [
+    assert [(one.kind, len(one.items), one.surviving, one.shown) for one in found.held] == [
         ("task", 1, 1, 1), ("decisions", 1, 0, 0), ("open todos", 1, 1, 1), ("edited files", 1, 0, 0),
     ]  # fmt: skip
-    assert (found.items, found.kept) == (4, 2)
+    assert (found.items, found.surviving) == (4, 2)
 
 
 def test_escaped_text_is_recognised_in_a_frame() -> None:

@@ -56,44 +56,46 @@ def fail(words: str, hint: str = "") -> Finding:
     return Finding(Verdict.FAIL, words, hint)
 
 
-def gravest(found: Iterable[Finding], otherwise: str) -> Finding:
+def gravest(findings: Iterable[Finding], otherwise: str) -> Finding:
     """Several findings as one: the worst verdict, words and hints of what is not good; `otherwise` where all is."""
-    odd = [one for one in found if one.verdict is not Verdict.PASS]
+    odd = [finding for finding in findings if finding.verdict is not Verdict.PASS]
     if not odd:
         return good(otherwise)
-    hints = dict.fromkeys(one.hint for one in odd if one.hint)
-    return Finding(_worst(one.verdict for one in odd), "; ".join(one.words for one in odd), "; ".join(hints))
+    hints = dict.fromkeys(finding.hint for finding in odd if finding.hint)
+    return Finding(
+        _worst(finding.verdict for finding in odd), "; ".join(finding.words for finding in odd), "; ".join(hints)
+    )
 
 
 def examine(looks: Iterable[Look], here: Surroundings) -> tuple[Check, ...]:
     """Every check of a table, in its order. Never raises; each takes at most its limit."""
-    return tuple(_made(one, here) for one in looks)
+    return tuple(_made(row, here) for row in looks)
 
 
 def worst(checks: Iterable[Check]) -> Verdict:
     """The worst verdict of some checks; `PASS` without any."""
-    return _worst(one.verdict for one in checks)
+    return _worst(check.verdict for check in checks)
 
 
 def _worst(verdicts: Iterable[Verdict]) -> Verdict:
     return max(verdicts, key=list(Verdict).index, default=Verdict.PASS)
 
 
-def _made(one: Look, here: Surroundings) -> Check:
+def _made(row: Look, here: Surroundings) -> Check:
     """A check in a thread of its own: what hangs in a file system is left there, and ends with the process."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
 
     def look() -> None:
         try:
-            found.append(one.look(here))
+            findings.append(row.look(here))
         except Exception as error:  # whatever it is, the other checks are still of use
-            found.append(warn(f"could not be looked at: {_said(error)}"))
+            findings.append(warn(f"could not be looked at: {_said(error)}"))
 
-    thread = Thread(target=look, daemon=True, name=f"doctor {one.name}")
+    thread = Thread(target=look, daemon=True, name=f"doctor {row.name}")
     thread.start()
-    thread.join(one.seconds)
-    told = found[0] if found else warn(f"did not come to an end within {one.seconds:g} s")
-    return Check(one.name, told.verdict, told.words, told.hint)
+    thread.join(row.seconds)
+    finding = findings[0] if findings else warn(f"did not come to an end within {row.seconds:g} s")
+    return Check(row.name, finding.verdict, finding.words, finding.hint)
 
 
 def _said(error: Exception) -> str:

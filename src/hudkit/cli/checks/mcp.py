@@ -17,28 +17,32 @@ from hudkit.hosts.mcp.client_install import SERVER_NEEDS, InstalledServer, recor
 def clients(here: Surroundings) -> Finding:
     """Whether each configuration still has the entry, and what it starts is there with what it needs."""
     try:
-        known = recorded_servers(here.data)
+        servers = recorded_servers(here.data)
     except ConfigError as error:
         return fail(error.message, error.hint)
-    odd = [finding for one in known for finding in _odd(one, here)]
-    names = sorted({CLIENTS[one.client].title for one in known if one.client in CLIENTS})
+    odd = [finding for server in servers for finding in _odd(server, here)]
+    names = sorted({CLIENTS[server.client].title for server in servers if server.client in CLIENTS})
     return gravest(odd, f"configured in {', '.join(names)}" if names else "configured in no client")
 
 
-def _odd(one: InstalledServer, here: Surroundings) -> Iterator[Finding]:
-    again = f"hudkit install mcp --client {one.client}"
-    path = Path(one.touched.file)
+def _odd(server: InstalledServer, here: Surroundings) -> Iterator[Finding]:
+    again = f"hudkit install mcp --client {server.client}"
+    path = Path(server.touched.file)
     try:
         text = read_text(path)
-        found = None if text is None or one.client not in CLIENTS else entry_program(text, path, CLIENTS[one.client])
+        program = (
+            None
+            if text is None or server.client not in CLIENTS
+            else entry_program(text, path, CLIENTS[server.client])
+        )
     except ConfigError as error:
-        yield warn(error.message, f"Mend it: {one.client} cannot read it either")
+        yield warn(error.message, f"Mend it: {server.client} cannot read it either")
         return
-    if found is None:
-        hint = f"{again}, or hudkit uninstall mcp --client {one.client}"
+    if program is None:
+        hint = f"{again}, or hudkit uninstall mcp --client {server.client}"
         yield warn(f"{path} does not start hudkit any more", hint)
         return
     try:
-        user_environment.check_interpreter(found, None, here.env, SERVER_NEEDS)
+        user_environment.check_interpreter(program, None, here.env, SERVER_NEEDS)
     except ConfigError as error:
-        yield fail(f"{one.client} cannot start hudkit: {error.message}", f"{again} ({error.hint})")
+        yield fail(f"{server.client} cannot start hudkit: {error.message}", f"{again} ({error.hint})")

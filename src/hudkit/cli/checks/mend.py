@@ -18,13 +18,13 @@ from hudkit.hosts.wire import newer
 
 def mend(here: Surroundings) -> tuple[str, ...]:
     """Mend what can be mended safely; gives what was done, and what was left and why, one line each. Never raises."""
-    said: list[str] = []
+    lines: list[str] = []
     for step in STEPS:
         try:
-            said += step(here)
+            lines += step(here)
         except (HudkitError, OSError) as error:
-            said.append(f"left as it is: {error}")
-    return tuple(said)
+            lines.append(f"left as it is: {error}")
+    return tuple(lines)
 
 
 def directories(here: Surroundings) -> Iterator[str]:
@@ -88,11 +88,11 @@ STEPS: tuple[Callable[[Surroundings], Iterator[str]], ...] = (directories, files
 def _directory(path: Path) -> Iterator[str]:
     """A directory is changed only where it is the user's, real, and holds nothing that is not ours."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return
-    mode = stat.S_IMODE(found.st_mode)
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or mode == 0o700:
+    mode = stat.S_IMODE(status.st_mode)
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or mode == 0o700:
         return
     if not mode & privacy.OTHERS and mode & 0o700 == 0o700:
         return
@@ -108,9 +108,9 @@ def _directory(path: Path) -> Iterator[str]:
 
 
 def _file(path: Path) -> Iterator[str]:
-    found = path.lstat()
-    mode = stat.S_IMODE(found.st_mode)
-    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+    status = path.lstat()
+    mode = stat.S_IMODE(status.st_mode)
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
         return
     if not mode & privacy.OTHERS and mode & 0o600 == 0o600:
         return

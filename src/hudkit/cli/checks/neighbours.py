@@ -66,9 +66,9 @@ def conflicts(here: Surroundings) -> Finding:
     own = str(here.install.plugin)
     seen: dict[str, tuple[str, ...]] = {}
     unread: list[str] = []
-    for one in neighbours(here, unread):
-        if str(one.file) != own and len(seen) < MOST:
-            seen.setdefault(one.name, clashes(one))
+    for other in neighbours(here, unread):
+        if str(other.file) != own and len(seen) < MOST:
+            seen.setdefault(other.name, clashes(other))
     odd = [f"{name}: {', '.join(why)}" for name, why in seen.items() if why]
     odd += [f"{path.name} in {path.parent.name}/: it defines a tool of our name" for path in _tools(here)]
     if odd:
@@ -94,21 +94,21 @@ def neighbours(here: Surroundings, unread: list[str]) -> Iterator[Neighbour]:
                     yield Neighbour(path.name, path)
 
 
-def clashes(one: Neighbour) -> tuple[str, ...]:
+def clashes(other: Neighbour) -> tuple[str, ...]:
     """What may clash: by what its file says, else by its name."""
     text = ""
-    if one.file is not None:
+    if other.file is not None:
         try:
-            text = text_of(one.file, PLUGIN_BYTES) or ""
+            text = text_of(other.file, PLUGIN_BYTES) or ""
         except ConfigError:
             text = ""
-    told = tuple(why for form, why in CONTENTS if re.search(form, text))
-    return told or tuple(why for form, why in NAMES if re.search(form, one.name.lower()))[:1]
+    reasons = tuple(why for form, why in CONTENTS if re.search(form, text))
+    return reasons or tuple(why for form, why in NAMES if re.search(form, other.name.lower()))[:1]
 
 
 def _listed(text: str, where: Path, here: Surroundings) -> Iterator[Neighbour]:
-    found = find_member(parse_jsonc(text, str(where)), plugin_config.PLUGIN_KEY)
-    for item in found.node.items if found else ():
+    member = find_member(parse_jsonc(text, str(where)), plugin_config.PLUGIN_KEY)
+    for item in member.node.items if member else ():
         value = item.node.value
         entry = value[0] if isinstance(value, list) and value else value
         if isinstance(entry, str) and entry:

@@ -46,10 +46,10 @@ def program(here: Surroundings) -> Finding:
         )
     except (OSError, subprocess.SubprocessError) as error:
         return warn(f"`{path} --version` gives no answer ({type(error).__name__})", "Is OpenCode installed rightly?")
-    found = re.search(rb"\d+\.\d+\.\d+[\w.+\-]{0,40}", done.stdout[:10_000])
-    if found is None:
+    match = re.search(rb"\d+\.\d+\.\d+[\w.+\-]{0,40}", done.stdout[:10_000])
+    if match is None:
         return warn(f"`{path} --version` names no version", "Is it OpenCode?")
-    version = found[0].decode()
+    version = match[0].decode()
     if version != KNOWN_GOOD:
         hint = "It probably works; where it does not, say the version in a bug report"
         return warn(f"version {version} at {path}; hudkit is tried with {KNOWN_GOOD}", hint)
@@ -67,55 +67,57 @@ def find(here: Surroundings) -> str | None:
 
 def plugin(here: Surroundings) -> Finding:
     """Whether it is installed, there, and listed."""
-    known = _known(here)
-    if isinstance(known, Finding):
-        return known
-    if not Path(known.plugin).is_file():
-        return fail(f"the plugin {known.plugin} is gone", _AGAIN)
+    manifest = _known(here)
+    if isinstance(manifest, Finding):
+        return manifest
+    if not Path(manifest.plugin).is_file():
+        return fail(f"the plugin {manifest.plugin} is gone", _AGAIN)
     listing, odd = [], []
-    for one in known.configurations:
-        path = Path(one.file)
+    for configuration in manifest.configurations:
+        path = Path(configuration.file)
         try:
             text = text_of(path, PLUGIN_BYTES)
-            if text is not None and plugin_config.lists_plugin(text, path, known.plugin):
-                listing.append(one.file)
+            if text is not None and plugin_config.lists_plugin(text, path, manifest.plugin):
+                listing.append(configuration.file)
             else:
-                odd.append(warn(f"{one.file} does not list the plugin any more", _AGAIN))
+                odd.append(warn(f"{configuration.file} does not list the plugin any more", _AGAIN))
         except ConfigError as error:
             odd.append(warn(error.message, "Mend it: OpenCode cannot read it either"))
-    listing += [str(path) for path in _elsewhere(here, known) if str(path) not in listing]
+    listing += [str(path) for path in _elsewhere(here, manifest) if str(path) not in listing]
     if not listing:
-        why = "; ".join(one.words for one in odd) or "no configuration lists the plugin"
+        why = "; ".join(finding.words for finding in odd) or "no configuration lists the plugin"
         return fail(f"installed, but OpenCode does not load it: {why}", _AGAIN)
     return gravest(odd, f"listed in {' and '.join(listing)}")
 
 
 def unchanged(here: Surroundings) -> Finding:
     """Whether the plugin's file is what this version would write."""
-    known = _known(here)
-    if isinstance(known, Finding):
+    manifest = _known(here)
+    if isinstance(manifest, Finding):
         return good("the plugin is not installed")
-    text = text_of(Path(known.plugin), PLUGIN_BYTES)
+    text = text_of(Path(manifest.plugin), PLUGIN_BYTES)
     if text is None:
-        return fail(f"the plugin {known.plugin} is gone", _AGAIN)
-    found = baked(text)
-    if found is None:
-        return fail(f"{known.plugin} was edited: what was put into it cannot be read", _AGAIN)
-    values, version = found
+        return fail(f"the plugin {manifest.plugin} is gone", _AGAIN)
+    baked_values = baked(text)
+    if baked_values is None:
+        return fail(f"{manifest.plugin} was edited: what was put into it cannot be read", _AGAIN)
+    values, version = baked_values
     if version != hudkit.__version__:
         return warn(f"the plugin is of version {version}, this hudkit is {hudkit.__version__}", _AGAIN)
     if generate_plugin(values) != text:
-        return warn(f"{known.plugin} is not as it was installed", _AGAIN)
+        return warn(f"{manifest.plugin} is not as it was installed", _AGAIN)
     return good("as it was installed")
 
 
 def places(here: Surroundings) -> Finding:
     """Whether the interpreter, data, log and socket in the plugin are still right."""
-    known = _known(here)
-    found = None if isinstance(known, Finding) else baked(text_of(Path(known.plugin), PLUGIN_BYTES) or "")
-    if found is None:
+    manifest = _known(here)
+    baked_values = (
+        None if isinstance(manifest, Finding) else baked(text_of(Path(manifest.plugin), PLUGIN_BYTES) or "")
+    )
+    if baked_values is None:
         return good("nothing is installed that could be read")
-    values, _ = found
+    values, _ = baked_values
     odd: list[Finding] = []
     try:
         user_environment.check_interpreter(values.python, None, here.env, DAEMON_NEEDS)
@@ -123,14 +125,14 @@ def places(here: Surroundings) -> Finding:
         odd.append(fail(f"the plugin cannot start the daemon: {error.message}", f"{_AGAIN} ({error.hint})"))
     else:
         if Path(values.python).parent != Path(here.python).parent:
-            said = f"the plugin starts {values.python}, this hudkit runs in {here.python}"
-            odd.append(warn(said, f"Is that meant? If not: {_AGAIN}"))
+            problem = f"the plugin starts {values.python}, this hudkit runs in {here.python}"
+            odd.append(warn(problem, f"Is that meant? If not: {_AGAIN}"))
     ours = {"data": here.data, "db": here.db, "socket": here.socket}
     for name, mine in ours.items():
         theirs = getattr(values, name)
         if mine is not None and theirs != str(mine):
-            said = f"the plugin uses {theirs} (its {name}), this environment says {mine}"
-            odd.append(warn(said, f"Unset what says so (HUDKIT_…, XDG_…), or {_AGAIN}"))
+            problem = f"the plugin uses {theirs} (its {name}), this environment says {mine}"
+            odd.append(warn(problem, f"Unset what says so (HUDKIT_…, XDG_…), or {_AGAIN}"))
     return gravest(odd, f"its daemon runs in {values.python}")
 
 
@@ -138,29 +140,29 @@ def baked(text: str) -> tuple[PluginPaths, str] | None:
     """What was put into a plugin's text at its installation, and by which version; `None` where it is not there."""
     _, mark, rest = text.partition("const BAKED = ")
     try:
-        found: Any = json.JSONDecoder().raw_decode(rest)[0] if mark else None
-        return msgspec.convert(found, PluginPaths), str(found["version"])
+        baked_object: Any = json.JSONDecoder().raw_decode(rest)[0] if mark else None
+        return msgspec.convert(baked_object, PluginPaths), str(baked_object["version"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
 def _known(here: Surroundings) -> PluginManifest | Finding:
     try:
-        known = read_installed(here.install)
+        manifest = read_installed(here.install)
     except ConfigError as error:
         return fail(error.message, error.hint)
-    return known or warn("the plugin is not installed in OpenCode", _AGAIN)
+    return manifest or warn("the plugin is not installed in OpenCode", _AGAIN)
 
 
-def _elsewhere(here: Surroundings, known: PluginManifest) -> list[Path]:
+def _elsewhere(here: Surroundings, manifest: PluginManifest) -> list[Path]:
     """The configurations in force here that list the plugin, whatever the manifest says."""
-    found = []
+    paths = []
     for project in (None, here.directory):
         for path in plugin_config.config_candidates(here.env, project):
             try:
                 text = text_of(path, PLUGIN_BYTES)
-                if text is not None and plugin_config.lists_plugin(text, path, known.plugin):
-                    found.append(path)
+                if text is not None and plugin_config.lists_plugin(text, path, manifest.plugin):
+                    paths.append(path)
             except (ConfigError, OSError):
                 continue  # what cannot be read lists nothing
-    return found
+    return paths

@@ -37,27 +37,31 @@ _FIX = "hudkit doctor --fix"
 
 
 def versions(_: Surroundings) -> Finding:
-    said = f"hudkit {hudkit.__version__}, Python {platform.python_version()}"
+    words = f"hudkit {hudkit.__version__}, Python {platform.python_version()}"
     if sys.version_info[:2] < _OLDEST_PYTHON:
-        return fail(said, "Python 3.11 or newer is needed")
+        return fail(words, "Python 3.11 or newer is needed")
     try:
         packaged = importlib.metadata.version("hudkit")
     except importlib.metadata.PackageNotFoundError:
-        return good(f"{said}, from its sources")
+        return good(f"{words}, from its sources")
     if packaged != hudkit.__version__:
-        return warn(f"{said}, but its package says {packaged}", "Install hudkit again: an upgrade was left half done")
-    return good(said)
+        return warn(
+            f"{words}, but its package says {packaged}", "Install hudkit again: an upgrade was left half done"
+        )
+    return good(words)
 
 
 def data(here: Surroundings) -> Finding:
-    found = [privacy.directory(here.data)]
+    findings = [privacy.directory(here.data)]
     if here.db.parent != here.data:
-        found.append(privacy.directory(here.db.parent))
-    there = next(one for one in (here.data, *here.data.parents) if one.exists())
+        findings.append(privacy.directory(here.db.parent))
+    there = next(path for path in (here.data, *here.data.parents) if path.exists())
     free = shutil.disk_usage(there).free
     if free < LEAST_FREE:
-        found.append(warn(f"{free // MIB} MiB are left where the data is", "Make room: a full disk takes no events"))
-    return gravest(found, found[0].words)
+        findings.append(
+            warn(f"{free // MIB} MiB are left where the data is", "Make room: a full disk takes no events")
+        )
+    return gravest(findings, findings[0].words)
 
 
 def files(here: Surroundings) -> Finding:
@@ -94,7 +98,7 @@ def whole(here: Surroundings) -> Finding:
         return fail(error.message, error.hint)
     if not findings:
         return good(f"every event verifies ({size // 1024} KiB)")
-    codes = ", ".join(dict.fromkeys(one.code for one in findings))
+    codes = ", ".join(dict.fromkeys(finding.code for finding in findings))
     return fail(f"{len(findings)} findings ({codes})", "`hudkit verify` names them; what is before them can be read")
 
 
@@ -102,16 +106,16 @@ def socket(here: Surroundings) -> Finding:
     if here.socket is None:
         return fail(here.no_socket, "Name a shorter one with HUDKIT_SOCKET")
     way = privacy.directory(here.socket.parent, entered=True)
-    found = [way]
+    findings = [way]
     try:
         mode = here.socket.lstat().st_mode
     except OSError:
-        return gravest(found, way.words)
+        return gravest(findings, way.words)
     if not stat.S_ISSOCK(mode):
-        found.append(fail(f"{here.socket} is not a socket", "Move it away"))
+        findings.append(fail(f"{here.socket} is not a socket", "Move it away"))
     elif stat.S_IMODE(mode) & privacy.OTHERS:
-        found.append(warn(f"{here.socket} can be used by others", f"chmod 600 {here.socket}, or {_FIX}"))
-    return gravest(found, f"{here.socket} is yours alone")
+        findings.append(warn(f"{here.socket} can be used by others", f"chmod 600 {here.socket}, or {_FIX}"))
+    return gravest(findings, f"{here.socket} is yours alone")
 
 
 def daemon(here: Surroundings) -> Finding:
@@ -125,23 +129,27 @@ def daemon(here: Surroundings) -> Finding:
     if there is None:
         hint = "It hangs, or is no daemon: end the process that has the socket, the next daemon clears it"
         return fail(f"what listens on {here.socket} gives no answer of a daemon", hint)
-    said = f"version {there.version}, protocol {there.protocol}, process {there.pid}, up {_span(there.uptime_ms)}"
+    daemon_words = (
+        f"version {there.version}, protocol {there.protocol}, process {there.pid}, up {_span(there.uptime_ms)}"
+    )
     if newer(hudkit.__version__, there.version):
-        return warn(f"{said}: older than this hudkit ({hudkit.__version__})", _FIX)
+        return warn(f"{daemon_words}: older than this hudkit ({hudkit.__version__})", _FIX)
     if newer(there.version, hudkit.__version__):
         what = fail if there.protocol != PROTOCOL else warn
-        return what(f"{said}: newer than this hudkit ({hudkit.__version__})", "Upgrade this one")
+        return what(f"{daemon_words}: newer than this hudkit ({hudkit.__version__})", "Upgrade this one")
     if there.protocol != PROTOCOL:
-        return fail(f"{said}: this hudkit speaks protocol {PROTOCOL}", "hudkit stop, then start OpenCode again")
-    return good(said)
+        return fail(
+            f"{daemon_words}: this hudkit speaks protocol {PROTOCOL}", "hudkit stop, then start OpenCode again"
+        )
+    return good(daemon_words)
 
 
 def listened_to(path: Path) -> bool:
     """Whether a process listens on a socket; it need not answer. Only a refusal says that nobody does."""
-    with closing(sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)) as one:
-        one.settimeout(GREET_SECONDS)
+    with closing(sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)) as connection:
+        connection.settimeout(GREET_SECONDS)
         try:
-            one.connect(os.fspath(path))
+            connection.connect(os.fspath(path))
         except (ConnectionRefusedError, FileNotFoundError):
             return False
         except OSError:
@@ -150,27 +158,27 @@ def listened_to(path: Path) -> bool:
 
 
 def tokens(_: Surroundings) -> Finding:
-    one = shared_counter()
-    if one.name == APPROXIMATE:
-        hint = f"Install hudkit again: its tokenizer is missing or broken ({one.reason[:200]})"
+    counter = shared_counter()
+    if counter.name == APPROXIMATE:
+        hint = f"Install hudkit again: its tokenizer is missing or broken ({counter.reason[:200]})"
         return warn("counts are upper bounds: about a quarter of what fits is shown", hint)
-    return good(f"exact, {one.name} by {one.package}")
+    return good(f"exact, {counter.name} by {counter.package}")
 
 
 def settings(here: Surroundings) -> Finding:
     warnings = load(here.settings, here.project_settings).warnings
     if warnings:
         return warn("; ".join(warnings), "What is wrong is left out; `hudkit config check` says the same")
-    given = [str(path) for path in (here.settings, here.project_settings) if path is not None]
-    return good(" and ".join(given) or "none are given, the defaults hold")
+    files_in_force = [str(path) for path in (here.settings, here.project_settings) if path is not None]
+    return good(" and ".join(files_in_force) or "none are given, the defaults hold")
 
 
 def extras(here: Surroundings) -> Finding:
     missing = missing_for_daemon()
     if missing:
         used = here.install.manifest.exists()
-        said = f"hudkit[daemon] is not complete: {', '.join(missing)}"
-        return (fail if used else warn)(said, "pip install 'hudkit[daemon]', or uv tool install 'hudkit[daemon]'")
+        words = f"hudkit[daemon] is not complete: {', '.join(missing)}"
+        return (fail if used else warn)(words, "pip install 'hudkit[daemon]', or uv tool install 'hudkit[daemon]'")
     if importlib.util.find_spec("genai_prices") is None:
         return good("daemon; without prices, which know the costs of more models", "pip install 'hudkit[prices]'")
     return good("daemon and prices")

@@ -56,45 +56,45 @@ def is_ours(directory: Path) -> bool:
 def directory(path: Path, *, entered: bool = False) -> Finding:
     """How a directory of ours is. `entered`: that others can enter it is refused by who uses it."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return _makeable(path)
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         return fail(f"{path} is a symbolic link", "Name the real directory")
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         return fail(f"{path} is not a directory", "Move it away, or name another one")
-    if found.st_uid != os.geteuid():
-        return fail(f"{path} belongs to user {found.st_uid}, not to {os.geteuid()}", "Use a directory of your own")
+    if status.st_uid != os.geteuid():
+        return fail(f"{path} belongs to user {status.st_uid}, not to {os.geteuid()}", "Use a directory of your own")
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         return fail(f"{path} cannot be written", f"chmod 700 {path}, or {_FIX}")
-    if found.st_mode & _OTHERS_WRITE and (entered or not found.st_mode & stat.S_ISVTX):
+    if status.st_mode & _OTHERS_WRITE and (entered or not status.st_mode & stat.S_ISVTX):
         return fail(f"{path} can be written by others", f"chmod 700 {path}, or {_FIX}")
-    if found.st_mode & OTHERS:
-        said = f"{path} can be read or entered by others"
-        return (fail if entered else warn)(said, f"chmod 700 {path}, or {_FIX}")
+    if status.st_mode & OTHERS:
+        words = f"{path} can be read or entered by others"
+        return (fail if entered else warn)(words, f"chmod 700 {path}, or {_FIX}")
     return good(f"{path} is yours alone")
 
 
 def file(path: Path) -> Finding:
     """How a private file of ours is."""
-    found = path.lstat()
-    if stat.S_ISLNK(found.st_mode):
+    status = path.lstat()
+    if stat.S_ISLNK(status.st_mode):
         return fail(f"{path} is a symbolic link", "Put the real file there")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return fail(f"{path} is not a file", "Move it away")
-    if found.st_uid != os.geteuid():
-        return fail(f"{path} belongs to user {found.st_uid}, not to {os.geteuid()}", "Use a directory of your own")
+    if status.st_uid != os.geteuid():
+        return fail(f"{path} belongs to user {status.st_uid}, not to {os.geteuid()}", "Use a directory of your own")
     if not os.access(path, os.R_OK | os.W_OK):
         return fail(f"{path} cannot be read and written", f"chmod 600 {path}, or {_FIX}")
-    if found.st_mode & _OTHERS_WRITE:
+    if status.st_mode & _OTHERS_WRITE:
         return fail(f"{path} can be written by others", f"chmod 600 {path}, or {_FIX}")
-    if found.st_mode & OTHERS:
+    if status.st_mode & OTHERS:
         return warn(f"{path} can be read by others", f"chmod 600 {path}, or {_FIX}")
     return good(f"{path} is private")
 
 
 def _makeable(path: Path) -> Finding:
-    above = next((one for one in path.parents if os.path.lexists(one)), Path("/"))
+    above = next((parent for parent in path.parents if os.path.lexists(parent)), Path("/"))
     if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
         return good(f"{path} is made when it is needed")
     return fail(f"{path} cannot be made: {above} cannot be written", "Name another one with HUDKIT_DATA")

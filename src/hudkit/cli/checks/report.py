@@ -28,9 +28,9 @@ def report(checks: Iterable[Check], here: Surroundings, mended: Iterable[str] = 
         f"{platform.system()} {platform.release()} {platform.machine()}",
         "",
     ]
-    for one in checks:
-        lines.append(f"{one.verdict.upper()}  {one.name}: {one.words}")
-        lines += [f"      {one.hint}"] if one.hint else []
+    for check in checks:
+        lines.append(f"{check.verdict.upper()}  {check.name}: {check.words}")
+        lines += [f"      {check.hint}"] if check.hint else []
     lines += [f"DONE  {line}" for line in mended]
     return "\n".join(clean(line, here) for line in lines) + "\n"
 
@@ -52,8 +52,8 @@ def _places(here: Surroundings) -> list[tuple[str, str]]:
     named = dict.fromkeys(homes, "~") | {os.path.realpath(home): "~" for home in homes if home}
     inside = str(here.directory) not in named and here.directory != Path("/")
     named |= {str(here.directory): "<directory>", os.path.realpath(here.directory): "<directory>"} if inside else {}
-    found = [(path, shown) for path, shown in named.items() if len(path) > 1]
-    return sorted(found, key=lambda row: len(row[0]), reverse=True)
+    longest_first = [(path, shown) for path, shown in named.items() if len(path) > 1]
+    return sorted(longest_first, key=lambda row: len(row[0]), reverse=True)
 
 
 def _user() -> str:

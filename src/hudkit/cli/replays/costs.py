@@ -63,12 +63,12 @@ class Tariff(msgspec.Struct, frozen=True):
 def tariffs(price_as: str = "") -> tuple[Tariff, ...]:
     """The caches to simulate, the one that is asked for first. `price_as` names a model: Claude's are cached at
     explicit breakpoints, all others automatically. Raises `ConfigError` for a model without a price."""
-    found = [Tariff(policy, prices_of(model)) for policy, model in PRICED_AS]
+    defaults = [Tariff(policy, prices_of(model)) for policy, model in PRICED_AS]
     if not price_as:
-        return tuple(found)
+        return tuple(defaults)
     asked = ANTHROPIC if "claude" in price_as.lower() else OPENAI
     first = Tariff(asked, prices_of(price_as))
-    return (first, *(tariff for tariff in found if tariff.policy is not asked))
+    return (first, *(tariff for tariff in defaults if tariff.policy is not asked))
 
 
 class Meter:
@@ -119,7 +119,7 @@ def summed(sessions: Iterable[Sequence[Costs]]) -> tuple[Costs, ...]:
     for alike in zip(*sessions, strict=True):
         rows = []
         for same in zip(*(costs.variants for costs in alike), strict=True):
-            sums = {name: sum(getattr(one, name) for one in same) for name in _SUMMED}
+            sums = {name: sum(getattr(spent, name) for spent in same) for name in _SUMMED}
             rows.append(_Row(same[0].variant, **sums))
         out.append(msgspec.structs.replace(alike[0], variants=_compared(rows)))
     return tuple(out)

@@ -117,9 +117,9 @@ class Player:
                 self.compacted.append(Compacted(held, self.anchored.state, cause or trigger, used, self._turns))
                 self._before = None
 
-    def _set_clocks(self, at: int) -> None:
+    def _set_clocks(self, timestamp: int) -> None:
         for clock in self._clocks:
-            clock.at = at
+            clock.at = timestamp
 
 
 def anchor(message: Message) -> str:

@@ -56,13 +56,13 @@ class Scribe:
 
     def written(self, message: Message) -> tuple[Blocks, ...]:
         """The one or two messages of the request that a recorded message becomes, each as its blocks."""
-        known = self._written.get(message.id)
-        if known is None:
-            found = prompt_blocks(message)
-            said = self._blocks(message.role, *(block.text for block in found if block.kind != "tool_output"))
-            results = self._blocks("tool", *(block.text for block in found if block.kind == "tool_output"))
-            known = self._written[message.id] = tuple(group for group in (said, results) if group)
-        return known
+        groups = self._written.get(message.id)
+        if groups is None:
+            blocks = prompt_blocks(message)
+            words = self._blocks(message.role, *(block.text for block in blocks if block.kind != "tool_output"))
+            results = self._blocks("tool", *(block.text for block in blocks if block.kind == "tool_output"))
+            groups = self._written[message.id] = tuple(group for group in (words, results) if group)
+        return groups
 
     def _with_hud(self, window: Sequence[Message], frame: Frame) -> list[Blocks]:
         """The messages with each delta at the end of its anchor's last one, and the tail at the very end."""

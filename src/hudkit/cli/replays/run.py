@@ -35,8 +35,8 @@ def replay(
     sessions = tuple(
         session_report(row, tuple(transcript.messages(row.id)), options, counter, priced, progress) for row in rows
     )
-    skipped = tuple(SkippedRecord(one.table, one.id, one.reason) for one in transcript.skipped)
-    return Report(SCHEMA, sessions, summed(one.costs for one in sessions), skipped)
+    skipped = tuple(SkippedRecord(record.table, record.id, record.reason) for record in transcript.skipped)
+    return Report(SCHEMA, sessions, summed(report.costs for report in sessions), skipped)
 
 
 def _pick(rows: Sequence[SessionRow], asked: str) -> SessionRow:

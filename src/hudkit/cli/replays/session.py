@@ -101,8 +101,10 @@ def session_report(
         costs=meter.read(),
         reconstruction=_reconstruction(walk.errors, scribe.system_tokens),
         compacted=tuple(
-            compaction_report(one, _after(turns, one.turns), counter.count(one.after.compacted.summary))
-            for one in player.compacted
+            compaction_report(
+                compaction, _after(turns, compaction.turns), counter.count(compaction.after.compacted.summary)
+            )
+            for compaction in player.compacted
         ),
         frames=tuple(_shown(turn) for turn in turns) if options.frames else (),
     )
@@ -113,15 +115,13 @@ def _after(turns: Sequence[Turn], before: int) -> Frame | None:
 
 
 def _bands(turns: Sequence[Turn]) -> tuple[BandTokens, ...]:
-    found = []
+    rows = []
     for band in BANDS:
         alike = [turn for turn in turns if turn.anchored.band is band]
         if alike:
             anchored = _spread([turn.anchored.tokens for turn in alike])
-            found.append(
-                BandTokens(band.value, len(alike), anchored, _spread([turn.system.tokens for turn in alike]))
-            )
-    return tuple(found)
+            rows.append(BandTokens(band.value, len(alike), anchored, _spread([turn.system.tokens for turn in alike])))
+    return tuple(rows)
 
 
 def _spread(values: Sequence[int]) -> Spread:

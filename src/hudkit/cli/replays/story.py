@@ -51,9 +51,9 @@ def _lines(frame: FrameShown) -> int:
 def pressed(frames: Sequence[FrameShown]) -> FrameShown:
     """Of the fullest band that was reached, the frame with the fewest tokens, the first of these."""
     for band in ("critical", "red", "yellow"):
-        found = [frame for frame in frames if frame.band == band]
-        if found:
-            return min(found, key=lambda frame: frame.tokens)
+        in_band = [frame for frame in frames if frame.band == band]
+        if in_band:
+            return min(in_band, key=lambda frame: frame.tokens)
     return max(frames, key=lambda frame: frame.used_tokens or 0)
 
 
@@ -111,22 +111,25 @@ def _compacted(day: SessionReport, ink: Ink) -> Iterator[str]:
     yield ink.head(f"3. What the {_number(len(day.compacted))} compactions did")
     yield (
         f"  {'live items, before → after':<28}{'':<2}"
-        + "".join(f"{f'after call {one.after_turns}':<26}" for one in day.compacted).rstrip()
+        + "".join(f"{f'after call {compaction.after_turns}':<26}" for compaction in day.compacted).rstrip()
     )
-    kinds = dict.fromkeys(held.kind for one in day.compacted for held in one.held)
+    kinds = dict.fromkeys(held.kind for compaction in day.compacted for held in compaction.held)
     for kind in kinds:
-        yield f"  {kind:<30}" + "".join(f"{_moved(one, kind):<26}" for one in day.compacted).rstrip()
-    yield f"  {'window in use, tokens':<30}" + "".join(f"{_fell(one, day):<26}" for one in day.compacted).rstrip()
+        yield f"  {kind:<30}" + "".join(f"{_moved(compaction, kind):<26}" for compaction in day.compacted).rstrip()
+    yield (
+        f"  {'window in use, tokens':<30}"
+        + "".join(f"{_fell(compaction, day):<26}" for compaction in day.compacted).rstrip()
+    )
     yield from wrapped(" ".join(_kept(day.compacted)))
 
 
 def _kept(compacted: Sequence[CompactionReport]) -> Iterator[str]:
-    lost = sum(len(one.lost) for one in compacted)
+    lost = sum(len(compaction.lost) for compaction in compacted)
     yield f"{lost} items were lost." if lost else "Nothing was lost."
     again = _twice(compacted)
     if again:
         yield f'The todo "{again}", say, was open before the first and is in the frame after the last.'
-    if any(one.not_shown for one in compacted):
+    if any(compaction.not_shown for compaction in compacted):
         yield "Items that are not shown are counted in the frame, and one tool call away."
 
 
@@ -134,7 +137,7 @@ def _costs(report: Report, day: SessionReport, ink: Ink) -> Iterator[str]:
     yield ink.head(f"4. What it costs: all {len(report.sessions)} sessions, with a provider's prefix cache")
     yield from cost_lines(report.costs)
     first = report.costs[0].variants
-    changed = sum(one.system_text != two.system_text for one, two in pairwise(day.frames))
+    changed = sum(earlier.system_text != two.system_text for earlier, two in pairwise(day.frames))
     yield from wrapped(
         f"in system: the whole frame in the system prompt, anew for each call. It changes with {changed} of "
         f"{day.turns - 1} calls of the long session, and all that is behind it is new to the cache each time: "
@@ -195,18 +198,18 @@ def _fill(frame: FrameShown, day: SessionReport) -> str:
     return "an unknown part" if frame.used_tokens is None else f"{frame.used_tokens / day.window_tokens:.0%}"
 
 
-def _moved(one: CompactionReport, kind: str) -> str:
-    held = next((held for held in one.held if held.kind == kind), None)
+def _moved(compaction: CompactionReport, kind: str) -> str:
+    held = next((held for held in compaction.held if held.kind == kind), None)
     if held is None:
         return "-"
-    shown = "" if held.shown in (None, held.kept) else f" ({held.shown} shown)"
-    return f"{len(held.items)} → {held.kept}{shown}"
+    shown = "" if held.shown in (None, held.surviving) else f" ({held.shown} shown)"
+    return f"{len(held.items)} → {held.surviving}{shown}"
 
 
-def _fell(one: CompactionReport, day: SessionReport) -> str:
+def _fell(compaction: CompactionReport, day: SessionReport) -> str:
     """Tokens in use before a compaction, and at the first report after it."""
-    later = (frame.used_tokens for frame in day.frames[one.after_turns :] if frame.used_tokens is not None)
-    return f"{one.used_tokens or 0:,} → {next(later, 0):,}"
+    later = (frame.used_tokens for frame in day.frames[compaction.after_turns :] if frame.used_tokens is not None)
+    return f"{compaction.used_tokens or 0:,} → {next(later, 0):,}"
 
 
 def _twice(compacted: Sequence[CompactionReport]) -> str:
@@ -214,8 +217,8 @@ def _twice(compacted: Sequence[CompactionReport]) -> str:
     if len(compacted) < 2:
         return ""
     first, last = (
-        {text for held in one.held if held.kind == "open todos" for text in held.items}
-        for one in (compacted[0], compacted[-1])
+        {text for held in compaction.held if held.kind == "open todos" for text in held.items}
+        for compaction in (compacted[0], compacted[-1])
     )
     both = sorted(first & last - {*compacted[-1].lost, *compacted[-1].not_shown})
     return both[0] if both else ""

@@ -29,14 +29,14 @@ def _task(state: HudState) -> Iterable[str]:
 
 LIVE: tuple[tuple[str, _Texts], ...] = (
     ("task", _task),
-    ("constraints", lambda s: (one.words for one in s.constraints)),
-    ("decisions", lambda s: (one.words for one in s.decisions)),
-    ("open steps", lambda s: (one.description for one in s.steps.open)),
-    ("open todos", lambda s: (one.content for one in s.todos.open)),
-    ("blockers", lambda s: (one.words for one in s.blockers)),
-    ("open errors", lambda s: (one.message for one in s.errors.open)),
-    ("notes", lambda s: (one.words for one in s.notes)),
-    ("edited files", lambda s: (one.path for one in s.files.active if one.status == "editing")),
+    ("constraints", lambda s: (rule.words for rule in s.constraints)),
+    ("decisions", lambda s: (decision.words for decision in s.decisions)),
+    ("open steps", lambda s: (step.description for step in s.steps.open)),
+    ("open todos", lambda s: (todo.content for todo in s.todos.open)),
+    ("blockers", lambda s: (blocker.words for blocker in s.blockers)),
+    ("open errors", lambda s: (error.message for error in s.errors.open)),
+    ("notes", lambda s: (note.words for note in s.notes)),
+    ("edited files", lambda s: (file.path for file in s.files.active if file.status == "editing")),
 )  # fmt: skip
 """What must survive (contract 4), by the name under which it is reported."""
 
@@ -47,7 +47,7 @@ class Held(msgspec.Struct, frozen=True):
 
     kind: str
     items: tuple[str, ...]
-    kept: int
+    surviving: int = msgspec.field(name="kept")
     shown: int | None
 
 
@@ -65,18 +65,18 @@ class CompactionReport(msgspec.Struct, frozen=True):
     @property
     def items(self) -> int:
         """Live items when it began."""
-        return sum(len(one.items) for one in self.held)
+        return sum(len(kind.items) for kind in self.held)
 
     @property
-    def kept(self) -> int:
+    def surviving(self) -> int:
         """Those of them that are still there after it."""
-        return sum(one.kept for one in self.held)
+        return sum(kind.surviving for kind in self.held)
 
 
 def live(state: HudState) -> dict[str, tuple[str, ...]]:
     """The live items of a state by their kind; kinds without any are left out."""
-    found = {kind: tuple(texts(state)) for kind, texts in LIVE}
-    return {kind: texts for kind, texts in found.items() if texts}
+    texts_by_kind = {kind: tuple(texts(state)) for kind, texts in LIVE}
+    return {kind: texts for kind, texts in texts_by_kind.items() if texts}
 
 
 def report(compacted: Compacted, first: Frame | None, summary_tokens: int) -> CompactionReport:

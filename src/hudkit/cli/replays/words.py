@@ -70,8 +70,8 @@ def report_lines(report: Report, ink: Ink) -> Iterator[str]:
         yield ""
     if report.skipped:
         yield ink.head(f"{len(report.skipped)} records could not be read and are missing above")
-        for one in report.skipped[:5]:
-            yield f"  {visible(one.table)} {visible(one.id)}: {visible(one.reason)}"[:WIDTH]
+        for record in report.skipped[:5]:
+            yield f"  {visible(record.table)} {visible(record.id)}: {visible(record.reason)}"[:WIDTH]
         yield ""
     yield from wrapped(NOTE_COSTS)
     yield from wrapped(NOTE_PLACES)
@@ -92,12 +92,12 @@ def session_lines(session: SessionReport, ink: Ink) -> Iterator[str]:
     yield from cost_lines(session.costs)
     yield ""
     yield from _epoch_lines(session)
-    for one in session.compacted:
+    for compaction in session.compacted:
         yield ""
-        yield from compaction_lines(one)
+        yield from compaction_lines(compaction)
     yield ""
-    told = ", ".join(f"{name} {count}" for name, count in session.events.items())
-    yield from wrapped(f"events derived: {told}", "  ", "    ")
+    counts = ", ".join(f"{name} {count}" for name, count in session.events.items())
+    yield from wrapped(f"events derived: {counts}", "  ", "    ")
     rebuilt = session.reconstruction
     if rebuilt:
         yield from wrapped(
@@ -125,32 +125,32 @@ def cost_lines(costs: Sequence[Costs]) -> Iterator[str]:
         return
     first, *others = costs
     yield f"  {'input':<12}{'tokens sent':>14}{'processed':>14}{'from cache':>14}{'dollars':>14}{'× no HUD':>12}"
-    for one in first.variants:
+    for variant in first.variants:
         yield (
-            f"  {one.variant:<12}{one.input_tokens:>14,}{one.processed:>14,}{one.hit_ratio:>14.0%}"
-            f"{_dollars(one.dollars):>14}{one.times_dollars:>12.2f}"
+            f"  {variant.variant:<12}{variant.input_tokens:>14,}{variant.processed:>14,}{variant.hit_ratio:>14.0%}"
+            f"{_dollars(variant.dollars):>14}{variant.times_dollars:>12.2f}"
         )
     yield f"  ({CACHES.get(first.cache, first.cache)}; prices of {first.model}, {first.source})"
     for cost in others:
-        ratios = ", ".join(f"{one.variant} × {one.times_dollars:.2f}" for one in cost.variants[1:])
+        ratios = ", ".join(f"{variant.variant} × {variant.times_dollars:.2f}" for variant in cost.variants[1:])
         dollars = _dollars(cost.variants[0].dollars)
         yield f"  {CACHES.get(cost.cache, cost.cache)}, {cost.model}: no HUD {dollars}, {ratios}"
 
 
-def compaction_lines(one: CompactionReport) -> Iterator[str]:
+def compaction_lines(compaction: CompactionReport) -> Iterator[str]:
     """What was live before a compaction, and where it was after it."""
-    used = f" at {one.used_tokens:,} tokens" if one.used_tokens else ""
-    how = TRIGGERS.get(one.trigger, one.trigger or "unknown why")
-    yield f"  compaction after call {one.after_turns} ({how}{used})"
+    used = f" at {compaction.used_tokens:,} tokens" if compaction.used_tokens else ""
+    how = TRIGGERS.get(compaction.trigger, compaction.trigger or "unknown why")
+    yield f"  compaction after call {compaction.after_turns} ({how}{used})"
     yield f"    {'':<16}{'before':>8}{'after':>8}   in the next frame"
-    for held in one.held:
+    for held in compaction.held:
         shown = "no call followed" if held.shown is None else str(held.shown)
-        yield f"    {held.kind:<16}{len(held.items):>8}{held.kept:>8}   {shown}"
-    for text in one.lost:
+        yield f"    {held.kind:<16}{len(held.items):>8}{held.surviving:>8}   {shown}"
+    for text in compaction.lost:
         yield f"    LOST: {visible(text)}"[:WIDTH]
-    if one.not_shown:
-        names = ", ".join(visible(text)[:40] for text in one.not_shown[:4])
-        more = f" and {len(one.not_shown) - 4} more" if len(one.not_shown) > 4 else ""
+    if compaction.not_shown:
+        names = ", ".join(visible(text)[:40] for text in compaction.not_shown[:4])
+        more = f" and {len(compaction.not_shown) - 4} more" if len(compaction.not_shown) > 4 else ""
         yield from wrapped(f"counted but not shown: {names}{more}", "    ", "      ")
 
 
@@ -195,10 +195,10 @@ def boxed(text: str, width: int = WIDTH) -> Iterator[str]:
 def _epoch_lines(session: SessionReport) -> Iterator[str]:
     yield "  bases of the anchored HUD; what lies behind a new one is sent again"
     yield f"  {'from call':<10}{'calls':>7}{'deltas':>8}{'tokens':>8}{'again':>8}   {'density':<9} begun because"
-    for one in session.epochs:
+    for epoch in session.epochs:
         yield (
-            f"  {one.from_turn:<10}{one.calls:>7}{one.deltas:>8}{one.base_tokens:>8}{one.again:>8,}   "
-            f"{one.density:<9} {REASONS.get(one.reason, one.reason)}"
+            f"  {epoch.from_turn:<10}{epoch.calls:>7}{epoch.deltas:>8}{epoch.base_tokens:>8}{epoch.again:>8,}   "
+            f"{epoch.density:<9} {REASONS.get(epoch.reason, epoch.reason)}"
         )
 
 

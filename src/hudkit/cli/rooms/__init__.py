@@ -40,8 +40,8 @@ EXAMPLES: Mapping[str, str] = {
 }
 
 
-def arguments(one: argparse.ArgumentParser) -> None:
-    operations = one.add_subparsers(dest="operation", metavar="OPERATION", required=True)
+def arguments(parser: argparse.ArgumentParser) -> None:
+    operations = parser.add_subparsers(dest="operation", metavar="OPERATION", required=True)
     for name, (module, words) in OPERATIONS.items():
         inner = operations.add_parser(
             name,
@@ -54,22 +54,24 @@ def arguments(one: argparse.ArgumentParser) -> None:
         inner.add_argument("--json", action="store_true", help="print facts as JSON")
 
 
-def run(given: argparse.Namespace) -> int:
-    module, _ = OPERATIONS[given.operation]
-    code: int = _of(module, given.operation)(given)
+def run(args: argparse.Namespace) -> int:
+    module, _ = OPERATIONS[args.operation]
+    code: int = _of(module, args.operation)(args)
     return code
 
 
-def world_argument(one: argparse.ArgumentParser) -> None:
+def world_argument(parser: argparse.ArgumentParser) -> None:
     """The option of every operation on a world that is there."""
-    one.add_argument("--world", metavar="NAME", help="the world's name or file (default: the one that changed last)")
+    parser.add_argument(
+        "--world", metavar="NAME", help="the world's name or file (default: the one that changed last)"
+    )
 
 
-def file_argument(one: argparse.ArgumentParser, name: str, help: str) -> None:
+def file_argument(parser: argparse.ArgumentParser, name: str, help: str) -> None:
     """An option that names a file."""
-    one.add_argument(name, type=Path, metavar="FILE", help=help)
+    parser.add_argument(name, type=Path, metavar="FILE", help=help)
 
 
 def _of(module: str, name: str) -> Callable[..., int]:
-    found: Callable[..., int] = getattr(import_module(f"{__name__}.{module}"), name)
-    return found
+    function: Callable[..., int] = getattr(import_module(f"{__name__}.{module}"), name)
+    return function

@@ -20,30 +20,30 @@ from hudkit.rooms.world_export import json_lines, transcript_lines
 FORMATS = {"text": transcript_lines, "jsonl": json_lines}
 
 
-def export_arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--format", choices=FORMATS, default="text", help="a transcript, or one JSON object an event")
-    one.add_argument("--room", metavar="ROOM", help="only this room: its agent's number or name")
-    one.add_argument("--until", type=whole_number, metavar="SEQ", help="up to this event (default: the last)")
-    file_argument(one, "--output", "where to write it (default: the standard output)")
-    world_argument(one)
+def export_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=FORMATS, default="text", help="a transcript, or one JSON object an event")
+    parser.add_argument("--room", metavar="ROOM", help="only this room: its agent's number or name")
+    parser.add_argument("--until", type=whole_number, metavar="SEQ", help="up to this event (default: the last)")
+    file_argument(parser, "--output", "where to write it (default: the standard output)")
+    world_argument(parser)
 
 
-def export(given: argparse.Namespace) -> int:
-    if given.json and given.output is None:
+def export(args: argparse.Namespace) -> int:
+    if args.json and args.output is None:
         raise ConfigError("--json is about a file that was written", hint="Add --output, or use --format jsonl")
-    with reading(given.world) as world_log, progress_bar() as progress:
-        room = agent_of(world_log.world, given.room).id if given.room is not None else None
-        last = world_log.world.seq if given.until is None else world_log.check_seq(given.until)
-        lines = FORMATS[given.format](world_log.events(upto=last), room)
+    with reading(args.world) as world_log, progress_bar() as progress:
+        room = agent_of(world_log.world, args.room).id if args.room is not None else None
+        last = world_log.world.seq if args.until is None else world_log.check_seq(args.until)
+        lines = FORMATS[args.format](world_log.events(upto=last), room)
         count = 0
-        with _written(given.output) as file:
+        with _written(args.output) as file:
             for count, line in enumerate(lines, 1):
                 print(line, file=file)
-                if progress is not None and given.output is not None and not count % 1000:
+                if progress is not None and args.output is not None and not count % 1000:
                     progress(count, last, "writing")
-    if given.output is not None:
-        facts = {"file": str(given.output), "lines": count, "events": last}
-        print(as_json({"schema": SCHEMA, **facts}) if given.json else f"{many(count, 'line')} in {given.output}")
+    if args.output is not None:
+        facts = {"file": str(args.output), "lines": count, "events": last}
+        print(as_json({"schema": SCHEMA, **facts}) if args.json else f"{many(count, 'line')} in {args.output}")
     return 0
 
 

@@ -24,44 +24,42 @@ from hudkit.rooms.world_file import MAX_SEED, WorldFile, island_world, populate_
 from hudkit.rooms.world_log import WorldLog
 
 
-def new_arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("name", nargs="?", metavar="NAME", help=f"the world's name or file (default: {FIRST})")
-    file_argument(one, "--file", "a TOML file that says who is there (default: the world that comes with hudkit)")
-    one.add_argument("--prompts", type=Path, metavar="DIR", help="a folder of prompts, in place of hudkit's own")
-    one.add_argument("--write-prompts", type=Path, metavar="DIR", help="only copy hudkit's prompts there, to edit")
-    one.add_argument("--model", metavar="NAME", help=f"who thinks, as provider:name (default: {IMPROVISER_LABEL})")
-    one.add_argument("--seed", type=_seed, metavar="N", help="what all chance comes from (default: the file's)")
+def new_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help=f"the world's name or file (default: {FIRST})")
+    file_argument(parser, "--file", "a TOML file that says who is there (default: the world that comes with hudkit)")
+    parser.add_argument("--prompts", type=Path, metavar="DIR", help="a folder of prompts, in place of hudkit's own")
+    parser.add_argument("--write-prompts", type=Path, metavar="DIR", help="only copy hudkit's prompts there, to edit")
+    parser.add_argument("--model", metavar="NAME", help=f"who thinks, as provider:name (default: {IMPROVISER_LABEL})")
+    parser.add_argument("--seed", type=_seed, metavar="N", help="what all chance comes from (default: the file's)")
 
 
-def new(given: argparse.Namespace) -> int:
-    if given.write_prompts is not None:
-        written = write_prompts(given.write_prompts)
+def new(args: argparse.Namespace) -> int:
+    if args.write_prompts is not None:
+        written = write_prompts(args.write_prompts)
         facts = {"schema": SCHEMA, "written": [str(path) for path in written]}
-        print(as_json(facts) if given.json else f"{len(written)} prompts written to {given.write_prompts}")
+        print(as_json(facts) if args.json else f"{len(written)} prompts written to {args.write_prompts}")
         return 0
-    founding = read_world_file(given.file) if given.file is not None else island_world()
-    path = path_of(given.name or founding.name or FIRST)
-    with make(
-        path, founding, model=given.model, prompts=given.prompts, seed=given.seed, file=given.file
-    ) as world_log:
-        _say_made(world_log, path, as_facts=given.json)
+    founding = read_world_file(args.file) if args.file is not None else island_world()
+    path = path_of(args.name or founding.name or FIRST)
+    with make(path, founding, model=args.model, prompts=args.prompts, seed=args.seed, file=args.file) as world_log:
+        _say_made(world_log, path, as_facts=args.json)
     return 0
 
 
-def fork_arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("name", metavar="NEW", help="the new world's name or file")
-    one.add_argument(
+def fork_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NEW", help="the new world's name or file")
+    parser.add_argument(
         "--at", type=whole_number, metavar="SEQ", help="the last event of the common past (default: the last)"
     )
-    world_argument(one)
+    world_argument(parser)
 
 
-def fork(given: argparse.Namespace) -> int:
-    path = path_of(given.name)
+def fork(args: argparse.Namespace) -> int:
+    path = path_of(args.name)
     _check_free(path)
-    with reading(given.world) as world_log, whole(path), world_log.fork(path, given.at, name=path.stem) as forked:
-        past = {"forked_from": world_log.world.name, "forked_at": forked.world.seq if given.at is None else given.at}
-        _say_made(forked, path, as_facts=given.json, past=past)
+    with reading(args.world) as world_log, whole(path), world_log.fork(path, args.at, name=path.stem) as forked:
+        past = {"forked_from": world_log.world.name, "forked_at": forked.world.seq if args.at is None else args.at}
+        _say_made(forked, path, as_facts=args.json, past=past)
     return 0
 
 
@@ -82,16 +80,16 @@ def make(
     where = str(file) if file is not None else f"{FIRST}.toml"
     texts = load_prompts(prompts)
     _check_free(path)
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "seed": founding.seed if seed is None else seed,
         "rules": founding.rules,
         "prompts": texts,
     }
-    with WorldLog.in_memory(**given) as trial:
+    with WorldLog.in_memory(**settings) as trial:
         populate_world(trial, founding, where)
         check_room(trial.world)
     with whole(path):
-        world_log = WorldLog.create(path, name=_name(founding, path), **given)
+        world_log = WorldLog.create(path, name=_name(founding, path), **settings)
         try:
             populate_world(world_log, founding, where)
         except BaseException:

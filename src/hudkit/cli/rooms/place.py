@@ -45,8 +45,8 @@ def path_of(name: str) -> Path:
 
 def known() -> list[Path]:
     """Worlds with names; the one that changed last is the first."""
-    found = list(worlds_directory().glob("*.db"))
-    return sorted(found, key=_changed, reverse=True)
+    paths = list(worlds_directory().glob("*.db"))
+    return sorted(paths, key=_changed, reverse=True)
 
 
 def picked(name: str | None) -> Path:
@@ -60,7 +60,7 @@ def picked(name: str | None) -> Path:
         return there[0]
     path = path_of(name)
     if not path.exists():
-        near = get_close_matches(name, [one.stem for one in there], 1)
+        near = get_close_matches(name, [path.stem for path in there], 1)
         hint = f"Did you mean {near[0]!r}?" if near else f"Make one: hudkit rooms new {name}"
         raise ConfigError(f"there is no world in {path}", hint=hint)
     return path
@@ -83,14 +83,14 @@ def agent_of(world: World, word: str) -> AgentState:
         return agents[int(word)]
     by_age = sorted(agents.values(), key=lambda agent: not agent.retired)
     names = {agent.name.casefold(): agent for agent in by_age}
-    found = names.get(word.casefold())
-    if found is None:
+    agent = names.get(word.casefold())
+    if agent is None:
         near = get_close_matches(word.casefold(), names, 1)
         there = (
             f"Did you mean {names[near[0]].name!r}?" if near else f"There are: {_named(agents.values()) or 'none'}"
         )
         raise ConfigError(f"there is no agent {word!r}", hint=there)
-    return found
+    return agent
 
 
 def many(number: int, noun: str) -> str:
@@ -123,4 +123,4 @@ def _some(paths: list[Path]) -> str:
 
 
 def _changed(path: Path) -> float:
-    return max(one.stat().st_mtime for one in (path, path.with_name(f"{path.name}-wal")) if one.exists())
+    return max(file.stat().st_mtime for file in (path, path.with_name(f"{path.name}-wal")) if file.exists())

@@ -38,8 +38,8 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)?")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 
-def run_arguments(one: argparse.ArgumentParser) -> None:
-    long = one.add_mutually_exclusive_group()
+def run_arguments(parser: argparse.ArgumentParser) -> None:
+    long = parser.add_mutually_exclusive_group()
     long.add_argument("--beats", type=_beats, metavar="N", help="until so many beats have begun, and are over")
     long.add_argument(
         "--for",
@@ -48,32 +48,34 @@ def run_arguments(one: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="so much of the world's time: 90s, 10m (default), 2h",
     )
-    one.add_argument("--fast", action="store_true", help="do not wait: the world's time jumps to what comes next")
-    one.add_argument("--quiet", action="store_true", help="print only the summary")
-    play_arguments(one)
+    parser.add_argument("--fast", action="store_true", help="do not wait: the world's time jumps to what comes next")
+    parser.add_argument("--quiet", action="store_true", help="print only the summary")
+    play_arguments(parser)
 
 
-def play_arguments(one: argparse.ArgumentParser) -> None:
+def play_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of every operation that plays a world."""
-    one.add_argument("--model", metavar="NAME", help="from now on all agents think with this one, as provider:name")
+    parser.add_argument(
+        "--model", metavar="NAME", help="from now on all agents think with this one, as provider:name"
+    )
     for name, what in (("requests", "requests"), ("tokens", "tokens, of requests and answers,")):
         words = f"how many {what} each model may take in a minute (default: any number)"
-        one.add_argument(f"--{name}-a-minute", type=_at_least_one, default=0, metavar="N", help=words)
-    one.add_argument("--resume", action="store_true", help="let a world that is paused go on")
-    world_argument(one)
+        parser.add_argument(f"--{name}-a-minute", type=_at_least_one, default=0, metavar="N", help=words)
+    parser.add_argument("--resume", action="store_true", help="let a world that is paused go on")
+    world_argument(parser)
 
 
-def run(given: argparse.Namespace) -> int:
-    with opened(given) as world_log:
+def run(args: argparse.Namespace) -> int:
+    with opened(args) as world_log:
         if all(agent.retired for agent in world_log.world.agents.values()):
             raise ConfigError("nobody lives in this world", hint="hudkit rooms serve: agents are made on its page")
         if world_log.world.paused is not None:
             raise ConfigError(f"the world is paused ({world_log.world.paused})", hint="--resume lets it go on")
-        run_ = Run(world_log, given)
-        with progress_bar() if given.quiet or given.json else _none() as progress:
+        run_ = Run(world_log, args)
+        with progress_bar() if args.quiet or args.json else _none() as progress:
             stopped = asyncio.run(run_.play(progress))
         facts = run_.summary()
-    if given.json:
+    if args.json:
         print(as_json({"schema": SCHEMA, "stopped": stopped, **facts}))
     else:
         if run_.prints:
@@ -83,30 +85,30 @@ def run(given: argparse.Namespace) -> int:
     return 130 if stopped == "interrupted" else 0
 
 
-def opened(given: argparse.Namespace) -> WorldLog:
+def opened(args: argparse.Namespace) -> WorldLog:
     """The world that is to be played; where there is none at all, the one that comes with hudkit is made. Raises
     `ConfigError`."""
-    if given.model is not None:
-        checked_model(given.model)
-    if given.world is None and not known():
+    if args.model is not None:
+        checked_model(args.model)
+    if args.world is None and not known():
         path = path_of(FIRST)
         print(f"hudkit rooms: a new world, {FIRST}, in {path}", file=sys.stderr)
-        world_log = make(path, island_world(), model=given.model)
+        world_log = make(path, island_world(), model=args.model)
     else:
-        world_log = WorldLog.open(picked(given.world))
+        world_log = WorldLog.open(picked(args.world))
     architect = Architect(world_log, lambda: time_of(world_log.world))
-    if given.model is not None:
+    if args.model is not None:
         for agent in world_log.world.agents.values():
-            if not agent.retired and agent.model != given.model:
-                architect.alter(agent.id, model=given.model)
-    if given.resume:
+            if not agent.retired and agent.model != args.model:
+                architect.alter(agent.id, model=args.model)
+    if args.resume:
         architect.resume()
     return world_log
 
 
-def quotas(given: argparse.Namespace) -> dict[str, ModelQuota]:
+def quotas(args: argparse.Namespace) -> dict[str, ModelQuota]:
     """What every model may be asked for. The improviser is no model: it never waits."""
-    return {ANY_MODEL: ModelQuota(given.requests_a_minute, given.tokens_a_minute)}
+    return {ANY_MODEL: ModelQuota(args.requests_a_minute, args.tokens_a_minute)}
 
 
 def thinkers(world_log: WorldLog) -> str:
@@ -121,17 +123,17 @@ def thinkers(world_log: WorldLog) -> str:
 class Run:
     """One run of a world: ends it, prints what is said, and counts."""
 
-    def __init__(self, world_log: WorldLog, given: argparse.Namespace) -> None:
+    def __init__(self, world_log: WorldLog, args: argparse.Namespace) -> None:
         world = world_log.world
         self.world_log = world_log
-        self.beats: int | None = given.beats
-        self.prints = not (given.quiet or given.json)
+        self.beats: int | None = args.beats
+        self.prints = not (args.quiet or args.json)
         self.start = self.printed = world.seq
         self.cost = world.cost
-        clock: Clock = SimulatedClock(world.now) if given.fast else RealClock()
-        self.runner = WorldRunner(world_log, open_players(), clock=clock, quotas=quotas(given))
+        clock: Clock = SimulatedClock(world.now) if args.fast else RealClock()
+        self.runner = WorldRunner(world_log, open_players(), clock=clock, quotas=quotas(args))
         self.began = self.runner.now()
-        seconds = given.long if given.long is not None else None if self.beats else DEFAULT
+        seconds = args.long if args.long is not None else None if self.beats else DEFAULT
         self.end = None if seconds is None else self.began + round(seconds * 1000)
         self.why = ""
         self._writer = TranscriptWriter({id: agent.name for id, agent in world.agents.items()})
@@ -155,12 +157,12 @@ class Run:
     def summary(self) -> dict[str, Any]:
         """What the run came to, as plain data."""
         figures: RunnerMetrics = self.runner.metrics()
-        said: Counter[str] = Counter()
+        messages: Counter[str] = Counter()
         sums: Counter[str] = Counter()
         for _, what in self.world_log.events(self.start):
             match what:
                 case e.MessagePosted(kind="text"):
-                    said[str(what.sender)] += 1
+                    messages[str(what.sender)] += 1
                     sums["messages"] += 1
                     sums["words"] += what.words
                 case e.ReplyReceived():
@@ -184,9 +186,9 @@ class Run:
             "cost": round(world.cost - self.cost, 6),
             **msgspec.to_builtins(figures),
             "said": [
-                {"agent": agent.id, "name": agent.name, "messages": said[str(agent.id)]}
+                {"agent": agent.id, "name": agent.name, "messages": messages[str(agent.id)]}
                 for agent in world.agents.values()
-                if said[str(agent.id)]
+                if messages[str(agent.id)]
             ],
         }
 
@@ -229,11 +231,11 @@ def _lines(facts: dict[str, Any], stopped: str) -> list[str]:
         f"{facts['skipped']:,} skipped because nothing was new"
     )
     did = ("message", "word"), ("action",)
-    said, done = (", ".join(many(facts[f"{word}s"], word) for word in words) for words in did)
-    lines.append(f"{said}; {done}, {facts['refused']:,} refused")
+    spoken, done = (", ".join(many(facts[f"{word}s"], word) for word in words) for words in did)
+    lines.append(f"{spoken}; {done}, {facts['refused']:,} refused")
     if facts["said"]:
-        most = sorted(facts["said"], key=lambda one: -one["messages"])
-        some = ", ".join(f"{one['name']} {one['messages']:,}" for one in most[:8])
+        most = sorted(facts["said"], key=lambda speaker: -speaker["messages"])
+        some = ", ".join(f"{speaker['name']} {speaker['messages']:,}" for speaker in most[:8])
         lines.append(f"said by: {some}{', …' if len(most) > 8 else ''}")
     tokens = f"HUDs of {facts['hud_tokens']:,} tokens"
     if facts["input_tokens"]:
@@ -275,8 +277,8 @@ def _beats(text: str) -> int:
 
 
 def _seconds(text: str) -> float:
-    found = _DURATION.fullmatch(text.strip())
-    seconds = float(found[1]) * _UNITS[found[2] or "s"] if found else 0.0
+    match = _DURATION.fullmatch(text.strip())
+    seconds = float(match[1]) * _UNITS[match[2] or "s"] if match else 0.0
     if seconds <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is no length of time; try 90s, 10m or 2h")
     return seconds

@@ -19,30 +19,30 @@ from hudkit.rooms.world import World
 from hudkit.rooms.world_log import WorldLog
 
 
-def prompts_arguments(one: argparse.ArgumentParser) -> None:
-    does = one.add_mutually_exclusive_group()
+def prompts_arguments(parser: argparse.ArgumentParser) -> None:
+    does = parser.add_mutually_exclusive_group()
     does.add_argument(
         "--write", type=Path, metavar="DIR", help="copy them into files there; those that are there stay"
     )
     does.add_argument(
         "--read", type=Path, metavar="DIR", help="from now on, agents are told what the files there say"
     )
-    world_argument(one)
+    world_argument(parser)
 
 
-def prompts(given: argparse.Namespace) -> int:
-    if given.read is not None:
-        _read(given.read, given)
+def prompts(args: argparse.Namespace) -> int:
+    if args.read is not None:
+        _read(args.read, args)
         return 0
-    with reading(given.world) as world_log:
-        told = world_log.world.prompts
-        if given.write is not None:
-            written = write_prompts(given.write, {name: told[name] for name in PROMPTS if name in told})
+    with reading(args.world) as world_log:
+        texts = world_log.world.prompts
+        if args.write is not None:
+            written = write_prompts(args.write, {name: texts[name] for name in PROMPTS if name in texts})
             facts = {"schema": SCHEMA, "written": [str(path) for path in written]}
-            line = f"{many(len(written), 'prompt')} written to {given.write}"
-            print(as_json(facts) if given.json else visible(line))
+            line = f"{many(len(written), 'prompt')} written to {args.write}"
+            print(as_json(facts) if args.json else visible(line))
         else:
-            _show(world_log, as_facts=given.json)
+            _show(world_log, as_facts=args.json)
     return 0
 
 
@@ -57,19 +57,19 @@ def check_room(world: World) -> None:
             build_agent_hud(world, agent.id, world.now, renderer)
 
 
-def _read(folder: Path, given: argparse.Namespace) -> None:
-    found = read_prompts(folder)
-    if not found:
+def _read(folder: Path, args: argparse.Namespace) -> None:
+    texts = read_prompts(folder)
+    if not texts:
         raise ConfigError(f"there are no prompts in {folder}", hint="hudkit rooms prompts --write DIR makes some")
-    with WorldLog.open(picked(given.world)) as world_log:
-        new = {name: text for name, text in found.items() if world_log.world.prompts.get(name) != text}
+    with WorldLog.open(picked(args.world)) as world_log:
+        new = {name: text for name, text in texts.items() if world_log.world.prompts.get(name) != text}
         if new:
             trial = world_log.world_at(world_log.world.seq)
             trial.prompts = {**trial.prompts, **new}
             check_room(trial)
             architect = Architect(world_log, lambda: time_of(world_log.world))
             with_patience(lambda: architect.set_prompts(new))
-        if given.json:
+        if args.json:
             print(as_json({"schema": SCHEMA, "changed": list(new), "seq": world_log.world.seq}))
         elif new:
             print(
@@ -80,9 +80,11 @@ def _read(folder: Path, given: argparse.Namespace) -> None:
 
 
 def _show(world_log: WorldLog, *, as_facts: bool) -> None:
-    told, own = world_log.world.prompts, load_prompts()
+    texts, own = world_log.world.prompts, load_prompts()
     since = _changes(world_log)
-    rows = [(name, len(told[name]), told[name] == own[name], since.get(name, 1)) for name in PROMPTS if name in told]
+    rows = [
+        (name, len(texts[name]), texts[name] == own[name], since.get(name, 1)) for name in PROMPTS if name in texts
+    ]
     if as_facts:
         names = ("name", "characters", "hudkits", "seq")
         print(as_json({"schema": SCHEMA, "prompts": [dict(zip(names, row, strict=True)) for row in rows]}))
@@ -95,8 +97,8 @@ def _show(world_log: WorldLog, *, as_facts: bool) -> None:
 
 def _changes(world_log: WorldLog) -> Mapping[str, int]:
     """The event that last changed each prompt."""
-    found: dict[str, int] = {}
+    last_changes: dict[str, int] = {}
     for event, what in world_log.events():
         changed: Iterable[str] = what.prompts if isinstance(what, e.PromptsChanged) else ()
-        found.update(dict.fromkeys(changed, event.seq))
-    return found
+        last_changes.update(dict.fromkeys(changed, event.seq))
+    return last_changes

@@ -18,36 +18,36 @@ SHOWN = 10
 """Differences that are listed."""
 
 
-def replay_arguments(one: argparse.ArgumentParser) -> None:
-    world_argument(one)
+def replay_arguments(parser: argparse.ArgumentParser) -> None:
+    world_argument(parser)
 
 
-def replay(given: argparse.Namespace) -> int:
-    with reading(given.world) as world_log, progress_bar() as progress:
-        found = play_again(world_log, progress)
-    if given.json:
-        print(as_json({"schema": SCHEMA, "sound": found.sound, **msgspec.to_builtins(found)}))
+def replay(args: argparse.Namespace) -> int:
+    with reading(args.world) as world_log, progress_bar() as progress:
+        report = play_again(world_log, progress)
+    if args.json:
+        print(as_json({"schema": SCHEMA, "sound": report.sound, **msgspec.to_builtins(report)}))
     else:
-        for line in _lines(found):
+        for line in _lines(report):
             print(visible(line))
-    return 0 if found.sound else 1
+    return 0 if report.sound else 1
 
 
-def _lines(found: ReplayReport) -> list[str]:
-    lines = [f"{many(found.events, 'event')}, {many(found.beats, 'beat')}"]
-    if found.gone:
-        lines.append(f"passed over, as redacted or of a newer version: {many(found.gone, 'event')}")
-    if found.unseen:
-        lines.append(f"without a HUD, through an error: {many(found.unseen, 'beat')}")
-    if not found.differ:
-        lines.append(f"{many(found.same, 'HUD')} composed again, each with the same bytes as its agent saw")
+def _lines(report: ReplayReport) -> list[str]:
+    lines = [f"{many(report.events, 'event')}, {many(report.beats, 'beat')}"]
+    if report.gone:
+        lines.append(f"passed over, as redacted or of a newer version: {many(report.gone, 'event')}")
+    if report.unseen:
+        lines.append(f"without a HUD, through an error: {many(report.unseen, 'beat')}")
+    if not report.differ:
+        lines.append(f"{many(report.same, 'HUD')} composed again, each with the same bytes as its agent saw")
     else:
-        lines.append(f"{len(found.differ):,} of {found.same + len(found.differ):,} HUDs came out otherwise:")
+        lines.append(f"{len(report.differ):,} of {report.same + len(report.differ):,} HUDs came out otherwise:")
         lines += [
-            f"  event {one.seq}: beat {one.beat} of agent {one.agent}{': ' if one.why else ''}{one.why}"
-            for one in found.differ[:SHOWN]
+            f"  event {change.seq}: beat {change.beat} of agent {change.agent}{change.why and ': ' + change.why}"
+            for change in report.differ[:SHOWN]
         ]
-        if len(found.differ) > SHOWN:
-            lines.append(f"  and {len(found.differ) - SHOWN:,} more")
-    lines.append("the world comes out as it is" if found.state else "the world comes out otherwise than it is")
+        if len(report.differ) > SHOWN:
+            lines.append(f"  and {len(report.differ) - SHOWN:,} more")
+    lines.append("the world comes out as it is" if report.state else "the world comes out otherwise than it is")
     return lines

@@ -12,20 +12,22 @@ from hudkit.rooms.architect import Architect
 from hudkit.rooms.world_log import WorldLog
 
 
-def say_arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("room", metavar="ROOM", help="whose room: the agent's number or name")
-    one.add_argument("text", metavar="TEXT", help="what to say")
-    one.add_argument("--reply-to", type=whole_number, metavar="ID", help="the number of the message that it answers")
-    world_argument(one)
+def say_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("room", metavar="ROOM", help="whose room: the agent's number or name")
+    parser.add_argument("text", metavar="TEXT", help="what to say")
+    parser.add_argument(
+        "--reply-to", type=whole_number, metavar="ID", help="the number of the message that it answers"
+    )
+    world_argument(parser)
 
 
-def say(given: argparse.Namespace) -> int:
-    with WorldLog.open(picked(given.world)) as world_log:
-        room = agent_of(world_log.world, given.room)
+def say(args: argparse.Namespace) -> int:
+    with WorldLog.open(picked(args.world)) as world_log:
+        room = agent_of(world_log.world, args.room)
         architect = Architect(world_log, lambda: time_of(world_log.world))
-        number = with_patience(lambda: architect.say(room.id, given.text, given.reply_to))
+        number = with_patience(lambda: architect.say(room.id, args.text, args.reply_to))
         facts = {"message": number, "room": room.id, "seq": world_log.world.seq}
-    if given.json:
+    if args.json:
         print(as_json({"schema": SCHEMA, **facts}))
     else:
         print(visible(f"#{number} in the room of {room.name} ({room.id})"))

@@ -22,15 +22,19 @@ TOKEN = "page-token"
 """The file of the page's token, beside the worlds."""
 
 
-def serve_arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--host", default="127.0.0.1", metavar="HOST", help="an address of this machine: 127.0.0.1, ::1")
-    one.add_argument("--port", type=int, default=0, metavar="PORT", help="the port (default: one that is free)")
-    file_argument(one, "--token-file", "what a browser logs in with (default: beside the worlds, made at first use)")
-    one.add_argument("--paused", action="store_true", help="begin paused")
-    play_arguments(one)
+def serve_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="HOST", help="an address of this machine: 127.0.0.1, ::1"
+    )
+    parser.add_argument("--port", type=int, default=0, metavar="PORT", help="the port (default: one that is free)")
+    file_argument(
+        parser, "--token-file", "what a browser logs in with (default: beside the worlds, made at first use)"
+    )
+    parser.add_argument("--paused", action="store_true", help="begin paused")
+    play_arguments(parser)
 
 
-def serve(given: argparse.Namespace) -> int:
+def serve(args: argparse.Namespace) -> int:
     try:
         from hudkit.rooms.page.desk import Desk
         from hudkit.rooms.page.serving import serve_page
@@ -38,22 +42,22 @@ def serve(given: argparse.Namespace) -> int:
         from hudkit.web.loopback import loopback
     except ImportError as error:
         raise ConfigError(f"no page without a web server ({error})", hint="install 'hudkit[daemon]'") from error
-    loopback(given.host)
-    if not 0 <= given.port <= 65535:
-        raise ConfigError(f"--port {given.port} is no port", hint="1 to 65535; 0 for one that is free")
+    loopback(args.host)
+    if not 0 <= args.port <= 65535:
+        raise ConfigError(f"--port {args.port} is no port", hint="1 to 65535; 0 for one that is free")
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
-    with opened(given) as world_log:
-        file = given.token_file or worlds_directory() / TOKEN
+    with opened(args) as world_log:
+        file = args.token_file or worlds_directory() / TOKEN
         _directory(file)
         token = token_at(file)
-        desk = Desk(world_log, player=WorldRunner(world_log, open_players(), quotas=quotas(given)))
-        if given.paused:
+        desk = Desk(world_log, player=WorldRunner(world_log, open_players(), quotas=quotas(args)))
+        if args.paused:
             desk.architect.pause()
 
         def say(address: str) -> None:
-            _say(world_log, address, token, file, as_facts=given.json)
+            _say(world_log, address, token, file, as_facts=args.json)
 
-        asyncio.run(serve_page(desk, token, host=given.host, port=given.port, say=say))
+        asyncio.run(serve_page(desk, token, host=args.host, port=args.port, say=say))
     return 0
 
 

@@ -27,23 +27,23 @@ LAST = 8
 """Messages that are shown of a world."""
 
 
-def show_arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("agent", nargs="?", metavar="AGENT", help="the HUD of this agent: its number or name")
-    one.add_argument("--format", choices=FORMATS, help="how its HUD is written (default: as the agent gets it)")
-    one.add_argument("--at", type=whole_number, metavar="SEQ", help="as it was after this event (default: now)")
-    world_argument(one)
+def show_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("agent", nargs="?", metavar="AGENT", help="the HUD of this agent: its number or name")
+    parser.add_argument("--format", choices=FORMATS, help="how its HUD is written (default: as the agent gets it)")
+    parser.add_argument("--at", type=whole_number, metavar="SEQ", help="as it was after this event (default: now)")
+    world_argument(parser)
 
 
-def show(given: argparse.Namespace) -> int:
-    if given.format is not None and given.agent is None:
+def show(args: argparse.Namespace) -> int:
+    if args.format is not None and args.agent is None:
         raise ConfigError("--format is how a HUD is written", hint="Name an agent")
-    path = picked(given.world)
+    path = picked(args.world)
     with WorldLog.open(path, read_only=True) as world_log:
-        world = world_log.world if given.at is None else world_log.world_at(given.at)
-        now = time_of(world) if given.at is None else world.now
-        if given.agent is not None:
-            _hud(world, agent_of(world, given.agent), now, given)
-        elif given.json:
+        world = world_log.world if args.at is None else world_log.world_at(args.at)
+        now = time_of(world) if args.at is None else world.now
+        if args.agent is not None:
+            _hud(world, agent_of(world, args.agent), now, args)
+        elif args.json:
             print(as_json({"schema": SCHEMA, "file": str(path), "now": now, **_facts(world)}))
         else:
             for line in _lines(world, str(path), now):
@@ -51,18 +51,18 @@ def show(given: argparse.Namespace) -> int:
     return 0
 
 
-def _hud(world: World, agent: AgentState, now: int, given: argparse.Namespace) -> None:
-    if given.format not in (None, "markdown"):
-        agent.input_format = given.format
+def _hud(world: World, agent: AgentState, now: int, args: argparse.Namespace) -> None:
+    if args.format not in (None, "markdown"):
+        agent.input_format = args.format
     seen = build_agent_hud(world, agent.id, now, CachedRenderer())
-    text = as_markdown(seen) if given.format == "markdown" else seen.text
-    if given.json:
+    text = as_markdown(seen) if args.format == "markdown" else seen.text
+    if args.json:
         facts = msgspec.to_builtins({_JSON_NAMES.get(name, name): getattr(seen, name) for name in FACTS})
         print(as_json({"schema": SCHEMA, "seq": world.seq, **facts, "text": text}))
         return
     print(visible(text, breaks=True))
-    for one in seen.omitted:
-        print(visible(f"(left out: {one.section}: {one.count} {one.what}, {one.why})"))
+    for omission in seen.omitted:
+        print(visible(f"(left out: {omission.section}: {omission.count} {omission.what}, {omission.why})"))
     line = f"-- {agent.name} ({agent.id}), event {world.seq}: {seen.tokens:,} of {seen.limit:,} tokens, {seen.format}"
     print(visible(f"\n{line}".strip()))
 
@@ -70,19 +70,19 @@ def _hud(world: World, agent: AgentState, now: int, given: argparse.Namespace) -
 def _facts(world: World) -> dict[str, Any]:
     """A world as plain data: everything but messages and prompts; `said` is how many messages there are, with those
     of the system."""
-    known: dict[str, Any] = msgspec.to_builtins(world, str_keys=True)
+    values: dict[str, Any] = msgspec.to_builtins(world, str_keys=True)
     left = ("prompts", "messages", "requests", "failures", "locks", "wakes")
-    return {name: value for name, value in known.items() if name not in left} | {"said": len(world.messages)}
+    return {name: value for name, value in values.items() if name not in left} | {"said": len(world.messages)}
 
 
 def _lines(world: World, file: str, now: int) -> Iterator[str]:
     state = f"paused: {world.paused}" if world.paused is not None else f"open, time x {world.speed:g}"
     yield f"{world.name}: {state}; {_time(now)}"
-    said = [one for one in world.messages.values() if one.kind == "text"]
-    words = sum(one.words for one in said)
+    messages = [message for message in world.messages.values() if message.kind == "text"]
+    words = sum(message.words for message in messages)
     spent = f", ${world.cost:.2f}" if world.cost else ""
-    counts = ((world.seq, "event"), (world.beats, "beat"), (len(said), "message"), (words, "word"))
-    yield ", ".join(many(*one) for one in counts) + spent
+    counts = ((world.seq, "event"), (world.beats, "beat"), (len(messages), "message"), (words, "word"))
+    yield ", ".join(many(*count) for count in counts) + spent
     yield file
     yield ""
     agents = list(world.agents.values())
@@ -94,9 +94,9 @@ def _lines(world: World, file: str, now: int) -> Iterator[str]:
     for room in world.rooms.values():
         if room.billboard:
             yield f"room {room.id}, {world.agents[room.id].name}: {shorten(room.billboard, 90)}"
-    if said:
+    if messages:
         yield ""
-    for message in said[-LAST:]:
+    for message in messages[-LAST:]:
         sender = world.agents[message.sender].name if message.sender in world.agents else "The Architect"
         yield f"[{message.room}] #{message.id} {sender}: {shorten(message.content, 140)}"
 
@@ -110,7 +110,7 @@ def _row(world: World, agent: AgentState, now: int) -> tuple[str, ...]:
         note = f"sleeps until {_time(agent.sleeps_until)}"
     elif agent.last_error:
         note = shorten(agent.last_error, 60)
-    rooms = ", ".join(str(one) for one in agent.rooms if one != agent.id)
+    rooms = ", ".join(str(room) for room in agent.rooms if room != agent.id)
     return (
         str(agent.id),
         shorten(agent.name, 24),
@@ -132,5 +132,5 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str]:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _time(at: int) -> str:
-    return f"{datetime.fromtimestamp(at / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+def _time(timestamp: int) -> str:
+    return f"{datetime.fromtimestamp(timestamp / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
