@@ -14,6 +14,7 @@ from hudkit.errors import ConfigError
 from hudkit.tokens import counting
 from hudkit.tokens.counting import (
     ENCODINGS,
+    LONG_TEXT,
     TOKENIZER_PACKAGES,
     CountMemo,
     ExactCounter,
@@ -278,6 +279,21 @@ def test_a_slash_at_the_start_of_a_block_costs_one_token_at_most():
     assert found, "the exception is real"
     assert max(found) <= 0
     assert [count_tokens(text) for text in ("done!\n", "/src/a.py\n", "done!\n/src/a.py\n")] == [2, 4, 7]
+
+
+def random_document(rng: random.Random) -> str:
+    """Blocks with and without blank lines between, some of which start with a space or a slash."""
+    breaks = ("", "\n", "\n\n", "\r\n", " \n\n")
+    return "".join(random_block(rng, (*PIECES, "/", "//")) + rng.choice(breaks) for _ in range(80))
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_long_text_counts_as_the_tokenizer_counts_it(encoding):
+    """It is counted by paragraphs, which has to come to the very same number."""
+    rng, count, counter = random.Random(14), load_tokenizer(encoding)[1], ExactCounter(encoding)
+    texts = [random_document(rng) for _ in range(150)]
+    assert min(map(len, texts)) > LONG_TEXT
+    assert [counter.count(text) for text in texts] == [count(text) for text in texts]
 
 
 def test_the_facade():

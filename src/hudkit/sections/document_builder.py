@@ -197,8 +197,8 @@ class StateChanges(msgspec.Struct, frozen=True):
 
 
 _Rows = tuple[KeyedRow, ...]
-KnownRows = dict[str, tuple[object, _Rows]]
-"""By section, what its rows were made of, and the rows."""
+KnownRows = dict[str, tuple[tuple[object, _Rows], ...]]
+"""By section, what its rows were made of, and the rows: of the last two states that were compared."""
 
 
 def diff_states(
@@ -206,8 +206,9 @@ def diff_states(
 ) -> StateChanges:
     """Return the lines that bring a reader of `before` to `after`, in the order of the document.
 
-    `known_rows` remembers the rows of `before`, which stays the same until something is told. `heard` is what a
-    reader of `before` has heard elsewhere: a row that is the same there as in `after` is not told again.
+    `known_rows` remembers rows: the next call compares with the same `before`, or, where something was told, with
+    this `after`. `heard` is what a reader of `before` has heard elsewhere: a row that is the same there as in `after`
+    is not told again.
     """
     known_rows = {} if known_rows is None else known_rows
     lines: list[str] = []
@@ -216,10 +217,9 @@ def diff_states(
         old, new = reader(before), reader(after)
         if unchanged(old, new):
             continue
-        last = known_rows.get(spec.name)
-        if last is None or not unchanged(last[0], old):
-            known_rows[spec.name] = last = (old, _rows(spec, old))
-        new_rows, old_rows = _rows(spec, new), last[1]
+        recent = known_rows.get(spec.name, ())
+        old_rows, new_rows = _recalled_rows(spec, old, recent), _recalled_rows(spec, new, recent)
+        known_rows[spec.name] = ((old, old_rows), (new, new_rows))
         if heard is not None and not unchanged(old, reader(heard)):
             old_rows = _with_heard(old_rows, _rows(spec, reader(heard)), new_rows)
         section_lines = list(_diff_rows(spec, old_rows, new_rows))
@@ -231,6 +231,13 @@ def diff_states(
         # A section whose changes can wait does not make a delta of its own.
         pressing = pressing or (bool(section_lines) and spec.pace == "now")
     return StateChanges(tuple(lines), pressing)
+
+
+def _recalled_rows(spec: SectionSpec, fields: Any, recent: tuple[tuple[object, _Rows], ...]) -> _Rows:
+    for seen, rows in recent:
+        if unchanged(seen, fields):
+            return rows
+    return _rows(spec, fields)
 
 
 def _rows(spec: SectionSpec, fields: Any) -> _Rows:

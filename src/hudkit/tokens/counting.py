@@ -3,6 +3,11 @@
 **The bound.** Every token of a byte-level BPE stands for at least one byte, so a text of n bytes of UTF-8 has at most
 n tokens. Where no tokenizer loads, n is what is counted: "hello world" has 2 tokens and counts as 11. Less is then
 shown than could be, and no budget is ever overrun.
+
+**Paragraphs.** Before they merge bytes, both vocabularies cut a text into words. No word reaches from the line break
+at the end of a paragraph into the next one, unless that one begins with white space or (o200k takes `!\\n\\n/` as one
+word) with a slash. So a long text has exactly the tokens of its paragraphs, and a frame of which one paragraph is new
+is counted by counting that one. Example: `# Notes\\n\\n` and `- a\\n` have 3 and 3 tokens, and 6 together.
 """
 
 from __future__ import annotations
@@ -33,6 +38,9 @@ MEMO_BYTES = 8 * 1024 * 1024
 
 MEMO_TEXT = 16 * 1024
 """Texts of more bytes than this are counted anew each time: frames and files, not blocks."""
+
+LONG_TEXT = 1024
+"""Characters from which a text is counted by paragraphs: the whole of a shorter one is met again more often."""
 
 _ENTRY_BYTES = 200  # what an entry costs beside its string: the links, the number, the table's slack
 
@@ -155,7 +163,22 @@ class ExactCounter:
 
     def count(self, text: str) -> int:
         """Return the number of tokens of `text`."""
-        return self._memo.count(text)
+        if len(text) < LONG_TEXT:
+            return self._memo.count(text)
+        return sum(map(self._memo.count, _paragraphs(text)))
+
+
+def _paragraphs(text: str) -> list[str]:
+    """The parts of a text, cut behind blank lines where no word of either vocabulary reaches across the cut."""
+    parts = []
+    start, end = 0, text.find("\n\n") + 2
+    while 2 <= end < len(text):
+        if text[end] != "/" and not text[end].isspace():
+            parts.append(text[start:end])
+            start = end
+        end = text.find("\n\n", end) + 2
+    parts.append(text[start:])
+    return parts
 
 
 class CountMemo:
