@@ -2,6 +2,11 @@
 
 `apply_event` is the only place where a world's state changes. It is called for what is read from a log and for what
 was just appended, so that a world that is played and one that is replayed cannot differ.
+
+For example, agent 7's heartbeat leaves four events: `BeatBegun` (its HUD showed everything up to the event before),
+`ReplyReceived`, `MessagePosted` in room 8, and `BeatFinished` with the time of its next beat. Folding the third also
+notes for all members of room 8 but the author that their HUDs show something new. An agent for whom nothing is new
+is mostly skipped when it is due (`scheduler.heartbeat.has_news`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,13 @@
 """`HudState`, everything that is true of a session: its fold from the log, undo by folding without, and its snapshot.
 
+**Undo.** Nothing in a log is changed or removed. An undo is one more event that names an earlier one, and the state is
+folded without what is undone. An undone event still counts: its number, and the ids that it gave to items, are not
+given again, because they stand in somebody's transcript.
+
+**Example.** Event 1 adds the note n1, event 2 adds n2, event 3 undoes 1. The fold of all three has n2 only, and the
+next note is n3. A snapshot of event 2 has both notes, so after event 3 it is of no use: the fold begins before
+event 1 (`undo_reaches`).
+
 The fields of `HudState` are the sections of `sections/table.py`, in that order, and the states of
 `sections/call_history.py` and `sections/model_calibration.py`.
 """
@@ -212,7 +220,11 @@ PERMANENT_TYPES: dict[str, str] = {
 
 
 def undone_seqs(events: Iterable[Event]) -> frozenset[int]:
-    """Return the sequence numbers that these events take back; an undo that is itself undone takes nothing back."""
+    """Return the sequence numbers that these events take back; an undo that is itself undone takes nothing back.
+
+    Example: event 3 adds a note, 4 undoes 3, 5 undoes 4. Read from the newest on: 5 holds, so 4 is taken back, and an
+    undo that is taken back takes nothing back. The result is {4}, and the note of event 3 is there.
+    """
     undos = [event for event in events if isinstance(event.payload, EventUndo)]
     gone: set[int] = set()
     # The newest first: whether an undo holds is known once all that could undo it were looked at.

@@ -3,6 +3,14 @@
 A candidate is one decision of a fit. There are five kinds: a node that stays or goes whole (`FitCandidate`), one of
 several alternatives (`Alternative`), what stands in for something else (`FallbackCandidate`), a node that takes what
 room there is (`FlexibleCandidate`), and one that is made of what is left in the end (`GrowingElement`).
+
+Alternatives have their turn one by one, each at its own rank, and a preferred one takes the place of the one that is
+in: it then costs the difference only. So a cheap form can be important and the full form a luxury.
+
+An example, one token a word: "fix it" is required; of the group, "a b c d" (preferred) has priority 1 and "a"
+priority 5; a text "x y" has priority 3. At a budget of 3, "a" is in. At 5, "x y" comes beside it, because its turn
+is before that of the preferred form. At 8 the 3 tokens are there that "a b c d" costs more than "a", and it takes its
+place.
 """
 
 from __future__ import annotations
