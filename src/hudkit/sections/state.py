@@ -1,7 +1,7 @@
 """`HudState`, everything that is true of a session: its fold from the log, undo by folding without, and its snapshot.
 
-**Undo.** Nothing in a log is changed or removed. An undo is one more event that names an earlier one, and the state is
-folded without what is undone. An undone event still counts: its number, and the ids that it gave to items, are not
+**Undo.** Nothing in a log is changed or removed. An undo is one more event that names an earlier one, and the state
+is folded without what is undone. An undone event still counts: its number, and the ids that it gave to items, are not
 given again, because they stand in somebody's transcript.
 
 **Example.** Event 1 adds the note n1, event 2 adds n2, event 3 undoes 1. The fold of all three has n2 only, and the

@@ -4,8 +4,8 @@ Within a node that stays or goes whole a fit has nothing to decide. So everythin
 at once: of alternatives the preferred one, of a default what it stands in for, unless that says nothing.
 
 An example: a whole item with `first["all of it", "short"]` and `default["", "none"]` becomes an item with the texts
-"all of it" and "none". An isolate with a limit of 20 is fitted to 20 tokens, whatever the budget is, so that its bytes
-never depend on what stands around it.
+"all of it" and "none". An isolate with a limit of 20 is fitted to 20 tokens, whatever the budget is, so that its
+bytes never depend on what stands around it.
 """
 
 from __future__ import annotations
