@@ -15,7 +15,7 @@ from hudkit.config import keys
 
 ROOT = Path(__file__).parent.parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "llms.txt"])
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
 RUN = ("README.md", "docs/configuration.md")
 
@@ -76,6 +76,15 @@ def test_commands_exist(path: Path) -> None:
             elif program == "hudkit":
                 assert words[0] in COMMANDS, line
                 command(words[0]).parse_args(words[1:])  # ends the test where an option is not there
+
+
+def test_commands_within_the_text_of_the_readme_exist() -> None:
+    text = FENCE.sub("", (ROOT / "README.md").read_text(encoding="utf-8"))
+    found = re.findall(r"`hudkit ([^`]+)`", text)
+    assert len(found) >= 10
+    for name, *words in map(shlex.split, found):
+        assert name in COMMANDS, name
+        command(name).parse_args(words)
 
 
 def test_the_reference_of_the_command_line_is_current() -> None:
