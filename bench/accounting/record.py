@@ -24,8 +24,7 @@ from hudkit.daemon import client
 from hudkit.log.payloads import CompactAfter, ContextSnapshot
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.models.scripted_answers import ScriptedReply
-from hudkit.testing.model_server import ScriptedModel
-from hudkit.testing.provider_shapes import SHAPES
+from hudkit.testing.model_server import SHAPES, ScriptedModel
 
 COUNTS: dict[str, tuple[str, Callable[[Mapping[str, Any]], int]]] = {
     "openai": ("openai", counts.openai),

@@ -169,7 +169,7 @@ def priced(requests: list[CapturedRequest], script: Script, policy: CachePolicy)
     told: list[CacheRequest] = []
     for n, one in enumerate(requests):
         spent = script.spent.get(one.number, 2_000)  # a summary's, where it is a compaction
-        told.append(msgspec.structs.replace(one.request(tokens_by_bytes, at=SECONDS * n), output_tokens=spent))
+        told.append(msgspec.structs.replace(one.request(tokens_by_bytes, timestamp=SECONDS * n), output_tokens=spent))
     table = rates_for(policy, input=3.0, output=3.0 * OUTPUT["anthropic" if policy.explicit else "openai"])
     return usd_cost(simulate_cache(told, policy), table)
 

@@ -15,7 +15,7 @@ from pydantic_ai.usage import RequestUsage
 
 from hudkit.agent import hooks
 from hudkit.agent.records import StoredText
-from hudkit.models import CompletionEvent, CompletionRequest, TextDelta, open_model, pydantic_ai_messages
+from hudkit.models import CompletionEvent, CompletionRequest, TextDelta, open_model, pydantic_ai_model
 from hudkit.models.scripted_answers import says
 from hudkit.models.scripted_model import InProcessModel
 
@@ -44,7 +44,7 @@ class Sealing(InProcessModel):
             return
         self.port_requests.append(request)
         yield TextDelta("Hello there")
-        end = pydantic_ai_messages.completion(ANSWER, self.name, None)
+        end = pydantic_ai_model.completion(ANSWER, self.name, None)
         for call in end.answer.calls:
             yield call
         yield end
@@ -52,7 +52,7 @@ class Sealing(InProcessModel):
 
 def sent(request: CompletionRequest) -> list[Any]:
     """The parts of the first answer in a request, as they go to the provider."""
-    said = pydantic_ai_messages.request_messages(request, "openai", breaks=False)
+    said = pydantic_ai_model.request_messages(request, "openai", breaks=False)
     return next(list(one.parts) for one in said if isinstance(one, ModelResponse))
 
 

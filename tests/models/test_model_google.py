@@ -179,7 +179,7 @@ def test_nobody_at_the_other_end(name: str, options: dict[str, str]) -> None:
 
 
 def test_marks_without_words_go_to_their_own_server_alone() -> None:
-    from hudkit.models.pydantic_ai_messages import request_messages
+    from hudkit.models.pydantic_ai_model import request_messages
 
     seal = '{"provider":"google","details":{"thought_signature":"c2ln"}}'
     request = asks(

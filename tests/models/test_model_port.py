@@ -27,7 +27,7 @@ from hudkit.models import (
 )
 from hudkit.models.port import complete, order_fault, with_cost
 from hudkit.models.scripted_model import InProcessModel, request_pieces
-from hudkit.testing.expected_errors import expect_async_error
+from hudkit.testing.assertions import expect_async_error
 from hudkit.testing.model_conformance import make_request, user_message
 from hudkit.tokens import Prices
 

@@ -15,7 +15,7 @@ from hudkit.errors import ConfigError
 from hudkit.models import CallUsage, Completion, RateLimited, complete
 from hudkit.models.scripted_answers import Hang, Refusal, ScriptedCall, ScriptedReply
 from hudkit.models.scripted_model import read_script
-from hudkit.testing.expected_errors import expect_async_error
+from hudkit.testing.assertions import expect_async_error
 from hudkit.testing.model_conformance import make_request
 
 WHOLE = """

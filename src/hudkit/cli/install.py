@@ -16,7 +16,7 @@ from hudkit.daemon import client, socket_path
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.config_files import InstallStep
 from hudkit.hosts.mcp import client_install as mcp
-from hudkit.hosts.mcp.client_configs import CLIENTS
+from hudkit.hosts.mcp.client_install import CLIENTS
 from hudkit.hosts.opencode import plugin_install as opencode
 from hudkit.hosts.opencode.plugin_install import PluginTarget
 

@@ -53,7 +53,7 @@ class DaemonConnection(http.client.HTTPConnection):
         return answer.status, answer.read()
 
 
-def send_request(path: Path, what: str, body: dict[str, Any], *, timeout: float = 5.0) -> tuple[int, Any]:
+def _send_request(path: Path, what: str, body: dict[str, Any], *, timeout: float = 5.0) -> tuple[int, Any]:
     """Send one request on a connection of its own, and return status and decoded body.
 
     Raises `OSError` or `HTTPException`.
@@ -84,7 +84,7 @@ def stop(path: Path, *, timeout: float = 5.0) -> bool:
     Requests that it was asked before are answered first.
     """
     try:
-        status, body = send_request(path, "/v1/stop", {}, timeout=timeout)
+        status, body = _send_request(path, "/v1/stop", {}, timeout=timeout)
     except (OSError, http.client.HTTPException, ValueError):
         return False
     return status == 200 and body == {"ok": True}

@@ -1,32 +1,53 @@
-"""The daemon's life: be the only one, open the log, listen, answer, and end when asked to or when idle."""
+"""The daemon's life: be the only one, open the log, listen, answer, and end when asked to or when idle.
+
+Three parts: the life itself; the HTTP server, which hosts reach over a unix socket that only its user may speak to,
+pages and hooks over a port on loopback; and the thread that keeps the search index up to date.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
+import struct
+import sys
+import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import msgspec
+import uvloop
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn import Config, Server
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 import hudkit
 from hudkit import paths
+from hudkit.api import Hud
 from hudkit.config import Settings
 from hudkit.daemon import socket_path
 from hudkit.daemon.client import greet, stop
+from hudkit.daemon.handlers import DONE, HANDLERS, RequestHandlers, error_response
 from hudkit.daemon.logfile import LOGGER, error_location, write_to_file
-from hudkit.errors import ConfigError
-from hudkit.hosts.wire import newer
+from hudkit.errors import ConfigError, HudkitError
+from hudkit.hosts.wire import MAX_BODY, PROTOCOL, PROTOCOL_HEADER, VERSION_HEADER, Hello, encode, newer
 from hudkit.ingest.extraction import KnownStatements, extract
-
-if TYPE_CHECKING:
-    from hudkit.daemon.http_server import Activity
-    from hudkit.daemon.transcript_indexer import TranscriptIndexer
+from hudkit.log.stores import open_log
+from hudkit.transcripts import OwnTranscript
+from hudkit.transcripts.search import PastSessions, open_past_sessions
+from hudkit.web.guard import Guard, token_at
+from hudkit.web.loopback import loopback, names
 
 WAIT_SECONDS = 15.0
 """Seconds within which another daemon on the same socket must answer or end."""
@@ -52,11 +73,7 @@ def serve(options: DaemonOptions, report: Callable[[str], None] = lambda _: None
     `report` is called with a line when it listens, and when a daemon of this version or newer does so already, which
     ends the call. Raises `ConfigError`, and a `StoreError` where the socket's directory or the log cannot be used.
     """
-    address = ""
-    if options.port is not None:
-        from hudkit.web.loopback import loopback
-
-        address = loopback(options.host)
+    address = loopback(options.host) if options.port is not None else ""
     # Whatever the daemon makes from here on (socket, log, index, token) is its user's alone.
     os.umask(0o077)
     socket_path.prepare_directory(options.socket)
@@ -96,15 +113,6 @@ def _exclusive_lock(path: Path, report: Callable[[str], None]) -> int | None:
 
 
 def _serve(options: DaemonOptions, address: str, report: Callable[[str], None]) -> None:
-    import uvloop
-
-    from hudkit.api import Hud
-    from hudkit.daemon.http_server import listen_tcp, listen_unix
-    from hudkit.daemon.transcript_indexer import TranscriptIndexer
-    from hudkit.log.stores import open_log
-    from hudkit.transcripts import OwnTranscript
-    from hudkit.transcripts.search import open_past_sessions
-
     log = open_log(options.db, busy_timeout=BUSY_SECONDS)
     past = indexing = None
     # The indexer has a connection of its own: it never waits for the writer, and the writer never for it.
@@ -117,8 +125,8 @@ def _serve(options: DaemonOptions, address: str, report: Callable[[str], None]) 
     try:
         write_to_file(options.db.absolute().parent / "daemon.log")
         if options.port is not None:
-            listening.append(listen_tcp(address, options.port))
-        listening.insert(0, listen_unix(options.socket))
+            listening.append(_listen_tcp(address, options.port))
+        listening.insert(0, _listen_unix(options.socket))
         LOGGER.info("version %s listens on %s", hudkit.__version__, options.socket)
         report(f"listening on {options.socket}")
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -129,8 +137,8 @@ def _serve(options: DaemonOptions, address: str, report: Callable[[str], None]) 
     finally:
         # Before the log closes: a client that finds no socket starts a daemon, which waits for the lock.
         options.socket.unlink(missing_ok=True)
-        for each in listening:
-            each.close()
+        for listener in listening:
+            listener.close()
         if indexing is not None:
             indexing.close()
         index_log.close()
@@ -144,32 +152,27 @@ def _ignore_upload(_body: bytes) -> None:
 
 async def _run(
     options: DaemonOptions,
-    hud: hudkit.Hud,
+    hud: Hud,
     indexing: TranscriptIndexer | None,
     listening: list[socket.socket],
     address: str,
 ) -> None:
-    from hudkit.daemon.handlers import RequestHandlers
-    from hudkit.daemon.http_server import Activity, application, make_server
-    from hudkit.web.guard import Guard, token_at
-    from hudkit.web.loopback import names
-
     end = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end.set)
-    activity = Activity()
+    activity = _Activity()
     with ThreadPoolExecutor(1, "hudkit-log") as thread:
         # Compiles the patterns for plain words before anybody is answered: a first message would wait for them, and
         # a frame has no time for that.
         extract("The weather is fine today", KnownStatements(rules=("never push",)))
         on_upload = indexing.uploaded if indexing is not None else _ignore_upload
-        app = application(RequestHandlers(hud), thread, activity, end.set, on_upload)
-        servers = [make_server(app, own_user=True)]
+        app = _application(RequestHandlers(hud), thread, activity, end.set, on_upload)
+        servers = [_make_server(app, own_user=True)]
         if len(listening) > 1:
             port = listening[1].getsockname()[1]
             token = token_at(options.db.absolute().parent / "token")
-            servers.append(make_server(Guard(app, token, port, names(address)), own_user=False))
+            servers.append(_make_server(Guard(app, token, port, names(address)), own_user=False))
         # The tokenizer takes longer to load than a host waits for its first frame.
         thread.submit(lambda: hud.counter.count("warm"))
         pairs = zip(servers, listening, strict=True)
@@ -182,7 +185,7 @@ async def _run(
         await asyncio.gather(*running)
 
 
-async def _until_idle(activity: Activity, seconds: float, end: asyncio.Event) -> None:
+async def _until_idle(activity: _Activity, seconds: float, end: asyncio.Event) -> None:
     """Set `end` when nothing was asked for `seconds`; 0 is never."""
     while seconds > 0 and not end.is_set():
         left = seconds - activity.idle_seconds
@@ -190,3 +193,342 @@ async def _until_idle(activity: Activity, seconds: float, end: asyncio.Event) ->
             LOGGER.info("idle for %.1f minutes", seconds / 60)
             end.set()
         await asyncio.sleep(max(left, 0.05))
+
+
+# --- The HTTP server: one bounded body in, one answer from the thread that owns the log; and its sockets.
+
+
+_BODY_SECONDS = 10
+"""Seconds within which a request's body must have arrived, so that a slow client holds no memory for long."""
+
+_MAX_WAITING = 64
+"""Requests that wait for the log's thread or are being answered; further ones are told that the daemon is busy."""
+
+_UPLOADS = ("/v1/frame", "/v1/events")
+"""Paths by which a host uploads messages, after which its session is worth indexing again."""
+
+_Answer = tuple[int, bytes]
+
+_REASONS = {404: ("path", "there is no such path"), 405: ("method", "this path is asked with another method")}
+
+
+class _Activity:
+    """When the daemon was last asked for something, and how many requests are under way."""
+
+    def __init__(self) -> None:
+        self.running = 0
+        self.last = self.started = time.monotonic()
+
+    def __enter__(self) -> None:
+        self.running += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.running -= 1
+        self.last = time.monotonic()
+
+    @property
+    def idle_seconds(self) -> float:
+        """Return how long nothing was asked, in seconds; 0 while a request is under way."""
+        return 0.0 if self.running else time.monotonic() - self.last
+
+
+class _Endpoint:
+    """An ASGI endpoint for one path: reads the body and has it answered on the log's thread."""
+
+    def __init__(
+        self,
+        path: str,
+        handlers: RequestHandlers,
+        thread: Executor,
+        activity: _Activity,
+        on_upload: Callable[[bytes], None],
+    ) -> None:
+        self._path = path
+        self._on_upload = on_upload
+        self._handlers = handlers
+        self._thread = thread
+        self._activity = activity
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._activity:
+            status, body = await self._answer(Request(scope, receive))
+        await _response(status, body)(scope, receive, send)
+
+    async def _answer(self, request: Request) -> _Answer:
+        protocol = request.headers.get(PROTOCOL_HEADER)
+        if protocol != str(PROTOCOL):
+            message = f"the header {PROTOCOL_HEADER} is missing"
+            if protocol:
+                message = f"the request speaks protocol {protocol[:20]!r}"
+            hint = f"This daemon speaks protocol {PROTOCOL}, version {hudkit.__version__}"
+            return error_response(426, "protocol", message, hint)
+        # A request that would wait longer than its host does is better refused at once: the host goes on without.
+        if self._activity.running > _MAX_WAITING:
+            return error_response(503, "busy", f"{_MAX_WAITING} requests are waiting", "Try again")
+        body = await _read_body(request)
+        if isinstance(body, tuple):
+            return body
+        loop = asyncio.get_running_loop()
+        answer = await loop.run_in_executor(self._thread, self._handlers.answer, self._path, body)
+        if self._path in _UPLOADS:
+            self._on_upload(body)
+        return answer
+
+
+async def _read_body(request: Request) -> bytes | _Answer:
+    """Return a request's body, or the answer that refuses it: too long, or too slow."""
+    declared = request.headers.get("content-length", "0")
+    # Twelve digits are enough to be refused, and keep `int` from a number of a million digits.
+    if not declared.isdecimal() or int(declared[:12]) > MAX_BODY:
+        return _too_long()
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size > MAX_BODY:
+                    return _too_long()
+                chunks.append(chunk)
+    except TimeoutError:
+        return error_response(408, "slow", f"the body did not come within {_BODY_SECONDS} seconds")
+    return b"".join(chunks)
+
+
+def _application(
+    handlers: RequestHandlers,
+    thread: Executor,
+    activity: _Activity,
+    stop: Callable[[], None],
+    on_upload: Callable[[bytes], None] = lambda _: None,
+) -> Starlette:
+    """Return the ASGI application with all routes; requests on the log are answered on `thread`, one at a time.
+
+    `stop` is called when a stop is asked for, `on_upload` with the body of each answered upload. Both are called on
+    the event loop, so they must only make a note of it.
+    """
+
+    # Asked by clients before they trust a socket, so it neither waits for the log nor needs a protocol.
+    async def hello(_: Request) -> Response:
+        uptime = round((time.monotonic() - activity.started) * 1000)
+        return _response(200, encode(Hello(hudkit.__version__, PROTOCOL, os.getpid(), uptime)))
+
+    async def end(_: Request) -> Response:
+        stop()
+        return _response(200, DONE)
+
+    return Starlette(
+        routes=[
+            Route("/health", hello, methods=["GET"]),
+            Route("/v1/hello", hello, methods=["POST"]),
+            Route("/v1/stop", end, methods=["POST"]),
+            *(
+                Route(path, _Endpoint(path, handlers, thread, activity, on_upload), methods=["POST"])
+                for path in HANDLERS
+            ),
+        ],
+        exception_handlers={HTTPException: _refuse, Exception: _fail},
+    )
+
+
+async def _refuse(_: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    code, message = _REASONS.get(status, ("request", "the request cannot be answered"))
+    return _response(*error_response(status, code, message))
+
+
+async def _fail(_: Request, error: Exception) -> Response:
+    LOGGER.error("a request failed: %s", error_location(error))
+    return _response(
+        *error_response(500, "internal", "the daemon met an error of its own", "Its log file tells where")
+    )
+
+
+def _too_long() -> _Answer:
+    return error_response(413, "size", f"a request has at most {MAX_BODY} bytes", "Send fewer messages at once")
+
+
+def _response(status: int, body: bytes) -> Response:
+    headers = {PROTOCOL_HEADER: str(PROTOCOL), VERSION_HEADER: hudkit.__version__}
+    return Response(body, status, headers, media_type="application/json")
+
+
+_MAX_CONNECTIONS = 128
+_GRACE_SECONDS = 5
+"""Seconds within which requests under way are answered when the daemon ends."""
+
+
+class _OwnUserProtocol(HttpToolsProtocol):
+    """HTTP for the user that runs the daemon, and for nobody else.
+
+    The socket's directory is closed to others already; this holds where somebody opened it.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Accept the connection, or end it where the other end is another user."""
+        super().connection_made(transport)
+        uid = _peer_uid(transport.get_extra_info("socket"))
+        if uid is not None and uid != os.geteuid():
+            LOGGER.warning("refused a connection of user %d", uid)
+            transport.abort()
+
+
+class _SignalFreeServer(Server):
+    """A server that leaves the process's signals alone: two of them run in one loop, which ends both."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+
+def _peer_uid(connected: Any) -> int | None:
+    """Return the user id at the other end of a unix socket; `None` where the system does not tell."""
+    system: str = sys.platform
+    try:
+        if system == "linux":
+            return int(struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1])
+        if system == "darwin":
+            return int(struct.unpack_from("2I", connected.getsockopt(0, 1, 76))[1])  # LOCAL_PEERCRED, struct xucred
+    except (AttributeError, OSError, struct.error):
+        pass
+    return None
+
+
+def _listen_unix(path: Path) -> socket.socket:
+    """Return a listening unix socket (mode 0600) at a path that is free. Raises `OSError`."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    # `bind` makes the file: the umask is what keeps it closed from its first moment.
+    before = os.umask(0o177)
+    try:
+        listener.bind(os.fspath(path))
+        path.chmod(0o600)
+        listener.listen(_MAX_CONNECTIONS)
+    except BaseException:
+        listener.close()
+        raise
+    finally:
+        os.umask(before)
+    listener.setblocking(False)
+    return listener
+
+
+def _listen_tcp(address: str, port: int) -> socket.socket:
+    """Return a listening socket on a loopback address. Raises `ConfigError` where the port is taken or not a port."""
+    listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((address, port))
+        listener.listen(_MAX_CONNECTIONS)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = error.strerror if isinstance(error, OSError) else "it is not a port"
+        raise ConfigError(f"cannot listen on {address} port {port}: {reason}", hint="Name another --port") from None
+    listener.setblocking(False)
+    return listener
+
+
+def _make_server(app: ASGIApp, *, own_user: bool) -> _SignalFreeServer:
+    """Return a server for an application, without a log of its own and without signal handlers.
+
+    `own_user` refuses connections of other users, which only a unix socket can tell.
+    """
+    http: Any = _OwnUserProtocol if own_user else HttpToolsProtocol
+    return _SignalFreeServer(
+        Config(
+            app,
+            http=http,
+            ws="none",
+            # Neither web sockets nor life cycle events: what is not served cannot be attacked.
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            limit_concurrency=_MAX_CONNECTIONS,
+            backlog=_MAX_CONNECTIONS,
+            timeout_keep_alive=60,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
+    )
+
+
+# --- The search index: read again while sessions run, in a thread of its own.
+
+
+PAUSE_SECONDS = 0.25
+"""Seconds from an upload to the reading: a host writes its own record at about the same time."""
+
+START_SECONDS = 3.0
+"""Seconds from the start to the first reading of everything: the first frames go first."""
+
+ROUND_SECONDS = 120.0
+"""Seconds between two readings of everything."""
+
+
+class _UploadedSession(msgspec.Struct):
+    """The session that a request is about; the rest of the request is passed over."""
+
+    host: str = ""
+    session: str = ""
+
+
+class TranscriptIndexer:
+    """Reads transcripts into the index, on its own thread. Call `uploaded` for each upload, `close` at the end."""
+
+    def __init__(self, past: PastSessions) -> None:
+        self._past = past
+        # Bounded: where reading is slower than uploads, the oldest are dropped and the next round reads them.
+        self._bodies: deque[bytes] = deque(maxlen=32)
+        self._wake = threading.Event()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="hudkit-index", daemon=True)
+        self._thread.start()
+
+    def uploaded(self, body: bytes) -> None:
+        """Note that the session of an upload's body is worth reading again. Returns at once."""
+        self._bodies.append(body)
+        self._wake.set()
+
+    def close(self) -> None:
+        """End the thread, at the latest after the batch that is being written, and close the index."""
+        self._end.set()
+        self._wake.set()
+        self._thread.join(5.0)
+        self._past.close()
+
+    def _run(self) -> None:
+        wait = START_SECONDS
+        while not self._end.is_set():
+            if not self._wake.wait(wait):
+                self._read("", "")
+                wait = ROUND_SECONDS
+                continue
+            # One pause for all uploads of the moment: a session that uploads often is read once.
+            if self._end.wait(PAUSE_SECONDS):
+                return
+            self._wake.clear()
+            named: set[tuple[str, str]] = set()
+            while self._bodies:
+                named.add(_session(self._bodies.popleft()))
+            for host, session in named:
+                if session:
+                    self._read(host, session)
+
+    def _read(self, host: str, session: str) -> None:
+        try:
+            self._past.update(session, host=host, stop=self._end.is_set)
+        except HudkitError as error:
+            LOGGER.warning("the index is not up to date: %s", error.code)
+        except Exception as error:
+            # A host's files are foreign: whatever they hold, the daemon has to go on answering.
+            LOGGER.error("the index is not up to date: %s", error_location(error))
+
+
+def _session(body: bytes) -> tuple[str, str]:
+    try:
+        named = msgspec.json.decode(body, type=_UploadedSession)
+    except msgspec.DecodeError:
+        return "", ""
+    return named.host, named.session

@@ -43,7 +43,7 @@ class RequestPiece(msgspec.Struct, frozen=True):
 class CapturedRequest(msgspec.Struct, frozen=True):
     """One request. `kind` is chat, title, compaction or other; `shape` openai, anthropic, gemini or empty.
 
-    `number` counts the requests of a server from 0, `at` is the arrival in Unix ms, `cost` what a prefix cache
+    `number` counts the requests of a server from 0, `timestamp` is the arrival in Unix ms, `cost` what a prefix cache
     that saw every earlier request would have read of it (the answer's tokens are not in it). `body` is empty
     where `raw` holds no JSON object.
     """
@@ -57,7 +57,7 @@ class CapturedRequest(msgspec.Struct, frozen=True):
     raw: bytes
     body: Mapping[str, Any]
     pieces: tuple[RequestPiece, ...]
-    at: int
+    timestamp: int = msgspec.field(name="at")
     cost: CallCost
 
     @property
@@ -95,12 +95,12 @@ class CapturedRequest(msgspec.Struct, frozen=True):
         """The places (in `pieces`) of the cache breakpoints."""
         return tuple(place for place, piece in enumerate(self.pieces) if piece.breakpoint)
 
-    def request(self, count: TextCounter, *, at: int | None = None) -> CacheRequest:
+    def request(self, count: TextCounter, *, timestamp: int | None = None) -> CacheRequest:
         """Return the request as `hudkit.context.caching` sees it, for simulated caches and prices."""
         blocks = tuple(
-            CacheBlock(piece_key(piece), count(piece.text), piece.role, piece.breakpoint) for piece in self.pieces
+            CacheBlock(_piece_key(piece), count(piece.text), piece.role, piece.breakpoint) for piece in self.pieces
         )
-        return CacheRequest(blocks, self.at if at is None else at)
+        return CacheRequest(blocks, self.timestamp if timestamp is None else timestamp)
 
 
 def tokens_by_bytes(text: str) -> int:
@@ -108,7 +108,7 @@ def tokens_by_bytes(text: str) -> int:
     return -(-len(text.encode("utf-8", "surrogatepass")) // 4)
 
 
-def piece_key(piece: RequestPiece) -> str:
+def _piece_key(piece: RequestPiece) -> str:
     """Return a digest of a piece's content; where it stands is left to the blocks before it."""
     return blake2b("\0".join(piece.content[:3]).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
@@ -152,18 +152,18 @@ class PrefixMeter:
         self._trees = {shape: CacheTree(policy) for shape, policy in _POLICIES.items()}
         self._lock = Lock()
 
-    def cost(self, shape: str, pieces: Sequence[RequestPiece], at: int) -> CallCost:
+    def cost(self, shape: str, pieces: Sequence[RequestPiece], timestamp: int) -> CallCost:
         """Return what the next request costs (without its answer), and remember its prefix. `at` is in Unix ms.
 
         Raises `ConfigError` for more cache breakpoints than the shape's server takes.
         """
         blocks = [
-            CacheBlock(piece_key(piece), self._count(piece.text), piece.role, piece.breakpoint) for piece in pieces
+            CacheBlock(_piece_key(piece), self._count(piece.text), piece.role, piece.breakpoint) for piece in pieces
         ]
         if not _POLICIES[shape].explicit:
             blocks = [block for piece in pieces for block in self._grains(piece)]
         with self._lock:
-            return self._trees[shape].call(CacheRequest(tuple(blocks), at))
+            return self._trees[shape].call(CacheRequest(tuple(blocks), timestamp))
 
     def answer(self, texts: Sequence[str]) -> int:
         """Return the tokens of an answer, one at least: no provider reports none."""

@@ -212,7 +212,7 @@ class InProcessModel:
 
     def _capture(self, request: CompletionRequest) -> CapturedRequest:
         pieces = request_pieces(request)
-        at = unix_ms()
+        timestamp = unix_ms()
         tools = [{"name": tool.name} for tool in request.tools]
         captured = CapturedRequest(
             number=len(self.requests),
@@ -224,8 +224,8 @@ class InProcessModel:
             raw=b"",
             body={"tools": tools, "model": self.name},
             pieces=pieces,
-            at=at,
-            cost=self._meter.cost("openai", pieces, at),
+            timestamp=timestamp,
+            cost=self._meter.cost("openai", pieces, timestamp),
         )
         self.requests.append(captured)
         self.port_requests.append(request)

@@ -31,7 +31,7 @@ from hudkit.log.payloads import CompactAfter, ContextSnapshot, SessionStart, Tas
 from hudkit.models.captured_request import KIND_MARKS, CapturedRequest
 from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
 from hudkit.sections.state import HudState
-from hudkit.testing.captured_requests import delta_lines, hud_base, prefix_breaks
+from hudkit.testing.assertions import delta_lines, hud_base, prefix_breaks
 from hudkit.testing.model_server import ScriptedModel
 from hudkit.tokens import count_tokens, prices_of
 
@@ -100,13 +100,13 @@ def with_full_window(reply: ScriptedReply) -> ScriptedReply:
     return msgspec.structs.replace(reply, usage=CallCost(0, 0, FULL_WINDOW_TOKENS, 50))
 
 
-def write_shop(project: Path) -> None:
+def _write_shop(project: Path) -> None:
     """Write the files that the shop's task begins with."""
     (project / "calc.py").write_text("def add(a, b):\n    return a - b\n")
     (project / "test_shop.py").write_text(SHOP_TESTS)
 
 
-def part_text(n: int) -> str:
+def _part_text(n: int) -> str:
     """Return the text of a file that a coding day reads, about 5,500 characters."""
     return "".join(f"line {n}.{m}: {'x' * 40}\n" for m in range(110))
 
@@ -124,7 +124,7 @@ class Shop(unittest.TestCase):
 """
 
 
-def shop_task(call: Tool, path: Callable[[str], str]) -> Iterator[ScriptedReply]:
+def _shop_task(call: Tool, path: Callable[[str], str]) -> Iterator[ScriptedReply]:
     """Yield the model's part of the shop's task: three of its responses leave the window full."""
     calc, shop = path("calc.py"), path("shop.py")
     yield uses(hud_call("task.set", description=TASK), call("read", path=calc))
@@ -140,7 +140,7 @@ def shop_task(call: Tool, path: Callable[[str], str]) -> Iterator[ScriptedReply]
     yield says("The total is right now.")
 
 
-def coding_day_turn(
+def _coding_day_turn(
     call: Tool, path: Callable[[str], str], number: int, *, with_hud: bool
 ) -> Sequence[ScriptedReply]:
     """Return a turn of a coding day; without the HUD, a command stands for what the agent would note down."""
@@ -247,7 +247,7 @@ class HostConformance:
 
     def test_what_happens_is_recorded_without_the_agent(self, tmp_path: Path) -> None:
         with self._at(tmp_path) as (place, model), self.open(place, "s1") as talk:
-            write_shop(place.project)
+            _write_shop(place.project)
             model.play(
                 uses(self.call("read", path=self._path(place, "calc.py"))),
                 uses(self.call("run", command=TEST_COMMAND)),
@@ -301,9 +301,9 @@ class HostConformance:
 
     def test_a_task_is_done_over_three_compactions_and_nothing_live_is_lost(self, tmp_path: Path) -> None:
         with self._at(tmp_path, compaction=says("I am fixing the shop.")) as (place, model):
-            write_shop(place.project)
+            _write_shop(place.project)
             with self.open(place, "s1") as talk:
-                model.play(*shop_task(self.call, lambda name: self._path(place, name)))
+                model.play(*_shop_task(self.call, lambda name: self._path(place, name)))
                 assert talk.say(f"Please make the shop's total right. {RULE}") == "The total is right now."
                 state = self._state(place, talk)
                 compactions = [event for event in self._events(place, talk) if isinstance(event, CompactAfter)]
@@ -363,7 +363,8 @@ class HostConformance:
         prices = prices_of("claude-sonnet-4-5")
         day = {on: self._day(tmp_path / f"day-{on}", self.turns, with_hud=on) for on in (False, True)}
         sent = {
-            on: [chat.request(count_tokens, at=1000 * n) for n, chat in enumerate(chats)] for on, chats in day.items()
+            on: [chat.request(count_tokens, timestamp=1000 * n) for n, chat in enumerate(chats)]
+            for on, chats in day.items()
         }
         for turns, most in ((7, 1.05), (20, 1.04)):
             for policy in (ANTHROPIC, OPENAI) if turns <= self.turns else ():
@@ -477,13 +478,13 @@ class HostConformance:
             _settings(folder, "[pruning]\nenabled = false\n"),
         ):
             for n in range(4):
-                (place.project / f"part_{n}.txt").write_text(part_text(n))
+                (place.project / f"part_{n}.txt").write_text(_part_text(n))
             (place.project / "AGENTS.md").write_text(INSTRUCTIONS)
             place = replace(place, instructions=INSTRUCTIONS)
             with self.open(place, "day", hud=with_hud) as talk:
                 for number in range(turns):
                     model.play(
-                        *coding_day_turn(self.call, lambda name: self._path(place, name), number, with_hud=with_hud)
+                        *_coding_day_turn(self.call, lambda name: self._path(place, name), number, with_hud=with_hud)
                     )
                     talk.say(f"Now part {number}, please; keep the columns as they are.")
             assert len(model.chats) == turns * 6

@@ -57,8 +57,7 @@ from hudkit.models.scripted_answers import (
     says,
     uses,
 )
-from hudkit.testing.captured_requests import prefix_difference
-from hudkit.testing.expected_errors import expect_async_error
+from hudkit.testing.assertions import expect_async_error, prefix_difference
 
 T = TypeVar("T")
 ModelExchange = Callable[[Model], Awaitable[T]]
@@ -87,7 +86,7 @@ async def collect_events(model: Model, request: CompletionRequest) -> list[Compl
         return [piece async for piece in stream]
 
 
-def tool_results(end: Completion, *texts: str, failed: bool = False) -> list[ToolResult]:
+def _tool_results(end: Completion, *texts: str, failed: bool = False) -> list[ToolResult]:
     """Return one result for each call of an answer."""
     calls = end.answer.calls
     return [ToolResult(call.id, call.name, text, failed) for call, text in zip(calls, texts, strict=True)]
@@ -152,7 +151,7 @@ class ModelConformance:
             end = await complete(model, make_request())
             (call,) = end.answer.calls
             error = await expect_async_error(ToolError, _later(call.parse_arguments))
-            again = make_request(user_message("hi"), end.answer, *tool_results(end, str(error), failed=True))
+            again = make_request(user_message("hi"), end.answer, *_tool_results(end, str(error), failed=True))
             return await complete(model, again)
 
         end, requests = self.play([uses(ScriptedCall("read", '{"path": "a')), says("better")], talk)
@@ -196,7 +195,7 @@ class ModelConformance:
 
         async def talk(model: Model) -> None:
             end = await complete(model, make_request(user_message(HARD), system=system))
-            answers = tool_results(end, HARD, "  ", failed=False)
+            answers = _tool_results(end, HARD, "  ", failed=False)
             await complete(
                 model, make_request(user_message(HARD), end.answer, *answers, user_message(HARD), system=system)
             )
@@ -215,7 +214,7 @@ class ModelConformance:
             end = await complete(model, make_request())
             await complete(
                 model,
-                make_request(user_message("hi"), end.answer, *tool_results(end, "no such file: ä", failed=True)),
+                make_request(user_message("hi"), end.answer, *_tool_results(end, "no such file: ä", failed=True)),
             )
 
         _, requests = self.play([uses(ScriptedCall("read", {"path": "a"})), says("ok")], talk)
@@ -226,7 +225,7 @@ class ModelConformance:
             messages: list[Message] = [user_message("begin")]
             for turn in range(4):
                 end = await complete(model, make_request(*messages))
-                messages += [end.answer, *tool_results(end, *(f"{turn}" for _ in end.answer.calls))]
+                messages += [end.answer, *_tool_results(end, *(f"{turn}" for _ in end.answer.calls))]
                 messages += [] if turn % 2 else [user_message(f"changed: {turn}")]
 
         turn = ScriptedReply(

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from hudkit.errors import HudkitError
 from hudkit.rooms.scheduler.protocol import JobClaim, Scheduler, StaleClaim
-from hudkit.testing.expected_errors import expect_error
+from hudkit.testing.assertions import expect_error
 
 NOON = 1_800_000_000_000
 """The time (Unix ms) that tests count from."""

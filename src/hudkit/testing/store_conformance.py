@@ -15,7 +15,7 @@ from hudkit.errors import SequenceConflict, StoreError
 from hudkit.log import Batch, Event, EventDraft, EventLog, Origin, Payload, Snapshot, Unknown
 from hudkit.log.codec import encode_draft
 from hudkit.log.payloads import ContextSnapshot, NoteAdd, Redact, StepReorder, TaskSet, TodoItem, TodoSync
-from hudkit.testing.expected_errors import expect_error
+from hudkit.testing.assertions import expect_error
 
 
 class FutureEvent(Payload, frozen=True, tag="future.thing"):
@@ -24,7 +24,7 @@ class FutureEvent(Payload, frozen=True, tag="future.thing"):
     text: str = ""
 
 
-class NewerNote(Payload, frozen=True, tag="note.add"):
+class _NewerNote(Payload, frozen=True, tag="note.add"):
     """A known type in a payload version that this version of hudkit does not know."""
 
     V = 2
@@ -247,7 +247,7 @@ class StoreConformance:
     def test_unknown_types_and_newer_versions_are_kept_as_they_are(self) -> None:
         log = self.open_store()
         log.append(
-            "s", [make_draft(FutureEvent("later")), make_draft(NewerNote("v2"), 2), make_draft(NoteAdd("known"), 3)]
+            "s", [make_draft(FutureEvent("later")), make_draft(_NewerNote("v2"), 2), make_draft(NoteAdd("known"), 3)]
         )
         first, second, third = log.read("s")
         assert first.type == "future.thing"
@@ -346,7 +346,7 @@ class StoreConformance:
         log.append("s", note_drafts(6))
         for seq in (1, 2, 6, 3, 4, 5):
             log.put_snapshot(Snapshot("s", seq, "1", b"%d" % seq))
-        assert [one.seq if (one := log.get_snapshot("s", "1", upto=n)) else 0 for n in range(1, 7)] == [
+        assert [snapshot.seq if (snapshot := log.get_snapshot("s", "1", upto=n)) else 0 for n in range(1, 7)] == [
             0,
             0,
             0,

@@ -73,7 +73,7 @@ def test_a_request_is_the_bare_one_with_the_frame_in_it(sessions: list[Played]) 
             assert requests[IN_SYSTEM].tokens == requests[NO_HUD].tokens + system
             bare = content(requests[NO_HUD])
             assert [block for block in content(requests[ANCHORED]) if block in bare] == bare
-            assert {request.at for request in requests} == {turn.call.message.created}
+            assert {request.timestamp for request in requests} == {turn.call.message.created}
 
 
 def test_breakpoints_are_where_opencode_puts_them(sessions: list[Played]) -> None:

@@ -17,8 +17,15 @@ from hypothesis import strategies as st
 
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.jsonc import parse_jsonc
-from hudkit.hosts.mcp.client_configs import CLIENTS, with_entry, without_entry
-from hudkit.hosts.mcp.client_install import ServerTarget, install, installed_servers, uninstall
+from hudkit.hosts.mcp.client_install import (
+    CLIENTS,
+    ServerTarget,
+    install,
+    installed_servers,
+    uninstall,
+    with_entry,
+    without_entry,
+)
 
 ARGS = ["-P", "-E", "-m", "hudkit", "mcp"]
 

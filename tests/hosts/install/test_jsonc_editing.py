@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.config_files import ConfigChange, undo_edits
 from hudkit.hosts.installing.jsonc import apply_edits, inverse_edits, parse_jsonc
-from hudkit.hosts.opencode.plugin_config import with_plugin, without_plugin
+from hudkit.hosts.opencode.plugin_install import with_plugin, without_plugin
 
 WHERE = Path("opencode.json")
 OURS = "/data/plugins/opencode/hudkit.js"

@@ -25,7 +25,7 @@ from hudkit.hosts.langchain import HudMiddleware
 from hudkit.log.payloads import CompactAfter, CompactUndone, SessionStart
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.models.scripted_answers import Refusal, ScriptedCall, ScriptedReply, says, uses
-from hudkit.testing.captured_requests import delta_lines, hud_base
+from hudkit.testing.assertions import delta_lines, hud_base
 from hudkit.testing.host_conformance import FULL_WINDOW_TOKENS, HostWorkspace, hud_call, with_full_window
 from hudkit.testing.model_server import ScriptedModel
 

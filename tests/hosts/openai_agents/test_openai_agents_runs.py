@@ -265,7 +265,7 @@ def test_a_tool_with_the_name_of_ours_is_refused(hud: HudRunner) -> None:
 
 def test_a_mistake_of_ours_stops_no_run(hud: HudRunner, monkeypatch: pytest.MonkeyPatch) -> None:
     coder, model = agent(calls("work", {"part": "x"}, "c1"), says("done"))
-    monkeypatch.setattr("hudkit.hosts.openai_agents.conversation.message_spans", lambda *_: 1 / 0)
+    monkeypatch.setattr("hudkit.hosts.openai_agents.call_filter.message_spans", lambda *_: 1 / 0)
     assert hud.run_sync(coder, "Begin.", session="s1").final_output == "done"
     assert system(model.calls[1]) == "Work."
 

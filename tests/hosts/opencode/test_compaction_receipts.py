@@ -15,7 +15,7 @@ from hudkit.api import Hud
 from hudkit.cli import main
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.models.scripted_answers import Refusal, ScriptedCall, ScriptedReply, says, uses
-from hudkit.testing.captured_requests import delta_lines, hud_base
+from hudkit.testing.assertions import delta_lines, hud_base
 from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow

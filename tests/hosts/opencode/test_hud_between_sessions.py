@@ -12,7 +12,7 @@ from outside import meanwhile, tell
 from hudkit.log.payloads import BlockerAdd, NoteAdd, SessionLink
 from hudkit.log.stores import open_log
 from hudkit.models.scripted_answers import ScriptedCall, says, uses
-from hudkit.testing.captured_requests import (
+from hudkit.testing.assertions import (
     delta_carriers,
     delta_lines,
     epoch_tag,

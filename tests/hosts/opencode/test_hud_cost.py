@@ -38,7 +38,7 @@ def moved(chat: CapturedRequest, told: tuple[str, list[str]]) -> CapturedRequest
 
 
 def requests(chats: list[CapturedRequest]) -> list[CacheRequest]:
-    return [chat.request(count_tokens, at=1000 * n) for n, chat in enumerate(chats)]
+    return [chat.request(count_tokens, timestamp=1000 * n) for n, chat in enumerate(chats)]
 
 
 def test_what_is_reused_is_never_less_and_the_hud_costs_little(

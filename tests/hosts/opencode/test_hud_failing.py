@@ -42,7 +42,7 @@ from hudkit.log.payloads import NoteAdd
 from hudkit.log.stores import open_log, verify_file
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
-from hudkit.testing.captured_requests import prefix_breaks
+from hudkit.testing.assertions import prefix_breaks
 from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow

@@ -19,7 +19,7 @@ from hudkit.daemon import client
 from hudkit.log.payloads import BlockerAdd, FrameDelta, FrameUnsent
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.models.scripted_answers import says, uses
-from hudkit.testing.captured_requests import prefix_difference, without_tail
+from hudkit.testing.assertions import prefix_difference, without_tail
 from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow

@@ -19,7 +19,7 @@ from hudkit.log.stores import open_log, verify_file
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.models.scripted_answers import Answer, ScriptedCall, says, uses
 from hudkit.sections.state import fold
-from hudkit.testing.captured_requests import prefix_difference, without_tail
+from hudkit.testing.assertions import prefix_difference, without_tail
 from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow

@@ -15,7 +15,7 @@ from hudkit.context.compaction.summaries import SUMMARY_PARTS, summary_prompt
 from hudkit.hosts.opencode.plugin.plugin_source import SUMMARIZER_PROMPT
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.models.scripted_answers import CONTEXT_EXCEEDED, ScriptedCall, ScriptedReply, says, uses
-from hudkit.testing.captured_requests import hud_base, prefix_breaks
+from hudkit.testing.assertions import hud_base, prefix_breaks
 from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow

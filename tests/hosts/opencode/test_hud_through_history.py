@@ -17,7 +17,7 @@ from hudkit.daemon import client
 from hudkit.log.payloads import BlockerAdd, NoteAdd
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.models.scripted_answers import Answer, ScriptedCall, says, uses
-from hudkit.testing.captured_requests import (
+from hudkit.testing.assertions import (
     delta_carriers,
     delta_lines,
     epoch_tag,

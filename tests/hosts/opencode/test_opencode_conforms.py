@@ -16,7 +16,7 @@ from opencode_shared import Guest, Shared
 
 from hudkit.daemon import client
 from hudkit.models.scripted_answers import ScriptedCall, says, uses
-from hudkit.testing.captured_requests import delta_lines
+from hudkit.testing.assertions import delta_lines
 from hudkit.testing.host_conformance import DECISION, TASK, HostConformance, HostWorkspace
 from hudkit.testing.model_server import ScriptedModel
 

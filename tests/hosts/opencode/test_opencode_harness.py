@@ -16,7 +16,7 @@ from opencode_host import Hosts, OpenCode, Refused
 from opencode_place import strays
 
 from hudkit.models.scripted_answers import BROKEN, CONTEXT_EXCEEDED, ScriptedCall, says, uses
-from hudkit.testing.captured_requests import prefix_difference
+from hudkit.testing.assertions import prefix_difference
 from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow

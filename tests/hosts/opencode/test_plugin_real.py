@@ -14,7 +14,7 @@ from opencode_host import Hosts
 
 from hudkit.daemon import client
 from hudkit.models.scripted_answers import ScriptedCall, says, uses
-from hudkit.testing.captured_requests import hud_base, prefix_difference, without_tail
+from hudkit.testing.assertions import hud_base, prefix_difference, without_tail
 from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow

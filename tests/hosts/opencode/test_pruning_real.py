@@ -14,7 +14,7 @@ from hudkit.api import Hud
 from hudkit.log.payloads import OutputsPrune
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
-from hudkit.testing.captured_requests import prefix_difference, without_tail
+from hudkit.testing.assertions import prefix_difference, without_tail
 from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hudkit.context.caching import CallCost
 from hudkit.models.captured_request import CapturedRequest, RequestPiece, tokens_by_bytes
 from hudkit.models.scripted_answers import CONTEXT_EXCEEDED, Hang, Refusal, ScriptedCall, ScriptedReply, says, uses
-from hudkit.testing.captured_requests import prefix_difference
+from hudkit.testing.assertions import prefix_difference
 from hudkit.testing.model_server import ScriptedModel
 
 PATHS = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}

@@ -26,7 +26,7 @@ from pydantic_ai_fakes import WINDOW, Scripted, calls, hud, orphans, says, state
 
 from hudkit import Hud
 from hudkit.hosts.pydantic_ai import HudCapability
-from hudkit.hosts.pydantic_ai.history_compaction import WORK_HAS_BEGUN
+from hudkit.hosts.pydantic_ai.run_messages import WORK_HAS_BEGUN
 from hudkit.log.payloads import CompactAfter, SessionStart
 
 pytestmark = pytest.mark.slow

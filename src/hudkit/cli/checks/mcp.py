@@ -10,8 +10,7 @@ from hudkit.cli.checks.surroundings import Surroundings
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing import user_environment
 from hudkit.hosts.installing.config_files import read_text
-from hudkit.hosts.mcp.client_configs import CLIENTS, entry_program
-from hudkit.hosts.mcp.client_install import SERVER_NEEDS, InstalledServer, recorded_servers
+from hudkit.hosts.mcp.client_install import CLIENTS, SERVER_NEEDS, InstalledServer, entry_program, recorded_servers
 
 
 def clients(here: Surroundings) -> Finding:

@@ -15,7 +15,7 @@ from hudkit.cli.checks.surroundings import Surroundings
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.jsonc import find_member, parse_jsonc
 from hudkit.hosts.installing.user_environment import project_directory
-from hudkit.hosts.opencode import plugin_config
+from hudkit.hosts.opencode import plugin_install
 
 CONFIG_BYTES = 1024 * 1024
 PLUGIN_BYTES = 256 * 1024
@@ -107,7 +107,7 @@ def clashes(other: Neighbour) -> tuple[str, ...]:
 
 
 def _listed(text: str, where: Path, here: Surroundings) -> Iterator[Neighbour]:
-    member = find_member(parse_jsonc(text, str(where)), plugin_config.PLUGIN_KEY)
+    member = find_member(parse_jsonc(text, str(where)), plugin_install.PLUGIN_KEY)
     for item in member.node.items if member else ():
         value = item.node.value
         entry = value[0] if isinstance(value, list) and value else value
@@ -131,15 +131,15 @@ def _neighbour(entry: str, where: Path, here: Surroundings) -> Neighbour:
 def _configurations(here: Surroundings) -> list[Path]:
     named = [Path(here.env["OPENCODE_CONFIG"])] if here.env.get("OPENCODE_CONFIG") else []
     both = [
-        *plugin_config.config_candidates(here.env, None),
+        *plugin_install.config_candidates(here.env, None),
         *named,
-        *plugin_config.config_candidates(here.env, here.directory),
+        *plugin_install.config_candidates(here.env, here.directory),
     ]
     return list(dict.fromkeys(both))
 
 
 def _directories(here: Surroundings) -> tuple[Path, Path]:
-    return plugin_config.user_directory(here.env), project_directory(here.directory) / ".opencode"
+    return plugin_install.user_directory(here.env), project_directory(here.directory) / ".opencode"
 
 
 def _tools(here: Surroundings) -> Iterator[Path]:

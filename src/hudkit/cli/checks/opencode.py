@@ -18,7 +18,7 @@ from hudkit.cli.checks.reading import text_of
 from hudkit.cli.checks.surroundings import Surroundings
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing import user_environment
-from hudkit.hosts.opencode import plugin_config
+from hudkit.hosts.opencode import plugin_install
 from hudkit.hosts.opencode.plugin import PluginPaths, generate_plugin
 from hudkit.hosts.opencode.plugin_install import DAEMON_NEEDS, PluginManifest, read_installed
 
@@ -77,7 +77,7 @@ def plugin(here: Surroundings) -> Finding:
         path = Path(configuration.file)
         try:
             text = text_of(path, PLUGIN_BYTES)
-            if text is not None and plugin_config.lists_plugin(text, path, manifest.plugin):
+            if text is not None and plugin_install.lists_plugin(text, path, manifest.plugin):
                 listing.append(configuration.file)
             else:
                 odd.append(warn(f"{configuration.file} does not list the plugin any more", _AGAIN))
@@ -158,10 +158,10 @@ def _elsewhere(here: Surroundings, manifest: PluginManifest) -> list[Path]:
     """The configurations in force here that list the plugin, whatever the manifest says."""
     paths = []
     for project in (None, here.directory):
-        for path in plugin_config.config_candidates(here.env, project):
+        for path in plugin_install.config_candidates(here.env, project):
             try:
                 text = text_of(path, PLUGIN_BYTES)
-                if text is not None and plugin_config.lists_plugin(text, path, manifest.plugin):
+                if text is not None and plugin_install.lists_plugin(text, path, manifest.plugin):
                     paths.append(path)
             except (ConfigError, OSError):
                 continue  # what cannot be read lists nothing

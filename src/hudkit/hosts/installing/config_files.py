@@ -39,11 +39,11 @@ def write_file(path: Path, body: bytes, *, mode: int = 0o600) -> None:
     real = Path(os.path.realpath(path))
     try:
         make_directory(real.parent)
-        found = real.stat() if real.exists() else None
-        if found and found.st_nlink > 1:
+        existing = real.stat() if real.exists() else None
+        if existing and existing.st_nlink > 1:
             real.write_bytes(body)
             return
-        _replace(real, body, stat.S_IMODE(found.st_mode) if found else mode)
+        _replace(real, body, stat.S_IMODE(existing.st_mode) if existing else mode)
     except OSError as error:
         raise ConfigError(f"{real} cannot be written ({error.strerror})", hint="Nothing was changed in it") from None
 
@@ -105,7 +105,7 @@ class FileChangeRecord(msgspec.Struct, frozen=True):
     edits: tuple[TextEdit, ...] = ()
     key: bool = False
     """Whether what holds our entry (a list, an object) is ours too."""
-    made: str = ""
+    made_directory: str = msgspec.field(name="made", default="")
     """The uppermost directory that was made for it."""
 
 
@@ -136,14 +136,14 @@ def _decode(body: bytes, where: Path) -> str:
 def record_change(path: Path, change: ConfigChange, *, key: bool) -> FileChangeRecord:
     """What is kept of a change that is about to be made; `key`: also what holds our entry is new."""
     before, after = change.before, change.after or ""
-    made = next((each for each in reversed((path, *path.parents)) if not each.exists()), path)
+    directory = next((each for each in reversed((path, *path.parents)) if not each.exists()), path)
     return FileChangeRecord(
         file=str(path),
         before=None if before is None else _sha256_hex(before.encode("utf-8")),
         after=_sha256_hex(after.encode("utf-8")),
         edits=change.edits,
         key=before is None or key,
-        made="" if made == path else str(made),
+        made_directory="" if directory == path else str(directory),
     )
 
 
@@ -172,10 +172,13 @@ def apply_change(path: Path, change: ConfigChange, *, mode: int = 0o600) -> None
     write_or_remove(path, change.after, mode=mode)
 
 
-def write_or_remove(path: Path, text: str | None, *, mode: int = 0o600, made: Path | None = None) -> None:
-    """Make a file hold `text`; `None` removes it, with the empty directories up to `made`. Raises `ConfigError`."""
+def write_or_remove(path: Path, text: str | None, *, mode: int = 0o600, made_directory: Path | None = None) -> None:
+    """Make a file hold `text`; `None` removes it, with the empty directories up to `made_directory`.
+
+    Raises `ConfigError`.
+    """
     if text is None:
-        remove_file(path, upto=made)
+        remove_file(path, upto=made_directory)
     else:
         write_file(path, text.encode("utf-8"), mode=mode)
 
@@ -188,8 +191,8 @@ def describe_change(path: Path, change: ConfigChange) -> InstallStep:
     what = "create" if before is None else "remove" if after is None else "change"
     old, new = ((text or "").splitlines(keepends=True) for text in (before, after))
     names = [str(path) if text is not None else os.devnull for text in (before, after)]
-    found = difflib.unified_diff(old, new, names[0], names[1])
-    diff = (line if line.endswith("\n") else f"{line}\n" for line in found)
+    lines = difflib.unified_diff(old, new, names[0], names[1])
+    diff = (line if line.endswith("\n") else f"{line}\n" for line in lines)
     return InstallStep(str(path), what, "".join(diff))
 
 

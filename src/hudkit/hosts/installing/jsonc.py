@@ -43,7 +43,7 @@ class JsonItem(msgspec.Struct, frozen=True):
 class TextEdit(msgspec.Struct, frozen=True):
     """At this place of a text, `old` becomes `new`."""
 
-    at: int
+    offset: int = msgspec.field(name="at")
     old: str
     new: str
 
@@ -51,8 +51,8 @@ class TextEdit(msgspec.Struct, frozen=True):
 def parse_jsonc(text: str, where: str) -> JsonNode:
     """The document as a tree with places. Raises `ConfigError` naming `where`, line, column and what was expected."""
     reader = _Reader(text, where)
-    at = reader.skip(len(BOM) if text.startswith(BOM) else 0)
-    node = reader.value(at, 0)
+    start = reader.skip(len(BOM) if text.startswith(BOM) else 0)
+    node = reader.value(start, 0)
     if reader.skip(node.end) != len(text):
         reader.fail(reader.skip(node.end), "the end of the file")
     return node
@@ -117,28 +117,28 @@ def removal_edits(text: str, node: JsonNode, index: int) -> tuple[TextEdit, ...]
     if not last or node.comma is not None or index == 0:
         return (cut,)
     comma = _comma(text, node.items[index - 1].node.end)
-    if comma == cut.at - 1:
+    if comma == cut.offset - 1:
         return (TextEdit(comma, text[comma:end], ""),)
     return TextEdit(comma, ",", ""), cut
 
 
 def apply_edits(text: str, edits: Iterable[TextEdit]) -> str:
     """The text after edits that do not overlap. Raises `ValueError` where an edit's old text is not there."""
-    for edit in sorted(edits, key=lambda one: one.at, reverse=True):
-        end = edit.at + len(edit.old)
-        if text[edit.at : end] != edit.old:
-            raise ValueError(f"the text at {edit.at} is not {edit.old[:40]!r}")
-        text = text[: edit.at] + edit.new + text[end:]
+    for edit in sorted(edits, key=lambda edit: edit.offset, reverse=True):
+        end = edit.offset + len(edit.old)
+        if text[edit.offset : end] != edit.old:
+            raise ValueError(f"the text at {edit.offset} is not {edit.old[:40]!r}")
+        text = text[: edit.offset] + edit.new + text[end:]
     return text
 
 
 def inverse_edits(edits: Iterable[TextEdit]) -> tuple[TextEdit, ...]:
     """The edits that undo `edits`, in places of the text that these made."""
-    found, shift = [], 0
-    for edit in sorted(edits, key=lambda one: one.at):
-        found.append(TextEdit(edit.at + shift, edit.new, edit.old))
+    inverse, shift = [], 0
+    for edit in sorted(edits, key=lambda edit: edit.offset):
+        inverse.append(TextEdit(edit.offset + shift, edit.new, edit.old))
         shift += len(edit.new) - len(edit.old)
-    return tuple(found)
+    return tuple(inverse)
 
 
 def _manner(text: str, node: JsonNode, last: JsonItem, after: int, eol: str) -> tuple[str, int]:
@@ -147,17 +147,17 @@ def _manner(text: str, node: JsonNode, last: JsonItem, after: int, eol: str) -> 
     indent = text[line + 1 : last.start]
     if line < 0 or indent.strip(" \t"):
         return " ", after
-    found = _SAME_LINE.match(text, after)
-    end = found.end() if found else after
+    rest = _SAME_LINE.match(text, after)
+    end = rest.end() if rest else after
     return eol + indent, end if text[end : end + 1] in ("\n", "\r") else after
 
 
-def _comma(text: str, at: int) -> int:
+def _comma(text: str, place: int) -> int:
     """The next comma behind an item, comments passed over."""
-    while text[at] != ",":
-        found = _COMMENT.match(text, at)
-        at = found.end() if found else at + 1
-    return at
+    while text[place] != ",":
+        comment = _COMMENT.match(text, place)
+        place = comment.end() if comment else place + 1
+    return place
 
 
 class _Reader:
@@ -165,57 +165,57 @@ class _Reader:
         self.text = text
         self.where = where
 
-    def fail(self, at: int, wanted: str) -> NoReturn:
-        line = self.text.count("\n", 0, at) + 1
-        column = at - self.text.rfind("\n", 0, at)
+    def fail(self, place: int, wanted: str) -> NoReturn:
+        line = self.text.count("\n", 0, place) + 1
+        column = place - self.text.rfind("\n", 0, place)
         raise ConfigError(
             f"{self.where} cannot be read: line {line}, column {column} should have {wanted}",
             hint="It was left as it is; mend it and try again",
         )
 
-    def skip(self, at: int) -> int:
+    def skip(self, place: int) -> int:
         """Past space and comments."""
-        while found := _SPACE.match(self.text, at) or _COMMENT.match(self.text, at):
-            at = found.end()
-        return at
+        while match := _SPACE.match(self.text, place) or _COMMENT.match(self.text, place):
+            place = match.end()
+        return place
 
-    def value(self, at: int, depth: int) -> JsonNode:
-        first = self.text[at : at + 1]
+    def value(self, start: int, depth: int) -> JsonNode:
+        first = self.text[start : start + 1]
         if depth > MAX_DEPTH:
-            self.fail(at, f"at most {MAX_DEPTH} levels")
+            self.fail(start, f"at most {MAX_DEPTH} levels")
         if first in ("{", "["):
-            return self.items(at, depth, "}" if first == "{" else "]")
-        found = (_STRING if first == '"' else _WORD).match(self.text, at)
-        if not found:
-            self.fail(at, "a value")
+            return self.items(start, depth, "}" if first == "{" else "]")
+        match = (_STRING if first == '"' else _WORD).match(self.text, start)
+        if not match:
+            self.fail(start, "a value")
         try:
-            return JsonNode(json.loads(found[0]), at, found.end())
+            return JsonNode(json.loads(match[0]), start, match.end())
         except ValueError:
-            self.fail(at, "a value")
+            self.fail(start, "a value")
 
     def items(self, start: int, depth: int, close: str) -> JsonNode:
         items: list[JsonItem] = []
         comma: int | None = None
-        at = self.skip(start + 1)
-        while self.text[at : at + 1] != close:
+        place = self.skip(start + 1)
+        while self.text[place : place + 1] != close:
             if items and comma is None:
-                self.fail(at, f'"," or "{close}"')
-            items.append(self.item(at, depth, close))
-            at = self.skip(items[-1].node.end)
-            comma = at if self.text[at : at + 1] == "," else None
-            at = at if comma is None else self.skip(at + 1)
+                self.fail(place, f'"," or "{close}"')
+            items.append(self.item(place, depth, close))
+            place = self.skip(items[-1].node.end)
+            comma = place if self.text[place : place + 1] == "," else None
+            place = place if comma is None else self.skip(place + 1)
         value: Any = [item.node.value for item in items]
         if close == "}":
             value = {item.name: item.node.value for item in items}
-        return JsonNode(value, start, at + 1, tuple(items), comma)
+        return JsonNode(value, start, place + 1, tuple(items), comma)
 
-    def item(self, at: int, depth: int, close: str) -> JsonItem:
+    def item(self, start: int, depth: int, close: str) -> JsonItem:
         if close == "]":
-            return JsonItem(at, self.value(at, depth + 1))
-        if self.text[at : at + 1] != '"':
-            self.fail(at, "a name in quotes")
-        name = self.value(at, depth)
+            return JsonItem(start, self.value(start, depth + 1))
+        if self.text[start : start + 1] != '"':
+            self.fail(start, "a name in quotes")
+        name = self.value(start, depth)
         colon = self.skip(name.end)
         if self.text[colon : colon + 1] != ":":
             self.fail(colon, '":"')
-        return JsonItem(at, self.value(self.skip(colon + 1), depth + 1), name.value)
+        return JsonItem(start, self.value(self.skip(colon + 1), depth + 1), name.value)

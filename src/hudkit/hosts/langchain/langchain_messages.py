@@ -36,21 +36,23 @@ class ReadMessages(NamedTuple):
 def read_messages(messages: Sequence[BaseMessage], names: Mapping[str, str], *, by_id: bool = True) -> ReadMessages:
     """`names` says what tools of the agent are (`{"load_text": "read"}`). A message is known `by_id` where ids last,
     else by what it says."""
-    found = ReadMessages([], [])
-    results = {one.tool_call_id: one for one in messages if isinstance(one, ToolMessage)}
+    read = ReadMessages([], [])
+    results = {message.tool_call_id: message for message in messages if isinstance(message, ToolMessage)}
     seen: Counter[str] = Counter()
-    for at, one in enumerate(messages):
-        if isinstance(one, ToolMessage) and found.entries and found.entries[-1].message.role == "assistant":
-            before = found.entries[-1]
+    for index, message in enumerate(messages):
+        if isinstance(message, ToolMessage) and read.entries and read.entries[-1].message.role == "assistant":
+            before = read.entries[-1]
             if not before.message.summary:
-                found.entries[-1] = before._replace(role="tool", size=before.size + message_size(one))
-                found.spans[-1] = (found.spans[-1][0], at)
+                read.entries[-1] = before._replace(role="tool", size=before.size + message_size(message))
+                read.spans[-1] = (read.spans[-1][0], index)
                 continue
-        key = _key(one, seen, by_id=by_id)
-        role = "tool" if isinstance(one, ToolMessage) else "assistant" if isinstance(one, AIMessage) else "user"
-        found.entries.append(HostMessage(key, _message(one, key, results, names), role, message_size(one)))
-        found.spans.append((at, at))
-    return found
+        key = _key(message, seen, by_id=by_id)
+        role = (
+            "tool" if isinstance(message, ToolMessage) else "assistant" if isinstance(message, AIMessage) else "user"
+        )
+        read.entries.append(HostMessage(key, _message(message, key, results, names), role, message_size(message)))
+        read.spans.append((index, index))
+    return read
 
 
 def is_summary(message: BaseMessage) -> bool:
@@ -69,83 +71,83 @@ def message_size(message: BaseMessage) -> int:
 
 def tokens_after(messages: Sequence[BaseMessage]) -> int | None:
     """Tokens in the window after the last response of these, where it tells."""
-    told = next((one.usage_metadata for one in reversed(messages) if isinstance(one, AIMessage)), None)
-    return _usage(told).used or None if told else None
+    usage = next((message.usage_metadata for message in reversed(messages) if isinstance(message, AIMessage)), None)
+    return _usage(usage).used or None if usage else None
 
 
 def finish_reason(message: AIMessage) -> str:
     """Why the response ended, in the words that are known here."""
-    told = message.response_metadata
-    why = told.get("finish_reason") or told.get("stop_reason") or ""
+    metadata = message.response_metadata
+    why = metadata.get("finish_reason") or metadata.get("stop_reason") or ""
     default = "tool-calls" if message.tool_calls else "stop"
     return _FINISH.get(str(why), str(why)) or default
 
 
-def _message(one: BaseMessage, key: str, results: Mapping[str, ToolMessage], names: Mapping[str, str]) -> Message:
-    text = str(one.text)
-    if is_summary(one):
+def _message(message: BaseMessage, key: str, results: Mapping[str, ToolMessage], names: Mapping[str, str]) -> Message:
+    text = str(message.text)
+    if is_summary(message):
         for lead in _LEADS:
             text = text.removeprefix(lead)
-        told = one.additional_kwargs.get(METADATA_KEY)
-        text = str(told[SUMMARY_MARK]) if isinstance(told, Mapping) and SUMMARY_MARK in told else text
+        note = message.additional_kwargs.get(METADATA_KEY)
+        text = str(note[SUMMARY_MARK]) if isinstance(note, Mapping) and SUMMARY_MARK in note else text
         return Message(key, "", "assistant", finish="stop", summary=True, parts=(TextPart(key, text),))
-    if isinstance(one, ToolMessage):
-        part = neutral_part(_result(one.name or "", one.tool_call_id, {}, one), names)
+    if isinstance(message, ToolMessage):
+        part = neutral_part(_result(message.name or "", message.tool_call_id, {}, message), names)
         return Message(key, "", "assistant", finish="tool-calls", parts=(part,))
-    if not isinstance(one, AIMessage):
-        written = METADATA_KEY in one.additional_kwargs or not isinstance(one, HumanMessage)
+    if not isinstance(message, AIMessage):
+        written = METADATA_KEY in message.additional_kwargs or not isinstance(message, HumanMessage)
         return Message(key, "", "user", parts=(TextPart(key, text, synthetic=written),))
     parts: list[Part] = [TextPart(key, text)] if text else []
-    for call in one.tool_calls:
+    for call in message.tool_calls:
         id = call["id"] or ""
         parts.append(neutral_part(_result(call["name"], id, call["args"], results.get(id)), names))
     return Message(
         key,
         "",
         "assistant",
-        agent=one.name or "",
-        model=str(one.response_metadata.get("model_name") or one.response_metadata.get("model") or ""),
-        finish=finish_reason(one),
-        usage=_usage(one.usage_metadata) if one.usage_metadata else None,
+        agent=message.name or "",
+        model=str(message.response_metadata.get("model_name") or message.response_metadata.get("model") or ""),
+        finish=finish_reason(message),
+        usage=_usage(message.usage_metadata) if message.usage_metadata else None,
         parts=tuple(parts),
     )
 
 
-def _result(tool: str, id: str, given: Mapping[str, Any], result: ToolMessage | None) -> ToolPart:
+def _result(tool: str, id: str, arguments: Mapping[str, Any], result: ToolMessage | None) -> ToolPart:
     if result is None:
-        return ToolPart(id, tool, id, "running", dict(given))
+        return ToolPart(id, tool, id, "running", dict(arguments))
     text = str(result.text)
     if result.status == "error":
-        return ToolPart(id, tool, id, "error", dict(given), error=text)
-    return ToolPart(id, tool, id, "completed", dict(given), output=text)
+        return ToolPart(id, tool, id, "error", dict(arguments), error=text)
+    return ToolPart(id, tool, id, "completed", dict(arguments), output=text)
 
 
-def _usage(told: Mapping[str, Any]) -> ReportedUsage:
+def _usage(usage: Mapping[str, Any]) -> ReportedUsage:
     """LangChain counts what was read from and written to the cache into the input, for every provider."""
-    details = told.get("input_token_details") or {}
+    details = usage.get("input_token_details") or {}
     read_ = int(details.get("cache_read") or 0)
     lives = sum(int(details.get(name) or 0) for name in ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"))
     written = int(details.get("cache_creation") or 0) or lives
-    given, output = int(told.get("input_tokens") or 0), int(told.get("output_tokens") or 0)
+    prompt, output = int(usage.get("input_tokens") or 0), int(usage.get("output_tokens") or 0)
     return ReportedUsage(
-        total=int(told.get("total_tokens") or 0) or None,
-        input=max(0, given - read_ - written),
+        total=int(usage.get("total_tokens") or 0) or None,
+        input=max(0, prompt - read_ - written),
         output=output,
-        reasoning=int((told.get("output_token_details") or {}).get("reasoning") or 0),
+        reasoning=int((usage.get("output_token_details") or {}).get("reasoning") or 0),
         cache_read=read_,
         cache_write=written,
     )
 
 
-def _key(one: BaseMessage, seen: Counter[str], *, by_id: bool) -> str:
+def _key(message: BaseMessage, seen: Counter[str], *, by_id: bool) -> str:
     """A user's message that is edited in place is another one; a response stays one when its calls are edited."""
-    text = str(one.text)
-    if one.id and by_id:
-        return entry_key(one.id) if isinstance(one, AIMessage) else entry_key(one.id, text)
-    calls = [call["id"] or call["name"] for call in one.tool_calls] if isinstance(one, AIMessage) else []
-    said = "\0".join((one.type, text, *calls))
-    seen[said] += 1
-    return entry_key(said, str(seen[said]))
+    text = str(message.text)
+    if message.id and by_id:
+        return entry_key(message.id) if isinstance(message, AIMessage) else entry_key(message.id, text)
+    calls = [call["id"] or call["name"] for call in message.tool_calls] if isinstance(message, AIMessage) else []
+    identity = "\0".join((message.type, text, *calls))
+    seen[identity] += 1
+    return entry_key(identity, str(seen[identity]))
 
 
 def _block_size(block: str | Mapping[str, Any]) -> int:
@@ -177,19 +179,19 @@ def with_frame(
     messages: Sequence[AnyMessage], spans: Sequence[tuple[int, int]], placing: Injection
 ) -> list[AnyMessage]:
     """The messages with the blocks behind their entries (`spans`: first and last message of each), and the tail."""
-    out: list[list[AnyMessage]] = [[_stubbed(one, placing)] for one in messages]
-    blocks = [(spans[at][1], block) for at, some in placing.behind.items() for block in some]
+    out: list[list[AnyMessage]] = [[_stubbed(message, placing)] for message in messages]
+    blocks = [(spans[entry][1], block) for entry, some in placing.behind.items() for block in some]
     if placing.tail and messages:
         blocks.append((len(messages) - 1, placing.tail))
-    for at, block in blocks:
-        last = out[at][-1]
+    for index, block in blocks:
+        last = out[index][-1]
         if isinstance(last, ToolMessage):
-            out[at][-1] = _with(last, _behind_result(last, block))
+            out[index][-1] = _with(last, _behind_result(last, block))
         elif isinstance(last, HumanMessage):
-            out[at][-1] = _with(last, _behind_text(last, block))
+            out[index][-1] = _with(last, _behind_text(last, block))
         else:
-            out[at].append(HumanMessage(block))
-    return [one for group in out for one in group]
+            out[index].append(HumanMessage(block))
+    return [message for group in out for message in group]
 
 
 def _stubbed(message: AnyMessage, placing: Injection) -> AnyMessage:

@@ -39,16 +39,18 @@ from pydantic import PrivateAttr
 
 from hudkit.api import Hud
 from hudkit.hosts.in_process import TOOL_DEFINITIONS, InProcessHud
-from hudkit.hosts.langchain import session_lineage
-from hudkit.hosts.langchain.message_compaction import FinishedCompaction
+from hudkit.hosts.langchain import model_calls
 from hudkit.hosts.langchain.model_calls import (
+    FinishedCompaction,
     ModelCall,
     ModelCallPipeline,
+    SessionLineage,
     acompact_if_due,
     bound_tools,
     compact_if_due,
+    lineage_of_call,
+    lineage_of_tool,
 )
-from hudkit.hosts.langchain.session_lineage import SessionLineage, lineage_of_call, lineage_of_tool
 from hudkit.tools import DEFINITIONS as ROUTERS
 from hudkit.tools import RouterReply
 
@@ -84,23 +86,23 @@ class _HudTool(BaseTool):
 
 def _hud_tools(answer: _AnswerCall, *, compacts: bool) -> Sequence[BaseTool]:
     """The tools that an agent gets; those that compact where that can be had."""
-    return [_HudTool(one, answer) for one in (TOOL_DEFINITIONS if compacts else ROUTERS)]
+    return [_HudTool(definition, answer) for definition in (TOOL_DEFINITIONS if compacts else ROUTERS)]
 
 
 def _strict_tools(tools: Sequence[Any]) -> list[Any]:
     """The same tools for a request that asks for an answer in a schema: OpenAI's models then take no object without
     named properties, so that `args` is JSON text."""
-    return [_textual(one) if isinstance(one, _HudTool) else one for one in tools]
+    return [_textual(tool) if isinstance(tool, _HudTool) else tool for tool in tools]
 
 
 def _answerable(message: AIMessage, names: Sequence[str]) -> AIMessage:
     """The response with calls of the HUD's tools (`names`) that are no JSON made into calls that can be answered:
     LangChain would end the turn there, or tell the agent nothing of what was wrong."""
-    broken = [one for one in message.invalid_tool_calls if one["name"] in names]
+    broken = [call for call in message.invalid_tool_calls if call["name"] in names]
     if not broken:
         return message
-    calls = [tool_call(name=str(one["name"]), args={"tool": one["args"] or ""}, id=one["id"]) for one in broken]
-    others = [one for one in message.invalid_tool_calls if one not in broken]
+    calls = [tool_call(name=str(call["name"]), args={"tool": call["args"] or ""}, id=call["id"]) for call in broken]
+    others = [call for call in message.invalid_tool_calls if call not in broken]
     return message.model_copy(update={"tool_calls": [*message.tool_calls, *calls], "invalid_tool_calls": others})
 
 
@@ -131,7 +133,7 @@ def _read(arguments: Mapping[str, Any]) -> Mapping[str, object] | str:
 _LOG = logging.getLogger("hudkit.hosts.langchain")
 
 
-class HudModel(Runnable[LanguageModelInput, AIMessage]):
+class _HudModel(Runnable[LanguageModelInput, AIMessage]):
     """A model whose calls carry the HUD."""
 
     def __init__(
@@ -184,7 +186,7 @@ class HudModel(Runnable[LanguageModelInput, AIMessage]):
         return _answerable(answer, self._names)
 
 
-def model_node(
+def _model_node(
     calls: ModelCallPipeline,
     model: Runnable[LanguageModelInput, Any],
     system_prompt: str,
@@ -192,7 +194,7 @@ def model_node(
     names: Sequence[str],
 ) -> Runnable[Any, dict[str, Any]]:
     """A node over the `messages` of a graph's state."""
-    hud_model = HudModel(calls, model, session, names)
+    hud_model = _HudModel(calls, model, session, names)
     head = [SystemMessage(system_prompt)] if system_prompt else []
 
     def node(state: Any, config: RunnableConfig) -> dict[str, Any]:
@@ -221,13 +223,13 @@ def _of(state: Any) -> list[AnyMessage]:
     return list(state["messages"] if isinstance(state, Mapping) else state.messages)
 
 
-def _messages(given: LanguageModelInput) -> list[Any]:
-    if isinstance(given, PromptValue):
-        return given.to_messages()
-    if isinstance(given, str):
-        return [HumanMessage(given)]
-    said: Sequence[MessageLikeRepresentation] = given
-    return convert_to_messages(said)
+def _messages(prompt: LanguageModelInput) -> list[Any]:
+    if isinstance(prompt, PromptValue):
+        return prompt.to_messages()
+    if isinstance(prompt, str):
+        return [HumanMessage(prompt)]
+    messages: Sequence[MessageLikeRepresentation] = prompt
+    return convert_to_messages(messages)
 
 
 def _sent(call: ModelCall) -> list[AnyMessage]:
@@ -277,7 +279,7 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
             self._attached, window=window, names=tools or {}, compacts=compact, resume=resume
         )
         self.tools = _hud_tools(self._calls.tool, compacts=compact)
-        self._names = [one.name for one in self.tools]
+        self._names = [tool.name for tool in self.tools]
 
     # -- model calls -------------------------------------------------------------------------------------------
 
@@ -311,9 +313,12 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
         response: ModelResponse[ResponseT],
     ) -> ExtendedModelResponse[ResponseT]:
         self._calls.answered(call.line, response.result)
-        result = [_answerable(one, self._names) if isinstance(one, AIMessage) else one for one in response.result]
+        result = [
+            _answerable(message, self._names) if isinstance(message, AIMessage) else message
+            for message in response.result
+        ]
         response = ModelResponse(result=result, structured_response=response.structured_response)
-        update: dict[str, Any] = {session_lineage.STATE_KEY: call.line.session} if call.line.fresh else {}
+        update: dict[str, Any] = {model_calls.STATE_KEY: call.line.session} if call.line.fresh else {}
         if compacted is not None:
             update["messages"] = [*compacted.update(request.messages, request.state["messages"]), *result]
         return ExtendedModelResponse(response, Command(update=update) if update else None)
@@ -324,14 +329,14 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
         """Carry the call out as it is; agents that it starts know whose it is."""
-        with session_lineage.tool_call_scope(request.runtime.config, request.state, request.tool_call["id"] or ""):
+        with model_calls.tool_call_scope(request.runtime.config, request.state, request.tool_call["id"] or ""):
             return handler(request)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
         """The same."""
-        with session_lineage.tool_call_scope(request.runtime.config, request.state, request.tool_call["id"] or ""):
+        with model_calls.tool_call_scope(request.runtime.config, request.state, request.tool_call["id"] or ""):
             return await handler(request)
 
     # -- graphs of your own ------------------------------------------------------------------------------------
@@ -341,14 +346,14 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
     ) -> Runnable[LanguageModelInput, AIMessage]:
         """The model with the HUD in its calls, to be called with messages in a node of your own. The session is the
         thread of the graph's run, or `session`; without both, calls go without the HUD. It does not compact."""
-        return HudModel(self._calls, model, session, self._names)
+        return _HudModel(self._calls, model, session, self._names)
 
     def model_node(
         self, model: Runnable[LanguageModelInput, Any], *, system_prompt: str = "", session: str = ""
     ) -> Runnable[Any, dict[str, Any]]:
         """A node that answers the `messages` of a graph's state with the model, and compacts them where that is due:
         `builder.add_node("model", hud.model_node(model.bind_tools([*tools, *hud.tools])))`."""
-        return model_node(self._calls, model, system_prompt, session, self._names)
+        return _model_node(self._calls, model, system_prompt, session, self._names)
 
     def close(self) -> None:
         """Close the log, where it was opened here; twice is harmless."""
@@ -356,10 +361,10 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
 
 
 def _call_of(request: ModelRequest[Any]) -> ModelCall:
-    line = session_lineage.lineage_of_call(ensure_config(), request.state, makes=True)
-    kept: Sequence[Any] = request.state.get("messages", ())
+    line = model_calls.lineage_of_call(ensure_config(), request.state, makes=True)
+    state_messages: Sequence[Any] = request.state.get("messages", ())
     tools = _strict_tools(request.tools) if request.response_format is not None else request.tools
-    return ModelCall(line, request.model, request.messages, request.system_message, tools, kept)
+    return ModelCall(line, request.model, request.messages, request.system_message, tools, state_messages)
 
 
 def _request_of(request: ModelRequest[ContextT], sent: ModelCall) -> ModelRequest[ContextT]:

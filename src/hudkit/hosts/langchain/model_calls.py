@@ -5,87 +5,43 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
+from uuid import uuid4
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage
+from langchain.agents.middleware.internal_call_transformer import internal_call_metadata
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage, SystemMessage
+from langchain_core.messages.utils import get_buffer_string
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.constants import TAG_NOSTREAM
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
+from hudkit.context.compaction.cut_point import cut_text, max_text_characters
+from hudkit.context.compaction.request_parts import HANDED_OVER_CHARACTERS
+from hudkit.context.compaction.summaries import SUMMARY_SYSTEM_PROMPT
 from hudkit.errors import HudkitError
-from hudkit.hosts.host_session import COMPACTION_TOOL_NAMES, HostCall
+from hudkit.hosts.host_session import COMPACTION_TOOL_NAMES, HostCall, HostSession
 from hudkit.hosts.in_process import InProcessHud
-from hudkit.hosts.langchain import message_compaction
 from hudkit.hosts.langchain.langchain_messages import (
+    METADATA_KEY,
+    SHORTENED_MARK,
+    SUMMARY_MARK,
     ReadMessages,
+    finish_reason,
+    is_summary,
     message_size,
     read_messages,
     tokens_after,
     with_base,
     with_frame,
 )
-from hudkit.hosts.langchain.message_compaction import SUMMARY_CALL_CONFIG, CompactionPlan, FinishedCompaction
-from hudkit.hosts.langchain.session_lineage import SessionLineage
 from hudkit.tokens import Window, window_of
+from hudkit.tokens.windows import OverflowRule
 from hudkit.tools import RouterReply
-
-# --- What a chat model of LangChain's tells of itself: its name and its window; and the size of tools.
-
-
-def unwrap_model(model: Any) -> Any:
-    """The chat model within its bindings (`bind_tools`, `with_config`, `with_retry`)."""
-    while (inner := getattr(model, "bound", None)) is not None:
-        model = inner
-    return model
-
-
-def model_name(model: Any) -> str:
-    """The model's name, as its provider has it; empty where it has none."""
-    given = (getattr(unwrap_model(model), name, None) for name in ("model_name", "model", "model_id"))
-    return next((one for one in given if isinstance(one, str) and one), "")
-
-
-def model_window(model: Any, user: int | None = None) -> Window:
-    """The model's window: as the `user` says, else as its profile, else as the table has it. A profile names the most
-    that a request may have, which for some models is less than the window."""
-    name, profile = model_name(model), getattr(unwrap_model(model), "profile", None)
-    told: Mapping[str, Any] = profile if isinstance(profile, Mapping) else {}
-    most, output = (_tokens(told.get(key)) for key in ("max_input_tokens", "max_output_tokens"))
-    if user is not None:
-        return Window(user, output, None, "user")
-    known = window_of(name)
-    if most is not None and known.input_limit == most:
-        return known
-    return window_of(name, host=most, host_output=output)
-
-
-def bound_tools(model: Any) -> Sequence[Any]:
-    """The tools that were bound to a model."""
-    while model is not None:
-        tools = (getattr(model, "kwargs", None) or {}).get("tools")
-        if tools:
-            return list(tools)
-        model = getattr(model, "bound", None)
-    return ()
-
-
-class _ToolSizes:
-    """Sizes of lists of tools, in characters of their definitions; each list is written out once."""
-
-    def __init__(self) -> None:
-        self._sizes: dict[tuple[str, ...], int] = {}
-
-    def size(self, tools: Sequence[BaseTool | dict[str, Any]]) -> int:
-        names = tuple(one.name if isinstance(one, BaseTool) else json.dumps(one, default=str) for one in tools)
-        if names not in self._sizes:
-            written = (one if isinstance(one, dict) else convert_to_openai_tool(one) for one in tools)
-            self._sizes[names] = sum(len(json.dumps(one, default=str)) for one in written)
-        return self._sizes[names]
-
-
-def _tokens(figure: object) -> int | None:
-    return figure if isinstance(figure, int) and figure > 0 else None
-
 
 _LOG = logging.getLogger("hudkit.hosts.langchain")
 
@@ -120,7 +76,7 @@ class ModelCallPipeline:
         self._known: set[str] = set()
         self._elsewhere: set[str] = set()
 
-    def due(self, call: ModelCall) -> CompactionPlan | FinishedCompaction | None:
+    def due(self, call: ModelCall) -> _CompactionPlan | FinishedCompaction | None:
         """The compaction that comes before the call: one to be made, or one made already that its host lost."""
         if not self._compacts:
             return None
@@ -138,9 +94,7 @@ class ModelCallPipeline:
             new = line.session not in self._known
             return self.attached.with_session(
                 line.session,
-                lambda talk: message_compaction.plan_compaction(
-                    talk, lambda: self._read(call), call.messages, window, new=new
-                ),
+                lambda talk: _plan_compaction(talk, lambda: self._read(call), call.messages, window, new=new),
                 parent=line.parent,
             )
         except (HudkitError, OSError) as error:
@@ -149,13 +103,13 @@ class ModelCallPipeline:
             _LOG.exception("a compaction is left out")
         return None
 
-    def made(self, call: ModelCall, plan: CompactionPlan, answer: AIMessage | None) -> FinishedCompaction | None:
+    def made(self, call: ModelCall, plan: _CompactionPlan, answer: AIMessage | None) -> FinishedCompaction | None:
         """The compaction, with a model's summary, or without one."""
         line = call.line
         try:
             done = self.attached.with_session(
                 line.session,
-                lambda talk: message_compaction.finish_compaction(talk, plan, answer),
+                lambda talk: _finish_compaction(talk, plan, answer),
                 parent=line.parent,
             )
         except (HudkitError, OSError) as error:
@@ -171,11 +125,11 @@ class ModelCallPipeline:
             self._known.add(line.session)
             if self._resume and not line.parent:
                 self._resume = self.attached.resume(line.session, self._resume)
-            found = self._read(call)
+            read = self._read(call)
             asked = HostCall(
-                entries=found.entries,
+                entries=read.entries,
                 window=model_window(call.model, self._window),
-                model=model_name(call.model),
+                model=_model_name(call.model),
                 system=message_size(call.system) if call.system is not None else 0,
                 tools=self._offered.size(call.tools),
                 agent=line.agent,
@@ -183,7 +137,7 @@ class ModelCallPipeline:
             )
             placing = self.attached.prepare_call(line.session, asked, parent=line.parent)
             return call._replace(
-                messages=with_frame(call.messages, found.spans, placing), system=with_base(call.system, placing.base)
+                messages=with_frame(call.messages, read.spans, placing), system=with_base(call.system, placing.base)
             )
         except Exception:
             _LOG.exception("a call goes without the HUD")
@@ -202,32 +156,29 @@ class ModelCallPipeline:
         return self.attached.tool(line.session, name, arguments, parent=line.parent)
 
     def _read(self, call: ModelCall) -> ReadMessages:
-        return read_messages(call.messages, self._names, by_id=call.line.kept)
+        return read_messages(call.messages, self._names, by_id=call.line.checkpointed)
 
 
 def _same(call: ModelCall) -> bool:
     """Whether what is sent is what is kept: else something else leaves messages out, and a compaction of ours would
     take from it what it counts on. What LangChain adds for calls that it could not read has no id yet."""
-    return [one.id for one in call.messages if one.id] == [one.id for one in call.state]
+    return [message.id for message in call.messages if message.id] == [message.id for message in call.state]
 
 
 # --- The call for a summary, where a compaction is due, and the model call that goes on after it.
 
 
-_SUMMARY_LOG = logging.getLogger("hudkit.hosts.langchain")
-
-
 def compact_if_due(calls: ModelCallPipeline, call: ModelCall) -> tuple[FinishedCompaction | None, ModelCall]:
     """The compaction, if one was due, and the call after it. A model that fails is asked once more, with less."""
     due = calls.due(call)
-    if isinstance(due, CompactionPlan):
+    if isinstance(due, _CompactionPlan):
         answer = None
         for question in due.questions():
             try:
-                answer = _said(unwrap_model(call.model).invoke(question, SUMMARY_CALL_CONFIG))
+                answer = _said(_unwrap_model(call.model).invoke(question, SUMMARY_CALL_CONFIG))
                 break
             except Exception as error:
-                _SUMMARY_LOG.warning("no summary from the model: %s", error)
+                _LOG.warning("no summary from the model: %s", error)
         due = calls.made(call, due, answer)
     return _after(due, call)
 
@@ -235,14 +186,14 @@ def compact_if_due(calls: ModelCallPipeline, call: ModelCall) -> tuple[FinishedC
 async def acompact_if_due(calls: ModelCallPipeline, call: ModelCall) -> tuple[FinishedCompaction | None, ModelCall]:
     """The same, with the log's work off the event loop."""
     due = await asyncio.to_thread(calls.due, call)
-    if isinstance(due, CompactionPlan):
+    if isinstance(due, _CompactionPlan):
         answer = None
         for question in due.questions():
             try:
-                answer = _said(await unwrap_model(call.model).ainvoke(question, SUMMARY_CALL_CONFIG))
+                answer = _said(await _unwrap_model(call.model).ainvoke(question, SUMMARY_CALL_CONFIG))
                 break
             except Exception as error:
-                _SUMMARY_LOG.warning("no summary from the model: %s", error)
+                _LOG.warning("no summary from the model: %s", error)
         due = await asyncio.to_thread(calls.made, call, due, answer)
     return _after(due, call)
 
@@ -253,3 +204,284 @@ def _after(due: FinishedCompaction | None, call: ModelCall) -> tuple[FinishedCom
 
 def _said(answer: Any) -> AIMessage | None:
     return answer if isinstance(answer, AIMessage) else None
+
+
+# --- A compaction of an agent's messages: when, what a model is asked, and what the messages become.
+
+
+_SUMMARY_INTRO = "Here is a summary of the conversation up to now:"
+_WORK_HAS_BEGUN = (
+    "Work on the user's last message, which follows, has begun: go on where it stopped. If it is done, say so."
+)
+SUMMARY_CALL_CONFIG: RunnableConfig = {
+    "tags": [TAG_NOSTREAM],
+    "metadata": {"lc_source": "summarization", **internal_call_metadata()},
+}
+"""How the call for a summary is known, and kept out of what the agent's user reads as it comes."""
+
+
+class _CompactionPlan(NamedTuple):
+    """A compaction to be made: what stands at `shown[cut:]` stays. `prompt` is what a model is asked for."""
+
+    shown: Sequence[AnyMessage]
+    cut: int
+    prompt: str
+    most: int
+
+    def questions(self) -> list[list[BaseMessage]]:
+        """What the model is asked, and what it is asked where that is too long."""
+        old = self.shown[: self.cut]
+        return [
+            [SystemMessage(SUMMARY_SYSTEM_PROMPT), HumanMessage(_told(some, self.prompt))]
+            for some in (old, _shorter(old))
+        ]
+
+
+class FinishedCompaction(NamedTuple):
+    """A compaction that was made: the ids of the messages that were there, and what stands for those up to `cut`."""
+
+    ids: tuple[str | None, ...]
+    cut: int
+    stands: tuple[AnyMessage, ...]
+
+    def of(self, messages: Sequence[AnyMessage]) -> bool:
+        """Whether the messages are those that it was made of, with nothing but later ones behind them: a call that
+        failed is made again, with what was written once."""
+        return tuple(message.id for message in messages[: len(self.ids)]) == self.ids
+
+    def applied(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+        """The messages of a request after it."""
+        return [*self.stands, *messages[self.cut :]]
+
+    def update(self, shown: Sequence[AnyMessage], state: Sequence[AnyMessage]) -> list[Any]:
+        """What makes the agent's state the same: the messages that stay are those of the `state`."""
+        by_id = {message.id: message for message in state if message.id}
+        return [
+            RemoveMessage(REMOVE_ALL_MESSAGES),
+            *(by_id.get(message.id or "", message) for message in self.applied(shown)),
+        ]
+
+
+def _plan_compaction(
+    talk: HostSession, reads: Callable[[], ReadMessages], shown: Sequence[AnyMessage], window: Window, *, new: bool
+) -> _CompactionPlan | None:
+    """The compaction that is due before a call, if one is; `reads` gives what is `shown` as entries, `new`: this
+    process knows nothing of the session yet."""
+    if not new and not talk.is_compaction_due(window):
+        return None
+    read = reads()
+    if not talk.compaction_requested:
+        talk.ingest(read.entries)  # a summary of somebody else's may be new
+        if not talk.is_compaction_due(window):
+            return None
+    tail_start = talk.tail_start(read.entries, window)
+    cut = read.spans[tail_start][0] if tail_start < len(read.spans) else len(shown)
+    rule = OverflowRule(reserved=talk.session.settings.overflow.reserved_tokens)
+    most = max_text_characters(window, rule)
+    if not any(isinstance(message, AIMessage) or len(str(message.text)) > most for message in shown[:cut]):
+        talk.compaction_requested = False
+        return None
+    return _CompactionPlan(shown, cut, talk.start_compaction("auto"), most)
+
+
+def _finish_compaction(talk: HostSession, plan: _CompactionPlan, answer: AIMessage | None) -> FinishedCompaction:
+    """The compaction, with the model's summary, or the log's own where it gave none."""
+    text, finish = (str(answer.text), finish_reason(answer)) if answer is not None else ("", "")
+    summary, why = talk.usable_summary(text, finish)
+    if why:
+        _LOG.warning("the summary is made without a model: %s", why)
+    old, tail = plan.shown[: plan.cut], plan.shown[plan.cut :]
+    asked = next((message for message in reversed(plan.shown) if _is_asked(message)), None)
+    replayed = [_short(asked, plan.most)] if asked is not None and asked not in tail else []
+    under_way = bool(replayed) and any(
+        isinstance(message, AIMessage) for message in plan.shown[plan.shown.index(asked) :]
+    )
+    content = "\n\n".join([_SUMMARY_INTRO, summary, *([_WORK_HAS_BEGUN] if under_way else [])])
+    marks = {"lc_source": "summarization", METADATA_KEY: {SUMMARY_MARK: summary}}
+    head = HumanMessage(content, id=str(uuid4()), additional_kwargs=marks)
+    return FinishedCompaction(tuple(message.id for message in plan.shown), len(old), (head, *replayed))
+
+
+def _is_asked(message: BaseMessage) -> bool:
+    return isinstance(message, HumanMessage) and not is_summary(message)
+
+
+def _told(messages: Sequence[BaseMessage], prompt: str) -> str:
+    """The conversation as text: a model that is offered no tools refuses messages with calls, at some providers."""
+    return f"<conversation>\n{get_buffer_string(messages, format='xml')}\n</conversation>\n\n{prompt}"
+
+
+def _shorter(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    out: list[AnyMessage] = []
+    for message in messages:
+        if isinstance(message, AIMessage) and message.tool_calls:
+            calls = [{**call, "args": _short_args(call["args"])} for call in message.tool_calls]
+            message = message.model_copy(update={"tool_calls": calls})
+        out.append(message if is_summary(message) else _cut(message, HANDED_OVER_CHARACTERS))
+    return out
+
+
+def _short_args(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: cut_text(value, HANDED_OVER_CHARACTERS) if isinstance(value, str) else value
+        for name, value in arguments.items()
+    }
+
+
+def _short(message: AnyMessage, most: int) -> AnyMessage:
+    """A user's message that stays, cut where it would fill the window again."""
+    if len(str(message.text)) <= most:
+        return message
+    marks = {**message.additional_kwargs, METADATA_KEY: SHORTENED_MARK}
+    return _cut(message, most).model_copy(update={"additional_kwargs": marks})
+
+
+def _cut(message: AnyMessage, most: int) -> AnyMessage:
+    text = str(message.text)
+    return message if len(text) <= most else message.model_copy(update={"content": cut_text(text, most)})
+
+
+# --- What a chat model of LangChain's tells of itself: its name and its window; and the size of tools.
+
+
+# --- Whose call it is: the session of a model or tool call, by its thread, its run, or the tool call around it.
+
+
+STATE_KEY = "hud_session"
+"""The channel of an agent's state that holds the session of a run without a thread."""
+
+
+class SessionLineage(NamedTuple):
+    """The host's id of a call's `session`, and of the `parent` session whose tool call it runs within.
+
+    `checkpointed`: a checkpointer keeps the messages, so that their ids are the same in the next run. `fresh`: the
+    session was just made for this run, and is noted nowhere yet. `session` is empty where nothing tells one.
+    """
+
+    session: str
+    parent: str = ""
+    checkpointed: bool = False
+    fresh: bool = False
+    agent: str = ""
+
+
+class _Running(NamedTuple):
+    """A tool call that is being carried out: its session, the place of its task, and its id."""
+
+    line: SessionLineage
+    thread: str
+    place: str
+    call: str
+
+
+_RUNNING: ContextVar[_Running | None] = ContextVar("hudkit_langchain_tool_call", default=None)
+"""It goes where the call goes: into the threads and tasks of the graphs that the tool runs."""
+
+
+def lineage_of_call(config: RunnableConfig, state: object = None, *, makes: bool = False) -> SessionLineage:
+    """The session of a model call. Within a tool call of a session with the HUD it is a sub-agent's: its own thread
+    where it was given another one, else one for each tool call. Without thread and parent, it is that of the run, as
+    `state` has it; a new one where `makes` allows it."""
+    thread, place, checkpointed, agent = _read_config(config)
+    running = _RUNNING.get()
+    if running is not None:
+        own = thread if thread and thread != running.thread else _child(running, place)
+        return SessionLineage(own, running.line.session, checkpointed, agent=agent)
+    if thread:
+        return SessionLineage(thread, checkpointed=checkpointed, agent=agent)
+    noted = state.get(STATE_KEY) if isinstance(state, Mapping) else getattr(state, STATE_KEY, "")
+    if isinstance(noted, str) and noted:
+        return SessionLineage(noted, agent=agent)
+    return SessionLineage(f"run-{uuid4().hex}", fresh=True, agent=agent) if makes else SessionLineage("", agent=agent)
+
+
+def lineage_of_tool(config: RunnableConfig) -> SessionLineage:
+    """The session of a tool that is being run: that of its tool call, where it is known."""
+    running = _RUNNING.get()
+    thread, place, _, _ = _read_config(config)
+    if running is not None and (running.thread, running.place) == (thread, place):
+        return running.line
+    return lineage_of_call(config)
+
+
+@contextmanager
+def tool_call_scope(config: RunnableConfig, state: object, call: str) -> Iterator[None]:
+    """While a tool call of the session is carried out: agents that it starts are sub-agents of the session."""
+    thread, place, _, _ = _read_config(config)
+    line = lineage_of_call(config, state)
+    token = _RUNNING.set(_Running(line, thread, place, call)) if line.session else None
+    try:
+        yield
+    finally:
+        if token is not None:
+            _RUNNING.reset(token)
+
+
+def _read_config(config: RunnableConfig) -> tuple[str, str, bool, str]:
+    """Thread, place among the graphs, whether a checkpointer is there, and the agent's name."""
+    configurable: Mapping[str, Any] = config.get("configurable") or {}
+    thread, place = str(configurable.get("thread_id") or ""), str(configurable.get("checkpoint_ns") or "")
+    checkpointed = configurable.get("__pregel_checkpointer") is not None
+    return thread, place, checkpointed, str((config.get("metadata") or {}).get("lc_agent_name") or "")
+
+
+def _child(running: _Running, place: str) -> str:
+    """The session of a graph that a tool call runs; LangGraph numbers the second and later ones of a call."""
+    name = f"{running.line.session}/{running.call}"
+    inner = place.removeprefix(f"{running.place}|").partition("|")[0] if place.startswith(f"{running.place}|") else ""
+    return f"{name}/{inner}" if inner.isdigit() else name
+
+
+def _unwrap_model(model: Any) -> Any:
+    """The chat model within its bindings (`bind_tools`, `with_config`, `with_retry`)."""
+    while (inner := getattr(model, "bound", None)) is not None:
+        model = inner
+    return model
+
+
+def _model_name(model: Any) -> str:
+    """The model's name, as its provider has it; empty where it has none."""
+    names = (getattr(_unwrap_model(model), name, None) for name in ("model_name", "model", "model_id"))
+    return next((name for name in names if isinstance(name, str) and name), "")
+
+
+def model_window(model: Any, user: int | None = None) -> Window:
+    """The model's window: as the `user` says, else as its profile, else as the table has it. A profile names the most
+    that a request may have, which for some models is less than the window."""
+    name, profile = _model_name(model), getattr(_unwrap_model(model), "profile", None)
+    limits: Mapping[str, Any] = profile if isinstance(profile, Mapping) else {}
+    most, output = (_tokens(limits.get(key)) for key in ("max_input_tokens", "max_output_tokens"))
+    if user is not None:
+        return Window(user, output, None, "user")
+    tabled = window_of(name)
+    if most is not None and tabled.input_limit == most:
+        return tabled
+    return window_of(name, host=most, host_output=output)
+
+
+def bound_tools(model: Any) -> Sequence[Any]:
+    """The tools that were bound to a model."""
+    while model is not None:
+        tools = (getattr(model, "kwargs", None) or {}).get("tools")
+        if tools:
+            return list(tools)
+        model = getattr(model, "bound", None)
+    return ()
+
+
+class _ToolSizes:
+    """Sizes of lists of tools, in characters of their definitions; each list is written out once."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[tuple[str, ...], int] = {}
+
+    def size(self, tools: Sequence[BaseTool | dict[str, Any]]) -> int:
+        names = tuple(tool.name if isinstance(tool, BaseTool) else json.dumps(tool, default=str) for tool in tools)
+        if names not in self._sizes:
+            written = (tool if isinstance(tool, dict) else convert_to_openai_tool(tool) for tool in tools)
+            self._sizes[names] = sum(len(json.dumps(definition, default=str)) for definition in written)
+        return self._sizes[names]
+
+
+def _tokens(figure: object) -> int | None:
+    return figure if isinstance(figure, int) and figure > 0 else None

@@ -40,8 +40,8 @@ def require_sdk() -> None:
     """Make sure that the SDK is there. Raises `ConfigError` with the extra that brings it."""
     hint = "pip install 'hudkit[mcp]', or uv tool install 'hudkit[mcp]'"
     try:
-        found = version("mcp")
+        sdk_version = version("mcp")
     except PackageNotFoundError:
         raise ConfigError("the package mcp is not installed", hint=hint) from None
-    if found.partition(".")[0] != str(MAJOR):
-        raise ConfigError(f"the package mcp is of version {found}, not {MAJOR}", hint=hint)
+    if sdk_version.partition(".")[0] != str(MAJOR):
+        raise ConfigError(f"the package mcp is of version {sdk_version}, not {MAJOR}", hint=hint)

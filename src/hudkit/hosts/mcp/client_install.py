@@ -6,8 +6,12 @@ former bytes; from another one our entry is taken out, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -26,16 +30,18 @@ from hudkit.hosts.installing.config_files import (
     remove_file,
     write_or_remove,
 )
-from hudkit.hosts.installing.user_environment import RuntimeNeeds, project_directory
-from hudkit.hosts.mcp.client_configs import (
-    CLIENTS,
-    LaunchCommand,
-    McpClient,
-    holds_ours,
-    is_empty,
-    with_entry,
-    without_entry,
+from hudkit.hosts.installing.jsonc import (
+    TextEdit,
+    apply_edits,
+    check_edited,
+    find_member,
+    insertion_edits,
+    is_blank,
+    opens_with,
+    parse_object,
+    removal_edits,
 )
+from hudkit.hosts.installing.user_environment import RuntimeNeeds, config_home, home_directory, project_directory
 
 _MANIFEST_FILE = Path("install", "mcp.json")
 _MANIFEST_SCHEMA = 1
@@ -63,12 +69,12 @@ class ServerTarget(msgspec.Struct, frozen=True):
     def manifest(self) -> Path:
         return self.data / _MANIFEST_FILE
 
-    def started(self) -> LaunchCommand:
+    def started(self) -> _LaunchCommand:
         """How a client starts the server; without the packages of the directory that it is started in."""
         carried = {name: self.env[name] for name in _CARRIED_VARIABLES if self.env.get(name)}
         if self.env.get("XDG_DATA_HOME"):
             carried = {"HUDKIT_DATA": str(self.data), **carried}
-        return LaunchCommand(self.python, ("-P", "-E", "-m", "hudkit", "mcp"), carried)
+        return _LaunchCommand(self.python, ("-P", "-E", "-m", "hudkit", "mcp"), carried)
 
 
 class InstalledServer(msgspec.Struct, frozen=True):
@@ -87,7 +93,9 @@ class ServerManifest(msgspec.Struct, frozen=True):
 
     def of(self, client: str, path: Path) -> FileChangeRecord | None:
         key = (client, str(path))
-        return next((one.touched for one in self.configurations if (one.client, one.touched.file) == key), None)
+        return next(
+            (server.touched for server in self.configurations if (server.client, server.touched.file) == key), None
+        )
 
 
 def install(spot: ServerTarget, client: str, *, dry_run: bool = False) -> tuple[InstallStep, ...]:
@@ -99,9 +107,9 @@ def install(spot: ServerTarget, client: str, *, dry_run: bool = False) -> tuple[
     user_environment.check_interpreter(spot.python, spot.prefix, spot.env, SERVER_NEEDS)
     kind = _client(client)
     path = _choose(spot, kind)
-    known = config_files.read_manifest(spot.manifest, ServerManifest)
+    manifest = config_files.read_manifest(spot.manifest, ServerManifest)
     text = read_text(path)
-    recorded = known.of(client, path) if text is not None else None
+    recorded = manifest.of(client, path) if text is not None else None
     untouched, before = original_text(text, recorded) if text is not None and recorded is not None else (False, None)
     base = before if untouched else text
     fresh = with_entry(base, path, kind, kind.entry(spot.started()))
@@ -111,15 +119,17 @@ def install(spot: ServerTarget, client: str, *, dry_run: bool = False) -> tuple[
         return steps
     if base is not None and fresh.before == fresh.after:
         return steps  # it is there, and somebody else put it there
-    kept = record_change(path, fresh, key=any(f'"{kind.key}": {{' in edit.new for edit in fresh.edits))
+    record = record_change(path, fresh, key=any(f'"{kind.key}": {{' in edit.new for edit in fresh.edits))
     if recorded is not None and not untouched:  # it cannot be taken back, only out
-        kept = msgspec.structs.replace(recorded, after="", edits=())
+        record = msgspec.structs.replace(recorded, after="", edits=())
     elif recorded is not None:
-        kept = msgspec.structs.replace(kept, made=recorded.made)
+        record = msgspec.structs.replace(record, made_directory=recorded.made_directory)
     # The manifest comes first: what a crash leaves behind in the configuration can then still be taken out.
-    others = tuple(one for one in known.configurations if (one.client, one.touched.file) != (client, str(path)))
+    others = tuple(
+        server for server in manifest.configurations if (server.client, server.touched.file) != (client, str(path))
+    )
     config_files.write_manifest(
-        spot.manifest, ServerManifest(configurations=(*others, InstalledServer(client, kept)))
+        spot.manifest, ServerManifest(configurations=(*others, InstalledServer(client, record)))
     )
     apply_change(path, change, mode=0o644 if spot.project else 0o600)
     return steps
@@ -131,35 +141,41 @@ def uninstall(spot: ServerTarget, client: str = "", *, dry_run: bool = False) ->
 
     Raises `ConfigError` where the client is unknown, or a configuration cannot be read; nothing is changed then.
     """
-    known = config_files.read_manifest(spot.manifest, ServerManifest)
+    manifest = config_files.read_manifest(spot.manifest, ServerManifest)
     if client:
         places = [(client, path) for path in _candidates(spot, _client(client))]
     else:
-        places = [(one.client, Path(one.touched.file)) for one in known.configurations]
+        places = [(server.client, Path(server.touched.file)) for server in manifest.configurations]
     changes: dict[tuple[str, Path], ConfigChange] = {}
     for name, path in places:
         text = read_text(path)
         if text is not None:
-            change = ConfigChange(text, _without(path, text, _client(name), known.of(name, path)))
+            change = ConfigChange(text, _without(path, text, _client(name), manifest.of(name, path)))
             if change.before != change.after:
                 changes[name, path] = change
-    left = tuple(one for one in known.configurations if (one.client, Path(one.touched.file)) not in places)
+    left = tuple(
+        server for server in manifest.configurations if (server.client, Path(server.touched.file)) not in places
+    )
     gone = [spot.manifest] if not left and spot.manifest.exists() else []
     steps = (
         *(describe_change(path, change) for (_, path), change in changes.items()),
-        *(InstallStep(str(one), "remove") for one in gone),
+        *(InstallStep(str(path), "remove") for path in gone),
     )
     if dry_run:
         return steps
     for (name, path), change in changes.items():
-        recorded = known.of(name, path)
+        recorded = manifest.of(name, path)
         write_or_remove(
-            path, change.after, made=Path(recorded.made) if recorded is not None and recorded.made else None
+            path,
+            change.after,
+            made_directory=Path(recorded.made_directory)
+            if recorded is not None and recorded.made_directory
+            else None,
         )
     if left:
         config_files.write_manifest(spot.manifest, ServerManifest(configurations=left))
-    for one in gone:
-        remove_file(one, upto=spot.data)
+    for leftover in gone:
+        remove_file(leftover, upto=spot.data)
     return steps
 
 
@@ -171,13 +187,13 @@ def recorded_servers(data: Path) -> tuple[InstalledServer, ...]:
 
 def installed_servers(spot: ServerTarget) -> tuple[InstalledServer, ...]:
     """The configurations that still have what was put into them from this data directory."""
-    found = []
-    for one in recorded_servers(spot.data):
-        path = Path(one.touched.file)
+    servers = []
+    for server in recorded_servers(spot.data):
+        path = Path(server.touched.file)
         text = read_text(path)
-        if text is not None and one.client in CLIENTS and holds_ours(text, path, CLIENTS[one.client]):
-            found.append(one)
-    return tuple(found)
+        if text is not None and server.client in CLIENTS and _holds_ours(text, path, CLIENTS[server.client]):
+            servers.append(server)
+    return tuple(servers)
 
 
 def _without(path: Path, text: str, client: McpClient, recorded: FileChangeRecord | None) -> str | None:
@@ -187,8 +203,8 @@ def _without(path: Path, text: str, client: McpClient, recorded: FileChangeRecor
         if untouched:
             return before
     change = without_entry(text, path, client, key_too=recorded is not None and recorded.key)
-    made = recorded is not None and recorded.before is None
-    if made and change.after is not None and is_empty(change.after, path, client):
+    created_by_us = recorded is not None and recorded.before is None
+    if created_by_us and change.after is not None and _is_empty(change.after, path, client):
         return None
     return change.after
 
@@ -211,5 +227,365 @@ def _choose(spot: ServerTarget, client: McpClient) -> Path:
     """The file to write to: the first that has our entry, else the first that there is, else the first."""
     files = {path: read_text(path) for path in _candidates(spot, client)}
     there = {path: text for path, text in files.items() if text is not None}
-    having = (path for path, text in there.items() if holds_ours(text, path, client))
+    having = (path for path, text in there.items() if _holds_ours(text, path, client))
     return next(having, next(iter(there), next(iter(files))))
+
+
+# --- The clients: where each keeps its servers, and how it writes one.
+
+
+SERVER_NAME = "hudkit"
+"""What the server is called in a client's configuration."""
+
+
+class _LaunchCommand(msgspec.Struct, frozen=True):
+    """How a client starts the server: the program, its arguments, and the variables that it would not have."""
+
+    command: str
+    args: tuple[str, ...]
+    env: Mapping[str, str] = {}
+
+    def plain(self, **more: Any) -> dict[str, Any]:
+        """As most clients write it; `more` comes first."""
+        return {**more, "command": self.command, "args": list(self.args)} | (
+            {"env": dict(self.env)} if self.env else {}
+        )
+
+
+_DirectoryFinder = Callable[[Mapping[str, str], str], Path]
+"""From the user's variables and the platform (as `sys.platform`) to a directory."""
+
+
+class McpClient(msgspec.Struct, frozen=True):
+    """A client: the `directory` of the user's configuration and its file's `names` there (the first that there is, is
+    meant), the names below a project (none: it has no such), under which `key` servers stand, and how one is written.
+    `toml` is another format than JSON."""
+
+    title: str
+    directory: _DirectoryFinder
+    names: tuple[str, ...]
+    project: tuple[str, ...]
+    key: str
+    entry: Callable[[_LaunchCommand], dict[str, Any]]
+    toml: bool = False
+
+
+def _support(env: Mapping[str, str], platform: str) -> Path:
+    """Where desktop programs keep their data."""
+    return home_directory(env) / "Library" / "Application Support" if platform == "darwin" else config_home(env)
+
+
+def _below_home(name: str, variable: str = "") -> _DirectoryFinder:
+    """A directory in the user's home, or the one that a variable names."""
+
+    def directory(env: Mapping[str, str], _: str) -> Path:
+        named = env.get(variable) if variable else None
+        return Path(named) if named else home_directory(env) / name
+
+    return directory
+
+
+def _plain(started: _LaunchCommand) -> dict[str, Any]:
+    return started.plain()
+
+
+def _typed(started: _LaunchCommand) -> dict[str, Any]:
+    return started.plain(type="stdio")
+
+
+def _copilot(started: _LaunchCommand) -> dict[str, Any]:
+    return started.plain(type="local") | {"tools": ["*"]}
+
+
+def _opencode(started: _LaunchCommand) -> dict[str, Any]:
+    entry: dict[str, Any] = {"type": "local", "command": [started.command, *started.args], "enabled": True}
+    return entry | ({"environment": dict(started.env)} if started.env else {})
+
+
+_OPENCODE = ("opencode.jsonc", "opencode.json")
+
+CLIENTS: Mapping[str, McpClient] = {
+    "claude-code": McpClient(
+        "Claude Code",
+        _below_home("", "CLAUDE_CONFIG_DIR"),
+        (".claude.json",),
+        (".mcp.json",),
+        "mcpServers",
+        _typed,
+    ),
+    "claude-desktop": McpClient(
+        "Claude Desktop",
+        lambda env, platform: _support(env, platform) / "Claude",
+        ("claude_desktop_config.json",),
+        (),
+        "mcpServers",
+        _plain,
+    ),
+    "codex": McpClient(
+        "Codex",
+        _below_home(".codex", "CODEX_HOME"),
+        ("config.toml",),
+        (".codex/config.toml",),
+        "mcp_servers",
+        _plain,
+        toml=True,
+    ),
+    "copilot": McpClient(
+        "Copilot CLI",
+        _below_home(".copilot", "COPILOT_HOME"),
+        ("mcp-config.json",),
+        (),
+        "mcpServers",
+        _copilot,
+    ),
+    "cursor": McpClient("Cursor", _below_home(".cursor"), ("mcp.json",), (".cursor/mcp.json",), "mcpServers", _plain),
+    "gemini": McpClient(
+        "Gemini CLI", _below_home(".gemini"), ("settings.json",), (".gemini/settings.json",), "mcpServers", _plain
+    ),
+    "lmstudio": McpClient("LM Studio", _below_home(".lmstudio"), ("mcp.json",), (), "mcpServers", _plain),
+    "opencode": McpClient(
+        "OpenCode",
+        lambda env, _: config_home(env) / "opencode",
+        (*_OPENCODE, "config.json"),
+        (*_OPENCODE, *(f".opencode/{name}" for name in _OPENCODE)),
+        "mcp",
+        _opencode,
+    ),
+    "vscode": McpClient(
+        "VS Code",
+        lambda env, platform: _support(env, platform) / "Code" / "User",
+        ("mcp.json",),
+        (".vscode/mcp.json",),
+        "servers",
+        _typed,
+    ),
+    "windsurf": McpClient(
+        "Windsurf", _below_home(".codeium/windsurf"), ("mcp_config.json",), (), "mcpServers", _plain
+    ),
+    "zed": McpClient(
+        "Zed",
+        lambda env, _: config_home(env) / "zed",
+        ("settings.json",),
+        (".zed/settings.json",),
+        "context_servers",
+        _plain,
+    ),
+}
+
+
+# --- One server's entry in a client's configuration, put in and taken out; everything else stays as it was written.
+
+
+_SAFELY = "is written in a way that cannot be edited safely"
+_HEADER = re.compile(r"[ \t]*\[")
+_TOKEN = re.compile(
+    r"""#[^\n]*|"{3}(?:\\.|[^\\])*?"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[\[\]{}\n]""", re.S
+)
+"""What of TOML tells where a statement ends: comments, texts, what opens or closes a list or table, a line's end."""
+
+
+def with_entry(text: str | None, where: Path, client: McpClient, entry: dict[str, Any]) -> ConfigChange:
+    """The configuration with our entry; the same text where it has it already.
+
+    Raises `ConfigError`: it cannot be read, cannot be edited safely, or has another server of our name.
+    """
+    return _toml_with(text, where, client, entry) if client.toml else _json_with(text, where, client, entry)
+
+
+def without_entry(text: str, where: Path, client: McpClient, *, key_too: bool = False) -> ConfigChange:
+    """The configuration without our entry, and (`key_too`) without the object that held it where that is left empty.
+    A server of our name that we did not write stays. Raises `ConfigError` where it cannot be read."""
+    return _toml_without(text, where, client) if client.toml else _json_without(text, where, client, key_too)
+
+
+def _is_empty(text: str, where: Path, client: McpClient) -> bool:
+    """Whether a configuration says nothing."""
+    values = _parsed(text, where) if client.toml else {} if is_blank(text) else parse_object(text, str(where)).value
+    return not {name for name, value in values.items() if name != client.key or value}
+
+
+def _holds_ours(text: str, where: Path, client: McpClient) -> bool:
+    """Whether a configuration has our entry. Raises `ConfigError` where it cannot be read."""
+    return entry_program(text, where, client) is not None
+
+
+def entry_program(text: str, where: Path, client: McpClient) -> str | None:
+    """The interpreter that our entry starts; `None` where there is no entry of ours. Raises `ConfigError` where the
+    configuration cannot be read."""
+    values = _parsed(text, where) if client.toml else {} if is_blank(text) else parse_object(text, str(where)).value
+    servers = values.get(client.key)
+    entry = servers.get(SERVER_NAME) if isinstance(servers, dict) else None
+    return _words(entry)[0] if _ours(entry) else None
+
+
+def _ours(entry: object) -> bool:
+    """Whether an entry starts this server, from whatever environment."""
+    return _words(entry)[-3:] == ["-m", "hudkit", "mcp"]
+
+
+def _words(entry: object) -> list[str]:
+    if not isinstance(entry, dict):
+        return []
+    command, args = entry.get("command"), entry.get("args", [])
+    words = [*(command if isinstance(command, list) else [command]), *(args if isinstance(args, list) else [])]
+    return [str(word) for word in words]
+
+
+def _taken(where: Path) -> ConfigError:
+    return ConfigError(
+        f'{where} has another server that is called "{SERVER_NAME}"',
+        hint="It was left as it is; give it another name",
+    )
+
+
+# -- JSON, with comments -----------------------------------------------------------------------------------------
+
+
+def _json_with(text: str | None, where: Path, client: McpClient, entry: dict[str, Any]) -> ConfigChange:
+    whole = json.dumps({client.key: {SERVER_NAME: entry}}, indent=2) + "\n"
+    if text is None:
+        return ConfigChange(None, whole)
+    if is_blank(text):
+        edit = TextEdit(len(text), "", whole)
+        return ConfigChange(text, apply_edits(text, [edit]), (edit,))
+    root = parse_object(text, str(where))
+    servers = find_member(root, client.key)
+    line = f"{json.dumps(SERVER_NAME)}: {json.dumps(entry)}"
+    if servers is None:
+        edits = insertion_edits(text, root, f'"{client.key}": {{{line}}}')
+    elif not opens_with(text, servers.node, "{"):
+        raise ConfigError(f'"{client.key}" in {where} is not an object', hint="It was left as it is")
+    else:
+        ours = find_member(servers.node, SERVER_NAME)
+        if ours is None:
+            edits = insertion_edits(text, servers.node, line)
+        elif ours.node.value == entry:
+            return ConfigChange(text, text)
+        elif not _ours(ours.node.value):
+            raise _taken(where)
+        else:
+            edits = (TextEdit(ours.node.start, text[ours.node.start : ours.node.end], json.dumps(entry)),)
+    after = apply_edits(text, edits)
+    held = root.value.get(client.key) or {}
+    check_edited(after, {**root.value, client.key: {**held, SERVER_NAME: entry}}, str(where))
+    return ConfigChange(text, after, edits)
+
+
+def _json_without(text: str, where: Path, client: McpClient, key_too: bool) -> ConfigChange:
+    root = None if is_blank(text) else parse_object(text, str(where))
+    servers = find_member(root, client.key) if root else None
+    ours = find_member(servers.node, SERVER_NAME) if servers and opens_with(text, servers.node, "{") else None
+    if root is None or servers is None or ours is None or not _ours(ours.node.value):
+        return ConfigChange(text, text)
+    left = {name: value for name, value in servers.node.value.items() if name != SERVER_NAME}
+    if key_too and not left:
+        edits = removal_edits(text, root, root.items.index(servers))
+        wanted = {name: value for name, value in root.value.items() if name != client.key}
+    else:
+        edits = removal_edits(text, servers.node, servers.node.items.index(ours))
+        wanted = {**root.value, client.key: left}
+    after = apply_edits(text, edits)
+    check_edited(after, wanted, str(where))
+    return ConfigChange(text, after, edits)
+
+
+# -- TOML --------------------------------------------------------------------------------------------------------
+
+
+def _toml_with(text: str | None, where: Path, client: McpClient, entry: dict[str, Any]) -> ConfigChange:
+    values = _parsed(text or "", where)
+    servers = values.get(client.key, {})
+    if not isinstance(servers, dict):
+        raise ConfigError(f"{client.key} in {where} is not a table", hint="It was left as it is")
+    there = servers.get(SERVER_NAME)
+    if there == entry:
+        return ConfigChange(text, text)
+    if there is not None and not _ours(there):
+        raise _taken(where)
+    before = text or ""
+    rest = _toml_cut(before, client) if there is not None else before
+    eol = "\r\n" if "\r\n" in before else "\n"
+    gap = "" if not rest.strip("\ufeff \t\r\n") else eol if rest.endswith("\n") else eol * 2
+    table = [f"[{client.key}.{SERVER_NAME}]", *(f"{name} = {_toml_value(value)}" for name, value in entry.items())]
+    after = rest + gap + eol.join(table) + eol
+    if _parsed(after, where, _SAFELY) != {**values, client.key: {**servers, SERVER_NAME: entry}}:
+        raise ConfigError(f"{where} {_SAFELY}", hint="It was left as it is")
+    return ConfigChange(text, after, (_between(before, after),))
+
+
+def _toml_without(text: str, where: Path, client: McpClient) -> ConfigChange:
+    values = _parsed(text, where)
+    servers = values.get(client.key)
+    if not isinstance(servers, dict) or not _ours(servers.get(SERVER_NAME)):
+        return ConfigChange(text, text)
+    after = _toml_cut(text, client)
+    left = {name: value for name, value in servers.items() if name != SERVER_NAME}
+    wanted = {name: value for name, value in values.items() if name != client.key}
+    remaining = _parsed(after, where, _SAFELY)
+    if {client.key: {}, **remaining} != {**wanted, client.key: left}:
+        raise ConfigError(f"{where} {_SAFELY}", hint="It was left as it is")
+    return ConfigChange(text, after, (_between(text, after),))
+
+
+def _toml_cut(text: str, client: McpClient) -> str:
+    """The text without the lines of our table and those below it; comments behind them stay."""
+    name = rf"[ \t]*\.[ \t]*[\"']?{SERVER_NAME}[\"']?[ \t]*"
+    ours = re.compile(rf"[ \t]*\[[ \t]*[\"']?{client.key}[\"']?{name}(?:\]|\.)")
+    lines: list[str] = []
+    held: list[str] = []  # comments and empty lines, of which the next line says whose they are
+    within = False
+    for line in _statements(text):
+        if _HEADER.match(line):
+            now = ours.match(line) is not None
+            if now and not within and lines and not lines[-1].strip():
+                lines.pop()
+            if not now:
+                lines += held
+            within, held = now, []
+        if not within:
+            lines.append(line)
+        elif not line.strip() or line.lstrip().startswith("#"):
+            held.append(line)
+        else:
+            held = []
+    return "".join(lines + held)
+
+
+def _statements(text: str) -> Iterator[str]:
+    """The lines of a document, those of one value together, with their ends."""
+    depth = start = 0
+    for token in _TOKEN.finditer(text):
+        if token[0] in ("[", "{"):
+            depth += 1
+        elif token[0] in ("]", "}"):
+            depth -= 1
+        elif token[0] == "\n" and depth == 0:
+            yield text[start : token.end()]
+            start = token.end()
+    if start < len(text):
+        yield text[start:]
+
+
+def _parsed(text: str, where: Path, wrong: str = "") -> dict[str, Any]:
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        what = wrong or f"cannot be read ({error})"
+        raise ConfigError(f"{where} {what}", hint="It was left as it is") from None
+
+
+def _toml_value(value: object) -> str:
+    """A value as TOML; texts as in JSON, which TOML reads the same."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml_value(held)}" for key, held in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml_value(held) for held in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _between(before: str, after: str) -> TextEdit:
+    """The one edit that leads from a text to another."""
+    most = min(len(before), len(after))
+    start = next((index for index in range(most) if before[index] != after[index]), most)
+    same = next((n for n in range(most - start) if before[-1 - n] != after[-1 - n]), most - start)
+    return TextEdit(start, before[start : len(before) - same], after[start : len(after) - same])

@@ -62,17 +62,17 @@ _TITLES = {"hud": "HUD", "memory": "Memory of all sessions"}
 
 _TOOLS = [
     types.Tool(
-        name=str(one["name"]),
-        title=_TITLES[str(one["name"])],
-        description=str(one["description"]),
-        input_schema=one["parameters"],
+        name=str(definition["name"]),
+        title=_TITLES[str(definition["name"])],
+        description=str(definition["description"]),
+        input_schema=definition["parameters"],
         output_schema=_OUTPUT_SCHEMA,
         # Both read and write; what is removed stays in the log; nothing beyond this machine is asked.
         annotations=types.ToolAnnotations(
             read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
         ),
     )
-    for one in DEFINITIONS
+    for definition in DEFINITIONS
 ]
 
 _FOR_BOTH = types.Annotations(audience=["user", "assistant"], priority=1.0)
@@ -190,7 +190,7 @@ class McpHandlers:
 
     def server(self) -> Server[Any]:
         """A server of the SDK with these handlers."""
-        made: Server[Any] = Server(
+        server: Server[Any] = Server(
             "hudkit",
             version=__version__,
             title="hudkit",
@@ -209,8 +209,8 @@ class McpHandlers:
             on_get_prompt=self._prompt,
             on_completion=self._complete,
         )
-        made.middleware.append(_require_session)
-        return made
+        server.middleware.append(_require_session)
+        return server
 
     @asynccontextmanager
     async def _lifespan(self, _: Server[Any]) -> AsyncIterator[dict[str, Any]]:
@@ -225,8 +225,8 @@ class McpHandlers:
         return types.ListToolsResult(tools=_TOOLS)
 
     async def _call(self, ctx: _Context, asked: types.CallToolRequestParams) -> types.CallToolResult:
-        if asked.name not in [one.name for one in _TOOLS]:
-            names = ", ".join(one.name for one in _TOOLS)
+        if asked.name not in [tool.name for tool in _TOOLS]:
+            names = ", ".join(tool.name for tool in _TOOLS)
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {visible(asked.name[:40])!r}; there are: {names}")
         where = await self._where(ctx)
         answered = await to_thread.run_sync(self._binding.tool, where, asked.name, asked.arguments or {})
@@ -279,22 +279,22 @@ class McpHandlers:
         return types.ListPromptsResult(prompts=_PROMPTS)
 
     async def _prompt(self, ctx: _Context, asked: types.GetPromptRequestParams) -> types.GetPromptResult:
-        found = next((one for one in _PROMPTS if one.name == asked.name), None)
-        if found is None:
-            names = ", ".join(one.name for one in _PROMPTS)
+        prompt = next((prompt for prompt in _PROMPTS if prompt.name == asked.name), None)
+        if prompt is None:
+            names = ", ".join(prompt.name for prompt in _PROMPTS)
             raise MCPError(types.INVALID_PARAMS, f"there is no prompt {asked.name[:40]!r}; there are: {names}")
         where = await self._where(ctx)
-        said = ""
+        resumed = ""
         if asked.name == "resume":
             other = (asked.arguments or {}).get("session", "").strip()
             if not other:
                 raise MCPError(types.INVALID_PARAMS, "the prompt resume needs the argument session: an id")
-            said = await self._asked(lambda: self._binding.resume(where, other), "resume")
+            resumed = await self._asked(lambda: self._binding.resume(where, other), "resume")
             await self._watching.changed(await self._asked(lambda: self._binding.key(where), "resume"))
         page = await self._asked(lambda: self._binding.page(where), _CURRENT_URI)
-        text = f"{said}\n\n{page}" if said else page
+        text = f"{resumed}\n\n{page}" if resumed else page
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-        return types.GetPromptResult(description=found.description, messages=[message])
+        return types.GetPromptResult(description=prompt.description, messages=[message])
 
     async def _complete(self, ctx: _Context, asked: types.CompleteRequestParams) -> types.CompleteResult:
         where = await self._where(ctx)
@@ -321,8 +321,8 @@ class McpHandlers:
         project = self._binding.project or self._projects.get(session)
         if project is None:
             project = self._projects.setdefault(session, await _root(ctx) or Path.cwd())
-        told = ctx.session.client_params
-        return RequestSession(session, project, told.client_info.name if told is not None else "")
+        client = ctx.session.client_params
+        return RequestSession(session, project, client.client_info.name if client is not None else "")
 
 
 async def _require_session(ctx: _Context, call_next: Callable[[_Context], Any]) -> Any:
@@ -366,7 +366,7 @@ async def _root(ctx: _Context) -> Path | None:
     if able is None or able.roots is None or ctx.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
         return None
     try:
-        told = await ctx.session.send_request(
+        answer = await ctx.session.send_request(
             types.ListRootsRequest(),
             types.ListRootsResult,
             request_read_timeout_seconds=_ROOTS_TIMEOUT_S,
@@ -375,5 +375,5 @@ async def _root(ctx: _Context) -> Path | None:
     except MCPError as error:
         _LOG.info("the client does not tell where it works: %s", error)
         return None
-    places = (Path(unquote(urlsplit(str(root.uri)).path)) for root in told.roots)
+    places = (Path(unquote(urlsplit(str(root.uri)).path)) for root in answer.roots)
     return next((place for place in places if place.is_absolute() and place.is_dir()), None)

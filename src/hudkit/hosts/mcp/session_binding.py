@@ -46,7 +46,7 @@ class RequestSession(msgspec.Struct, frozen=True):
         return self.session, self.project
 
 
-class ToolAnswer(msgspec.Struct, frozen=True):
+class _ToolAnswer(msgspec.Struct, frozen=True):
     """The answer of a tool; `key` is the session's in the log where the call changed it, else empty."""
 
     reply: RouterReply
@@ -74,24 +74,24 @@ class SessionBinding:
         self._started: set[tuple[str, Path]] = set()
         self._lock = RLock()
 
-    def tool(self, where: RequestSession, router: str, arguments: Mapping[str, object]) -> ToolAnswer:
+    def tool(self, where: RequestSession, router: str, arguments: Mapping[str, object]) -> _ToolAnswer:
         """Answer a call of `hud` or `memory`; whatever goes wrong is said in the answer."""
         try:
             with self._lock:
                 return self._tool(where, router, arguments)
         except (HudkitError, OSError) as error:
-            return ToolAnswer(RouterReply(f"not recorded: {visible(str(error))}", False))
+            return _ToolAnswer(RouterReply(f"not recorded: {visible(str(error))}", False))
         except Exception as error:
             _LOG.exception("a call of %s failed", router)
-            return ToolAnswer(RouterReply(f"not recorded: {type(error).__name__}", False))
+            return _ToolAnswer(RouterReply(f"not recorded: {type(error).__name__}", False))
 
     def page(self, where: RequestSession, of: str = "") -> str:
         """The HUD as markdown: of this session, or of the one that `of` names. Nothing is recorded. Raises
         `OperationError` where it names none or several, a `StoreError`."""
 
-        def shown(one: HostSession, session: HudSession) -> str:
+        def shown(host_session: HostSession, session: HudSession) -> str:
             base = session.whole_frame().base
-            offer = self._offer(one.session) if session is one.session else ""
+            offer = self._offer(host_session.session) if session is host_session.session else ""
             return f"{base}\n{offer}\n" if offer else base
 
         return self._read(where, of, shown)
@@ -112,13 +112,15 @@ class SessionBinding:
         """Take up the task of another session, as the user asks for it; what was said of it. Asked for again it says
         so, and changes nothing. Raises `OperationError` where there is no such session, a `StoreError`."""
 
-        def take(one: HostSession) -> str:
-            links = [link.session_id for link in one.session.state.session.links if link.relation == "resume"]
+        def take(host_session: HostSession) -> str:
+            links = [
+                link.session_id for link in host_session.session.state.session.links if link.relation == "resume"
+            ]
             if host_id_of_key(other) in links:
                 return f"The task of {visible(host_id_of_key(other))} was taken up before."
-            said = one.session.call("task.resume", {"session": other}, origin=Origin.USER).text
-            self._start(where, one)
-            return said
+            resumed = host_session.session.call("task.resume", {"session": other}, origin=Origin.USER).text
+            self._start(where, host_session)
+            return resumed
 
         return self._ask(where, take)
 
@@ -126,15 +128,19 @@ class SessionBinding:
         """Ids of other sessions with an open task that have `like` in their id, the newest first, those of the
         project before the others. Raises a `StoreError`."""
 
-        def found(one: HostSession) -> list[str]:
-            keys = [key for key in reversed(one.session.log.sessions()) if not key.startswith(f"{PROJECT_LOG}@")]
+        def matching(host_session: HostSession) -> list[str]:
             keys = [
-                key for key in keys if key != one.session.id and like.casefold() in host_id_of_key(key).casefold()
+                key for key in reversed(host_session.session.log.sessions()) if not key.startswith(f"{PROJECT_LOG}@")
             ]
-            keys.sort(key=lambda key: project_of_key(key) != project_of_key(one.session.id))
-            return list(dict.fromkeys(host_id_of_key(key) for key in keys if one.session.other(key).task))
+            keys = [
+                key
+                for key in keys
+                if key != host_session.session.id and like.casefold() in host_id_of_key(key).casefold()
+            ]
+            keys.sort(key=lambda key: project_of_key(key) != project_of_key(host_session.session.id))
+            return list(dict.fromkeys(host_id_of_key(key) for key in keys if host_session.session.other(key).task))
 
-        return self._ask(where, found)
+        return self._ask(where, matching)
 
     def close(self) -> None:
         """Close the logs that were opened here."""
@@ -144,54 +150,58 @@ class SessionBinding:
 
     # -- inside ------------------------------------------------------------------------------------------------
 
-    def _tool(self, where: RequestSession, router: str, arguments: Mapping[str, object]) -> ToolAnswer:
+    def _tool(self, where: RequestSession, router: str, arguments: Mapping[str, object]) -> _ToolAnswer:
         attached = self._door(where.project)
         before, offer = attached.with_session(
-            where.session, lambda one: (one.session.state.seq, self._first(where, one))
+            where.session, lambda host_session: (host_session.session.state.seq, self._first(where, host_session))
         )
         answered = attached.tool(where.session, router, arguments)
-        after = attached.with_session(where.session, lambda one: one.session.state.seq)
+        after = attached.with_session(where.session, lambda host_session: host_session.session.state.seq)
         if offer and arguments.get("tool") not in _TASK_OPERATIONS:
             answered = msgspec.structs.replace(answered, text=f"{answered.text}\n\n{offer}")
         if after == before:
-            return ToolAnswer(answered)
-        return ToolAnswer(answered, attached.with_session(where.session, lambda one: self._start(where, one)))
+            return _ToolAnswer(answered)
+        return _ToolAnswer(
+            answered, attached.with_session(where.session, lambda host_session: self._start(where, host_session))
+        )
 
-    def _first(self, where: RequestSession, one: HostSession) -> str:
+    def _first(self, where: RequestSession, host_session: HostSession) -> str:
         """What a session is told with its first answer, once."""
         if where.key in self._offered:
             return ""
         self._offered.add(where.key)
-        return self._offer(one.session)
+        return self._offer(host_session.session)
 
     def _offer(self, session: HudSession) -> str:
         """That an earlier session of the project left its task open, where this one has none yet. What the task is,
         is not told: the other session may be at work in another window."""
         here = {name for name, _ in self._offered}
-        for one in ResumeOffer(session.id, session.log, session.other)(session.state):
-            if isinstance(one, SessionOffer) and one.session_id not in here:
-                how = f'hud({{"tool": "task.resume", "args": {{"session": "{visible(one.session_id)}"}}}})'
+        for payload in ResumeOffer(session.id, session.log, session.other)(session.state):
+            if isinstance(payload, SessionOffer) and payload.session_id not in here:
+                how = f'hud({{"tool": "task.resume", "args": {{"session": "{visible(payload.session_id)}"}}}})'
                 return f"An earlier session of this project left a task open; {how} takes it up."
         return ""
 
-    def _start(self, where: RequestSession, one: HostSession) -> str:
+    def _start(self, where: RequestSession, host_session: HostSession) -> str:
         """Tell the log once who wrote here; the session's key."""
         if where.key not in self._started:
             with suppress(HudkitError):
-                one.session.start(host=HOST, agent=where.client, directory=str(where.project))
+                host_session.session.start(host=HOST, agent=where.client, directory=str(where.project))
                 self._started.add(where.key)
-        return one.session.id
+        return host_session.session.id
 
     def _ask(self, where: RequestSession, question: Callable[[HostSession], T]) -> T:
         with self._lock:
             return self._door(where.project).with_session(where.session, question)
 
     def _read(self, where: RequestSession, of: str, reading: Callable[[HostSession, HudSession], T]) -> T:
-        def read(one: HostSession) -> T:
+        def read(host_session: HostSession) -> T:
             if not of:
-                return reading(one, one.session)
+                return reading(host_session, host_session.session)
             hud = self._door(where.project).hud
-            return reading(one, hud.session(_named(of, hud.sessions(), project_of_key(one.session.id))))
+            return reading(
+                host_session, hud.session(_named(of, hud.sessions(), project_of_key(host_session.session.id)))
+            )
 
         return self._ask(where, read)
 
@@ -201,9 +211,11 @@ class SessionBinding:
         return self._attached[project]
 
 
-def _named(of: str, known: tuple[str, ...], project: str) -> str:
+def _named(of: str, session_keys: tuple[str, ...], project: str) -> str:
     """The key of the session that is named by its key or its id, best one of the project."""
-    alike = [key for key in known if key == of or key.partition("@")[0].rpartition("/")[2] == encode_key_part(of)]
+    alike = [
+        key for key in session_keys if key == of or key.partition("@")[0].rpartition("/")[2] == encode_key_part(of)
+    ]
     near = [key for key in alike if project_of_key(key) == project] if len(alike) > 1 else alike
     if len(near) == 1:
         return near[0]

@@ -62,37 +62,37 @@ def parse_address(text: str) -> ListenAddress:
     return ListenAddress(host, number)
 
 
-def _open_socket(at: ListenAddress) -> socket.socket:
+def _open_socket(address: ListenAddress) -> socket.socket:
     """An open socket at the address. Raises `ConfigError` where it cannot be had."""
-    family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((at.host, at.port))
-        made.listen(128)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address.host, address.port))
+        listener.listen(128)
     except OSError as error:
-        made.close()
-        where = f"{at.name}:{at.port}"
+        listener.close()
+        where = f"{address.name}:{address.port}"
         raise ConfigError(f"{where} cannot be listened on ({error.strerror})", hint="Name another port") from None
-    return made
+    return listener
 
 
-def transport_security(at: ListenAddress, others: Sequence[str] = ()) -> TransportSecuritySettings:
+def transport_security(address: ListenAddress, others: Sequence[str] = ()) -> TransportSecuritySettings:
     """The names that may stand in `Host` and `Origin`: this machine's own, the address where it is a particular one,
     and `others` (`NAME` or `NAME:PORT`, as behind a proxy)."""
     names = list(_LOOPBACK_NAMES)
-    if not ipaddress.ip_address(at.host).is_unspecified and at.name not in names:
-        names.append(at.name)
-    hosts = [f"{name}:{at.port}" for name in names]
+    if not ipaddress.ip_address(address.host).is_unspecified and address.name not in names:
+        names.append(address.name)
+    hosts = [f"{name}:{address.port}" for name in names]
     for name in others:
-        hosts += [name] if ":" in name.rpartition("]")[2] else [name, f"{name}:{at.port}"]
+        hosts += [name] if ":" in name.rpartition("]")[2] else [name, f"{name}:{address.port}"]
     origins = [f"http://{host}" for host in hosts] + [f"https://{name}" for name in others]
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True, allowed_hosts=hosts, allowed_origins=origins
     )
 
 
-def http_app(server: Server[object], at: ListenAddress, token: str, *, others: Sequence[str] = ()) -> Starlette:
+def http_app(server: Server[object], address: ListenAddress, token: str, *, others: Sequence[str] = ()) -> Starlette:
     """The ASGI application of a server at an address (with its real port).
 
     A request without the token gets 401, one for another host 421, one from another site 403. Raises `ConfigError`
@@ -103,13 +103,13 @@ def http_app(server: Server[object], at: ListenAddress, token: str, *, others: S
         raise ConfigError(
             f"the token has {len(token)} characters, and should have {_MIN_TOKEN_CHARS} or more", hint=hint
         )
-    issuer = AnyHttpUrl(f"http://{at.name}:{at.port}")
+    issuer = AnyHttpUrl(f"http://{address.name}:{address.port}")
     return server.streamable_http_app(
         streamable_http_path=_URL_PATH,
         session_idle_timeout=_IDLE_TIMEOUT_S,
         max_sessions=_MAX_SESSIONS,
-        transport_security=transport_security(at, others),
-        host=at.host,
+        transport_security=transport_security(address, others),
+        host=address.host,
         auth=AuthSettings(issuer_url=issuer, resource_server_url=None),
         token_verifier=_TokenVerifier(token),
     )
@@ -127,18 +127,18 @@ class _TokenVerifier:
         return AccessToken(token=token, client_id="hudkit", scopes=[])
 
 
-def run_http(server: Server[object], at: ListenAddress, token: str, *, others: Sequence[str] = ()) -> None:
+def run_http(server: Server[object], address: ListenAddress, token: str, *, others: Sequence[str] = ()) -> None:
     """Serve until the process is told to end. Raises `ConfigError` where the address cannot be had."""
     import uvicorn
 
-    with _open_socket(at) as made:
+    with _open_socket(address) as listener:
         config = uvicorn.Config(
-            http_app(server, ListenAddress(at.host, made.getsockname()[1]), token, others=others),
+            http_app(server, ListenAddress(address.host, listener.getsockname()[1]), token, others=others),
             log_level="warning",
             timeout_graceful_shutdown=2,
         )
-        print(f"hudkit serves MCP at http://{at.name}:{made.getsockname()[1]}{_URL_PATH}", flush=True)
-        uvicorn.Server(config).run(sockets=[made])
+        print(f"hudkit serves MCP at http://{address.name}:{listener.getsockname()[1]}{_URL_PATH}", flush=True)
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 # --- The server on standard input and output, as a client starts it.

@@ -31,7 +31,7 @@ _EDITS = {"create_file": "write", "update_file": "edit", "delete_file": "delete_
 def _tool_part(id: str, call: Mapping[str, Any], result: Mapping[str, Any] | None) -> ToolPart:
     """A call and its result, which is `None` where there is none (yet)."""
     kind = str(call.get("type"))
-    name, given = _named(kind, call)
+    name, arguments = _named(kind, call)
     output, failed, metadata = _outcome(call if result is None else result)
     waits = result is None and kind in _LOCAL
     return ToolPart(
@@ -39,7 +39,7 @@ def _tool_part(id: str, call: Mapping[str, Any], result: Mapping[str, Any] | Non
         name,
         str(call.get("call_id") or call.get("id") or ""),
         "running" if waits else "error" if failed else "completed",
-        given,
+        arguments,
         "" if failed or waits else output,
         output if failed and not waits else "",
         metadata=metadata,
@@ -85,18 +85,18 @@ def _named(kind: str, call: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 def _arguments(text: object) -> dict[str, Any]:
     """What a model wrote as arguments; nothing where that is no object."""
     try:
-        found = msgspec.json.decode(text) if isinstance(text, str) and text else {}
+        arguments = msgspec.json.decode(text) if isinstance(text, str) and text else {}
     except msgspec.DecodeError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return arguments if isinstance(arguments, dict) else {}
 
 
-def _outcome(told: Mapping[str, Any]) -> tuple[str, bool, dict[str, Any]]:
+def _outcome(item: Mapping[str, Any]) -> tuple[str, bool, dict[str, Any]]:
     """What came out, whether the call failed, and what else is known of it."""
-    error = told.get("error")
+    error = item.get("error")
     if error:
         return error if isinstance(error, str) else _output_text(error), True, {}
-    output = told.get("output")
+    output = item.get("output")
     text = _output_text(output)
     codes = [
         part["outcome"].get("exit_code")
@@ -104,7 +104,7 @@ def _outcome(told: Mapping[str, Any]) -> tuple[str, bool, dict[str, Any]]:
         if isinstance(part, dict) and isinstance(part.get("outcome"), dict)
     ]
     metadata = {"exit": next((code for code in codes if code), 0)} if codes else {}
-    return text, text.startswith(_FAILURE_PREFIX) or told.get("status") == "failed", metadata
+    return text, text.startswith(_FAILURE_PREFIX) or item.get("status") == "failed", metadata
 
 
 InputItem = dict[str, Any]
@@ -142,7 +142,7 @@ class TranscriptContext(NamedTuple):
 def message_spans(items: Sequence[InputItem], hearing: TranscriptContext) -> list[MessageSpan]:
     """The messages of a transcript, in order; every item belongs to one."""
     seen: Counter[str] = Counter()
-    found = []
+    spans = []
     for kind, start, end in _groups(items):
         group = items[start:end]
         asked = _content_text(items[start - 1].get("content")) if kind == "summary" and start else ""
@@ -155,8 +155,8 @@ def message_spans(items: Sequence[InputItem], hearing: TranscriptContext) -> lis
             blank = Message(key, hearing.session_id, "", usage=usage)
             entry = _entry(kind, blank, group, size, hearing.names)
             hearing.read[key] = (len(group), entry)
-        found.append(MessageSpan(entry, start, end))
-    return found
+        spans.append(MessageSpan(entry, start, end))
+    return spans
 
 
 def _is_prompt(item: InputItem) -> bool:
@@ -199,13 +199,13 @@ def is_text(part: object) -> bool:
 def _groups(items: Sequence[InputItem]) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of each message. A response goes up to the last result of its calls."""
     start, kind = 0, ""
-    for at, item in enumerate(items):
-        now = _kind(item, items[at - 1] if at else {})
-        goes_on = kind == "response" and (now == "result" or (now == "response" and not _is_result(items[at - 1])))
+    for index, item in enumerate(items):
+        now = _kind(item, items[index - 1] if index else {})
+        goes_on = kind == "response" and (now == "result" or (now == "response" and not _is_result(items[index - 1])))
         if kind and not goes_on:
-            yield kind, start, at
+            yield kind, start, index
         if not goes_on:
-            start, kind = at, "response" if now == "result" else now
+            start, kind = index, "response" if now == "result" else now
     if kind:
         yield kind, start, len(items)
 
@@ -221,8 +221,8 @@ def _kind(item: InputItem, before: InputItem) -> str:
 def _number(item: InputItem) -> int:
     """Which compaction an item is the question of; 0 for any other item."""
     content = item.get("content") if item.get("role") == "user" else None
-    found = _MARKED.fullmatch(_content_text(content)) if content else None
-    return int(found[1]) if found else 0
+    match = _MARKED.fullmatch(_content_text(content)) if content else None
+    return int(match[1]) if match else 0
 
 
 def _identity(group: Sequence[InputItem]) -> str:
@@ -230,8 +230,10 @@ def _identity(group: Sequence[InputItem]) -> str:
     called = next((str(item["call_id"]) for item in group if item.get("call_id")), "")
     if called:
         return called
-    said = [_content_text(item["content"]) + _others(item["content"]) for item in group if "content" in item]
-    return "\n".join(said) if any(said) else str(group[0].get("id") or msgspec.json.encode(group[0], order="sorted"))
+    texts = [_content_text(item["content"]) + _others(item["content"]) for item in group if "content" in item]
+    return (
+        "\n".join(texts) if any(texts) else str(group[0].get("id") or msgspec.json.encode(group[0], order="sorted"))
+    )
 
 
 def _others(content: object) -> str:
@@ -248,8 +250,8 @@ def _entry(kind: str, blank: Message, group: Sequence[InputItem], size: int, nam
         return HostMessage(key, replace(blank, role="user", parts=(part,)), "user", size)
     parts = tuple(_parts(key, group, names))
     if kind == "summary":
-        told = tuple(part for part in parts if isinstance(part, TextPart))
-        message = replace(blank, role="assistant", parts=told, summary=True, finish="stop")
+        texts = tuple(part for part in parts if isinstance(part, TextPart))
+        message = replace(blank, role="assistant", parts=texts, summary=True, finish="stop")
         return HostMessage(key, message, "assistant", size)
     finish = "tool-calls" if any(isinstance(part, ToolPart) for part in parts) else "stop"
     message = replace(blank, role="assistant", parts=parts, finish=finish)
@@ -302,29 +304,29 @@ def with_base(instructions: str | None, base: str) -> str | None:
     return f"{instructions}\n\n{base}" if instructions and base else base or instructions
 
 
-def with_frame(items: Sequence[InputItem], found: Sequence[MessageSpan], placing: Injection) -> list[InputItem]:
+def with_frame(items: Sequence[InputItem], spans: Sequence[MessageSpan], placing: Injection) -> list[InputItem]:
     """The items of a request with what the HUD puts among them; what was given stays as it is."""
     out = [_stub(item, placing.stubs) for item in items]
     after: dict[int, list[InputItem]] = {}
-    for at, blocks in placing.behind.items():
-        _behind(out, found[at], blocks, after)
-    if placing.tail and found:
-        _behind(out, found[-1], (placing.tail,), after)
-    return [one for at, item in enumerate(out) for one in (item, *after.get(at, ()))]
+    for entry, blocks in placing.behind.items():
+        _behind(out, spans[entry], blocks, after)
+    if placing.tail and spans:
+        _behind(out, spans[-1], (placing.tail,), after)
+    return [part for index, item in enumerate(out) for part in (item, *after.get(index, ()))]
 
 
 def new_items_with_frame(
-    fresh: Sequence[InputItem], first: int, found: Sequence[MessageSpan], placing: Injection
+    fresh: Sequence[InputItem], first: int, spans: Sequence[MessageSpan], placing: Injection
 ) -> list[InputItem]:
     """The same where the provider keeps the conversation, and only what is new is sent: the items from `first` on of
     the transcript. None of them may change there, so blocks are messages of their own. No tail: it would stay."""
     out: list[InputItem] = []
-    at = first
-    for n, span in enumerate(found):
+    sent = first
+    for n, span in enumerate(spans):
         if span.end <= first:
             continue
-        out += fresh[at - first : span.end - first]
-        at = span.end
+        out += fresh[sent - first : span.end - first]
+        sent = span.end
         out += [{"role": "user", "content": block} for block in placing.behind.get(n, ())]
     return out
 
@@ -334,15 +336,15 @@ def _behind(
 ) -> None:
     if _is_prompt(out[span.start]):
         content = out[span.start].get("content")
-        given = content if isinstance(content, list) else [_part(str(content))]
-        out[span.start] = {**out[span.start], "content": [*given, *map(_part, blocks)]}
+        before = content if isinstance(content, list) else [_part(str(content))]
+        out[span.start] = {**out[span.start], "content": [*before, *map(_part, blocks)]}
         return
-    for at in reversed(range(span.start, span.end)):
-        if _is_result(out[at]) and out[at].get("type") in _WITH_TEXT:
-            output = out[at].get("output")
+    for index in reversed(range(span.start, span.end)):
+        if _is_result(out[index]) and out[index].get("type") in _WITH_TEXT:
+            output = out[index].get("output")
             text = "\n" + "\n".join(blocks)
             whole = [*output, _part(text)] if isinstance(output, list) else f"{output}{text}"
-            out[at] = {**out[at], "output": whole}
+            out[index] = {**out[index], "output": whole}
             return
     after.setdefault(span.end - 1, []).extend({"role": "user", "content": block} for block in blocks)
 

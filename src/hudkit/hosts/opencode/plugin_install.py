@@ -7,8 +7,10 @@ our entry is taken out, and nothing else.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -28,8 +30,19 @@ from hudkit.hosts.installing.config_files import (
     write_file,
     write_or_remove,
 )
-from hudkit.hosts.installing.user_environment import RuntimeNeeds
-from hudkit.hosts.opencode import plugin_config
+from hudkit.hosts.installing.jsonc import (
+    JsonNode,
+    TextEdit,
+    apply_edits,
+    check_edited,
+    find_member,
+    insertion_edits,
+    is_blank,
+    opens_with,
+    parse_object,
+    removal_edits,
+)
+from hudkit.hosts.installing.user_environment import RuntimeNeeds, config_home, project_directory
 from hudkit.hosts.opencode.plugin import PluginPaths, generate_plugin
 
 _PLUGIN_FILE = Path("plugins", "opencode", "hudkit.js")
@@ -77,32 +90,28 @@ def install(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallStep,
     """
     user_environment.check_interpreter(place.python, place.prefix, place.env, DAEMON_NEEDS)
     plugin = str(place.plugin)
-    known = config_files.read_manifest(place.manifest, PluginManifest)
-    if known.plugin not in ("", plugin):
-        raise ConfigError(f"hudkit is installed from {known.plugin}", hint="Uninstall that one first")
+    manifest = config_files.read_manifest(place.manifest, PluginManifest)
+    if manifest.plugin not in ("", plugin):
+        raise ConfigError(f"hudkit is installed from {manifest.plugin}", hint="Uninstall that one first")
     baked = PluginPaths(place.python, str(place.data), str(place.db), str(place.socket), plugin)
     source = generate_plugin(baked)
     files = _read(place)
-    listing = (
-        path for path, text in files.items() if text is not None and plugin_config.lists_plugin(text, path, plugin)
-    )
-    config = next(listing, None) or plugin_config.choose_config(files)
-    change = plugin_config.with_plugin(files[config], config, plugin)
+    listing = (path for path, text in files.items() if text is not None and lists_plugin(text, path, plugin))
+    config = next(listing, None) or _choose_config(files)
+    change = with_plugin(files[config], config, plugin)
     old = read_text(place.plugin)
     steps = (describe_change(place.plugin, ConfigChange(old, source)), describe_change(config, change))
     if dry_run:
         return steps
     if old != source:
         write_file(place.plugin, source.encode("utf-8"))
-    others = tuple(one for one in known.configurations if one.file != str(config))
+    others = tuple(record for record in manifest.configurations if record.file != str(config))
     if change.before != change.after:
         # The manifest comes first: what a crash leaves behind in the configuration can then still be taken out.
-        kept = record_change(
-            config, change, key=any(f'"{plugin_config.PLUGIN_KEY}": [' in edit.new for edit in change.edits)
-        )
-        config_files.write_manifest(place.manifest, PluginManifest(plugin=plugin, configurations=(*others, kept)))
+        record = record_change(config, change, key=any(f'"{PLUGIN_KEY}": [' in edit.new for edit in change.edits))
+        config_files.write_manifest(place.manifest, PluginManifest(plugin=plugin, configurations=(*others, record)))
         apply_change(config, change, mode=0o644 if place.project else 0o600)
-    elif not known.plugin:
+    elif not manifest.plugin:
         config_files.write_manifest(place.manifest, PluginManifest(plugin=plugin))
     return steps
 
@@ -113,9 +122,9 @@ def uninstall(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallSte
 
     Raises `ConfigError` where a configuration cannot be read; nothing is changed then.
     """
-    known = config_files.read_manifest(place.manifest, PluginManifest)
-    plugin = known.plugin or str(place.plugin)
-    recorded = {one.file: one for one in known.configurations}
+    manifest = config_files.read_manifest(place.manifest, PluginManifest)
+    plugin = manifest.plugin or str(place.plugin)
+    recorded = {record.file: record for record in manifest.configurations}
     files = _read(place)
     changes = {
         path: ConfigChange(text, _without(path, text, plugin, recorded.get(str(path))))
@@ -124,21 +133,23 @@ def uninstall(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallSte
     }
     changes = {path: change for path, change in changes.items() if change.before != change.after}
     here = {str(path) for path in files}
-    left = tuple(one for one in known.configurations if one.file not in here and _still_lists(one, plugin))
-    gone = [] if left else [one for one in (Path(plugin), place.manifest) if one.exists()]
+    left = tuple(
+        record for record in manifest.configurations if record.file not in here and _still_lists(record, plugin)
+    )
+    gone = [] if left else [path for path in (Path(plugin), place.manifest) if path.exists()]
     steps = (
         *(describe_change(path, change) for path, change in changes.items()),
-        *(InstallStep(str(one), "remove") for one in gone),
+        *(InstallStep(str(path), "remove") for path in gone),
     )
     if dry_run:
         return steps
     for path, change in changes.items():
-        made = recorded[str(path)].made if str(path) in recorded else ""
-        write_or_remove(path, change.after, made=Path(made) if made else None)
+        made_directory = recorded[str(path)].made_directory if str(path) in recorded else ""
+        write_or_remove(path, change.after, made_directory=Path(made_directory) if made_directory else None)
     if left:
         config_files.write_manifest(place.manifest, PluginManifest(plugin=plugin, configurations=left))
-    for one in gone:
-        remove_file(one, upto=place.data)
+    for leftover in gone:
+        remove_file(leftover, upto=place.data)
     return steps
 
 
@@ -153,18 +164,128 @@ def _without(path: Path, text: str, plugin: str, recorded: FileChangeRecord | No
         untouched, before = original_text(text, recorded)
         if untouched:
             return before
-    change = plugin_config.without_plugin(text, path, plugin, key_too=recorded is not None and recorded.key)
-    made = recorded is not None and recorded.before is None
-    if made and change.after is not None and plugin_config.is_empty(change.after, path):
+    change = without_plugin(text, path, plugin, key_too=recorded is not None and recorded.key)
+    created_by_us = recorded is not None and recorded.before is None
+    if created_by_us and change.after is not None and _is_empty(change.after, path):
         return None
     return change.after
 
 
-def _still_lists(one: FileChangeRecord, plugin: str) -> bool:
-    path = Path(one.file)
+def _still_lists(record: FileChangeRecord, plugin: str) -> bool:
+    path = Path(record.file)
     text = read_text(path)
-    return text is not None and plugin_config.lists_plugin(text, path, plugin)
+    return text is not None and lists_plugin(text, path, plugin)
 
 
 def _read(place: PluginTarget) -> dict[Path, str | None]:
-    return {path: read_text(path) for path in plugin_config.config_candidates(place.env, place.project)}
+    return {path: read_text(path) for path in config_candidates(place.env, place.project)}
+
+
+# --- OpenCode's configuration files: which one is meant, and how a plugin is put into its list and taken out.
+
+
+_USER_NAMES = ("opencode.jsonc", "opencode.json", "config.json")
+_PROJECT_NAMES = ("opencode.jsonc", "opencode.json", ".opencode/opencode.jsonc", ".opencode/opencode.json")
+"""The names that OpenCode reads, in the order in which it prefers them itself."""
+
+_SCHEMA_URL = "https://opencode.ai/config.json"
+PLUGIN_KEY = "plugin"
+
+
+def user_directory(env: Mapping[str, str]) -> Path:
+    """Where OpenCode keeps the user's configuration."""
+    return config_home(env) / "opencode"
+
+
+def config_candidates(env: Mapping[str, str], project: Path | None) -> tuple[Path, ...]:
+    """The files in which a plugin can be listed, OpenCode's own preference first."""
+    if project is not None:
+        return tuple(project_directory(project) / name for name in _PROJECT_NAMES)
+    return tuple(user_directory(env) / name for name in _USER_NAMES)
+
+
+def _choose_config(files: Mapping[Path, str | None]) -> Path:
+    """The file to write to: the first that has plugins, else the first that there is, else the first.
+
+    Raises `ConfigError` where one of them cannot be read.
+    """
+    there = {path: text for path, text in files.items() if text is not None}
+    listing = (
+        path
+        for path, text in there.items()
+        if text.strip() and find_member(parse_object(text, str(path)), PLUGIN_KEY)
+    )
+    return next(listing, next(iter(there), next(iter(files))))
+
+
+def lists_plugin(text: str, where: Path, plugin: str) -> bool:
+    """Whether a configuration lists the plugin. Raises `ConfigError` where it cannot be read."""
+    plugins = find_member(parse_object(text, str(where)), PLUGIN_KEY) if text.strip() else None
+    return plugins is not None and _index(plugins.node, plugin) is not None
+
+
+def with_plugin(text: str | None, where: Path, plugin: str) -> ConfigChange:
+    """The configuration with the plugin at the end of its list; the same text where it has it already.
+
+    Raises `ConfigError`: it cannot be read, or it has something else in the list's place.
+    """
+    entry = json.dumps(plugin)
+    if text is None:
+        return ConfigChange(None, f'{{\n  "$schema": "{_SCHEMA_URL}",\n  "{PLUGIN_KEY}": [{entry}]\n}}\n')
+    if is_blank(text):
+        edit = TextEdit(len(text), "", f'{{\n  "{PLUGIN_KEY}": [{entry}]\n}}\n')
+        return ConfigChange(text, apply_edits(text, [edit]), (edit,))
+    root = parse_object(text, str(where))
+    plugins = find_member(root, PLUGIN_KEY)
+    if plugins is None:
+        edits = insertion_edits(text, root, f'"{PLUGIN_KEY}": [{entry}]')
+    elif _index(plugins.node, plugin) is not None:
+        return ConfigChange(text, text)
+    elif opens_with(text, plugins.node, "["):
+        edits = insertion_edits(text, plugins.node, entry)
+    else:
+        raise ConfigError(
+            f'"{PLUGIN_KEY}" in {where} is not a list', hint="It was left as it is; OpenCode wants a list there"
+        )
+    after = apply_edits(text, edits)
+    wanted = {**root.value, PLUGIN_KEY: [*root.value.get(PLUGIN_KEY, ()), plugin]}
+    check_edited(after, wanted, str(where))
+    return ConfigChange(text, after, edits)
+
+
+def without_plugin(text: str, where: Path, plugin: str, *, key_too: bool = False) -> ConfigChange:
+    """The configuration without the plugin, and (`key_too`) without the list where it is left empty.
+
+    Raises `ConfigError` where it cannot be read.
+    """
+    root = parse_object(text, str(where)) if not is_blank(text) else None
+    plugins = find_member(root, PLUGIN_KEY) if root else None
+    index = _index(plugins.node, plugin) if plugins else None
+    if root is None or plugins is None or index is None:
+        return ConfigChange(text, text)
+    whole = key_too and len(plugins.node.items) == 1
+    left = [item.node.value for place, item in enumerate(plugins.node.items) if place != index]
+    wanted = {name: value for name, value in root.value.items() if name != PLUGIN_KEY} | (
+        {} if whole else {PLUGIN_KEY: left}
+    )
+    if whole:
+        edits = removal_edits(text, root, root.items.index(plugins))
+    else:
+        edits = removal_edits(text, plugins.node, index)
+    after = apply_edits(text, edits)
+    check_edited(after, wanted, str(where))
+    return ConfigChange(text, after, edits)
+
+
+def _is_empty(text: str, where: Path) -> bool:
+    """Whether a configuration says nothing (but which schema it has)."""
+    return is_blank(text) or set(parse_object(text, str(where)).value) <= {"$schema"}
+
+
+def _index(node: JsonNode, plugin: str) -> int | None:
+    """Where a list has the plugin, alone or with options (`[path, {...}]`)."""
+    for index, item in enumerate(node.items):
+        value: Any = item.node.value
+        if value == plugin or (isinstance(value, list) and value[:1] == [plugin]):
+            return index
+    return None

@@ -22,8 +22,8 @@ _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 def revert_session(server: str, session: str, message: str) -> None:
     """Hide a user's message of a session and all after it; the next prompt drops them, `unrevert` shows them again.
     OpenCode also puts the files back that were changed since. Raises `HostError`."""
-    said = _ask(server, "POST", f"/session/{quote(session, safe='')}/revert", {"messageID": message})
-    if not isinstance(said, dict) or not isinstance(said.get("revert"), dict):
+    answer = _ask(server, "POST", f"/session/{quote(session, safe='')}/revert", {"messageID": message})
+    if not isinstance(answer, dict) or not isinstance(answer.get("revert"), dict):
         raise HostError(
             "OpenCode did not take the message back", hint="Is the session busy? Try again when it is idle"
         )
@@ -31,16 +31,16 @@ def revert_session(server: str, session: str, message: str) -> None:
 
 def fork_session(server: str, session: str, message: str) -> str:
     """The id of a copy of a session with what came before a message; nothing else changes. Raises `HostError`."""
-    said = _ask(server, "POST", f"/session/{quote(session, safe='')}/fork", {"messageID": message})
-    if not isinstance(said, dict) or not isinstance(said.get("id"), str):
+    answer = _ask(server, "POST", f"/session/{quote(session, safe='')}/fork", {"messageID": message})
+    if not isinstance(answer, dict) or not isinstance(answer.get("id"), str):
         raise HostError("OpenCode did not make a copy of the session")
-    return str(said["id"])
+    return str(answer["id"])
 
 
 def check_session(server: str, session: str) -> None:
     """Raises `HostError` where no OpenCode answers at an address, or it does not have the session."""
-    said = _ask(server, "GET", f"/session/{quote(session, safe='')}", None)
-    if not isinstance(said, dict) or said.get("id") != session:
+    answer = _ask(server, "GET", f"/session/{quote(session, safe='')}", None)
+    if not isinstance(answer, dict) or answer.get("id") != session:
         raise HostError(f"what answers at {server} does not have this session")
 
 

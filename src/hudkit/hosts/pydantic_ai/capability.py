@@ -15,8 +15,18 @@ from typing import Any, Literal
 
 import msgspec
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import CompactionPart, ModelMessage, ModelRequest, ModelResponse
-from pydantic_ai.models import Model, ModelRequestContext
+from pydantic_ai.messages import (
+    CachePoint,
+    CompactionPart,
+    InstructionPart,
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, ModelRequestContext, ModelRequestParameters
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import AgentDepsT, RunContext, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
@@ -25,11 +35,11 @@ from hudkit.api import Hud
 from hudkit.errors import HudkitError
 from hudkit.hosts.host_session import HostCall, Injection
 from hudkit.hosts.in_process import COMPACTION_TOOLS, TOOL_DEFINITIONS, InProcessHud
-from hudkit.hosts.pydantic_ai import history_compaction
-from hudkit.hosts.pydantic_ai.frame_placement import instruction_parts, tail_cache_point, with_base, with_blocks
+from hudkit.hosts.pydantic_ai import run_messages
 from hudkit.hosts.pydantic_ai.run_messages import (
     METADATA_KEY,
     LocatedEntry,
+    PartIndex,
     RunReader,
     has_run_times,
     system_size,
@@ -37,81 +47,7 @@ from hudkit.hosts.pydantic_ai.run_messages import (
     tools_size,
 )
 from hudkit.tokens import Window, window_of
-
-# --- The HUD's tools in pydantic-ai's form. A mistake in a call is answered, so that none counts as a retry.
-
-
-_AnswerCall = Callable[[str, Mapping[str, object] | str], str]
-"""Answers a call of a tool, by its name and its arguments as the model wrote them."""
-
-_BROKEN = "\0"
-"""The name of the only argument where the model's arguments are no JSON object: they are answered as text."""
-
-
-class _HudToolset(AbstractToolset[Any]):
-    """`definitions` are tools as name, description and JSON Schema."""
-
-    def __init__(self, definitions: Sequence[Mapping[str, Any]], answer: _AnswerCall) -> None:
-        self._definitions = definitions
-        self._answer = answer
-
-    @property
-    def id(self) -> str:
-        return "hudkit"
-
-    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:  # noqa: ARG002 (all the same)
-        return {
-            one["name"]: ToolsetTool(
-                toolset=self,
-                tool_def=ToolDefinition(
-                    name=one["name"],
-                    description=one["description"],
-                    parameters_json_schema=one["parameters"],
-                    strict=False,
-                ),
-                max_retries=1,
-                args_validator=_AsWritten(),
-            )
-            for one in self._definitions
-        }
-
-    async def call_tool(
-        self,
-        name: str,
-        tool_args: dict[str, Any],
-        ctx: RunContext[Any],  # noqa: ARG002 (the run is known)
-        tool: ToolsetTool[Any],  # noqa: ARG002
-    ) -> str:
-        return await asyncio.to_thread(self._answer, name, tool_args.get(_BROKEN, tool_args))
-
-
-class _AsWritten:
-    """Takes any arguments; the operations check their own, and tell the agent how to call them right."""
-
-    def validate_json(
-        self,
-        input: str | bytes | bytearray,
-        *,
-        allow_partial: bool | Literal["off", "on", "trailing-strings"] = False,  # noqa: ARG002
-        **kwargs: Any,  # noqa: ARG002
-    ) -> dict[str, Any]:
-        try:
-            given = json.loads(input)
-        except ValueError:
-            given = None
-        if isinstance(given, dict):
-            return given
-        return {_BROKEN: input if isinstance(input, str) else bytes(input).decode("utf-8", "replace")}
-
-    def validate_python(
-        self,
-        input: Any,
-        *,
-        allow_partial: bool | Literal["off", "on", "trailing-strings"] = False,  # noqa: ARG002
-        **kwargs: Any,  # noqa: ARG002
-    ) -> dict[str, Any]:
-        return input if isinstance(input, dict) else {_BROKEN: str(input)}
-
+from hudkit.transcripts import ToolPart
 
 HOST = "pydantic-ai"
 
@@ -180,12 +116,12 @@ class HudCapability(AbstractCapability[AgentDepsT]):
         return result
 
     def get_toolset(self) -> _HudToolset:
-        kept = (
+        offered = (
             TOOL_DEFINITIONS
             if self.compact
-            else tuple(one for one in TOOL_DEFINITIONS if one not in COMPACTION_TOOLS)
+            else tuple(definition for definition in TOOL_DEFINITIONS if definition not in COMPACTION_TOOLS)
         )
-        return _HudToolset(kept, self._answer)
+        return _HudToolset(offered, self._answer)
 
     # -- a model call ------------------------------------------------------------------------------------------
 
@@ -197,12 +133,12 @@ class HudCapability(AbstractCapability[AgentDepsT]):
         if not self.compact or not isinstance(last, ModelRequest):  # a response that goes on is left as it is
             return request_context
         try:
-            kept, sent = await self._compacted(ctx, request_context)
+            history, sent = await self._compacted(ctx, request_context)
         except Exception:
             _LOG.exception("a call goes without a compaction")
             return request_context
-        if not _same(kept, ctx.messages):
-            ctx.messages[:] = kept
+        if not _same(history, ctx.messages):
+            ctx.messages[:] = history
         return request_context if _same(sent, request_context.messages) else replace(request_context, messages=sent)
 
     async def prepare_model_request(
@@ -226,10 +162,10 @@ class HudCapability(AbstractCapability[AgentDepsT]):
 
     # -- inside ------------------------------------------------------------------------------------------------
 
-    async def _safely(self, do: Callable[..., Any], *given: Any) -> Any:
+    async def _safely(self, do: Callable[..., Any], *arguments: Any) -> Any:
         """What `do` gives, off the event loop; `None` where it fails, which is no reason for the agent to."""
         try:
-            return await asyncio.to_thread(do, *given)
+            return await asyncio.to_thread(do, *arguments)
         except (HudkitError, OSError) as error:
             _LOG.debug("the log cannot be used: %s", error)  # each call that goes without the HUD warns
         except Exception:
@@ -244,9 +180,9 @@ class HudCapability(AbstractCapability[AgentDepsT]):
             return f"not recorded: {type(error).__name__}"
 
     def _hear(self, messages: Sequence[ModelMessage], agent: str | None) -> None:
-        entries = [one.entry for one in self._reader.read(messages)]
+        entries = [located.entry for located in self._reader.read(messages)]
         self.attached.with_session(
-            self._session, lambda one: one.ingest(entries, agent=agent or ""), parent=self._parent
+            self._session, lambda session: session.ingest(entries, agent=agent or ""), parent=self._parent
         )
 
     def _written(self, agent: str | None, request: ModelRequestContext) -> ModelRequestContext:
@@ -254,20 +190,20 @@ class HudCapability(AbstractCapability[AgentDepsT]):
         placing = self._placed(agent, request, heard)
         return replace(
             request,
-            messages=with_blocks(request.messages, heard, placing, tail_cache_point(request.model_settings)),
-            model_request_parameters=with_base(request.model_request_parameters, placing.base, request.messages),
+            messages=_with_blocks(request.messages, heard, placing, _tail_cache_point(request.model_settings)),
+            model_request_parameters=_with_base(request.model_request_parameters, placing.base, request.messages),
         )
 
     def _placed(self, agent: str | None, request: ModelRequestContext, heard: Sequence[LocatedEntry]) -> Injection:
         if self.resume and not self._parent:
             self.resume = self.attached.resume(self._session, self.resume)
         parameters = request.model_request_parameters
-        told = sum(len(part.content) for part in instruction_parts(parameters, request.messages))
+        instructed = sum(len(part.content) for part in _instruction_parts(parameters, request.messages))
         asked = HostCall(
-            entries=[one.entry for one in heard],
+            entries=[located.entry for located in heard],
             window=self._window(request),
             model=request.model.model_name,
-            system=told + system_size(request.messages),
+            system=instructed + system_size(request.messages),
             tools=tools_size(parameters),
             agent=agent or "",
             prunes=True,
@@ -284,51 +220,51 @@ class HudCapability(AbstractCapability[AgentDepsT]):
         self, ctx: RunContext[AgentDepsT], request: ModelRequestContext
     ) -> tuple[list[ModelMessage], list[ModelMessage]]:
         """The history of the run, and what is sent of it: as they are where nothing is due."""
-        kept, sent = (
-            history_compaction.messages_since_summary(ctx.messages),
-            history_compaction.messages_since_summary(request.messages),
+        history, sent = (
+            run_messages.messages_since_summary(ctx.messages),
+            run_messages.messages_since_summary(request.messages),
         )
         window = self._window(request)
         plan = await self._safely(self._plan, sent, window)
         if plan is None:
-            return kept, sent
+            return history, sent
         summary = await self._summary(ctx, plan, request)
-        done = history_compaction.compact_history(sent, plan, summary, window)
-        if _same(kept, sent):
+        done = run_messages.compact_history(sent, plan, summary, window)
+        if _same(history, sent):
             return done, done
-        return history_compaction.compact_history(kept, plan.of(self._reader.read(kept)), summary, window), done
+        return run_messages.compact_history(history, plan.of(self._reader.read(history)), summary, window), done
 
-    def _plan(self, messages: Sequence[ModelMessage], window: Window) -> history_compaction.HistoryCompaction | None:
+    def _plan(self, messages: Sequence[ModelMessage], window: Window) -> run_messages.HistoryCompaction | None:
         assumed = window.source == "assumed"
         return self.attached.with_session(
             self._session,
-            lambda one: history_compaction.plan_compaction(
-                one, lambda: self._reader.read(messages), window, asked_only=assumed
+            lambda session: run_messages.plan_compaction(
+                session, lambda: self._reader.read(messages), window, asked_only=assumed
             ),
             parent=self._parent,
         )
 
     async def _summary(
-        self, ctx: RunContext[AgentDepsT], plan: history_compaction.HistoryCompaction, request: ModelRequestContext
+        self, ctx: RunContext[AgentDepsT], plan: run_messages.HistoryCompaction, request: ModelRequestContext
     ) -> ModelRequest:
         text = finish = ""
         try:
-            response = await history_compaction.request_summary(plan, request.model, request.model_settings)
+            response = await run_messages.request_summary(plan, request.model, request.model_settings)
         except Exception as error:
             _LOG.warning("a summary is made of the log, the model wrote none: %s", error)
         else:
             ctx.usage.incr(response.usage)
             text, finish = response.text or "", response.finish_reason or ""
-        told = await self._safely(
+        usable = await self._safely(
             lambda: self.attached.with_session(
-                self._session, lambda one: one.usable_summary(text, finish), parent=self._parent
+                self._session, lambda session: session.usable_summary(text, finish), parent=self._parent
             )
         )
-        said, why = told if told is not None else (text, "")
+        summary, why = usable if usable is not None else (text, "")
         now = datetime.now(UTC)
         noted = {"at": now.isoformat(), "why": why}  # the times of requests change where the host joins two of them
         return ModelRequest(
-            [CompactionPart(said, metadata={METADATA_KEY: noted})],
+            [CompactionPart(summary, metadata={METADATA_KEY: noted})],
             timestamp=now,
             run_id=ctx.run_id,
             conversation_id=ctx.conversation_id,
@@ -336,4 +272,190 @@ class HudCapability(AbstractCapability[AgentDepsT]):
 
 
 def _same(some: Sequence[ModelMessage], others: Sequence[ModelMessage]) -> bool:
-    return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
+    return len(some) == len(others) and all(message is other for message, other in zip(some, others, strict=True))
+
+
+_AnswerCall = Callable[[str, Mapping[str, object] | str], str]
+"""Answers a call of a tool, by its name and its arguments as the model wrote them."""
+
+_BROKEN = "\0"
+"""The name of the only argument where the model's arguments are no JSON object: they are answered as text."""
+
+
+class _HudToolset(AbstractToolset[Any]):
+    """`definitions` are tools as name, description and JSON Schema."""
+
+    def __init__(self, definitions: Sequence[Mapping[str, Any]], answer: _AnswerCall) -> None:
+        self._definitions = definitions
+        self._answer = answer
+
+    @property
+    def id(self) -> str:
+        return "hudkit"
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:  # noqa: ARG002 (all the same)
+        return {
+            definition["name"]: ToolsetTool(
+                toolset=self,
+                tool_def=ToolDefinition(
+                    name=definition["name"],
+                    description=definition["description"],
+                    parameters_json_schema=definition["parameters"],
+                    strict=False,
+                ),
+                max_retries=1,
+                args_validator=_AsWritten(),
+            )
+            for definition in self._definitions
+        }
+
+    async def call_tool(
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[Any],  # noqa: ARG002 (the run is known)
+        tool: ToolsetTool[Any],  # noqa: ARG002
+    ) -> str:
+        return await asyncio.to_thread(self._answer, name, tool_args.get(_BROKEN, tool_args))
+
+
+class _AsWritten:
+    """Takes any arguments; the operations check their own, and tell the agent how to call them right."""
+
+    def validate_json(
+        self,
+        input: str | bytes | bytearray,
+        *,
+        allow_partial: bool | Literal["off", "on", "trailing-strings"] = False,  # noqa: ARG002
+        **kwargs: Any,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        try:
+            arguments = json.loads(input)
+        except ValueError:
+            arguments = None
+        if isinstance(arguments, dict):
+            return arguments
+        return {_BROKEN: input if isinstance(input, str) else bytes(input).decode("utf-8", "replace")}
+
+    def validate_python(
+        self,
+        input: Any,
+        *,
+        allow_partial: bool | Literal["off", "on", "trailing-strings"] = False,  # noqa: ARG002
+        **kwargs: Any,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        return input if isinstance(input, dict) else {_BROKEN: str(input)}
+
+
+# --- The HUD in a request: copies with the base, the blocks and the tail; the run's own messages stay.
+
+
+_CACHED = ("anthropic_cache_messages", "anthropic_cache", "bedrock_cache_messages", "openrouter_cache_messages")
+"""Settings by which pydantic-ai has the last block of a request end a cached prefix."""
+
+
+def _with_base(
+    parameters: ModelRequestParameters, base: str, messages: Sequence[ModelMessage]
+) -> ModelRequestParameters:
+    """The parameters with the base behind the instructions that stay, before those that a function writes anew."""
+    if not base:
+        return parameters
+    parts = _instruction_parts(parameters, messages)
+    index = next((n for n, part in enumerate(parts) if part.dynamic), len(parts))
+    return replace(parameters, instruction_parts=[*parts[:index], InstructionPart(content=base), *parts[index:]])
+
+
+def _instruction_parts(parameters: ModelRequestParameters, messages: Sequence[ModelMessage]) -> list[InstructionPart]:
+    """What the model is instructed: the parts, or where there are none, the text in the last request."""
+    if parameters.instruction_parts is not None:
+        return list(parameters.instruction_parts)
+    last = next((message for message in reversed(messages) if isinstance(message, ModelRequest)), None)
+    return [InstructionPart(content=last.instructions)] if last is not None and last.instructions else []
+
+
+def _tail_cache_point(settings: Mapping[str, Any] | None) -> CachePoint | None:
+    """The mark that goes before the tail where the host puts one on the last block: what is behind it is not sent
+    again, so that nothing could be read from a cache that ends there."""
+    asked = next((value for name in _CACHED if (value := (settings or {}).get(name))), None)
+    return CachePoint(ttl="1h" if asked == "1h" else "5m") if asked else None
+
+
+def _with_blocks(
+    messages: Sequence[ModelMessage],
+    heard: Sequence[LocatedEntry],
+    placing: Injection,
+    point: CachePoint | None = None,
+) -> list[ModelMessage]:
+    """The messages with the blocks behind their entries, the tail behind everything, stubs for old outputs. `point`
+    is put before the tail where it stands in a prompt's text."""
+    added: dict[int, dict[int, list[str | CachePoint]]] = {}
+    for n, blocks in placing.behind.items():
+        place = heard[n].last
+        if place is not None:
+            place = _carrier(messages, heard, n, place)
+            added.setdefault(place.message, {}).setdefault(place.part, []).extend(blocks)
+    end = len(messages) - 1
+    if placing.tail and end >= 0 and isinstance(messages[end], ModelRequest):
+        last = messages[end].parts[-1] if messages[end].parts else None
+        behind = added.setdefault(end, {}).setdefault(len(messages[end].parts) - 1, [])
+        behind += [point] if point is not None and isinstance(last, UserPromptPart) and _ends_in_text(last) else []
+        behind.append(placing.tail)
+    if not added and not placing.stubs:
+        return list(messages)
+    return [
+        _changed(message, added.get(n, {}), placing.stubs) if isinstance(message, ModelRequest) else message
+        for n, message in enumerate(messages)
+    ]
+
+
+def _carrier(messages: Sequence[ModelMessage], heard: Sequence[LocatedEntry], n: int, last: PartIndex) -> PartIndex:
+    """The part that carries an entry's blocks: of several results, the last one that is plain text to the model."""
+    if heard[n].entry.role != "tool":
+        return last
+    calls = {part.call_id for part in heard[n].entry.message.parts if isinstance(part, ToolPart)}
+    places = [
+        PartIndex(last.message, index)
+        for index, part in enumerate(messages[last.message].parts)
+        if (result := _as_text(part)) is not None and result.tool_call_id in calls
+    ]
+    return places[-1] if places else last
+
+
+def _as_text(part: object) -> ToolReturnPart[Any] | None:
+    """A tool's result that a block can stand in: none that is an error, has files, or has a form of its own, which
+    providers put into something else than text."""
+    if type(part) is not ToolReturnPart or part.tool_kind is not None:
+        return None
+    return part if part.outcome == "success" and not part.files else None
+
+
+def _ends_in_text(part: UserPromptPart) -> bool:
+    items = [part.content] if isinstance(part.content, str) else part.content
+    return bool(items) and isinstance(items[-1], str)
+
+
+def _changed(
+    message: ModelRequest, added: Mapping[int, list[str | CachePoint]], stubs: Mapping[str, str]
+) -> ModelRequest:
+    parts: list[ModelRequestPart] = []
+    changed = False
+    for n, part in enumerate(message.parts):
+        blocks = added.get(n, [])
+        result = _as_text(part)
+        stub = stubs.get(result.tool_call_id) if result is not None else None
+        changed = changed or bool(blocks) or stub is not None
+        if result is not None and (blocks or stub is not None):
+            text = result.model_response_str() if stub is None else stub
+            texts = [block for block in blocks if isinstance(block, str)]
+            parts.append(replace(result, content="\n".join([text, *texts])))
+        elif isinstance(part, UserPromptPart) and blocks:
+            content = [part.content] if isinstance(part.content, str) else part.content
+            parts.append(replace(part, content=[*content, *blocks]))
+        else:
+            parts.append(part)
+            if blocks:
+                parts.append(UserPromptPart(blocks))
+    return replace(message, parts=parts) if changed else message
+
+
+# --- The HUD's tools in pydantic-ai's form. A mistake in a call is answered, so that none counts as a retry.

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
+from pydantic_ai.direct import model_request
 from pydantic_ai.messages import (
     CompactionPart,
+    InstructionPart,
     ModelMessage,
     ModelRequest,
     ModelResponse,
@@ -22,12 +26,16 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
-from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
 
 from hudkit import transcripts
-from hudkit.hosts.host_session import HostMessage
+from hudkit.context.compaction.cut_point import cut_text, max_text_characters
+from hudkit.context.compaction.summaries import SUMMARY_SYSTEM_PROMPT
+from hudkit.hosts.host_session import HostMessage, HostSession
 from hudkit.ingest.first_seen import entry_key
 from hudkit.ingest.tool_calls import neutral_part
+from hudkit.tokens import Window
 
 # --- Which parts of a run's messages belong together: a response and the results of its calls; what else is said.
 
@@ -88,42 +96,42 @@ def _noted(summary: CompactionPart) -> datetime | None:
 
 
 def _group_messages(messages: Sequence[ModelMessage]) -> list[_MessageGroup]:
-    found: list[_MessageGroup] = []
+    groups: list[_MessageGroup] = []
     answered: dict[str, _MessageGroup] = {}
     for n, message in enumerate(messages):
         if isinstance(message, ModelResponse):
-            compacted = [at for at, part in enumerate(message.parts) if isinstance(part, CompactionPart)]
+            compacted = [index for index, part in enumerate(message.parts) if isinstance(part, CompactionPart)]
             if compacted:
-                found, answered = [_summary(message, PartIndex(n, compacted[-1]))], {}
+                groups, answered = [_summary(message, PartIndex(n, compacted[-1]))], {}
                 if len(message.parts) == compacted[-1] + 1:
                     continue
             draft = _MessageGroup(message, PartIndex(n, 0))
             answered |= {part.tool_call_id: draft for part in message.parts if isinstance(part, ToolCallPart)}
-            found.append(draft)
+            groups.append(draft)
             continue
         asked: _MessageGroup | None = None
         parts: Sequence[Any] = message.parts
-        for at, part in enumerate(parts):
+        for index, part in enumerate(parts):
             if isinstance(part, CompactionPart):
-                found.append(_summary(message, PartIndex(n, at)))
+                groups.append(_summary(message, PartIndex(n, index)))
             elif _is_result(part):
                 if (owner := answered.get(part.tool_call_id)) is not None:
                     owner.results[part.tool_call_id] = part
-                    owner.last = PartIndex(n, at)
+                    owner.last = PartIndex(n, index)
             elif isinstance(part, UserPromptPart | RetryFeedbackPart) or part.part_kind == "retry-prompt":
                 if asked is None:
-                    asked = _MessageGroup(message, PartIndex(n, at))
-                    found.append(asked)
+                    asked = _MessageGroup(message, PartIndex(n, index))
+                    groups.append(asked)
                 asked.parts.append(part)
-                asked.last = PartIndex(n, at)
-    return found
+                asked.last = PartIndex(n, index)
+    return groups
 
 
-def _summary(message: ModelMessage, at: PartIndex) -> _MessageGroup:
-    draft = _MessageGroup(message, at)
-    draft.parts = [message.parts[at.part]]
+def _summary(message: ModelMessage, place: PartIndex) -> _MessageGroup:
+    draft = _MessageGroup(message, place)
+    draft.parts = [message.parts[place.part]]
     if draft.response is None:
-        draft.last = at
+        draft.last = place
     draft.response = None
     return draft
 
@@ -161,7 +169,7 @@ class RunReader:
 
     def read(self, messages: Sequence[ModelMessage]) -> list[LocatedEntry]:
         """The entries, oldest first. What a provider's own compaction has replaced is left out."""
-        found: list[LocatedEntry] = []
+        entries: list[LocatedEntry] = []
         seen: Counter[str] = Counter()
         taken: set[tuple[str, int]] = set()
         for draft in _group_messages(messages):
@@ -174,50 +182,52 @@ class RunReader:
                 created += 1
                 entry = entry._replace(message=msgspec.structs.replace(entry.message, created=created))
             taken.add((role, created))
-            found.append(LocatedEntry(entry, draft.first, draft.last))
-        return found
+            entries.append(LocatedEntry(entry, draft.first, draft.last))
+        return entries
 
     def _entry(self, draft: _MessageGroup) -> HostMessage:
         """The entry of a draft; the same objects make the same entry, which is kept."""
         things = draft.things
         name = tuple(map(id, things))
         if name not in self._made:
-            made = _said(draft, self._names) if draft.response is not None else _asked(draft)
-            at = draft.at if self._dated else None
-            created = int(at.timestamp() * 1000) if at else 0
-            key = entry_key(made.role, at.isoformat(), *draft.calls) if at else made.key
-            message = msgspec.structs.replace(made.message, id=key, created=created, completed=created)
-            self._made[name] = things, made._replace(key=key, message=message)
+            undated = _said(draft, self._names) if draft.response is not None else _asked(draft)
+            made_at = draft.at if self._dated else None
+            created = int(made_at.timestamp() * 1000) if made_at else 0
+            key = entry_key(undated.role, made_at.isoformat(), *draft.calls) if made_at else undated.key
+            message = msgspec.structs.replace(undated.message, id=key, created=created, completed=created)
+            self._made[name] = things, undated._replace(key=key, message=message)
         return self._made[name][1]
 
 
 def has_run_times(messages: Sequence[ModelMessage]) -> bool:
     """Whether the times in a history are those of the runs that made it: a client that sends the conversation anew
     gives no runs, and each time other times."""
-    first = next((one for one in messages if isinstance(one, ModelResponse)), messages[0] if messages else None)
+    first = next(
+        (message for message in messages if isinstance(message, ModelResponse)), messages[0] if messages else None
+    )
     return first is None or bool(first.run_id)
 
 
 def system_size(messages: Sequence[ModelMessage]) -> int:
     """Characters of the system prompt that stands in the first request."""
     first = messages[0] if messages else None
-    return sum(len(part.content) for part in system_parts(first))
+    return sum(len(part.content) for part in _system_parts(first))
 
 
 def tools_size(parameters: ModelRequestParameters) -> int:
     """Characters of the list of tools."""
     tools = (*parameters.function_tools, *parameters.output_tools)
-    return sum(len(one.name) + len(one.description or "") + len(str(one.parameters_json_schema)) for one in tools)
+    return sum(len(tool.name) + len(tool.description or "") + len(str(tool.parameters_json_schema)) for tool in tools)
 
 
-def system_parts(message: ModelMessage | None) -> list[SystemPromptPart]:
+def _system_parts(message: ModelMessage | None) -> list[SystemPromptPart]:
     """The system prompt that opens a conversation."""
     if not isinstance(message, ModelRequest):
         return []
     return [part for part in message.parts if isinstance(part, SystemPromptPart) and part.scope == "conversation"]
 
 
-def prompt_texts(part: UserPromptPart) -> Iterator[tuple[str, bool]]:
+def _prompt_texts(part: UserPromptPart) -> Iterator[tuple[str, bool]]:
     """The texts of a prompt, and whether they are ours."""
     for item in [part.content] if isinstance(part.content, str) else part.content:
         if isinstance(item, str):
@@ -272,8 +282,8 @@ def _said(draft: _MessageGroup, names: Mapping[str, str]) -> HostMessage:
 
 
 def _call(part: ToolCallPart, result: Any, names: Mapping[str, str]) -> transcripts.ToolPart:
-    given = part.args_as_dict()
-    call = transcripts.ToolPart(part.tool_call_id, part.tool_name, part.tool_call_id, "running", given)
+    arguments = part.args_as_dict()
+    call = transcripts.ToolPart(part.tool_call_id, part.tool_name, part.tool_call_id, "running", arguments)
     if result is None:
         return call
     end = int(result.timestamp.timestamp() * 1000)
@@ -314,18 +324,150 @@ def _asked(draft: _MessageGroup) -> HostMessage:
     id = draft.message.conversation_id or ""
     if (summary := draft.summary) is not None:
         text = summary.content or ""
-        told = transcripts.Message(
+        summarised = transcripts.Message(
             "", id, "assistant", finish="stop", summary=True, parts=(transcripts.TextPart("summary", text),)
         )
-        return HostMessage(entry_key("summary", text), told, "assistant", len(text))
+        return HostMessage(entry_key("summary", text), summarised, "assistant", len(text))
     parts: list[transcripts.Part] = []
     words: list[str] = []
     for n, part in enumerate(draft.parts):
         if isinstance(part, UserPromptPart):
-            texts = list(prompt_texts(part))
+            texts = list(_prompt_texts(part))
         else:
             texts = [(str(part.model_response()), True)]
         parts += [transcripts.TextPart(f"text {n}.{m}", text, synthetic) for m, (text, synthetic) in enumerate(texts)]
         words += [text for text, _ in texts]
     message = transcripts.Message("", id, "user", parts=tuple(parts))
     return HostMessage(entry_key("user", *words), message, "user", sum(map(len, words)))
+
+
+# --- A compaction: older messages of the run's history become a summary in the host's own form.
+
+
+WORK_HAS_BEGUN = "The work on this has begun; the summary above says how far it has come."
+
+_NOT_FOR_A_SUMMARY = ("tool_choice", "parallel_tool_calls", "openai_previous_response_id", "openai_conversation_id")
+"""Settings of the agent's calls that do not fit a call without its tools and its history."""
+
+
+class HistoryCompaction(NamedTuple):
+    """A compaction to be done: `heard` up to `cut` becomes what a model answers to `prompt`."""
+
+    heard: Sequence[LocatedEntry]
+    cut: int
+    prompt: str
+
+    def of(self, heard: Sequence[LocatedEntry]) -> HistoryCompaction:
+        """The same of another form of these messages, as a run keeps them where others change what is sent."""
+        left = self.heard[self.cut :]
+        by_end = max(0, len(heard) - len(left))
+        cut = next((n for n, located in enumerate(heard) if left and located.entry.key == left[0].entry.key), by_end)
+        return self._replace(heard=heard, cut=cut)
+
+
+def plan_compaction(
+    conversation: HostSession, read: Callable[[], Sequence[LocatedEntry]], window: Window, *, asked_only: bool
+) -> HistoryCompaction | None:
+    """What is to be compacted before the next call; `None`: nothing. `asked_only`: not because the window is full.
+    Messages are read where it may be due."""
+    if not (conversation.compaction_requested or (not asked_only and conversation.is_compaction_due(window))):
+        return None
+    heard = read()
+    entries = [located.entry for located in heard]
+    conversation.ingest(entries)
+    if not conversation.is_compaction_due(window):  # now that it is known what the last one freed
+        return None
+    cut = conversation.tail_start(entries, window)
+    if entries and entries[-1].role == "user":
+        cut = min(cut, len(entries) - 1)  # what is asked for now is not for a summary
+    if cut < 1 or not any(entry.message.role == "assistant" and not entry.message.summary for entry in entries):
+        return None
+    return HistoryCompaction(heard, cut, conversation.start_compaction("auto"))
+
+
+async def request_summary(plan: HistoryCompaction, model: Model, settings: ModelSettings | None) -> ModelResponse:
+    """What the agent's own model writes: without tools, calls and their results told as text, no attachments. Raises
+    what pydantic-ai raises."""
+    request = [*_told(plan.heard[: plan.cut]), ModelRequest([UserPromptPart(plan.prompt)])]
+    fitting = {name: value for name, value in (settings or {}).items() if name not in _NOT_FOR_A_SUMMARY}
+    parameters = ModelRequestParameters(instruction_parts=[InstructionPart(content=SUMMARY_SYSTEM_PROMPT)])
+    return await model_request(
+        model, request, model_settings=cast(ModelSettings, fitting) or None, model_request_parameters=parameters
+    )
+
+
+def compact_history(
+    messages: Sequence[ModelMessage], plan: HistoryCompaction, summary: ModelRequest, window: Window
+) -> list[ModelMessage]:
+    """The history from now on: the system prompt with the summary, then what was kept. Where no prompt of the user's
+    was kept, the last one is repeated, shortened where it is very long."""
+    remaining = plan.heard[plan.cut :]
+    tail: list[ModelMessage] = []
+    if remaining:
+        first = remaining[0].first
+        tail = [_from(messages[first.message], first.part), *messages[first.message + 1 :]]
+    head = replace(summary, parts=[*_system_parts(messages[0]), *summary.parts])
+    if any(located.entry.role == "user" for located in remaining):
+        return [head, *tail]
+    most = max_text_characters(window)
+    return [replace(head, parts=[*head.parts, *_again(messages, plan.heard, most)]), *tail]
+
+
+def messages_since_summary(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """The messages from our newest summary on: a history to which a run's new messages were added still has what
+    the summary stands for."""
+    for n in range(len(messages) - 1, 0, -1):
+        if any(
+            isinstance(part, CompactionPart) and METADATA_KEY in (part.metadata or {}) for part in messages[n].parts
+        ):
+            return list(messages[n:])
+    return list(messages)
+
+
+# -- inside ----------------------------------------------------------------------------------------------------
+
+
+def _from(message: ModelMessage, part: int) -> ModelMessage:
+    """A message from one of its parts on: results of calls that are gone stand before it."""
+    return (
+        replace(message, parts=list(message.parts[part:])) if part and isinstance(message, ModelRequest) else message
+    )
+
+
+def _again(messages: Sequence[ModelMessage], heard: Sequence[LocatedEntry], most: int) -> list[UserPromptPart]:
+    asked = next((located for located in reversed(heard) if located.entry.role == "user"), None)
+    if asked is None:
+        return []
+    parts = [part for part in messages[asked.first.message].parts if isinstance(part, UserPromptPart)]
+    prompt = "\n\n".join(
+        text for part in parts for text, ours in _prompt_texts(part) if not ours or text != WORK_HAS_BEGUN
+    )
+    shortened = cut_text(prompt, most)
+    return [
+        UserPromptPart(
+            [TextContent(text, metadata={METADATA_KEY: "repeated"}) for text in (shortened, WORK_HAS_BEGUN) if text]
+        )
+    ]
+
+
+def _told(heard: Sequence[LocatedEntry]) -> list[ModelMessage]:
+    """Entries as plain text, so that every provider takes them without the tools."""
+    messages: list[ModelMessage] = []
+    for located in heard:
+        message = located.entry.message
+        texts = [part.text for part in message.parts if isinstance(part, transcripts.TextPart)]
+        if message.summary:
+            texts = ["What came before, as it was summarised then:", *texts]
+        if message.role == "user" or message.summary:
+            messages.append(ModelRequest([UserPromptPart("\n\n".join(texts) or "(an attachment)")]))
+            continue
+        calls = [part for part in message.parts if isinstance(part, transcripts.ToolPart)]
+        lines = [
+            *texts,
+            *(f"[called {call.tool} with {json.dumps(call.input, ensure_ascii=False)}]" for call in calls),
+        ]
+        messages.append(ModelResponse([TextPart("\n\n".join(lines) or "(nothing)")]))
+        results = [f"[{call.tool} answered]\n{call.output}" for call in calls if call.done]
+        if results:
+            messages.append(ModelRequest([UserPromptPart("\n\n".join(results))]))
+    return messages

@@ -61,7 +61,7 @@ class PluginPaths(msgspec.Struct, frozen=True):
 
 def generate_plugin(baked: PluginPaths) -> str:
     """The module's text. The same values give the same bytes."""
-    known = {
+    constants = {
         "version": __version__,
         "protocol": PROTOCOL,
         **msgspec.to_builtins(baked),
@@ -74,7 +74,7 @@ def generate_plugin(baked: PluginPaths) -> str:
             f"// hudkit {__version__} for OpenCode. `hudkit install opencode` writes this file; edits are lost.",
             *(f'import {{ {name} }} from "{module}";' for module, name in _NODE_IMPORTS),
             "",
-            f"const BAKED = {_literal(known)};",
+            f"const BAKED = {_literal(constants)};",
             *("\n" + source.joinpath(piece).read_text(encoding="utf-8").rstrip("\n") for piece in _SOURCES),
             "",
         )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise, takewhile
+from typing import TypeVar
 
 import msgspec
 
@@ -122,3 +123,27 @@ def section_lines(request: CapturedRequest, title: str) -> list[str]:
 def without_tail(text: str) -> str:
     """Return a text without the tail, the line that is never kept: the window in use, or why the HUD is old."""
     return re.sub(r"^(?:Context|HUD): .*\n\Z", "", text, flags=re.M)
+
+
+# --- A call that has to fail, whatever runs the suite
+
+
+E = TypeVar("E", bound=BaseException)
+
+
+def expect_error(kind: type[E], call: Callable[[], object]) -> E:
+    """Return the error of this kind that `call` raises; an `AssertionError` where it raises none."""
+    try:
+        call()
+    except kind as error:
+        return error
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+async def expect_async_error(kind: type[E], awaitable: Awaitable[object]) -> E:
+    """Return the error of this kind that is raised by what is awaited; an `AssertionError` where none is."""
+    try:
+        await awaitable
+    except kind as error:
+        return error
+    raise AssertionError(f"{kind.__name__} was not raised")
