@@ -14,7 +14,7 @@ from time import perf_counter
 
 from bench.figures import Figure
 from hudkit.api import Hud, HudSession
-from hudkit.hud.frame_builder import build_frame
+from hudkit.hud.frame import build_frame
 from hudkit.hud.frame_request import FrameRequest, transcript_position
 from hudkit.log import payloads as p
 from hudkit.tokens.counting import load_tokenizer

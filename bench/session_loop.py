@@ -16,7 +16,7 @@ from hudkit.agent.loop import AgentLoop
 from hudkit.agent.permissions import PermissionRule
 from hudkit.agent.run_context import LoopOptions, LoopSettings
 from hudkit.api import Hud
-from hudkit.hud.frame_builder import build_frame
+from hudkit.hud.frame import build_frame
 from hudkit.hud.frame_request import FrameRequest, transcript_position
 from hudkit.log import payloads as p
 from hudkit.models.captured_request import CapturedRequest

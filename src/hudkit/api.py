@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,11 @@ from hudkit.config import Settings
 from hudkit.errors import SequenceConflict
 from hudkit.hud import ClockAndIds, SessionCore, TokenCounter
 from hudkit.hud.cross_session import LinkedSessionSync, ProjectDefaults, ResumeOffer
-from hudkit.hud.session_core import APPEND_ATTEMPTS
+from hudkit.hud.session_core import APPEND_ATTEMPTS, FrameStep
 from hudkit.hud.session_keys import PROJECT_LOG, encode_key_part, host_id_of_key, keys_with_id, project_key
 from hudkit.log.event import Event, EventDraft, Origin
 from hudkit.log.event_log import EventLog, Finding
-from hudkit.log.payloads import Payload, SessionStart
+from hudkit.log.payloads import SessionStart
 from hudkit.sections.sandboxed import (
     ProjectFile,
     Sandbox,
@@ -31,15 +32,12 @@ from hudkit.sections.sandboxed import (
 )
 from hudkit.sections.state import HudState
 from hudkit.tools import OperationResult, call, route
-from hudkit.tools.record import state_after
 
 if TYPE_CHECKING:  # reading messages costs time to import, and many programs read none
     from hudkit.ingest import IngestBatch, IngestEvent, IngestState
     from hudkit.ingest.fork import ForkCandidate
     from hudkit.transcripts import Message
     from hudkit.transcripts.search import PastSessions
-
-Step = Callable[[HudState], Sequence[Payload]]
 
 
 class HudSession(SessionCore):
@@ -213,23 +211,26 @@ class Hud:
             return self._sessions[key]
         path = Path(project) if project is not None else None
         project_log = self._project_log(key)
-        session = self._make_session(key, _run_in_turn(self._steps(key, path, project_log)))
+        session = self._make_session(key, self._steps(key, path, project_log))
         session.project_log = project_log
         session.project_path = path.absolute() if path is not None else None
         session.past = self.past
         self._sessions[key] = session
         return session
 
-    def _steps(self, key: str, path: Path | None, project_log: HudSession | None) -> list[Step]:
-        """What is done before each frame of a session, in order: a custom section may show what is inherited."""
-        steps: list[Step] = []
+    def _steps(self, key: str, path: Path | None, project_log: HudSession | None) -> list[FrameStep]:
+        """What is done before the frames of a session, in order: a custom section may show what is inherited."""
+        steps: list[FrameStep] = []
         if project_log is not None:
             file = ProjectFile(self._section_paths, path) if self._section_paths and path is not None else None
-            steps.append(ProjectDefaults(project_log, file))
+            steps.append(FrameStep(ProjectDefaults(project_log, file)))
         files = SectionFiles(self._section_paths, path) if self._section_paths else None
-        steps.append(SectionPreparation(self.settings.custom, self.sandbox, files))
-        steps.append(LinkedSessionSync(key, self.log, self._state_of))
-        steps.append(ResumeOffer(key, self.log, self._state_of))
+        sections = SectionPreparation(self.settings.custom, self.sandbox, files)
+        # Files are looked at before every frame: one may be new.
+        steps.append(FrameStep(sections, needs=attrgetter("custom.sections") if files is None else None))
+        linked = LinkedSessionSync(key, self.log, self._state_of)
+        steps.append(FrameStep(linked, needs=attrgetter("session.links")))
+        steps.append(FrameStep(ResumeOffer(key, self.log, self._state_of), first_only=True))
         return steps
 
     def forget(self, session: HudSession) -> None:
@@ -280,8 +281,8 @@ class Hud:
     ) -> None:
         self.close()
 
-    def _make_session(self, key: str, prepare: Step | None = None) -> HudSession:
-        return HudSession(self.log, key, self._environment, self.counter, self.settings, prepare)
+    def _make_session(self, key: str, steps: Sequence[FrameStep] = ()) -> HudSession:
+        return HudSession(self.log, key, self._environment, self.counter, self.settings, steps)
 
     def _state_of(self, key: str) -> HudState:
         """The state of another session of the log, as of now."""
@@ -311,18 +312,6 @@ class Hud:
             return name
         alike = keys_with_id(keys, session_id)
         return alike[0] if len(alike) == 1 else name
-
-
-def _run_in_turn(steps: Sequence[Step]) -> Step:
-    """The steps before a frame as one: each is asked about the state as those before it make it."""
-
-    def prepare(state: HudState) -> Sequence[Payload]:
-        payloads: list[Payload] = []
-        for step in steps:
-            payloads += step(state_after(state, *payloads) if payloads else state)
-        return payloads
-
-    return prepare
 
 
 class PendingEvents(msgspec.Struct, frozen=True):

@@ -7,8 +7,6 @@ base's; of 300 tokens it is 40 and 75, and 185 for the base.
 
 from __future__ import annotations
 
-from hudkit.config import BudgetSettings
-
 TAIL_RESERVE = 40
 """Tokens that a base leaves for the tail: usage, outlook and one alert have 20 to 40."""
 
@@ -25,12 +23,6 @@ TOKENS_PER_CHARACTER = 0.25
 CHARACTERS_PER_TOKEN = 3
 """Characters that a token is taken for where room is given away: fewer than it has, so that nothing grows too
 large."""
-
-
-def default_budget(settings: BudgetSettings, window: int) -> int:
-    """Return the budget in tokens for a window of so many: a share of it, between the settings' bounds."""
-    share = int(window * settings.percent / 100)
-    return max(settings.min_tokens, min(settings.max_tokens, share))
 
 
 def base_share(budget: int, tail: int) -> int:

@@ -1,16 +1,79 @@
-"""A frame: one call's fitted document, its layers, and the renderer that writes and measures what goes into them."""
+"""A frame: one call's fitted document, made of a state and a call, with the events that it leaves in the log. Pure.
+
+The rules are contract 2 (budget) and contract 3 (cache) of the design.
+
+**Layers and epochs.** A provider caches the beginning of a request, up to the first byte that is not what it was. So
+what was sent is never changed: an epoch begins with a *base*, the whole document, which stays frozen in the system
+prompt; what changes after it goes out as *deltas*, each behind the message that was the last one at its first call,
+and there it stays. Only the *tail*, behind everything, is new at every turn. An epoch ends, and a new base is
+written, where that is cheaper or cannot be avoided: base, deltas and tail together exceed the budget; a compaction or
+an undo has taken away what deltas were anchored to; another density or placement is asked for; or carrying the deltas
+on costs more than writing the base anew, as it does when the cache is cold anyway.
+
+**What a reader knows.** A host can drop messages, and the deltas at their anchors with them. Each delta says from
+where to where in the log it tells (`since`, `covers`). The next delta is the difference to the state up to which the
+base and the deltas that are still there leave no gap.
+
+**Example.** Call 1 writes base A of event 10. At call 2, in the middle of a turn, a note is new (event 12): it waits.
+At call 3 a turn starts: delta 1.1 "+ note", anchored to the user's message m7, covers 12. Call 4 has nothing new:
+base A and delta 1.1 again, byte for byte. The host then drops m7: the reader knows the state of event 10 only, so
+call 5 tells of the note once more, as delta 1.2.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
-from hudkit.compose import Element, ElementCache, Node
-from hudkit.compose.density import Band, Density
-from hudkit.compose.fitting import Omission
+from hudkit.compose import Band, Density, Element, ElementCache, Node, denser
+from hudkit.compose.fitting import FitResult, Omission, fit
 from hudkit.compose.formats.markdown import render
-from hudkit.log.payloads import FrameBase, FrameDelta, PrunedOutput
-from hudkit.sections.state import HudState
+from hudkit.config import Settings
+from hudkit.context.budget import TOKENS_PER_CHARACTER, base_share
+from hudkit.context.compaction.cooldown import ineffective_advice
+from hudkit.context.compaction.pruning import PruneChoice, choose_pruning, prune_bounds, prune_candidates, stub_text
+from hudkit.context.compaction.request_parts import parts_with_stubs
+from hudkit.errors import BudgetError
+from hudkit.hud.frame_request import (
+    CallFacts,
+    FrameRequest,
+    anchored_ids,
+    resolve_facts,
+    usage_trend,
+)
+from hudkit.log.event import Event
+from hudkit.log.payloads import (
+    ContextSnapshot,
+    FrameArguments,
+    FrameBase,
+    FrameDelta,
+    FrameUnsent,
+    OmittedItem,
+    OutputsPrune,
+    Payload,
+    PrunedOutput,
+)
+from hudkit.sections.document_builder import (
+    DocumentBuilder,
+    KnownRows,
+    StateChanges,
+    band_text,
+    delta_document,
+    diff_states,
+    tail_document,
+    trend_text,
+    usage_text,
+)
+from hudkit.sections.section import ViewOptions
+from hudkit.sections.state import HudState, preview_state
 from hudkit.tokens.counting import TokenCounter
+
+RENDERER = "1"
+"""Version of what is made of a state here and in the renderer; recorded with each call."""
+
+OMITTED_CHARACTERS = 200
+"""Characters of an omitted item that are recorded with its base."""
 
 MEMO_ENTRIES = 8192
 """Elements whose tokens are remembered; beyond, the memory starts anew."""
@@ -63,11 +126,6 @@ class Frame(msgspec.Struct, frozen=True):
     pruned: tuple[PrunedStub, ...] = ()
 
 
-def join_layers(*layers: str) -> str:
-    """Join layers to one text and return it: each ends in a line break, with a blank line between."""
-    return "\n".join([layer for layer in layers if layer])
-
-
 class MeasuredRenderer:
     """Writes elements as markdown and measures them on the bytes that are written, memoised by content.
 
@@ -106,10 +164,393 @@ def _is_list(node: Node) -> bool:
     return not isinstance(node, str) and node.tag == "list"
 
 
+# -- from a state and a call to a frame ------------------------------------------------------------------------
+
+
+class ComposeContext(msgspec.Struct, frozen=True):
+    """What composing needs beside the state and the call."""
+
+    renderer: MeasuredRenderer
+    board: DocumentBuilder
+    settings: Settings
+    state_at: Callable[[int], HudState]
+    row_memo: KnownRows
+    event_at: Callable[[int], Event | None]
+
+
+class _FrameLayers(msgspec.Struct, frozen=True):
+    """What a frame is made of, and what of it has to be recorded."""
+
+    base: FrameBase
+    deltas: tuple[FrameDelta, ...]
+    tail: str
+    record: tuple[Payload, ...] = ()
+    dropped: tuple[Omission, ...] = ()
+    count: int = 0  # of the epoch's deltas, shown or not
+
+
+class BuiltFrame(msgspec.Struct, frozen=True):
+    """A frame, and the events to be recorded before it is sent (none: the same call was recorded already)."""
+
+    frame: Frame
+    record: tuple[Payload, ...]
+
+
+def build_frame(state: HudState, request: FrameRequest, context: ComposeContext) -> BuiltFrame:
+    """Return the frame of one call, with what to record. Raises `BudgetError` where not even the smallest fits."""
+    facts = resolve_facts(state, request, context.settings)
+    built = _build(state, request, context, facts, additive=True)
+    if built.frame.tokens <= built.frame.budget:
+        return built
+    # Parts that add up to more than their sum (a block that begins with a slash can): a new base, measured whole.
+    return _build(state, request, context, facts, additive=False)
+
+
+def _build(
+    state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, *, additive: bool
+) -> BuiltFrame:
+    usage = facts.usage
+    words = usage_text(
+        usage.used_tokens,
+        usage.limit_tokens,
+        assumed=usage.source == "assumed",
+        estimated=state.window.source == "estimated",
+    )
+    words += band_text(usage.band, facts.band_entered)
+    tail = _tail(state, request, context, facts, words)
+    layers = None
+    if additive and request.placement != "system":
+        layers = _continue_epoch(state, request, context, facts, tail, _alarm(facts, words))
+    if layers is None:
+        layers = _new_epoch(state, request, context, facts, tail, additive)
+    return _finish(state, request, context, facts, layers)
+
+
+def _tail(state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, words: str) -> str:
+    """Usage and what is ahead, only where a turn starts: within one, it would move at every call."""
+    in_system_prompt = request.placement == "system"
+    if not (request.position.turn_start or in_system_prompt or request.notice):
+        return ""
+    if not in_system_prompt:  # there, every byte that moves costs all that is behind it
+        trend = usage_trend(state, facts.usage, context.settings)
+        words += trend_text(trend.pace, trend.calls_left, trend.band) if trend else ""
+        if state.compaction_history.last:
+            words += ineffective_advice(state.compaction_history, context.settings.compaction)
+    return context.renderer.render(tail_document(words, request.notice))
+
+
+def _alarm(facts: CallFacts, words: str) -> str:
+    """The line by which a change of band travels within a turn."""
+    calm = facts.usage.band in (Band.UNKNOWN, Band.GREEN)
+    return f"context now: {words}" if facts.band_entered and not calm else ""
+
+
+# -- one more call of an epoch ---------------------------------------------------------------------------------
+
+
+def _continue_epoch(
+    state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, tail: str, alarm: str
+) -> _FrameLayers | None:
+    """The layers of one more call of the epoch that is in force; `None` where a new one has to begin."""
+    epoch, base = state.epoch, state.epoch.base
+    if base is None or epoch.over or base.placement != request.placement:
+        return None
+    if _asks_other_density(state, request, base) or facts.rebase_pays:
+        return None
+    sent = epoch.deltas[: facts.unsent_after]
+    ids = anchored_ids([(delta.id, delta.anchor) for delta in sent], request.position)
+    deltas = tuple([delta for delta in sent if delta.id in ids])
+    known_until = _known_until(base, sent, ids)
+    new = None
+    if not request.notice:  # what cannot be recorded is not told, and the past cannot be read
+        news = _find_news(state, request, context, known_until, deltas)
+        new = _new_delta(state, request, context, base, news, alarm, known_until, len(sent) + 1)
+    cost = base.tokens + sum([delta.tokens for delta in deltas]) + (new.tokens if new else 0)
+    if cost > facts.budget:
+        return None
+    dropped: tuple[Omission, ...] = ()
+    tail_tokens = context.renderer.count(tail)
+    if cost + tail_tokens > facts.budget:
+        if not request.notice:
+            return None
+        tail, dropped = "", (_without_tail(tail, tail_tokens, facts.budget),)
+    record: tuple[Payload, ...] = ()
+    if facts.unsent_after is not None:
+        record = (FrameUnsent(base.epoch, facts.unsent_after),)
+    if new:
+        deltas, record = (*deltas, new), (*record, new)
+    return _FrameLayers(base, deltas, tail, record, dropped, len(sent) + bool(new))
+
+
+class _News(msgspec.Struct, frozen=True):
+    """What is to be told; `answered`: something more has changed, of which answers in the transcript tell."""
+
+    changes: StateChanges
+    answered: bool
+
+
+def _find_news(
+    state: HudState, request: FrameRequest, context: ComposeContext, known_until: int, deltas: tuple[FrameDelta, ...]
+) -> _News:
+    before = context.state_at(known_until)
+    waiting = [context.event_at(seq) for delta in deltas for seq in delta.heard]
+    answered = [event for event in (*waiting, *request.answered) if event is not None and event.seq > known_until]
+    seen = preview_state(answered, before) if answered else None
+    return _News(diff_states(before, state, context.row_memo, seen), seen is not None)
+
+
+def _asks_other_density(state: HudState, request: FrameRequest, base: FrameBase) -> bool:
+    """Whether a density is asked for that the base does not have, and not because it did not fit when last asked."""
+    call = state.window.call
+    last = call.density if call else None
+    return request.density is not None and request.density != base.density and request.density != last
+
+
+def _new_delta(
+    state: HudState,
+    request: FrameRequest,
+    context: ComposeContext,
+    base: FrameBase,
+    news: _News,
+    alarm: str,
+    since: int,
+    number: int,
+) -> FrameDelta | None:
+    """The block of what is to be told now: pressing changes at once, the others at the start of a turn. What the
+    transcript tells is left out; a block without text says so."""
+    turn_start = request.position.turn_start
+    lines = news.changes.lines if news.changes.pressing or turn_start or alarm else ()
+    if alarm and not turn_start:
+        lines = (*lines, alarm)
+    waits = bool(news.changes) and not lines
+    if not lines and not request.answered and (waits or not news.answered):
+        return None
+    text = context.renderer.render(delta_document(base.tag, lines)) if lines else ""
+    return FrameDelta(
+        id=f"{base.epoch}.{number}",
+        epoch=base.epoch,
+        anchor=request.position.last,
+        form=request.position.form,
+        text=text,
+        tokens=context.renderer.count(text),
+        covers=since if waits else state.seq,
+        since=since,
+        heard=tuple(event.seq for event in request.answered) if waits else (),
+    )
+
+
+def _known_until(base: FrameBase, deltas: tuple[FrameDelta, ...], ids: tuple[str, ...]) -> int:
+    """Up to which event a reader of the base and the shown deltas knows all; a delta that was told after a gap,
+    from before it, closes it."""
+    reach = before = base.covers
+    for delta in deltas:
+        since = before if delta.since < 0 else delta.since  # older logs do not tell: then from the one before
+        if delta.id in ids and since <= reach:
+            reach = max(reach, delta.covers)
+        before = delta.covers
+    return reach
+
+
+# -- a new epoch -----------------------------------------------------------------------------------------------
+
+
+def _new_epoch(
+    state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, tail: str, additive: bool
+) -> _FrameLayers:
+    """A base of the state as it is now, within its part of the budget, and no deltas."""
+    budget, renderer = facts.budget, context.renderer
+    in_system_prompt = request.placement == "system"
+    tag = "" if in_system_prompt else request.tag
+    tail_tokens = renderer.count(tail)
+    share = base_share(budget, tail_tokens)
+    if in_system_prompt:  # no deltas will follow, and the tail is part of the same text
+        share = max(budget - tail_tokens, budget // 2)
+    fitted, density = _fit_base(state, context, facts, share, tag, additive)
+    text = renderer.render(fitted.tree)
+    old = state.epoch.base
+    if in_system_prompt and old is not None and _is_same_text(old, text) and not state.epoch.over:
+        base = old
+    else:
+        base = FrameBase(
+            epoch=max(state.epoch.number, state.epoch.last) + 1,
+            tag=tag,
+            text=text,
+            tokens=fitted.tokens if in_system_prompt else renderer.count(text),
+            density=density.value,
+            placement=request.placement,
+            budget=budget,
+            covers=state.seq,
+            reason=_reason(state, request, facts),
+            omitted=tuple([_recorded(omission) for omission in fitted.omitted]),
+        )
+    dropped: tuple[Omission, ...] = ()
+    if base.tokens + tail_tokens > budget:
+        tail, dropped = "", (_without_tail(tail, tail_tokens, budget),)
+    return _FrameLayers(base, (), tail, () if base is old else (base,), dropped)
+
+
+def _is_same_text(base: FrameBase, text: str) -> bool:
+    return base.placement == "system" and base.text == text
+
+
+def _recorded(omission: Omission) -> OmittedItem:
+    return OmittedItem(omission.path, omission.text[:OMITTED_CHARACTERS], omission.tokens, omission.reason)
+
+
+def _fit_base(
+    state: HudState, context: ComposeContext, facts: CallFacts, share: int, tag: str, additive: bool
+) -> tuple[FitResult, Density]:
+    """The document at the call's density, or at the next one that fits; the smallest may use the whole budget."""
+    settings, renderer = context.settings, context.renderer
+    density = facts.density
+    while True:
+        document = context.board.document(state, ViewOptions(density, settings.limits, settings.staleness), tag)
+        try:
+            bound = renderer.bound if additive else None
+            return fit(document, share, renderer.measure, bound=bound), density
+        except BudgetError:
+            smaller = denser(density)
+            if smaller is None:
+                return fit(document, facts.budget, renderer.measure), density
+            density = smaller
+
+
+def _reason(state: HudState, request: FrameRequest, facts: CallFacts) -> str:
+    """Why a base is written; recorded with it."""
+    base = state.epoch.base
+    if base is None and state.epoch.over != "redaction":
+        return "session"
+    if base is None or state.epoch.over:
+        return state.epoch.over
+    if base.placement != request.placement or request.placement == "system":
+        return "placement"
+    if _asks_other_density(state, request, base):
+        return "density"
+    if not facts.rebase_pays:
+        return "budget"
+    return "idle" if facts.cache_cold else "pays"
+
+
+def _without_tail(tail: str, tokens: int, budget: int) -> Omission:
+    reason = f"costs {tokens} tokens, and base and deltas left less of {budget}"
+    return Omission("/tail", tail.strip(), tokens, reason)
+
+
+# -- what the call leaves in the log ---------------------------------------------------------------------------
+
+
+def _finish(
+    state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, layers: _FrameLayers
+) -> BuiltFrame:
+    new_base = any(isinstance(payload, FrameBase) for payload in layers.record)
+    pruned = _prune(state, request, context, facts, new_base)
+    stubs = (*state.pruned_outputs.stubs, *(pruned.stubs if pruned else ()))
+    frame = _assemble_frame(
+        layers.base,
+        layers.deltas,
+        layers.tail,
+        context.renderer,
+        facts.budget,
+        facts.usage.band,
+        _frame_mark(layers.base, layers.count),
+        layers.dropped,
+        stubs,
+    )
+    snapshot = _snapshot(request, context, facts, layers, frame, stubs)
+    if not layers.record and pruned is None and _is_recorded(state, request, snapshot):
+        return BuiltFrame(frame, ())
+    return BuiltFrame(frame, (*layers.record, *((pruned,) if pruned else ()), snapshot))
+
+
+def _snapshot(
+    request: FrameRequest,
+    context: ComposeContext,
+    facts: CallFacts,
+    layers: _FrameLayers,
+    frame: Frame,
+    stubs: tuple[PrunedOutput, ...],
+) -> ContextSnapshot:
+    """The event that tells of the call: with it, the frame can be made again byte for byte."""
+    call = FrameArguments(
+        budget=facts.budget,
+        placement=request.placement,
+        counter=context.renderer.counter.name,
+        renderer=RENDERER,
+        epoch=layers.base.epoch,
+        density=request.density.value if request.density else None,
+        shown=tuple([delta.id for delta in layers.deltas]),
+        turn_start=request.position.turn_start,
+        band=facts.usage.band.value,
+        tail=layers.tail,
+        tokens=frame.tokens,
+    )
+    stub_sizes = {stub.call: len(stub.text) for stub in stubs}
+    parts = request.parts
+    if parts is not None and stub_sizes:
+        parts = parts_with_stubs(parts, request.outputs, stub_sizes)
+    return ContextSnapshot(
+        used_tokens=request.used_tokens,
+        limit_tokens=request.limit_tokens,
+        model=request.model,
+        source="reported" if request.used_tokens is not None else "",
+        call=call,
+        sent=request.sent_prefix(stub_sizes) if request.sent_prefix else None,
+        parts=parts,
+    )
+
+
+def _is_recorded(state: HudState, request: FrameRequest, snapshot: ContextSnapshot) -> bool:
+    """Whether the log ends with the same call: a host that asks twice leaves one event."""
+    window, sent = state.window, snapshot.sent
+    return (
+        window.call == snapshot.call
+        and window.call_seq == state.seq
+        and (sent is None or sent.kept in (None, sent.size))
+        and request.used_tokens in (None, window.used_tokens)
+        and request.limit_tokens in (None, window.limit_tokens)
+    )
+
+
+def _prune(
+    state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, new_base: bool
+) -> OutputsPrune | None:
+    """What leaves the window with this call; `None` where nothing does. With a new base, nothing behind it can be
+    read from the cache, so that pruning costs no more than where the cache is cold."""
+    settings = context.settings.pruning
+    if not settings.enabled or request.notice or facts.costs is None:
+        return None
+    bounds = prune_bounds(facts.usage.limit_tokens, settings.protected_tokens, settings.min_freed_tokens)
+    # The output of a call that failed is needed until its error is resolved.
+    failed = [error.by_call for error in state.errors.open if error.by_call]
+    candidates = prune_candidates(request.outputs, state.pruned_outputs.calls, (*settings.tools, *failed), bounds)
+    if not candidates:
+        return None
+    costs = facts.costs._replace(cold=facts.cache_cold or new_base)
+    choice = choose_pruning(candidates, costs, facts.policy, bounds)
+    if choice is None:
+        return None
+    return _prune_event(state, request, choice, "idle" if facts.cache_cold else "base" if new_base else "pays")
+
+
+def _prune_event(state: HudState, request: FrameRequest, choice: PruneChoice, reason: str) -> OutputsPrune:
+    sizes = {output.call: output.size for output in request.outputs}
+    stubs = []
+    for number, output in enumerate(choice.outputs, state.pruned_outputs.count + 1):
+        stubs.append(PrunedOutput(output.call, stub_text(number, output.tool, sizes[output.call])))
+    return OutputsPrune(
+        tuple(stubs),
+        reason,
+        round(choice.freed),
+        round(choice.again),
+        round(choice.saves),
+        per_thousand=round(1_000 * TOKENS_PER_CHARACTER),
+    )
+
+
 # -- recorded layers to a frame, at the call and ever after ----------------------------------------------------
 
 
-def assemble_frame(
+def _assemble_frame(
     base: FrameBase,
     deltas: tuple[FrameDelta, ...],
     tail: str,
@@ -141,7 +582,7 @@ def assemble_frame(
     )
 
 
-def frame_mark(base: FrameBase, deltas: int) -> str:
+def _frame_mark(base: FrameBase, deltas: int) -> str:
     """Return how far a frame brings its reader: what a host names it by (`FrameRequest.last_mark`)."""
     return f"{base.epoch}.{deltas}"
 
@@ -157,6 +598,11 @@ def rebuild_frame(state: HudState, renderer: MeasuredRenderer) -> Frame | None:
     deltas = tuple(delta for delta in state.epoch.deltas if delta.id in call.shown)
     if len(deltas) != len(call.shown):  # one was redacted
         return None
-    mark = frame_mark(base, len(state.epoch.deltas))
+    mark = _frame_mark(base, len(state.epoch.deltas))
     band, stubs = Band(call.band or "unknown"), state.pruned_outputs.stubs
-    return assemble_frame(base, deltas, call.tail, renderer, call.budget, band, mark, stubs=stubs)
+    return _assemble_frame(base, deltas, call.tail, renderer, call.budget, band, mark, stubs=stubs)
+
+
+def join_layers(*layers: str) -> str:
+    """Join layers to one text and return it: each ends in a line break, with a blank line between."""
+    return "\n".join([layer for layer in layers if layer])

@@ -11,18 +11,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from hudkit.compose import DENSITIES, Band, Density
-from hudkit.compose.fitting import Omission
-from hudkit.config import BandSettings, Settings
-from hudkit.context.budget import TOKENS_PER_CHARACTER, default_budget
+from hudkit.config import BandSettings, BudgetSettings, Settings
+from hudkit.context.budget import TOKENS_PER_CHARACTER
 from hudkit.context.caching.policies import CachePolicy, policy_for
 from hudkit.context.compaction.cost_model import CallCosts, PrefixChange, estimate_costs, net_saving
 from hudkit.context.compaction.request_parts import CallOutput
 from hudkit.errors import ConfigError
-from hudkit.hud.frame import Frame, MeasuredRenderer
 from hudkit.log.event import Event
-from hudkit.log.payloads import FrameBase, FrameDelta, Payload, RequestParts, SentTranscript
+from hudkit.log.payloads import RequestParts, SentTranscript
 from hudkit.sections.call_history import MAX_READINGS
-from hudkit.sections.document_builder import DocumentBuilder, KnownRows
 from hudkit.sections.state import HudState
 from hudkit.tokens.usage import Floors, Trend, Usage, trend_of, usage_of
 from hudkit.tokens.windows import OverflowRule, window_of
@@ -124,35 +121,6 @@ class FrameRequest(msgspec.Struct, frozen=True):
     outputs: tuple[CallOutput, ...] = ()
 
 
-class ComposeContext(msgspec.Struct, frozen=True):
-    """What composing needs beside the state and the call."""
-
-    renderer: MeasuredRenderer
-    board: DocumentBuilder
-    settings: Settings
-    state_at: Callable[[int], HudState]
-    row_memo: KnownRows
-    event_at: Callable[[int], Event | None]
-
-
-class FrameLayers(msgspec.Struct, frozen=True):
-    """What a frame is made of, and what of it has to be recorded."""
-
-    base: FrameBase
-    deltas: tuple[FrameDelta, ...]
-    tail: str
-    record: tuple[Payload, ...] = ()
-    dropped: tuple[Omission, ...] = ()
-    count: int = 0  # of the epoch's deltas, shown or not
-
-
-class BuiltFrame(msgspec.Struct, frozen=True):
-    """A frame, and the events to be recorded before it is sent (none: the same call was recorded already)."""
-
-    frame: Frame
-    record: tuple[Payload, ...]
-
-
 # -- a call's facts --------------------------------------------------------------------------------------------
 
 
@@ -189,10 +157,10 @@ def resolve_facts(state: HudState, request: FrameRequest, settings: Settings) ->
     costs = _call_costs(state, request, usage, cold) if may_rebase or request.outputs else None
     return CallFacts(
         usage=usage,
-        budget=request.budget or default_budget(settings.budget, usage.limit_tokens),
+        budget=request.budget or _default_budget(settings.budget, usage.limit_tokens),
         density=request.density or DENSITIES[usage.band],
         # A band that only a lost frame told of is told again.
-        band_entered=usage.band != last_shown_band(state) or unsent_after is not None,
+        band_entered=usage.band != _last_shown_band(state) or unsent_after is not None,
         unsent_after=unsent_after,
         policy=policy,
         cache_cold=cold,
@@ -201,7 +169,13 @@ def resolve_facts(state: HudState, request: FrameRequest, settings: Settings) ->
     )
 
 
-def last_shown_band(state: HudState) -> Band:
+def _default_budget(settings: BudgetSettings, window: int) -> int:
+    """The budget in tokens for a window of so many: a share of it, between the settings' bounds."""
+    share = int(window * settings.percent / 100)
+    return max(settings.min_tokens, min(settings.max_tokens, share))
+
+
+def _last_shown_band(state: HudState) -> Band:
     """Return the band that the agent was last told."""
     call = state.window.call
     return Band(call.band) if call and call.band else Band.UNKNOWN
@@ -224,7 +198,7 @@ def estimate_usage(
         window,
         rule=OverflowRule(automatic=compacts, reserved=settings.overflow.reserved_tokens),
         floors=_band_floors(settings.bands),
-        previous=last_shown_band(state),
+        previous=_last_shown_band(state),
         slack=settings.bands.hysteresis,
     )
 

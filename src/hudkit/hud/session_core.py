@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -11,12 +11,11 @@ from hudkit.compose import Density
 from hudkit.config import Settings
 from hudkit.context.compaction.request_parts import CallOutput
 from hudkit.errors import BudgetError, ConfigError, HudkitError, SequenceConflict, StoreError
-from hudkit.hud.frame import Frame, MeasuredRenderer, rebuild_frame
-from hudkit.hud.frame_builder import build_frame
-from hudkit.hud.frame_request import BuiltFrame, ComposeContext, FrameRequest, TranscriptMessage, transcript_position
-from hudkit.log.codec import preview_events
+from hudkit.hud.frame import BuiltFrame, ComposeContext, Frame, MeasuredRenderer, build_frame, rebuild_frame
+from hudkit.hud.frame_request import FrameRequest, TranscriptMessage, transcript_position
+from hudkit.log.codec import ID_LIMIT, is_id, preview_events
 from hudkit.log.event import Event, EventDraft, Origin
-from hudkit.log.event_log import ID_LIMIT, EventLog, Snapshot, is_id
+from hudkit.log.event_log import EventLog, Snapshot
 from hudkit.log.payloads import (
     FrameBase,
     FrameDelta,
@@ -37,6 +36,7 @@ from hudkit.sections.state import (
     decode_state,
     encode_state,
     fold,
+    state_after,
     undo_reaches,
     with_assigned_id,
 )
@@ -68,8 +68,17 @@ _ENDING = ("constraints", "decisions", "steps", "blockers", "errors", "notes", "
 
 _ENDING_SECTIONS = tuple(section for section in SECTIONS if section.name in _ENDING)
 
-Prepare = Callable[[HudState], Sequence[Payload]]
-"""Gives what a frame of a state needs made first, to be recorded with it; never raises."""
+
+class FrameStep(NamedTuple):
+    """Something that is made before a frame: `run` gives what is to be recorded with it, and never raises.
+
+    It is asked only where there is anything to do: where `needs` gives something of the state (`None`: always), and,
+    with `first_only`, before the first frame of the session.
+    """
+
+    run: Callable[[HudState], Sequence[Payload]]
+    needs: Callable[[HudState], object] | None = None
+    first_only: bool = False
 
 
 class ClockAndIds(msgspec.Struct, frozen=True):
@@ -93,9 +102,9 @@ class SessionCore:
         environment: ClockAndIds,
         counter: TokenCounter,
         settings: Settings | None = None,
-        prepare: Prepare | None = None,
+        steps: Sequence[FrameStep] = (),
     ) -> None:
-        """Raises `ConfigError` for an id that cannot be one. `prepare` runs before each frame."""
+        """Raises `ConfigError` for an id that cannot be one. The `steps` are run before each frame, in order."""
         if not is_id(session_id):
             hint = f"Give 1 to {ID_LIMIT} bytes of UTF-8 without NUL"
             raise ConfigError(f"session id {session_id!a:.80} cannot be used", hint=hint)
@@ -109,7 +118,7 @@ class SessionCore:
             renderer, DocumentBuilder(), self.settings, self._compared_state, {}, self._event_at
         )
         self._environment = environment
-        self._prepare = prepare
+        self._steps = tuple(steps)
         self._restated = RestatedEvents(log, session_id)
         self._state = HudState(session_id=session_id)
         self._snapshot_seq = 0
@@ -192,9 +201,21 @@ class SessionCore:
 
     def prepare(self) -> HudState:
         """Make and record now what the next frame needs made first; return the state after it."""
-        if self._prepare is not None:
-            self.decide(self._prepare, origin=Origin.SYSTEM)
+        self.decide(self._run_steps, origin=Origin.SYSTEM)
         return self.state
+
+    def _run_steps(self, state: HudState) -> list[Payload]:
+        """What the steps before a frame make; each is asked about the state as those before it leave it."""
+        payloads: list[Payload] = []
+        ahead = state
+        for step in self._steps:
+            if step.first_only and ahead.epoch.last:
+                continue
+            if step.needs is not None and not step.needs(ahead):
+                continue
+            payloads += step.run(ahead)
+            ahead = state_after(state, *payloads) if payloads else state
+        return payloads
 
     def note_answered(self, before: HudState) -> None:
         """Note that the agent has an answer that tells of what happened in the session since `before`.
@@ -286,7 +307,7 @@ class SessionCore:
             drafts = tuple(pending_events()) if pending_events else ()
             # The frame shows the pending events before they are stored: all of it is one commit.
             ahead = fold(preview_events(self.id, state.seq, drafts), state) if drafts else state
-            if self._prepare is not None and (payloads := self._prepare(ahead)):
+            if payloads := self._run_steps(ahead):
                 prepared = self.drafts(payloads, Origin.SYSTEM, ahead.window.calls)
                 drafts, ahead = (*drafts, *prepared), fold(preview_events(self.id, ahead.seq, prepared), ahead)
             try:

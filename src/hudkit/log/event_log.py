@@ -10,19 +10,6 @@ import msgspec
 from hudkit.errors import StoreError
 from hudkit.log.event import Event, EventDraft
 
-ID_LIMIT = 400
-"""Bytes of UTF-8 in a session's or an event's id; so that the high-water mark fits one disk sector."""
-
-
-def is_id(text: str) -> bool:
-    """Return whether `text` can be the id of a session or an event: 1 to 400 bytes of UTF-8 without NUL."""
-    if type(text) is not str or not text or "\0" in text:
-        return False
-    try:
-        return len(text if text.isascii() else text.encode()) <= ID_LIMIT
-    except UnicodeEncodeError:
-        return False
-
 
 class Batch(msgspec.Struct, frozen=True):
     """Drafts of one session of which all are appended or none.

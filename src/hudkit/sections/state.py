@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from hudkit.errors import StoreDamaged
+from hudkit.log import Origin, Payload
 from hudkit.log.event import Event
 from hudkit.log.payloads import (
     CompactAfter,
@@ -166,6 +167,15 @@ def preview_state(events: Iterable[Event], state: HudState) -> HudState:
     for event in events:
         state = apply(_replace(state, seq=event.seq - 1), event)
     return _replace(state, seq=seq)
+
+
+def state_after(state: HudState, *payloads: Payload) -> HudState:
+    """Return the state as these payloads would make it, ids included."""
+    events = [
+        Event("", seq, state.session_id, state.turn, state.time, type_of(payload), payload.V, Origin.AGENT, payload)
+        for seq, payload in enumerate(payloads, state.seq + 1)
+    ]
+    return fold(events, state)
 
 
 def with_assigned_id(event: Event, before: HudState, after: HudState) -> Event:

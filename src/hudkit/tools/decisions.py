@@ -12,7 +12,7 @@ from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import DecisionConfirm, DecisionRecord, DecisionRemove, DecisionSupersede, Payload
 from hudkit.sections.decisions import Decision
-from hudkit.sections.state import HudState
+from hudkit.sections.state import HudState, state_after
 from hudkit.tools.answer_text import PageArguments, item_row, list_rows, quote, without_secrets
 from hudkit.tools.operation import (
     MAX_VALUES,
@@ -28,7 +28,7 @@ from hudkit.tools.operation import (
     reading,
     section_listing,
 )
-from hudkit.tools.record import item_with_text, record, remove_from_section, state_after
+from hudkit.tools.record import item_with_text, record, remove_from_section
 from hudkit.tools.resolve_item import ItemName, resolve_item
 
 DecisionName = Annotated[

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from hudkit.hud import SessionCore
-from hudkit.log import Event, Origin, Payload, type_of
+from hudkit.log import Event, Origin, Payload
 from hudkit.log.codec import encode_payload
 from hudkit.sections.items import ItemList, SectionItem
-from hudkit.sections.state import STATE_FIELDS, HudState, fold
+from hudkit.sections.state import STATE_FIELDS, HudState, state_after
 from hudkit.tools.answer_text import id_text, quote
 from hudkit.tools.operation import OperationResult
 
@@ -28,27 +28,6 @@ class RecordedChange(msgspec.Struct, frozen=True):
 
     def __bool__(self) -> bool:
         return bool(self.events)
-
-
-def state_after(state: HudState, *payloads: Payload) -> HudState:
-    """Return the state as these payloads would make it, ids included."""
-    return fold(
-        (
-            Event(
-                "",
-                state.seq + n,
-                state.session_id,
-                state.turn,
-                state.time,
-                type_of(payload),
-                payload.V,
-                Origin.AGENT,
-                payload,
-            )
-            for n, payload in enumerate(payloads, 1)
-        ),
-        state,
-    )
 
 
 def record(session: SessionCore, origin: Origin, decide: Callable[[HudState], Sequence[Payload]]) -> RecordedChange:

@@ -12,7 +12,7 @@ from hudkit.errors import OperationError
 from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, SectionClear, SectionReplace
-from hudkit.sections.state import STATE_FIELDS, HudState
+from hudkit.sections.state import STATE_FIELDS, HudState, state_after
 from hudkit.tools.answer_text import id_text, list_rows, quote
 from hudkit.tools.operation import (
     SECTION_LISTINGS,
@@ -27,7 +27,7 @@ from hudkit.tools.operation import (
     operation,
     reading,
 )
-from hudkit.tools.record import record, state_after
+from hudkit.tools.record import record
 
 
 class _OneOrAll(OperationArguments, frozen=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 
 MINUTE = 60_000
@@ -59,6 +61,7 @@ OPENAI = CachePolicy(
 model: a cached token costs a tenth from GPT-5 on, a quarter with GPT-4.1, half with GPT-4o."""
 
 
+@lru_cache(maxsize=64)
 def policy_for(model: str) -> tuple[CachePolicy, str]:
     """Return the rules of a model's cache as far as its name tells, and by what one can tell."""
     name = model.lower()

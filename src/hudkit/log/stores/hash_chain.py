@@ -18,8 +18,16 @@ import msgspec
 
 from hudkit.errors import SequenceConflict, StoreDamaged, StoreError
 from hudkit.log import Batch, Event, EventDraft, Finding, Origin, Payload, Unknown, type_of
-from hudkit.log.codec import GENESIS, EncodedDraft, chain_link, decode_payload, encode_payload, payload_digest
-from hudkit.log.event_log import ID_LIMIT, is_id
+from hudkit.log.codec import (
+    GENESIS,
+    ID_LIMIT,
+    EncodedDraft,
+    chain_link,
+    decode_payload,
+    encode_payload,
+    is_id,
+    payload_digest,
+)
 from hudkit.log.payloads import Redact
 
 _REDACT = type_of(Redact(seq=1))

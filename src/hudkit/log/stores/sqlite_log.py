@@ -12,8 +12,7 @@ from typing import Any
 
 from hudkit.errors import StoreBusy, StoreDamaged, StoreError, StoreReadOnly
 from hudkit.log import Batch, Event, EventDraft, Finding, Snapshot
-from hudkit.log.codec import GENESIS
-from hudkit.log.event_log import is_id
+from hudkit.log.codec import GENESIS, is_id
 from hudkit.log.stores import log_tables
 from hudkit.log.stores.hash_chain import check_id, damage_error
 from hudkit.log.stores.high_water_mark import HighWaterMark, HighWaterMarkFile
