@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.agent import hooks as h
-from hudkit.agent.hooks import Chat, Hooks, System
+from hudkit.agent.hooks import Hooks, ModelCallContext, System
 from hudkit.errors import ConfigError
 
-CHAT = Chat("ses", "build", "test:model")
+CHAT = ModelCallContext("ses", "build", "test:model")
 
 
 def run(
-    plugins: dict[str, object], hook: str, given: h.Given, output: h.Output, seconds: float | None = None
+    plugins: dict[str, object], hook: str, given: h.HookInput, output: h.HookOutput, seconds: float | None = None
 ) -> Hooks:
     hooks = Hooks(seconds=seconds)
     for name, plugin in plugins.items():
@@ -33,11 +33,11 @@ def run(
 
 def test_plugins_run_in_order_and_see_what_the_ones_before_left() -> None:
     class One:
-        def system_transform(self, given: Chat, output: System) -> None:
+        def system_transform(self, given: ModelCallContext, output: System) -> None:
             output.system.append(f"one for {given.session_id}")
 
     class Two:
-        async def system_transform(self, given: Chat, output: System) -> None:
+        async def system_transform(self, given: ModelCallContext, output: System) -> None:
             await asyncio.sleep(0)
             output.system[:] = [text.upper() for text in output.system]
 
@@ -110,7 +110,8 @@ def _sly(given: Any, output: System) -> None:
     ("bad", "kind"),
     [
         (_throws, "raised"), (_leaves, "raised"), (_blocks, "time-out"), (_sleeps, "time-out"), (_clings, "time-out"),
-        (_wrong_type, "lied"), (_no_list, "lied"), (_circle, "lied"), (_removed, "lied"), (_sly, "lied"),
+        (_wrong_type, "invalid_output"), (_no_list, "invalid_output"), (_circle, "invalid_output"),
+        (_removed, "invalid_output"), (_sly, "invalid_output"),
     ],
 )  # fmt: skip
 @pytest.mark.slow
@@ -120,7 +121,7 @@ def test_a_bad_plugin_is_named_and_harms_nobody_else(bad: Callable[..., Any], ki
 
     output = System(["head"])
     told: list[h.Failure] = []
-    hooks = Hooks(told=told.append, seconds=0.4)
+    hooks = Hooks(on_failure=told.append, seconds=0.4)
     for name, plugin in (("first", good), ("bad", bad), ("last", good)):
         hooks.add(name, {"system_transform": plugin})
     asyncio.run(hooks.run("system_transform", CHAT, output))
@@ -154,10 +155,10 @@ def test_a_plugin_that_still_blocks_is_passed_over_and_comes_back() -> None:
 
 def played(plugin: dict[str, object], order: list[str]) -> Hooks:
     """The hooks of one plugin, run in this order with almost no time."""
-    both: dict[str, tuple[h.Given, Callable[[], h.Output]]] = {
+    both: dict[str, tuple[h.HookInput, Callable[[], h.HookOutput]]] = {
         "system_transform": (CHAT, lambda: System([])),
         "chat_headers": (CHAT, h.Headers),
-        "event": (h.Event("session.idle"), h.Nothing),
+        "event": (h.HookEvent("session.idle"), h.NoOutput),
     }
 
     async def play() -> Hooks:
@@ -289,12 +290,12 @@ async def _redacting(given: h.ToolExecuteAfter, output: h.ToolOutput) -> None:
     output.metadata["by"] = given.tool
 
 
-def _env(given: h.ShellEnv, output: h.Env) -> None:
+def _env(given: h.ShellEnv, output: h.ShellVariables) -> None:
     output.env["CI"] = "1"
     output.env["WHERE"] = given.cwd
 
 
-def _tool(given: h.ToolsWanted, output: h.Tools) -> None:
+def _tool(given: h.ToolsRequest, output: h.Tools) -> None:
     def roll(arguments: dict[str, Any], call: h.ToolExecuteBefore) -> str:
         return f"{arguments['sides']} for {call.call_id}"
 
@@ -306,7 +307,7 @@ def _deny(given: h.PermissionAsk, output: h.PermissionStatus) -> None:
         output.status = "deny"
 
 
-def _without_old_images(given: Chat, output: h.Messages) -> None:
+def _without_old_images(given: ModelCallContext, output: h.Messages) -> None:
     for message in output.messages:
         message.parts = [part for part in message.parts if part.kind != "file"]
     output.messages.append(h.ChatMessage("user", [h.ChatPart("text", "remember", synthetic=True)]))
@@ -322,12 +323,13 @@ def _set(**changes: Any) -> Callable[[Any, Any], None]:
 
 MESSAGE = h.ChatMessage("user", [h.ChatPart("file", media_type="image/png"), h.ChatPart("text", "hi")])
 
-USES: list[tuple[str, Callable[..., Awaitable[None] | None], h.Given, h.Output, Callable[[Any], bool]]] = [
-    ("config", _set(settings={"model": "x"}), h.Given(), h.Settings(), lambda out: out.settings == {"model": "x"}),
-    ("tool", _tool, h.ToolsWanted("s"), h.Tools(), lambda out: out.tools["roll"].description == "Roll a die"),
-    ("auth", _set(api_key="k"), h.AuthWanted("openai"), h.Auth(), lambda out: out.api_key == "k"),
+USES: list[tuple[str, Callable[..., Awaitable[None] | None], h.HookInput, h.HookOutput, Callable[[Any], bool]]] = [
+    ("config", _set(settings={"model": "x"}), h.HookInput(), h.HostSettings(),
+     lambda out: out.settings == {"model": "x"}),
+    ("tool", _tool, h.ToolsRequest("s"), h.Tools(), lambda out: out.tools["roll"].description == "Roll a die"),
+    ("auth", _set(api_key="k"), h.AuthRequest("openai"), h.Auth(), lambda out: out.api_key == "k"),
     (
-        "provider", _set(models={"big": h.ModelLimits(9, 8, 7)}), h.AuthWanted("mine"), h.Models(),
+        "provider", _set(models={"big": h.ModelLimits(9, 8, 7)}), h.AuthRequest("mine"), h.Models(),
         lambda out: out.models["big"].input == 8,
     ),
     (
@@ -353,9 +355,9 @@ USES: list[tuple[str, Callable[..., Awaitable[None] | None], h.Given, h.Output, 
         "tool_execute_after", _redacting, h.ToolExecuteAfter("s", "bash", "c", {}), h.ToolOutput("pw hunter2"),
         lambda out: out.text == "pw ***" and out.metadata == {"by": "bash"},
     ),
-    ("shell_env", _env, h.ShellEnv("/p"), h.Env(), lambda out: out.env == {"CI": "1", "WHERE": "/p"}),
+    ("shell_env", _env, h.ShellEnv("/p"), h.ShellVariables(), lambda out: out.env == {"CI": "1", "WHERE": "/p"}),
     (
-        "tool_definition", _set(description="Runs tests"), h.ToolNamed("bash"), h.ToolTold("Runs"),
+        "tool_definition", _set(description="Runs tests"), h.ToolReference("bash"), h.ToolDescription("Runs"),
         lambda out: out.description == "Runs tests",
     ),
     (
@@ -364,19 +366,21 @@ USES: list[tuple[str, Callable[..., Awaitable[None] | None], h.Given, h.Output, 
     ),
     ("system_transform", _set(system=["h", "hud"]), CHAT, System(["h"]), lambda out: out.system == ["h", "hud"]),
     (
-        "session_compacting", _set(prompt="For yourself:", context=["task"]), h.Compacting("s"), h.CompactionPrompt(),
+        "session_compacting", _set(prompt="For yourself:", context=["task"]), h.CompactionContext("s"),
+        h.CompactionPrompt(),
         lambda out: out.prompt == "For yourself:" and out.context == ["task"],
     ),
     (
-        "compaction_autocontinue", _set(proceed=False), h.Compacting("s", True), h.Autocontinue(),
+        "compaction_autocontinue", _set(proceed=False), h.CompactionContext("s", True), h.Autocontinue(),
         lambda out: out.proceed is False,
     ),
-    ("text_complete", _set(text="done."), h.TextDone("s", "m", "p"), h.Text("done"), lambda out: out.text == "done."),
+    ("text_complete", _set(text="done."), h.FinishedPart("s", "m", "p"), h.PartText("done"),
+     lambda out: out.text == "done."),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("hook", "plugin", "given_", "output", "right"), USES, ids=[use[0] for use in USES])
-def test_each_hook_in_use(hook: str, plugin: Any, given_: h.Given, output: h.Output, right: Any) -> None:
+def test_each_hook_in_use(hook: str, plugin: Any, given_: h.HookInput, output: h.HookOutput, right: Any) -> None:
     hooks = run({"user": {hook: plugin}}, hook, given_, output)
     assert list(hooks.failures) == []
     assert right(output)
@@ -387,8 +391,8 @@ def test_every_hook_is_used_above() -> None:
     run(
         {"log": {"event": lambda given, output: seen.append(given.type)}},
         "event",
-        h.Event("session.created"),
-        h.Nothing(),
+        h.HookEvent("session.created"),
+        h.NoOutput(),
     )
     assert seen == ["session.created"]
     assert {use[0] for use in USES} | {"event"} == set(h.HOOKS)
@@ -398,7 +402,7 @@ def test_a_plugins_tool_runs_where_its_hooks_run_and_is_held_to_its_time() -> No
     async def play() -> None:
         hooks = Hooks()
         hooks.add("dice", {"tool": _tool})
-        found = await hooks.run("tool", h.ToolsWanted("s"), h.Tools())
+        found = await hooks.run("tool", h.ToolsRequest("s"), h.Tools())
         tool = found.tools["roll"]
         call = h.ToolExecuteBefore("s", "roll", "c1")
         assert await hooks.within("dice", tool.run, {"sides": 6}, call, seconds=60) == "6 for c1"
@@ -424,11 +428,11 @@ PLAIN = st.recursive(
     lie=st.sampled_from([object(), {1: 2}, b"x", {1}]),
 )
 def test_plain_data_goes_through_and_nothing_else(settings_: dict[str, Any], lie: object) -> None:
-    from hudkit.agent.hooks.fitting import fitting
+    from hudkit.agent.hooks.plugin_runner import validated_copy
 
-    output = h.Settings(settings_)
-    copied = fitting(output, h.Settings)
+    output = h.HostSettings(settings_)
+    copied = validated_copy(output, h.HostSettings)
     assert copied == output and copied is not output
     output.settings = {**settings_, "deep": [{"er": lie}]}
     with pytest.raises(h.PluginFault, match="deep"):
-        fitting(output, h.Settings)
+        validated_copy(output, h.HostSettings)

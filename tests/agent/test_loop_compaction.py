@@ -11,7 +11,7 @@ from loops import QUICK, opened, texts
 from msgspec.structs import replace
 
 from hudkit.agent import events as told
-from hudkit.agent.hooks import Autocontinue, Chat, Compacting, CompactionPrompt, Messages
+from hudkit.agent.hooks import Autocontinue, CompactionContext, CompactionPrompt, Messages, ModelCallContext
 from hudkit.agent.message_history import compaction_marker, visible_messages
 from hudkit.agent.records import Attachment
 from hudkit.agent.records import StoredCall as Stored
@@ -214,17 +214,17 @@ async def test_another_model_may_write_the_summaries(tmp_path: Path) -> None:
 async def test_plugins_shape_a_compaction(tmp_path: Path) -> None:
     heard: list[str] = []
 
-    def compacting(given: Compacting, output: CompactionPrompt) -> None:
+    def compacting(given: CompactionContext, output: CompactionPrompt) -> None:
         output.context.append("Never forget the port: 8123.")
 
-    def hide(given: Chat, output: Messages) -> None:
+    def hide(given: ModelCallContext, output: Messages) -> None:
         heard.append(given.agent)
         if given.agent == "compaction":
             for message in output.messages:
                 for part in message.parts:
                     part.text = part.text.replace("secret", "[hidden]")
 
-    def autocontinue(given: Compacting, output: Autocontinue) -> None:
+    def autocontinue(given: CompactionContext, output: Autocontinue) -> None:
         output.text = "Now write the tests."
 
     plugin = {"session_compacting": compacting, "messages_transform": hide, "compaction_autocontinue": autocontinue}
@@ -239,10 +239,10 @@ async def test_plugins_shape_a_compaction(tmp_path: Path) -> None:
 
 
 async def test_a_plugin_may_replace_the_prompt_and_stop_the_work(tmp_path: Path) -> None:
-    def compacting(given: Compacting, output: CompactionPrompt) -> None:
+    def compacting(given: CompactionContext, output: CompactionPrompt) -> None:
         output.prompt = "Only this."
 
-    def stop(given: Compacting, output: Autocontinue) -> None:
+    def stop(given: CompactionContext, output: Autocontinue) -> None:
         output.proceed = False
 
     plugin = {"session_compacting": compacting, "compaction_autocontinue": stop}

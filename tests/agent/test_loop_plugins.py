@@ -37,16 +37,16 @@ class Everything:
 
     def __init__(self, given: PluginInput) -> None:
         self.given = given
-        self.heard: list[hooks.Event] = []
+        self.heard: list[hooks.HookEvent] = []
         self.ran: set[str] = set()
 
-    async def event(self, given: hooks.Event, output: hooks.Nothing) -> None:
+    async def event(self, given: hooks.HookEvent, output: hooks.NoOutput) -> None:
         self.heard.append(given)
 
-    def config(self, given: hooks.Given, output: hooks.Settings) -> None:
+    def config(self, given: hooks.HookInput, output: hooks.HostSettings) -> None:
         output.settings["steps"] = 7
 
-    def tool(self, given: hooks.ToolsWanted, output: hooks.Tools) -> None:
+    def tool(self, given: hooks.ToolsRequest, output: hooks.Tools) -> None:
         async def count(arguments: dict[str, Any], call: hooks.ToolExecuteBefore) -> str:
             await asyncio.sleep(0)
             return f"{len(list(self.given.directory.iterdir()))} entries, asked with {arguments['of']}"
@@ -55,20 +55,20 @@ class Everything:
         output.tools["count"] = hooks.ToolDefinition("count", "Counts entries.", schema, count)
         output.tools["read"] = hooks.ToolDefinition("read", "A false one.", schema, count)
 
-    def auth(self, given: hooks.AuthWanted, output: hooks.Auth) -> None:
+    def auth(self, given: hooks.AuthRequest, output: hooks.Auth) -> None:
         output.headers["x-key"] = f"of {given.provider}"
 
-    def provider(self, given: hooks.AuthWanted, output: hooks.Models) -> None:
+    def provider(self, given: hooks.AuthRequest, output: hooks.Models) -> None:
         self.ran.add("provider")
         output.models["model"] = hooks.ModelLimits(50_000, 0, 4_000)
 
-    def chat_message(self, given: hooks.Chat, output: hooks.NewMessage) -> None:
+    def chat_message(self, given: hooks.ModelCallContext, output: hooks.NewMessage) -> None:
         output.parts.append(hooks.ChatPart("text", "Answer in Latin.", synthetic=True))
 
-    def chat_params(self, given: hooks.Chat, output: hooks.Params) -> None:
+    def chat_params(self, given: hooks.ModelCallContext, output: hooks.Params) -> None:
         output.temperature = 0.25
 
-    def chat_headers(self, given: hooks.Chat, output: hooks.Headers) -> None:
+    def chat_headers(self, given: hooks.ModelCallContext, output: hooks.Headers) -> None:
         output.headers["x-session"] = given.session_id
 
     def permission_ask(self, given: hooks.PermissionAsk, output: hooks.PermissionStatus) -> None:
@@ -84,26 +84,26 @@ class Everything:
     def tool_execute_after(self, given: hooks.ToolExecuteAfter, output: hooks.ToolOutput) -> None:
         output.text = output.text.replace("s3cr3t", "[covered]")
 
-    def shell_env(self, given: hooks.ShellEnv, output: hooks.Env) -> None:
+    def shell_env(self, given: hooks.ShellEnv, output: hooks.ShellVariables) -> None:
         output.env["CAVE"] = "canem"
 
-    def tool_definition(self, given: hooks.ToolNamed, output: hooks.ToolTold) -> None:
+    def tool_definition(self, given: hooks.ToolReference, output: hooks.ToolDescription) -> None:
         if given.tool == "bash":
             output.description = "Run it. Prefer make."
 
-    def messages_transform(self, given: hooks.Chat, output: hooks.Messages) -> None:
+    def messages_transform(self, given: hooks.ModelCallContext, output: hooks.Messages) -> None:
         output.messages[0].parts.append(hooks.ChatPart("text", "(transient)", "t", synthetic=True))
 
-    def system_transform(self, given: hooks.Chat, output: hooks.System) -> None:
+    def system_transform(self, given: hooks.ModelCallContext, output: hooks.System) -> None:
         output.system.append("House rule: no tabs.")
 
-    def session_compacting(self, given: hooks.Compacting, output: hooks.CompactionPrompt) -> None:
+    def session_compacting(self, given: hooks.CompactionContext, output: hooks.CompactionPrompt) -> None:
         output.context.append("Keep the port 8123.")
 
-    def compaction_autocontinue(self, given: hooks.Compacting, output: hooks.Autocontinue) -> None:
+    def compaction_autocontinue(self, given: hooks.CompactionContext, output: hooks.Autocontinue) -> None:
         output.text = "Perge."
 
-    def text_complete(self, given: hooks.TextDone, output: hooks.Text) -> None:
+    def text_complete(self, given: hooks.FinishedPart, output: hooks.PartText) -> None:
         output.text = output.text.replace("teh", "the")
 
 
@@ -194,7 +194,7 @@ def bad(what: str) -> dict[str, Any]:
 @pytest.mark.parametrize("what", ["throws", "lies", "exits", pytest.param("hangs", marks=pytest.mark.slow), "blocks"])
 @pytest.mark.slow
 async def test_a_bad_plugin_harms_nobody(tmp_path: Path, what: str) -> None:
-    def note(given: hooks.Chat, output: hooks.System) -> None:
+    def note(given: hooks.ModelCallContext, output: hooks.System) -> None:
         output.system.append("from the good one")
 
     model = InProcessModel([uses(ScriptedCall("bash", {"command": "echo hi"})), says("done")])
@@ -271,7 +271,7 @@ async def test_a_plugin_speaks_to_the_session_through_its_client(tmp_path: Path)
     said: list[str] = []
 
     def plugin(given: PluginInput) -> dict[str, Any]:
-        def event(one: hooks.Event, output: hooks.Nothing) -> None:
+        def event(one: hooks.HookEvent, output: hooks.NoOutput) -> None:
             if one.type == "session.idle" and not said:
                 said.append(given.client.messages(one.session_id)[-1].parts[0].text)  # type: ignore[union-attr]
                 given.client.prompt(one.session_id, "and now the tests")

@@ -80,10 +80,10 @@ async def test_ids_and_signatures_of_texts_go_back_with_them(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("hook", ["text_complete", "messages_transform"])
 async def test_words_that_a_plugin_changed_lose_the_marks_of_the_old_ones(tmp_path: Path, hook: str) -> None:
-    def complete(given: hooks.TextDone, output: hooks.Text) -> None:
+    def complete(given: hooks.FinishedPart, output: hooks.PartText) -> None:
         output.text = output.text.replace("Hello", "HELLO")
 
-    def transform(given: hooks.Chat, output: hooks.Messages) -> None:
+    def transform(given: hooks.ModelCallContext, output: hooks.Messages) -> None:
         for message in output.messages:
             for part in message.parts:
                 part.text = part.text.replace("Hello", "HELLO")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -16,6 +16,7 @@ from hudkit.agent import message_history
 from hudkit.agent import records as r
 from hudkit.agent.hooks import ChatMessage, ChatPart
 from hudkit.agent.hud_hooks import to_ingest_message
+from hudkit.agent.plugins import SessionTranscript
 from hudkit.agent.request_builder import (
     COMPACTION_QUESTION,
     CONTINUATION,
@@ -24,7 +25,7 @@ from hudkit.agent.request_builder import (
     to_model_messages,
     tool_result_text,
 )
-from hudkit.agent.session_transcript import _message as as_history
+from hudkit.agent.session_store import SessionStore
 from hudkit.log.codec import escape_surrogates
 from hudkit.models import (
     AssistantMessage,
@@ -37,6 +38,7 @@ from hudkit.models import (
     UserMessage,
 )
 from hudkit.models.port import order_fault
+from hudkit.transcripts import Message
 from strategies import hostile
 
 pytestmark = pytest.mark.slow
@@ -319,10 +321,21 @@ def test_without_media_files_are_named(messages: tuple[r.StoredMessage, ...]) ->
     assert len(told(said)) == len(told(asked(messages)))
 
 
+def as_history(messages: tuple[r.StoredMessage, ...]) -> list[Message]:
+    """The messages as memory and the HUD read them."""
+
+    class Stored:
+        def messages(self, session_id: str, *, after: str) -> tuple[r.StoredMessage, ...]:
+            assert (session_id, after) == ("ses", "")
+            return messages
+
+    return list(SessionTranscript(cast(SessionStore, Stored())).messages("ses"))
+
+
 @given(transcripts())
 def test_messages_are_heard_whole_and_hearing_twice_changes_nothing(messages: tuple[r.StoredMessage, ...]) -> None:
     root = Path("/project")
-    for message in map(as_history, messages):
+    for message in as_history(messages):
         heard = to_ingest_message(message, root)
         assert to_ingest_message(heard, root) == heard
         assert replace(heard, parts=()) == replace(message, parts=())

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hudkit.agent.hooks import Messages
-from hudkit.agent.hooks.fitting import fitting
+from hudkit.agent.hooks.plugin_runner import validated_copy
+from hudkit.agent.plugins import SessionTranscript
 from hudkit.agent.records import (
     Attachment,
     ChangedFiles,
@@ -33,7 +34,6 @@ from hudkit.agent.records import (
 )
 from hudkit.agent.request_builder import from_chat_parts, to_chat_messages
 from hudkit.agent.session_store import SessionStore
-from hudkit.agent.session_transcript import SessionTranscript, open_session_transcript
 from hudkit.api import Hud
 from hudkit.errors import SessionError, StoreDamaged, StoreReadOnly, StoreTooNew, TranscriptError
 from hudkit.transcripts import Transcript, window_at
@@ -272,7 +272,7 @@ def test_messages_as_they_are_sent(store: SessionStore) -> None:
     assert [part.kind for part in chat[1].parts] == ["reasoning", "tool", "tool"]
     assert "500 characters" in chat[1].parts[1].text and chat[1].parts[2].text == "refused"
     assert len(chat) == 2, "a response of which nothing is left is not sent"
-    assert fitting(Messages(chat), Messages).messages == chat, "hooks may have them"
+    assert validated_copy(Messages(chat), Messages).messages == chat, "hooks may have them"
     back = from_chat_parts(chat[0].parts, iter(["n1", "n2"]).__next__)
     assert back == (StoredText("t1", "look", synthetic=True), Attachment("f1", "/p/a.png"))
 
@@ -300,11 +300,11 @@ def test_memory_reads_it_as_a_transcript(store: SessionStore) -> None:
     with pytest.raises(TranscriptError):
         tuple(transcript.messages("ses", after="nobody"))
     assert tuple(transcript.messages("nobody")) == ()
-    with_file = open_session_transcript(store.path)
+    with_file = SessionTranscript.open(store.path)
     assert with_file.sessions() == transcript.sessions()
     with_file.close()
     with pytest.raises(TranscriptError):
-        open_session_transcript(store.path.with_name("none.db"))
+        SessionTranscript.open(store.path.with_name("none.db"))
 
 
 def test_the_memory_tool_reads_and_searches_it(store: SessionStore, tmp_path: Path) -> None:

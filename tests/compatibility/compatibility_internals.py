@@ -68,7 +68,7 @@ ENVELOPE = Event
 ORIGINS = tuple(one.value for one in Origin)
 STATE, WORLD = HudState, World
 SETTINGS, WORLD_FILE, RULES = Settings, Founding, WorldRules
-HOOK_TABLE = {name: (hook.given, hook.output) for name, hook in HOOKS.items()}
+HOOK_TABLE = {name: (hook.input, hook.output) for name, hook in HOOKS.items()}
 MANIFESTS = {"install/mcp.json": McpManifest, "install/opencode.json": OpenCodeManifest}
 RECORDS = {
     "project": records.StoredProject,

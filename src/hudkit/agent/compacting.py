@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from hudkit import models
 from hudkit.agent import events, message_history
 from hudkit.agent.agent_definitions import BUILTIN_AGENTS, AgentDefinition
-from hudkit.agent.hooks import Autocontinue, Compacting, CompactionPrompt
+from hudkit.agent.hooks import Autocontinue, CompactionContext, CompactionPrompt
 from hudkit.agent.message_history import calls_of
 from hudkit.agent.model_call import stream_response
 from hudkit.agent.records import Attachment, CompactionMarker, StoredCall, StoredMessage, StoredPart, StoredText
@@ -101,7 +101,7 @@ async def go_on(course: RunContext) -> bool:
         return True
     if not (marker.auto or message_history.is_turn_unfinished(before)):
         return False
-    announced = Compacting(course.id, marker.auto, marker.overflow)
+    announced = CompactionContext(course.id, marker.auto, marker.overflow)
     output = await course.setup.hooks.run("compaction_autocontinue", announced, Autocontinue())
     if output.proceed:
         store_user_message(course, [StoredText(course.new_id("prt"), output.text or GO_ON, synthetic=True)])
@@ -114,7 +114,7 @@ async def _model_summary(
     """The summary as a model wrote it. What is too long is handed over shortened, three times over."""
     agent = course.setup.agents.get("compaction", BUILTIN_AGENTS["compaction"])
     model = await _model(course, agent)
-    announced = Compacting(course.id, marker.auto, marker.overflow)
+    announced = CompactionContext(course.id, marker.auto, marker.overflow)
     output = await course.setup.hooks.run("session_compacting", announced, CompactionPrompt())
     words = output.prompt
     if words is None:

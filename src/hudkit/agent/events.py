@@ -20,7 +20,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from hudkit.agent.hooks import Event, Failure, Hooks, Json, Nothing
+from hudkit.agent.hooks import Failure, HookEvent, Hooks, Json, NoOutput
 from hudkit.agent.records import StoredCall, StoredMessage
 from hudkit.models import CompletionRequest
 
@@ -240,7 +240,7 @@ class EventBus:
         self.session_id = ""
         self._hooks = hooks
         self._sinks: list[EventSink] = []
-        self._for_plugins: deque[Event] = deque(maxlen=MAX_WAITING)
+        self._for_plugins: deque[HookEvent] = deque(maxlen=MAX_WAITING)
         self._delivery: asyncio.Task[None] | None = None
 
     def subscribe(self) -> EventStream:
@@ -267,7 +267,7 @@ class EventBus:
         # most sessions have no plugin that listens: they pay nothing
         if self._hooks.using("event"):
             data: Json = dict(properties)
-            self._for_plugins.append(Event(type, session_id, data))
+            self._for_plugins.append(HookEvent(type, session_id, data))
             if self._delivery is None or self._delivery.done():
                 # one task at a time: plugins get events in their order
                 self._delivery = asyncio.ensure_future(self._deliver())
@@ -291,4 +291,4 @@ class EventBus:
 
     async def _deliver(self) -> None:
         while self._for_plugins:
-            await self._hooks.run("event", self._for_plugins.popleft(), Nothing())
+            await self._hooks.run("event", self._for_plugins.popleft(), NoOutput())

@@ -15,17 +15,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from hudkit.agent.hooks import (
-    Chat,
     ChatMessage,
     ChatPart,
-    Compacting,
+    CompactionContext,
     CompactionPrompt,
     Messages,
+    ModelCallContext,
     System,
     ToolDefinition,
     ToolExecuteBefore,
     Tools,
-    ToolsWanted,
+    ToolsRequest,
 )
 from hudkit.agent.plugins import PluginInput
 from hudkit.agent.telemetry import names
@@ -62,14 +62,14 @@ class HudPlugin:
         self._resume = resume
         self._memories: dict[str, _SessionMemory] = {}
 
-    def tool(self, hook_input: ToolsWanted, output: Tools) -> None:  # noqa: ARG002 (the same for every session)
+    def tool(self, hook_input: ToolsRequest, output: Tools) -> None:  # noqa: ARG002 (the same for every session)
         """Add the tools `hud`, `memory` and the two that compact; return nothing."""
         for definition in TOOL_DEFINITIONS:
             name = str(definition["name"])
             parameters = dict(definition["parameters"])
             output.tools[name] = ToolDefinition(name, str(definition["description"]), parameters, self._runner(name))
 
-    def messages_transform(self, hook_input: Chat, output: Messages) -> None:
+    def messages_transform(self, hook_input: ModelCallContext, output: Messages) -> None:
         """Put deltas and tail behind the messages that they belong to; return nothing.
 
         This hook runs before `system_transform`: the frame is made here, and its base is kept for that one.
@@ -99,7 +99,7 @@ class HudPlugin:
         if injection.tail and output.messages:
             _append_block(output.messages[-1], injection.tail, "tail")
 
-    def system_transform(self, hook_input: Chat, output: System) -> None:
+    def system_transform(self, hook_input: ModelCallContext, output: System) -> None:
         """Append the base to the system prompt; return nothing."""
         if not hook_input.session_id or hook_input.agent == _SUMMARISER:
             return
@@ -109,7 +109,7 @@ class HudPlugin:
         if memory.base:
             output.system.append(memory.base)
 
-    def session_compacting(self, hook_input: Compacting, output: CompactionPrompt) -> None:
+    def session_compacting(self, hook_input: CompactionContext, output: CompactionPrompt) -> None:
         """Write the prompt of a compaction, from what the HUD knows; return nothing."""
         memory = self._memory_of(hook_input.session_id)
         self._read_new(memory, hook_input.session_id)

@@ -18,15 +18,15 @@ from hudkit.agent.events import EventBus, EventStream, PromptAccepted, TurnEnded
 from hudkit.agent.file_undo import UndoResult, undo_changes
 from hudkit.agent.hooks import (
     Auth,
-    AuthWanted,
+    AuthRequest,
     ChatPart,
     CommandExecuteBefore,
     Failure,
-    Given,
+    HookInput,
     Hooks,
+    HostSettings,
     Models,
     NewMessage,
-    Settings,
 )
 from hudkit.agent.message_history import MessageHistory, calls_of
 from hudkit.agent.permissions import DEFAULT_RULES
@@ -45,7 +45,7 @@ from hudkit.agent.run_context import (
 )
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.slash_commands import SlashCommand
-from hudkit.agent.telemetry_sink import TelemetrySink
+from hudkit.agent.telemetry.observations import TelemetrySink
 from hudkit.agent.turn import run_turn
 from hudkit.agent.user_input import command_scope
 from hudkit.agent.workspace import Workspace, quote
@@ -497,7 +497,7 @@ def _hooks_with_bus(options: LoopOptions, problems: list[tuple[str, str]]) -> tu
         if failure.kind == "aside":
             problems.append((failure.plugin, failure.message))
 
-    hooks = Hooks(told=report, seconds=options.hook_seconds)
+    hooks = Hooks(on_failure=report, seconds=options.hook_seconds)
     bus = EventBus(hooks)
     return hooks, bus
 
@@ -513,8 +513,8 @@ def _model_opener(
     async def open_by_name(name: str) -> Model:
         if name not in opened:
             provider, _, bare_name = name.partition(":")
-            auth = await hooks.run("auth", AuthWanted(provider), Auth())
-            hooked = await hooks.run("provider", AuthWanted(provider), Models())
+            auth = await hooks.run("auth", AuthRequest(provider), Auth())
+            hooked = await hooks.run("provider", AuthRequest(provider), Models())
             if auth.headers:
                 headers[name] = dict(auth.headers)
             if connect is not None:
@@ -537,7 +537,7 @@ async def _settings_after_plugins(
     hooks: Hooks, settings: LoopSettings, problems: list[tuple[str, str]]
 ) -> LoopSettings:
     """Return the settings as the hook `config` left them; as they were, where that is wrong."""
-    hooked = await hooks.run("config", Given(), Settings(msgspec.to_builtins(settings)))
+    hooked = await hooks.run("config", HookInput(), HostSettings(msgspec.to_builtins(settings)))
     try:
         return validated_settings(hooked.settings)
     except ConfigError as error:

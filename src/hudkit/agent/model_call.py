@@ -19,8 +19,8 @@ from hudkit.agent.events import (
     TextChunk,
     ToolCallUpdated,
 )
-from hudkit.agent.hooks import Text as TextOutput
-from hudkit.agent.hooks import TextDone
+from hudkit.agent.hooks import FinishedPart
+from hudkit.agent.hooks import PartText as TextOutput
 from hudkit.agent.records import ReportedUsage, StoredCall, StoredMessage, StoredPart, StoredReasoning, StoredText
 from hudkit.agent.request_builder import seal_metadata
 from hudkit.agent.run_context import RunContext
@@ -129,7 +129,7 @@ async def _hooked_parts(run: RunContext, message: StoredMessage, parts: list[Sto
     hooked: list[StoredPart] = []
     for part in parts:
         if isinstance(part, StoredText):
-            done = TextDone(run.id, message.id, part.id)
+            done = FinishedPart(run.id, message.id, part.id)
             left = await run.setup.hooks.run("text_complete", done, TextOutput(part.text))
             hooked.append(part if left.text == part.text else replace(part, text=left.text, meta={}))
         else:

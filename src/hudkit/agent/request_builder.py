@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from hudkit.agent.agent_definitions import AgentDefinition
-from hudkit.agent.hooks import Chat, ChatMessage, ChatPart, Headers, Messages, Params, System
+from hudkit.agent.hooks import ChatMessage, ChatPart, Headers, Messages, ModelCallContext, Params, System
 from hudkit.agent.records import (
     Attachment,
     ChangedFiles,
@@ -78,7 +78,7 @@ async def build_request(
     """
     hooks = run.setup.hooks
     last_user = next((message.id for message in reversed(messages) if message.role == "user"), "")
-    chat = Chat(run.id, agent.name, model.name, last_user)
+    chat = ModelCallContext(run.id, agent.name, model.name, last_user)
     hooked = await hooks.run("messages_transform", chat, Messages(to_chat_messages(messages, pruned=_pruned_note)))
     converted = to_model_messages(hooked.messages, part_lookup(messages), media=media)
     # messages before the system prompt: the HUD works out both from the messages, and puts its base into the prompt

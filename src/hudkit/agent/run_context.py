@@ -19,7 +19,7 @@ from msgspec import Meta
 from hudkit.agent import context_files, system_prompt
 from hudkit.agent.agent_definitions import AgentDefinition
 from hudkit.agent.events import AgentEvent, EventBus
-from hudkit.agent.hooks import Hooks, ToolDefinition, ToolNamed, Tools, ToolsWanted, ToolTold
+from hudkit.agent.hooks import Hooks, ToolDefinition, ToolDescription, ToolReference, Tools, ToolsRequest
 from hudkit.agent.message_history import MessageHistory
 from hudkit.agent.permissions import AskUser, PermissionRule, Permissions, reject_all
 from hudkit.agent.request_log import RequestLog
@@ -301,7 +301,7 @@ class RunContext:
             if self.agent.may_use(name) and (name != "skill" or self.tool_context.skills)
         }
         # asked again in each epoch: a plugin may have come to know more
-        hooked = await hooks.run("tool", ToolsWanted(self.id, self.agent.name), Tools())
+        hooked = await hooks.run("tool", ToolsRequest(self.id, self.agent.name), Tools())
         for name, definition in hooked.tools.items():
             owner = self.setup.tool_owners.get(name, "")
             reserved = name in TOOLS or name in _RESERVED_NAMES
@@ -314,8 +314,8 @@ class RunContext:
         # tools are told as the hooks leave them, once an epoch: a description that changes would break the cache
         final_specs = []
         for spec in specs:
-            description = ToolTold(spec.description, msgspec.to_builtins(spec.parameters))
-            description = await hooks.run("tool_definition", ToolNamed(spec.name), description)
+            description = ToolDescription(spec.description, msgspec.to_builtins(spec.parameters))
+            description = await hooks.run("tool_definition", ToolReference(spec.name), description)
             final_specs.append(ToolSpec(spec.name, description.description, description.parameters))
         self.tools, self.tool_specs = tools, tuple(final_specs)
 

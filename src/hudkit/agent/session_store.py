@@ -10,12 +10,14 @@ Bodies are JSON of the structs of `records`; the columns beside a body are what 
 
 from __future__ import annotations
 
+import fcntl
+import os
 import sqlite3
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,12 +39,12 @@ from hudkit.agent.records import (
     Todo,
     encode_record,
 )
-from hudkit.agent.session_lock import SessionLocks
-from hudkit.errors import SessionError, StoreDamaged, StoreError, StoreReadOnly
+from hudkit.errors import SessionError, StoreDamaged, StoreError, StoreReadOnly, StoreUnsafe
 from hudkit.log import Finding
 from hudkit.log.stores.migrations import MigrationStep, Schema, check_current, check_version, migrate
 from hudkit.log.stores.sqlite_files import (
     check_private_path,
+    companion_path,
     connect_reader,
     connect_writer,
     create_private_file,
@@ -320,7 +322,7 @@ class SessionStore:
         self._writes = writes
         # reentrant: a transaction reads by the same methods
         self._lock = threading.RLock()
-        self._locks = SessionLocks(path)
+        self._locks = _SessionLocks(path)
         self._closed = False
         self.changes = FileChanges(self._writing, self._reading)
 
@@ -676,3 +678,85 @@ def _usage_sum(first: ReportedUsage, second: ReportedUsage) -> ReportedUsage:
 def _usage_difference(first: ReportedUsage, second: ReportedUsage) -> ReportedUsage:
     names = ("input", "output", "reasoning", "cache_read", "cache_write")
     return ReportedUsage(None, *(getattr(first, name) - getattr(second, name) for name in names))
+
+
+# -- who may write a session: one process at a time ------------------------------------------------------------
+
+
+class _SessionLocks:
+    """The sessions of one database that this process may write; the system takes them back when it ends.
+
+    Each session that is being written has a file in `NAME.claims` beside the database, named by a digest of its id
+    (an id may hold anything) and locked with `flock`. Releasing removes the file first and closes it then; who gets a
+    lock checks that the file of this name is still the one that it has locked, and begins again where it is not:
+
+        A: unlink f, close        B: open f (the old one), lock it -> the name leads elsewhere -> open anew
+    """
+
+    def __init__(self, database: Path) -> None:
+        self._folder = companion_path(database, ".claims")
+        self._held: dict[str, int] = {}
+
+    def __contains__(self, session_id: str) -> bool:
+        return session_id in self._held
+
+    def acquire(self, session_id: str) -> bool:
+        """Lock a session; return whether it was not locked here before.
+
+        Raises `SessionError`: another process has it.
+        """
+        if session_id in self._held:
+            return False
+        with store_errors(self._folder):
+            self._make_folder()
+            fd = self._lock_file(self._path(session_id))
+        if fd is None:
+            raise SessionError(
+                f"session {session_id!r:.80} is being written by another process",
+                hint="End that process, or start a session of its own",
+            )
+        self._held[session_id] = fd
+        return True
+
+    def release(self, session_id: str) -> None:
+        """Let a session go, and return nothing; harmless where it is not locked."""
+        fd = self._held.pop(session_id, None)
+        if fd is not None:
+            with suppress(OSError):
+                self._path(session_id).unlink()  # before the lock goes: who waits for it sees that the file is gone
+            os.close(fd)
+
+    def close(self) -> None:
+        """Let all sessions go; return nothing."""
+        for session_id in tuple(self._held):
+            self.release(session_id)
+
+    def _path(self, session_id: str) -> Path:
+        return self._folder / blake2b(session_id.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+    def _make_folder(self) -> None:
+        with suppress(FileExistsError):
+            self._folder.mkdir(mode=0o700)
+        # a directory that somebody else made could let him take or hold any lock
+        status = self._folder.lstat()
+        if status.st_uid != os.geteuid() or not self._folder.is_dir() or self._folder.is_symlink():
+            raise StoreUnsafe(f"{self._folder} is not a directory of yours", hint="Move it away")
+
+    def _lock_file(self, path: Path) -> int | None:
+        """Return a locked descriptor of the file that has this name now; `None` where another has the lock."""
+        while True:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                # `flock`, not `lockf`: the lock belongs to the descriptor, and a second one in this process does not
+                # take it away
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                with suppress(FileNotFoundError):
+                    if os.fstat(fd).st_ino == path.stat().st_ino:
+                        return fd
+            except BlockingIOError:
+                os.close(fd)
+                return None
+            except BaseException:
+                os.close(fd)
+                raise
+            os.close(fd)

@@ -24,11 +24,11 @@ from msgspec.structs import replace
 from hudkit.agent.events import ToolCallUpdated
 from hudkit.agent.file_undo import note_final_content
 from hudkit.agent.hooks import (
-    Env,
     PermissionAsk,
     PermissionStatus,
     PluginFault,
     ShellEnv,
+    ShellVariables,
     ToolArguments,
     ToolExecuteAfter,
     ToolExecuteBefore,
@@ -115,7 +115,7 @@ def _describe_failure(call: StoredCall, error: Exception) -> tuple[str, str]:
     if isinstance(error, ToolError):
         return str(error), error.code
     if isinstance(error, PluginFault):
-        return f"{call.tool} failed: {shorten(visible(error.said), 300)}", "plugin"
+        return f"{call.tool} failed: {shorten(visible(error.reason), 300)}", "plugin"
     if isinstance(error, TimeoutError):
         return f"{call.tool} took longer than it may; what it did is not known", "timeout"
     kind = type(error).__name__
@@ -216,7 +216,7 @@ async def _run_within_limits(
     if call.tool == "bash":
         # asked per call: a plugin may hand out a fresh token each time
         env = ShellEnv(str(run.setup.workspace.cwd), run.id, call.call_id)
-        context.environment = (await hooks.run("shell_env", env, Env(dict(context.environment)))).env
+        context.environment = (await hooks.run("shell_env", env, ShellVariables(dict(context.environment)))).env
     # above every tool's own limit: the last resort
     async with asyncio.timeout(rules.tool_seconds):
         return await run_tool(tool, arguments, context)

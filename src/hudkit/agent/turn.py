@@ -5,15 +5,25 @@ What to do next follows from the stored messages alone, so that a session that w
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
 from hudkit.agent import compacting, events, message_history
 from hudkit.agent.model_call import stream_response
-from hudkit.agent.pruned import prune
-from hudkit.agent.records import StoredMessage
+from hudkit.agent.records import StoredCall, StoredMessage
 from hudkit.agent.request_builder import build_request
 from hudkit.agent.run_context import RunContext, SubTask, joined_text
 from hudkit.agent.tool_execution import run_tool_calls
+from hudkit.context.budget import TOKENS_PER_CHARACTER
+from hudkit.context.caching.policies import policy_for
 from hudkit.context.compaction.cooldown import is_compaction_due
+from hudkit.context.compaction.cost_model import CallCosts, estimate_costs
+from hudkit.context.compaction.pruning import choose_pruning, prune_bounds, prune_candidates
+from hudkit.context.compaction.request_parts import CallOutput, MessageOutputs, locate_outputs
 from hudkit.models import Completion, ContextTooLong, ModelError
+from hudkit.tokens.windows import usable_of
 
 _WINDOW_FULL = "the window is full, and another compaction would not help"
 
@@ -69,7 +79,7 @@ async def _step(run: RunContext, number: int) -> tuple[str, str]:
 
     Returns why the turn ends with it and what went wrong, both empty where it goes on.
     """
-    prune(run)  # before the messages are read: what is pruned now leaves this very request
+    _prune(run)  # before the messages are read: what is pruned now leaves this very request
     messages = run.history.visible()
     parent = next((message for message in reversed(messages) if message.role == "user"), None)
     assert parent is not None  # the turn has a prompt, or a compaction left its marker
@@ -171,3 +181,79 @@ def _end_turn(run: RunContext, reason: str, error: str, steps: int, cost: float)
 def _cost(run: RunContext) -> float:
     session = run.setup.store.session(run.id)
     return session.cost if session is not None else 0.0
+
+
+# -- old outputs of tools leave the window ---------------------------------------------------------------------
+
+
+def _prune(run: RunContext) -> None:
+    """Mark the outputs that leave the window with the next call, where that saves more than it costs.
+
+    The store keeps them: the HUD's tools get them back.
+    """
+    settings = run.settings
+    if not settings.prune:
+        return
+    messages = run.history.visible()
+    calls = {message.id: message_history.calls_of(message) for message in messages}
+    outputs = _finished_outputs(messages, calls)
+    policy = policy_for(run.model.name.rpartition(":")[2])[0]
+    bounds = prune_bounds(run.model.window.limit_tokens, settings.protect, settings.minimum)
+    pruned = {call.call_id for own in calls.values() for call in own if call.compacted}
+    candidates = prune_candidates(outputs, pruned, settings.protected_tools, bounds)
+    if not candidates:
+        return
+    # Before the first call of this process nobody knows when the cache was last used: it is taken for warm.
+    cold = run.last_call_at > 0 and run.now() - run.last_call_at >= policy.ttl_ms
+    choice = choose_pruning(candidates, _call_costs(run, messages, outputs, pruned, cold), policy, bounds)
+    if choice is None:
+        return
+    chosen = {output.call for output in choice.outputs}
+    for message_id, own in calls.items():
+        marked = [replace(call, compacted=run.now()) for call in own if call.call_id in chosen]
+        if marked:
+            run.history.put_parts(message_id, marked)
+    run.emit(events.OutputsPruned(run.id, tuple(output.call for output in choice.outputs)))
+
+
+def _finished_outputs(
+    messages: Sequence[StoredMessage], calls: Mapping[str, Sequence[StoredCall]]
+) -> tuple[CallOutput, ...]:
+    """Return the outputs of the finished calls, oldest first, with what stands behind each.
+
+    `calls` has the calls of each message by its id. One that has not finished counts for what is behind the others.
+    """
+    transcript = []
+    finished: set[str] = set()
+    for message in messages:
+        own = calls[message.id]
+        sizes = [(call.call_id, call.tool, len(call.output)) for call in own]
+        transcript.append(MessageOutputs(message_history.message_size(message), sizes))
+        finished.update(call.call_id for call in own if call.status == "completed")
+    return tuple(output for output in locate_outputs(transcript) if output.call in finished)
+
+
+def _call_costs(
+    run: RunContext,
+    messages: Sequence[StoredMessage],
+    outputs: Sequence[CallOutput],
+    pruned: Collection[str],
+    cold: bool,
+) -> CallCosts:
+    """Return what the next calls cost as the request is now; sizes of the prompt and of tools are estimated."""
+    prompt = sum(map(len, run.prompt.blocks))
+    definitions = sum(len(msgspec.json.encode(spec)) for spec in run.tool_specs)
+    left = sum(output.size for output in outputs if output.call not in pruned)
+    last = message_history.last_finished(run.history.messages)
+    count = max(1, len(messages))
+    return estimate_costs(
+        outputs,
+        pruned,
+        words=max(0, sum(map(message_history.message_size, messages)) - left),
+        fixed=(prompt + definitions) * TOKENS_PER_CHARACTER,
+        used=last.usage.used if last is not None and last.usage is not None else None,
+        messages=count,
+        calls=max(1, count // 2),
+        usable=usable_of(run.model.window, run.settings.overflow),
+        cold=cold,
+    )

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from hudkit.agent import message_history
 from hudkit.agent.agent_definitions import narrowed_agent
 from hudkit.agent.file_text import decode_text
-from hudkit.agent.hooks import Chat, ChatPart, NewMessage
+from hudkit.agent.hooks import ChatPart, ModelCallContext, NewMessage
 from hudkit.agent.permissions import DEFAULT_RULES, restrictive_rules
 from hudkit.agent.records import Attachment, StoredMessage, StoredPart, StoredText
 from hudkit.agent.request_builder import from_chat_parts
@@ -42,7 +42,7 @@ async def store_prompt(run: RunContext, text: str, files: Sequence[Attachment]) 
             parts.append(ChatPart("file", id=part.id, media_type=part.media_type, meta={"path": part.path}))
         else:
             parts.append(ChatPart("text", part.text, part.id, synthetic=True))
-    hook_input = Chat(run.id, run.agent.name, run.model.name)
+    hook_input = ModelCallContext(run.id, run.agent.name, run.model.name)
     hooked = await run.setup.hooks.run("chat_message", hook_input, NewMessage(parts))
     return store_user_parts(run, hooked.parts, stored)
 

@@ -17,7 +17,7 @@ from hudkit.agent.hud_hooks import hud_plugin
 from hudkit.agent.permissions import PermissionRule
 from hudkit.agent.records import Attachment
 from hudkit.agent.telemetry import content
-from hudkit.agent.telemetry.happenings import Piece, Said
+from hudkit.agent.telemetry.observations import ObservedMessage, ObservedPart
 from hudkit.models.scripted_answers import Refusal, ScriptedCall, ScriptedReply, says, uses
 from hudkit.models.scripted_model import InProcessModel
 
@@ -163,7 +163,7 @@ def test_any_value_is_json_within_the_limit(value: object, limit: int) -> None:
 
 @given(st.lists(st.text(max_size=400), max_size=12), st.integers(200, 2_000))
 def test_any_messages_are_json_within_the_limit(texts: list[str], limit: int) -> None:
-    text, omitted = content.messages([Said("user", (Piece("text", one),)) for one in texts], limit)
+    text, omitted = content.messages([ObservedMessage("user", (ObservedPart("text", one),)) for one in texts], limit)
     assert len(text) <= limit
     kept = json.loads(text)
     assert isinstance(kept, str) or len(kept) + omitted == len(texts)

@@ -18,7 +18,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from watched import DAY, NAME, Watched, of, session
 
 from hudkit.agent.telemetry import Telemetry, configured
-from hudkit.agent.telemetry.happenings import AgentBegan, AgentEnded, Happening
+from hudkit.agent.telemetry.observations import AgentBegan, AgentEnded, Observation
 from hudkit.config import load, parse, settings_from
 from hudkit.errors import ConfigError
 from hudkit.models.scripted_model import InProcessModel
@@ -147,7 +147,7 @@ async def test_a_fault_in_telemetry_stays_there(
     tmp_path: Path, watched: Watched, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Faulty(Telemetry):
-        def tell(self, happening: Happening) -> None:
+        def tell(self, happening: Observation) -> None:
             super().tell(happening)
             raise ValueError("a fault")
 

@@ -1,15 +1,19 @@
-"""Telemetry: what agents do, as OpenTelemetry spans and metrics. Nothing of OpenTelemetry is imported before."""
+"""Telemetry: what agents do, as OpenTelemetry spans and metrics.
+
+A host tells a `Telemetry` what it observes (`observations`), and gets no answer. OpenTelemetry is imported with the
+first `Telemetry` that is made, so that nobody pays for it, or needs it installed, who does not use it.
+"""
 
 from __future__ import annotations
 
 import atexit
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from hudkit import config
 from hudkit.agent.telemetry import names
-from hudkit.agent.telemetry.happenings import Happening
+from hudkit.agent.telemetry.observations import Observation
 from hudkit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,9 +28,9 @@ _HINT = "pip install 'hudkit[telemetry]', or set [telemetry] enabled = false"
 
 
 class Telemetry:
-    """Where sessions tell what happens; one may serve many of them. No method raises once it is made.
+    """Takes what sessions tell of themselves; one may serve many of them. No method raises once it is made.
 
-    Spans and metrics go to the providers that are given, else to the program's global ones. `content` says whether
+    Spans and metrics go to the providers that are passed, else to the program's global ones. `content` says whether
     they hold what was said, in at most `limit` characters an attribute. Raises `ConfigError` where OpenTelemetry is
     not installed.
     """
@@ -43,7 +47,6 @@ class Telemetry:
         try:
             from opentelemetry import metrics, trace
 
-            from hudkit.agent.telemetry.measures import Measures
             from hudkit.agent.telemetry.spans import Spans
         except ImportError as error:
             raise _missing(error) from None
@@ -51,27 +54,30 @@ class Telemetry:
         """Whether what was said is wanted: hosts may leave it out otherwise."""
         tracer = trace.get_tracer(names.SCOPE, tracer_provider=tracer_provider)
         meter = metrics.get_meter(names.SCOPE, meter_provider=meter_provider)
-        self._spans = Spans(tracer, Measures(meter), limit if content else 0)
+        self._spans = Spans(tracer, meter, limit if content else 0)
         self._close = close
         self._failed = False
         if close is not None:
             atexit.register(self.close)
 
-    def tell(self, happening: Happening) -> None:
-        """Something happened."""
+    def tell(self, observation: Observation) -> None:
+        """Take an observation; return nothing."""
         try:
-            self._spans.take(happening)
+            self._spans.take(observation)
         except Exception:
             self.failed()
 
     def failed(self) -> None:
-        """Say in the program's log, once, that an exception kept something from being told."""
+        """Say in the program's log, once, that an exception kept something from being told; return nothing."""
         if not self._failed:
             self._failed = True
             _LOG.warning("telemetry is incomplete", exc_info=True)
 
     def close(self) -> None:
-        """Send what is left, for two seconds at most; twice is harmless. Given providers are the giver's to end."""
+        """Send what is left, for two seconds at most; return nothing. Closing twice is harmless.
+
+        Providers that were passed are the caller's to end.
+        """
         if self._close is not None:
             close, self._close = self._close, None
             atexit.unregister(self.close)
@@ -85,7 +91,10 @@ class Telemetry:
 
 
 def configured(settings: config.TelemetrySettings) -> Telemetry | None:
-    """Telemetry as the settings say, `None` where it is off. Raises `ConfigError` where OpenTelemetry is missing."""
+    """Return telemetry as the settings say, `None` where it is off.
+
+    Raises `ConfigError` where OpenTelemetry is missing.
+    """
     if not settings.enabled:
         return None
     try:
@@ -93,8 +102,13 @@ def configured(settings: config.TelemetrySettings) -> Telemetry | None:
     except ImportError as error:
         raise _missing(error) from None
     tracers, meters, close = providers(settings.endpoint)
-    given: dict[str, Any] = {"tracer_provider": tracers, "meter_provider": meters}
-    return Telemetry(content=settings.content, limit=settings.max_chars, close=close, **given)
+    return Telemetry(
+        tracer_provider=tracers,
+        meter_provider=meters,
+        content=settings.content,
+        limit=settings.max_chars,
+        close=close,
+    )
 
 
 def _missing(error: ImportError) -> ConfigError:

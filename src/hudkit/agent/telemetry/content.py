@@ -1,4 +1,7 @@
-"""What was said, as the conventions write it: JSON without known secrets, within a number of characters."""
+"""What was said, as the conventions write it: JSON without known secrets, within a number of characters.
+
+Secrets are looked for first, and texts shortened afterwards, so that a cut never leaves half of one to be seen.
+"""
 
 from __future__ import annotations
 
@@ -8,69 +11,71 @@ from typing import Any
 
 import msgspec
 
-from hudkit.agent.telemetry.happenings import Piece, Said
+from hudkit.agent.telemetry.observations import ObservedMessage, ObservedPart
 from hudkit.log.secret_patterns import replace_secrets
 
-LEFT_OUT = "… [{} characters are left out]"
-MARK = 40
-"""Characters that these words take at most."""
+_LEFT_OUT = "… [{} characters are left out]"
+_LEFT_OUT_ROOM = 40  # characters that these words take at most
 BEYOND = 20_000
 """Characters behind the limit up to which a text is looked through for secrets; the rest is never shown."""
 
 
-def arguments(given: object, limit: int) -> str:
-    """A call's arguments, or any other plain value."""
-    return fitted(clean(given, limit), limit)
+def arguments(value: object, limit: int) -> str:
+    """Return a call's arguments, or any other plain value, as JSON of at most `limit` characters."""
+    return _fitted(_clean(value, limit), limit)
 
 
 def words(text: str, limit: int) -> str:
-    """A text that stands alone."""
-    return _cut(str(clean(text, limit)), limit)
+    """Return a text that stands alone, in at most `limit` characters."""
+    return _cut(str(_clean(text, limit)), limit)
 
 
 @lru_cache(maxsize=16)
 def instructions(texts: tuple[str, ...], limit: int) -> str:
-    """The system prompt's blocks. They stay the same for many calls."""
-    return fitted(clean([{"type": "text", "content": text} for text in texts if text], limit), limit)
+    """Return the system prompt's blocks as JSON. The last ones are cached: they stay the same for many calls."""
+    return _fitted(_clean([{"type": "text", "content": text} for text in texts if text], limit), limit)
 
 
-def messages(said: Sequence[Said], limit: int) -> tuple[str, int]:
-    """The newest messages that fit (one at least, shortened where it has to be), and how many are left out."""
-    kept: list[Any] = []
+def messages(request: Sequence[ObservedMessage], limit: int) -> tuple[str, int]:
+    """Return the newest messages that fit, and how many are left out.
+
+    One is there at least, shortened where it has to be.
+    """
+    newest: list[Any] = []
     room = limit
-    for one in reversed(said):
-        plain = clean({"role": one.role, "parts": [_part(part) for part in one.parts]}, limit)
+    for message in reversed(request):
+        plain = _clean({"role": message.role, "parts": [_part(part) for part in message.parts]}, limit)
         room -= len(_json(plain)) + 1
-        if room < 0 and kept:
+        if room < 0 and newest:
             break
-        kept.insert(0, plain)
-    return fitted(kept, limit), len(said) - len(kept)
+        newest.insert(0, plain)
+    return _fitted(newest, limit), len(request) - len(newest)
 
 
-def answer(said: Said, finish: str, limit: int) -> str:
-    """What the model said, with the reason why it ended."""
-    plain = {"role": said.role, "parts": [_part(part) for part in said.parts], "finish_reason": finish}
-    return fitted(clean([plain], limit), limit)
+def answer(message: ObservedMessage, finish: str, limit: int) -> str:
+    """Return what the model answered as JSON, with the reason why it ended."""
+    plain = {"role": message.role, "parts": [_part(part) for part in message.parts], "finish_reason": finish}
+    return _fitted(_clean([plain], limit), limit)
 
 
-def clean(value: Any, limit: int) -> Any:
+def _clean(value: Any, limit: int) -> Any:
     """A plain value without known forms of secrets. Texts that are far longer than `limit` are shortened."""
     near = _each(msgspec.to_builtins(value, enc_hook=str), lambda text: _near(text, limit + BEYOND))
     return msgspec.json.decode(replace_secrets(msgspec.json.encode(near)))
 
 
-def fitted(value: Any, limit: int) -> str:
+def _fitted(value: Any, limit: int) -> str:
     """A plain value as JSON of at most `limit` characters: its texts are shortened, in the end it is left out."""
     most = limit
-    while most >= MARK:
+    while most >= _LEFT_OUT_ROOM:
         text = _json(_each(value, partial(_cut, most=most)))
         if len(text) <= limit:
             return text
         most //= 2
-    return _json(LEFT_OUT.format(len(_json(value))))
+    return _json(_LEFT_OUT.format(len(_json(value))))
 
 
-def _part(part: Piece) -> dict[str, Any]:
+def _part(part: ObservedPart) -> dict[str, Any]:
     match part.kind:
         case "call":
             return {"type": "tool_call", "id": part.id, "name": part.name, "arguments": part.arguments}
@@ -88,9 +93,9 @@ def _each(value: Any, change: Callable[[str], str]) -> Any:
         case str():
             return change(value)
         case list() | tuple():
-            return [_each(one, change) for one in value]
+            return [_each(item, change) for item in value]
         case dict():
-            return {key: _each(one, change) for key, one in value.items()}
+            return {key: _each(item, change) for key, item in value.items()}
         case _:
             return value
 
@@ -100,14 +105,14 @@ def _near(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     end = text.rfind("\n", 0, most)
-    return text[: end if end > 0 else most] + LEFT_OUT.format(len(text) - (end if end > 0 else most))
+    return text[: end if end > 0 else most] + _LEFT_OUT.format(len(text) - (end if end > 0 else most))
 
 
 def _cut(text: str, most: int) -> str:
     if len(text) <= most:
         return text
-    kept = max(0, most - MARK)
-    return text[:kept] + LEFT_OUT.format(len(text) - kept)
+    end = max(0, most - _LEFT_OUT_ROOM)
+    return text[:end] + _LEFT_OUT.format(len(text) - end)
 
 
 def _json(value: Any) -> str:

@@ -17,12 +17,12 @@ from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-CLOSING = 2.0
+_CLOSING = 2.0
 """Seconds that the last batch gets when the program ends; what was not sent then is given up."""
 
 
 def providers(endpoint: str | None) -> tuple[TracerProvider, MeterProvider, Callable[[], None]]:
-    """Providers for `endpoint` (`None`: as the environment says), and what ends them within `CLOSING` seconds."""
+    """Return providers for `endpoint` (`None`: as the environment says), and what ends them within two seconds."""
     logging.getLogger("opentelemetry").addHandler(logging.NullHandler())  # a dead collector is not told on stderr
     base = endpoint.rstrip("/") if endpoint else ""
     named = os.environ.get(OTEL_SERVICE_NAME) or SERVICE_NAME in os.environ.get(OTEL_RESOURCE_ATTRIBUTES, "")
@@ -34,13 +34,15 @@ def providers(endpoint: str | None) -> tuple[TracerProvider, MeterProvider, Call
     meters = MeterProvider([PeriodicExportingMetricReader(measurements)], resource, shutdown_on_exit=False)
 
     def close() -> None:
-        work = [Thread(target=one.shutdown, daemon=True) for one in (tracers, meters)]
+        work = [Thread(target=provider.shutdown, daemon=True) for provider in (tracers, meters)]
         for thread in work:
             thread.start()
-        end = time.monotonic() + CLOSING
+        end = time.monotonic() + _CLOSING
         for thread in work:
             thread.join(max(0.0, end - time.monotonic()))
-        if any(thread.is_alive() for thread in work):  # no further attempts
+        if any(
+            thread.is_alive() for thread in work
+        ):  # no further attempts: nobody waits for a collector that is gone
             spans.shutdown()  # type: ignore[no-untyped-call]
             measurements.shutdown()
 

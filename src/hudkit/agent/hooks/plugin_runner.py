@@ -1,0 +1,478 @@
+"""Runs the plugins of a hook in order, and keeps the faults of each one to itself.
+
+Each plugin has a thread with an event loop of its own: one that blocks holds up nobody else. It works on copies that
+are checked while they are made, so that what it leaves can neither be of a wrong type nor change later. Only when a
+call has ended in time, without an exception and with a copy that passes, is the copy taken over.
+
+For example, plugin A appends to `output.system`, B puts a number in it, C appends. A's draft is taken over, B's is
+dropped with the failure `invalid_output` ("output.system[1] must be str, it is int"), and C goes on from what A left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
+from difflib import get_close_matches
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
+
+import msgspec
+
+from hudkit.agent.hooks.points import HOOKS, HookInput, HookOutput, Messages
+from hudkit.compose.visible_text import shorten, visible
+from hudkit.errors import ConfigError
+
+FaultKind: TypeAlias = Literal["raised", "time-out", "invalid_output", "stuck", "aside"]
+"""How a call went wrong. `stuck`: not made, because an earlier one still blocks; `aside`: the plugin is set aside."""
+
+_PATIENCE: Mapping[FaultKind, int] = {"time-out": 3, "stuck": 20}
+"""Calls without an answer in time after which a plugin is set aside; each costs its limit, or a tenth of a second.
+
+All hooks of a plugin are counted together, and an answer in time clears only what its own hook has cost: a quick hook
+does not excuse one that always hangs, and a hook that is slow now and then is forgiven."""
+
+_MAX_FAILURES = 200  # the newest ones that are kept
+_MAX_MESSAGE = 200  # characters of a failure's message: a plugin may put anything there
+_ALIVE_SECONDS = 0.1  # in which a loop that does not block answers
+
+_Hook: TypeAlias = Callable[[Any, Any], Awaitable[None] | None]
+_Output = TypeVar("_Output", bound=HookOutput)
+_Value = TypeVar("_Value")
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A call whose changes were dropped: whose, where, how and, in one line, what was wrong."""
+
+    plugin: str
+    hook: str
+    kind: FaultKind
+    message: str
+
+
+class PluginFault(Exception):
+    """A plugin's call that failed; `reason` may hold anything that the plugin put there."""
+
+    def __init__(self, kind: FaultKind, reason: str) -> None:
+        super().__init__(reason)
+        self.kind: FaultKind = kind
+        self.reason = reason
+
+
+class Hooks:
+    """The registered plugins of one host. `on_failure` is called with each failure, besides `failures`.
+
+    `seconds` is the most that a call may take in place of what each hook says.
+    """
+
+    def __init__(self, *, on_failure: Callable[[Failure], None] | None = None, seconds: float | None = None) -> None:
+        self._plugins: list[_PluginThread] = []
+        self._on_failure = on_failure
+        self._seconds = seconds
+        self._late: dict[str, list[tuple[str, FaultKind]]] = {}
+        self._aside: set[str] = set()
+        self.failures: deque[Failure] = deque(maxlen=_MAX_FAILURES)
+
+    def add(self, name: str, plugin: object) -> tuple[str, ...]:
+        """Register a plugin behind the others; return the names of its hooks.
+
+        Raises `ConfigError`: no hook, a misspelt one, or the name of another plugin.
+        """
+        if any(plugin.name == name for plugin in self._plugins):
+            raise ConfigError(f"a plugin named {_quoted(name)} is registered already")
+        calls = _hooks_of(name, plugin)
+        self._plugins.append(_PluginThread(name, calls))
+        return tuple(calls)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the plugins, in the order in which they run."""
+        return tuple(plugin.name for plugin in self._plugins)
+
+    def using(self, hook: str) -> tuple[str, ...]:
+        """Return the plugins that have this hook, in the order in which they run."""
+        return tuple(plugin.name for plugin in self._plugins if hook in plugin.calls)
+
+    @property
+    def aside(self) -> frozenset[str]:
+        """Return the plugins that answered too late too often: no hook of theirs is run any more."""
+        return frozenset(self._aside)
+
+    async def run(self, hook: str, context: HookInput, output: _Output) -> _Output:
+        """Run a hook; return `output` as the plugins left it (the same object, changed).
+
+        No plugin's fault is raised. Raises `TypeError` where the structs are not those of the hook.
+        """
+        spec = HOOKS[hook]
+        if not isinstance(context, spec.input) or not isinstance(output, spec.output):
+            raise TypeError(f"{hook} takes a {spec.input.__name__} and a {spec.output.__name__}")
+        for plugin in tuple(self._plugins):
+            call = plugin.calls.get(hook)
+            if call is None or plugin.name in self._aside:
+                continue
+            draft = validated_copy(output, spec.output)
+            try:
+                arguments = (validated_copy(context, type(context)), draft)
+                await plugin.run(call, arguments, self._seconds or spec.seconds)
+                # a copy again: the plugin may still hold the draft, and change it later
+                accepted = validated_copy(draft, type(output))
+            except PluginFault as fault:
+                self._count_fault(plugin.name, hook, fault)
+                continue
+            self._forgive(plugin.name, hook)
+            for field in output.__struct_fields__:
+                setattr(output, field, getattr(accepted, field))
+        return output
+
+    async def within(self, name: str, call: Callable[..., Any], *arguments: object, seconds: float) -> Any:
+        """Return what a function of the plugin `name` returns, run where its hooks run: tools of plugins go here.
+
+        Raises `PluginFault` for whatever the function does wrong, and where the plugin is set aside.
+        """
+        if name in self._aside:
+            raise PluginFault("aside", f"the plugin {_quoted(name)} is set aside: it was too often too late")
+        plugin = next(plugin for plugin in self._plugins if plugin.name == name)
+        try:
+            answer = await plugin.run(call, arguments, seconds)
+        except PluginFault as fault:
+            self._count_fault(name, "tool", fault)
+            raise
+        self._forgive(name, "tool")
+        return answer
+
+    async def end(self, name: str, call: Callable[[], object], *, seconds: float) -> None:
+        """Call a plugin's last function where its hooks ran, also where it is set aside; return nothing.
+
+        A fault is only reported.
+        """
+        plugin = next(plugin for plugin in self._plugins if plugin.name == name)
+        try:
+            await plugin.run(call, (), seconds)
+        except PluginFault as fault:
+            self._report(_failure(name, "close", fault))
+
+    def close(self) -> None:
+        """Let go of the plugins' threads, and return nothing; what still runs in them is left alone."""
+        for plugin in self._plugins:
+            plugin.close()
+        self._plugins.clear()
+
+    def _count_fault(self, name: str, hook: str, fault: PluginFault) -> None:
+        """Report a fault, and set the plugin aside where it has cost too much time."""
+        self._report(_failure(name, hook, fault))
+        if fault.kind not in _PATIENCE:
+            self._forgive(name, hook)  # it answered in time, though with an error
+            return
+        if name in self._aside:
+            return
+        late = self._late.setdefault(name, [])
+        late.append((hook, fault.kind))
+        count = sum(kind == fault.kind for _, kind in late)
+        if count >= _PATIENCE[fault.kind]:
+            self._aside.add(name)
+            reason = f"set aside for the rest of the session after {count} calls without an answer in time"
+            self._report(
+                Failure(name, hook, "aside", f"{reason}: its hooks are skipped, its tools answer with an error")
+            )
+
+    def _forgive(self, name: str, hook: str) -> None:
+        if late := self._late.get(name):
+            self._late[name] = [(late_hook, kind) for late_hook, kind in late if late_hook != hook]
+
+    def _report(self, failure: Failure) -> None:
+        self.failures.append(failure)
+        if self._on_failure is not None:
+            self._on_failure(failure)
+
+
+def _failure(name: str, hook: str, fault: PluginFault) -> Failure:
+    return Failure(name, hook, fault.kind, shorten(visible(fault.reason), _MAX_MESSAGE))
+
+
+def _hooks_of(name: str, plugin: object) -> dict[str, _Hook]:
+    """Return a plugin's functions by the names of their hooks; a name that is close to a hook's is an error."""
+    if isinstance(plugin, Mapping):
+        functions = dict(plugin)
+    else:
+        public = (word for word in dir(plugin) if not word.startswith("_"))
+        functions = {word: getattr(plugin, word) for word in public if callable(getattr(plugin, word, None))}
+    calls = {word: functions[word] for word in HOOKS if callable(functions.get(word))}
+    for word in functions:
+        # an object may have methods of its own: only what looks misspelt is refused; a mapping has hooks alone
+        near = get_close_matches(str(word), HOOKS, 1, 1.0 if isinstance(plugin, Mapping) else 0.85)
+        if word not in calls and (near or isinstance(plugin, Mapping)):
+            close = near or get_close_matches(str(word), HOOKS, 1)
+            hint = f"Did you mean {close[0]}?" if close else f"The hooks are {', '.join(HOOKS)}"
+            raise ConfigError(f"plugin {_quoted(name)} has {_quoted(word)}, which is no hook", hint=hint)
+    if not calls:
+        raise ConfigError(f"plugin {_quoted(name)} has no hook", hint=f"The hooks are {', '.join(HOOKS)}")
+    return calls
+
+
+def _quoted(word: object) -> str:
+    return repr(shorten(visible(str(word)), 80))
+
+
+# -- a plugin's thread -----------------------------------------------------------------------------------------
+
+
+class _PluginThread:
+    """A plugin's functions, and the thread with an event loop in which they run."""
+
+    def __init__(self, name: str, calls: Mapping[str, _Hook]) -> None:
+        self.name = name
+        self.calls = calls
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._maybe_blocked = False  # a call was given up: what it ran may still hold the thread
+
+    async def run(self, call: Callable[..., Any], arguments: tuple[object, ...], seconds: float) -> Any:
+        """Return what a function returns. Raises `PluginFault`, and lets a cancellation through."""
+        loop = self._started_loop()
+        if self._maybe_blocked and not await _is_turning(loop):
+            raise PluginFault("stuck", "an earlier call still blocks; this one was not made")
+        self._maybe_blocked = False
+        try:
+            future = asyncio.run_coroutine_threadsafe(_answer_or_error(call, arguments), loop)
+            answer, error = await asyncio.wait_for(asyncio.wrap_future(future), seconds)
+        except TimeoutError:
+            self._maybe_blocked = True
+            raise PluginFault("time-out", f"no answer within {seconds:g} s") from None
+        except asyncio.CancelledError:
+            self._maybe_blocked = True
+            raise
+        if error is not None:
+            raise PluginFault("raised", error)
+        return answer
+
+    def close(self) -> None:
+        """Have the loop stopped as soon as nothing blocks it; return nothing."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._loop = None
+
+    def _started_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            self._loop = loop = asyncio.new_event_loop()
+            # a daemon: a plugin that blocks for good must not keep the program from ending
+            threading.Thread(target=_turn, args=(loop,), name=f"plugin {self.name}", daemon=True).start()
+        return self._loop
+
+
+async def _answer_or_error(call: Callable[..., Any], arguments: tuple[object, ...]) -> tuple[Any, str | None]:
+    """Return what a call returned, or what it raised, in words."""
+    try:
+        answer = call(*arguments)
+        return (await answer if inspect.isawaitable(answer) else answer), None
+    except asyncio.CancelledError:
+        return None, "it was cancelled"
+    except BaseException as error:  # a plugin's sys.exit() ends no thread of ours
+        try:
+            text = str(error)
+        except Exception:
+            text = "(its text cannot be told)"
+        return None, f"{type(error).__name__}: {text}"
+
+
+async def _is_turning(loop: asyncio.AbstractEventLoop) -> bool:
+    """Return whether a plugin's loop turns: it answers within a tenth of a second."""
+    pong: Future[None] = Future()
+
+    def answer() -> None:
+        if pong.set_running_or_notify_cancel():
+            pong.set_result(None)
+
+    loop.call_soon_threadsafe(answer)
+    try:
+        await asyncio.wait_for(asyncio.wrap_future(pong), _ALIVE_SECONDS)
+    except TimeoutError:
+        return False
+    return True
+
+
+def _turn(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
+
+
+# -- copies that are checked while they are made ---------------------------------------------------------------
+
+_MAX_DEPTH = 64  # deeper than any schema; a list that holds itself ends here
+
+_pack = msgspec.msgpack.Encoder().encode
+_UNPACK: dict[type, Callable[[bytes], Any]] = {kind: msgspec.msgpack.Decoder(kind).decode for kind in (Messages,)}
+"""Types of plain data whose values can be large: packed and unpacked, which copies them deeply and checks them."""
+
+_Check: TypeAlias = Callable[[Any, int], Any]
+"""Copies a value at a depth; raises `_WrongType`."""
+
+
+class _WrongType(Exception):
+    def __init__(self, reason: str, *path: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.path = path
+
+    def below(self, step: str) -> _WrongType:
+        return _WrongType(self.reason, step, *self.path)
+
+
+def validated_copy(value: _Value, kind: Any) -> _Value:
+    """Return a deep copy of `value`, made while checking that it is of the type `kind` all through.
+
+    Raises `PluginFault` (`invalid_output`) that names the first place that is not, such as `output.system[1]`.
+    """
+    if kind in _UNPACK:
+        try:
+            return _UNPACK[kind](_pack(value))  # type: ignore[no-any-return]
+        except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError, AttributeError):
+            pass  # a value that cannot be packed, or a wrong one: the check below finds it, with its place
+    try:
+        copied: _Value = _check(kind)(value, 0)
+    except _WrongType as wrong:
+        raise PluginFault("invalid_output", f"output{''.join(wrong.path)} {wrong.reason}") from None
+    return copied
+
+
+@cache
+def _check(kind: Any) -> _Check:
+    """Return the check of one type, made once. It covers what the structs of `points` are made of."""
+    origin, inner = get_origin(kind) or kind, get_args(kind)
+    if kind is Any:
+        return _plain
+    if origin in (Union, UnionType):
+        return _any_of(kind, tuple(map(_check, inner)))
+    if origin is Literal:
+        return _literal(inner)
+    if origin is list or origin is tuple:
+        return _items(origin, _check(inner[0]))
+    if origin is dict:
+        return _entries(_check(inner[1]))
+    if isinstance(origin, type) and issubclass(origin, msgspec.Struct):
+        return _fields(origin)
+    if origin is float:
+        return _number
+    return _exactly(kind, origin) if origin in (str, int, bool, NoneType) else _callable
+
+
+def _exactly(kind: Any, wanted: type) -> _Check:
+    def check(value: Any, depth: int) -> Any:  # noqa: ARG001 (all checks are called alike)
+        if type(value) is not wanted:
+            raise _WrongType(f"must be {kind.__name__}, it is {type(value).__name__}")
+        return value
+
+    return check
+
+
+def _number(value: Any, depth: int) -> Any:  # noqa: ARG001
+    if type(value) not in (float, int):
+        raise _WrongType(f"must be a number, it is {type(value).__name__}")
+    return float(value)
+
+
+def _callable(value: Any, depth: int) -> Any:  # noqa: ARG001
+    if not callable(value):
+        raise _WrongType(f"must be a function, it is {type(value).__name__}")
+    return value
+
+
+def _literal(words: tuple[Any, ...]) -> _Check:
+    def check(value: Any, depth: int) -> Any:  # noqa: ARG001
+        if type(value) is not str or value not in words:
+            raise _WrongType(f"must be one of {', '.join(words)}")
+        return value
+
+    return check
+
+
+def _any_of(kind: Any, checks: tuple[_Check, ...]) -> _Check:
+    def check(value: Any, depth: int) -> Any:
+        for check_kind in checks:
+            try:
+                return check_kind(value, depth)
+            except _WrongType:
+                continue
+        raise _WrongType(f"must be {kind}, it is {type(value).__name__}")
+
+    return check
+
+
+def _items(kind: Any, check_item: _Check) -> _Check:
+    def check(value: Any, depth: int) -> Any:
+        if type(value) is not kind:
+            raise _WrongType(f"must be a {kind.__name__}, it is {type(value).__name__}")
+        deeper = _deeper(depth)
+        copied = []
+        try:
+            # a tuple first: the plugin's thread may change the list meanwhile
+            for item in tuple(value):
+                copied.append(check_item(item, deeper))  # noqa: PERF401 (its length is the place of a fault)
+        except _WrongType as wrong:
+            raise wrong.below(f"[{len(copied)}]") from None
+        return copied if kind is list else kind(copied)
+
+    return check
+
+
+def _entries(check_item: _Check) -> _Check:
+    def check(value: Any, depth: int) -> Any:
+        if type(value) is not dict:
+            raise _WrongType(f"must be an object, it is {type(value).__name__}")
+        deeper = _deeper(depth)
+        copied = {}
+        key: Any = ""
+        try:
+            for key, item in tuple(value.items()):
+                if type(key) is not str:
+                    raise _WrongType("must have text for its name")
+                copied[key] = check_item(item, deeper)
+        except _WrongType as wrong:
+            raise wrong.below(f"[{shorten(repr(key), 40)}]") from None
+        return copied
+
+    return check
+
+
+def _fields(kind: type[msgspec.Struct]) -> _Check:
+    steps: list[tuple[str, _Check]] = []  # filled at the first use: a struct may hold itself
+
+    def check(value: Any, depth: int) -> Any:
+        if type(value) is not kind:
+            raise _WrongType(f"must be a {kind.__name__}, it is {type(value).__name__}")
+        if not steps:
+            steps.extend((field.name, _check(field.type)) for field in msgspec.structs.fields(kind))
+        deeper = _deeper(depth)
+        name = ""
+        try:
+            copied = []
+            for name, check_field in steps:
+                copied.append(check_field(getattr(value, name), deeper))
+        except _WrongType as wrong:
+            raise wrong.below(f".{name}") from None
+        except AttributeError:
+            raise _WrongType(f"has no {name} any more") from None
+        return kind(*copied)
+
+    return check
+
+
+def _plain(value: Any, depth: int) -> Any:
+    kind = type(value)
+    if kind is str or kind is bool or kind is int or kind is NoneType or kind is float:
+        return value
+    if kind is dict or kind is list:
+        return _check(dict[str, Any] if kind is dict else list[Any])(value, depth)
+    if kind is tuple:
+        return _check(tuple[Any, ...])(value, depth)
+    raise _WrongType(f"must be plain data, it is {kind.__name__}")
+
+
+def _deeper(depth: int) -> int:
+    if depth >= _MAX_DEPTH:
+        raise _WrongType(f"is nested more than {_MAX_DEPTH} deep")
+    return depth + 1
