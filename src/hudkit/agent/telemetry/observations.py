@@ -1,7 +1,7 @@
-"""What telemetry is told of an agent: observations in no host's words, and the sink that makes them of our loop's events.
+"""What telemetry is told of an agent: observations in no host's words, and what makes them of our loop's events.
 
-Spans and metrics are made of observations alone (`spans`). Times are Unix milliseconds. Texts are only read where content
-is asked for; a host may leave them out otherwise.
+Spans and metrics are made of observations alone (`spans`). Times are Unix milliseconds. Texts are only read where
+content is asked for; a host may leave them out otherwise.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class AgentBegan(Observation, frozen=True):
 
 
 class AgentEnded(Observation, frozen=True):
-    """It is over. `error` is the type of what went wrong (empty: nothing), `words` are for people."""
+    """An agent's work is over. `error` is the type of what went wrong (empty: nothing), `words` are for people."""
 
     reason: str
     error: str = ""
@@ -198,7 +198,7 @@ class TelemetrySink:
             self._telemetry.failed()
 
     def _interrupted(self) -> Iterable[Observation]:
-        """The session is closed: turns that nobody ended."""
+        """Yield the end of the turns that nobody ended: the session is closed."""
         for id in sorted(self._working):
             yield AgentEnded(id, self._clock(), "interrupted", "interrupted")
         self._working.clear()
@@ -214,13 +214,7 @@ class TelemetrySink:
                 yield AgentBegan(id, now, event.agent, event.model, parent)
             case events.TurnEnded():
                 self._working.discard(id)
-                error = (
-                    ""
-                    if event.reason in _GOOD_REASONS
-                    else self._error_code
-                    if event.reason == "error"
-                    else event.reason
-                )
+                error = self._error_type(event.reason)
                 yield AgentEnded(id, now, event.reason, error, event.error, event.steps)
             case events.RequestSent():
                 yield self._model_called(event, now)
@@ -243,6 +237,12 @@ class TelemetrySink:
                 yield CompactionEnded(id, now, not event.without_model)
             case events.OutputsPruned():
                 yield OutputsLeft(id, now, len(event.calls))
+
+    def _error_type(self, reason: str) -> str:
+        """Return the type of error with which a turn ended for a reason; empty where there was none."""
+        if reason in _GOOD_REASONS:
+            return ""
+        return self._error_code if reason == "error" else reason
 
     def _model_called(self, event: events.RequestSent, now: int) -> ModelCalled:
         settings, message = event.request.settings, event.message
@@ -294,7 +294,7 @@ def _observed_usage(usage: ReportedUsage | None) -> ObservedUsage | None:
 
 
 def _observed_message(message: models.Message) -> ObservedMessage:
-    """A message of a request."""
+    """Return a message of a request as telemetry takes it."""
     match message:
         case models.UserMessage():
             return ObservedMessage("user", tuple(_observed_part(part) for part in message.parts))
@@ -324,7 +324,7 @@ def _arguments(call: models.ToolCall) -> object:
 
 
 def _stored_parts(parts: Iterable[object]) -> Iterable[ObservedPart]:
-    """The parts of an answer as it was stored."""
+    """Yield the parts of an answer as it was stored."""
     for part in parts:
         match part:
             case StoredText(ignored=False):
