@@ -13,7 +13,7 @@ from hudkit.compose.formats import json_text
 from hudkit.compose.formats.plain import Path, Plain, check, refused
 from hudkit.errors import ConfigError, FormatError
 
-NAME = "compact"
+_NAME = "compact"
 
 SHORT: Mapping[str, str] = {
     "_description": "about",
@@ -66,38 +66,40 @@ saves nothing.
 
 
 def encode(value: object, short: Mapping[str, str] = SHORT) -> str:
-    """The compact text of plain data; raises `FormatError` for what is no plain data.
+    """Return the compact text of plain data; raises `FormatError` for what is no plain data.
 
     `short` is a map of long to short names, the same for reading; `ConfigError` where it cannot be inverted.
     """
-    check(value, NAME)
-    return json_text.encode(shorten_keys(value, short), indent=None, name=NAME)
+    check(value, _NAME)
+    return json_text.encode(shorten_keys(value, short), indent=None, name=_NAME)
 
 
 def decode(text: str, short: Mapping[str, str] = SHORT) -> Plain:
-    """The plain data of a compact text.
+    """Return the plain data of a compact text.
 
     A long key may also stand as it is. Raises `FormatError` where the text is no JSON, has two names of one key in
     one object, or a `$` before what needs none.
     """
-    return restore_keys(json_text.decode(text, name=NAME), short)
+    return restore_keys(json_text.decode(text, name=_NAME), short)
 
 
 def legend(value: object, short: Mapping[str, str] = SHORT) -> dict[str, str]:
-    """The short names that stand in the text of `value`, each with the key it stands for, for a line that explains
-    them."""
-    found: set[str] = set()
-    _keys(value, found)
-    return {short[key]: key for key in sorted(found & short.keys())}
+    """Return the short names that stand in the text of `value`, each with the key it stands for.
+
+    They are for a line that explains them: `{"re": "reply_to"}`.
+    """
+    keys: set[str] = set()
+    _collect_keys(value, keys)
+    return {short[key]: key for key in sorted(keys & short.keys())}
 
 
 def shorten_keys(value: object, short: Mapping[str, str] = SHORT) -> Plain:
-    """Plain data with short keys."""
+    """Return plain data with short keys: `{"reply_to": 1, "re": 2}` becomes `{"re": 1, "$re": 2}`."""
     return _shortened(value, short, _inverted(short))
 
 
 def restore_keys(value: Plain, short: Mapping[str, str] = SHORT) -> Plain:
-    """The inverse of `shorten_keys`."""
+    """Return plain data with the keys that `shorten_keys` shortened; raises `FormatError` as `decode` does."""
     return _restored(value, short, _inverted(short), ())
 
 
@@ -124,15 +126,15 @@ def _name(key: str, short: Mapping[str, str], long: Mapping[str, str]) -> str:
 
 def _restored(value: Plain, short: Mapping[str, str], long: Mapping[str, str], path: Path) -> Plain:
     if isinstance(value, dict):
-        made: dict[str, Plain] = {}
+        restored: dict[str, Plain] = {}
         for name, item in value.items():
             key = _key(name, short, long, path)
-            if key in made:
-                raise refused(NAME, path, f"names {key!r} twice", "A key stands once in an object, short or long")
-            made[key] = _restored(item, short, long, (*path, key))
-        return made
+            if key in restored:
+                raise refused(_NAME, path, f"names {key!r} twice", "A key stands once in an object, short or long")
+            restored[key] = _restored(item, short, long, (*path, key))
+        return restored
     if isinstance(value, list | tuple):
-        return [_restored(item, short, long, (*path, place)) for place, item in enumerate(value)]
+        return [_restored(item, short, long, (*path, index)) for index, item in enumerate(value)]
     return value
 
 
@@ -149,15 +151,15 @@ def _key(name: str, short: Mapping[str, str], long: Mapping[str, str], path: Pat
 
 def _no_escape(name: str, path: Path) -> FormatError:
     return refused(
-        NAME, path, f"has a key {name!r}, which escapes nothing", "$ stands before a short name or another $"
+        _NAME, path, f"has a key {name!r}, which escapes nothing", "$ stands before a short name or another $"
     )
 
 
-def _keys(value: object, found: set[str]) -> None:
+def _collect_keys(value: object, keys: set[str]) -> None:
     if isinstance(value, dict):
-        found.update(value)
+        keys.update(value)
         for item in value.values():
-            _keys(item, found)
+            _collect_keys(item, keys)
     elif isinstance(value, list | tuple):
         for item in value:
-            _keys(item, found)
+            _collect_keys(item, keys)

@@ -1,11 +1,15 @@
-"""JSON (RFC 8259): writing plain data with hidden characters escaped, and reading it strictly."""
+"""JSON (RFC 8259): writing plain data with hidden characters escaped, and reading it strictly.
+
+Both ways have a quick path in C for what is nearly always there. What that path cannot vouch for, the exact one
+decides: writing checks the value first, and a text that is refused is gone through again, token by token, to say
+where and why.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import msgspec
@@ -14,8 +18,9 @@ from hudkit.compose import visible
 from hudkit.compose.formats.plain import DEEPEST, LONGEST, Plain, check
 from hudkit.errors import FormatError
 
-NAME = "json"
+_NAME = "json"
 
+# Levels that the quick path looks through: what the exact one refuses is deeper by far.
 _SHALLOW = 16
 _LEAVES = frozenset((str, int, bool, type(None)))
 _KEYS = frozenset((str,))
@@ -25,10 +30,10 @@ _NOT_PLAIN = re.compile(r"[^\x20-\x7e\n]")
 _TOKEN = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")(?P<key>\s*:)?|(?P<word>-?\w[\w.+-]*)|[{}\[\]]', re.DOTALL)
 
 
-def encode(value: object, *, indent: int | None = 2, name: str = NAME) -> str:
-    """JSON text; `indent` is in spaces, `None` writes no white space at all.
+def encode(value: object, *, indent: int | None = 2, name: str = _NAME) -> str:
+    """Return JSON text; `indent` is in spaces, `None` writes no white space at all.
 
-    Characters that hide or end a line (`document.visible`) are written as `\\uXXXX`, all others as they are. Raises
+    Characters that hide or end a line (`compose.visible`) are written as `\\uXXXX`, all others as they are. Raises
     `FormatError` for what is no plain data, under `name`.
     """
     text = _quickly(value, indent)
@@ -39,8 +44,8 @@ def encode(value: object, *, indent: int | None = 2, name: str = NAME) -> str:
     return text if text.isascii() and "\x7f" not in text else _NOT_PLAIN.sub(_escape, text)
 
 
-def decode(text: str, *, name: str = NAME) -> Plain:
-    """The plain data that a JSON text says.
+def decode(text: str, *, name: str = _NAME) -> Plain:
+    """Return the plain data that a JSON text says.
 
     Raises `FormatError` with line and column where it is no JSON, names a key twice in one object, has a number that
     is not finite, or is nested too deeply; with the path where a string has a lone surrogate.
@@ -50,37 +55,40 @@ def decode(text: str, *, name: str = NAME) -> Plain:
             raise json.JSONDecodeError("Unexpected UTF-8 BOM", text, 0)
         value: Plain = _read(text)
     except json.JSONDecodeError as error:
-        raise unreadable(name, text, error.pos, error.msg) from None
+        raise _unreadable(name, text, error.pos, error.msg) from None
     except (_Refused, RecursionError):
-        raise unreadable(name, text, *_offence(text)) from None
+        raise _unreadable(name, text, *_offence(text)) from None
     if "\\u" in text or not text.isascii() or text.count("{") + text.count("[") > DEEPEST:
-        check(value, name)  # there may be a lone surrogate, or too many levels
+        # There may be a lone surrogate, or too many levels.
+        check(value, name)
     return value
 
 
-def unreadable(name: str, text: str, offset: int, what: str, hint: str = "") -> FormatError:
-    """The error of a text that is not of format `name`, at `offset` (in characters)."""
+def _unreadable(name: str, text: str, offset: int, problem: str) -> FormatError:
+    """Return the error of a text that is not of format `name`, at `offset` (in characters)."""
     line = text.count("\n", 0, offset) + 1
     column = offset - (text.rfind("\n", 0, offset) + 1) + 1
-    message = f"{name}: line {line}, column {column}: {what}"
-    return FormatError(message, hint=hint, format=name, line=line, column=column)
+    message = f"{name}: line {line}, column {column}: {problem}"
+    return FormatError(message, format=name, line=line, column=column)
 
 
 def _quickly(value: object, indent: int | None) -> str | None:
-    """The text as msgspec writes it, in C, where that is sure to be what `json.dumps` would write; else `None`."""
-    if not _usual(value, _SHALLOW) or (indent is not None and indent < 1):
+    """Return the text as msgspec writes it, in C, where that is sure to be what `json.dumps` would; else `None`."""
+    if not _is_usual(value, _SHALLOW) or (indent is not None and indent < 1):
         return None
     try:
         body = _write(value)
-    except (UnicodeEncodeError, ValueError):  # a lone surrogate, too many digits
+    # A lone surrogate, or too many digits.
+    except (UnicodeEncodeError, ValueError):
         return None
-    if len(body) > LONGEST:  # there may be a number of too many digits in it
+    # There may be a number of too many digits in it.
+    if len(body) > LONGEST:
         return None
     return (body if indent is None else msgspec.json.format(body, indent=indent)).decode()
 
 
-def _usual(value: object, levels: int) -> bool:
-    """Whether a value is texts, integers, lists and objects only, not deep: floats have digits of their own."""
+def _is_usual(value: object, levels: int) -> bool:
+    """Return whether a value is texts, integers, lists and objects only, and not deep."""
     kind = type(value)
     if kind is dict:
         inner = value.values()  # type: ignore[attr-defined]
@@ -89,8 +97,9 @@ def _usual(value: object, levels: int) -> bool:
     elif kind is list or kind is tuple:
         inner = value
     else:
+        # No floats: `json.dumps` writes some with other digits.
         return kind in _LEAVES
-    return _LEAVES.issuperset(map(type, inner)) or (levels > 0 and all(_usual(one, levels - 1) for one in inner))
+    return _LEAVES.issuperset(map(type, inner)) or (levels > 0 and all(_is_usual(item, levels - 1) for item in inner))
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -102,14 +111,15 @@ def _escape(match: re.Match[str]) -> str:
 
 
 class _Refused(Exception):
-    """JSON, but not plain data; where, `_offence` finds."""
+    """JSON, but not plain data; `_offence` finds where."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    keyed = dict(pairs)
+    # A key that stands twice.
+    if len(keyed) != len(pairs):
         raise _Refused
-    return made
+    return keyed
 
 
 def _no_constant(_word: str) -> NoReturn:
@@ -135,41 +145,38 @@ _read = json.JSONDecoder(
 
 
 def _offence(text: str) -> tuple[int, str]:
-    """Where a text that is JSON up to there says what is refused, and what that is."""
-    open_: list[set[str]] = []
+    """Return the offset at which a text says what is refused, and what that is; up to there it is JSON."""
+    # The keys of each array and object that is open.
+    open_keys: list[set[str]] = []
     for token in _TOKEN.finditer(text):
-        what = _wrong(token, open_)
-        if what:
-            return token.start(), what
+        problem = _problem(token, open_keys)
+        if problem:
+            return token.start(), problem
     return 0, "nested too deeply"
 
 
-def _wrong(token: re.Match[str], open_: list[set[str]]) -> str:
+def _problem(token: re.Match[str], open_keys: list[set[str]]) -> str:
     if token["key"]:
         key = json.loads(token["text"])
-        if open_ and key in open_[-1]:
+        if open_keys and key in open_keys[-1]:
             return f"key {json.dumps(key)} stands twice in one object"
-        _add(open_[-1:], key)
+        if open_keys:
+            open_keys[-1].add(key)
     elif word := token["word"]:
         if word in ("NaN", "Infinity", "-Infinity"):
             return f"{word} is no number of JSON"
         if word not in ("true", "false", "null"):
-            return _wrong_number(word)
+            return _number_problem(word)
     elif token.group() in "{[":
-        open_.append(set())
-        if len(open_) > DEEPEST:
+        open_keys.append(set())
+        if len(open_keys) > DEEPEST:
             return f"nested more than {DEEPEST} levels deep"
-    elif token.group() in "}]" and open_:
-        open_.pop()
+    elif token.group() in "}]" and open_keys:
+        open_keys.pop()
     return ""
 
 
-def _wrong_number(word: str) -> str:
+def _number_problem(word: str) -> str:
     if any(char in word for char in ".eE"):
         return "" if math.isfinite(float(word)) else f"{word[:20]} is out of the range of a float"
     return "" if len(word) <= LONGEST else f"an integer of more than {LONGEST} digits"
-
-
-def _add(last: Iterable[set[str]], key: str) -> None:
-    for keys in last:
-        keys.add(key)

@@ -45,7 +45,7 @@ class BareUrl(msgspec.Struct, frozen=True):
     words to GFM.
 
     `value` holds only characters that are no markup, and so does what follows it up to a space; `formats.urls` says
-    which, for the tree and for the reader.
+    which, for the tree and for the parser.
     """
 
     value: str
@@ -198,7 +198,7 @@ Mdast: TypeAlias = Flow | Phrasing | Cell
 
 
 def text_of(node: Mdast) -> str:
-    """All text below a node, line breaks as line feeds."""
+    """Return all text below a node, line breaks as line feeds."""
     if isinstance(node, Text | BareUrl | InlineCode | CodeBlock):
         return node.value
     if isinstance(node, Break):
@@ -208,3 +208,23 @@ def text_of(node: Mdast) -> str:
     if isinstance(node, InlineHtml | HtmlBlock | ThematicBreak | FootnoteReference):
         return ""
     return "".join(text_of(child) for child in node.children)
+
+
+_LARGEST_NUMBER = 999_999_999
+"""The largest number of an item that CommonMark reads."""
+
+
+def first_number(start: int, count: int) -> int:
+    """Return the number of the first of `count` items, moved where a reader would not take all of their numbers.
+
+    `first_number(-2, 3)` is 0, `first_number(999_999_999, 3)` is 999,999,996.
+    """
+    return max(min(start, _LARGEST_NUMBER - count), 0)
+
+
+def footnote_as_blocks(node: FootnoteDefinition) -> tuple[Flow, ...]:
+    """Return what a footnote says as blocks that begin with `[^label]: `, for targets that have no footnotes."""
+    label, first = Text(f"[^{node.label}]: "), node.children[:1]
+    if first and isinstance(first[0], Paragraph):
+        return (Paragraph((label, *first[0].children)), *node.children[1:])
+    return (Paragraph((label,)), *node.children)

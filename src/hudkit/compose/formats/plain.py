@@ -27,6 +27,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 Path: TypeAlias = tuple[str | int, ...]
+"""Where a value stands: the keys and indices from the root."""
 
 
 def check(value: object, name: str, path: Path = ()) -> None:
@@ -44,8 +45,8 @@ def check(value: object, name: str, path: Path = ()) -> None:
         if not math.isfinite(value):
             raise refused(name, path, f"is {value}", "Numbers are finite; say None where there is none")
     elif isinstance(value, list | tuple):
-        for place, item in enumerate(value):
-            check(item, name, (*path, place))
+        for index, item in enumerate(value):
+            check(item, name, (*path, index))
     elif isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
@@ -58,19 +59,19 @@ def check(value: object, name: str, path: Path = ()) -> None:
 
 
 def _check_text(text: str, name: str, path: Path) -> None:
-    if not text.isascii() and (found := _SURROGATE.search(text)):
-        what = f"has a lone surrogate U+{ord(found.group()):04X} at character {found.start()}"
-        raise refused(name, path, what, "Strings are Unicode scalar values; replace it with U+FFFD")
+    if not text.isascii() and (match := _SURROGATE.search(text)):
+        problem = f"has a lone surrogate U+{ord(match.group()):04X} at character {match.start()}"
+        raise refused(name, path, problem, "Strings are Unicode scalar values; replace it with U+FFFD")
 
 
-def refused(name: str, path: Path, what: str, hint: str) -> FormatError:
-    """The error of a value that `name` cannot carry."""
-    place = spelled(path)
-    return FormatError(f"{name}: {place} {what}", hint=hint, format=name, path=place)
+def refused(name: str, path: Path, problem: str, hint: str) -> FormatError:
+    """Return the error of a value that the format `name` cannot carry, with its path and what would be right."""
+    place = _spell(path)
+    return FormatError(f"{name}: {place} {problem}", hint=hint, format=name, path=place)
 
 
-def spelled(path: Path) -> str:
-    """A path as it is written in messages: `$.rooms[0].id`."""
+def _spell(path: Path) -> str:
+    """Return a path as it is written in messages: `$.rooms[0].id`."""
     parts = ["$"]
     for part in path:
         if isinstance(part, int):
@@ -80,12 +81,12 @@ def spelled(path: Path) -> str:
     return "".join(parts)
 
 
-def same(one: object, other: object) -> bool:
-    """Whether two plain values are equal; a boolean is no number, a list equals a tuple of the same items."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(item, other[key]) for key, item in one.items())
-    return one == other
+def same(value: object, other: object) -> bool:
+    """Return whether two plain values are equal; a boolean is no number, a list equals a tuple of the same items."""
+    if isinstance(value, bool) or isinstance(other, bool):
+        return value is other
+    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
+        return len(value) == len(other) and all(map(same, value, other))
+    if isinstance(value, dict) and isinstance(other, dict):
+        return value.keys() == other.keys() and all(same(item, other[key]) for key, item in value.items())
+    return value == other

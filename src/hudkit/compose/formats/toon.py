@@ -1,4 +1,11 @@
-"""TOON (Token-Oriented Object Notation, specification 4.4), by `toon-format`, strict and guarded.
+r"""TOON (Token-Oriented Object Notation, specification 4.4), by `toon-format`, strict and guarded.
+
+An array of objects with the same keys and single values is a table: `[{"id": 1, "ok": true}, {"id": 2, "ok": false}]`
+is
+
+    [2]{id,ok}:
+      1,true
+      2,false
 
 TOON knows numbers by value: 1.0 is read back as 1; a negative zero has no spelling and is refused. A table has one
 order of keys, so the order of keys within its rows is not kept. What was written is read back and compared before it
@@ -10,47 +17,46 @@ from __future__ import annotations
 import math
 from typing import Any, cast
 
-from hudkit.compose.formats.even import even as evened
-from hudkit.compose.formats.even import uneven
+from hudkit.compose.formats.columns import align_rows, restore_rows
 from hudkit.compose.formats.plain import Path, Plain, check, refused, same
 from hudkit.errors import ConfigError, FormatError
 
-NAME = "toon"
-SPECIFICATION = "4.4"
+_NAME = "toon"
 
 
 def encode(value: object, *, even: bool = False) -> str:
-    """The TOON text of plain data, indented by two spaces, commas as delimiter, no line break at the end.
+    """Return the TOON text of plain data, indented by two spaces, commas as delimiter, no line break at the end.
 
-    With `even`, rows that lack keys are made even first (`formats.even`), so that more arrays are tables; read it
+    With `even`, rows that lack keys are aligned first (`columns.align_rows`), so that more arrays are tables; read it
     back with `even` too. Raises `FormatError` for what is no plain data, or cannot be said; `ConfigError` without the
     library.
     """
     library = _library()
-    check(value, NAME)
+    check(value, _NAME)
     _check_zeros(value, ())
-    shape = evened(value, flat=True) if even else cast(Plain, value)
+    shape = align_rows(value, flat=True) if even else cast(Plain, value)
     try:
         text = str(library.dumps(shape))
     except (TypeError, ValueError, RecursionError) as error:
-        raise refused(NAME, (), f"cannot be written: {error}", "Write it as JSON") from None
+        raise refused(_NAME, (), f"cannot be written: {error}", "Write it as JSON") from None
+    # The library is young: a value that it changes without a word would be lost in a conversation.
     if not same(decode(text, even=even), value):
-        raise refused(NAME, (), "does not survive being written and read", "Write it as JSON, and report it")
+        raise refused(_NAME, (), "does not survive being written and read", "Write it as JSON, and report it")
     return text
 
 
 def decode(text: str, *, even: bool = False) -> Plain:
-    """The plain data of a TOON text, read strictly; raises `FormatError` with the line where it is no TOON."""
+    """Return the plain data of a TOON text, read strictly; raises `FormatError` with the line where it is no TOON."""
     library = _library()
     try:
         value: Plain = library.loads(text)
     except library.ToonDecodeError as error:
         line = error.line or 1
-        raise FormatError(f"{NAME}: line {line}: {error.msg}", format=NAME, line=line) from None
+        raise FormatError(f"{_NAME}: line {line}: {error.msg}", format=_NAME, line=line) from None
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{NAME}: {error}", format=NAME) from None
-    check(value, NAME)
-    return uneven(value, NAME) if even else value
+        raise FormatError(f"{_NAME}: {error}", format=_NAME) from None
+    check(value, _NAME)
+    return restore_rows(value, _NAME) if even else value
 
 
 def _library() -> Any:
@@ -63,10 +69,10 @@ def _library() -> Any:
 
 def _check_zeros(value: object, path: Path) -> None:
     if isinstance(value, float) and value == 0 and math.copysign(1, value) < 0:
-        raise refused(NAME, path, "is a negative zero", "TOON has none (specification, data model); say 0")
+        raise refused(_NAME, path, "is a negative zero", "TOON has none (specification, data model); say 0")
     if isinstance(value, dict):
         for key, item in value.items():
             _check_zeros(item, (*path, key))
     elif isinstance(value, list | tuple):
-        for place, item in enumerate(value):
-            _check_zeros(item, (*path, place))
+        for index, item in enumerate(value):
+            _check_zeros(item, (*path, index))

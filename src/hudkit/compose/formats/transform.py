@@ -2,7 +2,7 @@
 
 A rule says which elements it takes by a msgspec struct: its tag is the element's tag, its fields are props with their
 types, so `Literal[True]` takes one value only; props that it does not name do not matter. The first rule that fits is
-used. On the way back a rule takes the target's nodes of its `kind`.
+used. On the way back a rule takes the target's nodes of its `kind`. docs/adding-a-format.md has an example.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from hudkit.errors import FormatError
 
 T = TypeVar("T")
 
-HINT = "markdown"
-"""The prop by which an element of a tag that is not in the vocabulary says what it is written as."""
+_HINT = "markdown"
+"""The prop by which an element of a tag that is not in the vocabulary says as what it is written."""
 
 
 class Shape(msgspec.Struct, frozen=True, tag_field="tag"):
@@ -56,16 +56,16 @@ class Transform(Generic[T]):
         self._by_tag: dict[str, list[Rule[T]]] = {}
 
     def with_rules(self, *rules: Rule[T]) -> Transform[T]:
-        """The same transform with some rules tried before its own."""
+        """Return the same transform with some rules tried before its own."""
         return Transform(self.name, (*rules, *self.rules), self._text)
 
     def to(self, nodes: Sequence[Node]) -> list[T]:
-        """The target's nodes; raises `FormatError` where no rule takes an element."""
-        return [made for node in nodes for made in self._to(node)]
+        """Return the target's nodes; raises `FormatError` where no rule takes an element."""
+        return [target for node in nodes for target in self._to(node)]
 
     def back(self, nodes: Sequence[T]) -> list[Node]:
-        """Elements and texts; raises `FormatError` where no rule takes a node of the target."""
-        return [made for node in nodes for made in self._back(node)]
+        """Return elements and texts; raises `FormatError` where no rule takes a node of the target."""
+        return [element for node in nodes for element in self._back(node)]
 
     def _to(self, node: Node) -> Iterable[T]:
         if isinstance(node, str):
@@ -74,11 +74,11 @@ class Transform(Generic[T]):
             shape = _fits(rule.schema, node)
             if shape is not None:
                 return rule.to(shape, node, self.to)
-        said = by_hint(node)
-        if said is node:
-            hint = f"Give a rule for it, or its elements a prop {HINT!r} with a tag of the vocabulary"
+        hinted_element = _by_hint(node)
+        if hinted_element is node:
+            hint = f"Give a rule for it, or its elements a prop {_HINT!r} with a tag of the vocabulary"
             raise FormatError(f"{self.name}: no rule takes <{node.tag}>", hint=hint, format=self.name, path=node.tag)
-        return self._to(said)
+        return self._to(hinted_element)
 
     def _back(self, node: T) -> Iterable[Node]:
         for rule in self.rules:
@@ -94,26 +94,25 @@ class Transform(Generic[T]):
 
 
 def _tags(schema: Any) -> set[str]:
-    """The tags that a schema takes; none where it takes every one."""
-    return {
-        config.tag for one in get_args(schema) or (schema,) if isinstance((config := one.__struct_config__).tag, str)
-    }
+    """Return the tags that a schema takes; none where it takes every one."""
+    tags = (struct.__struct_config__.tag for struct in get_args(schema) or (schema,))
+    return {tag for tag in tags if isinstance(tag, str)}
 
 
 def _fits(schema: Any, element: Element) -> Any:
-    """The props of an element as its schema has them, `None` where they do not fit."""
+    """Return the props of an element as its schema has them, `None` where they do not fit."""
     try:
         return msgspec.convert({**dict(element.props), "tag": element.tag}, schema)
     except msgspec.ValidationError:
         return None
 
 
-def by_hint(element: Element) -> Element:
-    """An element of a tag that is not in the vocabulary as its hint says it; any other as it is.
+def _by_hint(element: Element) -> Element:
+    """Return an element of a tag that is not in the vocabulary as its hint says it; any other as it is.
 
     Only props that the tag of the hint takes are kept.
     """
-    tag = element.get(HINT)
+    tag = element.get(_HINT)
     if element.tag in TAGS or tag not in TAGS:
         return element
     takes = {**COMMON_PROPS, **TAGS[tag].props}
@@ -122,6 +121,6 @@ def by_hint(element: Element) -> Element:
 
 
 def hinted(element: Element) -> Element:
-    """The tree with every element of a tag that is not in the vocabulary as its hint says it."""
+    """Return the tree with every element of a tag that is not in the vocabulary as its hint says it."""
     children = tuple(child if isinstance(child, str) else hinted(child) for child in element.children)
-    return by_hint(element.with_children(children))
+    return _by_hint(element.with_children(children))

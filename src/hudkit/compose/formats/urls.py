@@ -1,7 +1,9 @@
-"""Which URLs and addresses in a text are written as they stand: those that no reader of Markdown cuts or changes.
+"""URLs: which may be followed, how readers of Markdown spell them, and which are written in a text as they stand.
 
-A GFM reader takes all characters up to a space for a part of a literal link, a backslash too. So nothing that the
-writer might escape may stand in the URL, nor after it before the next space.
+A URL in a text is written as it stands (a bare URL, which can be copied) where no reader cuts or changes it. A GFM
+reader takes all characters up to a space for a part of a literal link, a backslash too. So nothing that the writer
+might escape may stand in the URL, nor after it before the next space: `https://a.b/c_d).` is bare, `https://a.b/*c*`
+is text with escapes.
 """
 
 from __future__ import annotations
@@ -9,6 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from markdown_it.common.normalize_url import normalizeLink
+
+# A sign counts as a part of the URL only where a letter or a digit follows: full stops and the like end a sentence.
 _WITHIN = r"[./%?=#:@,+-](?=[A-Za-z0-9])|&(?=[A-Za-z0-9])(?![A-Za-z0-9#]*;)|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])"
 _REST = rf"(?:[A-Za-z0-9]|{_WITHIN})*+/?+"
 _AFTER = r"(?!:/)(?=(?:(?!(?i:www\.)|[A-Za-z]+:/)[A-Za-z0-9?!.,:;'\")\]/=+%#$^-])*(?:[ \t\n]{end}))"
@@ -19,26 +24,40 @@ _VALUE = re.compile(
     r"(?:[^\W_]|[./%?=#:@,+;$^{}()'\"!-]|&(?![A-Za-z0-9#]+;)|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9]))+", re.UNICODE
 )
 
+_REFUSED = re.compile(r"\s*(?:javascript|vbscript|file|data)\s*:", re.IGNORECASE)
+_IMAGE_DATA = re.compile(r"data:image/(?:gif|png|jpeg|webp);", re.IGNORECASE)
+_UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
+
 
 def bare_urls(text: str, last: bool) -> Iterator[tuple[int, int]]:
-    """Where the URLs are that can be written as they stand; `last`: the line ends with the text."""
+    """Yield start and end of each URL that can be written as it stands; `last`: the line ends with the text."""
     for match in (_LAST if last else _INNER).finditer(text):
         yield match.span()
 
 
-def bare_at(text: str, start: int, last: bool) -> str:
-    """The URL that begins at `start` and can be written as it stands; empty where there is none."""
+def bare_url_at(text: str, start: int, last: bool) -> str:
+    """Return the URL that begins at `start` and can be written as it stands; empty where there is none."""
     match = (_LAST if last else _INNER).match(text, start)
     return match.group() if match else ""
 
 
-def bare(value: str, text: str, end: int, last: bool) -> bool:
-    """Whether a link that a GFM reader found, up to `end` of the text, can be written as it stands."""
+def is_bare(value: str, text: str, end: int, last: bool) -> bool:
+    """Return whether a link that a GFM reader found, up to `end` of the text, can be written as it stands."""
     return _VALUE.fullmatch(value) is not None and _BEHIND[last].match(text, end) is not None
 
 
-def target(value: str) -> str:
-    """What a GFM reader links a literal URL or an address to."""
+def literal_target(value: str) -> str:
+    """Return what a GFM reader links a literal URL or an address to: `http://www.a.b` for `www.a.b`."""
     if "://" in value[:8]:
         return value
     return ("http://" if value[:4].lower() == "www." else "mailto:") + value
+
+
+def is_refused(href: str) -> bool:
+    """Return whether readers may not take this as a destination, because its scheme runs code or reads files."""
+    return bool(_REFUSED.match(href)) and not _IMAGE_DATA.match(href)
+
+
+def normalize_url(href: str) -> str:
+    """Return a destination as a reader gives it: what a URL cannot hold is percent-encoded."""
+    return normalizeLink(_UNWRITABLE.sub("\ufffd", href))

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from hudkit.compose import visible
 from hudkit.compose.formats import compact, json_text, toon
-from hudkit.compose.formats.even import even
+from hudkit.compose.formats.columns import align_rows
 from hudkit.errors import FormatError
 
 
@@ -299,7 +299,7 @@ class _ToonNotation:
         return f"  recent_actions[{number}]:\n" if number else "  recent_actions: []\n"
 
     def action(self, value: dict[str, Any]) -> str:
-        lines = toon.encode(even(visible_data(value), flat=True)).split("\n")
+        lines = toon.encode(align_rows(visible_data(value), flat=True)).split("\n")
         return "    - " + "\n      ".join(lines)
 
     def now(self, value: str) -> str:

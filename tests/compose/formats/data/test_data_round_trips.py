@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from campaigns import Campaign
 from hudkit.compose import visible
 from hudkit.compose.formats import columns, compact, json_text, toon
-from hudkit.compose.formats.even import even, uneven
+from hudkit.compose.formats.columns import align_rows, restore_rows
 from hudkit.compose.formats.plain import DEEPEST, check, same
 from hudkit.errors import ConfigError, FormatError
 from hudkit.log.payloads import TaskSet
@@ -86,7 +86,7 @@ def assert_survives(name: str, document: object) -> None:
 @pytest.mark.parametrize("flat", [False, True])
 @given(document=documents)
 def test_even_rows_are_restored(flat: bool, document: object) -> None:
-    assert repr(uneven(even(document, flat=flat), "test")) == repr(document)
+    assert repr(restore_rows(align_rows(document, flat=flat), "test")) == repr(document)
 
 
 @given(st.lists(keys, unique=True, max_size=8), st.dictionaries(keys, keys.filter(lambda k: not k.startswith("$"))))

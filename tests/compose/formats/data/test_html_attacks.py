@@ -13,7 +13,7 @@ from justhtml import JustHTML
 from campaigns import Campaign
 from hudkit.compose.formats import html
 from hudkit.compose.formats.html import hast
-from hudkit.compose.formats.html.schema import ALLOWED, SCHEMES, safe_url
+from hudkit.compose.formats.html.sanitize import ALLOWED, SCHEMES, safe_url
 
 pytestmark = pytest.mark.slow
 

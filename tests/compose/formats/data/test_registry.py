@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 from hudkit.compose import Element, h, visible
 from hudkit.compose.formats import graph, registry
-from hudkit.compose.formats.elements import from_mdast
-from hudkit.compose.formats.graph import OUTLINE, Line
+from hudkit.compose.formats.mdast_to_tree import from_mdast
 from hudkit.compose.formats.transform import Rule, Shape, Transform, hinted
-from hudkit.compose.formats.tree import to_mdast
+from hudkit.compose.formats.tree_to_mdast import to_mdast
 from hudkit.errors import ConfigError, FormatError
 from strategies import hostile
 
@@ -72,6 +71,16 @@ def test_what_a_value_costs_in_each_format() -> None:
     assert list(registry.tokens_of(TREE, len, carries="tree")) == ["markdown", "html", "graph"]
 
 
+class Section(Shape, frozen=True, tag="section"):
+    """A section."""
+
+    title: str = ""
+
+
+class List(Shape, frozen=True, tag="list"):
+    """A list, numbered or not."""
+
+
 class Ordered(Shape, frozen=True, tag="list"):
     """A numbered list."""
 
@@ -88,7 +97,7 @@ def test_rules_are_matched_by_schema_the_first_that_fits() -> None:
     rules: tuple[Rule[str], ...] = (
         Rule(Alert, lambda alert, _, within: [f"alert {alert.level}", *within(_.children)]),
         Rule(Ordered, lambda *_: ["ordered"]),
-        Rule(graph.Section | graph.List, lambda shape, *_: [type(shape).__name__]),
+        Rule(Section | List, lambda shape, *_: [type(shape).__name__]),
     )
     transform: Transform[str] = Transform("test", rules, lambda text: text)
     nodes = (
@@ -105,7 +114,7 @@ def test_rules_are_matched_by_schema_the_first_that_fits() -> None:
     with pytest.raises(FormatError, match="no rule takes <alert>"):
         transform.to((Element("alert", (("level", "high"),), ()),))
     with pytest.raises(FormatError, match="no rule takes a int"):
-        OUTLINE.back([3])  # type: ignore[list-item]
+        Transform[Any]("test", rules, str).back([3])
 
 
 def test_an_unknown_element_is_written_as_its_hint_says() -> None:
@@ -116,8 +125,8 @@ def test_an_unknown_element_is_written_as_its_hint_says() -> None:
     line = Element("document", (), (Element("alert", (("markdown", "quote"),), (h.paragraph["now"],)),))
     assert registry.write_tree("markdown", line) == "> now\n"
     assert registry.write_tree("html", line) == "<blockquote>\n<p>now</p>\n</blockquote>\n"
-    assert graph.OUTLINE.to(line.children) == [Line("now")]
-    strict: Transform[str] = Transform("test", (Rule(graph.Section, lambda section, *_: [section.title]),), str)
+    assert registry.write_tree("graph", line) == 'flowchart TD\nn0["now"]\n'
+    strict: Transform[str] = Transform("test", (Rule(Section, lambda section, *_: [section.title]),), str)
     assert strict.to((alert,)) == ["Now"]
 
 

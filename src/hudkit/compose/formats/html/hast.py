@@ -21,7 +21,7 @@ class Element(msgspec.Struct, frozen=True):
     children: tuple[Hast, ...] = ()
 
     def get(self, name: str) -> str | None:
-        """The value of an attribute, `None` where there is none."""
+        """Return the value of an attribute, `None` where there is none."""
         return next((value for key, value in self.attributes if key == name), None)
 
 
@@ -36,7 +36,7 @@ Hast: TypeAlias = Text | Element
 
 
 def text_of(node: Hast) -> str:
-    """All text below a node; `<br>` is a line feed."""
+    """Return all text below a node; `<br>` is a line feed."""
     if isinstance(node, Text):
         return node.value
     if node.tag == "br":

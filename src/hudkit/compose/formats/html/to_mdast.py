@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from hudkit.compose.formats import mdast
 from hudkit.compose.formats.html.hast import Element, Hast, Root, Text, text_of
-from hudkit.compose.formats.html.schema import HEADINGS
+from hudkit.compose.formats.html.sanitize import HEADINGS
 from hudkit.compose.formats.mdast import Align, Flow, Phrasing
 
 _BREAK = re.compile(r"[ \t\f]*[\n\r][ \t\f\n\r]*|[\t\f]+")
@@ -16,7 +16,7 @@ _SIDES: dict[str | None, Align] = {"left": "left", "center": "center", "right": 
 
 
 def from_hast(root: Root) -> mdast.Root:
-    """The document that sanitised nodes say.
+    """Return the document that sanitised nodes say.
 
     A line break of the source, with the white space around it, is a space; other spaces are kept. What stands loose
     between blocks is a paragraph, a block within a line is a part of that line.
@@ -45,9 +45,10 @@ def _line(nodes: Iterable[Hast]) -> Iterator[Phrasing]:
     for node in nodes:
         if isinstance(node, Text):
             yield mdast.Text(_BREAK.sub(" ", node.value))
-        elif node.tag in _SPANS:
-            yield _SPANS[node.tag](node)
+        elif node.tag in _INLINE:
+            yield _INLINE[node.tag](node)
         else:
+            # A block within a line: its words are told apart from those around it.
             yield mdast.Text(" ")
             yield from _line(node.children)
             yield mdast.Text(" ")
@@ -89,17 +90,19 @@ def _table(element: Element) -> Iterator[Flow]:
     around, rows = _rows(element.children)
     yield from _flow(around)
     if rows:
-        made = (mdast.Row(tuple(mdast.Cell(tuple(_line(cell.children))) for cell in _cells(row))) for row in rows)
-        yield mdast.Table(tuple(made), tuple(map(_side, zip_longest(*map(_cells, rows)))))
+        converted = (
+            mdast.Row(tuple(mdast.Cell(tuple(_line(cell.children))) for cell in _cells(row))) for row in rows
+        )
+        yield mdast.Table(tuple(converted), tuple(map(_side, zip_longest(*map(_cells, rows)))))
 
 
 def _side(column: Sequence[Element | None]) -> Align:
-    """How a column is set: as its first cell that says it."""
+    """Return how a column is set: as its first cell that says it."""
     return next((_SIDES[cell.get("align")] for cell in column if cell and cell.get("align") in _SIDES), "")
 
 
 def _rows(nodes: Iterable[Hast]) -> tuple[list[Hast], list[Element]]:
-    """What stands beside the rows of a table (its caption), and the rows."""
+    """Return what stands beside the rows of a table (its caption), and the rows."""
     around: list[Hast] = []
     rows: list[Element] = []
     for node in nodes:
@@ -133,7 +136,7 @@ _BLOCKS: dict[str, Callable[[Element], Iterator[Flow]]] = {
     "ul": _list,
 }
 
-_SPANS: dict[str, Callable[[Element], Phrasing]] = {
+_INLINE: dict[str, Callable[[Element], Phrasing]] = {
     "a": _link,
     "br": lambda _: mdast.Break(),
     "code": _code,

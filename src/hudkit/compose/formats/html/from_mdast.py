@@ -9,29 +9,29 @@ from msgspec.structs import replace
 
 from hudkit.compose.formats import mdast
 from hudkit.compose.formats.html.hast import Element, Hast, Root, Text
-from hudkit.compose.formats.html.schema import safe_url
+from hudkit.compose.formats.html.sanitize import safe_url
 from hudkit.compose.formats.mdast import Flow, Phrasing
 
 
 def to_hast(node: mdast.Mdast) -> Root:
-    """The document that says what a node says.
+    """Return the document that says what a node says.
 
     A link that may not be followed is its words with the URL behind them; raw HTML is code; a footnote stands where
     its definition does.
     """
     if isinstance(node, mdast.Cell):
         return Root(_line(node.children))
-    if type(node) in _BLOCKS:
-        return Root(_flow((node,)))  # type: ignore[arg-type]
-    return Root(_line((node,)))  # type: ignore[arg-type]
+    if isinstance(node, Phrasing):
+        return Root(_line((node,)))
+    return Root(_flow((node,)))
 
 
 def _flow(nodes: Iterable[Flow]) -> tuple[Hast, ...]:
-    return tuple(found for node in nodes for found in _BLOCKS[type(node)](node))
+    return tuple(child for node in nodes for child in _BLOCKS[type(node)](node))
 
 
 def _line(nodes: Iterable[Phrasing]) -> tuple[Hast, ...]:
-    return tuple(found for node in nodes for found in _SPANS[type(node)](node))
+    return tuple(child for node in nodes for child in _INLINE[type(node)](node))
 
 
 def _around(tag: str) -> Callable[[Any], Sequence[Hast]]:
@@ -52,7 +52,7 @@ def _link(node: mdast.Link) -> Sequence[Hast]:
 
 
 def _unlinked(nodes: Iterable[Phrasing]) -> Iterator[Phrasing]:
-    """The words of a link: a link within it is words too."""
+    """Yield the words of a link: HTML has no link in a link, so one within it is words too."""
     for node in nodes:
         if isinstance(node, mdast.Link):
             yield from _unlinked(node.children)
@@ -81,6 +81,7 @@ def _list(node: mdast.List) -> Sequence[Hast]:
 
 def _item(node: mdast.ListItem, spread: bool) -> Element:
     checked = () if node.checked is None else (("data-checked", str(node.checked).lower()),)
+    # In a tight list an item is its words, without a paragraph.
     only = node.children[0] if len(node.children) == 1 else None
     if isinstance(only, mdast.Paragraph) and not spread:
         return Element("li", checked, _line(only.children))
@@ -88,7 +89,7 @@ def _item(node: mdast.ListItem, spread: bool) -> Element:
 
 
 def _table(node: mdast.Table) -> Sequence[Hast]:
-    rows = [_row(row, node.align, "td" if place else "th") for place, row in enumerate(node.children)]
+    rows = [_row(row, node.align, "td" if n else "th") for n, row in enumerate(node.children)]
     parts = (("thead", tuple(rows[:1])), ("tbody", tuple(rows[1:])))
     return (Element("table", (), tuple(Element(tag, (), part) for tag, part in parts if part)),)
 
@@ -102,16 +103,9 @@ def _row(row: mdast.Row, align: tuple[mdast.Align, ...], tag: str) -> Element:
     return Element("tr", (), tuple(cells))
 
 
-def _footnote(node: mdast.FootnoteDefinition) -> Sequence[Hast]:
-    label, first = mdast.Text(f"[^{node.label}]: "), node.children[:1]
-    if first and isinstance(first[0], mdast.Paragraph):
-        return _flow((mdast.Paragraph((label, *first[0].children)), *node.children[1:]))
-    return _flow((mdast.Paragraph((label,)), *node.children))
-
-
 _BLOCKS: dict[type, Callable[[Any], Sequence[Hast]]] = {
     mdast.CodeBlock: _pre,
-    mdast.FootnoteDefinition: _footnote,
+    mdast.FootnoteDefinition: lambda node: _flow(mdast.footnote_as_blocks(node)),
     mdast.Heading: _heading,
     mdast.HtmlBlock: lambda node: _pre(mdast.CodeBlock(node.value.strip("\n"), "html")),
     mdast.List: _list,
@@ -124,7 +118,7 @@ _BLOCKS: dict[type, Callable[[Any], Sequence[Hast]]] = {
     mdast.ThematicBreak: lambda _: (Element("hr"),),
 }
 
-_SPANS: dict[type, Callable[[Any], Sequence[Hast]]] = {
+_INLINE: dict[type, Callable[[Any], Sequence[Hast]]] = {
     mdast.BareUrl: lambda node: (Text(node.value),),
     mdast.Break: lambda _: (Element("br"),),
     mdast.Delete: _around("del"),

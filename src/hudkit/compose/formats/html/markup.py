@@ -1,12 +1,17 @@
-"""hast to HTML text: nothing is written but what the schema allows, and every character of a text is a text's."""
+"""HTML text: written from hast, and parsed to hast as browsers read it (WHATWG HTML), by `justhtml`.
+
+Nothing is written or read but what `sanitize` allows, and every character of a text is a text's. What is written
+reads as what is written the same again.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from hudkit.compose.formats.html.hast import Element, Hast, Root, Text
-from hudkit.compose.formats.html.sanitize import sanitize
-from hudkit.compose.formats.html.schema import HEADINGS
+from hudkit.compose.formats.html.sanitize import DEEPEST, DROPPED, HEADINGS, sanitize, too_deep
+from hudkit.errors import ConfigError
 
 _VOID = frozenset({"br", "hr"})
 _BLOCKS = frozenset({*HEADINGS, "p", "div", "blockquote", "hr", "ul", "ol", "li", "pre"}) | frozenset(
@@ -21,7 +26,7 @@ _VALUE = re.compile('[&<>"\r`\x00\ud800-\udfff]')
 
 
 def write(root: Root) -> str:
-    """HTML, each block on a line of its own, sanitised; what it reads as is written the same again.
+    """Return HTML, each block on a line of its own, sanitised.
 
     Raises `FormatError` where elements are nested too deeply.
     """
@@ -54,10 +59,40 @@ def _is_block(node: Hast) -> bool:
 
 
 def _skipped(node: Element) -> str:
-    """The line feed after `<pre>` that readers skip, where the text has one of its own (HTML, 13.1.2.5)."""
+    """Return the line feed after `<pre>` that readers skip, where the text has one of its own (HTML, 13.1.2.5)."""
     first = node.children[0] if node.tag == "pre" and node.children else None
     return "\n" if isinstance(first, Text) and first.value.startswith("\n") else ""
 
 
 def _spelled(match: re.Match[str]) -> str:
     return _SPELLED.get(match.group(), "\ufffd")
+
+
+def parse(text: str) -> Root:
+    """Return the nodes of a document or a part of one, sanitised.
+
+    Any text is HTML to its reader; raises `FormatError` only where elements are nested too deeply, `ConfigError`
+    without the library.
+    """
+    # Only here: who writes HTML does without the library.
+    try:
+        from justhtml import JustHTML
+    except ImportError:
+        raise ConfigError("reading HTML needs the package justhtml", hint='pip install "hudkit[formats]"') from None
+    root: Any = JustHTML(text, fragment=True, sanitize=False, scripting_enabled=False).root
+    return sanitize(Root(_nodes(root, 1)))
+
+
+def _nodes(parent: Any, depth: int) -> tuple[Hast, ...]:
+    if depth > DEEPEST:
+        raise too_deep()
+    nodes: list[Hast] = []
+    for node in parent.children or ():
+        name = node.name
+        if name == "#text":
+            nodes.append(Text(node.data or ""))
+        # Others that begin so are comments and doctypes.
+        elif not name.startswith(("#", "!")) and name not in DROPPED:
+            attributes = tuple((key, value or "") for key, value in node.attrs.items())
+            nodes.append(Element(name, attributes, _nodes(node, depth + 1)))
+    return tuple(nodes)

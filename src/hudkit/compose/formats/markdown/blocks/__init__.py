@@ -1,1 +1,0 @@
-"""One writer per kind of block; none of them knows another, and `write` has the table."""
