@@ -12,7 +12,7 @@ import pytest
 
 from hudkit.errors import ConfigError
 from hudkit.hosts.wire import PROTOCOL
-from hudkit.web.loopback import loopback
+from hudkit.web.page_guard import loopback_address
 
 pytestmark = pytest.mark.slow
 
@@ -125,7 +125,7 @@ def test_the_token_file_must_be_ones_own(daemon: Any) -> None:
 
 
 def test_which_addresses_are_this_machines_own() -> None:
-    assert [loopback(host) for host in ("localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]")] == [
+    assert [loopback_address(host) for host in ("localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]")] == [
         "127.0.0.1",
         "127.0.0.1",
         "127.1.2.3",
@@ -134,4 +134,4 @@ def test_which_addresses_are_this_machines_own() -> None:
     ]
     for host in ("0.0.0.0", "::", "10.0.0.1", "::ffff:10.0.0.1", "localhost.evil.com", ""):
         with pytest.raises(ConfigError):
-            loopback(host)
+            loopback_address(host)

@@ -14,7 +14,7 @@ from page_served import TOKEN, Served
 from hudkit.log import Origin
 from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
-from hudkit.rooms.page.desk import Desk
+from hudkit.rooms.page.page_context import PageContext
 from hudkit.rooms.players import open_players
 from hudkit.rooms.prompts import load_prompts
 from hudkit.rooms.scheduler import WorldRunner
@@ -71,7 +71,7 @@ class Town:
         for name, rooms in (("Ada", ()), ("Bruno", (1,)), ("Cleo", (1,))):
             self.architect.make_agent("persona", name, "Collects old maps.", "improviser", rooms=rooms)
         self.architect.pause()
-        self.served = Served(Desk(self.world_log, player=self.runner, models=("improviser",)))
+        self.served = Served(PageContext(self.world_log, player=self.runner, models=("improviser",)))
 
     def say(self, room: int, text: str) -> int:
         return self.served.do(lambda: self.architect.say(room, text))

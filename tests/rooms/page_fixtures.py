@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from page_served import Served, Visitor
 
-from hudkit.rooms.page.desk import Desk
+from hudkit.rooms.page.page_context import PageContext
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def open_page() -> Iterator[Callable[..., Visitor]]:
     served: list[Served] = []
 
     def visit(harness: Any, **given: Any) -> Visitor:
-        served.append(Served(Desk(harness.world_log, **given)))
+        served.append(Served(PageContext(harness.world_log, **given)))
         visitor = Visitor(served[-1])
         visitor.login()
         visitor.get()

@@ -11,9 +11,8 @@ from html.parser import HTMLParser
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from hudkit.rooms.page.desk import Desk
-from hudkit.rooms.page.guard import cookie_of
-from hudkit.rooms.page.serving import serve_page
+from hudkit.rooms.page.page_context import PageContext
+from hudkit.rooms.page.server import cookie_name, serve_page
 
 TOKEN = "a-token-that-nobody-guesses-0123456789"
 
@@ -21,10 +20,10 @@ V = TypeVar("V")
 
 
 class Served:
-    """The page of a desk; `port` is its."""
+    """The page of a context; `port` is its."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, context: PageContext) -> None:
+        self.context = context
         self._loop = asyncio.new_event_loop()
         self._end = asyncio.Event()
         ready = threading.Event()
@@ -35,7 +34,7 @@ class Served:
             ready.set()
 
         async def serve() -> None:
-            await serve_page(desk, TOKEN, end=self._end.wait(), say=say)
+            await serve_page(context, TOKEN, end=self._end.wait(), say=say)
 
         self._thread = threading.Thread(target=lambda: self._loop.run_until_complete(serve()), daemon=True)
         self._thread.start()
@@ -76,7 +75,7 @@ class Visitor:
     def ask(self, method: str, path: str, body: str | Iterator[bytes] | None = None, **headers: str) -> Answer:
         given = {"host": f"127.0.0.1:{self.served.port}"}
         if self.cookie:
-            given["cookie"] = f"{cookie_of(self.served.port)}={self.cookie}"
+            given["cookie"] = f"{cookie_name(self.served.port)}={self.cookie}"
         given.update({name.replace("_", "-"): value for name, value in headers.items()})
         connection = http.client.HTTPConnection("127.0.0.1", self.served.port, timeout=20)
         try:
@@ -86,7 +85,7 @@ class Visitor:
             connection.close()
         for one in answer.cookies:
             name, _, value = one.partition(";")[0].partition("=")
-            if name == cookie_of(self.served.port):
+            if name == cookie_name(self.served.port):
                 self.cookie = value.strip('"')
         return answer
 
@@ -103,10 +102,10 @@ class Visitor:
     def login(self, token: str = TOKEN) -> Answer:
         return self.post("/login", {"token": token})
 
-    def do(self, deed: str, **fields: Any) -> Answer:
-        """Do a deed, and look at the page that follows."""
+    def do(self, action: str, **fields: Any) -> Answer:
+        """Send a form, and look at the page that follows."""
         look = fields.pop("look", "")
-        answer = self.post(f"/do/{deed}", {"csrf": self.csrf, "look": look, **fields})
+        answer = self.post(f"/do/{action}", {"csrf": self.csrf, "look": look, **fields})
         assert answer.status == 303, (answer.status, answer.text)
         return self.get(answer.headers["location"])
 

@@ -1,4 +1,4 @@
-"""Rewinding: from the log the same HUDs are composed, byte for byte, by a typesetter that knows later ones."""
+"""Rewinding: from the log the same HUDs are composed, byte for byte, by a renderer that knows later ones."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_playing_stepping_and_stopping(visit: Callable[..., Any], town: Town) ->
     page.wait_for_selector("text=Stopped")
     held = town.world_log.world.beats
     page.wait_for_timeout(1500)
-    assert town.world_log.world.beats == held and not town.served.desk.playing
+    assert town.world_log.world.beats == held and not town.served.context.playing
     page.click("#play")
     town.until(lambda: town.world_log.world.beats > held)
 
@@ -186,4 +186,4 @@ def test_it_works_without_scripts(visit: Callable[..., Any], town: Town) -> None
     page.click("text=Bruno’s room")
     assert page.locator("#talk h2").inner_text() == "Bruno’s room"
     page.click("#play")
-    assert town.served.desk.world_log.world.paused is None
+    assert town.served.context.world_log.world.paused is None

@@ -10,9 +10,8 @@ import pytest
 from page_served import TOKEN, Served, Visitor
 
 from hudkit.errors import ConfigError
-from hudkit.rooms.page.desk import Desk
-from hudkit.rooms.page.guard import MOST_BODY
-from hudkit.rooms.page.serving import listen
+from hudkit.rooms.page.page_context import PageContext
+from hudkit.rooms.page.server import MAX_FORM, listen
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +31,7 @@ PATHS = (
 
 @pytest.fixture
 def served(harness: Any) -> Iterator[Served]:
-    made = Served(Desk(harness.world_log))
+    made = Served(PageContext(harness.world_log))
     yield made
     made.close()
 
@@ -152,7 +151,7 @@ def test_the_token_of_another_session_is_no_use(visitor: Visitor, served: Served
 
 
 def test_a_long_form_is_refused(visitor: Visitor) -> None:
-    answer = visitor.post("/do/say", {"csrf": visitor.csrf, "room": 1, "text": "x" * MOST_BODY})
+    answer = visitor.post("/do/say", {"csrf": visitor.csrf, "room": 1, "text": "x" * MAX_FORM})
     assert answer.status == 413
     form = {"content_type": "application/x-www-form-urlencoded"}
     assert visitor.ask("POST", "/do/say", f"csrf={visitor.csrf}", content_length="-1", **form).status in (400, 413)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hudkit.compose import visible
 from hudkit.errors import ConfigError, TreeError
-from hudkit.rooms.page.look import Look, read
+from hudkit.rooms.page.url_state import UrlState, parse_query
 from hudkit.web.elements import e, write
 
 
@@ -67,23 +67,23 @@ def test_a_tag_that_pages_do_not_have_is_refused(tag: str) -> None:
 
 @given(
     st.builds(
-        Look,
+        UrlState,
         room=st.integers(0, 2**53),
         agent=st.integers(0, 99),
         tab=st.sampled_from(["hud", "memory", "activity", "edit"]),
         format=st.sampled_from(["", "json", "compact", "toon", "markdown"]),
         when=st.sampled_from(["now", "beat"]),
-        at=st.integers(0, 99),
+        seq=st.integers(0, 99),
         reply=st.integers(0, 99),
         new=st.booleans(),
         view=st.sampled_from(["rooms", "talk", "agent"]),
     )
 )
-def test_an_address_is_all_of_a_look(look: Look) -> None:
-    assert read(look.url()[2:]) == look
+def test_an_address_is_all_of_a_page(url: UrlState) -> None:
+    assert parse_query(url.href()[2:]) == url
 
 
 def test_an_address_that_is_not_ours_is_refused() -> None:
     for query in ("room=-1", "x=1", "at=%ff", "new=maybe", f"room={2**60}"):
         with pytest.raises(ConfigError):
-            read(query)
+            parse_query(query)

@@ -374,6 +374,33 @@ def test_serve_shows_a_living_world_offline(tmp_path: Path) -> None:
         assert not any(agent.current_beat for agent in world_log.world.agents.values())
 
 
+@pytest.mark.parametrize("ignored", [False, True], ids=["from a terminal", "as a script's background job"])
+def test_serving_that_is_stopped_right_after_its_token_was_printed_ends_with_130(
+    tmp_path: Path, ignored: bool
+) -> None:
+    command = [sys.executable, "-m", "hudkit", "rooms", "serve"]
+    # A shell starts background jobs with SIGINT ignored, and a process hands that on to those that it starts.
+    inherited = signal.signal(signal.SIGINT, signal.SIG_IGN) if ignored else None
+    try:
+        process = subprocess.Popen(
+            command,
+            env={**os.environ, "HUDKIT_DATA": str(tmp_path / "data"), "PYTHONUNBUFFERED": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    finally:
+        if inherited is not None:
+            signal.signal(signal.SIGINT, inherited)
+    with process:
+        assert process.stdout is not None
+        while not (line := process.stdout.readline()).startswith("token"):
+            assert line, process.communicate()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130 and errors.endswith("\nstopped\n") and "Traceback" not in errors, errors
+
+
 def test_a_world_in_which_nobody_lives_is_served_so_that_somebody_can_be_made(tmp_path: Path) -> None:
     path = tmp_path / "empty.db"
     WorldLog.create(path, name="empty").close()

@@ -40,8 +40,8 @@ def test_help_needs_no_extra(tmp_path: Path, command: tuple[str, ...]) -> None:
 
 def test_serving_without_extras_says_in_one_line_what_to_install(tmp_path: Path) -> None:
     done = run_without_extras(tmp_path, "rooms", "serve", "--world", str(tmp_path / "world.db"))
-    assert done.returncode != 0 and "Traceback" not in done.stderr
-    assert "install 'hudkit[" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert "pip install 'hudkit[rooms]'" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
 
 
 def test_a_world_of_json_agents_is_made_and_shown_without_extras(tmp_path: Path) -> None:

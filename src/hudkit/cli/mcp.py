@@ -72,13 +72,13 @@ def run(args: argparse.Namespace) -> int:
 def token(file: Path | None) -> str:
     """The token of HTTP: from a named file, the environment, or our own file; a file is made where it is missing, and
     which one it is, is said on the error stream. Raises `StoreUnsafe` where others can read it."""
-    from hudkit.web.guard import token_at
+    from hudkit.web.page_guard import page_token
 
     named = os.environ.get("HUDKIT_MCP_TOKEN", "")
     if file is None and named:
         return named
     path = file or data_directory() / "mcp-token"
     make_directory(path.absolute().parent)
-    secret = token_at(path)
+    secret = page_token(path)
     print(f"hudkit mcp: the token is in {path}", file=sys.stderr)
     return secret

@@ -34,9 +34,9 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     if args.idle < 0 or args.idle != args.idle:
         raise ConfigError(f"--idle {args.idle} is not a time", hint="Give minutes, or 0 for never")
     if args.port is None and args.host != "127.0.0.1":
-        from hudkit.web.loopback import loopback
+        from hudkit.web.page_guard import loopback_address
 
-        loopback(args.host)
+        loopback_address(args.host)
     path = args.socket.absolute() if args.socket else socket_path.socket_path()
     db = args.db.absolute() if args.db else paths.log_path()
     serve(DaemonOptions(path, db, args.idle, args.port, args.host, settings), _say)

@@ -46,8 +46,7 @@ from hudkit.ingest.extraction import KnownStatements, extract
 from hudkit.log.stores import open_log
 from hudkit.transcripts import OwnTranscript
 from hudkit.transcripts.search import PastSessions, open_past_sessions
-from hudkit.web.guard import Guard, token_at
-from hudkit.web.loopback import loopback, names
+from hudkit.web.page_guard import PageGuard, bearer_check, browser_hosts, loopback_address, page_token
 
 WAIT_SECONDS = 15.0
 """Seconds within which another daemon on the same socket must answer or end."""
@@ -73,7 +72,7 @@ def serve(options: DaemonOptions, report: Callable[[str], None] = lambda _: None
     `report` is called with a line when it listens, and when a daemon of this version or newer does so already, which
     ends the call. Raises `ConfigError`, and a `StoreError` where the socket's directory or the log cannot be used.
     """
-    address = loopback(options.host) if options.port is not None else ""
+    address = loopback_address(options.host) if options.port is not None else ""
     # Whatever the daemon makes from here on (socket, log, index, token) is its user's alone.
     os.umask(0o077)
     socket_path.prepare_directory(options.socket)
@@ -171,8 +170,8 @@ async def _run(
         servers = [_make_server(app, own_user=True)]
         if len(listening) > 1:
             port = listening[1].getsockname()[1]
-            token = token_at(options.db.absolute().parent / "token")
-            servers.append(_make_server(Guard(app, token, port, names(address)), own_user=False))
+            token = page_token(options.db.absolute().parent / "token")
+            servers.append(_make_server(_guard_pages(app, token, port, browser_hosts(address)), own_user=False))
         # The tokenizer takes longer to load than a host waits for its first frame.
         thread.submit(lambda: hud.counter.count("warm"))
         pairs = zip(servers, listening, strict=True)
@@ -209,7 +208,14 @@ _UPLOADS = ("/v1/frame", "/v1/events")
 
 _Answer = tuple[int, bytes]
 
-_REASONS = {404: ("path", "there is no such path"), 405: ("method", "this path is asked with another method")}
+_REASONS = {
+    401: ("token", "a token is needed"),
+    403: ("origin", "the request comes from another site"),
+    404: ("path", "there is no such path"),
+    405: ("method", "this path is asked with another method"),
+    415: ("media", "the body must be application/json"),
+    421: ("host", "the request names another host"),
+}
 
 
 class _Activity:
@@ -329,6 +335,25 @@ def _application(
         ],
         exception_handlers={HTTPException: _refuse, Exception: _fail},
     )
+
+
+def _guard_pages(app: ASGIApp, token: str, port: int, hosts: tuple[str, ...]) -> PageGuard:
+    """Return the application as it is served on loopback: for who has the token, and no other site or host."""
+    return PageGuard(
+        app,
+        port=port,
+        hosts=hosts,
+        media="application/json",
+        check_access=bearer_check(token, _refuse_stranger),
+        refuse=_refuse_stranger,
+    )
+
+
+def _refuse_stranger(status: int) -> Response:
+    """Return a refusal before anything is known of who asks, so it does not say which program and version this is."""
+    _, body = error_response(status, *_REASONS[status])
+    headers = {"x-content-type-options": "nosniff", "connection": "close"}
+    return Response(body, status, headers, media_type="application/json")
 
 
 async def _refuse(_: Request, error: Exception) -> Response:

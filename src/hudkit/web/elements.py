@@ -75,7 +75,7 @@ def _write(node: Element | Text, parts: list[str]) -> None:
         parts.append(_escaped(shown(node.value)))
         return
     if node.tag not in _TAGS:
-        raise TreeError(f"a page has no <{node.tag}>", hint="Tags are listed in rooms/page/tree.py")
+        raise TreeError(f"a page has no <{node.tag}>", hint="Tags are listed in web/elements.py")
     parts.append(f"<{node.tag}")
     parts += [_attribute(node.tag, name, value) for name, value in node.attributes]
     parts.append(">")
@@ -91,7 +91,7 @@ def _write(node: Element | Text, parts: list[str]) -> None:
 @lru_cache(16_384)  # pages differ little from those a moment ago
 def _attribute(tag: str, name: str, value: str) -> str:
     if name not in _NAMES and not name.startswith("data-"):
-        raise TreeError(f"<{tag}> has no attribute {name!r}", hint="They are listed in rooms/page/tree.py")
+        raise TreeError(f"<{tag}> has no attribute {name!r}", hint="They are listed in web/elements.py")
     if name in _ADDRESSES and not _OWN.fullmatch(value):
         raise TreeError(f"{name} of <{tag}> leaves this server", hint="Addresses begin with one / or with #")
     return f' {name}="{_escaped(shown(value))}"' if value else f" {name}"

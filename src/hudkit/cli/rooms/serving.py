@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import signal
 import sys
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from hudkit.errors import ConfigError
 from hudkit.rooms.players import open_players
 from hudkit.rooms.scheduler import WorldRunner
 from hudkit.rooms.world_log import WorldLog
+from hudkit.web.page_guard import loopback_address, page_token
 
 TOKEN = "page-token"
 """The file of the page's token, beside the worlds."""
@@ -36,28 +38,31 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
 
 def serve(args: argparse.Namespace) -> int:
     try:
-        from hudkit.rooms.page.desk import Desk
-        from hudkit.rooms.page.serving import serve_page
-        from hudkit.web.guard import token_at
-        from hudkit.web.loopback import loopback
+        from hudkit.rooms.page.page_context import PageContext
+        from hudkit.rooms.page.server import serve_page
     except ImportError as error:
-        raise ConfigError(f"no page without a web server ({error})", hint="install 'hudkit[daemon]'") from error
-    loopback(args.host)
+        hint = "pip install 'hudkit[rooms]', or uv tool install 'hudkit[rooms]'"
+        raise ConfigError(f"the page needs the package {error.name!r}", hint=hint) from error
+    loopback_address(args.host)
     if not 0 <= args.port <= 65535:
         raise ConfigError(f"--port {args.port} is no port", hint="1 to 65535; 0 for one that is free")
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     with opened(args) as world_log:
         file = args.token_file or worlds_directory() / TOKEN
         _directory(file)
-        token = token_at(file)
-        desk = Desk(world_log, player=WorldRunner(world_log, open_players(), quotas=quotas(args)))
+        token = page_token(file)
+        context = PageContext(world_log, player=WorldRunner(world_log, open_players(), quotas=quotas(args)))
         if args.paused:
-            desk.architect.pause()
+            context.architect.pause()
 
         def say(address: str) -> None:
             _say(world_log, address, token, file, as_facts=args.json)
 
-        asyncio.run(serve_page(desk, token, host=args.host, port=args.port, say=say))
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            # A script's background jobs begin with Ctrl-C ignored. The web server takes it all the same, but only
+            # once it runs, and then ends as if nothing had happened: taken from here on, it means the same always.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        asyncio.run(serve_page(context, token, host=args.host, port=args.port, say=say))
     return 0
 
 

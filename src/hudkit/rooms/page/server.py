@@ -1,0 +1,342 @@
+"""Serving the page of a world beside its player: one process, one event loop, a port of this machine only.
+
+Routes: a page whose address says what it shows, actions by form, a stream that says when to look again, and static
+files, all behind `web.page_guard`. Without a session there is the login form and its style, and nothing else (abuse
+cases F9, F10).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from http.cookies import CookieError, SimpleCookie
+from importlib.resources import files
+from urllib.parse import parse_qsl
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Scope
+
+from hudkit.errors import ConfigError, StoreError
+from hudkit.rooms.page.form_actions import is_form_action, run_form_action
+from hudkit.rooms.page.layout import render_page
+from hudkit.rooms.page.login import LOGIN_PATH, STYLE_PATH, LoginSession, LoginSessions, login_page, message_page
+from hudkit.rooms.page.page_context import PageContext
+from hudkit.rooms.page.url_state import UrlState, parse_query
+from hudkit.web.page_guard import Headers, PageGuard, browser_hosts, loopback_address
+
+MAX_FORM = 256 * 1024
+"""Bytes of a form: the longest message and background fit many times."""
+_MAX_FIELDS = 40
+_MAX_STREAMS = 32
+"""Pages that are told of news at a time."""
+_NEWS_SECONDS = 0.3
+"""Seconds between two looks for news: as often as a person sees."""
+_KEEP_ALIVE_SECONDS = 15.0
+"""Seconds without news after which a comment is sent, so that a lost connection is noticed."""
+
+_MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "img-src 'self'",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+_HEADERS = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",  # with `no-referrer` a browser says `Origin: null` of our own forms
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+"""On every answer."""
+
+_REFUSALS = {
+    403: "The request comes from another site.",
+    413: "The form is too long.",
+    415: "Only forms are taken.",
+    421: "The request names another host.",
+}
+"""What the guard says, as plain text: it is for programs."""
+_ERRORS = {
+    400: "This request cannot be read.",
+    403: "This form is not from your page, or from before your last login. Reload the page, and try again.",
+    404: "There is no such page.",
+    405: "This page is asked in another way.",
+    413: "The form is too long.",
+    503: "Too many pages are open.",
+}
+"""What a page says to a person."""
+
+
+async def serve_page(
+    context: PageContext,
+    token: str,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    end: Awaitable[object] | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Play the world, where there is a player, and serve its page until `end` is done or the process is interrupted.
+
+    `say` is called with the address once it can be opened. Raises `ConfigError` where other machines could reach
+    `host`, or the port is taken.
+    """
+    listener = listen(host, port)
+    address = listener.getsockname()
+    hosts = browser_hosts(address[0])
+    app = _application(context, token, address[1], hosts, lambda: server.should_exit)
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        lifespan="off",
+        timeout_graceful_shutdown=1,
+        ws="none",
+    )
+    server = uvicorn.Server(config)
+    serving = asyncio.ensure_future(server.serve([listener]))
+    if context.player is not None:
+        context.play()
+    say(f"http://{hosts[0]}:{address[1]}/")
+    ends = [serving] if end is None else [serving, asyncio.ensure_future(end)]
+    try:
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        if context.playing:
+            await context.stop()
+        server.should_exit = True
+        await serving
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket on a loopback address; port 0 is any that is free.
+
+    Raises `ConfigError` where other machines could reach it, or the port is taken.
+    """
+    address = loopback_address(host)
+    listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((address, port))
+        listener.listen(64)
+    except OSError as error:
+        listener.close()
+        raise ConfigError(f"port {port} of {address} cannot be used: {error.strerror}", hint="Name another") from None
+    return listener
+
+
+def cookie_name(port: int) -> str:
+    """Return the name of the session's cookie: the ports of a host share their cookies, so it has the port in it."""
+    return f"hudkit-rooms-{port}"
+
+
+def _application(
+    context: PageContext, token: str, port: int, hosts: tuple[str, ...], is_ending: Callable[[], bool]
+) -> ASGIApp:
+    """Return the page of a world, behind its guard. `port` and `hosts` are what browsers may call this server;
+    `is_ending` returns whether it is about to end."""
+    sessions = LoginSessions(token)
+    routes = _Routes(context, sessions, port, _NewsStreams(context, is_ending))
+    inner = Starlette(
+        routes=[
+            Route("/", routes.page, methods=["GET"]),
+            Route("/live", routes.live, methods=["GET"]),
+            Route("/do/{name}", routes.form_action, methods=["POST"]),
+            Route(LOGIN_PATH, routes.login_form, methods=["GET"]),
+            Route(LOGIN_PATH, routes.login, methods=["POST"]),
+            Route("/logout", routes.logout, methods=["POST"]),
+            Route("/static/{file:path}", routes.static, methods=["GET"]),
+        ],
+        exception_handlers={
+            HTTPException: _http_error,
+            ConfigError: _wrong_address,
+            StoreError: _store_error,
+            500: _internal_error,
+        },
+    )
+
+    def check_access(scope: Scope, headers: Headers) -> Response | None:
+        """Find the session of a request, for the routes; return the login form for who has none."""
+        session = sessions.find(_cookie(headers, cookie_name(port)))
+        scope.setdefault("state", {})["session"] = session
+        is_public = scope["path"] == LOGIN_PATH or (scope["path"] == STYLE_PATH and scope["method"] == "GET")
+        return None if session is not None or is_public else _html(login_page(), 401)
+
+    return PageGuard(
+        inner,
+        port=port,
+        hosts=hosts,
+        media="application/x-www-form-urlencoded",
+        check_access=check_access,
+        refuse=lambda status: Response(_REFUSALS[status], status, media_type="text/plain"),
+        max_body=MAX_FORM,
+        headers=_HEADERS,
+    )
+
+
+class _Routes:
+    """The endpoints. The guard saw to who asks, and put the session into the request's state."""
+
+    def __init__(self, context: PageContext, sessions: LoginSessions, port: int, streams: _NewsStreams) -> None:
+        self._context = context
+        self._sessions = sessions
+        self._cookie = cookie_name(port)
+        self._streams = streams
+        root = files("hudkit.rooms.page") / "static"
+        self._static = {
+            f"{prefix}{file.name}": file.read_bytes()
+            for prefix, folder in (("", root), ("vendor/", root / "vendor"))
+            for file in folder.iterdir()
+            if file.is_file()
+        }
+
+    async def page(self, request: Request) -> Response:
+        """Answer with the page that the address describes."""
+        return _html(render_page(self._context, _session(request), parse_query(request.url.query)))
+
+    async def live(self, request: Request) -> Response:
+        """Answer with the stream of a page that shows event `seq`."""
+        seq = request.query_params.get("seq", "0")
+        if not seq.isdecimal() or len(seq) > 18:
+            raise HTTPException(400)
+        if self._streams.open >= _MAX_STREAMS:
+            raise HTTPException(503)
+        session = _session(request)
+        stream = self._streams.events(int(seq), lambda: self._sessions.is_open(session))
+        return StreamingResponse(stream, media_type="text/event-stream")
+
+    async def form_action(self, request: Request) -> Response:
+        """Do what a form asks for, and lead to the page that shows it."""
+        name, session = request.path_params["name"], _session(request)
+        fields = await _form_fields(request)
+        if not session.owns_form(fields.pop("csrf", "")):
+            raise HTTPException(403)
+        if not is_form_action(name):
+            raise HTTPException(404)
+        url = parse_query(fields.pop("look", ""))
+        next_url = await run_form_action(self._context, session, name, fields, url)
+        return RedirectResponse(next_url.href(), 303)
+
+    async def login_form(self, request: Request) -> Response:
+        """Answer with the login form."""
+        return RedirectResponse("/", 303) if request.state.session else _html(login_page())
+
+    async def login(self, request: Request) -> Response:
+        """Log a browser in, where it has the token."""
+        previous: LoginSession | None = request.state.session
+        token = (await _form_fields(request)).get("token", "")
+        session = self._sessions.login(token, previous.id if previous else "")
+        if session is None:
+            return _html(login_page("That is not the token."), 401)
+        answer = RedirectResponse(UrlState().href(), 303)
+        answer.set_cookie(self._cookie, session.id, httponly=True, samesite="strict", path="/")
+        return answer
+
+    async def logout(self, request: Request) -> Response:
+        """End a session."""
+        session = _session(request)
+        if not session.owns_form((await _form_fields(request)).get("csrf", "")):
+            raise HTTPException(403)
+        self._sessions.logout(session)
+        answer = RedirectResponse(LOGIN_PATH, 303)
+        answer.delete_cookie(self._cookie, httponly=True, samesite="strict", path="/")
+        return answer
+
+    async def static(self, request: Request) -> Response:
+        """Answer with a file: one of those that were read at the start, whatever the path says."""
+        name: str = request.path_params["file"]
+        body = self._static.get(name)
+        if body is None:
+            raise HTTPException(404)
+        media_type = _MEDIA_TYPES.get(f".{name.rpartition('.')[2]}", "text/plain")
+        return Response(body, media_type=media_type, headers={"cache-control": "private, max-age=300"})
+
+
+class _NewsStreams:
+    """Server-sent events that say that the world went on, a few a second at most: the page then loads itself anew."""
+
+    def __init__(self, context: PageContext, is_ending: Callable[[], bool]) -> None:
+        self._context = context
+        self._is_ending = is_ending
+        self.open = 0
+
+    async def events(self, after: int, may_go_on: Callable[[], bool]) -> AsyncIterator[bytes]:
+        """Yield the stream of one page, which shows event `after`: a line whenever there is a newer one, until
+        `may_go_on` is false or the server ends. A page from before a restart is told at once."""
+        self.open += 1
+        try:
+            silent_seconds = 0.0
+            yield b"retry: 1000\n\n"
+            while may_go_on() and not self._is_ending():
+                self._context.world_log.refresh()
+                seq = self._context.world_log.world.seq
+                if seq != after:
+                    after, silent_seconds = seq, 0.0
+                    yield b"event: world\ndata: %d\n\n" % seq
+                elif silent_seconds >= _KEEP_ALIVE_SECONDS:
+                    silent_seconds = 0.0
+                    yield b": still here\n\n"
+                await asyncio.sleep(_NEWS_SECONDS)
+                silent_seconds += _NEWS_SECONDS
+        finally:
+            self.open -= 1
+
+
+def _session(request: Request) -> LoginSession:
+    session = request.state.session
+    assert isinstance(session, LoginSession)
+    return session
+
+
+def _cookie(headers: Headers, name: str) -> str:
+    text = headers.get(b"cookie", [b""])[0][:4096].decode("latin-1")
+    try:
+        morsel = SimpleCookie(text).get(name)
+    except CookieError:
+        return ""
+    return morsel.value if morsel is not None else ""
+
+
+async def _form_fields(request: Request) -> dict[str, str]:
+    """Return the fields of a form, of equal ones the last. The guard saw to its length."""
+    try:
+        text = (await request.body()).decode("ascii")
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict"))
+    except ValueError:
+        raise HTTPException(400) from None
+
+
+def _html(text: str, status: int = 200) -> Response:
+    return Response(text, status, media_type="text/html")
+
+
+async def _http_error(_: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    return _html(message_page(_ERRORS.get(status, "This request cannot be answered.")), status)
+
+
+async def _wrong_address(_: Request, error: Exception) -> Response:
+    return _html(message_page(str(error)), 404)
+
+
+async def _store_error(_: Request, error: Exception) -> Response:
+    return _html(message_page(f"The world's log refused, and nothing was changed: {error}"), 503)
+
+
+async def _internal_error(_: Request, _error: Exception) -> Response:
+    return _html(message_page("The page met an error of its own; the world goes on. Its terminal says more."), 500)

@@ -1,0 +1,170 @@
+"""What every part of the page is rendered from, and the controls and formats that the parts share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import msgspec
+
+from hudkit.compose import shorten
+from hudkit.compose.formats.html.hast import Element
+from hudkit.rooms.page.login import LoginSession
+from hudkit.rooms.page.metrics import BeatMetrics
+from hudkit.rooms.page.page_context import PageContext
+from hudkit.rooms.page.url_state import UrlState
+from hudkit.rooms.world import AgentState, World
+from hudkit.rooms.world_events import ARCHITECT, SYSTEM
+from hudkit.web.elements import Child, classes, e
+
+MAX_LISTED = 150
+"""Rooms or agents that are listed: a page of thousands would be slower to render than the world goes on."""
+
+_HUES = 12
+"""Colours of faces in `page.css`."""
+
+
+class PageData(msgspec.Struct, frozen=True):
+    """One page: its address, who looks, and the world to be shown, which is the past where the address goes back.
+    `now` is Unix ms of the world's time."""
+
+    context: PageContext
+    session: LoginSession
+    url: UrlState
+    world: World
+    metrics: BeatMetrics
+    now: int
+
+    @property
+    def past(self) -> bool:
+        """Whether the world is shown as it was: nothing can be done then."""
+        return bool(self.url.seq)
+
+    @property
+    def agent(self) -> AgentState | None:
+        """The agent that is looked at."""
+        return self.world.agents.get(self.url.agent)
+
+    def name(self, id: int) -> str:
+        """Return how someone is called."""
+        if id == ARCHITECT:
+            return "The Architect"
+        if id == SYSTEM:
+            return "System"
+        agent = self.world.agents.get(id)
+        return agent.name if agent is not None else f"agent {id}"
+
+
+def form(page: PageData, action: str, *children: Child, class_: str = "", **attributes: str | None) -> Element:
+    """Return a form that does an action of `form_actions`, and comes back to this page."""
+    return e(
+        "form",
+        e("input", type="hidden", name="csrf", value=page.session.csrf),
+        e("input", type="hidden", name="look", value=page.url.href()[2:] or None),
+        children,
+        method="post",
+        action=f"/do/{action}",
+        class_=class_ or None,
+        **attributes,
+    )
+
+
+def hidden(name: str, value: object) -> Element:
+    """Return a field that is sent without being seen."""
+    return e("input", type="hidden", name=name, value=str(value))
+
+
+def button(label: Child, *, class_: str = "", **attributes: str | bool | None) -> Element:
+    """Return a button that sends its form."""
+    return e("button", label, type="submit", class_=classes("button", class_), **attributes)
+
+
+def field(label: str, control: Element, hint: str = "") -> Element:
+    """Return a control with its label."""
+    return e("label", e("span", label, class_="label"), control, e("small", hint) if hint else None, class_="field")
+
+
+def choice(name: str, options: Iterable[tuple[str, str]], chosen: str) -> Element:
+    """Return a list of which one is chosen: pairs of value and label."""
+    return e(
+        "select", [e("option", label, value=value, selected=value == chosen) for value, label in options], name=name
+    )
+
+
+def select_or_number(name: str, options: list[tuple[str, str]], chosen: str) -> Element:
+    """Return a list of agents or rooms to choose from; of more than `MAX_LISTED`, a field for the number."""
+    if len(options) <= MAX_LISTED:
+        return choice(name, options, chosen)
+    return e("input", type="number", name=name, min=0, value=chosen, title="Its number", required=True)
+
+
+def face(page: PageData, id: int, *, small: bool = False) -> Element:
+    """Return a round sign for who says something: initials on a colour of their own."""
+    if id <= 0:
+        return e("span", "◆" if id == ARCHITECT else "·", class_=classes("face", "architect", small and "small"))
+    words = page.name(id).split()
+    letters = (words[0][:1] + (words[1][:1] if len(words) > 1 else "")).upper() if words else "?"
+    # Five has no divisor in common with twelve: neighbouring ids have colours far apart, and all twelve are used.
+    return e("span", letters, class_=classes("face", f"hue-{id * 5 % _HUES}", small and "small"), aria_hidden="true")
+
+
+def agent_status(page: PageData, agent: AgentState) -> tuple[str, Element]:
+    """Return what an agent is about: a name for its style, and words."""
+    if agent.retired:
+        return "retired", e("span", "retired")
+    if agent.current_beat:
+        return "beating", e("span", "thinking…")
+    if agent.sleeps_until > page.now:
+        return "asleep", e("span", "asleep until ", clock(agent.sleeps_until))
+    if page.world.paused is not None:
+        return "held", e("span", "paused")
+    if not page.past and page.context.player is not None and not page.context.playing:
+        return "held", e("span", "stopped")
+    due = agent.due if page.past else page.context.due(agent)
+    left = max(0, due - page.now) / (page.world.speed or 1.0)
+    # The script counts down from here between two loads.
+    countdown = None if page.past else str(round(left))
+    return "waiting", e("span", f"in {left / 1000:.0f} s", class_="due", data_in=countdown)
+
+
+def clock(timestamp: int, *, seconds: bool = False) -> Element:
+    """Return a time (Unix ms) as time of day on this machine, with the date for programs and at a touch."""
+    moment = _local_time(timestamp)
+    text = moment.strftime("%H:%M:%S" if seconds else "%H:%M")
+    return e("time", text, datetime=moment.isoformat(timespec="milliseconds"), title=moment.strftime("%c"))
+
+
+def clock_time(timestamp: int) -> str:
+    """Return a time (Unix ms) as `14:05` on this machine."""
+    return _local_time(timestamp).strftime("%H:%M")
+
+
+def duration(ms: float) -> str:
+    """Return a span of time as people say it: `2.5 s`, `40 s`, `12 min`, `3.0 h`."""
+    seconds = max(0.0, ms / 1000)
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def dollars(cost: float) -> str:
+    """Return a cost with as many digits as say something: `$0.0042`, `$12.50`."""
+    return f"${cost:.4f}" if 0 < cost < 1 else f"${cost:,.2f}"
+
+
+def count_of(number: int, noun: str, plural: str = "") -> str:
+    """Return a number of things: `1 reply`, `2 replies`; without a `plural` it is the noun with an s."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
+
+
+def excerpt(text: str, limit: int = 80) -> str:
+    """Return the beginning of a text in one line, of at most `limit` characters."""
+    return shorten(" ".join(text.split()), limit)
+
+
+def _local_time(timestamp: int) -> datetime:
+    return datetime.fromtimestamp(timestamp / 1000).astimezone()
