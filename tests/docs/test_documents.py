@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import runpy
 import shlex
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,9 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "
 FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
 RUN = ("README.md", "docs/configuration.md")
+RECIPES = {"adding-a-section.md", "adding-a-format.md", "adding-an-operation.md"}
+"""They add the code that they import, and are tests of their own."""
+PAGES = [path for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")] if path.name not in RECIPES]
 
 
 def named(path: Path) -> str:
@@ -61,6 +67,28 @@ def test_python_blocks_run_in_order(name: str, tmp_path: Path, monkeypatch: pyte
     if name == "README.md":
         assert "Implement user authentication" in scope["f"].text  # type: ignore[attr-defined]
         assert (tmp_path / "state" / "hud.db").exists()
+
+
+@pytest.mark.parametrize("path", PAGES, ids=named)
+def test_what_code_imports_is_there(path: Path) -> None:
+    """For code that needs a model or a host, and is not run here: its imports, at least, are right. Looked up and not
+    loaded, because some of these modules load a host's SDK."""
+    for module, name in imported(path):
+        spec = find_spec(module)
+        assert spec is not None and spec.origin is not None, module
+        source = Path(spec.origin).read_text(encoding="utf-8")
+        has_module = bool(spec.submodule_search_locations) and find_spec(f"{module}.{name}") is not None
+        assert has_module or re.search(rf"\b{name}\b", source), f"{module} has no {name}"
+
+
+def imported(path: Path) -> Iterator[tuple[str, str]]:
+    """What the blocks of Python of a page import from hudkit."""
+    for language, code in FENCE.findall(path.read_text(encoding="utf-8")):
+        if not language.startswith("python") or code.startswith(" "):
+            continue
+        for node in ast.walk(compile(code, path.name, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hudkit"):
+                yield from ((str(node.module), alias.name) for alias in node.names)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
