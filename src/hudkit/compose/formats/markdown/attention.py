@@ -11,8 +11,8 @@ the second.
 
 1. choose for each stretch a marker that touches no other of its kind, and is not that of a stretch around it;
 2. write as references the spaces just within markers, and letters just outside that would keep them from opening or
-   closing: the emphasis `a` right after the word `x` can be `x*a*`, never `x_a_`; a stretch `(a)` before `b` is
-   `*(a)*&#98;`;
+   closing. For example, the emphasis `a` right after the word `x` can be `x*a*`, never `x_a_`; a stretch `(a)` before
+   `b` is `*(a)*&#98;`;
 3. where a stretch still does not hold, give something up and begin again: join two stretches of a kind that touch,
    else drop the markers of the innermost last stretch. What Markdown cannot say loses its markers and keeps its text.
 
