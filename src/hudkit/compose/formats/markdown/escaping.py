@@ -8,8 +8,8 @@ emphasis. Then three questions are asked of the characters that are text:
 3. Is it in a run of `*`, `_`, `~` or backticks that could pair with another? Of the runs those are escaped that cost
    least.
 
-For example, `1. a [b](c) * d_e` at the start of a paragraph becomes `1\. a [b\](c) * d_e`: the full stop would begin a
-list; the closing bracket is followed by a round one, with an opening bracket before it; the asterisk stands between
+For example, `1. a [b](c) * d_e` at the start of a paragraph becomes `1\. a [b\](c) * d_e`: the full stop would begin
+a list; the closing bracket is followed by a round one, with an opening bracket before it; the asterisk stands between
 spaces and the underscore within a word, so that no reader takes either for a marker. In a heading the full stop stays
 as it is.
 
