@@ -1,14 +1,34 @@
-"""The door: `python -m hudkit` and the `hudkit` command."""
+"""The entry point: `python -m hudkit` and the `hudkit` command."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
 
 def main() -> int:
-    from hudkit import cli
+    """Run the command line of this process and return its exit code.
 
-    return cli.main(sys.argv[1:])
+    Until the command's modules are imported, Ctrl-C ends the process at once. A `KeyboardInterrupt` would not do: one
+    that is raised inside a callback of the import system is printed with a traceback and then ignored by Python.
+    """
+    usual = signal.getsignal(signal.SIGINT)
+    guarded = usual is signal.default_int_handler  # a shell may have it ignored, for a job in the background
+    if guarded:
+        signal.signal(signal.SIGINT, _stop_at_once)
+    try:
+        from hudkit import cli
+
+        return cli.main(sys.argv[1:], on_ready=lambda: signal.signal(signal.SIGINT, usual) if guarded else None)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
+
+
+def _stop_at_once(number: int, frame: object) -> None:  # noqa: ARG001
+    os.write(2, b"stopped\n")
+    os._exit(130)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.cli.place import SCHEMA
+from hudkit.cli.common import SCHEMA
 from hudkit.config import Settings, keys, parse, settings_from, settings_schema
 
 Run = Callable[..., tuple[int, str, str]]

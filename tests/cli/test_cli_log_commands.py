@@ -12,7 +12,7 @@ import pytest
 
 from hudkit import __version__
 from hudkit.cli import COMMANDS
-from hudkit.cli.place import SCHEMA
+from hudkit.cli.common import SCHEMA
 
 Run = Callable[..., tuple[int, str, str]]
 OPENCODE = Path(__file__).parent.parent / "fixtures" / "opencode.db"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hudkit.api import Hud, HudSession
-from hudkit.cli.place import SCHEMA
+from hudkit.cli.common import SCHEMA
 from hudkit.context.caching import Segment, common_prefix
 from hudkit.log import Origin
 from hudkit.log import payloads as p

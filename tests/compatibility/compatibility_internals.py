@@ -202,7 +202,7 @@ def package() -> Any:
 
 def command_parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """Every command with its parser."""
-    return ((name, cli.command(name)) for name in cli.COMMANDS)
+    return ((name, cli.build_parser(name)) for name in cli.COMMANDS)
 
 
 def session_keys(path: Path) -> tuple[str, ...]:

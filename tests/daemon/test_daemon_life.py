@@ -234,15 +234,15 @@ def test_the_stop_command(daemon: Any, capsys: pytest.CaptureFixture[str]) -> No
 
     process = daemon.start()
     given = argparse.Namespace(socket=daemon.socket)
-    assert stop_command.run(given) == 0 and f"stopped process {process.pid}" in capsys.readouterr().out
+    assert stop_command.COMMAND.run(given) == 0 and f"stopped process {process.pid}" in capsys.readouterr().out
     assert process.wait(10) == 0
-    assert stop_command.run(given) == 0 and "no daemon" in capsys.readouterr().out
+    assert stop_command.COMMAND.run(given) == 0 and "no daemon" in capsys.readouterr().out
 
 
 def test_the_command_has_the_options_of_the_daemon() -> None:
     import argparse
 
     parser = argparse.ArgumentParser()
-    serve_command.arguments(parser)
+    serve_command.COMMAND.arguments(parser)
     given = parser.parse_args(["--idle", "60", "--port", "8000"])
     assert (given.idle, given.port, given.host, given.socket) == (60.0, 8000, "127.0.0.1", None)

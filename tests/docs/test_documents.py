@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.cli import COMMANDS, command
+from hudkit.cli import COMMANDS, build_parser
 from hudkit.cli.reference import reference
 from hudkit.config import keys
 
@@ -103,7 +103,7 @@ def test_commands_exist(path: Path) -> None:
                 assert words[0] in targets, line
             elif program == "hudkit":
                 assert words[0] in COMMANDS, line
-                command(words[0]).parse_args(words[1:])  # ends the test where an option is not there
+                build_parser(words[0]).parse_args(words[1:])  # ends the test where an option is not there
 
 
 def test_commands_within_the_text_of_the_readme_exist() -> None:
@@ -112,7 +112,7 @@ def test_commands_within_the_text_of_the_readme_exist() -> None:
     assert len(found) >= 10
     for name, *words in map(shlex.split, found):
         assert name in COMMANDS, name
-        command(name).parse_args(words)
+        build_parser(name).parse_args(words)
 
 
 def test_the_reference_of_the_command_line_is_current() -> None:

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from hudkit.cli import main
-from hudkit.cli.rooms.making import whole
-from hudkit.cli.rooms.place import agent_of
+from hudkit.cli.rooms.new import removed_unless_finished
+from hudkit.cli.rooms.worlds import agent_of
 from hudkit.errors import ConfigError
 from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
@@ -449,7 +449,7 @@ def test_to_resume_a_fast_world_leaves_its_time_where_it_stood(rooms: Run, pair:
 
 def test_a_world_that_is_not_finished_leaves_no_file(tmp_path: Path) -> None:
     path = tmp_path / "half.db"
-    with pytest.raises(KeyboardInterrupt), whole(path):
+    with pytest.raises(KeyboardInterrupt), removed_unless_finished(path):
         WorldLog.create(path, name="half").close()
         assert path.exists()
         raise KeyboardInterrupt

@@ -1,4 +1,8 @@
-"""The command line: one file a command; exit codes 0 (fine), 1 (found something wrong), 2 (could not do it)."""
+"""The command line: one file a command, one line in the table of commands.
+
+Exit codes: 0 fine, 1 something is wrong with what was looked at, 2 the command could not be carried out, 130 stopped
+from the keyboard.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,10 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from typing import NoReturn, TextIO
+from typing import NamedTuple, NoReturn, TextIO
 
 from hudkit import __version__
 from hudkit.compose import visible
@@ -17,113 +21,92 @@ from hudkit.errors import HudkitError
 
 COMMANDS: dict[str, str] = {
     "demo": "what the HUD would have shown on a recorded day of work",
-    "replay": "the same on a recorded history of yours",
-    "run": "give an agent one prompt, and end with its answer",
+    "replay": "the same for your own recorded history",
+    "run": "give an agent one prompt and print its answer",
     "chat": "talk with an agent, with its HUD in sight",
     "show": "the frame of a session, now or at any event",
     "log": "the events of a session",
-    "verify": "check that the log is whole and unchanged",
-    "redact": "take a secret that reached the log out of it, physically",
-    "archive": "make the log smaller below each session's last compaction; nothing is lost",
-    "install": "put the HUD into an agent's host",
-    "uninstall": "take the HUD out of an agent's host again",
-    "mcp": "the HUD's tools for any MCP client, on standard input and output or on HTTP",
-    "serve": "the resident process that hosts ask; they start it on demand",
-    "stop": "ask the resident process to end",
-    "config": "the settings in force, and whether their files are right",
-    "memory": "what was said or done in any session: search, read, compare",
-    "compactions": "what each compaction dropped and kept; take one back",
-    "project": "the defaults that all sessions of a project have",
-    "sections": "custom sections: what there is, trust a project's, try one",
-    "rooms": "worlds of agents: found one, play it, watch it in the browser, take it elsewhere",
-    "doctor": "is everything in place? says what is wrong and how to mend it",
+    "verify": "check that the log is complete and unchanged",
+    "redact": "remove a secret from the log, physically",
+    "archive": "compress the log below each session's last compaction; nothing is lost",
+    "install": "install the HUD in an agent's host",
+    "uninstall": "remove the HUD from an agent's host",
+    "mcp": "serve the HUD's tools to any MCP client, over standard input and output or over HTTP",
+    "serve": "run the daemon that hosts talk to; they start it on demand",
+    "stop": "ask the daemon to stop",
+    "config": "show the settings in force, and check their files",
+    "memory": "search, read and compare what was said or done in any session",
+    "compactions": "what each compaction dropped and kept; undo one",
+    "project": "the defaults that all sessions of a project share",
+    "sections": "custom sections: list them, trust a project's, try one",
+    "rooms": "worlds of agents: create one, play it, watch it in the browser, export it",
+    "doctor": "check that everything is in place, and say how to fix what is not",
 }
-"""Every command, with what it does. The command `x` is `hudkit.cli.x`, loaded only when it is run."""
+"""Every command, with what it does. The command `x` is `COMMAND` of the module `hudkit.cli.x`, which is imported only
+when the command is run."""
 
-EXIT = "exit codes: 0 fine, 1 something is wrong with what was looked at, 2 the command could not be carried out"
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that takes options by their full names only, and names the nearest one for a wrong one."""
-
-    def __init__(self, *positional: object, **named: object) -> None:
-        super().__init__(*positional, **{"allow_abbrev": False, **named})  # type: ignore[arg-type]
-
-    def error(self, message: str) -> NoReturn:
-        if message.startswith("unrecognized arguments: "):
-            wrong = message.split()[2].partition("=")[0]
-            near = nearest(wrong, self._options())
-            message += f". {near}" if near else f"; {self.prog} --help lists what there is"
-        super().error(message)
-
-    def _options(self) -> set[str]:
-        """The names of all options, those of operations too."""
-        inner = operations(self).values()
-        return {
-            *self._option_string_actions,
-            *(name for operation in inner for name in operation._option_string_actions),
-        }
+EXIT_CODES = (
+    "exit codes: 0 fine, 1 something is wrong with what was looked at, 2 the command could not be carried out"
+)
 
 
-def operations(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The operations of a command that has some, each with a parser of its own."""
-    subparsers = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    return {name: inner for action in subparsers for name, inner in action.choices.items()}
+class Command(NamedTuple):
+    """A command, or one operation of a command such as `rooms`: what its module says of it."""
+
+    example: str
+    """A call that works as it stands; the last but one line of `--help`."""
+    arguments: Callable[[argparse.ArgumentParser], None]
+    """Adds the options to the command's parser."""
+    run: Callable[[argparse.Namespace], int]
+    """Carries the command out and returns its exit code."""
+    details: str = ""
+    """Markdown for the command's section in docs/cli.md."""
+    exit_codes: str = EXIT_CODES
+    extra: str = ""
+    """The extra of hudkit that has the packages which the command imports; none where the core is enough."""
+
+    def description(self, summary: str) -> str:
+        """Return the summary of the table of commands as the sentence with which `--help` begins."""
+        return f"{summary[0].upper()}{summary[1:]}."
+
+    @property
+    def epilog(self) -> str:
+        """The last lines of `--help`."""
+        return f"example: {self.example}\n{self.exit_codes}"
 
 
-def nearest(word: str, candidates: Iterable[str]) -> str:
-    """`Did you mean …?`, or nothing where nothing is near."""
-    near = get_close_matches(word, tuple(candidates), 1)
-    return f"Did you mean {near[0]!r}?" if near else ""
+def main(argv: Sequence[str], on_ready: Callable[[], object] | None = None) -> int:
+    """Run a command line and return its exit code. Everything that may fail, imports included, fails in one line.
 
-
-def parser() -> argparse.ArgumentParser:
-    """The parser of every command; reading it does not load a command."""
-    top = Parser(prog="hudkit", description="A heads-up display for LLM agents.", epilog=f"{EXIT}. Try: hudkit demo")
-    top.add_argument("--version", action="version", version=f"hudkit {__version__}")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    for name, words in COMMANDS.items():
-        commands.add_parser(name, help=words, add_help=False)
-    return top
-
-
-def command(name: str) -> argparse.ArgumentParser:
-    """The parser of one command."""
-    module = import_module(f"hudkit.cli.{name}")
-    parser = Parser(
-        prog=f"hudkit {name}",
-        description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
-        epilog=f"example: {module.EXAMPLE}\n{getattr(module, 'EXIT', EXIT)}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    module.arguments(parser)
-    parser.set_defaults(run=module.run)
-    return parser
-
-
-def main(argv: Sequence[str]) -> int:
-    """Run a command line; gives its exit code."""
+    `on_ready` is called once the command is imported and its options are read, before it runs.
+    """
     if sys.stdout is None:  # closed by the caller
         sys.stdout = io.StringIO()
-    _forgive(sys.stdout)
+    _replace_unprintable(sys.stdout)
     words = list(argv)
     name = next((word for word in words if not word.startswith("-")), None)
     if name not in COMMANDS:
-        if words and name is None:
-            parser().parse_args(words)
-        elif name is not None:
-            near = nearest(name, COMMANDS) or f"The commands are: {', '.join(COMMANDS)}"
-            parser().error(f"there is no command {name!r}. {near}")
-        parser().print_help()
-        return 0 if not words else 2
+        return _without_command(words, name)
     words.remove(name)
-    arguments = command(name).parse_args(words)
+    extra = ""
     try:
-        code = int(arguments.run(arguments))
+        # The command's module is imported here, inside the boundary: it may need a package of an extra.
+        command = load_command(name)
+        extra = command.extra
+        args = build_parser(name, command).parse_args(words)
+        if on_ready is not None:
+            on_ready()
+        code = int(args.run(args))
         sys.stdout.flush()
         return code
     except HudkitError as error:
         complain(name, error)
+        return 2
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package == "hudkit":  # a mistake of ours, not a missing extra
+            raise
+        complain(name, f"the package {package} is not installed. {install_hint(extra)}")
         return 2
     except BrokenPipeError:
         _discard_output()
@@ -137,19 +120,93 @@ def main(argv: Sequence[str]) -> int:
         return 130
 
 
+def load_command(name: str) -> Command:
+    """Import the module of a command and return what it says of the command."""
+    command: Command = import_module(f"hudkit.cli.{name}").COMMAND
+    return command
+
+
+def build_parser(name: str, command: Command | None = None) -> argparse.ArgumentParser:
+    """Return the parser of one command."""
+    command = command or load_command(name)
+    parser = _Parser(
+        prog=f"hudkit {name}",
+        description=command.description(COMMANDS[name]),
+        epilog=command.epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.arguments(parser)
+    parser.set_defaults(run=command.run)
+    return parser
+
+
+def operation_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the operations of a command that has some, each with its own parser."""
+    subparsers = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return {name: inner for action in subparsers for name, inner in action.choices.items()}
+
+
+def install_hint(extra: str) -> str:
+    """Say what to install for an extra of hudkit; without one, hudkit itself is incomplete."""
+    return f"pip install 'hudkit[{extra}]'" if extra else "Install hudkit again: its installation is incomplete"
+
+
 def complain(name: str, error: object) -> None:
-    """A line on the error stream that says what is wrong; what a file or a log holds is shown, not sent."""
+    """Print one line that says what is wrong to the error stream. What a file or a log holds is shown escaped: it
+    must not control the terminal."""
     print(f"hudkit {name}: {visible(str(error))}", file=sys.stderr)
 
 
-def _forgive(stream: TextIO) -> None:
-    """A character that the output cannot show is no reason to stop."""
+class _Parser(argparse.ArgumentParser):
+    """A parser that takes options by their full names only, and suggests the nearest one for a wrong one."""
+
+    def __init__(self, *positional: object, **named: object) -> None:
+        super().__init__(*positional, **{"allow_abbrev": False, **named})  # type: ignore[arg-type]
+
+    def error(self, message: str) -> NoReturn:
+        if message.startswith("unrecognized arguments: "):
+            wrong = message.split()[2].partition("=")[0]
+            near = _suggestion(wrong, self._option_names())
+            message += f". {near}" if near else f"; {self.prog} --help lists what there is"
+        super().error(message)
+
+    def _option_names(self) -> set[str]:
+        parsers = (self, *operation_parsers(self).values())
+        return {name for parser in parsers for name in parser._option_string_actions}
+
+
+def _without_command(words: Sequence[str], name: str | None) -> int:
+    """Answer a command line that names no command of ours."""
+    parser = _Parser(prog="hudkit", description="A heads-up display for LLM agents.", epilog=_TOP_EPILOG)
+    parser.add_argument("--version", action="version", version=f"hudkit {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for command, summary in COMMANDS.items():
+        commands.add_parser(command, help=summary, add_help=False)
+    if words and name is None:
+        parser.parse_args(words)
+    elif name is not None:
+        near = _suggestion(name, COMMANDS) or f"The commands are: {', '.join(COMMANDS)}"
+        parser.error(f"there is no command {name!r}. {near}")
+    parser.print_help()
+    return 0 if not words else 2
+
+
+_TOP_EPILOG = f"{EXIT_CODES}. Try: hudkit demo"
+
+
+def _suggestion(word: str, candidates: Iterable[str]) -> str:
+    near = get_close_matches(word, tuple(candidates), 1)
+    return f"Did you mean {near[0]!r}?" if near else ""
+
+
+def _replace_unprintable(stream: TextIO) -> None:
+    """Let a character that the output's encoding lacks be replaced, instead of ending the command."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="replace")
 
 
 def _discard_output() -> None:
-    """Nobody reads on: what is still to be written goes nowhere, so that Python's own last flush does not fail."""
+    """Send what is still to be written nowhere: nobody reads it, and Python's own last flush would fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -6,31 +6,28 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from hudkit.cli import complain
-from hudkit.cli.place import SCHEMA, as_json, pick, there
+from hudkit.cli import Command, complain
+from hudkit.cli.common import SCHEMA, as_json, log_arguments, pick, there
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.log.event_log import EventLog
 from hudkit.log.stores import SqliteLog
 from hudkit.log.stores.sqlite_files import companion_path
 
-EXAMPLE = "hudkit archive --dry-run"
-
-MORE = """\
+_DETAILS = """\
 What the events before a session's last compaction say is compressed, within the same file; the events stay in the log
 with their digests. State and frames of any event, `log`, `verify` and search work as before, only slower there.
 `--restore` puts everything back. A running daemon need not be stopped."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--session", metavar="ID", help="only this session (its id, or a part of it; default: all)")
     parser.add_argument("--restore", action="store_true", help="put what is archived back")
     parser.add_argument("--dry-run", action="store_true", help="say what would be archived, and change nothing")
-    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
-    parser.add_argument("--json", action="store_true", help="print facts as JSON")
+    log_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     if args.restore and args.dry_run:
         raise ConfigError("--restore and --dry-run do not go together", hint="A dry run says what would be archived")
     path = there(args.db)
@@ -64,6 +61,14 @@ def run(args: argparse.Namespace) -> int:
     if not emptied:
         complain("archive", "another process reads the log: its -wal file is emptied later")
     return 0
+
+
+COMMAND = Command(
+    example="hudkit archive --dry-run",
+    details=_DETAILS,
+    arguments=_arguments,
+    run=_run,
+)
 
 
 def _archived(log: SqliteLog, name: str, dry: bool) -> dict[str, int]:

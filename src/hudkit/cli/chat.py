@@ -6,21 +6,29 @@ import argparse
 import asyncio
 import sys
 
+from hudkit.cli import Command
 from hudkit.cli.session import session_arguments, sitting_of
 
-EXAMPLE = "hudkit chat --continue"
-
-MORE = """\
+_DETAILS = """\
 Enter sends, Alt-Enter begins a new line, Ctrl-C cancels, Ctrl-D leaves; `/help` lists commands. Without a terminal
 each line of the standard input is a prompt or a command. See [terminal.md](terminal.md)."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     session_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     return asyncio.run(_chat(args))
+
+
+COMMAND = Command(
+    example="hudkit chat --continue",
+    details=_DETAILS,
+    arguments=_arguments,
+    run=_run,
+    extra="session,terminal",
+)
 
 
 async def _chat(args: argparse.Namespace) -> int:

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hudkit.cli import complain
-from hudkit.cli.place import SCHEMA, as_json, log_arguments, open_read_only, pick, there
+from hudkit.cli import Command, complain
+from hudkit.cli.common import SCHEMA, as_json, log_arguments, open_read_only, pick, there
 from hudkit.context.compaction.receipts import CoveredRange, Receipt, covered_range, read_receipts
 from hudkit.errors import ConfigError, HostError, HudkitError
 from hudkit.hosts.opencode.revert_client import DEFAULT_SERVER
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from hudkit.api import HudSession
     from hudkit.transcripts import Message
 
-EXAMPLE = "hudkit compactions show 2 --session ses_1"
-
-MORE = """\
+_DETAILS = """\
 Without words: a list. `show N` tells all of one, its summary included; `diff N` what the model had before and has
 after, a line a message; `undo N` what taking it back would do, and with `--yes` asks a running OpenCode to do it
 (`opencode serve` in the project; its address is `--server`, its password `OPENCODE_SERVER_PASSWORD`). With `--turn`
@@ -31,7 +29,7 @@ OpenCode's database is never written. Tokens by part are estimates; what the hos
 ACTIONS = ("list", "show", "diff", "undo")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action", nargs="?", choices=ACTIONS, default="list", metavar="ACTION", help=", ".join(ACTIONS)
     )
@@ -49,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     log_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     from hudkit.cli import receipts as written
 
     with open_read_only(args.db, "compactions") as hud:
@@ -76,6 +74,14 @@ def run(args: argparse.Namespace) -> int:
         else:
             print(written.whole(host_session_id(session), receipt, seen, frees))
         return 0
+
+
+COMMAND = Command(
+    example="hudkit compactions show 2 --session ses_1",
+    details=_DETAILS,
+    arguments=_arguments,
+    run=_run,
+)
 
 
 def _chosen(receipts: tuple[Receipt, ...], number: int | None) -> Receipt:

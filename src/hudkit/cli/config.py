@@ -7,16 +7,14 @@ from collections.abc import Iterator
 from json import dumps
 from pathlib import Path
 
-from hudkit.cli import complain
-from hudkit.cli.place import SCHEMA, as_json
+from hudkit.cli import Command, complain
+from hudkit.cli.common import SCHEMA, as_json
 from hudkit.compose import visible
 from hudkit.config import EffectiveSettings, keys, load, settings_schema
 from hudkit.errors import ConfigError
 from hudkit.paths import PROJECT_FILE, config_path, project_config, user_config
 
-EXAMPLE = "hudkit config check ~/.config/hudkit/config.toml"
-
-MORE = f"""\
+_DETAILS = f"""\
 `config` prints the settings in force as TOML, each with where it comes from; `config check` says what is wrong with a
 file, or with the user's and the project's where none is named (a file named `{PROJECT_FILE}` is checked as a
 project's); `config schema` prints the JSON Schema of a file. See [configuration.md](configuration.md)."""
@@ -24,7 +22,7 @@ project's); `config schema` prints the JSON Schema of a file. See [configuration
 _WHAT = "show the settings, check their files, or print their schema (default: show)"
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", default="show", choices=("show", "check", "schema"), help=_WHAT)
     parser.add_argument(
         "file", nargs="?", type=Path, metavar="FILE", help="the file to check (default: those in force)"
@@ -33,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print facts as JSON")
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     if args.file is not None and args.what != "check":
         raise ConfigError(f"`config {args.what}` takes no file", hint="Try: hudkit config check FILE")
     if args.what == "schema":
@@ -54,6 +52,14 @@ def run(args: argparse.Namespace) -> int:
     for warning in (*effective.warnings, *effective.renamed):
         complain("config", warning)
     return 1 if effective.warnings else 0
+
+
+COMMAND = Command(
+    example="hudkit config check ~/.config/hudkit/config.toml",
+    details=_DETAILS,
+    arguments=_arguments,
+    run=_run,
+)
 
 
 def values(effective: EffectiveSettings) -> dict[str, object]:

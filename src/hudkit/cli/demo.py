@@ -10,26 +10,32 @@ from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
 
-from hudkit.cli.progress import progress_bar
+from hudkit.cli import Command
+from hudkit.cli.common import progress_bar
 from hudkit.cli.replay import as_json, found_wrong, ink, speak
 from hudkit.cli.replays import Options, replay
 from hudkit.cli.replays.recorded import WINDOW, orchard
 from hudkit.cli.replays.story import story_lines
 from hudkit.transcripts import OpenCodeTranscript
 
-EXAMPLE = "hudkit demo"
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the report behind the story as JSON")
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     with TemporaryDirectory(prefix="hudkit-") as folder, progress_bar() as progress:
         transcript = OpenCodeTranscript.open(orchard(folder))
         report = replay(transcript, Options(window=WINDOW, frames=True), progress=progress)
     speak((as_json(report),) if args.json else story_lines(report, ink(), tuple(_next())))
     return 1 if found_wrong(report) else 0
+
+
+COMMAND = Command(
+    example="hudkit demo",
+    arguments=_arguments,
+    run=_run,
+)
 
 
 def _next() -> Iterator[tuple[str, str]]:

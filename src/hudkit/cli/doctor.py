@@ -11,17 +11,15 @@ from pathlib import Path
 import msgspec
 
 import hudkit
+from hudkit.cli import Command
 from hudkit.cli.checks import CHECKS, Check, Verdict, examine, mend, report, surroundings, worst
-from hudkit.cli.place import SCHEMA, as_json
+from hudkit.cli.common import SCHEMA, as_json
 from hudkit.compose import visible
 from hudkit.paths import project_config
 
-EXAMPLE = "hudkit doctor --fix"
-
 CODES = {Verdict.PASS: 0, Verdict.WARN: 1, Verdict.FAIL: 2}
-_EXIT = "exit codes: 0 everything passes, 1 there are warnings, 2 something fails"
 
-MORE = """\
+_DETAILS = """\
 Exits with 0 where everything passes, 1 where there are warnings, 2 where something fails. Looks only, and sends
 nothing; each check has a time limit. `--fix` does what is safe: it makes our own files and directories private,
 removes a socket that nobody listens on, and replaces an older daemon; it says what it did and looks again.
@@ -29,15 +27,14 @@ removes a socket that nobody listens on, and replaces an older daemon; it says w
 you send it."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fix", action="store_true", help="mend what can be mended safely, then look again")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="print facts as JSON")
     how.add_argument("--report", action="store_true", help="print a text for a bug report, without what is private")
-    parser.epilog = f"example: {EXAMPLE}\n{_EXIT}"
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     directory = _directory()
     here = surroundings(directory, project_config(directory))
     mended = mend(here) if args.fix else ()
@@ -51,6 +48,15 @@ def run(args: argparse.Namespace) -> int:
     else:
         print("\n".join(_lines(checks, mended)))
     return CODES[verdict]
+
+
+COMMAND = Command(
+    example="hudkit doctor --fix",
+    details=_DETAILS,
+    exit_codes="exit codes: 0 everything passes, 1 there are warnings, 2 something fails",
+    arguments=_arguments,
+    run=_run,
+)
 
 
 def _lines(checks: tuple[Check, ...], mended: tuple[str, ...]) -> Iterator[str]:

@@ -11,7 +11,8 @@ from pathlib import Path
 import msgspec
 
 from hudkit import paths
-from hudkit.cli.place import SCHEMA
+from hudkit.cli import Command
+from hudkit.cli.common import SCHEMA
 from hudkit.daemon import client, socket_path
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.config_files import InstallStep
@@ -20,9 +21,7 @@ from hudkit.hosts.mcp.client_install import CLIENTS
 from hudkit.hosts.opencode import plugin_install as opencode
 from hudkit.hosts.opencode.plugin_install import PluginTarget
 
-EXAMPLE = "hudkit install opencode --dry-run"
-
-MORE = """\
+_DETAILS = """\
 `hudkit install mcp --client NAME` tells a client of the Model Context Protocol to start `hudkit mcp`, which gives its
 agent the tools `hud` and `memory`. OpenCode gets more from its own plugin: `hudkit install opencode`."""
 
@@ -33,14 +32,14 @@ HOSTS: Mapping[str, str] = {
 """Each host, and what is to be known after a change."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     host_arguments(parser)
     parser.add_argument(
         "--anyway", action="store_true", help="although this environment may not stay (a temporary one)"
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     if args.host == "mcp":
         if not args.client:
             raise ConfigError("no client is named", hint=f"Give --client with one of {', '.join(CLIENTS)}")
@@ -52,6 +51,14 @@ def run(args: argparse.Namespace) -> int:
         client.stop(here.socket)  # it may be an older one; the plugin starts its own
     tell(args, steps, "installed")
     return 0
+
+
+COMMAND = Command(
+    example="hudkit install opencode --dry-run",
+    details=_DETAILS,
+    arguments=_arguments,
+    run=_run,
+)
 
 
 def host_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,27 +8,25 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from hudkit.cli import complain
-from hudkit.cli.place import SCHEMA, as_json, log_arguments, open_read_only, pick, sound
+from hudkit.cli import Command, complain
+from hudkit.cli.common import SCHEMA, as_json, log_arguments, open_read_only, pick, sound
 from hudkit.compose import shorten, visible
 from hudkit.errors import StoreDamaged
 from hudkit.log import Event, Unknown
 
-EXAMPLE = "hudkit log ses_1 --after 100 --type decision"
-
-MORE = """\
+_DETAILS = """\
 With `--json`, each line is one event. Where the log is damaged, the events before the first bad one are printed, the
 error stream says what is wrong, and the exit code is 1."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", nargs="?", help="a session's id, or a part of it (default: the newest)")
     parser.add_argument("--after", type=int, default=0, metavar="SEQ", help="only events after this one")
     parser.add_argument("--type", default="", metavar="NAME", help="only events whose type begins with this")
     log_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     with open_read_only(args.db, "log") as hud:
         for event in sound(hud.log, pick(hud.log, args.session), max(args.after, 0)):
             if isinstance(event, StoreDamaged):
@@ -37,6 +35,14 @@ def run(args: argparse.Namespace) -> int:
             if event.type.startswith(args.type):
                 print(_facts(event) if args.json else _line(event))
     return 0
+
+
+COMMAND = Command(
+    example="hudkit log ses_1 --after 100 --type decision",
+    details=_DETAILS,
+    arguments=_arguments,
+    run=_run,
+)
 
 
 def body(event: Event) -> object:

@@ -8,14 +8,13 @@ import os
 import sys
 from pathlib import Path
 
+from hudkit.cli import Command
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.config_files import make_directory
 from hudkit.hosts.mcp import require_sdk, server
 from hudkit.paths import data_directory
 
-EXAMPLE = "hudkit mcp --http 8765"
-
-MORE = """\
+_DETAILS = """\
 Clients start `hudkit mcp` themselves and talk with it on its standard input and output: `hudkit install mcp --client
 NAME` tells them how. Each process is a session of its own; --session or HUDKIT_SESSION names one to go on with.
 
@@ -25,7 +24,7 @@ or names one in the header `Hudkit-Session` or as `?session=` in the address. Wi
 served."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--http", metavar="[HOST:]PORT", help="serve on HTTP; port 0 is one that is free")
     parser.add_argument("--session", metavar="ID", help="bind all clients to this session (default: $HUDKIT_SESSION)")
     parser.add_argument(
@@ -42,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     require_sdk()
     from hudkit.hosts.mcp import transports
 
@@ -67,6 +66,15 @@ def run(args: argparse.Namespace) -> int:
         print(f"hudkit mcp: {warning}", file=sys.stderr)
     transports.run_http(mcp_server, address, token(args.token_file), others=args.allow_host)
     return 0
+
+
+COMMAND = Command(
+    example="hudkit mcp --http 8765",
+    details=_DETAILS,
+    arguments=_arguments,
+    run=_run,
+    extra="mcp",
+)
 
 
 def token(file: Path | None) -> str:

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hudkit.cli import complain
-from hudkit.cli.place import SCHEMA, as_json, pick, user_settings
+from hudkit.cli import Command, complain
+from hudkit.cli.common import SCHEMA, as_json, log_arguments, pick, user_settings
 from hudkit.errors import ConfigError, HudkitError, StoreError
 from hudkit.paths import index_path, log_path
 
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from hudkit.api import Hud
     from hudkit.transcripts.search import IndexProgress, PastSessions
 
-EXAMPLE = 'hudkit memory search "why did the import fail" --project orchard --since 7d'
-
-MORE = """\
+_DETAILS = """\
 `search` finds messages in the transcripts of OpenCode, Claude Code, Codex and in our own log; they are read where the
 hosts keep them, and never written. Its index is a file beside the log (`hudkit.search.db`) that can be made again at
 any time; each question brings it up to date first, and `index` does only that. `sessions`, `children SESSION`,
@@ -68,7 +66,7 @@ _NUMBERS = ("limit", "skip", "length", "offset", "tokens")
 _NEED = {"children": 1, "messages": 1, "message": 2, "compactions": 1, "context": 1, "compare": 2, "search": 1}
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("operation", choices=OPERATIONS, metavar="OPERATION", help=", ".join(OPERATIONS))
     parser.add_argument("words", nargs="*", metavar="WORD", help="what is searched for, or the ids that are meant")
     parser.add_argument("--session", metavar="ID", help="only of this session (its id, or its begin)")
@@ -93,11 +91,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--claude", type=Path, metavar="DIR", help="Claude Code's projects folder, or one transcript")
     parser.add_argument("--codex", type=Path, metavar="DIR", help="Codex's sessions folder, or one transcript")
     parser.add_argument("--index", type=Path, metavar="FILE", help="the index (default: beside the log)")
-    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
-    parser.add_argument("--json", action="store_true", help="print facts as JSON")
+    log_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     from hudkit.transcripts import OwnTranscript
     from hudkit.transcripts.search import open_past_sessions
 
@@ -119,6 +116,14 @@ def run(args: argparse.Namespace) -> int:
             return _answer(hud, past, args, call)
         finally:
             past.close()
+
+
+COMMAND = Command(
+    example='hudkit memory search "why did the import fail" --project orchard --since 7d',
+    details=_DETAILS,
+    arguments=_arguments,
+    run=_run,
+)
 
 
 def _answer(hud: Hud, past: PastSessions, args: argparse.Namespace, call: dict[str, Any]) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hudkit.cli.place import SCHEMA, as_json, user_settings
+from hudkit.cli import Command
+from hudkit.cli.common import SCHEMA, as_json, log_arguments, user_settings
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.log.event import Origin
@@ -13,9 +14,7 @@ from hudkit.paths import PROJECT_FILE, log_path, section_paths
 from hudkit.sections.sandboxed import ProjectTable, read_project_table, trust_project
 from hudkit.sections.sandboxed.definitions import git_root
 
-EXAMPLE = 'hudkit project add conventions "Tests sit beside the code"'
-
-MORE = f"""\
+_DETAILS = f"""\
 Notes, key files and conventions of a project (its git root) are in the HUD of each of its sessions, from the next
 call on. They come from the operations `project.add` and `project.set` (what an agent sets is marked so), from this
 command, and from the table `[project]` of the project's `{PROJECT_FILE}` (lists `notes`, `files`, `conventions`),
@@ -25,18 +24,17 @@ _KINDS = ("notes", "files", "conventions")
 _WORDS = {"show": 0, "trust": 0, "add": 2, "remove": 2}
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     what = "show the defaults, add or remove one, or trust those of the project's file (default: show)"
     parser.add_argument("what", nargs="?", default="show", choices=tuple(_WORDS), help=what)
     parser.add_argument(
         "words", nargs="*", metavar="WORD", help="for add and remove: notes, files or conventions; the text"
     )
     parser.add_argument("--project", type=Path, metavar="DIR", help="the project's directory (default: this one)")
-    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
-    parser.add_argument("--json", action="store_true", help="print facts as JSON")
+    log_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     from hudkit.api import Hud
 
     if len(args.words) != _WORDS[args.what]:
@@ -68,6 +66,14 @@ def run(args: argparse.Namespace) -> int:
     else:
         _tell(lists, agents, file)
     return 1 if file.wrong else 0
+
+
+COMMAND = Command(
+    example='hudkit project add conventions "Tests sit beside the code"',
+    details=_DETAILS,
+    arguments=_arguments,
+    run=_run,
+)
 
 
 def _without(project: object, kind: str, text: str) -> dict[str, list[str]]:

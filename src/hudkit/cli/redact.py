@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hudkit.cli import complain
-from hudkit.cli.place import SCHEMA, as_json, pick, there, user_settings
+from hudkit.cli import Command, complain
+from hudkit.cli.common import SCHEMA, as_json, log_arguments, pick, there, user_settings
 from hudkit.compose import visible
 from hudkit.errors import ConfigError, StoreError
 from hudkit.paths import index_path
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from hudkit.hud.redaction import TextHit
     from hudkit.log.redaction import SecretText
 
-EXAMPLE = "hudkit redact --text-file secret.txt --dry-run"
-
-MORE = """\
+_DETAILS = """\
 Give the secret in a file (`--text-file FILE`) or on the standard input, never as an argument: arguments stay in the
 shell's history. Or name events of one session by their numbers (`hudkit log` shows them): all that they say goes,
 wherever their session holds it. What goes: the payloads, the frames that showed it (also escaped, or cut off), dumps
@@ -39,18 +37,17 @@ listed, and the exit code is 1. `--dry-run` changes nothing."""
 _CHUNK = 1 << 20
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("seq", nargs="*", type=int, metavar="SEQ", help="events of the session, by their numbers")
     parser.add_argument("--session", metavar="ID", help="the session of these events (its id, or a part of it)")
     parser.add_argument("--text-file", type=Path, metavar="FILE", help="a file with the secret, - for standard input")
     parser.add_argument("--reason", default="", metavar="TEXT", help="why; it stays in the log")
     parser.add_argument("--dry-run", action="store_true", help="list what would go, and change nothing")
     parser.add_argument("--index", type=Path, metavar="FILE", help="the index for search (default: beside the log)")
-    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
-    parser.add_argument("--json", action="store_true", help="print facts as JSON")
+    log_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     from hudkit.api import Hud
     from hudkit.hud.redaction import RedactionResult, find_text, needles_of_events, redact_texts
     from hudkit.log.redaction import contains_secret, secret_texts
@@ -86,6 +83,14 @@ def run(args: argparse.Namespace) -> int:
     if not emptied:
         complain("redact", "another process reads the log: what was removed is still in its -wal file; run it again")
     return 1 if not args.dry_run and (files or done.kept or not emptied) else 0
+
+
+COMMAND = Command(
+    example="hudkit redact --text-file secret.txt --dry-run",
+    details=_DETAILS,
+    arguments=_arguments,
+    run=_run,
+)
 
 
 def _text(file: Path | None) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from importlib import import_module
 
-from hudkit.cli import COMMANDS, command, operations
+from hudkit.cli import COMMANDS, build_parser, load_command, operation_parsers
 
 _HEAD = """\
 # Command line
@@ -42,19 +41,16 @@ def reference() -> str:
 
 
 def _entry(name: str) -> str:
-    module = import_module(f"hudkit.cli.{name}")
-    parser = command(name)
-    parts = [f"## {name}", COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".", *_more(module)]
-    inner = operations(parser)
-    if not inner:
-        parts += [_table(parser), _example(module.EXAMPLE)]
-    for operation, inner_parser in inner.items():
-        parts += [
-            f"### {name} {operation}",
-            inner_parser.description or "",
-            _table(inner_parser),
-            _example(module.EXAMPLES[operation]),
-        ]
+    command = load_command(name)
+    parser = build_parser(name, command)
+    parts = [f"## {name}", parser.description or ""]
+    if command.details:
+        parts.append(command.details)
+    operations = operation_parsers(parser)
+    if not operations:
+        parts += [_table(parser), _example(parser)]
+    for operation, inner in operations.items():
+        parts += [f"### {name} {operation}", inner.description or "", _table(inner), _example(inner)]
     return "\n\n".join(parts)
 
 
@@ -65,13 +61,9 @@ def _table(parser: argparse.ArgumentParser) -> str:
     )
 
 
-def _example(call: str) -> str:
-    return f"{_FENCE}console\n$ {call}\n{_FENCE}"
-
-
-def _more(module: object) -> tuple[str, ...]:
-    more: str = getattr(module, "MORE", "")
-    return (more,) if more else ()
+def _example(parser: argparse.ArgumentParser) -> str:
+    first = (parser.epilog or "").partition("\n")[0]
+    return f"{_FENCE}console\n$ {first.removeprefix('example: ')}\n{_FENCE}"
 
 
 def _call(action: argparse.Action) -> str:

@@ -11,15 +11,14 @@ from pathlib import Path
 
 import msgspec
 
-from hudkit.cli.progress import progress_bar
+from hudkit.cli import Command
+from hudkit.cli.common import progress_bar
 from hudkit.cli.replays import Options, Report, replay
 from hudkit.cli.replays.words import Ink, frame_lines, report_lines
 from hudkit.transcripts import OpenCodeTranscript
 
-EXAMPLE = "hudkit replay ~/.local/share/opencode/opencode.db --window 200000"
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="OpenCode's database, opencode.db; it is only read")
     parser.add_argument("--session", metavar="ID", help="only the session with this id, or this part of one")
     parser.add_argument(
@@ -31,12 +30,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     options = Options(args.window, args.budget, args.price_as, args.frames)
     with OpenCodeTranscript.open(args.file) as transcript, progress_bar() as progress:
         report = replay(transcript, options, session=args.session, progress=progress)
     speak((as_json(report),) if args.json else _lines(report, ink()))
     return 1 if found_wrong(report) else 0
+
+
+COMMAND = Command(
+    example="hudkit replay ~/.local/share/opencode/opencode.db --window 200000",
+    arguments=_arguments,
+    run=_run,
+)
 
 
 def found_wrong(report: Report) -> bool:

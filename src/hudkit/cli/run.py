@@ -6,21 +6,22 @@ import argparse
 import asyncio
 import sys
 
-from hudkit.cli.place import SCHEMA
+from hudkit.cli import Command
+from hudkit.cli.common import SCHEMA
 from hudkit.cli.session import session_arguments, sitting_of
 from hudkit.errors import ConfigError
 
-EXAMPLE = 'hudkit run --model anthropic:claude-sonnet-4-6 "Make the failing test pass"'
-
-EXIT = "exit codes: 0 the model is done, 1 the turn ended otherwise, 2 it could not be carried out, 130 cancelled"
-
-MORE = """\
+_DETAILS = """\
 The prompt may come from the standard input: alone (no prompt, or `-`), or with `-` behind the words. Without a
 terminal the last answer goes to the standard output and everything else to the error stream. Exit codes: 0 the model
 is done, 1 the turn ended otherwise, 2 it could not be carried out, 130 cancelled. See [terminal.md](terminal.md)."""
 
+_EXIT_CODES = (
+    "exit codes: 0 the model is done, 1 the turn ended otherwise, 2 it could not be carried out, 130 cancelled"
+)
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "prompt", nargs="*", metavar="PROMPT", help="what is to be done; - reads it from standard input"
     )
@@ -29,12 +30,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print what happens as JSON, one object a line")
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     prompt = _prompt(args.prompt)
-    return asyncio.run(_run(args, prompt))
+    return asyncio.run(_answer(args, prompt))
 
 
-async def _run(args: argparse.Namespace, prompt: str) -> int:
+COMMAND = Command(
+    example='hudkit run --model anthropic:claude-sonnet-4-6 "Make the failing test pass"',
+    details=_DETAILS,
+    exit_codes=_EXIT_CODES,
+    arguments=_arguments,
+    run=_run,
+    extra="session",
+)
+
+
+async def _answer(args: argparse.Namespace, prompt: str) -> int:
     from hudkit.agent.terminal.attend import Left
 
     sitting = sitting_of(args, "run", facts=SCHEMA if args.json else 0, quiet=args.quiet)

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hudkit.cli.place import SCHEMA, as_json, open_read_only, pick, user_settings
+from hudkit.cli import Command
+from hudkit.cli.common import SCHEMA, as_json, log_arguments, open_read_only, pick, user_settings
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.paths import log_path, section_paths
@@ -28,9 +29,7 @@ from hudkit.sections.sandboxed import (
 if TYPE_CHECKING:
     from hudkit.sections.state import HudState
 
-EXAMPLE = "hudkit sections try .hudkit/sections/glance.py"
-
-MORE = """\
+_DETAILS = """\
 `sections` lists the files: yours, and those of the project that you are in. A project's file runs only when you trust
 its bytes: `sections trust FILE` does so, until they change. `sections try FILE` runs one once, in the sandbox, on the
 state of a session (the newest one, where there is a log), and prints what a frame would show of it at each density;
@@ -38,17 +37,16 @@ nothing is recorded. Exit code 1: a file is wrong, or what was tried failed. See
 [custom-sections.md](custom-sections.md)."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     what = "list the files, trust one, or try one (default: list)"
     parser.add_argument("what", nargs="?", default="list", choices=("list", "trust", "try"), help=what)
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the file to trust or to try")
     parser.add_argument("--project", type=Path, metavar="DIR", help="the project's directory (default: this one)")
     parser.add_argument("--session", metavar="ID", help="the session whose state is given to the file that is tried")
-    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
-    parser.add_argument("--json", action="store_true", help="print facts as JSON")
+    log_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     if (args.file is None) != (args.what == "list"):
         raise ConfigError(
             f"`sections {args.what}` takes {'no' if args.file else 'a'} file",
@@ -59,6 +57,15 @@ def run(args: argparse.Namespace) -> int:
     if args.what == "trust":
         return _trust(args.file, args.json)
     return _try(args)
+
+
+COMMAND = Command(
+    example="hudkit sections try .hudkit/sections/glance.py",
+    details=_DETAILS,
+    arguments=_arguments,
+    run=_run,
+    extra="custom",
+)
 
 
 def _list(project: Path, json: bool) -> int:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 
-from hudkit.cli.place import user_settings
+from hudkit.cli import Command
+from hudkit.cli.common import user_settings
 from hudkit.daemon import cli
 
-EXAMPLE = "hudkit serve --idle 60"
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    cli.arguments(parser)
-
-
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     return cli.run(args, user_settings("serve"))
+
+
+COMMAND = Command(
+    example="hudkit serve --idle 60",
+    arguments=cli.arguments,
+    run=_run,
+    extra="daemon",
+)

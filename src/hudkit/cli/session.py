@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hudkit.cli.place import user_settings
+from hudkit.cli.common import user_settings
 
 if TYPE_CHECKING:
     from hudkit.agent.terminal.sitting import Sitting

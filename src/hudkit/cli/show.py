@@ -8,15 +8,13 @@ from collections.abc import Mapping
 import msgspec
 
 from hudkit.api import Hud, HudSession
-from hudkit.cli import complain
-from hudkit.cli.place import SCHEMA, as_json, log_arguments, open_read_only, pick, sound
+from hudkit.cli import Command, complain
+from hudkit.cli.common import SCHEMA, as_json, log_arguments, open_read_only, pick, sound
 from hudkit.compose import visible
 from hudkit.errors import StoreDamaged
 from hudkit.log.event_log import EventLog
 
-EXAMPLE = "hudkit show ses_1 --at 42"
-
-MORE = """\
+_DETAILS = """\
 All that is known is shown as one document. With `--sent`: the frame of the last call as it was sent, byte for byte,
 or what a call would have got there; what the answers of the agent's own tools told it is in the conversation, not in
 the frame. Where the log is damaged, the last sound event is shown, the error stream says what is wrong, and the exit
@@ -30,7 +28,7 @@ With `--window`: what fills the window, part by part, how fast it fills, and how
 a terminal, without them where the output is piped or `NO_COLOR` is set."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", nargs="?", help="a session's id, or a part of it (default: the newest)")
     parser.add_argument("--at", type=int, metavar="SEQ", help="as of this event (default: the last)")
     parser.add_argument("--sent", action="store_true", help="the frame of the last call, as it was sent")
@@ -43,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     log_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     with open_read_only(args.db, "show") as hud:
         if args.cache:
             return _cache(hud, args)
@@ -56,6 +54,14 @@ def run(args: argparse.Namespace) -> int:
         except StoreDamaged as error:
             return _rest(hud, name, error, args)
         return 0
+
+
+COMMAND = Command(
+    example="hudkit show ses_1 --at 42",
+    details=_DETAILS,
+    arguments=_arguments,
+    run=_run,
+)
 
 
 def _rest(hud: Hud, name: str, error: StoreDamaged, args: argparse.Namespace) -> int:

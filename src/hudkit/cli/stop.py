@@ -6,19 +6,18 @@ import argparse
 import time
 from pathlib import Path
 
+from hudkit.cli import Command
 from hudkit.daemon import socket_path
 from hudkit.daemon.client import greet, stop
-
-EXAMPLE = "hudkit stop"
 
 WAIT_SECONDS = 10.0
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--socket", type=Path, metavar="PATH", help="its unix socket (or $HUDKIT_SOCKET)")
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     path = args.socket.absolute() if args.socket else socket_path.socket_path()
     there = greet(path)
     if there is None:
@@ -34,3 +33,10 @@ def run(args: argparse.Namespace) -> int:
             time.sleep(0.05)
     print(f"process {there.pid} on {path} does not end")
     return 1
+
+
+COMMAND = Command(
+    example="hudkit stop",
+    arguments=_arguments,
+    run=_run,
+)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from hudkit.cli import Command
 from hudkit.cli.install import chosen, host_arguments, spot, tell
 from hudkit.daemon import client
 from hudkit.errors import ConfigError
@@ -16,9 +17,7 @@ from hudkit.hosts.opencode import plugin_install as opencode
 from hudkit.hosts.opencode.plugin_install import PluginTarget
 from hudkit.paths import index_path
 
-EXAMPLE = "hudkit uninstall opencode"
-
-MORE = """\
+_DETAILS = """\
 `hudkit uninstall mcp` takes the server out of every client that it was put into; with --client out of that one, and
 also where it was put there by hand."""
 
@@ -28,12 +27,12 @@ BESIDE_LOG = ("", "-wal", "-shm", "-journal", ".mark")
 STOP_SECONDS = 5.0
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     host_arguments(parser)
     parser.add_argument("--purge", action="store_true", help="also remove all that was recorded: log, index, exports")
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     here = chosen(args)
     if args.host == "mcp":
         steps = mcp.uninstall(spot(args), args.client or "", dry_run=args.dry_run)
@@ -48,6 +47,14 @@ def run(args: argparse.Namespace) -> int:
         steps += tuple(_purged(here, args.dry_run))
     tell(args, steps, "uninstalled" if steps else "not installed here")
     return 0
+
+
+COMMAND = Command(
+    example="hudkit uninstall opencode",
+    details=_DETAILS,
+    arguments=_arguments,
+    run=_run,
+)
 
 
 def _stop(here: PluginTarget) -> None:

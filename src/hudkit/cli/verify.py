@@ -7,23 +7,22 @@ from contextlib import closing
 
 import msgspec
 
-from hudkit.cli.place import SCHEMA, as_json, log_arguments, there
+from hudkit.cli import Command
+from hudkit.cli.common import SCHEMA, as_json, log_arguments, there
 from hudkit.compose import visible
 from hudkit.log.stores import open_log, verify_file
 
-EXAMPLE = "hudkit verify --db /path/to/hudkit.db"
-
-MORE = """\
+_DETAILS = """\
 Reads every event once and changes nothing. A file that is malformed, cut short or not a log at all is a finding (exit
 code 1); one that cannot be read, or was written by a newer hudkit, is not judged (exit code 2). With `--json`,
 `sessions` and `events` are null where there are findings."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     log_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     path = there(args.db)
     findings = list(verify_file(path))
     sessions = events = None
@@ -41,3 +40,11 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(f"fine: {events} events in {sessions} sessions, every link of the chains holds")
     return 1 if findings else 0
+
+
+COMMAND = Command(
+    example="hudkit verify --db /path/to/hudkit.db",
+    details=_DETAILS,
+    arguments=_arguments,
+    run=_run,
+)

@@ -39,7 +39,7 @@ def open_model(
     try:
         from hudkit.models.pydantic_ai_model import PydanticModel, connect
     except ImportError as error:
-        raise ConfigError(f"no models without pydantic-ai ({error})", hint=f"install {EXTRA}") from error
+        raise ConfigError(f"models need the package pydantic-ai ({error})", hint=f"pip install '{EXTRA}'") from error
     named = {"api_key": key, "base_url": base_url}
     # What is empty is left out, so that the provider's environment variables count.
     provider_options = {name: value for name, value in named.items() if value} | options

@@ -161,7 +161,7 @@ def connect(name: str, provider: str, options: Mapping[str, Any]) -> PydanticAiM
 def _hint(provider: str, error: Exception) -> str:
     if isinstance(error, ImportError) and (group := _GROUP.search(str(error))):
         ours = EXTRAS.get(group[1])
-        return f'install "hudkit[{ours}]"' if ours else f'install "pydantic-ai-slim[{group[1]}]"'
+        return f"pip install 'hudkit[{ours}]'" if ours else f"pip install 'pydantic-ai-slim[{group[1]}]'"
     region = ", its region" if provider == "bedrock" else ""
     return f"check the provider {provider!r}{region} and its key"
 

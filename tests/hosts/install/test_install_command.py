@@ -30,9 +30,9 @@ def command(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
     def run(module: ModuleType, *argv: str) -> tuple[int, str]:
         parser = argparse.ArgumentParser()
-        module.arguments(parser)
+        module.COMMAND.arguments(parser)
         anyway = ["--anyway"] if module is installing else []  # wherever the tests run
-        code = module.run(parser.parse_args([*argv, *anyway]))
+        code = module.COMMAND.run(parser.parse_args([*argv, *anyway]))
         return code, capsys.readouterr().out
 
     return run
@@ -40,7 +40,7 @@ def command(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 def test_the_examples_work_as_they_are_printed(command: Command) -> None:
     for module in (installing, uninstalling):
-        words = module.EXAMPLE.split()
+        words = module.COMMAND.example.split()
         assert words[:2] == ["hudkit", module.__name__.rpartition(".")[2]]
         assert command(module, *words[2:])[0] == 0
 

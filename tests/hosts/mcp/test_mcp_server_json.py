@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hudkit import __version__
-from hudkit.cli import COMMANDS, command
+from hudkit.cli import COMMANDS, build_parser
 
 pytestmark = pytest.mark.slow
 
@@ -63,4 +63,4 @@ def test_what_it_starts_is_a_command() -> None:
     (package,) = told()["packages"]
     name, *rest = [one["value"] for one in package["packageArguments"]]
     assert name in COMMANDS
-    assert command(name).parse_args(rest).http is None
+    assert build_parser(name).parse_args(rest).http is None

@@ -1,77 +1,67 @@
-"""`hudkit rooms`: worlds in which agents live in rooms; found one, play it, look into it, take it elsewhere."""
+"""`hudkit rooms`: worlds in which agents live in rooms; create one, play it, look into it, export it."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
-EXAMPLE = "hudkit rooms serve"
+from hudkit.cli import Command
 
-MORE = """\
-A world is one file. `NAME` is `NAME.db` in `worlds` among the user's data; what has a `/` in it, or ends with `.db`,
-is a path. Without `--world`, it is the world that changed last; `serve` and `run` make the one that comes with hudkit
-where there is none. See [rooms.md](rooms.md)."""
+_DETAILS = """\
+A world is one file. `NAME` is `NAME.db` in `worlds` in the user's data directory; a name with a `/` in it, or one
+that ends with `.db`, is a path. Without `--world`, the world that changed last is meant; `serve` and `run` create the
+one that comes with hudkit where there is none. See [rooms.md](rooms.md)."""
 
-OPERATIONS: Mapping[str, tuple[str, str]] = {
-    "new": ("making", "make a world: the one that comes with hudkit, or that of a TOML file"),
-    "run": ("playing", "play a world for some beats or some time, and sum up"),
-    "serve": ("serving", "play a world, with a page in the browser to watch it and take part"),
-    "say": ("saying", "say something in a room, as the Architect"),
-    "show": ("showing", "who and what is there; or what one agent sees, as it sees it"),
-    "prompts": ("prompting", "what agents are told; written to files, and changed from files"),
-    "replay": ("replaying", "compose every HUD of a world again, and compare it with what was seen"),
-    "fork": ("making", "a new world with the past of another one, up to an event"),
-    "export": ("exporting", "what happened, as a transcript to read or as JSON lines"),
+OPERATIONS: Mapping[str, str] = {
+    "new": "create a world: the one that comes with hudkit, or one from a TOML file",
+    "run": "play a world for some beats or some time, and sum up",
+    "serve": "play a world, with a page in the browser to watch it and take part",
+    "say": "say something in a room, as the Architect",
+    "show": "who and what is there; or what one agent sees, as it sees it",
+    "prompts": "the agents' instructions: list them, write them to files, read them back",
+    "replay": "compose every HUD of a world again, and compare it with what was seen",
+    "fork": "create a world with the past of another one, up to an event",
+    "export": "what happened, as a transcript to read or as JSON lines",
 }
-"""Each operation: its module here, and what it does. `x` is read by the functions `x_arguments` and `x`."""
-
-EXAMPLES: Mapping[str, str] = {
-    "new": "hudkit rooms new harbour --file harbour.toml --model anthropic:claude-haiku-4-5",
-    "run": "hudkit rooms run --beats 200 --fast",
-    "serve": "hudkit rooms serve --port 8700",
-    "say": "hudkit rooms say Maren 'Who remembers the old harbour?'",
-    "show": "hudkit rooms show Maren --format markdown",
-    "prompts": "hudkit rooms prompts --write my-prompts",
-    "replay": "hudkit rooms replay --json",
-    "fork": "hudkit rooms fork --at 120 what-if",
-    "export": "hudkit rooms export --format jsonl --output island.jsonl",
-}
+"""Every operation, with what it does. The operation `x` is `COMMAND` of the module `hudkit.cli.rooms.x`."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     operations = parser.add_subparsers(dest="operation", metavar="OPERATION", required=True)
-    for name, (module, words) in OPERATIONS.items():
+    for name, summary in OPERATIONS.items():
+        operation = _load_operation(name)
         inner = operations.add_parser(
             name,
-            help=words,
-            description=f"{words[0].upper()}{words[1:]}.",
-            epilog=f"example: {EXAMPLES[name]}",
+            help=summary,
+            description=operation.description(summary),
+            epilog=operation.epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        _of(module, f"{name}_arguments")(inner)
+        operation.arguments(inner)
         inner.add_argument("--json", action="store_true", help="print facts as JSON")
 
 
-def run(args: argparse.Namespace) -> int:
-    module, _ = OPERATIONS[args.operation]
-    code: int = _of(module, args.operation)(args)
-    return code
+def _run(args: argparse.Namespace) -> int:
+    return _load_operation(args.operation).run(args)
+
+
+def _load_operation(name: str) -> Command:
+    operation: Command = import_module(f"{__name__}.{name}").COMMAND
+    return operation
+
+
+COMMAND = Command("hudkit rooms serve", _arguments, _run, _DETAILS, extra="rooms")
 
 
 def world_argument(parser: argparse.ArgumentParser) -> None:
-    """The option of every operation on a world that is there."""
+    """Add the option of every operation on an existing world."""
     parser.add_argument(
         "--world", metavar="NAME", help="the world's name or file (default: the one that changed last)"
     )
 
 
 def file_argument(parser: argparse.ArgumentParser, name: str, help: str) -> None:
-    """An option that names a file."""
+    """Add an option that names a file."""
     parser.add_argument(name, type=Path, metavar="FILE", help=help)
-
-
-def _of(module: str, name: str) -> Callable[..., int]:
-    function: Callable[..., int] = getattr(import_module(f"{__name__}.{module}"), name)
-    return function

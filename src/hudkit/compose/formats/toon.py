@@ -63,7 +63,7 @@ def _library() -> Any:
     try:
         import toon_format
     except ImportError:
-        raise ConfigError("TOON needs the package toon-format", hint='pip install "hudkit[formats]"') from None
+        raise ConfigError("TOON needs the package toon-format", hint="pip install 'hudkit[formats]'") from None
     return toon_format
 
 

@@ -78,7 +78,7 @@ def parse(text: str) -> Root:
     try:
         from justhtml import JustHTML
     except ImportError:
-        raise ConfigError("reading HTML needs the package justhtml", hint='pip install "hudkit[formats]"') from None
+        raise ConfigError("reading HTML needs the package justhtml", hint="pip install 'hudkit[formats]'") from None
     root: Any = JustHTML(text, fragment=True, sanitize=False, scripting_enabled=False).root
     return sanitize(Root(_nodes(root, 1)))
 

@@ -9,10 +9,11 @@ import signal
 import sys
 from pathlib import Path
 
-from hudkit.cli.place import SCHEMA, as_json
+from hudkit.cli import Command
+from hudkit.cli.common import SCHEMA, as_json
 from hudkit.cli.rooms import file_argument
-from hudkit.cli.rooms.place import many, worlds_directory
-from hudkit.cli.rooms.playing import opened, play_arguments, quotas, thinkers
+from hudkit.cli.rooms.run import model_quotas, open_played_world, play_arguments, thinkers_text
+from hudkit.cli.rooms.worlds import many, worlds_directory
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.rooms.players import open_players
@@ -24,7 +25,7 @@ TOKEN = "page-token"
 """The file of the page's token, beside the worlds."""
 
 
-def serve_arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--host", default="127.0.0.1", metavar="HOST", help="an address of this machine: 127.0.0.1, ::1"
     )
@@ -36,22 +37,20 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
     play_arguments(parser)
 
 
-def serve(args: argparse.Namespace) -> int:
-    try:
-        from hudkit.rooms.page.page_context import PageContext
-        from hudkit.rooms.page.server import serve_page
-    except ImportError as error:
-        hint = "pip install 'hudkit[rooms]', or uv tool install 'hudkit[rooms]'"
-        raise ConfigError(f"the page needs the package {error.name!r}", hint=hint) from error
+def _run(args: argparse.Namespace) -> int:
+    # The page needs a web server, which is in the extra `rooms`; the other operations do without it.
+    from hudkit.rooms.page.page_context import PageContext
+    from hudkit.rooms.page.server import serve_page
+
     loopback_address(args.host)
     if not 0 <= args.port <= 65535:
         raise ConfigError(f"--port {args.port} is no port", hint="1 to 65535; 0 for one that is free")
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
-    with opened(args) as world_log:
+    with open_played_world(args) as world_log:
         file = args.token_file or worlds_directory() / TOKEN
         _directory(file)
         token = page_token(file)
-        context = PageContext(world_log, player=WorldRunner(world_log, open_players(), quotas=quotas(args)))
+        context = PageContext(world_log, player=WorldRunner(world_log, open_players(), quotas=model_quotas(args)))
         if args.paused:
             context.architect.pause()
 
@@ -66,6 +65,9 @@ def serve(args: argparse.Namespace) -> int:
     return 0
 
 
+COMMAND = Command("hudkit rooms serve --port 8700", _arguments, _run)
+
+
 def _directory(file: Path) -> None:
     """A directory of the user's own for the token, where there is none."""
     from hudkit.hosts.installing.config_files import make_directory
@@ -78,7 +80,9 @@ def _say(world_log: WorldLog, address: str, token: str, file: Path, *, as_facts:
         facts = {"world": world_log.world.name, "address": address, "token_file": str(file)}
         print(as_json({"schema": SCHEMA, **facts}, lines=True), flush=True)
         return
-    print(visible(f"{world_log.world.name}: {many(len(world_log.world.agents), 'agent')}, {thinkers(world_log)}"))
+    print(
+        visible(f"{world_log.world.name}: {many(len(world_log.world.agents), 'agent')}, {thinkers_text(world_log)}")
+    )
     if world_log.world.paused is not None:
         print(visible(f"paused ({world_log.world.paused}): the page, or --resume, lets it go on"))
     print(f"page:  {address}")

@@ -11,10 +11,11 @@ from typing import Any
 
 import msgspec
 
-from hudkit.cli.place import SCHEMA, as_json
-from hudkit.cli.rooms import file_argument, world_argument
-from hudkit.cli.rooms.place import FIRST, many, path_of, reading, whole_number, worlds_directory
-from hudkit.cli.rooms.prompting import check_room
+from hudkit.cli import Command
+from hudkit.cli.common import SCHEMA, as_json
+from hudkit.cli.rooms import file_argument
+from hudkit.cli.rooms.prompts import check_room
+from hudkit.cli.rooms.worlds import FIRST, many, path_of, worlds_directory
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.log.stores.sqlite_files import DATABASE_SUFFIXES, companion_path
@@ -24,7 +25,7 @@ from hudkit.rooms.world_file import MAX_SEED, WorldFile, island_world, populate_
 from hudkit.rooms.world_log import WorldLog
 
 
-def new_arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help=f"the world's name or file (default: {FIRST})")
     file_argument(parser, "--file", "a TOML file that says who is there (default: the world that comes with hudkit)")
     parser.add_argument("--prompts", type=Path, metavar="DIR", help="a folder of prompts, in place of hudkit's own")
@@ -33,7 +34,7 @@ def new_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=_seed, metavar="N", help="what all chance comes from (default: the file's)")
 
 
-def new(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     if args.write_prompts is not None:
         written = write_prompts(args.write_prompts)
         facts = {"schema": SCHEMA, "written": [str(path) for path in written]}
@@ -41,29 +42,17 @@ def new(args: argparse.Namespace) -> int:
         return 0
     founding = read_world_file(args.file) if args.file is not None else island_world()
     path = path_of(args.name or founding.name or FIRST)
-    with make(path, founding, model=args.model, prompts=args.prompts, seed=args.seed, file=args.file) as world_log:
-        _say_made(world_log, path, as_facts=args.json)
+    with create_world(
+        path, founding, model=args.model, prompts=args.prompts, seed=args.seed, file=args.file
+    ) as world_log:
+        print_created(world_log, path, as_facts=args.json)
     return 0
 
 
-def fork_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NEW", help="the new world's name or file")
-    parser.add_argument(
-        "--at", type=whole_number, metavar="SEQ", help="the last event of the common past (default: the last)"
-    )
-    world_argument(parser)
+COMMAND = Command("hudkit rooms new harbour --file harbour.toml --model anthropic:claude-haiku-4-5", _arguments, _run)
 
 
-def fork(args: argparse.Namespace) -> int:
-    path = path_of(args.name)
-    _check_free(path)
-    with reading(args.world) as world_log, whole(path), world_log.fork(path, args.at, name=path.stem) as forked:
-        past = {"forked_from": world_log.world.name, "forked_at": forked.world.seq if args.at is None else args.at}
-        _say_made(forked, path, as_facts=args.json, past=past)
-    return 0
-
-
-def make(
+def create_world(
     path: Path,
     founding: WorldFile,
     *,
@@ -75,11 +64,11 @@ def make(
     """A world of a founding in a new file. Raises `ConfigError` for a founding that cannot be; there is no file
     then."""
     if model is not None:
-        checked_model(model)
+        check_model(model)
         founding = _thinking_with(founding, model)
     where = str(file) if file is not None else f"{FIRST}.toml"
     texts = load_prompts(prompts)
-    _check_free(path)
+    check_free(path)
     settings: dict[str, Any] = {
         "seed": founding.seed if seed is None else seed,
         "rules": founding.rules,
@@ -88,7 +77,7 @@ def make(
     with WorldLog.in_memory(**settings) as trial:
         populate_world(trial, founding, where)
         check_room(trial.world)
-    with whole(path):
+    with removed_unless_finished(path):
         world_log = WorldLog.create(path, name=_name(founding, path), **settings)
         try:
             populate_world(world_log, founding, where)
@@ -102,7 +91,7 @@ def _name(founding: WorldFile, path: Path) -> str:
     return path.stem if founding.name in ("", FIRST) else founding.name
 
 
-def checked_model(name: str) -> str:
+def check_model(name: str) -> str:
     """A model's name. Raises `ConfigError` for what is none."""
     seller, _, model = name.partition(":")
     if name != IMPROVISER_MODEL and not (seller and model):
@@ -116,13 +105,13 @@ def _thinking_with(founding: WorldFile, model: str) -> WorldFile:
     return msgspec.structs.replace(founding, model=model)
 
 
-def _check_free(path: Path) -> None:
+def check_free(path: Path) -> None:
     if path.exists():
         raise ConfigError(f"there is a file {path}", hint="Name another one")
 
 
 @contextlib.contextmanager
-def whole(path: Path) -> Iterator[None]:
+def removed_unless_finished(path: Path) -> Iterator[None]:
     """Where the block raises, its new world is not left half made."""
     try:
         yield
@@ -138,7 +127,7 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def _say_made(world_log: WorldLog, path: Path, *, as_facts: bool, past: Mapping[str, Any] | None = None) -> None:
+def print_created(world_log: WorldLog, path: Path, *, as_facts: bool, past: Mapping[str, Any] | None = None) -> None:
     world = world_log.world
     models = sorted({agent.model for agent in world.agents.values()})
     if as_facts:

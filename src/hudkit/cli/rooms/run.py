@@ -8,16 +8,16 @@ import re
 import signal
 import sys
 from collections import Counter
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import msgspec
 
-from hudkit.cli.place import SCHEMA, as_json
-from hudkit.cli.progress import progress_bar
+from hudkit.cli import Command
+from hudkit.cli.common import SCHEMA, as_json, progress_bar
 from hudkit.cli.rooms import world_argument
-from hudkit.cli.rooms.making import checked_model, make
-from hudkit.cli.rooms.place import FIRST, known, many, path_of, picked, time_of
+from hudkit.cli.rooms.new import check_model, create_world
+from hudkit.cli.rooms.worlds import FIRST, known, many, path_of, picked, time_of
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.rooms import world_events as e
@@ -38,7 +38,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)?")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 
-def run_arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     long = parser.add_mutually_exclusive_group()
     long.add_argument("--beats", type=_beats, metavar="N", help="until so many beats have begun, and are over")
     long.add_argument(
@@ -65,35 +65,38 @@ def play_arguments(parser: argparse.ArgumentParser) -> None:
     world_argument(parser)
 
 
-def run(args: argparse.Namespace) -> int:
-    with opened(args) as world_log:
+def _run(args: argparse.Namespace) -> int:
+    with open_played_world(args) as world_log:
         if all(agent.retired for agent in world_log.world.agents.values()):
             raise ConfigError("nobody lives in this world", hint="hudkit rooms serve: agents are made on its page")
         if world_log.world.paused is not None:
             raise ConfigError(f"the world is paused ({world_log.world.paused})", hint="--resume lets it go on")
-        run_ = Run(world_log, args)
-        with progress_bar() if args.quiet or args.json else _none() as progress:
-            stopped = asyncio.run(run_.play(progress))
-        facts = run_.summary()
+        world_run = _WorldRun(world_log, args)
+        with progress_bar() if args.quiet or args.json else nullcontext() as progress:
+            stopped = asyncio.run(world_run.play(progress))
+        facts = world_run.summary()
     if args.json:
         print(as_json({"schema": SCHEMA, "stopped": stopped, **facts}))
     else:
-        if run_.prints:
+        if world_run.prints:
             print()
         for line in _lines(facts, stopped):
             print(visible(line))
     return 130 if stopped == "interrupted" else 0
 
 
-def opened(args: argparse.Namespace) -> WorldLog:
+COMMAND = Command("hudkit rooms run --beats 200 --fast", _arguments, _run)
+
+
+def open_played_world(args: argparse.Namespace) -> WorldLog:
     """The world that is to be played; where there is none at all, the one that comes with hudkit is made. Raises
     `ConfigError`."""
     if args.model is not None:
-        checked_model(args.model)
+        check_model(args.model)
     if args.world is None and not known():
         path = path_of(FIRST)
         print(f"hudkit rooms: a new world, {FIRST}, in {path}", file=sys.stderr)
-        world_log = make(path, island_world(), model=args.model)
+        world_log = create_world(path, island_world(), model=args.model)
     else:
         world_log = WorldLog.open(picked(args.world))
     architect = Architect(world_log, lambda: time_of(world_log.world))
@@ -106,12 +109,12 @@ def opened(args: argparse.Namespace) -> WorldLog:
     return world_log
 
 
-def quotas(args: argparse.Namespace) -> dict[str, ModelQuota]:
+def model_quotas(args: argparse.Namespace) -> dict[str, ModelQuota]:
     """What every model may be asked for. The improviser is no model: it never waits."""
     return {ANY_MODEL: ModelQuota(args.requests_a_minute, args.tokens_a_minute)}
 
 
-def thinkers(world_log: WorldLog) -> str:
+def thinkers_text(world_log: WorldLog) -> str:
     """Who thinks for the living agents of a world, for people."""
     models = Counter(agent.model for agent in world_log.world.agents.values() if not agent.retired)
     who = ", ".join(
@@ -120,7 +123,7 @@ def thinkers(world_log: WorldLog) -> str:
     return visible(who or "nobody lives there")
 
 
-class Run:
+class _WorldRun:
     """One run of a world: ends it, prints what is said, and counts."""
 
     def __init__(self, world_log: WorldLog, args: argparse.Namespace) -> None:
@@ -131,7 +134,7 @@ class Run:
         self.start = self.printed = world.seq
         self.cost = world.cost
         clock: Clock = SimulatedClock(world.now) if args.fast else RealClock()
-        self.runner = WorldRunner(world_log, open_players(), clock=clock, quotas=quotas(args))
+        self.runner = WorldRunner(world_log, open_players(), clock=clock, quotas=model_quotas(args))
         self.began = self.runner.now()
         seconds = args.long if args.long is not None else None if self.beats else DEFAULT
         self.end = None if seconds is None else self.began + round(seconds * 1000)
@@ -142,7 +145,9 @@ class Run:
     async def play(self, progress: Progress | None) -> str:
         """Play to the end; why it ended, where it was not for its length."""
         if self.prints:
-            print(f"{many(len(self.world_log.world.agents), 'agent')}: {thinkers(self.world_log)}", file=sys.stderr)
+            print(
+                f"{many(len(self.world_log.world.agents), 'agent')}: {thinkers_text(self.world_log)}", file=sys.stderr
+            )
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread
@@ -256,12 +261,6 @@ def _words(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{seconds:.0f} s"
-
-
-def _none() -> Any:
-    from contextlib import nullcontext
-
-    return nullcontext()
 
 
 def _at_least_one(text: str) -> int:

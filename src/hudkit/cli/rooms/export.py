@@ -10,17 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from hudkit.cli.place import SCHEMA, as_json
-from hudkit.cli.progress import progress_bar
+from hudkit.cli import Command
+from hudkit.cli.common import SCHEMA, as_json, progress_bar
 from hudkit.cli.rooms import file_argument, world_argument
-from hudkit.cli.rooms.place import agent_of, many, reading, whole_number
+from hudkit.cli.rooms.worlds import agent_of, many, reading, whole_number
 from hudkit.errors import ConfigError
 from hudkit.rooms.world_export import json_lines, transcript_lines
 
 FORMATS = {"text": transcript_lines, "jsonl": json_lines}
 
 
-def export_arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=FORMATS, default="text", help="a transcript, or one JSON object an event")
     parser.add_argument("--room", metavar="ROOM", help="only this room: its agent's number or name")
     parser.add_argument("--until", type=whole_number, metavar="SEQ", help="up to this event (default: the last)")
@@ -28,7 +28,7 @@ def export_arguments(parser: argparse.ArgumentParser) -> None:
     world_argument(parser)
 
 
-def export(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     if args.json and args.output is None:
         raise ConfigError("--json is about a file that was written", hint="Add --output, or use --format jsonl")
     with reading(args.world) as world_log, progress_bar() as progress:
@@ -45,6 +45,9 @@ def export(args: argparse.Namespace) -> int:
         facts = {"file": str(args.output), "lines": count, "events": last}
         print(as_json({"schema": SCHEMA, **facts}) if args.json else f"{many(count, 'line')} in {args.output}")
     return 0
+
+
+COMMAND = Command("hudkit rooms export --format jsonl --output island.jsonl", _arguments, _run)
 
 
 @contextlib.contextmanager

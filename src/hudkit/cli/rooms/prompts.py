@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from hudkit.cli.place import SCHEMA, as_json
+from hudkit.cli import Command
+from hudkit.cli.common import SCHEMA, as_json
 from hudkit.cli.rooms import world_argument
-from hudkit.cli.rooms.place import many, picked, reading, time_of, with_patience
+from hudkit.cli.rooms.worlds import many, picked, reading, time_of, with_patience
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.rooms import world_events as e
@@ -19,7 +20,7 @@ from hudkit.rooms.world import World
 from hudkit.rooms.world_log import WorldLog
 
 
-def prompts_arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     does = parser.add_mutually_exclusive_group()
     does.add_argument(
         "--write", type=Path, metavar="DIR", help="copy them into files there; those that are there stay"
@@ -30,7 +31,7 @@ def prompts_arguments(parser: argparse.ArgumentParser) -> None:
     world_argument(parser)
 
 
-def prompts(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     if args.read is not None:
         _read(args.read, args)
         return 0
@@ -44,6 +45,9 @@ def prompts(args: argparse.Namespace) -> int:
         else:
             _show(world_log, as_facts=args.json)
     return 0
+
+
+COMMAND = Command("hudkit rooms prompts --write my-prompts", _arguments, _run)
 
 
 def check_room(world: World) -> None:

@@ -18,6 +18,12 @@ from hudkit.paths import config_path, log_path
 
 if TYPE_CHECKING:
     from hudkit.api import Hud
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from hudkit.compose import visible
 
 SCHEMA = 1
 """Version of what `--json` prints; raised when a field changes its meaning or goes away."""
@@ -91,3 +97,27 @@ def sound(log: EventLog, session: str, after: int = 0) -> Iterator[Event | Store
 def as_json(facts: object, *, lines: bool = False) -> str:
     """JSON in ASCII, so that no output can spoil it; `lines`: all in one line."""
     return json.dumps(facts, indent=None if lines else 2)
+
+
+Progress: TypeAlias = Callable[[int, int, str], None]
+"""Is told what is done, of how much, and at what the work is."""
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress | None]:
+    """A bar where the error stream is a terminal, else `None`; it is gone when the work is done."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+
+        def show(done: int, total: int, title: str) -> None:
+            bar.update(task, completed=done, total=total, description=visible(title[:40]))
+
+        yield show

@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
-from hudkit.cli.place import SCHEMA, as_json
+from hudkit.cli import Command
+from hudkit.cli.common import SCHEMA, as_json
 from hudkit.cli.rooms import world_argument
-from hudkit.cli.rooms.place import agent_of, many, picked, time_of, whole_number
+from hudkit.cli.rooms.worlds import agent_of, many, picked, time_of, whole_number
 from hudkit.compose import shorten, visible
 from hudkit.errors import ConfigError
 from hudkit.rooms.actions.agent_actions import knowledge_tokens
@@ -27,14 +28,14 @@ LAST = 8
 """Messages that are shown of a world."""
 
 
-def show_arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("agent", nargs="?", metavar="AGENT", help="the HUD of this agent: its number or name")
     parser.add_argument("--format", choices=FORMATS, help="how its HUD is written (default: as the agent gets it)")
     parser.add_argument("--at", type=whole_number, metavar="SEQ", help="as it was after this event (default: now)")
     world_argument(parser)
 
 
-def show(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     if args.format is not None and args.agent is None:
         raise ConfigError("--format is how a HUD is written", hint="Name an agent")
     path = picked(args.world)
@@ -49,6 +50,9 @@ def show(args: argparse.Namespace) -> int:
             for line in _lines(world, str(path), now):
                 print(visible(line))
     return 0
+
+
+COMMAND = Command("hudkit rooms show Maren --format markdown", _arguments, _run)
 
 
 def _hud(world: World, agent: AgentState, now: int, args: argparse.Namespace) -> None:

@@ -6,10 +6,10 @@ import argparse
 
 import msgspec
 
-from hudkit.cli.place import SCHEMA, as_json
-from hudkit.cli.progress import progress_bar
+from hudkit.cli import Command
+from hudkit.cli.common import SCHEMA, as_json, progress_bar
 from hudkit.cli.rooms import world_argument
-from hudkit.cli.rooms.place import many, reading
+from hudkit.cli.rooms.worlds import many, reading
 from hudkit.compose import visible
 from hudkit.rooms.world_replay import ReplayReport
 from hudkit.rooms.world_replay import replay_log as play_again
@@ -18,11 +18,11 @@ SHOWN = 10
 """Differences that are listed."""
 
 
-def replay_arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     world_argument(parser)
 
 
-def replay(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     with reading(args.world) as world_log, progress_bar() as progress:
         report = play_again(world_log, progress)
     if args.json:
@@ -31,6 +31,9 @@ def replay(args: argparse.Namespace) -> int:
         for line in _lines(report):
             print(visible(line))
     return 0 if report.sound else 1
+
+
+COMMAND = Command("hudkit rooms replay --json", _arguments, _run)
 
 
 def _lines(report: ReplayReport) -> list[str]:

@@ -1,0 +1,34 @@
+"""`hudkit rooms fork`: a new world with the past of another one."""
+
+from __future__ import annotations
+
+import argparse
+
+from hudkit.cli import Command
+from hudkit.cli.rooms import world_argument
+from hudkit.cli.rooms.new import check_free, print_created, removed_unless_finished
+from hudkit.cli.rooms.worlds import path_of, reading, whole_number
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NEW", help="the new world's name or file")
+    parser.add_argument(
+        "--at", type=whole_number, metavar="SEQ", help="the last event of the common past (default: the last)"
+    )
+    world_argument(parser)
+
+
+def _run(args: argparse.Namespace) -> int:
+    path = path_of(args.name)
+    check_free(path)
+    with (
+        reading(args.world) as world_log,
+        removed_unless_finished(path),
+        world_log.fork(path, args.at, name=path.stem) as forked,
+    ):
+        past = {"forked_from": world_log.world.name, "forked_at": forked.world.seq if args.at is None else args.at}
+        print_created(forked, path, as_facts=args.json, past=past)
+    return 0
+
+
+COMMAND = Command("hudkit rooms fork --at 120 what-if", _arguments, _run)
