@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -21,9 +19,6 @@ from hudkit.compose.formats.transform import Rule, Shape, Transform, hinted
 from hudkit.compose.formats.tree_to_mdast import to_mdast
 from hudkit.errors import ConfigError, FormatError
 from strategies import hostile
-
-ROOT = Path(__file__).parents[4]
-PAGE = (ROOT / "docs" / "adding-a-format.md").read_text()
 
 TREE = h.document[
     h.section(title='Notes <"x">')[
@@ -174,50 +169,6 @@ def test_what_is_no_flowchart_is_refused_with_its_line(text: str, line: int) -> 
     with pytest.raises(FormatError) as caught:
         graph.read(text)
     assert caught.value.details["line"] == line
-
-
-METADATA = "Metadata-Version: 2.1\nName: hudkit-dot\nVersion: 1\n"
-USE = """
-from hudkit.compose import h
-from hudkit.errors import ConfigError
-from hudkit.compose.formats import registry
-
-tree = h.document[h.section(title='A "b"')[h.paragraph["x"], h.list[h.item["y"]]]]
-assert registry.names()[-3:] == ("broken", "dot", "wrong"), registry.names()
-text = registry.write_tree("dot", tree)
-wanted = [
-    "digraph {",
-    '  n0 [label="A \\\\"b\\\\""]', '  n1 [label="x"]', "  n0 -> n1", '  n2 [label="y"]', "  n0 -> n2", "}"
-]
-assert text.splitlines() == wanted, text
-for name, said in (("broken", "cannot be loaded"), ("wrong", "is not the format")):
-    try:
-        registry.format_of(name)
-    except ConfigError as error:
-        assert said in error.message, error
-    else:
-        raise AssertionError(name)
-assert registry.format_of("json").doc.startswith("JSON"), "a name of hudkit's own is not taken"
-print("the format works")
-"""
-
-
-@pytest.mark.slow
-def test_the_page_adds_a_format(tmp_path: Path) -> None:
-    (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    (entry,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    name, target = re.findall(r'^(\w+) = "(.*)"$', entry, re.MULTILINE)[0]
-    module = tmp_path / f"{target.split(':')[0]}.py"
-    module.write_text(code)
-    info = tmp_path / "hudkit_dot-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(METADATA)
-    entries = [f"{name} = {target}", "broken = hudkit_dot_gone:FORMAT", f"wrong = {target}", f"json = {target}"]
-    (info / "entry_points.txt").write_text("[hudkit.formats]\n" + "\n".join(entries) + "\n")
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT / "src")))}
-    done = subprocess.run([sys.executable, "-c", USE], env=env, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "the format works\n"
 
 
 @pytest.mark.slow

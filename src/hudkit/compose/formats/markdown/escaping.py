@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from hudkit.compose.formats.markdown.attention import may_close, may_open, resolve_markers
@@ -53,7 +54,8 @@ def escape_line(line: LineBuilder) -> str:
     _escape_runs(text, modes, escaped)
     if not escaped:
         return text
-    return "".join(f"\\{char}" if position in escaped else char for position, char in enumerate(text))
+    cuts = (0, *sorted(escaped), len(text))
+    return "\\".join([text[start:end] for start, end in pairwise(cuts)])
 
 
 def _is_plain(text: str) -> bool:
@@ -265,7 +267,7 @@ def _match_unsafe(text: str, modes: bytearray, context: LineContext) -> set[int]
 _RUNS = {"*": re.compile(r"\*+"), "_": re.compile(r"_+"), "~": re.compile(r"~+"), "`": re.compile(r"`+")}
 
 
-class _Run(NamedTuple):
+class _MarkerRun(NamedTuple):
     """A run of one marker in a text: where it is, and whether some parser may open or close a stretch with it."""
 
     start: int
@@ -288,7 +290,7 @@ def _escape_markers(marker: str, text: str, modes: bytearray, escaped: set[int])
 
     Beside markers of the line itself, every run of text that does either is escaped.
     """
-    runs: list[_Run] = []
+    runs: list[_MarkerRun] = []
     has_marker = False
     for match in _RUNS[marker].finditer(text):
         start, end = match.span()
@@ -311,7 +313,7 @@ def _escape_markers(marker: str, text: str, modes: bytearray, escaped: set[int])
         if marker == "~" and _MARKER in (modes[max(start - 1, 0)], modes[min(end, len(text) - 1)]):
             escaped.update(range(start, end))
         elif opens or closes:
-            runs.append(_Run(start, end, opens, closes))
+            runs.append(_MarkerRun(start, end, opens, closes))
     if has_marker:
         for run in runs:
             escaped.update(range(run.start, run.end))
@@ -319,7 +321,7 @@ def _escape_markers(marker: str, text: str, modes: bytearray, escaped: set[int])
         _escape_cheapest(runs, escaped)
 
 
-def _escape_cheapest(runs: list[_Run], escaped: set[int]) -> None:
+def _escape_cheapest(runs: list[_MarkerRun], escaped: set[int]) -> None:
     """Escape the fewest characters after which no run that opens stands before one that closes.
 
     There is then a run `n` that divides the line: none before it opens, none after it closes. So for each `n` the

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
 from markdown_it.common.utils import normalizeReference
 
 from hudkit.compose.formats.mdast import (
@@ -46,8 +47,7 @@ the edges of lines."""
 _UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class LineContext:
+class LineContext(msgspec.Struct, frozen=True):
     """Where the content of a block stands: which unsafe patterns count there.
 
     `block` chooses the rules, `breaks` says that line feeds may be written as such, and `first` whose first block

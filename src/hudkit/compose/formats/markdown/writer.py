@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, TypeVar
+
+import msgspec
 
 from hudkit.compose.formats.markdown.escaping import escape_line
 from hudkit.compose.formats.markdown.inline import (
@@ -72,8 +73,7 @@ def write(node: Mdast) -> str:
     return write_block(node, BlockPosition(footnotes=_defined_footnotes(node)))
 
 
-@dataclass(frozen=True, slots=True)
-class BlockPosition:
+class BlockPosition(msgspec.Struct, frozen=True):
     """Where a block stands.
 
     `marker` is that of a list or (with its number) of an item, whose blocks blank lines part if it is `loose`;
