@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import TypeAlias, Union
 
 from hudkit.compose import visible
-from hudkit.compose.formats.html.hast import Element, Text
+from hudkit.compose.formats.html.hast import HtmlElement, HtmlText
 from hudkit.errors import TreeError
 
-Child: TypeAlias = Union[Element, Text, str, Iterable["Child"], None]  # noqa: UP007 - it names itself
+Child: TypeAlias = Union[HtmlElement, HtmlText, str, Iterable["Child"], None]  # noqa: UP007 - it names itself
 Value: TypeAlias = str | float | bool | None
 
 _VOID = frozenset({"br", "hr", "input", "link", "meta"})
@@ -40,14 +40,14 @@ _SPELLED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "`": "&#96;"}
 _SPECIAL = re.compile('[&<>"`]')
 
 
-def e(tag: str, *children: Child, **attributes: Value) -> Element:
+def e(tag: str, *children: Child, **attributes: Value) -> HtmlElement:
     """An element. `class_` is `class`, `data_n` is `data-n`; a value of `None` or `False` leaves an attribute out,
     `True` gives it without a value. Children that are `None` are left out, iterables are flattened."""
     given: list[tuple[str, str]] = []
     for name, value in attributes.items():
         if value is not None and value is not False:
             given.append((_named(name), "" if value is True else str(value)))
-    return Element(tag, tuple(given), tuple(_flat(children)))
+    return HtmlElement(tag, tuple(given), tuple(_flat(children)))
 
 
 def classes(*names: str | bool | None) -> str:
@@ -62,7 +62,7 @@ def shown(text: str) -> str:
     return "\ufe0f".join(visible(part, breaks=True) for part in _EMOJI.split(text))
 
 
-def write(root: Element) -> str:
+def write(root: HtmlElement) -> str:
     """The HTML of an element. Raises `TreeError` for a tag or an attribute that pages do not have, and for an
     address that is not this server's own."""
     parts: list[str] = ["<!doctype html>"] if root.tag == "html" else []
@@ -70,8 +70,8 @@ def write(root: Element) -> str:
     return "".join(parts)
 
 
-def _write(node: Element | Text, parts: list[str]) -> None:
-    if isinstance(node, Text):
+def _write(node: HtmlElement | HtmlText, parts: list[str]) -> None:
+    if isinstance(node, HtmlText):
         parts.append(_escaped(shown(node.value)))
         return
     if node.tag not in _TAGS:
@@ -97,12 +97,12 @@ def _attribute(tag: str, name: str, value: str) -> str:
     return f' {name}="{_escaped(shown(value))}"' if value else f" {name}"
 
 
-def _flat(children: Iterable[Child]) -> Iterable[Element | Text]:
+def _flat(children: Iterable[Child]) -> Iterable[HtmlElement | HtmlText]:
     for child in children:
-        if isinstance(child, Element | Text):
+        if isinstance(child, HtmlElement | HtmlText):
             yield child
         elif isinstance(child, str):
-            yield Text(child)
+            yield HtmlText(child)
         elif child is not None:
             yield from _flat(child)
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from hudkit.compose.formats.html import to_hast
-from hudkit.compose.formats.html.hast import Element, Text
+from hudkit.compose.formats.html.hast import HtmlElement, HtmlText
 from hudkit.compose.formats.markdown import parse
 from hudkit.errors import HudkitError
 from hudkit.rooms.actions.agent_actions import knowledge_tokens
@@ -58,7 +58,7 @@ _INPUTS = (("json", "JSON"), ("compact", "compact JSON"), ("toon", "TOON"))
 _OUTPUTS = (("json", "JSON"), ("toon", "TOON"))
 
 
-def agent_column(page: PageData) -> Element:
+def agent_column(page: PageData) -> HtmlElement:
     """Return the agent that is looked at, or the form that makes one."""
     agent = page.agent
     inner: Child
@@ -71,7 +71,7 @@ def agent_column(page: PageData) -> Element:
     return e("aside", inner, class_="column right", id="right", tabindex="-1", aria_label="Agent")
 
 
-def _card(page: PageData, agent: AgentState) -> Element:
+def _card(page: PageData, agent: AgentState) -> HtmlElement:
     style, words = agent_status(page, agent)
     beats = page.metrics.beats_of(agent.id)
     gaps = [round((later.composed_at - earlier.composed_at) / 1000, 2) for earlier, later in pairwise(beats)]
@@ -126,7 +126,7 @@ def _card(page: PageData, agent: AgentState) -> Element:
     )
 
 
-def _tabs(page: PageData) -> Element:
+def _tabs(page: PageData) -> HtmlElement:
     tabs = _TABS if not page.past else _TABS[:3]  # what was cannot be edited
     return e(
         "nav",
@@ -144,7 +144,7 @@ def _tabs(page: PageData) -> Element:
     )
 
 
-def _part(page: PageData, agent: AgentState) -> Element:
+def _part(page: PageData, agent: AgentState) -> HtmlElement:
     match page.url.tab:
         case "memory":
             return _memory(page, agent)
@@ -156,7 +156,7 @@ def _part(page: PageData, agent: AgentState) -> Element:
             return _hud_part(page, agent)
 
 
-def _hud_part(page: PageData, agent: AgentState) -> Element:
+def _hud_part(page: PageData, agent: AgentState) -> HtmlElement:
     url = page.url
     format = url.format or agent.input_format
     try:
@@ -187,16 +187,16 @@ def _hud_part(page: PageData, agent: AgentState) -> Element:
     )
 
 
-def _readable(hud: AgentHud) -> list[Element | Text]:
+def _readable(hud: AgentHud) -> list[HtmlElement | HtmlText]:
     """Return the HUD for people, through its Markdown. Links would be what somebody wrote: they stay words."""
     return list(map(_unlinked, to_hast(parse(as_markdown(hud))).children))
 
 
-def _unlinked(node: Element | Text) -> Element | Text:
-    if isinstance(node, Text):
+def _unlinked(node: HtmlElement | HtmlText) -> HtmlElement | HtmlText:
+    if isinstance(node, HtmlText):
         return node
     tag = "span" if node.tag == "a" else _HEADINGS.get(node.tag, node.tag)
-    return Element(tag, (), tuple(map(_unlinked, node.children)))
+    return HtmlElement(tag, (), tuple(map(_unlinked, node.children)))
 
 
 def _chosen_hud(page: PageData, agent: AgentState) -> tuple[AgentHud, Child]:
@@ -229,7 +229,7 @@ def _composed(page: PageData, world: World, agent: AgentState, now: int, format:
 
 def _switch(
     label: str, options: list[tuple[str, str]] | tuple[tuple[str, str], ...], chosen: str, page: PageData, name: str
-) -> Element:
+) -> HtmlElement:
     return e(
         "span",
         [
@@ -247,7 +247,7 @@ def _switch(
     )
 
 
-def _bars(page: PageData, hud: AgentHud) -> Element:
+def _bars(page: PageData, hud: AgentHud) -> HtmlElement:
     """Return all of the budget as one bar, and each part with its tokens."""
     parts = [section for section in hud.sections if section.room is None and section.name != "rooms"]
     rooms = [section for section in hud.sections if section.room is not None]
@@ -289,10 +289,10 @@ def _bars(page: PageData, hud: AgentHud) -> Element:
     )
 
 
-def _row(page: PageData, number: int, section: HudSection) -> Element:
+def _row(page: PageData, number: int, section: HudSection) -> HtmlElement:
     colour = e("span", class_=f"key part-{_part_style(number, section)}")
     share = ""
-    fill: Element | None = None
+    fill: HtmlElement | None = None
     if section.room is not None:
         share = f"{section.share:.0f}% · {section.shown} of {section.visible}"
         full = section.tokens / section.limit if section.limit else 0.0
@@ -332,7 +332,7 @@ def _section_label(page: PageData, section: HudSection) -> str:
     return f"{page.name(section.room)}’s room"
 
 
-def _left_out(hud: AgentHud) -> Element | None:
+def _left_out(hud: AgentHud) -> HtmlElement | None:
     if not hud.omitted:
         return None
     lines = [
@@ -348,7 +348,7 @@ def _left_out(hud: AgentHud) -> Element | None:
     )
 
 
-def _memory(page: PageData, agent: AgentState) -> Element:
+def _memory(page: PageData, agent: AgentState) -> HtmlElement:
     used, limit = knowledge_tokens(agent.knowledge), page.world.rules.tokens.knowledge
     bar = e(
         "svg",
@@ -370,11 +370,11 @@ def _memory(page: PageData, agent: AgentState) -> Element:
     )
 
 
-def _tree(value: Mapping[str, Any], weights: Mapping[str, float], path: str) -> Element:
+def _tree(value: Mapping[str, Any], weights: Mapping[str, float], path: str) -> HtmlElement:
     return e("ul", [_entry(name, inner, weights, f"{path}{name}") for name, inner in value.items()], class_="tree")
 
 
-def _entry(name: str, value: Any, weights: Mapping[str, float], path: str) -> Element:
+def _entry(name: str, value: Any, weights: Mapping[str, float], path: str) -> HtmlElement:
     weight = e("small", f" {weights[path]:g}", class_="badge", title="its weight") if path in weights else None
     inner: Child
     if isinstance(value, Mapping) and value:
@@ -386,7 +386,7 @@ def _entry(name: str, value: Any, weights: Mapping[str, float], path: str) -> El
     return e("li", e("b", name), weight, " ", inner)
 
 
-def _activity(page: PageData, agent: AgentState) -> Element:
+def _activity(page: PageData, agent: AgentState) -> HtmlElement:
     beats = page.metrics.beats_of(agent.id)[-_ANSWERS:]
     return e(
         "section",
@@ -400,7 +400,7 @@ def _activity(page: PageData, agent: AgentState) -> Element:
     )
 
 
-def _action(action: RecentAction) -> Element:
+def _action(action: RecentAction) -> HtmlElement:
     arguments = ", ".join(f"{name}: {_plain(value)}" for name, value in action.action.items() if name != "type")
     return e(
         "li",
@@ -415,7 +415,7 @@ def _action(action: RecentAction) -> Element:
     )
 
 
-def _answer(page: PageData, agent: AgentState, beat: BeatRecord) -> Element:
+def _answer(page: PageData, agent: AgentState, beat: BeatRecord) -> HtmlElement:
     figures = (
         f"HUD {beat.tokens:,} tokens",
         f"{beat.input_tokens:,} in, {beat.output_tokens:,} out" if beat.input_tokens or beat.output_tokens else "",
@@ -448,7 +448,7 @@ def _plain(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _new_agent(page: PageData) -> Element:
+def _new_agent(page: PageData) -> HtmlElement:
     world = page.world
     tempo = world.rules.tempo
     rooms = [("0", "only its own")] + [
@@ -496,7 +496,7 @@ def _new_agent(page: PageData) -> Element:
     )
 
 
-def _edit_agent(page: PageData, agent: AgentState) -> Element:
+def _edit_agent(page: PageData, agent: AgentState) -> HtmlElement:
     if agent.retired:
         return e("section", e("p", "It is retired: it stays as it is.", class_="empty"), class_="edit")
     tempo = page.world.rules.tempo
@@ -549,12 +549,12 @@ def _edit_agent(page: PageData, agent: AgentState) -> Element:
     )
 
 
-def _background(page: PageData, text: str, label: str) -> Element:
+def _background(page: PageData, text: str, label: str) -> HtmlElement:
     limit = page.world.rules.caps.message
     return field(label, e("textarea", text, name="background", rows=5, maxlength=limit, required=True))
 
 
-def _model(page: PageData, model: str) -> Element:
+def _model(page: PageData, model: str) -> HtmlElement:
     names = page.context.models
     if not names:
         return field("Model", e("input", name="model", value=model, required=True, maxlength=200))
@@ -568,7 +568,7 @@ def _usual_model(page: PageData) -> str:
     return newest.model if newest is not None else next(iter(page.context.models), "")
 
 
-def _can_create_box(checked: bool) -> Element:
+def _can_create_box(checked: bool) -> HtmlElement:
     return e(
         "label",
         e("input", type="checkbox", name="can_create", value="true", checked=checked),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from hudkit.compose import shorten
-from hudkit.compose.formats.html.hast import Element
+from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.rooms.page.agent_column import agent_column
 from hudkit.rooms.page.event_text import describe_event
 from hudkit.rooms.page.login import LoginSession, Notice
@@ -79,7 +79,7 @@ def _page_data(context: PageContext, session: LoginSession, url: UrlState) -> Pa
     return PageData(context, session, url, world, metrics, now)
 
 
-def _head(page: PageData) -> Element:
+def _head(page: PageData) -> HtmlElement:
     static = "/static/vendor/"
     return e(
         "head",
@@ -96,7 +96,7 @@ def _head(page: PageData) -> Element:
     )
 
 
-def _app(page: PageData) -> Element:
+def _app(page: PageData) -> HtmlElement:
     url = page.url
     return e(
         "div",
@@ -126,7 +126,7 @@ def _app(page: PageData) -> Element:
     )
 
 
-def _notice(page: PageData, notice: Notice) -> Element:
+def _notice(page: PageData, notice: Notice) -> HtmlElement:
     return e(
         "div",
         e("p", notice.text, " ", e("code", notice.secret, class_="secret") if notice.secret else None),
@@ -137,7 +137,7 @@ def _notice(page: PageData, notice: Notice) -> Element:
     )
 
 
-def _column_switch(url: UrlState) -> Element:
+def _column_switch(url: UrlState) -> HtmlElement:
     """Return the choice of the one column that a narrow screen shows."""
     views = (("rooms", "Rooms"), ("talk", "Messages"), ("agent", "Agent"))
     return e(
@@ -151,19 +151,19 @@ def _column_switch(url: UrlState) -> Element:
     )
 
 
-def _fault() -> Element:
+def _fault() -> HtmlElement:
     """Return the place where the script says that an answer failed, or that there is none."""
     return e("p", id="fault", class_="fault toast", role="alert", hidden=True, hx_morph_skip=True)
 
 
-def _help() -> Element:
+def _help() -> HtmlElement:
     rows = [(e("dt", e("kbd", key)), e("dd", effect)) for key, effect in _KEYS]
     return e(
         "section", e("h2", "Keys"), e("dl", rows), id="keys", class_="keys", aria_label="Keys", hx_morph_skip=True
     )
 
 
-def _top_bar(page: PageData) -> Element:
+def _top_bar(page: PageData) -> HtmlElement:
     world = page.world
     return e(
         "header",
@@ -190,7 +190,7 @@ def _top_bar(page: PageData) -> Element:
     )
 
 
-def _play_controls(page: PageData) -> Element:
+def _play_controls(page: PageData) -> HtmlElement:
     world = page.world
     context = page.context
     alone = context.player is None
@@ -236,7 +236,7 @@ def _play_controls(page: PageData) -> Element:
     )
 
 
-def _figures(page: PageData) -> Element:
+def _figures(page: PageData) -> HtmlElement:
     world, metrics, now = page.world, page.metrics, page.now
     times, beats, late = metrics.series(now)
     late_99 = duration(metrics.lateness(now) * 1000)
@@ -266,7 +266,7 @@ def _figures(page: PageData) -> Element:
     )
 
 
-def _list_column(page: PageData) -> Element:
+def _list_column(page: PageData) -> HtmlElement:
     """Return the rooms and agents in the order of their ids; of very many the most lively, and those looked at."""
     world, url = page.world, page.url
     rooms = sorted(world.rooms.values(), key=lambda room: (room.id != url.room, -_last_message(room)))[:MAX_LISTED]
@@ -292,7 +292,7 @@ def _last_message(room: RoomState) -> int:
     return room.messages[-1] if room.messages else 0
 
 
-def _room_row(page: PageData, room: RoomState) -> Element:
+def _room_row(page: PageData, room: RoomState) -> HtmlElement:
     url = page.url
     here = room.id == url.room
     last = page.world.messages[room.messages[-1]] if room.messages else None
@@ -345,7 +345,7 @@ def _room_row(page: PageData, room: RoomState) -> Element:
     )
 
 
-def _agent_row(page: PageData, agent: AgentState) -> Element:
+def _agent_row(page: PageData, agent: AgentState) -> HtmlElement:
     url = page.url
     style, words = agent_status(page, agent)
     return e(
@@ -364,7 +364,7 @@ def _agent_row(page: PageData, agent: AgentState) -> Element:
     )
 
 
-def _timeline(page: PageData) -> Element:
+def _timeline(page: PageData) -> HtmlElement:
     url, last = page.url, page.context.world_log.world.seq
     seq = url.seq or last
     query = url.copy_with(seq=0).href()[2:]
@@ -412,7 +412,7 @@ def _timeline(page: PageData) -> Element:
     )
 
 
-def _step_link(sign: str, label: str, address: str, *, off: bool, id: str) -> Element:
+def _step_link(sign: str, label: str, address: str, *, off: bool, id: str) -> HtmlElement:
     if off:
         return e("span", sign, class_="button quiet off", aria_hidden="true")
     return e("a", sign, href=address, class_="button quiet", title=label, aria_label=label, id=id)

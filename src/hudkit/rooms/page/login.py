@@ -7,7 +7,7 @@ from secrets import token_urlsafe
 
 import msgspec
 
-from hudkit.compose.formats.html.hast import Element
+from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.web.elements import Child, e, write
 
 LOGIN_PATH = "/login"
@@ -118,7 +118,7 @@ def message_page(text: str) -> str:
     return write(_bare_page("hudkit rooms", e("h1", "hudkit rooms"), e("p", text), back))
 
 
-def _bare_page(title: str, *children: Child) -> Element:
+def _bare_page(title: str, *children: Child) -> HtmlElement:
     return e(
         "html",
         e(

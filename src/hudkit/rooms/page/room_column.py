@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hudkit.compose.formats.html.hast import Element
+from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.rooms.page.widgets import (
     PageData,
     button,
@@ -38,11 +38,11 @@ _GROUP_MS = 5 * 60_000
 """Time within which somebody's messages stand together, under one name."""
 
 
-def room_column(page: PageData) -> Element:
+def room_column(page: PageData) -> HtmlElement:
     """Return the room that is looked at; in a world without agents, how to begin."""
     room = page.world.rooms.get(page.url.room)
     if room is None:
-        inner: list[Element] = [
+        inner: list[HtmlElement] = [
             e(
                 "div",
                 e("h2", "A world without agents"),
@@ -56,7 +56,7 @@ def room_column(page: PageData) -> Element:
     return e("main", inner, class_="column talk", id="talk")
 
 
-def _header(page: PageData, room: RoomState) -> Element:
+def _header(page: PageData, room: RoomState) -> HtmlElement:
     world = page.world
     closed = world.agents[room.id].retired
     return e(
@@ -79,7 +79,7 @@ def _header(page: PageData, room: RoomState) -> Element:
     )
 
 
-def _messages(page: PageData, room: RoomState) -> Element:
+def _messages(page: PageData, room: RoomState) -> HtmlElement:
     url, world = page.url, page.world
     threads = _Threads(world, room)
     ids = room.messages
@@ -119,12 +119,12 @@ def _messages(page: PageData, room: RoomState) -> Element:
     )
 
 
-def _newest() -> Element:
+def _newest() -> HtmlElement:
     """Return what leads down from older messages; the script shows it where there are newer ones below."""
     return e("p", e("button", "Newer messages ↓", type="button", class_="button", id="newest"), class_="newest")
 
 
-def _composer(page: PageData, room: RoomState) -> Element:
+def _composer(page: PageData, room: RoomState) -> HtmlElement:
     if page.past or page.world.agents[room.id].retired:
         why = "This is how it was: nothing can be said." if page.past else "This room is closed."
         return e("p", why, class_="composer shut")
@@ -198,7 +198,9 @@ class _Threads:
         return sorted(thread)
 
 
-def _message_row(page: PageData, message: RoomMessage, threads: _Threads, previous: RoomMessage | None) -> Element:
+def _message_row(
+    page: PageData, message: RoomMessage, threads: _Threads, previous: RoomMessage | None
+) -> HtmlElement:
     if message.sender == SYSTEM:
         return e("li", e("p", message.content, " ", clock(message.posted_at)), class_="system", id=f"m{message.id}")
     together = (
@@ -223,9 +225,9 @@ def _message_row(page: PageData, message: RoomMessage, threads: _Threads, previo
     )
 
 
-def _sender_line(page: PageData, message: RoomMessage) -> Element:
+def _sender_line(page: PageData, message: RoomMessage) -> HtmlElement:
     name = page.name(message.sender)
-    sender: Element
+    sender: HtmlElement
     if message.sender == ARCHITECT:
         sender = e("b", name)
     else:
@@ -234,7 +236,7 @@ def _sender_line(page: PageData, message: RoomMessage) -> Element:
     return e("p", sender, " ", id, " ", clock(message.posted_at), class_="who")
 
 
-def _quote(page: PageData, message: RoomMessage) -> Element | None:
+def _quote(page: PageData, message: RoomMessage) -> HtmlElement | None:
     to = page.world.messages.get(message.reply_to)
     if to is None:
         return None
@@ -247,7 +249,7 @@ def _quote(page: PageData, message: RoomMessage) -> Element | None:
     )
 
 
-def _message_footer(page: PageData, message: RoomMessage, threads: _Threads) -> Element:
+def _message_footer(page: PageData, message: RoomMessage, threads: _Threads) -> HtmlElement:
     """Return reactions, the way to answer, and the thread; what is for the Architect to do shows at a touch."""
     url = page.url
     present = []
@@ -270,7 +272,7 @@ def _message_footer(page: PageData, message: RoomMessage, threads: _Threads) -> 
     return form(page, "react", hidden("message", message.id), present, thread, doing, class_="under")
 
 
-def _reaction(name: str, sign: str, count: int, label: str, *, disabled: bool) -> Element:
+def _reaction(name: str, sign: str, count: int, label: str, *, disabled: bool) -> HtmlElement:
     return e(
         "button",
         e("svg", e("path", d=sign), viewBox="0 0 16 16", class_="sign", aria_hidden="true"),
@@ -285,7 +287,7 @@ def _reaction(name: str, sign: str, count: int, label: str, *, disabled: bool) -
     )
 
 
-def _room_settings(page: PageData, room: RoomState) -> Element:
+def _room_settings(page: PageData, room: RoomState) -> HtmlElement:
     requests = count_of(len(room.requests), "request")
     return e(
         "details",
@@ -308,8 +310,8 @@ def _room_settings(page: PageData, room: RoomState) -> Element:
     )
 
 
-def _requests(page: PageData, room: RoomState) -> Element:
-    def row(request: AccessRequest) -> Element:
+def _requests(page: PageData, room: RoomState) -> HtmlElement:
+    def row(request: AccessRequest) -> HtmlElement:
         answer = None
         if not page.past:
             answer = (
@@ -322,8 +324,8 @@ def _requests(page: PageData, room: RoomState) -> Element:
     return e("section", e("h3", "Requests"), e("ul", [row(page.world.requests[id]) for id in room.requests]))
 
 
-def _members(page: PageData, room: RoomState) -> Element:
-    def row(id: int) -> Element:
+def _members(page: PageData, room: RoomState) -> HtmlElement:
+    def row(id: int) -> HtmlElement:
         away = None
         if not page.past and id != room.id:
             remove = button("Remove", class_="quiet", aria_label=f"Remove {page.name(id)}")
@@ -351,8 +353,8 @@ def _members(page: PageData, room: RoomState) -> Element:
     return e("section", e("h3", "Members"), e("ul", [row(id) for id in room.members]), letting)
 
 
-def _keys(page: PageData, room: RoomState) -> Element:
-    def row(key: RoomKey) -> Element:
+def _keys(page: PageData, room: RoomState) -> HtmlElement:
+    def row(key: RoomKey) -> HtmlElement:
         uses = count_of(key.uses, "use") + " left" if key.uses else "any number of uses"
         away = None
         if not page.past:
@@ -380,7 +382,7 @@ def _keys(page: PageData, room: RoomState) -> Element:
     return e("section", e("h3", "Keys"), e("ul", [row(key) for key in room.keys]) if room.keys else None, making)
 
 
-def _billboard_and_pace(page: PageData, room: RoomState) -> Element:
+def _billboard_and_pace(page: PageData, room: RoomState) -> HtmlElement:
     words = page.world.rules.words
     return e(
         "section",

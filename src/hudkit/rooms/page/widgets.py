@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from hudkit.compose import shorten
-from hudkit.compose.formats.html.hast import Element
+from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.rooms.page.login import LoginSession
 from hudkit.rooms.page.metrics import BeatMetrics
 from hudkit.rooms.page.page_context import PageContext
@@ -55,7 +55,7 @@ class PageData(msgspec.Struct, frozen=True):
         return agent.name if agent is not None else f"agent {id}"
 
 
-def form(page: PageData, action: str, *children: Child, class_: str = "", **attributes: str | None) -> Element:
+def form(page: PageData, action: str, *children: Child, class_: str = "", **attributes: str | None) -> HtmlElement:
     """Return a form that does an action of `form_actions`, and comes back to this page."""
     return e(
         "form",
@@ -69,36 +69,36 @@ def form(page: PageData, action: str, *children: Child, class_: str = "", **attr
     )
 
 
-def hidden(name: str, value: object) -> Element:
+def hidden(name: str, value: object) -> HtmlElement:
     """Return a field that is sent without being seen."""
     return e("input", type="hidden", name=name, value=str(value))
 
 
-def button(label: Child, *, class_: str = "", **attributes: str | bool | None) -> Element:
+def button(label: Child, *, class_: str = "", **attributes: str | bool | None) -> HtmlElement:
     """Return a button that sends its form."""
     return e("button", label, type="submit", class_=classes("button", class_), **attributes)
 
 
-def field(label: str, control: Element, hint: str = "") -> Element:
+def field(label: str, control: HtmlElement, hint: str = "") -> HtmlElement:
     """Return a control with its label."""
     return e("label", e("span", label, class_="label"), control, e("small", hint) if hint else None, class_="field")
 
 
-def choice(name: str, options: Iterable[tuple[str, str]], chosen: str) -> Element:
+def choice(name: str, options: Iterable[tuple[str, str]], chosen: str) -> HtmlElement:
     """Return a list of which one is chosen: pairs of value and label."""
     return e(
         "select", [e("option", label, value=value, selected=value == chosen) for value, label in options], name=name
     )
 
 
-def select_or_number(name: str, options: list[tuple[str, str]], chosen: str) -> Element:
+def select_or_number(name: str, options: list[tuple[str, str]], chosen: str) -> HtmlElement:
     """Return a list of agents or rooms to choose from; of more than `MAX_LISTED`, a field for the number."""
     if len(options) <= MAX_LISTED:
         return choice(name, options, chosen)
     return e("input", type="number", name=name, min=0, value=chosen, title="Its number", required=True)
 
 
-def face(page: PageData, id: int, *, small: bool = False) -> Element:
+def face(page: PageData, id: int, *, small: bool = False) -> HtmlElement:
     """Return a round sign for who says something: initials on a colour of their own."""
     if id <= 0:
         return e("span", "◆" if id == ARCHITECT else "·", class_=classes("face", "architect", small and "small"))
@@ -108,7 +108,7 @@ def face(page: PageData, id: int, *, small: bool = False) -> Element:
     return e("span", letters, class_=classes("face", f"hue-{id * 5 % _HUES}", small and "small"), aria_hidden="true")
 
 
-def agent_status(page: PageData, agent: AgentState) -> tuple[str, Element]:
+def agent_status(page: PageData, agent: AgentState) -> tuple[str, HtmlElement]:
     """Return what an agent is about: a name for its style, and words."""
     if agent.retired:
         return "retired", e("span", "retired")
@@ -127,7 +127,7 @@ def agent_status(page: PageData, agent: AgentState) -> tuple[str, Element]:
     return "waiting", e("span", f"in {left / 1000:.0f} s", class_="due", data_in=countdown)
 
 
-def clock(timestamp: int, *, seconds: bool = False) -> Element:
+def clock(timestamp: int, *, seconds: bool = False) -> HtmlElement:
     """Return a time (Unix ms) as time of day on this machine, with the date for programs and at a touch."""
     moment = _local_time(timestamp)
     text = moment.strftime("%H:%M:%S" if seconds else "%H:%M")

@@ -176,9 +176,9 @@ def test_pieces_of_attacks_come_out_inert(parts: list[str], data: st.DataObject)
 
 
 nodes: st.SearchStrategy[hast.Hast] = st.recursive(
-    st.builds(hast.Text, st.one_of(st.text(max_size=8), st.sampled_from(ATTACKS))),
+    st.builds(hast.HtmlText, st.one_of(st.text(max_size=8), st.sampled_from(ATTACKS))),
     lambda inner: st.builds(
-        hast.Element,
+        hast.HtmlElement,
         st.sampled_from([*ALLOWED, "script", "svg", "style", "b><script", "img", "iframe", "x y", "!--", "template"]),
         st.lists(
             st.tuples(
@@ -197,7 +197,7 @@ nodes: st.SearchStrategy[hast.Hast] = st.recursive(
 
 @given(st.lists(nodes, max_size=3))
 def test_nodes_that_somebody_made_come_out_inert(made: list[hast.Hast]) -> None:
-    assert_inert(html.write(hast.Root(tuple(made))))
+    assert_inert(html.write(hast.HtmlRoot(tuple(made))))
 
 
 @pytest.mark.parametrize(

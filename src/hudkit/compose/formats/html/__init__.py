@@ -2,14 +2,14 @@
 
 from hudkit.compose import Element
 from hudkit.compose.formats.html.from_mdast import to_hast
-from hudkit.compose.formats.html.hast import Root
+from hudkit.compose.formats.html.hast import HtmlRoot
 from hudkit.compose.formats.html.markup import parse, write
 from hudkit.compose.formats.html.sanitize import sanitize
 from hudkit.compose.formats.html.to_mdast import from_hast
 from hudkit.compose.formats.mdast_to_tree import from_mdast
 from hudkit.compose.formats.tree_to_mdast import to_mdast
 
-__all__ = ["Root", "from_hast", "parse", "read", "render", "sanitize", "to_hast", "write"]
+__all__ = ["HtmlRoot", "from_hast", "parse", "read", "render", "sanitize", "to_hast", "write"]
 
 
 def render(tree: Element) -> str:

@@ -8,22 +8,22 @@ from typing import Any
 from msgspec.structs import replace
 
 from hudkit.compose.formats import mdast
-from hudkit.compose.formats.html.hast import Element, Hast, Root, Text
+from hudkit.compose.formats.html.hast import Hast, HtmlElement, HtmlRoot, HtmlText
 from hudkit.compose.formats.html.sanitize import safe_url
 from hudkit.compose.formats.mdast import Flow, Phrasing
 
 
-def to_hast(node: mdast.Mdast) -> Root:
+def to_hast(node: mdast.Mdast) -> HtmlRoot:
     """Return the document that says what a node says.
 
     A link that may not be followed is its words with the URL behind them; raw HTML is code; a footnote stands where
     its definition does.
     """
     if isinstance(node, mdast.Cell):
-        return Root(_line(node.children))
+        return HtmlRoot(_line(node.children))
     if isinstance(node, Phrasing):
-        return Root(_line((node,)))
-    return Root(_flow((node,)))
+        return HtmlRoot(_line((node,)))
+    return HtmlRoot(_flow((node,)))
 
 
 def _flow(nodes: Iterable[Flow]) -> tuple[Hast, ...]:
@@ -35,20 +35,20 @@ def _line(nodes: Iterable[Phrasing]) -> tuple[Hast, ...]:
 
 
 def _around(tag: str) -> Callable[[Any], Sequence[Hast]]:
-    return lambda node: (Element(tag, (), _line(node.children)),)
+    return lambda node: (HtmlElement(tag, (), _line(node.children)),)
 
 
-def _code_of(value: str) -> Element:
-    return Element("code", (), (Text(value),) if value else ())
+def _code_of(value: str) -> HtmlElement:
+    return HtmlElement("code", (), (HtmlText(value),) if value else ())
 
 
 def _link(node: mdast.Link) -> Sequence[Hast]:
     href = safe_url(node.href)
     words = _line(_unlinked(node.children) if href else node.children)
     if href is None:
-        return (*words, *([Text(f" ({node.href})")] if node.href else ()))
+        return (*words, *([HtmlText(f" ({node.href})")] if node.href else ()))
     title = (("title", node.title),) if node.title is not None else ()
-    return (Element("a", (("href", href), *title), words),)
+    return (HtmlElement("a", (("href", href), *title), words),)
 
 
 def _unlinked(nodes: Iterable[Phrasing]) -> Iterator[Phrasing]:
@@ -65,42 +65,42 @@ def _unlinked(nodes: Iterable[Phrasing]) -> Iterator[Phrasing]:
 
 
 def _heading(node: mdast.Heading) -> Sequence[Hast]:
-    return (Element(f"h{min(max(node.depth, 1), 6)}", (), _line(node.children)),)
+    return (HtmlElement(f"h{min(max(node.depth, 1), 6)}", (), _line(node.children)),)
 
 
 def _pre(node: mdast.CodeBlock) -> Sequence[Hast]:
     lang = (("data-lang", node.info),) if node.info else ()
-    return (Element("pre", lang, (_code_of(node.value + "\n"),)),)
+    return (HtmlElement("pre", lang, (_code_of(node.value + "\n"),)),)
 
 
 def _list(node: mdast.List) -> Sequence[Hast]:
     start = (("start", str(node.start)),) if node.ordered and node.start != 1 else ()
     items = tuple(_item(item, node.spread) for item in node.children)
-    return (Element("ol" if node.ordered else "ul", start, items),)
+    return (HtmlElement("ol" if node.ordered else "ul", start, items),)
 
 
-def _item(node: mdast.ListItem, spread: bool) -> Element:
+def _item(node: mdast.ListItem, spread: bool) -> HtmlElement:
     checked = () if node.checked is None else (("data-checked", str(node.checked).lower()),)
     # In a tight list an item is its words, without a paragraph.
     only = node.children[0] if len(node.children) == 1 else None
     if isinstance(only, mdast.Paragraph) and not spread:
-        return Element("li", checked, _line(only.children))
-    return Element("li", checked, _flow(node.children))
+        return HtmlElement("li", checked, _line(only.children))
+    return HtmlElement("li", checked, _flow(node.children))
 
 
 def _table(node: mdast.Table) -> Sequence[Hast]:
     rows = [_row(row, node.align, "td" if n else "th") for n, row in enumerate(node.children)]
     parts = (("thead", tuple(rows[:1])), ("tbody", tuple(rows[1:])))
-    return (Element("table", (), tuple(Element(tag, (), part) for tag, part in parts if part)),)
+    return (HtmlElement("table", (), tuple(HtmlElement(tag, (), part) for tag, part in parts if part)),)
 
 
-def _row(row: mdast.Row, align: tuple[mdast.Align, ...], tag: str) -> Element:
+def _row(row: mdast.Row, align: tuple[mdast.Align, ...], tag: str) -> HtmlElement:
     sides = (*align, *[""] * len(row.children))
     cells = (
-        Element(tag, (("align", side),) if side else (), _line(cell.children))
+        HtmlElement(tag, (("align", side),) if side else (), _line(cell.children))
         for cell, side in zip(row.children, sides, strict=False)
     )
-    return Element("tr", (), tuple(cells))
+    return HtmlElement("tr", (), tuple(cells))
 
 
 _BLOCKS: dict[type, Callable[[Any], Sequence[Hast]]] = {
@@ -111,23 +111,23 @@ _BLOCKS: dict[type, Callable[[Any], Sequence[Hast]]] = {
     mdast.List: _list,
     mdast.ListItem: lambda node: _list(mdast.List((node,))),
     mdast.Paragraph: _around("p"),
-    mdast.Quote: lambda node: (Element("blockquote", (), _flow(node.children)),),
+    mdast.Quote: lambda node: (HtmlElement("blockquote", (), _flow(node.children)),),
     mdast.Root: lambda node: _flow(node.children),
     mdast.Row: lambda node: _table(mdast.Table((node,))),
     mdast.Table: _table,
-    mdast.ThematicBreak: lambda _: (Element("hr"),),
+    mdast.ThematicBreak: lambda _: (HtmlElement("hr"),),
 }
 
 _INLINE: dict[type, Callable[[Any], Sequence[Hast]]] = {
-    mdast.BareUrl: lambda node: (Text(node.value),),
-    mdast.Break: lambda _: (Element("br"),),
+    mdast.BareUrl: lambda node: (HtmlText(node.value),),
+    mdast.Break: lambda _: (HtmlElement("br"),),
     mdast.Delete: _around("del"),
     mdast.Emphasis: _around("em"),
-    mdast.FootnoteReference: lambda node: (Text(f"[^{node.label}]"),),
+    mdast.FootnoteReference: lambda node: (HtmlText(f"[^{node.label}]"),),
     mdast.Image: lambda node: _link(mdast.Link(node.src, (mdast.Text(node.alt),), node.title)),
     mdast.InlineCode: lambda node: (_code_of(node.value),),
     mdast.InlineHtml: lambda node: (_code_of(node.value),),
     mdast.Link: _link,
     mdast.Strong: _around("strong"),
-    mdast.Text: lambda node: (Text(node.value),),
+    mdast.Text: lambda node: (HtmlText(node.value),),
 }

@@ -7,13 +7,13 @@ from typing import TypeAlias
 import msgspec
 
 
-class Text(msgspec.Struct, frozen=True):
+class HtmlText(msgspec.Struct, frozen=True):
     """Characters, whatever they are."""
 
     value: str
 
 
-class Element(msgspec.Struct, frozen=True):
+class HtmlElement(msgspec.Struct, frozen=True):
     """An element; attributes are pairs of name and value, in order."""
 
     tag: str
@@ -25,19 +25,19 @@ class Element(msgspec.Struct, frozen=True):
         return next((value for key, value in self.attributes if key == name), None)
 
 
-class Root(msgspec.Struct, frozen=True):
+class HtmlRoot(msgspec.Struct, frozen=True):
     """A document, or a part of one."""
 
     children: tuple[Hast, ...] = ()
 
 
-Hast: TypeAlias = Text | Element
+Hast: TypeAlias = HtmlText | HtmlElement
 """A node below the root. Comments, doctypes and processing instructions are not kept."""
 
 
 def text_of(node: Hast) -> str:
     """Return all text below a node; `<br>` is a line feed."""
-    if isinstance(node, Text):
+    if isinstance(node, HtmlText):
         return node.value
     if node.tag == "br":
         return "\n"

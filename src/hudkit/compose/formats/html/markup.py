@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hudkit.compose.formats.html.hast import Element, Hast, Root, Text
+from hudkit.compose.formats.html.hast import Hast, HtmlElement, HtmlRoot, HtmlText
 from hudkit.compose.formats.html.sanitize import DEEPEST, DROPPED, HEADINGS, sanitize, too_deep
 from hudkit.errors import ConfigError
 
@@ -25,7 +25,7 @@ _TEXT = re.compile("[&<>\r\x00\ud800-\udfff]")
 _VALUE = re.compile('[&<>"\r`\x00\ud800-\udfff]')
 
 
-def write(root: Root) -> str:
+def write(root: HtmlRoot) -> str:
     """Return HTML, each block on a line of its own, sanitised.
 
     Raises `FormatError` where elements are nested too deeply.
@@ -38,7 +38,7 @@ def write(root: Root) -> str:
 
 def _write(node: Hast, parts: list[str], lines: bool) -> None:
     """Append the text of a node; with `lines`, blocks begin and end lines, which is not so in preformatted text."""
-    if isinstance(node, Text):
+    if isinstance(node, HtmlText):
         value = _TEXT.sub(_spelled, node.value)
         parts.append(value.removeprefix("\n") if lines and parts[-1:] == [_END] else value)
         return
@@ -55,20 +55,20 @@ def _write(node: Hast, parts: list[str], lines: bool) -> None:
 
 
 def _is_block(node: Hast) -> bool:
-    return isinstance(node, Element) and node.tag in _BLOCKS
+    return isinstance(node, HtmlElement) and node.tag in _BLOCKS
 
 
-def _skipped(node: Element) -> str:
+def _skipped(node: HtmlElement) -> str:
     """Return the line feed after `<pre>` that readers skip, where the text has one of its own (HTML, 13.1.2.5)."""
     first = node.children[0] if node.tag == "pre" and node.children else None
-    return "\n" if isinstance(first, Text) and first.value.startswith("\n") else ""
+    return "\n" if isinstance(first, HtmlText) and first.value.startswith("\n") else ""
 
 
 def _spelled(match: re.Match[str]) -> str:
     return _SPELLED.get(match.group(), "\ufffd")
 
 
-def parse(text: str) -> Root:
+def parse(text: str) -> HtmlRoot:
     """Return the nodes of a document or a part of one, sanitised.
 
     Any text is HTML to its reader; raises `FormatError` only where elements are nested too deeply, `ConfigError`
@@ -80,7 +80,7 @@ def parse(text: str) -> Root:
     except ImportError:
         raise ConfigError("reading HTML needs the package justhtml", hint="pip install 'hudkit[formats]'") from None
     root: Any = JustHTML(text, fragment=True, sanitize=False, scripting_enabled=False).root
-    return sanitize(Root(_nodes(root, 1)))
+    return sanitize(HtmlRoot(_nodes(root, 1)))
 
 
 def _nodes(parent: Any, depth: int) -> tuple[Hast, ...]:
@@ -90,9 +90,9 @@ def _nodes(parent: Any, depth: int) -> tuple[Hast, ...]:
     for node in parent.children or ():
         name = node.name
         if name == "#text":
-            nodes.append(Text(node.data or ""))
+            nodes.append(HtmlText(node.data or ""))
         # Others that begin so are comments and doctypes.
         elif not name.startswith(("#", "!")) and name not in DROPPED:
             attributes = tuple((key, value or "") for key, value in node.attrs.items())
-            nodes.append(Element(name, attributes, _nodes(node, depth + 1)))
+            nodes.append(HtmlElement(name, attributes, _nodes(node, depth + 1)))
     return tuple(nodes)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from hudkit.compose.formats.html.hast import Element, Hast, Root, Text
+from hudkit.compose.formats.html.hast import Hast, HtmlElement, HtmlRoot, HtmlText
 from hudkit.errors import FormatError
 
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -104,13 +104,13 @@ DEEPEST = 100
 """Levels of elements; deeper documents are refused."""
 
 
-def sanitize(root: Root) -> Root:
+def sanitize(root: HtmlRoot) -> HtmlRoot:
     """Return the document with allowed elements and attributes only, and no link within a link.
 
     A link that may not be followed is its words; an image is its description. Raises `FormatError` where elements are
     nested too deeply.
     """
-    return Root(tuple(_allowed(root.children, frozenset(), 1)))
+    return HtmlRoot(tuple(_allowed(root.children, frozenset(), 1)))
 
 
 def too_deep() -> FormatError:
@@ -122,24 +122,24 @@ def _allowed(nodes: Iterable[Hast], inside: frozenset[str], depth: int) -> Itera
     if depth > DEEPEST:
         raise too_deep()
     for node in nodes:
-        if isinstance(node, Text):
+        if isinstance(node, HtmlText):
             yield node
             continue
         tag = _ALIASES.get(node.tag, node.tag)
         if tag in DROPPED or node.get("hidden") is not None:
             continue
         if tag == "img":
-            yield Text(node.get("alt") or "")
+            yield HtmlText(node.get("alt") or "")
             continue
         attributes = tuple(_attributes(tag, node)) if tag in ALLOWED else ()
         if tag not in ALLOWED or (tag == "a" and ("a" in inside or "href" not in dict(attributes))):
             yield from _allowed(node.children, inside, depth + 1)
         else:
             children = tuple(_allowed(node.children, inside | {tag}, depth + 1))
-            yield Element(tag, attributes, () if tag in ("br", "hr") else children)
+            yield HtmlElement(tag, attributes, () if tag in ("br", "hr") else children)
 
 
-def _attributes(tag: str, element: Element) -> Iterator[tuple[str, str]]:
+def _attributes(tag: str, element: HtmlElement) -> Iterator[tuple[str, str]]:
     for name in sorted(ALLOWED[tag]):
         value = element.get(name)
         if value is not None and (allowed := _VALUES[name](value)) is not None:
