@@ -281,7 +281,7 @@ def load(user: Path | None = None, project: Path | None = None) -> EffectiveSett
         if path is None:
             continue
         try:
-            own, old_names = with_current_names(read(path), str(path))
+            own, old_names = _with_current_names(read(path), str(path))
             renamed += old_names
             if level == "project":
                 own, ignored = display_only(own, str(path))
@@ -342,7 +342,7 @@ def settings_from(table: Table, where: str = "the settings") -> Settings:
 
     Raises `ConfigError` with a wrong key and the nearest right one, or with a wrong value and what would be right.
     """
-    table, _ = with_current_names(table, where)
+    table, _ = _with_current_names(table, where)
     _check_names(table, Settings, where)
     try:
         return msgspec.convert(table, Settings)
@@ -352,7 +352,7 @@ def settings_from(table: Table, where: str = "the settings") -> Settings:
         raise ConfigError(f"{where}: {error.message}", hint=error.hint) from None
 
 
-def with_current_names(table: Table, where: str) -> tuple[Table, tuple[str, ...]]:
+def _with_current_names(table: Table, where: str) -> tuple[Table, tuple[str, ...]]:
     """Return the table with keys of `RENAMED_KEYS` under their names of today, and a warning for each of them.
 
     Where a table has both names of a key, the new one wins.

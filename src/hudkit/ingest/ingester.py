@@ -76,7 +76,7 @@ class IngestBatch(msgspec.Struct, frozen=True):
     anchors: Sequence[str] = ()
 
 
-class RecordedIds(msgspec.Struct, frozen=True):
+class _RecordedIds(msgspec.Struct, frozen=True):
     """The ids of events that the log has from messages: a set that grows without being copied whole.
 
     Each generation is more than twice as large as the next one. So an id is copied a logarithmic number of times in a
@@ -91,14 +91,14 @@ class RecordedIds(msgspec.Struct, frozen=True):
     def __bool__(self) -> bool:
         return bool(self.generations)
 
-    def with_ids(self, event_ids: Iterable[str]) -> RecordedIds:
+    def with_ids(self, event_ids: Iterable[str]) -> _RecordedIds:
         """Return the set with these ids as well."""
         newest, older = frozenset(event_ids), self.generations
         if not newest:
             return self
         while older and len(older[-1]) <= 2 * len(newest):
             newest, older = newest | older[-1], older[:-1]
-        return RecordedIds((*older, newest))
+        return _RecordedIds((*older, newest))
 
 
 class IngestState(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +111,7 @@ class IngestState(msgspec.Struct, frozen=True, kw_only=True):
     seq: int = 0
     facts: KnownFacts | None = None
     """What later messages are read with; `None`: to be taken from the state."""
-    recorded: RecordedIds = RecordedIds()
+    recorded: _RecordedIds = _RecordedIds()
     read_units: Mapping[str, frozenset[str]] = {}
     """Which parts of a message, by its fingerprint, this process has read."""
     earlier_until: int = 0

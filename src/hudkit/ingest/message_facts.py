@@ -14,19 +14,25 @@ message passed again with what is known now gives nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from hashlib import blake2b
 
 import msgspec
+from msgspec.structs import replace
 
-from hudkit.ingest.extraction import KnownStatements
+from hudkit.ingest import extraction
+from hudkit.ingest.extraction import KnownStatements, extract
 from hudkit.ingest.failures import MAX_ERROR, CallVerdict, OpenError, judge_call
-from hudkit.ingest.statements import MAX_REQUEST, extract_statements, plain_text, request_text
 from hudkit.ingest.tool_calls import FinishedCall, edited_paths, finished_call, one_line, relative_path
-from hudkit.ingest.tool_results import changed_plan, count_tests, find_commits, read_path
 from hudkit.log import Origin, Payload
 from hudkit.log.payloads import (
+    CommitMade,
     CompactAfter,
     CompactBefore,
+    ConstraintAdd,
+    ConstraintRemove,
     ContextSnapshot,
+    DecisionRecord,
     ErrorEncountered,
     ErrorResolved,
     FileEdit,
@@ -35,6 +41,7 @@ from hudkit.log.payloads import (
     ResponseTokens,
     SessionLink,
     SessionStart,
+    TestsRan,
     TodoItem,
     TodoSync,
 )
@@ -46,6 +53,15 @@ _MAX_COMPACTION_SUMMARY = 32_000
 """Characters of a compaction's summary that are recorded: some 8,000 tokens, more than any model was seen to
 write."""
 
+_MAX_REQUEST = 300
+"""Characters of the user's last message that stand in for a task."""
+
+_MAX_STANDING = 200
+"""Rules, and decisions, that are compared with a message: those before them are no longer looked through."""
+
+_MAX_COMMAND = 90
+_MAX_SUBJECT = 120  # what git itself calls long is 72
+_MAX_BRANCH = 60
 _RECENT_MESSAGES = 8  # a host still writes to these; what was read of an older one need not be remembered
 _MAX_OPEN_ERRORS = 200  # that are followed, oldest out first
 _MAX_PLANS = 5
@@ -168,7 +184,7 @@ def _tell_session(step: _Step, session: SessionRow, message: Message | None) -> 
     start = SessionStart(
         host=session.host,
         host_session=session.id,
-        title="" if _PLACEHOLDER_TITLE.match(session.title) else one_line(session.title, MAX_REQUEST),
+        title="" if _PLACEHOLDER_TITLE.match(session.title) else one_line(session.title, _MAX_REQUEST),
         agent=(speaker.agent if speaker else "") or (before.agent if before else session.agent),
         model=(speaker.model if speaker else "") or (before.model if before else session.model),
         directory=session.directory,
@@ -192,7 +208,7 @@ def _tell_user_message(step: _Step, session: SessionRow, message: Message) -> No
         if isinstance(part, FilePart) and part.path and step.first_time(part.id):
             path = relative_path(part.path, session.directory)
             step.tell(speaker, FileOpen(path, "referenced"), message.created)
-    request = request_text(message)
+    request = _request_text(message)
     if request and request != step.facts.request:
         step.remember(request=request)
         start = SessionStart(host=session.host, host_session=session.id, request=request)
@@ -213,11 +229,56 @@ def _tell_statements(step: _Step, message: Message, speaker: Origin, *, by_agent
     """What is stated or announced in plain words."""
     if not step.first_time("words"):
         return
-    text = plain_text(message)
-    statements, payloads = extract_statements(text, step.facts.statements, by_agent=by_agent)
+    text = _plain_text(message)
+    statements, payloads = _extract_statements(text, step.facts.statements, by_agent=by_agent)
     for key, payload in payloads:
         step.tell(speaker, payload, _end_of(message), key)
     step.remember(statements=statements)
+
+
+# -- what a message says in plain words: the request, rules, rules taken back, decisions ----------------------------
+
+
+def _request_text(message: Message) -> str:
+    """Return what the user typed, on one line of at most `_MAX_REQUEST` characters; empty for a compaction marker."""
+    if compaction_marker(message):
+        return ""
+    typed = (part.text for part in message.parts if isinstance(part, TextPart) and not part.synthetic)
+    text = " ".join(typed).strip()
+    # `opencode run` puts quotes around an argument with spaces
+    if len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1]:
+        text = text[1:-1]
+    return one_line(text, _MAX_REQUEST)
+
+
+def _plain_text(message: Message) -> str:
+    """Return the text that the author wrote and the model sees, part by part with an empty line between."""
+    parts = (part for part in message.parts if isinstance(part, TextPart))
+    return "\n\n".join(part.text for part in parts if not part.synthetic and not part.ignored)
+
+
+def _extract_statements(
+    text: str, standing: KnownStatements, *, by_agent: bool
+) -> tuple[KnownStatements, tuple[tuple[str, Payload], ...]]:
+    """Return what stands after a message, and the payloads of what it states, each with its key."""
+    if not text.strip():
+        return standing, ()
+    extracted, after = extract(text, standing, by_agent=by_agent)
+    payloads: list[Payload] = [ConstraintRemove("", rule, derived=True) for rule in extracted.withdrawn]
+    payloads += [ConstraintAdd(rule.text, derived=True, source=rule.reason) for rule in extracted.rules]
+    payloads += [
+        DecisionRecord(decision.summary, decision.details, derived=True, replaces=decision.replaces)
+        for decision in extracted.decisions
+    ]
+    after = msgspec.structs.replace(
+        after, rules=after.rules[-_MAX_STANDING:], decisions=after.decisions[-_MAX_STANDING:]
+    )
+    return after, tuple((_statement_key(payload), payload) for payload in payloads)
+
+
+def _statement_key(payload: Payload) -> str:
+    words = payload.summary if isinstance(payload, DecisionRecord) else getattr(payload, "text", "")
+    return blake2b(str(words).encode("utf-8", "replace"), digest_size=6).hexdigest()
 
 
 # -- a response and its tool calls -----------------------------------------------------------------------------
@@ -251,7 +312,7 @@ def _tell_response(step: _Step, session: SessionRow, message: Message, limit: in
 
 def _tell_call(step: _Step, call: FinishedCall, edited: tuple[str, ...], directory: str) -> None:
     if not call.failed:
-        path = read_path(call, directory)
+        path = _read_path(call, directory)
         if path:
             step.tell(Origin.TOOL, FileOpen(path), call.ended)
         for changed in edited:
@@ -261,15 +322,15 @@ def _tell_call(step: _Step, call: FinishedCall, edited: tuple[str, ...], directo
         if call.child_session:
             step.tell(Origin.HOST, SessionLink("child", call.child_session), call.ended)
         _tell_plan(step, call, directory)
-        tests = count_tests(call)
-        for payload in (*((tests,) if tests else ()), *find_commits(call)):
+        tests = _count_tests(call)
+        for payload in (*((tests,) if tests else ()), *_find_commits(call)):
             step.tell(Origin.TOOL, payload, call.ended)
     for verdict in judge_call(call, directory):
         _tell_verdict(step, verdict, call)
 
 
 def _tell_plan(step: _Step, call: FinishedCall, directory: str) -> None:
-    plan = changed_plan(call, directory, step.facts.plans)
+    plan = _changed_plan(call, directory, step.facts.plans)
     if plan and plan not in step.facts.plans:
         others = (other for other in step.facts.plans if other.path != plan.path)
         step.remember(plans=(*others, plan)[-_MAX_PLANS:])
@@ -281,6 +342,57 @@ def _tell_todos(step: _Step, todos: tuple[Todo, ...], origin: Origin, timestamp:
     if items != (step.facts.todos or ()):
         step.remember(todos=items)
         step.tell(origin, TodoSync(items), timestamp)
+
+
+# -- what a finished call says of the work: a file that was read, test counts, commits, a plan file -----------------
+
+
+def _read_path(call: FinishedCall, directory: str) -> str:
+    """Return the file that a call read, relative to `directory`; empty where it read none, or listed a directory."""
+    if call.kind != "read" or call.path is None or "<type>directory</type>" in call.output[:2_000]:
+        return ""
+    return relative_path(call.path, directory)
+
+
+def _count_tests(call: FinishedCall) -> TestsRan | None:
+    """Return the counts of the test run that a shell call shows at its end; `None` where it shows none."""
+    if call.failed or call.command is None:
+        return None
+    counts = extraction.count_tests(call.command, call.output)
+    return counts and replace(counts, command=one_line(counts.command, _MAX_COMMAND))
+
+
+def _find_commits(call: FinishedCall) -> tuple[CommitMade, ...]:
+    """Return the commits that a shell call made."""
+    if call.failed or call.command is None:
+        return ()
+    return tuple(
+        CommitMade(commit.sha, one_line(commit.subject, _MAX_SUBJECT), one_line(commit.branch, _MAX_BRANCH))
+        for commit in extraction.find_commits(call.command, call.output)
+    )
+
+
+def _changed_plan(call: FinishedCall, directory: str, plans: Sequence[PlanSync]) -> PlanSync | None:
+    """Return the plan file that a call wrote, ticked or read, as it is now; `None` where the call is about none.
+
+    `plans` are those that are known, because an edit says only what it changed.
+    """
+    shown = relative_path(call.path or "", directory)
+    if call.path is None or not shown or not extraction.is_plan_file(call.path):
+        return None
+    if call.kind in ("write", "read"):
+        text = call.content if call.kind == "write" else call.output
+        # Of a file that was read in part, the points that were not shown are not gone.
+        partly = call.kind == "read" and call.partial
+        points = () if partly or text is None else extraction.plan_points(text)
+        return PlanSync(shown, points) if points else None
+    if call.kind != "edit":
+        return None
+    before = next((plan.points for plan in plans if plan.path == shown), ())
+    points = before
+    for old, new in call.edits:
+        points = extraction.update_points(points, old, new)
+    return PlanSync(shown, points) if points and points != before else None
 
 
 # -- failures --------------------------------------------------------------------------------------------------

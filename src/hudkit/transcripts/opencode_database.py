@@ -2,7 +2,7 @@
 
 Tables and JSON shapes as seen in OpenCode 1.18; what a newer one lacks is left empty, what it adds is passed over.
 
-`HostDatabase` is the door to the file: an allow-list of tables, no file left beside it, typed errors. How it is
+`_HostDatabase` is the door to the file: an allow-list of tables, no file left beside it, typed errors. How it is
 opened, in order:
 
 - the journal of the file is a write-ahead log and no `-wal` file is there: `immutable=1`. Plain `mode=ro` would
@@ -52,7 +52,7 @@ SqlRow = Sequence[Any]
 T = TypeVar("T")
 
 
-class HostDatabase:
+class _HostDatabase:
     """One SQLite file of a host. Each read is a short connection of its own: no lock outlives it, and a host that
     replaces, truncates or removes the file in between is noticed at the next read."""
 
@@ -193,7 +193,7 @@ class OpenCodeTranscript:
 
     host = HOST
 
-    def __init__(self, file: HostDatabase) -> None:
+    def __init__(self, file: _HostDatabase) -> None:
         self._file = file
         self._skipped: dict[tuple[str, str], UnreadableRecord] = {}
 
@@ -203,7 +203,7 @@ class OpenCodeTranscript:
 
         Raises `TranscriptError` where `path` is not a readable one of OpenCode.
         """
-        file = HostDatabase(Path(path), TABLES)
+        file = _HostDatabase(Path(path), TABLES)
         for table, columns in _REQUIRED.items():
             missing = [column for column in columns if column not in file.columns.get(table, ())]
             if missing:

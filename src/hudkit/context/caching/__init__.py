@@ -3,12 +3,12 @@
 from hudkit.context.caching.account import (
     CacheAccount,
     CallHits,
+    LayerTokens,
     LayerTotal,
     PrefixBreak,
     account_for_calls,
     layer_totals,
 )
-from hudkit.context.caching.estimator import LayerTokens
 from hudkit.context.caching.policies import ANTHROPIC, ANTHROPIC_HOUR, OPENAI, CachePolicy
 from hudkit.context.caching.prefix_diff import (
     BlockDivergence,

@@ -64,7 +64,7 @@ def live_items(state: HudState) -> LiveItems:
     return {name: texts for name, texts in items.items() if texts}
 
 
-def lost_items(before: LiveItems, after: LiveItems) -> tuple[tuple[str, str], ...]:
+def _lost_items(before: LiveItems, after: LiveItems) -> tuple[tuple[str, str], ...]:
     """Return section and text of each item of `before` that `after` does not have. Contract 4: always empty."""
     items = ((name, text) for name, texts in before.items() for text in texts)
     return tuple((name, text) for name, text in items if text not in after.get(name, ()))
@@ -165,12 +165,12 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def lost(self) -> tuple[tuple[str, str], ...]:
         """Return the live items that did not survive: none, by contract 4."""
-        return lost_items(self.held, self.holds)
+        return _lost_items(self.held, self.holds)
 
     @property
     def revived(self) -> tuple[tuple[str, str], ...]:
         """Return the items that came back with it: none, by contract 4."""
-        return lost_items(self.holds, self.held)
+        return _lost_items(self.holds, self.held)
 
     def enough(self, min_freed_percent: float) -> bool | None:
         """Return whether it freed so much of the window at least; `None`: not known."""
@@ -219,7 +219,7 @@ def _begin(
         limit=window.limit_tokens,
         model=model,
         reported_before=window.used_tokens,
-        before=estimate_request(last_call, calibration) if last_call else None,
+        before=_estimate_request(last_call, calibration) if last_call else None,
         held=live_items(before),
         holds=live_items(after),
         closed=tuple(file.path for file in before.files.active if file.path not in in_view),
@@ -239,7 +239,7 @@ def _followed(receipt: Receipt, snapshot: ContextSnapshot, time: int, calibratio
     call, parts, sent = snapshot.call, snapshot.parts, snapshot.sent
     if receipt.after is None and call is not None and parts is not None:
         first_call = MeasuredRequest(receipt.model, time, parts, sent.messages if sent else 0, call.tokens)
-        changes["after"] = estimate_request(first_call, calibration)
+        changes["after"] = _estimate_request(first_call, calibration)
     if snapshot.late is not None:
         changes["reported_before"] = snapshot.late
     if receipt.reported_after is None and snapshot.used_tokens is not None:
@@ -249,7 +249,7 @@ def _followed(receipt: Receipt, snapshot: ContextSnapshot, time: int, calibratio
     return _replace(receipt, **changes) if changes else receipt
 
 
-def estimate_request(call: MeasuredRequest, calibration: ModelCalibration) -> RequestEstimate:
+def _estimate_request(call: MeasuredRequest, calibration: ModelCalibration) -> RequestEstimate:
     """Return the estimate of a request by part, in tokens, with what was learned of its model."""
     names = (part[0] for part in REQUEST_PARTS)
     shares = dict(zip(names, estimate_tokens(calibration, request_amounts(call)).shares, strict=True))
@@ -345,7 +345,7 @@ def forecast_compaction(state: HudState, used: int, limit: int) -> CompactionFor
     last_call = state.model_calibration.last
     if last_call is None:
         return CompactionForecast(used, limit, None, None)
-    parts = estimate_request(last_call, state.model_calibration.of(last_call.model))
+    parts = _estimate_request(last_call, state.model_calibration.of(last_call.model))
     messages = parts.words + sum(size for _, size in parts.outputs)
     room = max(HOST_TAIL_MIN, min(HOST_TAIL_MAX, int(limit * HOST_TAIL_SHARE)))
     rest = parts.system + parts.tools + parts.hud + SUMMARY_TOKENS + min(messages, room)

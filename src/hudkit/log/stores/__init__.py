@@ -11,8 +11,7 @@ from hudkit.errors import StoreDamaged
 from hudkit.log import EventLog, Finding
 from hudkit.log.stores.memory_log import MemoryLog
 from hudkit.log.stores.sqlite_files import store_errors
-from hudkit.log.stores.sqlite_log import SqliteLog
-from hudkit.log.stores.verification import verify_database
+from hudkit.log.stores.sqlite_log import SqliteLog, verify_database
 
 if TYPE_CHECKING:
     from hudkit.log.stores.group_commit import GroupCommit

@@ -7,20 +7,30 @@ A question is answered in four steps, of which none grows with the index:
 2. Candidates. Words are taken from the rarest on, as long as the passages that hold one stay at most `COMMON` in
    all; the best `MAX_CANDIDATES` of those are ranked. Where even the rarest is that common, the passages that hold
    all words are looked at, the newest first: the newest is preferred only where nothing else decides.
-3. Ranking (`ranking`): BM25, words that stand together, who says it, how old it is; the best passage of a message.
+3. Ranking: BM25, words that stand together, who says it, how old it is; the best passage of a message.
 4. Neighbours: a message beside a good one gets a share of its score, because an answer follows its question.
 
     question "refresh token expiry"     in 40, 9,000 and 12 passages
     candidates from expiry (12) and refresh (52 in all); token (9,000) would go beyond COMMON and brings none
     all three words count in the ranking
+
+BM25: a term's score is its weight (how rare it is) times `count * (K1 + 1) / (count + norm)`, so that the first
+occurrence counts most and a long passage needs more of them. Of the terms that stand for one word of the question
+the best counts. Example, two words of weight 3 in a passage of `TYPICAL` length that holds each once:
+
+    each:     3 * 1 * 2.2 / (1 + 1.2) = 3
+    together: + 0.35 * 3, where they stand within NEAR words of each other
+    covered:  * (0.6 + 0.4 * 1), as both words of the question are there          -> 7.05
+    with one of the two words only: 3 * (0.6 + 0.4 * 0.5)                          -> 2.4
 """
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import NamedTuple
@@ -41,7 +51,6 @@ from hudkit.transcripts.search.query import (
     parse_query,
     related_words,
 )
-from hudkit.transcripts.search.ranking import Term, TermPositions, passage_weight, rarity, relevance
 
 # -- words for a word that is not there ------------------------------------------------------------------------------
 
@@ -280,18 +289,18 @@ class IndexReader:
 
     # -- words -------------------------------------------------------------------------------------------------
 
-    def _terms(self, query: QueryWords, *, exact: bool = False) -> list[Term]:
+    def _terms(self, query: QueryWords, *, exact: bool = False) -> list[_Term]:
         """Stems to look for, each once for a word, with what they count."""
         total = max(self._db.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()[0], 1)
-        terms: list[Term] = []
+        terms: list[_Term] = []
         self._stems.learn(query.words)
         for n, word in enumerate(query.words):
             stem = self._stems.of(word)
             if not stem or any(stem == term.stem for term in terms):
                 continue
             count = self._count(stem)
-            weight = rarity(count, total)
-            terms.append(Term(stem, n, weight))
+            weight = _rarity(count, total)
+            terms.append(_Term(stem, n, weight))
             if exact:
                 continue
             others = [(other, RELATED_SHARE) for other in related_words(word)]
@@ -302,7 +311,7 @@ class IndexReader:
                 stem = self._stems.of(other)
                 counted = self._count(stem) if stem else 0
                 if counted:
-                    terms.append(Term(stem, n, share * min(rarity(counted, total), weight)))
+                    terms.append(_Term(stem, n, share * min(_rarity(counted, total), weight)))
         return terms
 
     def _count(self, stem: str) -> int:
@@ -315,7 +324,7 @@ class IndexReader:
     # -- candidates --------------------------------------------------------------------------------------------
 
     def _candidates(
-        self, terms: Sequence[Term], query: QueryWords, where: str, values: list[object]
+        self, terms: Sequence[_Term], query: QueryWords, where: str, values: list[object]
     ) -> list[_PassageRow]:
         counts = {term.stem: self._count(term.stem) for term in terms}
         held = sorted((stem for stem, count in counts.items() if count), key=counts.__getitem__)
@@ -403,22 +412,22 @@ class IndexReader:
 
     # -- ranking -----------------------------------------------------------------------------------------------
 
-    def _ranked(self, terms: Sequence[Term], rows: Sequence[_PassageRow]) -> list[_RankedPassage]:
+    def _ranked(self, terms: Sequence[_Term], rows: Sequence[_PassageRow]) -> list[_RankedPassage]:
         """The best passage of each message, the best first."""
         places, lengths = self._places(terms, rows)
         newest = max((row.time for row in rows), default=0)
         best: dict[tuple[int, str], _RankedPassage] = {}
         for row in rows:
-            score = relevance(terms, places.get(row.id, {}), lengths.get(row.id, 1))
-            ranked = _RankedPassage(score * passage_weight(row.role, newest - row.time), row)
+            score = _relevance(terms, places.get(row.id, {}), lengths.get(row.id, 1))
+            ranked = _RankedPassage(score * _passage_weight(row.role, newest - row.time), row)
             key = (row.session, row.message)
             if key not in best or best[key].score < ranked.score:
                 best[key] = ranked
         return sorted(best.values(), key=_order)
 
     def _places(
-        self, terms: Sequence[Term], rows: Sequence[_PassageRow]
-    ) -> tuple[dict[int, TermPositions], dict[int, int]]:
+        self, terms: Sequence[_Term], rows: Sequence[_PassageRow]
+    ) -> tuple[dict[int, _TermPositions], dict[int, int]]:
         """Where in each passage the stems are, and how many words it has.
 
         Only words that begin like one of the stems are stemmed: no stemmer changes a word's first letters.
@@ -436,7 +445,7 @@ class IndexReader:
         self._stems.learn(every)
         stems = {term.stem for term in terms}
         wanted = {word: stem for word in every if (stem := self._stems.of(word)) in stems}
-        places: dict[int, TermPositions] = {}
+        places: dict[int, _TermPositions] = {}
         for row in rows:
             positions: dict[tuple[str, str], list[int]] = defaultdict(list)
             for column, row_words in (("t", spoken[row.id]), ("p", inner[row.id])):
@@ -473,7 +482,7 @@ class IndexReader:
 
     # -- answers -----------------------------------------------------------------------------------------------
 
-    def _hits(self, ranked: Sequence[_RankedPassage], terms: Sequence[Term] = ()) -> tuple[SearchHit, ...]:
+    def _hits(self, ranked: Sequence[_RankedPassage], terms: Sequence[_Term] = ()) -> tuple[SearchHit, ...]:
         keys = {hit.row.session for hit in ranked}
         sql = f"SELECT key, id, host, title, root FROM sessions WHERE key IN ({', '.join(map(str, keys))})"
         sessions = {key: rest for key, *rest in self._db.execute(sql)}
@@ -495,7 +504,7 @@ class IndexReader:
             if row.session in sessions
         )
 
-    def _snippets(self, rows: Sequence[_PassageRow], terms: Iterable[Term]) -> dict[int, str]:
+    def _snippets(self, rows: Sequence[_PassageRow], terms: Iterable[_Term]) -> dict[int, str]:
         match = " OR ".join(self._stems.match(stem) for stem in dict.fromkeys(term.stem for term in terms))
         if not match or not rows:
             return {}
@@ -518,3 +527,86 @@ def _identifier_parts(text: str, words: Sequence[str]) -> list[str]:
 
 def _first_words(text: str) -> str:
     return " ".join(text[:600].split())[:300]
+
+
+# -- ranking: how well a passage answers ---------------------------------------------------------------------
+
+K1, B = 1.2, 0.6
+TYPICAL = 60.0
+"""Words of a passage of ordinary length."""
+
+IN_PARTS = 0.5
+"""What a word counts that is only within an identifier."""
+
+TOGETHER = 0.35
+"""What two words of the question add that follow each other within `NEAR` words, as a share of their weight."""
+
+NEAR = 4
+FRESH = 0.12
+"""What the newest passage has over an old one, as a share."""
+
+HALF_LIFE = 30 * 24 * 3_600_000.0
+"""Milliseconds in which half of that is gone."""
+
+ROLE: Mapping[str, float] = {
+    "user": 1.05,
+    "assistant": 1.0,
+    "summary": 0.85,
+    "tool": 0.8,
+    "reasoning": 0.75,
+    "host": 0.6,
+}
+
+
+class _Term(NamedTuple):
+    """A stem that is looked for: the word of the question that it stands for, and what it counts (0 to 1) times how
+    rare it is."""
+
+    stem: str
+    word: int
+    weight: float
+
+
+_TermPositions = Mapping[tuple[str, str], Sequence[int]]
+"""Where in a passage stems are: by stem and column (`t` or `p`)."""
+
+
+def _rarity(count: int, total: int) -> float:
+    """BM25's inverse document frequency, never below 0.05: a word that is everywhere still counts a little."""
+    return max(math.log(1 + (total - count + 0.5) / (count + 0.5)), 0.05)
+
+
+def _relevance(terms: Sequence[_Term], places: _TermPositions, length: int) -> float:
+    """What a passage of `length` words scores for these terms; of one word's terms the best counts."""
+    best: dict[int, float] = {}
+    first: dict[int, Sequence[int]] = {}
+    weights: dict[int, float] = {}
+    norm = K1 * (1 - B + B * length / TYPICAL)
+    for term in terms:
+        weights[term.word] = max(weights.get(term.word, 0.0), term.weight)
+        spots = places.get((term.stem, "t"), ())
+        count = len(spots) + IN_PARTS * len(places.get((term.stem, "p"), ()))
+        if not count:
+            continue
+        score = term.weight * count * (K1 + 1) / (count + norm)
+        if score > best.get(term.word, 0.0):
+            best[term.word] = score
+            first[term.word] = spots
+    if not best:
+        return 0.0
+    together = sum(
+        TOGETHER * min(weights[a], weights[b])
+        for a, b in zip(sorted(first), sorted(first)[1:], strict=False)
+        if _near(first[a], first[b])
+    )
+    covered = sum(weights[word] for word in best) / sum(weights.values())
+    return (sum(best.values()) + together) * (0.6 + 0.4 * covered)
+
+
+def _near(a: Sequence[int], b: Sequence[int]) -> bool:
+    return any(0 < abs(y - x) <= NEAR for x in a[:20] for y in b[:20])
+
+
+def _passage_weight(role: str, age: float) -> float:
+    """What a passage counts for who says it and how old it is (in ms before the newest)."""
+    return ROLE.get(role, 1.0) * (1 + FRESH * math.exp2(-max(age, 0.0) / HALF_LIFE))

@@ -32,28 +32,28 @@ def _opencode_data(env: Mapping[str, str] = os.environ) -> Path:
     return (Path(named) if named else _home(env) / ".local" / "share") / "opencode"
 
 
-def opencode_db(env: Mapping[str, str] = os.environ) -> Path:
+def _opencode_db(env: Mapping[str, str] = os.environ) -> Path:
     """Return OpenCode's database: `OPENCODE_DB` (absolute, or within the data folder), else `opencode.db`."""
     named = env.get("OPENCODE_DB", "")
     return _opencode_data(env) / (named if named and named != ":memory:" else "opencode.db")
 
 
-def claude_projects(env: Mapping[str, str] = os.environ) -> Path:
+def _claude_projects(env: Mapping[str, str] = os.environ) -> Path:
     """Return where Claude Code keeps transcripts: `projects` below `CLAUDE_CONFIG_DIR`, else below `~/.claude`."""
     named = env.get("CLAUDE_CONFIG_DIR")
     return (Path(named) if named else _home(env) / ".claude") / "projects"
 
 
-def codex_sessions(env: Mapping[str, str] = os.environ) -> Path:
+def _codex_sessions(env: Mapping[str, str] = os.environ) -> Path:
     """Return the folder of Codex's transcripts: `sessions` below `CODEX_HOME`, else below `~/.codex`."""
     named = env.get("CODEX_HOME")
     return (Path(named) if named else _home(env) / ".codex") / "sessions"
 
 
-def plan_folders(roots: tuple[str, ...] = (), env: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
+def _plan_folders(roots: tuple[str, ...] = (), env: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
     """Return where plans are: OpenCode's of the projects at `roots` and of no project, and Claude Code's."""
     own = [Path(root) / ".opencode" / "plans" for root in roots if root.startswith("/")]
-    return (*own, _opencode_data(env) / "plans", claude_projects(env).parent / "plans")
+    return (*own, _opencode_data(env) / "plans", _claude_projects(env).parent / "plans")
 
 
 def _home(env: Mapping[str, str]) -> Path:
@@ -131,11 +131,11 @@ class PastSessions:
 
     def plans(self, directory: str = "") -> tuple[SavedPlan, ...]:
         """Return saved plans: of the project at `directory`, and those of no project."""
-        return list_plans(plan_folders((directory,) if directory else ()))
+        return list_plans(_plan_folders((directory,) if directory else ()))
 
     def plan(self, name: str, directory: str = "") -> tuple[str, bool]:
         """Return a plan's text, and whether it was cut. Raises `TranscriptError`."""
-        return read_plan(plan_folders((directory,) if directory else ()), name)
+        return read_plan(_plan_folders((directory,) if directory else ()), name)
 
     # -- search ------------------------------------------------------------------------------------------------
 
@@ -231,8 +231,8 @@ def open_past_sessions(
     transcripts, our own log's for one. `eager`: see `PastSessions`.
     """
     sources: tuple[TranscriptSource, ...] = (
-        TranscriptSource("opencode", Path(opencode or opencode_db()), OpenCodeTranscript.open),
-        TranscriptSource("claude-code", Path(claude or claude_projects()), open_claude),
-        TranscriptSource("codex", Path(codex or codex_sessions()), open_codex),
+        TranscriptSource("opencode", Path(opencode or _opencode_db()), OpenCodeTranscript.open),
+        TranscriptSource("claude-code", Path(claude or _claude_projects()), open_claude),
+        TranscriptSource("codex", Path(codex or _codex_sessions()), open_codex),
     )
     return PastSessions((*sources, *also), Path(index), Path(index).parent / "exports", eager=eager)
