@@ -226,7 +226,7 @@ class Architect:
         """Give a context, in the place of a room's agent where one is named; append its effects when the block
         ends."""
         world = self.world_log.world
-        with self.world_log.transaction(Origin.USER, at=self._clock()) as transaction:
+        with self.world_log.transaction(Origin.USER, timestamp=self._clock()) as transaction:
             context = ActionContext(
                 world, e.ARCHITECT, transaction.timestamp, transaction.secret, acting_as=acting_as
             )

@@ -106,12 +106,13 @@ class Transaction:
         self.whispers: list[tuple[int, str]] = []
         self._world_log = world_log
 
-    def append(self, event: WorldEvent, *, at: int | None = None, origin: Origin | None = None) -> None:
-        """Fold an event in, without the secrets in it; `at` (Unix ms) and `origin` stand in for the transaction's.
+    def append(self, event: WorldEvent, *, timestamp: int | None = None, origin: Origin | None = None) -> None:
+        """Fold an event in, without the secrets in it; `timestamp` (Unix ms) and `origin` stand in for its own.
 
         Raises `TypeError` or `ValueError` where a field is not what its type says: the block should let it through.
         """
-        timestamp = self.timestamp if at is None else at
+        if timestamp is None:
+            timestamp = self.timestamp
         # Sealing takes secrets out before the event is folded in: the world must not know what its log does not.
         draft = encode_draft(self._world_log.ids(), timestamp, 0, origin or self.origin, event)
         clean = draft.payload
@@ -222,10 +223,10 @@ class WorldLog:
             raise
 
     @contextmanager
-    def transaction(self, origin: Origin, *, at: int | None = None) -> Iterator[Transaction]:
-        """Append what the block appends in one durable step when it ends; `at` (Unix ms) is its time, or the clock's.
+    def transaction(self, origin: Origin, *, timestamp: int | None = None) -> Iterator[Transaction]:
+        """Append what the block appends in one durable step when it ends.
 
-        Where the block or the append raises, nothing of it has happened: the world is read again from the log, in the
+        `timestamp` (Unix ms) is the clock's where it is not given. Where the block or the append raises, nothing of it has happened: the world is read again from the log, in the
         same `World` object, and the error goes on (`SequenceConflict` where another process wrote first).
         """
         # Not nested: a block within another one would make half of that durable.
@@ -233,7 +234,7 @@ class WorldLog:
             raise ConfigError("a commit of this world is under way", hint="End it before the next one begins")
         self.refresh()
         before = self.world.seq
-        transaction = Transaction(self, origin, self.clock() if at is None else at)
+        transaction = Transaction(self, origin, self.clock() if timestamp is None else timestamp)
         self._in_transaction = True
         try:
             yield transaction
@@ -299,15 +300,15 @@ class WorldLog:
                 yield entry, event
 
     def fork(
-        self, path: str | PathLike[str] | None, at: int | None = None, *, name: str = "", **environment: Any
+        self, path: str | PathLike[str] | None, upto: int | None = None, *, name: str = "", **environment: Any
     ) -> WorldLog:
-        """Copy the past up to event `at` (the last one where it is not given) into a new log at `path`; return that.
+        """Copy the past up to event `upto` (not given: the last one) into a new log at `path`; return that.
 
         The fork has the name of this world where no other is given. Entries that were redacted, or rest on such a
         one, are left out. Raises what `create` and `world_at` do.
         """
         # Before the file is made: a wrong number must leave none behind.
-        end = self.check_seq(self.world.seq if at is None else at)
+        end = self.check_seq(self.world.seq if upto is None else upto)
         copy = open_log(path)
         try:
             if copy.last_seq(WORLD_SESSION):

@@ -17,7 +17,7 @@ Progress = Callable[[int, int, str], None]
 """Called with the event that was reached, the last one, and what is being done."""
 
 
-class HudDifference(msgspec.Struct, frozen=True):
+class _HudDifference(msgspec.Struct, frozen=True):
     """A HUD that came out otherwise. `why` where it could not be composed, or rests on an event that is gone."""
 
     seq: int
@@ -37,7 +37,7 @@ class ReplayReport(msgspec.Struct, frozen=True):
     beats: int
     same: int
     unseen: int
-    differ: tuple[HudDifference, ...]
+    differ: tuple[_HudDifference, ...]
     state: bool
     gone: int
 
@@ -54,7 +54,7 @@ def replay_log(world_log: WorldLog, progress: Progress | None = None, every: int
     """
     world, renderer = World(), CachedRenderer()
     beats = same = unseen = gone = 0
-    differ: list[HudDifference] = []
+    differ: list[_HudDifference] = []
     last = world_log.world.seq
     for entry, event in world_log.events(upto=last):
         # Entries that cannot be read are not yielded: a gap in the numbers says how many they were.
@@ -69,7 +69,7 @@ def replay_log(world_log: WorldLog, progress: Progress | None = None, every: int
                 same += 1
             else:
                 why = why or ("an event before it is gone" if gone else "")
-                differ.append(HudDifference(entry.seq, event.agent, event.number, why))
+                differ.append(_HudDifference(entry.seq, event.agent, event.number, why))
         if not fold_logged_event(world, entry, event, holes=bool(gone)):
             world.seq = entry.seq
         if progress is not None and entry.seq % every == 0:

@@ -1,6 +1,6 @@
 """Elements of a page, in the manner of hast, and their HTML: nothing is written but what the tables allow.
 
-`formats.html` writes documents and drops all else; a page also has forms, and the pictures of its bars.
+`compose.formats.html` writes documents and drops all else; a page also has forms, and the pictures of its bars.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TAGS = _VOID | frozenset(
     rect path table tbody td textarea th time title tr ul
     """.split()  # noqa: SIM905
 )
-_NAMES = frozenset(
+_ATTRIBUTES = frozenset(
     """
     action aria-current aria-hidden aria-label aria-live autocomplete autofocus charset checked class content datetime
     d defer disabled height hidden href id lang max maxlength method min name placeholder preserveAspectRatio rel
@@ -33,37 +33,43 @@ _NAMES = frozenset(
     hx-boost:inherited hx-get hx-morph-skip hx-select hx-swap hx-target hx-trigger
     """.split()  # noqa: SIM905
 )
+# Attributes that name where something is loaded from or sent to: only this server, so that a text which reached an
+# attribute cannot take a visitor, or what he types, elsewhere.
 _ADDRESSES = frozenset({"action", "href", "src", "hx-get"})
-_OWN = re.compile(r"(/(?!/)|#)[^\s\\]*")
+_OWN_ADDRESS = re.compile(r"(/(?!/)|#)[^\s\\]*")
 _EMOJI = re.compile("(?<=[\u2190-\u2bff\U0001f000-\U0001faff])\ufe0f")
-_SPELLED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "`": "&#96;"}
+# The backtick, too: some old readers take it for a quotation mark.
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "`": "&#96;"}
 _SPECIAL = re.compile('[&<>"`]')
 
 
 def e(tag: str, *children: Child, **attributes: Value) -> HtmlElement:
-    """An element. `class_` is `class`, `data_n` is `data-n`; a value of `None` or `False` leaves an attribute out,
-    `True` gives it without a value. Children that are `None` are left out, iterables are flattened."""
-    given: list[tuple[str, str]] = []
+    """Return an element: `e("a", "Back", href="/", class_="big")` is `<a href="/" class="big">Back</a>`.
+
+    `class_` is `class`, `data_n` is `data-n`; a value of `None` or `False` leaves an attribute out, `True` gives it
+    without a value. Children that are `None` are left out, iterables are flattened.
+    """
+    pairs: list[tuple[str, str]] = []
     for name, value in attributes.items():
         if value is not None and value is not False:
-            given.append((_named(name), "" if value is True else str(value)))
-    return HtmlElement(tag, tuple(given), tuple(_flat(children)))
+            pairs.append((_attribute_name(name), "" if value is True else str(value)))
+    return HtmlElement(tag, tuple(pairs), tuple(_flatten(children)))
 
 
 def classes(*names: str | bool | None) -> str:
-    """The names that are there, as the value of `class`."""
+    """Return the names that are there, as the value of `class`: `classes("row", closed and "closed")`."""
     return " ".join(name for name in names if isinstance(name, str) and name)
 
 
-def shown(text: str) -> str:
-    """Text as people may see it: hidden characters written out, but for the one that makes a symbol an emoji."""
+def _visible_text(text: str) -> str:
+    """Return text as people may see it: hidden characters spelled, but for the one that makes a symbol an emoji."""
     if "\ufe0f" not in text:
         return visible(text, breaks=True)
     return "\ufe0f".join(visible(part, breaks=True) for part in _EMOJI.split(text))
 
 
 def write(root: HtmlElement) -> str:
-    """The HTML of an element. Raises `TreeError` for a tag or an attribute that pages do not have, and for an
+    """Return the HTML of an element. Raises `TreeError` for a tag or an attribute that pages do not have, and for an
     address that is not this server's own."""
     parts: list[str] = ["<!doctype html>"] if root.tag == "html" else []
     _write(root, parts)
@@ -72,7 +78,7 @@ def write(root: HtmlElement) -> str:
 
 def _write(node: HtmlElement | HtmlText, parts: list[str]) -> None:
     if isinstance(node, HtmlText):
-        parts.append(_escaped(shown(node.value)))
+        parts.append(_escape(_visible_text(node.value)))
         return
     if node.tag not in _TAGS:
         raise TreeError(f"a page has no <{node.tag}>", hint="Tags are listed in web/elements.py")
@@ -90,33 +96,33 @@ def _write(node: HtmlElement | HtmlText, parts: list[str]) -> None:
 
 @lru_cache(16_384)  # pages differ little from those a moment ago
 def _attribute(tag: str, name: str, value: str) -> str:
-    if name not in _NAMES and not name.startswith("data-"):
+    if name not in _ATTRIBUTES and not name.startswith("data-"):
         raise TreeError(f"<{tag}> has no attribute {name!r}", hint="They are listed in web/elements.py")
-    if name in _ADDRESSES and not _OWN.fullmatch(value):
+    if name in _ADDRESSES and not _OWN_ADDRESS.fullmatch(value):
         raise TreeError(f"{name} of <{tag}> leaves this server", hint="Addresses begin with one / or with #")
-    return f' {name}="{_escaped(shown(value))}"' if value else f" {name}"
+    return f' {name}="{_escape(_visible_text(value))}"' if value else f" {name}"
 
 
-def _flat(children: Iterable[Child]) -> Iterable[HtmlElement | HtmlText]:
+def _flatten(children: Iterable[Child]) -> Iterable[HtmlElement | HtmlText]:
     for child in children:
         if isinstance(child, HtmlElement | HtmlText):
             yield child
         elif isinstance(child, str):
             yield HtmlText(child)
         elif child is not None:
-            yield from _flat(child)
+            yield from _flatten(child)
 
 
 @lru_cache(1024)
-def _named(name: str) -> str:
+def _attribute_name(name: str) -> str:
     if name == "hx_boost":
         return "hx-boost:inherited"
     return name.removesuffix("_").replace("_", "-")
 
 
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(_spelled, text) if _SPECIAL.search(text) else text
+def _escape(text: str) -> str:
+    return _SPECIAL.sub(_entity, text) if _SPECIAL.search(text) else text
 
 
-def _spelled(found: re.Match[str]) -> str:
-    return _SPELLED[found.group()]
+def _entity(match: re.Match[str]) -> str:
+    return _ENTITIES[match.group()]

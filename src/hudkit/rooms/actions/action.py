@@ -10,12 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, TypeVar
-from unicodedata import normalize
 
 import msgspec
 from msgspec import Meta
 
-from hudkit.compose import visible
 from hudkit.errors import OperationError
 from hudkit.rooms import world_events as e
 from hudkit.rooms.world import AgentState, RoomState, World
@@ -225,32 +223,3 @@ def checked_text(world: World, text: str, subject: str) -> str:
     if len(text) > limit:
         raise OperationError(f"{subject} has {len(text)} characters", hint=f"At most {limit}")
     return text
-
-
-_RESERVED_NAMES = frozenset(("system", "the architect", "architect", "you"))
-
-
-def checked_name(world: World, name: str, id: int) -> str:
-    """Return a name for agent `id`, with single blanks.
-
-    Raises `OperationError` for an empty, a long or a taken name, one of the system's, one of digits only, and one
-    with hidden characters.
-    """
-    name = " ".join(name.split())
-    limit = world.rules.caps.name
-    if not name or len(name) > limit:
-        raise OperationError(f"a name of {len(name)} characters", hint=f"1 to {limit}")
-    # Digits are agents' numbers in `@8`, and reserved names are how the system signs.
-    if visible(name) != name or _fold_name(name).isdigit() or _fold_name(name) in _RESERVED_NAMES:
-        raise OperationError(
-            f"{visible(name)!r} cannot be a name", hint="Letters that can be seen, and nobody else's"
-        )
-    for agent in world.agents.values():
-        if agent.id != id and not agent.retired and _fold_name(agent.name) == _fold_name(name):
-            raise OperationError(f"{name!r} is agent {agent.id}'s name", hint="Choose another one")
-    return name
-
-
-def _fold_name(name: str) -> str:
-    """Return a name without its case and without other forms of the same letters, such as wide ones."""
-    return normalize("NFKC", name).casefold()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Annotated, Any, Literal
+from unicodedata import normalize
 
 from msgspec import Meta
 
@@ -17,7 +18,6 @@ from hudkit.rooms.actions.action import (
     ActionContext,
     PositiveId,
     action,
-    checked_name,
     checked_text,
     display_name,
     joined_room,
@@ -86,7 +86,7 @@ def alter_agent(context: ActionContext, args: AlterAgentArguments) -> None:
     target = neighbor(context, args.agent_id)
     name = background = model = None
     if args.name is not None:
-        name = checked_name(world, args.name, target.id)
+        name = _checked_name(world, args.name, target.id)
     if args.background_prompt is not None:
         background = checked_text(world, args.background_prompt, "the background")
     if name is None and background is None and args.model is None:
@@ -136,7 +136,7 @@ def add_agent(
         e.AgentCreated(
             id=id,
             kind=kind,
-            name=checked_name(world, name, id),
+            name=_checked_name(world, name, id),
             background=checked_text(world, background, "the background"),
             model=_checked_model(model),
             by=context.actor,
@@ -232,7 +232,7 @@ def _set_attention(context: ActionContext, args: _AttentionArguments) -> None:
 def _set_name(context: ActionContext, args: _NameArguments) -> None:
     """Change your name."""
     agent = context.agent
-    name = checked_name(context.world, args.name, agent.id)
+    name = _checked_name(context.world, args.name, agent.id)
     if name == agent.name:
         raise OperationError(f"your name is {name!r}")
     before = display_name(context.world, agent.id)
@@ -348,3 +348,32 @@ def _plain_value(value: Any, levels: int = MAX_DEPTH) -> Any:
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         raise OperationError(f"{value:.3e} is too large a number", hint="Write it as a text")
     return 0 if isinstance(value, float) and value == 0 else value  # TOON has no negative zero
+
+
+def _checked_name(world: World, name: str, id: int) -> str:
+    """Return a name for agent `id`, with single blanks.
+
+    Raises `OperationError` for an empty, a long or a taken name, one of the system's, one of digits only, and one
+    with hidden characters.
+    """
+    name = " ".join(name.split())
+    limit = world.rules.caps.name
+    if not name or len(name) > limit:
+        raise OperationError(f"a name of {len(name)} characters", hint=f"1 to {limit}")
+    # Digits are agents' numbers in `@8`, and reserved names are how the system signs.
+    if visible(name) != name or _fold_name(name).isdigit() or _fold_name(name) in _RESERVED_NAMES:
+        raise OperationError(
+            f"{visible(name)!r} cannot be a name", hint="Letters that can be seen, and nobody else's"
+        )
+    for agent in world.agents.values():
+        if agent.id != id and not agent.retired and _fold_name(agent.name) == _fold_name(name):
+            raise OperationError(f"{name!r} is agent {agent.id}'s name", hint="Choose another one")
+    return name
+
+
+_RESERVED_NAMES = frozenset(("system", "the architect", "architect", "you"))
+
+
+def _fold_name(name: str) -> str:
+    """Return a name without its case and without other forms of the same letters, such as wide ones."""
+    return normalize("NFKC", name).casefold()

@@ -142,7 +142,7 @@ def _refuse(transaction: Transaction, context: ActionContext, number: int, actio
 
 
 def _append(transaction: Transaction, context: ActionContext, event: e.WorldEvent) -> None:
-    transaction.append(event, at=context.now, origin=Origin.AGENT)
+    transaction.append(event, timestamp=context.now, origin=Origin.AGENT)
 
 
 def _without_secrets(raw: Mapping[str, Any]) -> Mapping[str, Any]:

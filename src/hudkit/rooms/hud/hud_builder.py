@@ -51,7 +51,7 @@ _MAX_ROUNDS = 4
 """Rounds of giving out what quiet rooms leave: a fifth one changes next to nothing."""
 
 
-class RoomDraft(msgspec.Struct):
+class _RoomDraft(msgspec.Struct):
     """A room on its way into a HUD."""
 
     room: RoomState
@@ -110,7 +110,7 @@ def build_hud(facts: BeatFacts) -> AgentHud:
     """Return the HUD of a beat whose facts are resolved; see `build_agent_hud`. Raises `BudgetError`."""
     self_section = build_self_section(facts)
     limit = facts.total_limit
-    allocator = RoomAllocator(facts, limit - self_section.tokens - facts.rooms_opening_tokens)
+    allocator = _RoomAllocator(facts, limit - self_section.tokens - facts.rooms_opening_tokens)
     rooms = allocator.allocate()
     while True:
         pieces, sections = _write_rooms(facts, rooms)
@@ -145,7 +145,7 @@ def build_hud(facts: BeatFacts) -> AgentHud:
     )
 
 
-def _write_rooms(facts: BeatFacts, rooms: list[RoomDraft]) -> tuple[list[str], list[HudSection]]:
+def _write_rooms(facts: BeatFacts, rooms: list[_RoomDraft]) -> tuple[list[str], list[HudSection]]:
     """Return the pieces of all rooms, and what each costs."""
     notation, renderer = facts.notation, facts.renderer
     count = renderer.count
@@ -185,7 +185,7 @@ def _write_rooms(facts: BeatFacts, rooms: list[RoomDraft]) -> tuple[list[str], l
     return pieces, sections
 
 
-def _drop_oldest_message(rooms: list[RoomDraft], tokens: int, limit: int) -> None:
+def _drop_oldest_message(rooms: list[_RoomDraft], tokens: int, limit: int) -> None:
     """Take the oldest message away where most are shown: only with a counter by which pieces do not add up.
 
     Raises `BudgetError` where there is none.
@@ -198,7 +198,7 @@ def _drop_oldest_message(rooms: list[RoomDraft], tokens: int, limit: int) -> Non
     fullest.spent -= fullest.rows.pop(0).tokens
 
 
-def _older_messages(rooms: list[RoomDraft]) -> list[HudOmission]:
+def _older_messages(rooms: list[_RoomDraft]) -> list[HudOmission]:
     return [
         HudOmission(f"room {draft.room.id}", "messages", draft.visible - len(draft.rows), "older than what fits")
         for draft in rooms
@@ -206,7 +206,7 @@ def _older_messages(rooms: list[RoomDraft]) -> list[HudOmission]:
     ]
 
 
-class RoomAllocator:
+class _RoomAllocator:
     """Shares `budget` tokens among one agent's rooms; `omitted` is what that leaves out, but for older messages."""
 
     def __init__(self, facts: BeatFacts, budget: int) -> None:
@@ -216,7 +216,7 @@ class RoomAllocator:
         self._budget = budget
         self._around_tokens = facts.renderer.cached(("around", facts.notation.name), self._count_around)
 
-    def allocate(self) -> list[RoomDraft]:
+    def allocate(self) -> list[_RoomDraft]:
         """Return every room that fits, in the order in which the agent came, with its messages."""
         facts, shares = self._facts, self._facts.shares
         rooms = facts.world.rooms
@@ -244,7 +244,7 @@ class RoomAllocator:
 
     # -- what a room says of itself ------------------------------------------------------------------------------
 
-    def _draft(self, room: RoomState, share: float) -> RoomDraft:
+    def _draft(self, room: RoomState, share: float) -> _RoomDraft:
         facts = self._facts
         you = facts.agent.id
         after = bisect_right(room.messages, room.joined_after[you])
@@ -264,7 +264,7 @@ class RoomAllocator:
 
     def _draft_with(
         self, room: RoomState, share: float, members: Sequence[int | str], board: dict[str, Any], after: int
-    ) -> RoomDraft:
+    ) -> _RoomDraft:
         """Return a room with these members and these fields of its board, and no messages yet."""
         facts = self._facts
         world, notation, renderer, you, now = facts.world, facts.notation, facts.renderer, facts.agent.id, facts.now
@@ -280,7 +280,7 @@ class RoomAllocator:
             *[self._member(name, value) for name, value in board.items()],
         ]
         cost = sum([member.tokens for member in rendered_members])
-        return RoomDraft(
+        return _RoomDraft(
             room,
             share,
             room.id in facts.agent.attention,
@@ -306,7 +306,7 @@ class RoomAllocator:
         return max(map(count, ends)) + max(count(notation.messages(number)) for number in (0, 1, 9_999))
 
     def _squeezed(
-        self, draft: RoomDraft, members: list[str], board: dict[str, Any], limit: int
+        self, draft: _RoomDraft, members: list[str], board: dict[str, Any], limit: int
     ) -> tuple[list[str], dict[str, Any], list[HudOmission]]:
         """Return members and board of a room that says too much of itself, cut, and what that leaves out.
 
@@ -348,7 +348,7 @@ class RoomAllocator:
     def _rows_within(self, name: str, rows: list[Any], limit: int) -> list[Any]:
         return fitting_beginning(rows, lambda beginning: self._member(name, beginning).tokens <= limit)
 
-    def _within_budget(self, drafts: list[RoomDraft]) -> list[RoomDraft]:
+    def _within_budget(self, drafts: list[_RoomDraft]) -> list[_RoomDraft]:
         """Return the rooms without those for which there is not even space for what they say of themselves.
 
         Those of the smallest share go first, then those where the last message is oldest.
@@ -366,7 +366,7 @@ class RoomAllocator:
 
     # -- messages ------------------------------------------------------------------------------------------------
 
-    def _fill(self, draft: RoomDraft) -> None:
+    def _fill(self, draft: _RoomDraft) -> None:
         """Take messages, from the newest back, as long as the next one fits."""
         facts, rendered, stop = self._facts, draft.rendered, draft.next + 1
         left = draft.allowance - draft.spent
@@ -375,7 +375,7 @@ class RoomAllocator:
         draft.spent += rendered.tokens(start, stop)
         draft.next = start - 1
 
-    def _give_out(self, drafts: list[RoomDraft], left: int) -> None:
+    def _give_out(self, drafts: list[_RoomDraft], left: int) -> None:
         """Give what rooms did not need to those of `%*`, in equal parts."""
         for _ in range(_MAX_ROUNDS):
             wanting = [draft for draft in drafts if draft.has_older and not draft.fixed]
@@ -392,7 +392,7 @@ class RoomAllocator:
             if left == before:
                 return
 
-    def _cut_newest(self, draft: RoomDraft) -> None:
+    def _cut_newest(self, draft: _RoomDraft) -> None:
         """Show the beginning of a message that is longer than all there is for its room."""
         if draft.allowance < _MIN_MESSAGE_TOKENS:
             return

@@ -72,7 +72,7 @@ class _IdentityAndKnowledge(msgspec.Struct):
     tokens: int
 
 
-class SelfSection(msgspec.Struct):
+class _SelfSection(msgspec.Struct):
     """What is before the rooms; `pieces` are those of `self`, as it is written."""
 
     prefix: _SharedPrefix
@@ -91,7 +91,7 @@ class SelfSection(msgspec.Struct):
         return {**self.knowledge.plain, "recent_actions": actions, "now": self.now}
 
 
-def build_self_section(facts: BeatFacts) -> SelfSection:
+def build_self_section(facts: BeatFacts) -> _SelfSection:
     """Return `system`, `meta` and `self` of an agent's HUD.
 
     Raises `BudgetError` where what must be there does not fit.
@@ -133,7 +133,7 @@ def build_self_section(facts: BeatFacts) -> SelfSection:
         action_tokens = sum([action.tokens for action in shown])
     action_pieces, cost = _action_pieces(facts, shown, action_tokens, now_piece)
     identity_tokens = renderer.count(knowledge.identity)
-    return SelfSection(
+    return _SelfSection(
         prefix,
         [knowledge.identity, *knowledge.memory, *action_pieces],
         prefix.tokens + knowledge.tokens + cost,

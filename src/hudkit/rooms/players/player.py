@@ -8,7 +8,7 @@ Each beat, a player gets a `BeatPrompt`, which holds the agent's HUD, and gives 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, Protocol, TypeAlias, TypeGuard
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -74,11 +74,6 @@ class QuickPlayer(Protocol):
     def reply_now(self, prompt: BeatPrompt) -> BeatReply:
         """Answer a HUD as `Player.reply` does, at once."""
         ...
-
-
-def is_quick(player: Player | QuickPlayer) -> TypeGuard[QuickPlayer]:
-    """Return whether a player answers at once."""
-    return hasattr(player, "reply_now")
 
 
 class PlayerRegistry:

@@ -7,7 +7,7 @@ The heap holds pairs of time and agent, and is never searched: when an agent's t
 and the old one stays. `_due` says which time counts, so a pair that comes to the top and does not match it is
 dropped. For example, agent 7 is due at 100, then woken for 60: the heap has (60, 7) and (100, 7), and `_due[7]` is
 60. Its beat takes (60, 7) and removes `_due[7]`; when (100, 7) comes up it matches nothing. Both changing and taking
-    cost O(log n), with 5,000 agents too.
+cost O(log n), with 5,000 agents too.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class HeapScheduler:
         # Claims live in memory only: they are put back where the transaction fails.
         claims = dict(self._claims)
         try:
-            with self._world_log.transaction(Origin.SYSTEM, at=self._clock()) as transaction:
+            with self._world_log.transaction(Origin.SYSTEM, timestamp=self._clock()) as transaction:
                 self._transaction = transaction
                 yield transaction
         except BaseException:

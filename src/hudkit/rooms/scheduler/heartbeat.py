@@ -151,7 +151,8 @@ def begin_beat(transaction: Transaction, claim: JobClaim, hud: AgentHud | None, 
     agent = transaction.world.agents[claim.job]
     digest, tokens = (hud.digest, hud.tokens) if hud is not None else ("", 0)
     transaction.append(
-        e.BeatBegun(agent.id, claim.fence, now, claim.due, digest, tokens, agent.input_format, agent.model), at=now
+        e.BeatBegun(agent.id, claim.fence, now, claim.due, digest, tokens, agent.input_format, agent.model),
+        timestamp=now,
     )
 
 
@@ -175,15 +176,15 @@ def settle_beat(
     if not scheduler.holds(claim):
         return False
     agent = world.agents[id]
-    transaction.append(_reply_event(claim, reply, seconds), at=now)
+    transaction.append(_reply_event(claim, reply, seconds), timestamp=now)
     # It was asked before the world was stopped, and must not speak into it after that.
     if agent.seen_seq < world.halted_seq:
-        transaction.append(e.ActionRefused(id, number, {}, _STOPPED), at=now)
+        transaction.append(e.ActionRefused(id, number, {}, _STOPPED), timestamp=now)
         scheduler.finish(claim, due_after(world, agent, now))
     elif reply.error:
         if reply.text.strip():
             why = f"Nothing of your answer was done: {shorten(reply.error, _MAX_ERROR_CHARACTERS)}."
-            transaction.append(e.ActionRefused(id, number, {}, why), at=now)
+            transaction.append(e.ActionRefused(id, number, {}, why), timestamp=now)
         error_count = _MAX_DOUBLINGS if reply.hopeless else errors.get(id, 1)
         scheduler.finish(claim, due_after_error(world, agent, now, error_count, reply.rest))
     else:
@@ -253,8 +254,8 @@ def _throttle_loops(transaction: Transaction, agent: AgentState, first_message: 
                 why = (
                     f"You and agent {other} repeat yourselves in room {room}: you have fewer beats until you do not."
                 )
-                transaction.append(e.ActionRefused(id, throttled.beats, {}, why), at=now)
-            transaction.append(e.AgentThrottled(id, other, room, until), at=now)
+                transaction.append(e.ActionRefused(id, throttled.beats, {}, why), timestamp=now)
+            transaction.append(e.AgentThrottled(id, other, room, until), timestamp=now)
 
 
 def _looping_pair(world: World, room: int) -> tuple[int, int] | None:

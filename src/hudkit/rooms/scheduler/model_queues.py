@@ -46,7 +46,7 @@ class Reservation(msgspec.Struct):
     tokens: float
 
 
-class RateLimiter:
+class _RateLimiter:
     """The requests of the last minute to one model."""
 
     def __init__(self, quota: ModelQuota, expected: int = _EXPECTED_ANSWER_TOKENS) -> None:
@@ -104,7 +104,7 @@ class ModelQueue:
 
     def __init__(self, quota: ModelQuota) -> None:
         """`quota`: that of the model."""
-        self.limiter = RateLimiter(quota)
+        self.limiter = _RateLimiter(quota)
         self.waiting: deque[JobClaim] = deque()
         self.expected_tokens = _INITIAL_HUD_TOKENS
         """Of the next request: as many as the HUD before it had."""

@@ -18,14 +18,14 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import NoneType
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeGuard, TypeVar, cast
 
 import msgspec
 
 from hudkit.errors import SequenceConflict, StoreBusy, StoreError
 from hudkit.rooms import world_events as e
 from hudkit.rooms.hud import AgentHud, CachedRenderer, build_hud, resolve_beat
-from hudkit.rooms.players.player import BeatPrompt, BeatReply, Player, PlayerRegistry, is_quick
+from hudkit.rooms.players.player import BeatPrompt, BeatReply, Player, PlayerRegistry, QuickPlayer
 from hudkit.rooms.scheduler import heartbeat
 from hudkit.rooms.scheduler.clocks import Clock, RealClock, WorldTime
 from hudkit.rooms.scheduler.heap_scheduler import HeapScheduler
@@ -120,7 +120,7 @@ class _PlayerCall(NamedTuple):
     prompt: BeatPrompt
 
 
-class PendingReplies:
+class _PendingReplies:
     """The calls under way in one process: tasks that run while the world goes on, and what they came to.
 
     `on_reply` is called when one is over.
@@ -222,7 +222,7 @@ class WorldRunner:
         self._group = group
         self._collector = _MetricsCollector()
         self._sign = asyncio.Event()
-        self._pending = PendingReplies(self._on_reply)
+        self._pending = _PendingReplies(self._on_reply)
         self._errors: dict[int, int] = {}
         """Errors in a row, by agent; `_errors_before` has those from before the transaction that is under way."""
         self._errors_before: dict[int, int] = {}
@@ -349,7 +349,7 @@ class WorldRunner:
             self._collector.skipped += 1
             return False
         beat = self._resolve(agent, claim)
-        if beat.failure or is_quick(beat.player):
+        if beat.failure or _is_quick(beat.player):
             self._begin(transaction, beat, [])
             return True
         # Only the claim waits. The rest may change until its model admits it, and is resolved then.
@@ -406,7 +406,7 @@ class WorldRunner:
                 return False
         heartbeat.begin_beat(transaction, claim, hud, now)
         prompt = heartbeat.beat_prompt(transaction.world, transaction.world.agents[claim.job], beat, hud)
-        if is_quick(beat.player):
+        if _is_quick(beat.player):
             with failing_beat(claim.job):
                 reply = beat.player.reply_now(prompt)
             self._end(transaction, beat, reply, 0.0)
@@ -601,3 +601,8 @@ class WorldRunner:
                 self._beats_with_people = world.beats
         if event_type in _NEWS:
             self._last_news = self.now()
+
+
+def _is_quick(player: Player | QuickPlayer) -> TypeGuard[QuickPlayer]:
+    """Return whether a player answers at once."""
+    return hasattr(player, "reply_now")
