@@ -226,8 +226,9 @@ class WorldLog:
     def transaction(self, origin: Origin, *, timestamp: int | None = None) -> Iterator[Transaction]:
         """Append what the block appends in one durable step when it ends.
 
-        `timestamp` (Unix ms) is the clock's where it is not given. Where the block or the append raises, nothing of it has happened: the world is read again from the log, in the
-        same `World` object, and the error goes on (`SequenceConflict` where another process wrote first).
+        `timestamp` (Unix ms) is the clock's where it is not given. Where the block or the append raises, nothing has
+        happened: the world is read again from the log, in the same `World` object, and the error goes on
+        (`SequenceConflict` where another process wrote first).
         """
         # Not nested: a block within another one would make half of that durable.
         if self._in_transaction:
