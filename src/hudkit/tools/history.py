@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -26,7 +27,6 @@ from hudkit.tools.transcript_text import (
     Tokens,
     id_cell,
     markdown_table,
-    parse_time,
     resolve_session_id,
     table_cell,
     transcripts_of,
@@ -78,7 +78,7 @@ _FILTERS = ("session", "sessionId", "project", "projectPath", "host", "role", "t
 @reading("history", _HistoryArguments)
 def _history(session: SessionCore, args: _HistoryArguments) -> OperationResult:
     """List what was recorded last, the newest event last."""
-    wanted = (event for event in events_backwards(session, args.before) if args.all or event.type not in _MACHINERY)
+    wanted = (event for event in _events_backwards(session, args.before) if args.all or event.type not in _MACHINERY)
     events = list(islice(wanted, args.limit))[::-1]
     rest = next(wanted, None)
     lines = [
@@ -129,8 +129,8 @@ def _question(session: SessionCore, args: _SearchArguments) -> SearchQuery:
         host=args.host,
         role=args.role or "",
         tool=args.tool,
-        since=parse_time(args.since, "since"),
-        until=parse_time(args.until, "until"),
+        since=_parse_time(args.since, "since"),
+        until=_parse_time(args.until, "until"),
     )
     return SearchQuery(args.query, filters, args.limit, args.syntax)
 
@@ -168,7 +168,7 @@ def _recorded(session: SessionCore, args: _SearchArguments) -> OperationResult:
                     lines.append(
                         f"- {section.name} {id_text(row.label)}{_behind_colon(_excerpt(row.text, parts[0]))}"
                     )
-    for event in events_backwards(session, None) if len(hits) < args.limit else ():
+    for event in _events_backwards(session, None) if len(hits) < args.limit else ():
         # The live item says it already.
         if event.seq in seen or event.type in _MACHINERY:
             continue
@@ -181,7 +181,7 @@ def _recorded(session: SessionCore, args: _SearchArguments) -> OperationResult:
     return OperationResult("\n".join(lines) or "Nothing found.", {"hits": hits})
 
 
-def events_backwards(session: SessionCore, before: int | None) -> Iterator[Event]:
+def _events_backwards(session: SessionCore, before: int | None) -> Iterator[Event]:
     """Yield the session's events, the newest first, from below `before`; they are read in pieces."""
     last = session.state.seq
     upto = last if before is None else min(last, before - 1)
@@ -278,7 +278,7 @@ def _event_to_undo(session: SessionCore, state: HudState, seq: int, gone: frozen
 
 
 def _last_own_change(session: SessionCore, origin: Origin, gone: frozenset[int]) -> Event:
-    for place, event in enumerate(events_backwards(session, None)):
+    for place, event in enumerate(_events_backwards(session, None)):
         if place >= _MAX_LOOKED_AT:
             break
         own = event.origin == origin and event.payload is not None and type_of(event.payload) != "event.undo"
@@ -288,3 +288,21 @@ def _last_own_change(session: SessionCore, origin: Origin, gone: frozenset[int])
         f"there is no change of yours to undo ({shorten(str(origin), 20)})",
         hint="Name an event by its number: history lists them.",
     )
+
+
+def _parse_time(text: str, name: str) -> int:
+    """Return Unix ms of a day or a time as a caller writes it: 2026-11-21, 2026-11-21T09:30, or an age.
+
+    `7d` and `12h` are ages, counted back from what is newest; they come back negative. Raises `OperationError`.
+    """
+    text = text.strip()
+    if not text:
+        return 0
+    number, unit = text[:-1], text[-1:]
+    if number.isdecimal() and len(number) < 6 and unit in "dh":
+        return -int(number) * (86_400_000 if unit == "d" else 3_600_000)
+    try:
+        when = datetime.fromisoformat(text[:40])
+        return max(int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000), 1)
+    except (ValueError, OverflowError):
+        raise OperationError(f'"{name}" is no time', hint='Write "2026-11-21", "2026-11-21T09:30" or "7d".') from None

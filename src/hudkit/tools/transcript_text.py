@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
@@ -19,11 +19,7 @@ from hudkit.tokens import count_tokens
 from hudkit.tools.answer_text import id_text, without_secrets
 from hudkit.tools.operation import AnyText, OperationArguments
 from hudkit.transcripts.transcript import (
-    CompactionPart,
-    FilePart,
     Message,
-    PatchPart,
-    ReasoningPart,
     TextPart,
     ToolPart,
 )
@@ -36,9 +32,6 @@ _MAX_TOKEN_BYTES = 16
 
 MAX_CELL_CHARS = 80
 """Characters of a cell of a table."""
-
-_MAX_INPUT_CHARS = 160
-"""Characters of a call's input in one line."""
 
 Tokens = Annotated[int, Meta(ge=100, le=20_000, description="About how many tokens the answer may have.")]
 Id = Annotated[
@@ -135,92 +128,9 @@ def utc_minute(stamp: int) -> str:
         return f"{stamp} ms"
 
 
-def parse_time(text: str, name: str) -> int:
-    """Return Unix ms of a day or a time as a caller writes it: 2026-11-21, 2026-11-21T09:30, or an age.
-
-    `7d` and `12h` are ages, counted back from what is newest; they come back negative. Raises `OperationError`.
-    """
-    text = text.strip()
-    if not text:
-        return 0
-    number, unit = text[:-1], text[-1:]
-    if number.isdecimal() and len(number) < 6 and unit in "dh":
-        return -int(number) * (86_400_000 if unit == "d" else 3_600_000)
-    try:
-        when = datetime.fromisoformat(text[:40])
-        return max(int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000), 1)
-    except (ValueError, OverflowError):
-        raise OperationError(f'"{name}" is no time', hint='Write "2026-11-21", "2026-11-21T09:30" or "7d".') from None
-
-
-def message_text(message: Message, length: int, *, tools: bool) -> str:
-    """Return a message as a transcript has it: a head, then its parts, texts indented; tool output on demand."""
-    parts = [f"## {visible(message.role)} {id_cell(message.id)} {utc_minute(message.created)}".rstrip()]
-    if message.summary:
-        parts[0] += " (summary of a compaction)"
-    for part in message.parts:
-        line = _part(part, length, tools=tools)
-        if line:
-            parts.append(line)
-    if message.error:
-        parts.append(f"- ended by {visible(shorten(message.error, MAX_CELL_CHARS))}")
-    return "\n".join(parts)
-
-
-def _deep_block(text: str) -> str:
-    """A longer text as a block that is indented so far that nothing in it is structure, behind a list item either."""
-    return "\n".join(f"      {line}" if line else "" for line in visible(text, breaks=True).split("\n"))
-
-
-def _part(part: object, length: int, *, tools: bool) -> str:
-    match part:
-        case TextPart(text=text):
-            return _deep_block(shorten(without_secrets(text.strip()), length))
-        case ReasoningPart(text=text) if tools and text.strip():
-            return "- reasoning:\n" + _deep_block(shorten(without_secrets(text.strip()), length))
-        case ToolPart():
-            out = part.error or part.output
-            call_input = visible(shorten(without_secrets(input_line(part)), _MAX_INPUT_CHARS))
-            head = f"- {id_text(part.tool)} ({visible(part.status)}): {call_input}"
-            if not tools or not out:
-                return f"{head} → {len(out):,} characters" if out else head
-            return f"{head}\n{_deep_block(shorten(without_secrets(out.strip()), length))}"
-        case FilePart(path=path) if path:
-            return f"- file {visible(path)}"
-        case PatchPart(files=files) if files:
-            return f"- changed {visible(', '.join(files[:8]))}"
-        case CompactionPart(auto=auto):
-            return f"- compaction ({'automatic' if auto else 'asked for'})"
-    return ""
-
-
 def input_line(part: ToolPart) -> str:
     """Return a call's input in one line."""
     return ", ".join(f"{name}: {value}" for name, value in part.input.items())
-
-
-def message_facts(message: Message, length: int, *, tools: bool) -> dict[str, Any]:
-    """Return a message's facts as plain values, texts cut to `length` characters."""
-    return {
-        "id": message.id,
-        "session": message.session_id,
-        "role": message.role,
-        "at": message.created,
-        "model": message.model,
-        "summary": message.summary,
-        "error": message.error,
-        "text": shorten(without_secrets(message_words(message)), length),
-        "calls": [
-            {
-                "tool": part.tool,
-                "status": part.status,
-                "input": shorten(without_secrets(input_line(part)), _MAX_INPUT_CHARS),
-                **({"output": shorten(without_secrets(part.error or part.output), length)} if tools else {}),
-            }
-            for part in message.parts
-            if isinstance(part, ToolPart)
-        ],
-    }
 
 
 def message_words(message: Message) -> str:

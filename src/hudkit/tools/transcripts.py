@@ -3,37 +3,49 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from hudkit.compose import shorten, visible
-from hudkit.context.compaction.receipts import covered_range
+from hudkit.context.compaction.receipts import CoveredRange, Receipt, count_items, covered_range, read_receipts
 from hudkit.errors import OperationError, TranscriptError
 from hudkit.hud import SessionCore
 from hudkit.tools.answer_text import id_text, indented_block, without_secrets
 from hudkit.tools.help import call_text
 from hudkit.tools.operation import AnyText, OperationArguments, OperationResult, Text, reading
-from hudkit.tools.receipt_text import TRIGGER_WORDS, receipt_lines, receipts_of, token_figures
+from hudkit.tools.receipt_text import TRIGGER_WORDS, freed_text, token_figures
 from hudkit.tools.transcript_text import (
+    MAX_CELL_CHARS,
     SessionArguments,
     TokenRoom,
     Tokens,
+    host_session_id,
     id_cell,
+    input_line,
     markdown_table,
-    message_facts,
-    message_text,
     message_words,
     resolve_session_id,
     transcripts_of,
     utc_minute,
 )
 from hudkit.transcripts.prompt_window import compaction_marker, is_summary
-from hudkit.transcripts.transcript import Message
+from hudkit.transcripts.transcript import (
+    CompactionPart,
+    FilePart,
+    Message,
+    PatchPart,
+    ReasoningPart,
+    TextPart,
+    ToolPart,
+)
 
 _TEXT_CHARS = 600
+
+_MAX_INPUT_CHARS = 160
+"""Characters of a call's input in one line."""
 _Length = Annotated[int, Meta(ge=20, le=20_000, description="Characters of one text at most.")]
 Offset = Annotated[int, Meta(ge=0, description="From which character on.")]
 
@@ -80,11 +92,11 @@ def _messages(session: SessionCore, args: _MessagesArguments) -> OperationResult
     newest_first = list(page) if args.after else list(page)[::-1]
     shown: list[tuple[Message, str]] = []
     for message in newest_first:
-        text = message_text(message, args.length, tools=args.tools)
+        text = _message_text(message, args.length, tools=args.tools)
         # An answer is bounded in tokens; one message is always told, if shortened.
         if not room.take(text):
             if not shown:  # one is always told, shortened to what there is
-                text = message_text(message, max(room.left // 2, 20), tools=False)
+                text = _message_text(message, max(room.left // 2, 20), tools=False)
                 shown.append((message, text[: room.begin(text)]))
             more = True
             break
@@ -98,7 +110,7 @@ def _messages(session: SessionCore, args: _MessagesArguments) -> OperationResult
         edge = {"after": shown[-1][0].id} if args.after else {"before": shown[0][0].id}
         call = call_text("memory", "messages", {"session": id, **edge})
         parts.append(f"{'More' if args.after else 'Older ones'}: {call}")
-    facts = [message_facts(message, args.length, tools=args.tools) for message, _ in shown]
+    facts = [_message_facts(message, args.length, tools=args.tools) for message, _ in shown]
     return OperationResult("\n\n".join(parts), {"session": id, "messages": facts, "more": more})
 
 
@@ -139,10 +151,10 @@ def _message(session: SessionCore, args: _MessageArguments) -> OperationResult:
         raise OperationError(
             f"{id_text(id)} has no message {id_text(wanted)}", hint="Give the session that has it, too."
         )
-    whole = message_text(message, 10**9, tools=args.tools)
+    whole = _message_text(message, 10**9, tools=args.tools)
     call = {"session": id, "id": wanted}
     text, following = _cut(whole, args.offset, args.tokens, "message", call)
-    facts = message_facts(message, 20_000, tools=args.tools)
+    facts = _message_facts(message, 20_000, tools=args.tools)
     return OperationResult(text, {**facts, "characters": len(whole), "next": following})
 
 
@@ -188,7 +200,7 @@ def _compactions(session: SessionCore, args: _CompactionsArguments) -> Operation
             summaries.append((message, markers.get(message.parent_id, False), count))
         else:
             count += 1
-    receipts_by_message = receipts_of(session, id)
+    receipts_by_message = _receipts_of(session, id)
     if not args.read:
         rows = []
         for n, (message, auto, before) in enumerate(summaries, 1):
@@ -216,7 +228,7 @@ def _compactions(session: SessionCore, args: _CompactionsArguments) -> Operation
     )
     if message.id in receipts_by_message and not args.offset:
         seen = covered_range(receipts_by_message[message.id], tuple(transcript.messages(id)))
-        title = "\n".join((title, *receipt_lines(receipts_by_message[message.id], seen, session)))
+        title = "\n".join((title, *_receipt_lines(receipts_by_message[message.id], seen, session)))
     return OperationResult(
         f"{title}\n\n{text}",
         {"session": id, "summary": without_secrets(message_words(message))[:20_000], "next": following},
@@ -241,3 +253,93 @@ def _plans(session: SessionCore, args: _PlansArguments) -> OperationResult:
     return OperationResult(
         text + note, {"name": args.read, "text": without_secrets(body)[:20_000], "cut": cut, "next": following}
     )
+
+
+def _receipts_of(session: SessionCore, id: str) -> Mapping[str, Receipt]:
+    """Return the receipts of this session, by the message that has the summary; of another one, none."""
+    if id != host_session_id(session):
+        return {}
+    return {
+        receipt.message: receipt for receipt in read_receipts(session.events(), session.state_at) if receipt.message
+    }
+
+
+def _receipt_lines(receipt: Receipt, seen: CoveredRange | None, session: SessionCore) -> tuple[str, ...]:
+    """Return the lines that an answer says of a receipt beside the summary."""
+    frees = session.settings.compaction.min_freed_percent
+    how = TRIGGER_WORDS.get(receipt.trigger, receipt.trigger) + (", taken back by the host" if receipt.undone else "")
+    lines = [
+        f"- {how}; tokens {token_figures(receipt)}; freed {freed_text(receipt, frees)}",
+        f"- live items of the HUD before and after: {count_items(receipt.holds) or 'none'}",
+    ]
+    if seen is not None and seen.dropped:
+        ends = f"{id_cell(seen.dropped[0].id)} to {id_cell(seen.dropped[-1].id)}"
+        outputs = ", ".join(f"{id_text(tool)} {count}" for tool, count in seen.outputs)
+        lines.append(f"- dropped {len(seen.dropped)} messages, {ends}{f'; outputs: {outputs}' if outputs else ''}")
+        lines.append(f"- kept {len(seen.kept)} messages; the dropped ones are read by `messages` and `message`")
+    return tuple(lines)
+
+
+def _message_text(message: Message, length: int, *, tools: bool) -> str:
+    """Return a message as a transcript has it: a head, then its parts, texts indented; tool output on demand."""
+    parts = [f"## {visible(message.role)} {id_cell(message.id)} {utc_minute(message.created)}".rstrip()]
+    if message.summary:
+        parts[0] += " (summary of a compaction)"
+    for part in message.parts:
+        line = _part(part, length, tools=tools)
+        if line:
+            parts.append(line)
+    if message.error:
+        parts.append(f"- ended by {visible(shorten(message.error, MAX_CELL_CHARS))}")
+    return "\n".join(parts)
+
+
+def _part(part: object, length: int, *, tools: bool) -> str:
+    match part:
+        case TextPart(text=text):
+            return _deep_block(shorten(without_secrets(text.strip()), length))
+        case ReasoningPart(text=text) if tools and text.strip():
+            return "- reasoning:\n" + _deep_block(shorten(without_secrets(text.strip()), length))
+        case ToolPart():
+            out = part.error or part.output
+            call_input = visible(shorten(without_secrets(input_line(part)), _MAX_INPUT_CHARS))
+            head = f"- {id_text(part.tool)} ({visible(part.status)}): {call_input}"
+            if not tools or not out:
+                return f"{head} → {len(out):,} characters" if out else head
+            return f"{head}\n{_deep_block(shorten(without_secrets(out.strip()), length))}"
+        case FilePart(path=path) if path:
+            return f"- file {visible(path)}"
+        case PatchPart(files=files) if files:
+            return f"- changed {visible(', '.join(files[:8]))}"
+        case CompactionPart(auto=auto):
+            return f"- compaction ({'automatic' if auto else 'asked for'})"
+    return ""
+
+
+def _deep_block(text: str) -> str:
+    """A longer text as a block that is indented so far that nothing in it is structure, behind a list item either."""
+    return "\n".join(f"      {line}" if line else "" for line in visible(text, breaks=True).split("\n"))
+
+
+def _message_facts(message: Message, length: int, *, tools: bool) -> dict[str, Any]:
+    """Return a message's facts as plain values, texts cut to `length` characters."""
+    return {
+        "id": message.id,
+        "session": message.session_id,
+        "role": message.role,
+        "at": message.created,
+        "model": message.model,
+        "summary": message.summary,
+        "error": message.error,
+        "text": shorten(without_secrets(message_words(message)), length),
+        "calls": [
+            {
+                "tool": part.tool,
+                "status": part.status,
+                "input": shorten(without_secrets(input_line(part)), _MAX_INPUT_CHARS),
+                **({"output": shorten(without_secrets(part.error or part.output), length)} if tools else {}),
+            }
+            for part in message.parts
+            if isinstance(part, ToolPart)
+        ],
+    }
