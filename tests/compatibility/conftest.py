@@ -22,8 +22,10 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of all files, with an environment that knows of nothing else."""
     place = tmp_path / "stored"
     copied(FIXTURES, place)
-    for name in [one for one in os.environ if one.startswith(("HUDKIT_", "XDG_", "OPENCODE", "CLAUDE", "CODEX"))]:
-        monkeypatch.delenv(name)
+    for name in list(os.environ):
+        # The run's mark stays: by it a process that a test starts ends with the run (`watchdog`).
+        if name.startswith(("HUDKIT_", "XDG_", "OPENCODE", "CLAUDE", "CODEX")) and name != "HUDKIT_TEST_RUN":
+            monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(place / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(place / "home" / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(place / "home" / "share"))
