@@ -55,7 +55,7 @@ def test_show_and_diff_without_the_hosts_messages(hudkit: Run, db: Path, monkeyp
     monkeypatch.setenv("XDG_DATA_HOME", str(db.parent))
     options = ("--db", db, "--session", "ses_1")
     code, out, err = hudkit("compactions", "show", 1, *options)
-    assert code == 0 and "the messages cannot be told" in err
+    assert code == 0 and "the messages cannot be read" in err
     assert "\x1b" not in out and "    Summary 0" in out and "output of bash" in out
     assert "HUD: the task, 1 note, 1 file; all of it is live after, too" in out
     code, out, _ = hudkit("compactions", "diff", 2, *options)

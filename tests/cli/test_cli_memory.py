@@ -85,7 +85,7 @@ def test_a_session_is_exported_and_imported(memory):
     [
         (("messages",), "needs session"),
         (("search",), "needs words"),
-        (("compactions", "s", "x"), "named by its number"),
+        (("compactions", "s", "x"), "given by its number"),
         (("sessions", "--role", "user"), "takes no --role"),
         (("messages", "nope"), "there is no session"),
         (("search", "a AND (", "--syntax"), "cannot be read"),
@@ -105,7 +105,7 @@ def test_a_transcript_that_cannot_be_read_is_passed_over(hudkit, home, tmp_path,
     code, out, err = hudkit(
         "memory", "search", "loom", "--opencode", torn, "--codex", home / "codex", "--claude", home / "claude"
     )
-    assert code == 1 and "loom" in out and "opencode is passed over" in err
+    assert code == 1 and "loom" in out and "opencode is skipped" in err
     code, _, err = hudkit("memory", "search", "loom", "--opencode", tmp_path / "absent")
     assert code == 2 and "there is nothing at" in err
 

@@ -279,7 +279,7 @@ def test_a_world_that_pauses_by_itself_ends_the_run(rooms: Run, pair: Path) -> N
 @pytest.mark.slow
 def test_a_model_is_named_for_all_and_a_wrong_one_is_no_model(rooms: Run, pair: Path) -> None:
     code, _, err = rooms("run", "--model", "gpt", "--beats", "1")
-    assert code == 2 and "'gpt' is no model" in err
+    assert code == 2 and "'gpt' is not a model" in err
     assert rooms("run", "--model", "nobody:x", "--beats", "2", "--fast", "--quiet")[0] == 0
     shown = facts(rooms("show", "--json"))
     assert {agent["model"] for agent in shown["agents"].values()} == {"nobody:x"}
@@ -291,13 +291,13 @@ def test_a_model_is_named_for_all_and_a_wrong_one_is_no_model(rooms: Run, pair: 
     [
         (("show",), "there is no world yet. Make one: hudkit rooms new"),
         (("show", "--world", "../x y"), "there is no world in ../x y"),
-        (("new", "a b"), "'a b' is no name of a world"),
+        (("new", "a b"), "'a b' is not a name for a world"),
         (("serve", "--host", "0.0.0.0"), "can be reached by other machines"),
-        (("run", "--beats", "none"), "is no number of beats"),
-        (("run", "--for", "soon"), "is no length of time; try 90s"),
-        (("run", "--requests-a-minute", "0"), "'0' is no limit; give a whole number from 1"),
-        (("new", "--seed", "-4"), "'-4' is no seed; give a whole number from 0"),
-        (("show", "--at", "-1"), "'-1' is no number; give a whole one"),
+        (("run", "--beats", "none"), "is not a number of beats"),
+        (("run", "--for", "soon"), "is not a length of time; try 90s"),
+        (("run", "--requests-a-minute", "0"), "'0' is not a limit; give a whole number from 1"),
+        (("new", "--seed", "-4"), "'-4' is not a seed; give a whole number from 0"),
+        (("show", "--at", "-1"), "'-1' is not a number; give a whole number"),
         (("prompts", "--read", "a", "--write", "b"), "not allowed with"),
         (("show", "--fromat", "toon"), "Did you mean '--format'?"),
         (("shwo",), "invalid choice: 'shwo'"),

@@ -15,14 +15,14 @@ from hudkit.log.stores import SqliteLog
 from hudkit.log.stores.sqlite_files import companion_path
 
 _DETAILS = """\
-What the events before a session's last compaction say is compressed, within the same file; the events stay in the log
-with their digests. State and frames of any event, `log`, `verify` and search work as before, only slower there.
-`--restore` puts everything back. A running daemon need not be stopped."""
+The payloads of events before a session's last compaction are compressed within the same file; the events stay in the
+log with their digests. State and frames at any event, `log`, `verify` and search work as before, only more slowly for
+archived events. `--restore` decompresses everything. A running daemon need not be stopped."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--session", metavar="ID", help="only this session (its id, or a part of it; default: all)")
-    parser.add_argument("--restore", action="store_true", help="put what is archived back")
+    parser.add_argument("--restore", action="store_true", help="decompress what was archived")
     parser.add_argument("--dry-run", action="store_true", help="say what would be archived, and change nothing")
     log_arguments(parser)
 

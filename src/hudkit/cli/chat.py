@@ -10,8 +10,8 @@ from hudkit.cli import Command
 from hudkit.cli.session import session_arguments, sitting_of
 
 _DETAILS = """\
-Enter sends, Alt-Enter begins a new line, Ctrl-C cancels, Ctrl-D leaves; `/help` lists commands. Without a terminal
-each line of the standard input is a prompt or a command. See [terminal.md](terminal.md)."""
+Enter sends, Alt-Enter begins a new line, Ctrl-C cancels, Ctrl-D leaves; `/help` lists commands. Without a terminal,
+each line of standard input is a prompt or a command. See [terminal.md](terminal.md)."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

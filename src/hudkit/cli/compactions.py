@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from hudkit.transcripts import Message
 
 _DETAILS = """\
-Without words: a list. `show N` tells all of one, its summary included; `diff N` what the model had before and has
-after, a line a message; `undo N` what taking it back would do, and with `--yes` asks a running OpenCode to do it
-(`opencode serve` in the project; its address is `--server`, its password `OPENCODE_SERVER_PASSWORD`). With `--turn`
-the turn that filled the window is taken back too: else OpenCode compacts again at once where it did so alone. With
-`--fork` a copy of the session goes on from before the compaction, and the session itself stays as it is.
-OpenCode's database is never written. Tokens by part are estimates; what the host reported is said so."""
+Without an action: a list. `show N` shows one in full, with its summary; `diff N` compares what the model had before
+and after, one line per message; `undo N` says what undoing it would do, and with `--yes` asks a running OpenCode to
+do it (`opencode serve` in the project; `--server` is its address, `OPENCODE_SERVER_PASSWORD` its password). With
+`--turn`, the turn that filled the window is undone too; otherwise OpenCode, if it compacted by itself, compacts again
+at once. With `--fork`, a copy of the session continues from before the compaction, and the session itself stays as it
+is. OpenCode's database is never written. Tokens by part are estimates; figures that the host reported are marked."""
 
 ACTIONS = ("list", "show", "diff", "undo")
 
@@ -37,13 +37,18 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "number", nargs="?", type=int, metavar="N", help="which one, counted from 1 (default: the last)"
     )
     parser.add_argument("--session", metavar="ID", help="a session's id, or a part of it (default: the newest)")
-    parser.add_argument("--opencode", type=Path, metavar="FILE", help="OpenCode's database, where it is elsewhere")
     parser.add_argument(
-        "--server", metavar="URL", default=DEFAULT_SERVER, help=f"undo: OpenCode's (default: {DEFAULT_SERVER})"
+        "--opencode", type=Path, metavar="FILE", help="OpenCode's database, if it is not in its usual place"
     )
-    parser.add_argument("--turn", action="store_true", help="undo: the turn that filled the window, too")
+    parser.add_argument(
+        "--server",
+        metavar="URL",
+        default=DEFAULT_SERVER,
+        help=f"undo: OpenCode's address (default: {DEFAULT_SERVER})",
+    )
+    parser.add_argument("--turn", action="store_true", help="undo: also the turn that filled the window")
     parser.add_argument("--fork", action="store_true", help="undo: in a copy of the session")
-    parser.add_argument("--yes", action="store_true", help="undo: do it")
+    parser.add_argument("--yes", action="store_true", help="undo: really do it")
     log_arguments(parser)
 
 
@@ -103,7 +108,7 @@ def _messages(session: HudSession, args: argparse.Namespace) -> tuple[Message, .
     try:
         return tuple(past.messages(host_session_id(session)))
     except HudkitError as error:
-        complain("compactions", f"the messages cannot be told: {error}")
+        complain("compactions", f"the messages cannot be read: {error}")
         return ()
     finally:
         past.close()
@@ -156,4 +161,4 @@ def _turn(receipt: Receipt, messages: tuple[Message, ...]) -> str:
             isinstance(part, TextPart) and not part.synthetic for part in message.parts
         ):
             return message.id
-    raise ConfigError("there is no message of the user before this compaction", hint="Leave out --turn")
+    raise ConfigError("there is no user message before this compaction", hint="Leave out --turn")

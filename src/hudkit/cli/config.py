@@ -15,9 +15,9 @@ from hudkit.errors import ConfigError
 from hudkit.paths import PROJECT_FILE, config_path, project_config, user_config
 
 _DETAILS = f"""\
-`config` prints the settings in force as TOML, each with where it comes from; `config check` says what is wrong with a
-file, or with the user's and the project's where none is named (a file named `{PROJECT_FILE}` is checked as a
-project's); `config schema` prints the JSON Schema of a file. See [configuration.md](configuration.md)."""
+`config` prints the settings in force as TOML, each with its origin; `config check` says what is wrong with a file, or
+with the user's and the project's files if none is named (a file named `{PROJECT_FILE}` is checked as a project's);
+`config schema` prints the JSON Schema of a file. See [configuration.md](configuration.md)."""
 
 _WHAT = "show the settings, check their files, or print their schema (default: show)"
 
@@ -87,7 +87,7 @@ def _check(user: Path | None, project: Path | None, json: bool) -> int:
     elif files:
         print(visible(f"fine: {' and '.join(files)}"))
     else:
-        print(visible(f"fine: no settings are given, the defaults hold (yours would be in {user_config()})"))
+        print(visible(f"fine: no settings file, so the defaults apply (yours would be in {user_config()})"))
     return 1 if effective.warnings else 0
 
 

@@ -20,7 +20,7 @@ from hudkit.transcripts import OpenCodeTranscript
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print the report behind the story as JSON")
+    parser.add_argument("--json", action="store_true", help="print the figures behind the story as JSON")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -43,10 +43,10 @@ def _next() -> Iterator[tuple[str, str]]:
     own = Path(sys.argv[0])
     beside = own.name == "hudkit" and which("hudkit") is None
     hudkit = os.path.relpath(own) if beside else "hudkit"
-    yield f"{hudkit} replay ~/.local/share/opencode/opencode.db", "the same on a history of yours"
+    yield f"{hudkit} replay ~/.local/share/opencode/opencode.db", "the same for your own history"
     example = Path("examples") / "01_ten_lines.py"
     if example.exists():
         python = os.path.relpath(own.with_name("python")) if beside else "python3"
-        yield f"{python} {example}", "the HUD in a program of yours"
+        yield f"{python} {example}", "the HUD in your own program"
     else:
         yield f"{hudkit} --help", "all commands"

@@ -20,18 +20,17 @@ from hudkit.paths import project_config
 CODES = {Verdict.PASS: 0, Verdict.WARN: 1, Verdict.FAIL: 2}
 
 _DETAILS = """\
-Exits with 0 where everything passes, 1 where there are warnings, 2 where something fails. Looks only, and sends
-nothing; each check has a time limit. `--fix` does what is safe: it makes our own files and directories private,
-removes a socket that nobody listens on, and replaces an older daemon; it says what it did and looks again.
-`--report` has no path of your home, no content of a session and no known form of a secret; read it before
-you send it."""
+Exits with 0 if everything passes, 1 if there are warnings, 2 if something fails. It only reads, and sends nothing;
+each check has a time limit. `--fix` does what is safe: it makes hudkit's own files and directories private, removes a
+socket that nobody listens on, and replaces an older daemon; it says what it did and checks again. `--report` contains
+no path of your home, no content of a session and no known form of a secret; read it before you send it."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--fix", action="store_true", help="mend what can be mended safely, then look again")
+    parser.add_argument("--fix", action="store_true", help="fix what can be fixed safely, then check again")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="print facts as JSON")
-    how.add_argument("--report", action="store_true", help="print a text for a bug report, without what is private")
+    how.add_argument("--report", action="store_true", help="print a text for a bug report, without private data")
 
 
 def _run(args: argparse.Namespace) -> int:

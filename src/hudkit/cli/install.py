@@ -34,9 +34,7 @@ HOSTS: Mapping[str, str] = {
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     host_arguments(parser)
-    parser.add_argument(
-        "--anyway", action="store_true", help="although this environment may not stay (a temporary one)"
-    )
+    parser.add_argument("--anyway", action="store_true", help="install even from an environment that looks temporary")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -65,7 +63,7 @@ def host_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that installing and uninstalling share."""
     parser.add_argument("host", choices=sorted(HOSTS), help="the agent's host")
     parser.add_argument("--client", choices=sorted(CLIENTS), help="with mcp: the client")
-    parser.add_argument("--project", action="store_true", help="for the project of this directory, not for the user")
+    parser.add_argument("--project", action="store_true", help="for the project in this directory, not for the user")
     parser.add_argument("--dry-run", action="store_true", help="print what would change, as a unified diff")
     parser.add_argument("--json", action="store_true", help="print facts as JSON")
 

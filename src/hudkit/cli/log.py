@@ -15,7 +15,7 @@ from hudkit.errors import StoreDamaged
 from hudkit.log import Event, Unknown
 
 _DETAILS = """\
-With `--json`, each line is one event. Where the log is damaged, the events before the first bad one are printed, the
+With `--json`, each line is one event. If the log is damaged, the events before the first bad one are printed, the
 error stream says what is wrong, and the exit code is 1."""
 
 

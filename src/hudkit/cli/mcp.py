@@ -15,30 +15,38 @@ from hudkit.hosts.mcp import require_sdk, server
 from hudkit.paths import data_directory
 
 _DETAILS = """\
-Clients start `hudkit mcp` themselves and talk with it on its standard input and output: `hudkit install mcp --client
-NAME` tells them how. Each process is a session of its own; --session or HUDKIT_SESSION names one to go on with.
+Clients start `hudkit mcp` themselves and talk to it over its standard input and output: `hudkit install mcp --client
+NAME` tells them how. Each process is a session of its own; --session or HUDKIT_SESSION names one to continue.
 
 With --http it serves until it is stopped. Each request needs the token (`Authorization: Bearer ...`): the one in
-HUDKIT_MCP_TOKEN, else that of the token's file, which is made at the first use. Each client has a session of its own,
-or names one in the header `Hudkit-Session` or as `?session=` in the address. Without HOST only this machine is
+HUDKIT_MCP_TOKEN, else the one in the token file, which is created on first use. Each client has a session of its own,
+or names one in the header `Hudkit-Session` or as `?session=` in the address. Without HOST, only this machine is
 served."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--http", metavar="[HOST:]PORT", help="serve on HTTP; port 0 is one that is free")
+    parser.add_argument("--http", metavar="[HOST:]PORT", help="serve over HTTP; with port 0, on a port that is free")
     parser.add_argument("--session", metavar="ID", help="bind all clients to this session (default: $HUDKIT_SESSION)")
     parser.add_argument(
-        "--project", metavar="DIR", type=Path, help="where clients work (default: their first root, else this one)"
+        "--project",
+        metavar="DIR",
+        type=Path,
+        help="where clients work (default: their first root, else this directory)",
     )
-    parser.add_argument("--token-file", metavar="FILE", type=Path, help="the token of HTTP (default: among the data)")
+    parser.add_argument(
+        "--token-file",
+        metavar="FILE",
+        type=Path,
+        help="the file with the token for HTTP (default: in the data directory)",
+    )
     parser.add_argument(
         "--allow-host",
         metavar="NAME[:PORT]",
         action="append",
         default=[],
-        help="a further name that requests on HTTP may be for, as behind a proxy; several times",
+        help="another host name that HTTP requests may be addressed to, as behind a proxy; repeatable",
     )
-    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
+    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: $HUDKIT_DB, else the user's own)")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -46,7 +54,9 @@ def _run(args: argparse.Namespace) -> int:
     from hudkit.hosts.mcp import transports
 
     if args.project is not None and not args.project.is_dir():
-        raise ConfigError(f"--project {args.project} is no directory", hint="Name the directory that clients work in")
+        raise ConfigError(
+            f"--project {args.project} is not a directory", hint="Name the directory that clients work in"
+        )
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     session = args.session or os.environ.get("HUDKIT_SESSION", "")
     mcp_server = server(args.db, session=session, project=args.project)

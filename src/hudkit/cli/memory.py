@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from hudkit.transcripts.search import IndexProgress, PastSessions
 
 _DETAILS = """\
-`search` finds messages in the transcripts of OpenCode, Claude Code, Codex and in our own log; they are read where the
-hosts keep them, and never written. Its index is a file beside the log (`hudkit.search.db`) that can be made again at
-any time; each question brings it up to date first, and `index` does only that. `sessions`, `children SESSION`,
-`messages SESSION`, `message SESSION ID`, `compactions SESSION`, `plans` and `compare A B` read on from there.
-`export` writes what a session of our log recorded as a JSON file, `import NAME SESSION` takes it over. With `--json`:
-the same facts."""
+`search` finds messages in the transcripts of OpenCode, Claude Code and Codex and in hudkit's own log; transcripts
+are read where the hosts keep them, and never written. The index is a file beside the log (`hudkit.search.db`)
+that can be rebuilt at any time; each search updates it first, and `index` does only that. `sessions`, `children
+SESSION`, `messages SESSION`, `message SESSION ID`, `compactions SESSION`, `plans` and `compare A B` read further
+from there. `export` writes what a session of hudkit's log recorded to a JSON file, `import NAME SESSION` reads it
+into a session."""
 
 OPERATIONS = (
     "summary",
@@ -68,29 +68,35 @@ _NEED = {"children": 1, "messages": 1, "message": 2, "compactions": 1, "context"
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("operation", choices=OPERATIONS, metavar="OPERATION", help=", ".join(OPERATIONS))
-    parser.add_argument("words", nargs="*", metavar="WORD", help="what is searched for, or the ids that are meant")
-    parser.add_argument("--session", metavar="ID", help="only of this session (its id, or its begin)")
-    parser.add_argument("--project", metavar="PATH", help="only of this directory, or of one with this in its path")
-    parser.add_argument("--host", metavar="NAME", help="only of this host: opencode, claude-code, codex, hudkit")
-    parser.add_argument("--role", metavar="ROLE", help="only of user, assistant, tool, reasoning, summary or host")
-    parser.add_argument("--tool", metavar="NAME", help="only calls of this tool and what they gave back")
-    parser.add_argument("--since", metavar="TIME", help="only from 2026-11-21, 2026-11-21T09:30, or 7d or 12h ago")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="the words to search for, or ids")
+    parser.add_argument("--session", metavar="ID", help="only this session (its id, or the beginning of it)")
+    parser.add_argument("--project", metavar="PATH", help="only this directory, or those whose path contains this")
+    parser.add_argument("--host", metavar="NAME", help="only this host: opencode, claude-code, codex, hudkit")
+    parser.add_argument(
+        "--role", metavar="ROLE", help="only messages of this role: user, assistant, tool, reasoning, summary or host"
+    )
+    parser.add_argument("--tool", metavar="NAME", help="only calls of this tool and their results")
+    parser.add_argument("--since", metavar="TIME", help="only since 2026-11-21, 2026-11-21T09:30, or 7d or 12h ago")
     parser.add_argument("--until", metavar="TIME", help="only before this time")
-    parser.add_argument("--limit", metavar="N", type=int, help="how many at most")
-    parser.add_argument("--skip", metavar="N", type=int, help="how many to pass over first")
+    parser.add_argument("--limit", metavar="N", type=int, help="at most this many")
+    parser.add_argument("--skip", metavar="N", type=int, help="skip this many first")
     parser.add_argument("--before", metavar="ID", help="messages before this one")
     parser.add_argument("--after", metavar="ID", help="messages after this one")
-    parser.add_argument("--length", metavar="N", type=int, help="characters of one message at most")
-    parser.add_argument("--offset", metavar="N", type=int, help="from which character of a long text on")
-    parser.add_argument("--tokens", metavar="N", type=int, help="about how long the answer may be (default: 4000)")
-    parser.add_argument("--tools", action="store_true", help="also what calls gave back, and reasoning")
-    parser.add_argument("--all", action="store_true", help="also the sessions of subagents")
+    parser.add_argument("--length", metavar="N", type=int, help="at most this many characters of each message")
+    parser.add_argument("--offset", metavar="N", type=int, help="begin at this character of a long text")
+    parser.add_argument(
+        "--tokens", metavar="N", type=int, help="approximate limit of the answer, in tokens (default: 4000)"
+    )
+    parser.add_argument("--tools", action="store_true", help="include tool results and reasoning")
+    parser.add_argument("--all", action="store_true", help="include the sessions of subagents")
     parser.add_argument("--syntax", action="store_true", help="the words are an FTS5 expression")
-    parser.add_argument("--stale", action="store_true", help="do not bring the index up to date first")
-    parser.add_argument("--opencode", type=Path, metavar="FILE", help="OpenCode's database, where it is elsewhere")
+    parser.add_argument("--stale", action="store_true", help="do not update the index first")
+    parser.add_argument(
+        "--opencode", type=Path, metavar="FILE", help="OpenCode's database, if it is not in its usual place"
+    )
     parser.add_argument("--claude", type=Path, metavar="DIR", help="Claude Code's projects folder, or one transcript")
     parser.add_argument("--codex", type=Path, metavar="DIR", help="Codex's sessions folder, or one transcript")
-    parser.add_argument("--index", type=Path, metavar="FILE", help="the index (default: beside the log)")
+    parser.add_argument("--index", type=Path, metavar="FILE", help="the search index (default: beside the log)")
     log_arguments(parser)
 
 
@@ -172,7 +178,7 @@ def _call(args: argparse.Namespace) -> dict[str, Any]:
         call |= dict(zip(places, words, strict=False))
         if name == "compactions" and "read" in call:
             if not call["read"].isdecimal():
-                raise ConfigError("a compaction is named by its number", hint="Give 1 for the first")
+                raise ConfigError("a compaction is given by its number", hint="Give 1 for the first")
             call["read"] = int(call["read"])
     if "tokens" in takes:
         call.setdefault("tokens", 4_000)
@@ -190,7 +196,7 @@ def _hud(log: Path, *, write: bool) -> Hud:
     try:
         return Hud(open_log(log, read_only=True), settings=user_settings("memory"))
     except StoreError as error:
-        complain("memory", f"the log is passed over: {error}")
+        complain("memory", f"the log is skipped: {error}")
         return Hud.in_memory()
 
 
@@ -207,7 +213,7 @@ def _update(past: PastSessions) -> int:
     try:
         return past.update(progress=show)
     except HudkitError as error:
-        complain("memory", f"the index is not brought up to date: {error}")
+        complain("memory", f"the index was not updated: {error}")
         return 0
     finally:
         if bar:
@@ -217,5 +223,5 @@ def _update(past: PastSessions) -> int:
 def _problems(past: PastSessions) -> int:
     """Say which transcripts could not be read; the exit code then is 1."""
     for host, what in past.problems.items():
-        complain("memory", f"{host} is passed over: {what}")
+        complain("memory", f"{host} is skipped: {what}")
     return 1 if past.problems else 0

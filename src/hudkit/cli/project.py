@@ -15,20 +15,20 @@ from hudkit.sections.sandboxed import ProjectTable, read_project_table, trust_pr
 from hudkit.sections.sandboxed.definitions import git_root
 
 _DETAILS = f"""\
-Notes, key files and conventions of a project (its git root) are in the HUD of each of its sessions, from the next
-call on. They come from the operations `project.add` and `project.set` (what an agent sets is marked so), from this
+The notes, key files and conventions of a project (its git root) are in the HUD of each of its sessions, from the next
+call on. They come from the operations `project.add` and `project.set` (what an agent sets is marked), from this
 command, and from the table `[project]` of the project's `{PROJECT_FILE}` (lists `notes`, `files`, `conventions`),
-which is taken only when you trust its words: `project trust` does so, until they change."""
+which is used only once you trust its text: `project trust` does so, until the text changes."""
 
 _KINDS = ("notes", "files", "conventions")
 _WORDS = {"show": 0, "trust": 0, "add": 2, "remove": 2}
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    what = "show the defaults, add or remove one, or trust those of the project's file (default: show)"
+    what = "show the defaults, add or remove one, or trust those in the project's file (default: show)"
     parser.add_argument("what", nargs="?", default="show", choices=tuple(_WORDS), help=what)
     parser.add_argument(
-        "words", nargs="*", metavar="WORD", help="for add and remove: notes, files or conventions; the text"
+        "words", nargs="*", metavar="WORD", help="for add and remove: notes, files or conventions, then the text"
     )
     parser.add_argument("--project", type=Path, metavar="DIR", help="the project's directory (default: this one)")
     log_arguments(parser)
@@ -83,7 +83,7 @@ def _without(project: object, kind: str, text: str) -> dict[str, list[str]]:
     texts = list(getattr(project, kind))
     if text not in texts:
         raise ConfigError(
-            f"{kind} has no such text", hint="`hudkit project` shows them; those of the file are its own"
+            f"{kind} has no such text", hint="`hudkit project` lists them; edit the file for those that come from it"
         )
     return {kind: [item for item in texts if item != text]}
 
@@ -104,7 +104,7 @@ def _tell(lists: dict[str, list[str]], agents: list[str], file: ProjectTable) ->
         print(visible(f"BAD   {file.wrong}"))
     elif file.defaults is not None:
         count = sum(len(getattr(file.defaults, kind)) for kind in _KINDS)
-        trust = "trusted" if file.trusted else "not trusted, not taken: hudkit project trust"
+        trust = "trusted" if file.trusted else "not trusted and not used: hudkit project trust"
         print(visible(f"{file.path}: {count} more ({trust})"))
         for kind in _KINDS:
             for text in getattr(file.defaults, kind):

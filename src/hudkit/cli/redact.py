@@ -24,26 +24,33 @@ if TYPE_CHECKING:
     from hudkit.log.redaction import SecretText
 
 _DETAILS = """\
-Give the secret in a file (`--text-file FILE`) or on the standard input, never as an argument: arguments stay in the
-shell's history. Or name events of one session by their numbers (`hudkit log` shows them): all that they say goes,
-wherever their session holds it. What goes: the payloads, the frames that showed it (also escaped, or cut off), dumps
-of the state, snapshots, the index for search; the files are written anew. What stays: the events themselves with
-their numbers, so that `hudkit verify` still holds, and the rest of each payload with `[redacted]` in it. The next
-call of a session that held it begins a new epoch. A running daemon need not be stopped.
+Give the secret in a file (`--text-file FILE`) or on standard input, never as an argument: arguments stay in the
+shell's history. Or name events of one session by their numbers (`hudkit log` shows them): everything that they say is
+removed, wherever the session holds it. Removed: the payloads, the frames that showed the text (also escaped or cut
+off), dumps of the state, snapshots, the search index; the files are rewritten. Kept: the events themselves with their
+numbers, so that `hudkit verify` still passes, and the rest of each payload with `[redacted]` in it. The next call of
+a session that held the text begins a new epoch. A running daemon need not be stopped.
 
-Hosts' own transcripts and exported files are not ours to change. Files beside the log that still hold the text are
-listed, and the exit code is 1. `--dry-run` changes nothing."""
+Hosts' own transcripts and exported files are not changed. Files beside the log that still hold the text are listed,
+and the exit code is 1. `--dry-run` changes nothing."""
 
 _CHUNK = 1 << 20
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("seq", nargs="*", type=int, metavar="SEQ", help="events of the session, by their numbers")
-    parser.add_argument("--session", metavar="ID", help="the session of these events (its id, or a part of it)")
-    parser.add_argument("--text-file", type=Path, metavar="FILE", help="a file with the secret, - for standard input")
-    parser.add_argument("--reason", default="", metavar="TEXT", help="why; it stays in the log")
-    parser.add_argument("--dry-run", action="store_true", help="list what would go, and change nothing")
-    parser.add_argument("--index", type=Path, metavar="FILE", help="the index for search (default: beside the log)")
+    parser.add_argument("seq", nargs="*", type=int, metavar="SEQ", help="numbers of the events to remove")
+    parser.add_argument(
+        "--session", metavar="ID", help="the session that the events belong to (its id, or a part of it)"
+    )
+    parser.add_argument(
+        "--text-file",
+        type=Path,
+        metavar="FILE",
+        help="a file that contains the secret; - reads it from standard input",
+    )
+    parser.add_argument("--reason", default="", metavar="TEXT", help="the reason, which stays in the log")
+    parser.add_argument("--dry-run", action="store_true", help="list what would be removed, and change nothing")
+    parser.add_argument("--index", type=Path, metavar="FILE", help="the search index (default: beside the log)")
     log_arguments(parser)
 
 

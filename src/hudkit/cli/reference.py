@@ -19,9 +19,9 @@ This page is generated from the commands themselves; a test keeps it current.
 | 130 | stopped from the keyboard |
 
 Every command has `--help` and, where it prints facts, `--json`: one object with a `schema` number, which is raised
-when a field changes its meaning or goes away (`log` prints one object a line; `config schema` is the schema itself).
+when a field changes its meaning or goes away (`log` prints one object per line, `config schema` the schema itself).
 JSON is ASCII. What is wrong is said on the error stream. A character that the output cannot show is replaced;
-`NO_COLOR` and `TERM=dumb` switch bold headings off, and there are none where the output is no terminal.
+`NO_COLOR` and `TERM=dumb` switch bold headings off, and there are none if the output is not a terminal.
 
 | variable | meaning |
 |---|---|
@@ -29,8 +29,8 @@ JSON is ASCII. What is wrong is said on the error stream. A character that the o
 | `HUDKIT_CONFIG` | the user's settings, instead of `config.toml` in the user's configuration directory |
 | `NO_COLOR` | no bold headings |
 
-`show` and `log` use the user's [settings](configuration.md); where they are wrong, the error stream says so and the
-defaults hold."""
+`show` and `log` use the user's [settings](configuration.md); if they are wrong, the error stream says so and the
+defaults apply."""
 
 _FENCE = "```"
 

@@ -19,14 +19,20 @@ from hudkit.transcripts import OpenCodeTranscript
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, metavar="FILE", help="OpenCode's database, opencode.db; it is only read")
-    parser.add_argument("--session", metavar="ID", help="only the session with this id, or this part of one")
     parser.add_argument(
-        "--window", type=_count, metavar="N", help="the model's window in tokens, where it is not known"
+        "file", type=Path, metavar="FILE", help="OpenCode's database, opencode.db; it is read, never written"
     )
-    parser.add_argument("--budget", type=_count, metavar="N", help="tokens of a frame (default: 2 %% of the window)")
-    parser.add_argument("--price-as", default="", metavar="MODEL", help="use the prices and the cache of this model")
-    parser.add_argument("--frames", action="store_true", help="print the frame of every call too")
+    parser.add_argument("--session", metavar="ID", help="only the session with this id, or whose id contains it")
+    parser.add_argument(
+        "--window", type=_count, metavar="N", help="the model's window in tokens, if hudkit does not know the model"
+    )
+    parser.add_argument(
+        "--budget", type=_count, metavar="N", help="token budget of a frame (default: 2 %% of the window)"
+    )
+    parser.add_argument(
+        "--price-as", default="", metavar="MODEL", help="use the prices and the cache rules of this model"
+    )
+    parser.add_argument("--frames", action="store_true", help="also print the frame of every call")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
@@ -71,7 +77,7 @@ def ink() -> Ink:
 
 def _lines(report: Report, pen: Ink) -> Iterator[str]:
     if not report.sessions:
-        yield "no sessions are recorded here"
+        yield "there are no recorded sessions in this file"
         return
     for session in report.sessions:
         for frame in session.frames:

@@ -12,9 +12,10 @@ from hudkit.cli.session import session_arguments, sitting_of
 from hudkit.errors import ConfigError
 
 _DETAILS = """\
-The prompt may come from the standard input: alone (no prompt, or `-`), or with `-` behind the words. Without a
-terminal the last answer goes to the standard output and everything else to the error stream. Exit codes: 0 the model
-is done, 1 the turn ended otherwise, 2 it could not be carried out, 130 cancelled. See [terminal.md](terminal.md)."""
+The prompt can be read from standard input: give no prompt, or `-`; with `-` after other words, it is appended to
+them. Without a terminal, the last answer goes to standard output and everything else to the error stream. Exit codes:
+0 the model is done, 1 the turn ended otherwise, 2 it could not be carried out, 130 cancelled. See
+[terminal.md](terminal.md)."""
 
 _EXIT_CODES = (
     "exit codes: 0 the model is done, 1 the turn ended otherwise, 2 it could not be carried out, 130 cancelled"
@@ -22,12 +23,10 @@ _EXIT_CODES = (
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "prompt", nargs="*", metavar="PROMPT", help="what is to be done; - reads it from standard input"
-    )
+    parser.add_argument("prompt", nargs="*", metavar="PROMPT", help="what to do; - reads it from standard input")
     session_arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress on the error stream")
-    parser.add_argument("--json", action="store_true", help="print what happens as JSON, one object a line")
+    parser.add_argument("--json", action="store_true", help="print what happens as JSON, one object per line")
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from hudkit.sections.state import HudState
 
 _DETAILS = """\
-`sections` lists the files: yours, and those of the project that you are in. A project's file runs only when you trust
-its bytes: `sections trust FILE` does so, until they change. `sections try FILE` runs one once, in the sandbox, on the
-state of a session (the newest one, where there is a log), and prints what a frame would show of it at each density;
-nothing is recorded. Exit code 1: a file is wrong, or what was tried failed. See
+`sections` lists the files: your own, and those of the current project. A project's file runs only once you trust its
+bytes: `sections trust FILE` does so, until they change. `sections try FILE` runs a file once in the sandbox, on the
+state of a session (the newest, if there is a log), and prints what a frame would show of it at each density; nothing
+is recorded. Exit code 1: a file is wrong, or the trial failed. See
 [custom-sections.md](custom-sections.md)."""
 
 
@@ -42,7 +42,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", default="list", choices=("list", "trust", "try"), help=what)
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the file to trust or to try")
     parser.add_argument("--project", type=Path, metavar="DIR", help="the project's directory (default: this one)")
-    parser.add_argument("--session", metavar="ID", help="the session whose state is given to the file that is tried")
+    parser.add_argument("--session", metavar="ID", help="the session on whose state the file is tried")
     log_arguments(parser)
 
 
@@ -79,7 +79,7 @@ def _list(project: Path, json: bool) -> int:
         if not files:
             print(visible(f"no custom sections (yours would be in {section_paths().user})"))
         elif sandbox_missing():
-            print("none runs: pydantic-monty is not installed (pip install 'hudkit[custom]')")
+            print("none of them runs: pydantic-monty is not installed (pip install 'hudkit[custom]')")
     return 1 if any(file.wrong for file in files) else 0
 
 

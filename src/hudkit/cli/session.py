@@ -16,27 +16,32 @@ if TYPE_CHECKING:
 
 def session_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of every command that works in a session."""
-    parser.add_argument("--model", default="", metavar="NAME", help="which model works, as provider:name")
+    parser.add_argument("--model", default="", metavar="NAME", help="the model to use, as provider:name")
     parser.add_argument(
         "--script", type=Path, metavar="FILE", help="a scripted model, from a TOML or JSON lines file"
     )
     which = parser.add_mutually_exclusive_group()
+    which.add_argument("--session", default="", metavar="ID", help="continue this session (its id, or a part of it)")
     which.add_argument(
-        "--session", default="", metavar="ID", help="go on with this session (its id, or a part of it)"
+        "--continue", dest="last", action="store_true", help="continue the last session of this directory"
     )
-    which.add_argument(
-        "--continue", dest="last", action="store_true", help="go on with the last session of this directory"
-    )
-    parser.add_argument("--agent", default="", metavar="NAME", help="which agent works (default: build)")
+    parser.add_argument("--agent", default="", metavar="NAME", help="the agent to use (default: build)")
     for action in ("allow", "deny"):
-        help = f'{action} a tool, or its calls that match: "bash pytest *"; repeatable, the last that matches counts'
+        help = (
+            f'{action} a tool, or only its calls that match, as in "bash pytest *"; repeatable, the last match counts'
+        )
         parser.add_argument(f"--{action}", dest="rules", action=_Rule, const=action, metavar="RULE", help=help)
     parser.add_argument(
-        "--yes", action="store_true", help="allow what would be asked about; what is denied stays denied"
+        "--yes",
+        action="store_true",
+        help="allow everything that you would be asked about; what is denied stays denied",
     )
     parser.add_argument("--no-hud", dest="hud", action="store_false", help="let the agent work without a HUD")
     parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="where sessions and their HUD are kept (default: the user's own)"
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="where sessions and their HUD are stored (default: the user's data directory)",
     )
     parser.set_defaults(rules=[])
 

@@ -15,17 +15,18 @@ from hudkit.errors import StoreDamaged
 from hudkit.log.event_log import EventLog
 
 _DETAILS = """\
-All that is known is shown as one document. With `--sent`: the frame of the last call as it was sent, byte for byte,
-or what a call would have got there; what the answers of the agent's own tools told it is in the conversation, not in
-the frame. Where the log is damaged, the last sound event is shown, the error stream says what is wrong, and the exit
-code is 1.
+Everything that is known is shown as one document. With `--sent`: the frame of the last call, byte for byte as it was
+sent, or what a call would have been sent at that event; what the agent learned from its own tools is in the
+conversation, not in the frame. If the log is damaged, the last sound event is shown, the error stream says what is
+wrong, and the exit code is 1.
 
-With `--cache`: how much of the requests the provider's cache could give (from the call before, by the rules of such a
-cache) and how much it reported, by layer; then each break of the prefix, newest last: what changed first, where, and
-what it cost. With `--sessions` too, one line for each session. Tokens of breaks and of layers are estimates.
+With `--cache`: how much of each request the provider's cache could have served (predicted from the call before, by
+that cache's rules) and how much the provider reported, by layer; then each break of the prefix, newest last: what
+changed first, where, and what it cost. Together with `--sessions`, one line per session. The tokens of breaks and
+layers are estimates.
 
-With `--window`: what fills the window, part by part, how fast it fills, and how far estimates were off; with bars on
-a terminal, without them where the output is piped or `NO_COLOR` is set."""
+With `--window`: what fills the window, part by part, how fast it fills, and how far off the estimates were; with bars
+on a terminal, without them if the output is piped or `NO_COLOR` is set."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +37,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--window", action="store_true", help="what fills the window, and how fast")
     parser.add_argument("--sessions", action="store_true", help="list the sessions of the log")
     parser.add_argument(
-        "--cache", action="store_true", help="what the provider's prefix cache gave, and what broke the prefix"
+        "--cache", action="store_true", help="what the provider's prefix cache served, and what broke the prefix"
     )
     log_arguments(parser)
 

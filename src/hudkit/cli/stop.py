@@ -14,7 +14,9 @@ WAIT_SECONDS = 10.0
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--socket", type=Path, metavar="PATH", help="its unix socket (or $HUDKIT_SOCKET)")
+    parser.add_argument(
+        "--socket", type=Path, metavar="PATH", help="its unix socket (default: $HUDKIT_SOCKET, else the user's own)"
+    )
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -18,8 +18,8 @@ from hudkit.hosts.opencode.plugin_install import PluginTarget
 from hudkit.paths import index_path
 
 _DETAILS = """\
-`hudkit uninstall mcp` takes the server out of every client that it was put into; with --client out of that one, and
-also where it was put there by hand."""
+`hudkit uninstall mcp` removes the server from every client that it was installed in; with --client from that one
+only, even if it was added there by hand."""
 
 BESIDE_LOG = ("", "-wal", "-shm", "-journal", ".mark")
 """What belongs to a log, by the end of its name."""
@@ -29,7 +29,9 @@ STOP_SECONDS = 5.0
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     host_arguments(parser)
-    parser.add_argument("--purge", action="store_true", help="also remove all that was recorded: log, index, exports")
+    parser.add_argument(
+        "--purge", action="store_true", help="also delete everything that was recorded: log, index, exports"
+    )
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -40,7 +42,9 @@ def _run(args: argparse.Namespace) -> int:
         steps = opencode.uninstall(here, dry_run=args.dry_run)
     still = not args.dry_run and bool(opencode.read_installed(here) or mcp.installed_servers(spot(args)))
     if args.purge and still:
-        raise ConfigError("the log is still used: hudkit is installed elsewhere too", hint="Uninstall it there first")
+        raise ConfigError(
+            "the log is still in use: hudkit is also installed elsewhere", hint="Uninstall it there first"
+        )
     if not args.dry_run and not still:
         _stop(here)
     if args.purge:

@@ -13,9 +13,9 @@ from hudkit.compose import visible
 from hudkit.log.stores import open_log, verify_file
 
 _DETAILS = """\
-Reads every event once and changes nothing. A file that is malformed, cut short or not a log at all is a finding (exit
+Reads every event once and changes nothing. A file that is malformed, truncated or not a log at all is a finding (exit
 code 1); one that cannot be read, or was written by a newer hudkit, is not judged (exit code 2). With `--json`,
-`sessions` and `events` are null where there are findings."""
+`sessions` and `events` are null if there are findings."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

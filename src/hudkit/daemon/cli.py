@@ -14,16 +14,21 @@ from hudkit.errors import ConfigError, HudkitError
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of a daemon to a parser."""
-    parser.add_argument("--socket", type=Path, metavar="PATH", help="the unix socket for hosts (or $HUDKIT_SOCKET)")
-    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: the user's own, or $HUDKIT_DB)")
+    parser.add_argument(
+        "--socket",
+        type=Path,
+        metavar="PATH",
+        help="the unix socket for hosts (default: $HUDKIT_SOCKET, else the user's own)",
+    )
+    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: $HUDKIT_DB, else the user's own)")
     parser.add_argument(
         "--idle",
         type=float,
         default=30.0,
         metavar="MINUTES",
-        help="end when nothing was asked for so long (0: never)",
+        help="end after this long without a request (0: never; default: 30)",
     )
-    parser.add_argument("--port", type=int, metavar="N", help="pages on this port of the loopback address too")
+    parser.add_argument("--port", type=int, metavar="N", help="also serve pages on this port of the loopback address")
     parser.add_argument("--host", default="127.0.0.1", metavar="H", help="the loopback address of --port")
 
 

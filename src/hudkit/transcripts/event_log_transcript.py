@@ -83,7 +83,7 @@ class OwnTranscript:
         # The id of a message is `SESSION#SEQ`; a session id may hold a `#` itself.
         number = after.rpartition("#")[2]
         if not number.isdecimal() or not 0 < int(number[:18]) <= self._log.last_seq(session_id):
-            raise TranscriptError(f"no message {after!r:.80} in this session", hint="Read it from its begin.")
+            raise TranscriptError(f"no message {after!r:.80} in this session", hint="Read it from its beginning.")
         return int(number[:18])
 
     def _row(self, id: str) -> SessionRow:

@@ -128,7 +128,7 @@ class JsonlTranscript:
                 yield message
             reached = reached or message.id == after
         if not reached:
-            raise TranscriptError(f"no message {after!r:.80} in this session", hint="Read it from its begin.")
+            raise TranscriptError(f"no message {after!r:.80} in this session", hint="Read it from its beginning.")
 
     def todos(self, session_id: str) -> tuple[Todo, ...]:
         """Return the session's todo list as its last record has it."""
@@ -214,7 +214,7 @@ def _open_regular(path: Path) -> BinaryIO:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise OSError(f"{path} is no regular file")
+        raise OSError(f"{path} is not a regular file")
     return os.fdopen(descriptor, "rb")
 
 

@@ -237,7 +237,7 @@ class OpenCodeTranscript:
             sql = f"SELECT {time}, id FROM message WHERE id = ? AND session_id = ?"
             positions = self._file.rows(sql, (after, session_id), lambda row: (row[0], row[1]))
             if not positions:
-                raise TranscriptError(f"no message {after!r:.80} in this session", hint="Read it from its begin.")
+                raise TranscriptError(f"no message {after!r:.80} in this session", hint="Read it from its beginning.")
             begin = positions[0]
         while True:
             page = self._file.rows(

@@ -148,7 +148,7 @@ def loopback_address(host: str) -> str:
     try:
         address = ipaddress.ip_address(name)
     except ValueError:
-        raise ConfigError(f"--host {host!r} is no address", hint="Give 127.0.0.1 or ::1") from None
+        raise ConfigError(f"--host {host!r} is not an address", hint="Give 127.0.0.1 or ::1") from None
     if not address.is_loopback:
         hint = "No authentication for other machines is configured, so they get no port: use 127.0.0.1 or ::1"
         raise ConfigError(f"--host {host} can be reached by other machines", hint=hint)

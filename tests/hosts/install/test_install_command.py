@@ -94,7 +94,7 @@ def test_the_log_stays_while_another_configuration_uses_it(home: Path, command: 
     command(installing, "opencode", "--project")
     log = home / "data/hudkit.db"
     log.touch(0o600)
-    with pytest.raises(ConfigError, match="installed elsewhere too"):
+    with pytest.raises(ConfigError, match="also installed elsewhere"):
         command(uninstalling, "opencode", "--purge")
     assert log.exists()
     command(uninstalling, "opencode", "--project", "--purge")
@@ -111,7 +111,7 @@ def test_a_client_of_mcp(home: Path, command: Command) -> None:
     command(installing, "opencode")
     log = home / "data/hudkit.db"
     log.touch(0o600)
-    with pytest.raises(ConfigError, match="installed elsewhere too"):
+    with pytest.raises(ConfigError, match="also installed elsewhere"):
         command(uninstalling, "opencode", "--purge")
     assert json.loads(command(uninstalling, "mcp", "--json")[1])["host"] == "mcp"
     assert "not installed here" in command(uninstalling, "mcp")[1]

@@ -127,7 +127,7 @@ def daemon(here: Surroundings) -> Finding:
         return warn(f"{here.socket} was left behind: nobody listens", f"{_FIX}, or go on: the next daemon clears it")
     there = greet(here.socket, timeout=GREET_SECONDS)
     if there is None:
-        hint = "It hangs, or is no daemon: end the process that has the socket, the next daemon clears it"
+        hint = "It hangs, or is not a daemon: end the process that has the socket, the next daemon clears it"
         return fail(f"what listens on {here.socket} gives no answer of a daemon", hint)
     daemon_words = (
         f"version {there.version}, protocol {there.protocol}, process {there.pid}, up {_span(there.uptime_ms)}"

@@ -21,8 +21,10 @@ FORMATS = {"text": transcript_lines, "jsonl": json_lines}
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=FORMATS, default="text", help="a transcript, or one JSON object an event")
-    parser.add_argument("--room", metavar="ROOM", help="only this room: its agent's number or name")
+    parser.add_argument(
+        "--format", choices=FORMATS, default="text", help="a transcript, or one JSON object per event"
+    )
+    parser.add_argument("--room", metavar="ROOM", help="only this room (its agent's number or name)")
     parser.add_argument("--until", type=whole_number, metavar="SEQ", help="up to this event (default: the last)")
     file_argument(parser, "--output", "where to write it (default: the standard output)")
     world_argument(parser)

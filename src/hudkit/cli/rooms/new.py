@@ -28,10 +28,18 @@ from hudkit.rooms.world_log import WorldLog
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help=f"the world's name or file (default: {FIRST})")
     file_argument(parser, "--file", "a TOML file that says who is there (default: the world that comes with hudkit)")
-    parser.add_argument("--prompts", type=Path, metavar="DIR", help="a folder of prompts, in place of hudkit's own")
-    parser.add_argument("--write-prompts", type=Path, metavar="DIR", help="only copy hudkit's prompts there, to edit")
-    parser.add_argument("--model", metavar="NAME", help=f"who thinks, as provider:name (default: {IMPROVISER_LABEL})")
-    parser.add_argument("--seed", type=_seed, metavar="N", help="what all chance comes from (default: the file's)")
+    parser.add_argument(
+        "--prompts", type=Path, metavar="DIR", help="a folder of prompts to use instead of hudkit's own"
+    )
+    parser.add_argument(
+        "--write-prompts", type=Path, metavar="DIR", help="only copy hudkit's prompts to this folder, for editing"
+    )
+    parser.add_argument(
+        "--model", metavar="NAME", help=f"the model of the agents, as provider:name (default: {IMPROVISER_LABEL})"
+    )
+    parser.add_argument(
+        "--seed", type=_seed, metavar="N", help="the seed of all random choices (default: the file's)"
+    )
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -96,7 +104,7 @@ def check_model(name: str) -> str:
     seller, _, model = name.partition(":")
     if name != IMPROVISER_MODEL and not (seller and model):
         raise ConfigError(
-            f"{name!r} is no model", hint=f"{IMPROVISER_MODEL}, or provider:name as in anthropic:claude-haiku-4-5"
+            f"{name!r} is not a model", hint=f"{IMPROVISER_MODEL}, or provider:name as in anthropic:claude-haiku-4-5"
         )
     return name
 
@@ -123,7 +131,7 @@ def removed_unless_finished(path: Path) -> Iterator[None]:
 
 def _seed(text: str) -> int:
     if not text.isdecimal() or int(text) > MAX_SEED:
-        raise argparse.ArgumentTypeError(f"{text!r} is no seed; give a whole number from 0 to {MAX_SEED}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a seed; give a whole number from 0 to {MAX_SEED}")
     return int(text)
 
 

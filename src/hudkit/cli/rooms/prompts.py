@@ -23,11 +23,9 @@ from hudkit.rooms.world_log import WorldLog
 def _arguments(parser: argparse.ArgumentParser) -> None:
     does = parser.add_mutually_exclusive_group()
     does.add_argument(
-        "--write", type=Path, metavar="DIR", help="copy them into files there; those that are there stay"
+        "--write", type=Path, metavar="DIR", help="write them to files in this folder; existing files stay"
     )
-    does.add_argument(
-        "--read", type=Path, metavar="DIR", help="from now on, agents are told what the files there say"
-    )
+    does.add_argument("--read", type=Path, metavar="DIR", help="from now on, use the prompts of this folder")
     world_argument(parser)
 
 

@@ -40,28 +40,26 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     long = parser.add_mutually_exclusive_group()
-    long.add_argument("--beats", type=_beats, metavar="N", help="until so many beats have begun, and are over")
+    long.add_argument("--beats", type=_beats, metavar="N", help="until this many beats have begun and ended")
     long.add_argument(
         "--for",
         dest="long",
         type=_seconds,
         metavar="TIME",
-        help="so much of the world's time: 90s, 10m (default), 2h",
+        help="for this much of the world's time: 90s, 10m (default), 2h",
     )
-    parser.add_argument("--fast", action="store_true", help="do not wait: the world's time jumps to what comes next")
+    parser.add_argument("--fast", action="store_true", help="do not wait: the world's time jumps to the next event")
     parser.add_argument("--quiet", action="store_true", help="print only the summary")
     play_arguments(parser)
 
 
 def play_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of every operation that plays a world."""
-    parser.add_argument(
-        "--model", metavar="NAME", help="from now on all agents think with this one, as provider:name"
-    )
-    for name, what in (("requests", "requests"), ("tokens", "tokens, of requests and answers,")):
-        words = f"how many {what} each model may take in a minute (default: any number)"
+    parser.add_argument("--model", metavar="NAME", help="the model for all agents from now on, as provider:name")
+    for name, what in (("requests", "requests"), ("tokens", "tokens (input and output)")):
+        words = f"how many {what} each model may use per minute (default: no limit)"
         parser.add_argument(f"--{name}-a-minute", type=_at_least_one, default=0, metavar="N", help=words)
-    parser.add_argument("--resume", action="store_true", help="let a world that is paused go on")
+    parser.add_argument("--resume", action="store_true", help="resume a paused world")
     world_argument(parser)
 
 
@@ -265,13 +263,13 @@ def _words(seconds: float) -> str:
 
 def _at_least_one(text: str) -> int:
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no limit; give a whole number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a limit; give a whole number from 1")
     return int(text)
 
 
 def _beats(text: str) -> int:
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of beats; give a whole number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of beats; give a whole number from 1")
     return int(text)
 
 
@@ -279,5 +277,5 @@ def _seconds(text: str) -> float:
     match = _DURATION.fullmatch(text.strip())
     seconds = float(match[1]) * _UNITS[match[2] or "s"] if match else 0.0
     if seconds <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no length of time; try 90s, 10m or 2h")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a length of time; try 90s, 10m or 2h")
     return seconds

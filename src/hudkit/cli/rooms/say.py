@@ -17,7 +17,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("room", metavar="ROOM", help="whose room: the agent's number or name")
     parser.add_argument("text", metavar="TEXT", help="what to say")
     parser.add_argument(
-        "--reply-to", type=whole_number, metavar="ID", help="the number of the message that it answers"
+        "--reply-to", type=whole_number, metavar="ID", help="the number of the message that this answers"
     )
     world_argument(parser)
 

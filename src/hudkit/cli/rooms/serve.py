@@ -27,13 +27,13 @@ TOKEN = "page-token"
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--host", default="127.0.0.1", metavar="HOST", help="an address of this machine: 127.0.0.1, ::1"
+        "--host", default="127.0.0.1", metavar="HOST", help="a loopback address: 127.0.0.1 (default) or ::1"
     )
     parser.add_argument("--port", type=int, default=0, metavar="PORT", help="the port (default: one that is free)")
     file_argument(
-        parser, "--token-file", "what a browser logs in with (default: beside the worlds, made at first use)"
+        parser, "--token-file", "the file with the login token (default: beside the worlds, created on first use)"
     )
-    parser.add_argument("--paused", action="store_true", help="begin paused")
+    parser.add_argument("--paused", action="store_true", help="start paused")
     play_arguments(parser)
 
 
@@ -44,7 +44,7 @@ def _run(args: argparse.Namespace) -> int:
 
     loopback_address(args.host)
     if not 0 <= args.port <= 65535:
-        raise ConfigError(f"--port {args.port} is no port", hint="1 to 65535; 0 for one that is free")
+        raise ConfigError(f"--port {args.port} is not a port", hint="1 to 65535; 0 for one that is free")
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     with open_played_world(args) as world_log:
         file = args.token_file or worlds_directory() / TOKEN
@@ -87,4 +87,4 @@ def _say(world_log: WorldLog, address: str, token: str, file: Path, *, as_facts:
         print(visible(f"paused ({world_log.world.paused}): the page, or --resume, lets it go on"))
     print(f"page:  {address}")
     print(f"token: {token}")
-    print("Ctrl-C ends it; what happened is kept.", flush=True)
+    print("Ctrl-C ends it; everything that happened is saved.", flush=True)

@@ -29,7 +29,7 @@ LAST = 8
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("agent", nargs="?", metavar="AGENT", help="the HUD of this agent: its number or name")
+    parser.add_argument("agent", nargs="?", metavar="AGENT", help="show the HUD of this agent (number or name)")
     parser.add_argument("--format", choices=FORMATS, help="how its HUD is written (default: as the agent gets it)")
     parser.add_argument("--at", type=whole_number, metavar="SEQ", help="as it was after this event (default: now)")
     world_argument(parser)

@@ -39,7 +39,7 @@ def path_of(name: str) -> Path:
     if "/" in name or name.endswith(".db"):
         return Path(name)
     if not _NAME.fullmatch(name):
-        raise ConfigError(f"{name!r} is no name of a world", hint="Letters, digits, `-`, `_` and `.`; or a path")
+        raise ConfigError(f"{name!r} is not a name for a world", hint="Letters, digits, `-`, `_` and `.`; or a path")
     return worlds_directory() / f"{name}.db"
 
 
@@ -101,7 +101,7 @@ def many(number: int, noun: str) -> str:
 def whole_number(text: str) -> int:
     """A number that an option takes."""
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number; give a whole one, from 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number; give a whole number from 0")
     return int(text)
 
 

@@ -56,7 +56,7 @@ def parse_address(text: str) -> ListenAddress:
         ipaddress.ip_address(host)
         number = int(port)
     except ValueError:
-        raise ConfigError(f"--http {text!r} is no address", hint=hint) from None
+        raise ConfigError(f"--http {text!r} is not an address", hint=hint) from None
     if not 0 <= number <= 65535:
         raise ConfigError(f"--http {text!r} has no port from 0 to 65535", hint=hint)
     return ListenAddress(host, number)

@@ -51,7 +51,7 @@ def _ask(server: str, method: str, path: str, body: object) -> Any:
     except ValueError:
         sound = False
     if not sound:
-        raise HostError(f"{server!r:.80} is no address of a server", hint=f"It is like {DEFAULT_SERVER}")
+        raise HostError(f"{server!r:.80} is not the address of a server", hint=f"It is like {DEFAULT_SERVER}")
     data = None if body is None else json.dumps(body).encode()
     asked = urllib.request.Request(server.rstrip("/") + path, data, _headers(), method=method)
     try:

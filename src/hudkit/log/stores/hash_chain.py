@@ -184,7 +184,7 @@ def _row(session_id: str, seq: int, draft: EventDraft, previous: bytes) -> tuple
     if origin is None:
         raise StoreError(f"draft {id_}: origin is {draft.origin!r}", hint=f"It is one of {', '.join(_ORIGINS)}")
     if not isinstance(payload, Payload):
-        raise StoreError(f"draft {id_}: {type(payload).__name__} is no payload", hint="See PAYLOADS")
+        raise StoreError(f"draft {id_}: {type(payload).__name__} is not a payload", hint="See PAYLOADS")
     type_, v = type_of(payload), payload.V
     try:
         sealed = draft.sealed if isinstance(draft, EncodedDraft) else encode_payload(payload)
