@@ -28,12 +28,12 @@ def _optional(name: str) -> Any:
 
 def _best(work: Callable[[], object], times: int = 15) -> float:
     """Seconds of the fastest of several runs."""
-    found = []
+    seconds = []
     for _ in range(times):
         start = perf_counter()
         work()
-        found.append(perf_counter() - start)
-    return min(found)
+        seconds.append(perf_counter() - start)
+    return min(seconds)
 
 
 def _document(texts: list[str], changed: int = -1) -> Element:

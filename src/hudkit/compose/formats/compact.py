@@ -141,6 +141,7 @@ def _restored(value: Plain, short: Mapping[str, str], long: Mapping[str, str], p
 def _key(name: str, short: Mapping[str, str], long: Mapping[str, str], path: Path) -> str:
     if name in long:
         return long[name]
+    # A long key may stand as it is.
     if not name.startswith("$"):
         return name
     key = name[1:]

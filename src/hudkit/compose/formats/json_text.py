@@ -51,6 +51,7 @@ def decode(text: str, *, name: str = _NAME) -> Plain:
     is not finite, or is nested too deeply; with the path where a string has a lone surrogate.
     """
     try:
+        # As `json.loads` words it: to the decoder alone a value would be missing.
         if text.startswith("\ufeff"):
             raise json.JSONDecodeError("Unexpected UTF-8 BOM", text, 0)
         value: Plain = _read(text)
@@ -134,6 +135,7 @@ def _float(digits: str) -> float:
 
 
 def _int(digits: str) -> int:
+    # Python reads no more, and would say so without a place.
     if len(digits) > LONGEST:
         raise _Refused
     return int(digits)

@@ -12,7 +12,7 @@ again. In it
 - the rows of a table are equally long, `align` has a letter for each column or is not there; destinations are written
   as URLs are, `lang` has single spaces, numbers of items are those that Markdown has.
 
-`h.document[h.section(title="Plan")[h.text["a ", h.strong["b "]], h.fragment["c"]]]` is in normal form
+`h.document[h.section(title="Plan")[h.text["a ", h.strong["b "]], h.fragment[h.text["c"]]]]` is in normal form
 `h.document[h.section(title="Plan")[h.paragraph["a ", h.strong["b"]], h.paragraph["c"]]]`.
 """
 
@@ -72,6 +72,7 @@ def _section_body(nodes: Sequence[Flow], position: int, outer: int, level: int) 
             position += 1
             continue
         title = visible(mdast.text_of(node).replace("\n", " ")).strip()
+        # A heading without words is no section: what follows stays where it is.
         if not title:
             position += 1
             continue
@@ -188,6 +189,7 @@ def _inline(nodes: Sequence[Phrasing], inside: frozenset[str], cell: bool) -> It
                 yield from _bare_url(node.value, inside, cell)
             case mdast.InlineCode() | mdast.InlineHtml():
                 value = visible(node.value.replace("\n", " "))
+                # In a cell GFM takes a backslash before a bar away, in code too.
                 yield value if cell and "\\|" in value else Element("code", (), (value,) if value else ())
             case mdast.Break():
                 yield " "
@@ -218,6 +220,7 @@ def _link(href: str, children: Sequence[Phrasing], inside: frozenset[str], cell:
         yield f" ({href})"
     elif href:
         props = (("href", normalize_url(href)),)
+        # A link without words is its destination.
         nodes = list(_stretch("link", props, children, inside, cell))
         yield from nodes if any(map(_says_something, nodes)) else [Element("link", props, (href,))]
     else:

@@ -34,6 +34,7 @@ def check(value: object, name: str, path: Path = ()) -> None:
     """Raise `FormatError` where `value` is no plain data; it names the format, the path and what would be right."""
     if len(path) > DEEPEST:
         raise refused(name, path, "is nested too deeply", f"At most {DEEPEST} levels")
+    # A boolean is an integer to Python: it comes first.
     if value is None or isinstance(value, bool):
         return
     if isinstance(value, str):

@@ -53,6 +53,7 @@ tree that was not fitted, says its first alternative."""
 
 def _resolve(nodes: Sequence[Node]) -> tuple[Node, ...]:
     """Return nodes with those in the place of elements that are not written themselves."""
+    # Nearly all trees have none of them: a look without a list.
     for node in nodes:
         if isinstance(node, Element) and node.tag in _STANDS_FOR:
             break
@@ -103,6 +104,7 @@ def _sort(nodes: Iterable[Node], level: int, blocks: list[tuple[Block, int]], lo
                 blocks.extend(flatten_blocks(node.children, level))
         elif _is_silent(node):
             continue
+        # A `more` after words is a part of their line.
         elif isinstance(node, Element) and (node.tag in _BLOCKS or (node.tag == "more" and not loose)):
             _gather(loose, blocks, level)
             blocks.append((node, level))
@@ -161,6 +163,7 @@ def _quote(element: Element, level: int) -> mdast.Quote:
 
 
 def _pre(element: Element, _level: int) -> mdast.CodeBlock:
+    # The fence ends the last line.
     value = visible(text_of(element), breaks=True).removesuffix("\n")
     return mdast.CodeBlock(value, visible(str(element.get("lang", ""))))
 
@@ -248,6 +251,7 @@ def _inline_element(element: Element) -> list[Phrasing]:
     if convert is None:
         if element.tag in _STANDS_FOR:
             return _inline(_STANDS_FOR[element.tag](element))
+        # A block where only a line may stand: its words.
         if element.tag in TAGS:
             return _inline(element.children)
         raise TreeError(f"there is no element <{element.tag}>", hint=f"The vocabulary has: {', '.join(TAGS)}")
@@ -292,6 +296,7 @@ def _link(element: Element) -> list[Phrasing]:
     if not href:
         return _inline(element.children)
     stretch = _around(lambda children: mdast.Link(href, children))(element)
+    # A link without words could not be followed by a reader.
     return stretch or [mdast.Link(href, (mdast.Text(href),))]
 
 

@@ -45,6 +45,7 @@ def _code_of(value: str) -> HtmlElement:
 def _link(node: mdast.Link) -> Sequence[Hast]:
     href = safe_url(node.href)
     words = _line(_unlinked(node.children) if href else node.children)
+    # It may not be followed, but people see where it led.
     if href is None:
         return (*words, *([HtmlText(f" ({node.href})")] if node.href else ()))
     title = (("title", node.title),) if node.title is not None else ()

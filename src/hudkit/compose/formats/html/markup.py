@@ -20,6 +20,7 @@ _BLOCKS = frozenset({*HEADINGS, "p", "div", "blockquote", "hr", "ul", "ol", "li"
 _END = "\n"
 """The end of a line that the writer adds; a text after it that begins with one has it already."""
 
+# Old browsers take a backtick for a quote; a carriage return would be read as a line feed.
 _SPELLED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;", "`": "&#96;"}
 _TEXT = re.compile("[&<>\r\x00\ud800-\udfff]")
 _VALUE = re.compile('[&<>"\r`\x00\ud800-\udfff]')

@@ -126,12 +126,14 @@ def _allowed(nodes: Iterable[Hast], inside: frozenset[str], depth: int) -> Itera
             yield node
             continue
         tag = _ALIASES.get(node.tag, node.tag)
+        # What a page does not show is no text of the document.
         if tag in DROPPED or node.get("hidden") is not None:
             continue
         if tag == "img":
             yield HtmlText(node.get("alt") or "")
             continue
         attributes = tuple(_attributes(tag, node)) if tag in ALLOWED else ()
+        # HTML has no link in a link: browsers would end the first one there.
         if tag not in ALLOWED or (tag == "a" and ("a" in inside or "href" not in dict(attributes))):
             yield from _allowed(node.children, inside, depth + 1)
         else:

@@ -76,6 +76,7 @@ def _list(element: HtmlElement) -> Iterator[Flow]:
     for child in element.children:
         if isinstance(child, HtmlElement) and child.tag == "li":
             items.append(_item(child))
+        # Browsers show what stands beside the items among them.
         elif isinstance(child, HtmlElement) or child.value.strip():
             items.append(mdast.ListItem(tuple(_flow((child,)))))
     yield mdast.List(tuple(items), element.tag == "ol", int(element.get("start") or 1))

@@ -120,12 +120,14 @@ def _choose_marker(mark: str, stretch: _Stretch, stretches: dict[int, _Stretch],
 
     Without one that holds, the first that touches none of its like; empty where there is none.
     """
+    # Two runs of one marker that touch are one run to every parser.
     taken = set()
     for beside in (parts[stretch.opens - 1] if stretch.opens else None, _part_at(parts, stretch.closes + 1)):
         if beside is not None and beside.pair in stretches and beside.kind in ("open", "close"):
             taken.add(stretches[beside.pair].marker)
     outer = {stretches[pair].marker for pair in stretch.outer}
     free = [marker for marker in _MARKERS[mark] if marker not in taken]
+    # There is no other marker for struck text.
     if mark == "delete":
         return "".join(marker for marker in free if marker not in outer)
     free.sort(key=lambda marker: marker in outer)
@@ -166,6 +168,7 @@ def _encode_neighbours(stretch: _Stretch, parts: list[LinePart]) -> None:
 def _set_reference(part: LinePart | None, *, head: bool) -> None:
     if part is None or part.kind != "text" or _UNCODABLE.match(part.value[0 if head else -1]):
         return
+    # A text of one character has that at both ends.
     single = len(part.value) == 1
     part.head = part.head or head or single
     part.tail = part.tail or not head or single

@@ -63,8 +63,9 @@ class LineContext(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class LinePart:
-    """`text` is data and may be escaped; `raw` is markup, written as it is; `open` and `close` wait for a marker.
+    """A part of a line.
 
+    `text` is data and may be escaped; `raw` is markup, written as it is; `open` and `close` wait for a marker.
     `label` says that a text is in the label of a link or an image; `pair` is the number of the stretch that a marker
     opens or closes. `head` and `tail` say that the first or last character of a text is to be written as a character
     reference.
@@ -107,6 +108,7 @@ class LineBuilder:
         if value:
             value = replace_unwritable(value)
             last = self.parts[-1] if self.parts else None
+            # Texts that touch are one part: what is unsafe may begin in one node and end in the next.
             if last is not None and last.kind == "text" and last.label == (self.open_labels > 0):
                 last.value += value
             else:
@@ -130,6 +132,7 @@ class LineBuilder:
     def close(self, pair: int) -> None:
         """End the stretch; one that holds nothing is taken back."""
         begin = next(n for n in range(len(self.parts) - 1, -1, -1) if self.parts[n].pair == pair) + 1
+        # No reference stands for these, and beside white space a marker neither opens nor closes.
         if begin < len(self.parts) and self.parts[begin].kind == "text":
             self.parts[begin].value = self.parts[begin].value.lstrip(BLANK)
         if self.parts[-1].kind == "text":
@@ -153,11 +156,12 @@ def _add_text(node: Text, line: LineBuilder) -> None:
 
 
 def _add_bare_url(node: BareUrl, line: LineBuilder) -> None:
+    # `urls` has settled that it needs no escape; in one a reader would take the backslash for a part of the URL.
     line.add_markup(node.value)
 
 
 def _add_break(_node: Break, line: LineBuilder) -> None:
-    """A backslash at the end of the line; a space where the block is one line."""
+    """Add a backslash at the end of the line; a space where the block is one line."""
     if line.context.breaks:
         line.add_markup("\\\n")
     else:
@@ -178,7 +182,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 
 def _add_code(node: InlineCode, line: LineBuilder) -> None:
-    """Between the shortest run of backticks that is not in it."""
+    """Add a code span between the shortest run of backticks that is not in it."""
     value = replace_unwritable(_LINE_END.sub(" ", node.value))
     if not value:
         return
@@ -201,7 +205,7 @@ def _add_code(node: InlineCode, line: LineBuilder) -> None:
 
 
 def _add_html(node: InlineHtml, line: LineBuilder) -> None:
-    """As it is; where the block is one line, so is it."""
+    """Add raw HTML as it is; on one line where the block is one."""
     value = node.value if line.context.breaks else node.value.replace("\n", " ")
     line.add_markup(_in_cell(value, line))
 
@@ -210,7 +214,10 @@ _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[!#-;=?-\[\]_a-z~]*")
 
 
 def _add_link(node: Link, line: LineBuilder) -> None:
-    """In angle brackets where the text is the destination. Links do not nest; a refused destination is text."""
+    """Add a link, in angle brackets where the text is the destination.
+
+    A link in a link is its words, and so is one with a refused destination, with that behind them.
+    """
     if line.open_links:
         add_nodes(node.children, line)
         return
@@ -238,7 +245,7 @@ def _is_its_text(node: Link) -> bool:
 
 
 def _add_image(node: Image, line: LineBuilder) -> None:
-    """Its description is text, whatever it contains; a refused source is text."""
+    """Add an image; its description is text, whatever it contains. A refused source is text."""
     if is_refused(node.src):
         line.add_text(f"{node.alt} ({node.src})")
         return
@@ -250,7 +257,7 @@ def _add_image(node: Image, line: LineBuilder) -> None:
 
 
 def _add_footnote(node: FootnoteReference, line: LineBuilder) -> None:
-    """Its label; text where the document does not define it, as it would be read."""
+    """Add the call of a footnote; text where the document does not define it, as it would be read."""
     spelled = f"[^{footnote_label(node.label)}]"
     if matching_label(node.label) in line.context.footnotes:
         line.add_markup(spelled)
@@ -333,6 +340,7 @@ def _is_balanced(href: str) -> bool:
 def _title(text: str | None) -> str:
     if text is None:
         return ""
+    # Two line feeds in a title would end the paragraph.
     lines = escape_references(text).replace("\r", "&#13;").replace("\n", "&#10;")
     return ' "' + lines.replace('"', '\\"') + '"'
 

@@ -176,6 +176,7 @@ def _table(_token: Token, inner: Sequence[Token], gfm: bool) -> Table:
 
 def _code(token: Token) -> CodeBlock:
     value = token.content
+    # The line feed before the fence is not its own; where there are line feeds only, each is an empty line.
     return CodeBlock(value[:-1] if value.strip("\n") else value, unescapeAll(token.info.strip()))
 
 
@@ -223,6 +224,7 @@ def _inline(tokens: Sequence[Token], gfm: bool, *, linked: bool, outermost: bool
                 nodes.append(_STRETCHES[token.type](children))
             position = end + 1
             continue
+        # Links do not nest: in one a URL is words. Without `gfm` only a URL can be bare.
         if token.type == "text" and not linked and (gfm or "http" in token.content):
             before = _character_before(tokens[position - 1] if position else None)
             after = tokens[position + 1].type if position + 1 < len(tokens) else ""
@@ -348,6 +350,7 @@ def _url_at(text: str, start: int, before: str) -> tuple[str, str] | None:
         return None
     lead, rest = match["lead"], match["rest"]
     www = lead[0] in "wW"
+    # As cmark-gfm has it: `www.` follows white space or an opening sign, a scheme does not go on with a word.
     if (www and not (before.isspace() or before in "*_~(")) or (not www and before.isascii() and before.isalpha()):
         return None
     domain = _DOMAIN.match(rest)
@@ -361,12 +364,14 @@ def _url_at(text: str, start: int, before: str) -> tuple[str, str] | None:
 
 def _is_domain(domain: str, dotted: bool) -> bool:
     parts = domain.rstrip(".").split(".")
+    # GFM: no underscore in the last two segments.
     return (len(parts) > 1 or not dotted) and all(parts) and not any("_" in part for part in parts[-2:])
 
 
 def _trim(rest: str) -> str:
     """Return a URL without the punctuation, references and closing brackets at its end that are not part of it."""
     while rest:
+        # A closing bracket is a part of the link where the link opened it.
         if rest[-1] == ")" and rest.count(")") > rest.count("("):
             rest = rest[:-1]
         elif trailing := _TRAILING.search(rest):

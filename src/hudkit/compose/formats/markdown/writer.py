@@ -125,6 +125,7 @@ def write_blocks(
             # Two lists of a kind with one marker would be one list to a reader.
             chosen = second if kind == last and marker == first else first
             text = write_one(block, chosen)
+        # A block that writes nothing keeps no lists apart.
         if text:
             texts.append(text)
             last, marker = kind, chosen
@@ -194,7 +195,7 @@ _HARD_BREAK = re.compile(r"(?<!\\)(?:\\\\)*\\\n")
 
 
 def _write_heading(node: Heading, position: BlockPosition) -> str:
-    """One line after number signs; two lines or more over an underline where there is a hard break."""
+    """Return one line after number signs; two lines or more over an underline where there is a hard break."""
     if _is_underlined(node):
         context = LineContext("paragraph", first=position.first, footnotes=position.footnotes)
         line = _write_line(node.children, context)
@@ -210,7 +211,7 @@ _LINE_END = re.compile(r"\r\n?")
 
 
 def _write_code(node: CodeBlock, _position: BlockPosition) -> str:
-    """A fence longer than any in the text; of tildes where the info has a backtick."""
+    """Return the text in a fence longer than any in it; of tildes where the info has a backtick."""
     value = replace_unwritable(_LINE_END.sub("\n", node.value))
     info = escape_references(" ".join(node.info.split()))
     sign = "~" if "`" in info else "`"
@@ -242,8 +243,9 @@ def _write_quote(node: Quote, position: BlockPosition) -> str:
 
 
 def _write_list(node: List, position: BlockPosition) -> str:
-    """Its items; a blank line between them if it is loose, or if the blocks of an item need one."""
+    """Return its items; a blank line between them if it is loose, or if the blocks of an item need one."""
     marker = position.marker or MARKERS[node.ordered][0]
+    # A reader takes a list for loose as a whole: one blank line parts all of its items.
     apart = _is_loose(node)
     start = first_number(node.start, len(node.children))
     texts = [
@@ -257,7 +259,7 @@ def _write_list(node: List, position: BlockPosition) -> str:
 
 
 def _write_item(node: ListItem, position: BlockPosition) -> str:
-    """Its blocks after the marker and below it; written alone, an item of a tight bullet list."""
+    """Return its blocks after the marker and below it; written alone, it is an item of a tight bullet list."""
     marker = position.marker or "-"
     first = node.children[0] if node.children else None
     task = node.checked is not None and isinstance(first, Paragraph) and not _is_empty(first)
@@ -284,10 +286,11 @@ _DASHES = {"": "---", "left": ":--", "center": ":-:", "right": "--:"}
 
 
 def _write_table(node: Table, position: BlockPosition) -> str:
-    """The head, a line of dashes, the other rows; all as wide as the widest, so that no cell is lost."""
+    """Return the head, a line of dashes, and the other rows."""
     columns = max((len(row.children) for row in node.children), default=0)
     if not columns:
         return ""
+    # All as wide as the widest: readers drop cells beyond those of the head.
     padded = (Row(row.children + (Cell(()),) * (columns - len(row.children))) for row in node.children)
     head, *rows = (_write_row(row, position) for row in padded)
     align = (*node.align, *("" for _ in range(columns)))[:columns]
@@ -371,6 +374,7 @@ def _may_touch(above: Flow, below: Flow) -> bool:
     """Return whether two blocks may stand in a tight list item without a blank line between."""
     if isinstance(above, Heading | CodeBlock | ThematicBreak):
         return True
+    # They would be one quote.
     if isinstance(above, Quote) and isinstance(below, Quote):
         return False
     if isinstance(above, Paragraph | List | Quote):
