@@ -58,13 +58,13 @@ def test_near_matches_are_named(bare):
 @pytest.mark.parametrize("model", sorted(BUNDLED))
 def test_the_table_agrees_with_the_catalogue(listed, model):
     """As of the day on which the table was read."""
-    found = prices_of(model, at=1_795_219_200_000)
+    found = prices_of(model, timestamp=1_795_219_200_000)
     assert (found.input, found.cached_read, found.cache_write, found.output) == BUNDLED[model]
     assert found.source.startswith("genai-prices ")
 
 
 def test_prices_change_with_time(listed):
-    assert prices_of("o3", at=1_735_689_600_000).input > prices_of("o3", at=1_764_547_200_000).input
+    assert prices_of("o3", timestamp=1_735_689_600_000).input > prices_of("o3", timestamp=1_764_547_200_000).input
 
 
 def test_sellers_in_front_of_the_name(listed):

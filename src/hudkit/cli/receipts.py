@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from hudkit.compose import shorten, visible
 from hudkit.context.compaction.receipts import CoveredRange, Receipt, RequestEstimate, count_items
 from hudkit.tools.answer_text import indented_block
@@ -24,10 +22,14 @@ LINE = 100
 def facts(receipt: Receipt, seen: CoveredRange | None, frees: float) -> dict[str, Any]:
     """One receipt, without its summary."""
     values: dict[str, Any] = {
-        name: msgspec.to_builtins(getattr(receipt, name))
-        for name in ("number", "seq", "at", "trigger", "model", "limit", "reported_before", "reported_after")
-    }
-    values |= {
+        "number": receipt.number,
+        "seq": receipt.seq,
+        "at": receipt.time,
+        "trigger": receipt.trigger,
+        "model": receipt.model,
+        "limit": receipt.limit,
+        "reported_before": receipt.reported_before,
+        "reported_after": receipt.reported_after,
         "lasted_ms": receipt.lasted,
         "freed": receipt.freed,
         "freed_is_estimated": receipt.estimated,
@@ -44,7 +46,7 @@ def facts(receipt: Receipt, seen: CoveredRange | None, frees: float) -> dict[str
         "undone": receipt.undone or None,
     }
     if seen is not None:
-        values["dropped"], values["kept"] = (_ids(messages) for messages in (seen.dropped, seen.kept))
+        values["dropped"], values["kept"] = (_ids(messages) for messages in (seen.dropped, seen.remaining))
         values["dropped_outputs"] = dict(seen.outputs)
     return values
 
@@ -95,7 +97,7 @@ def _row(receipt: Receipt, frees: float) -> tuple[str, ...]:
     items = str(held) if held == holds else f"{held} -> {holds}"
     return (
         str(receipt.number),
-        utc_minute(receipt.at),
+        utc_minute(receipt.time),
         TRIGGER_WORDS.get(receipt.trigger, receipt.trigger) + state,
         token_figures(receipt),
         messages,
@@ -108,7 +110,7 @@ def whole(id: str, receipt: Receipt, seen: CoveredRange | None, frees: float) ->
     """A receipt in full."""
     lasted = f", {receipt.lasted / 1000:.1f} s" if receipt.lasted is not None else ""
     how = TRIGGER_WORDS.get(receipt.trigger, receipt.trigger)
-    lines = [f"Compaction {receipt.number} of {visible(id)}, {utc_minute(receipt.at)} UTC, {how}{lasted}"]
+    lines = [f"Compaction {receipt.number} of {visible(id)}, {utc_minute(receipt.time)} UTC, {how}{lasted}"]
     if receipt.undone:
         lines.append(f"The host took it back (event {receipt.undone}).")
     lines += [
@@ -118,7 +120,7 @@ def whole(id: str, receipt: Receipt, seen: CoveredRange | None, frees: float) ->
         "",
     ]
     if seen is not None:
-        lines += [_said("dropped", seen.dropped), *_outputs(seen), _said("kept", seen.kept)]
+        lines += [_said("dropped", seen.dropped), *_outputs(seen), _said("kept", seen.remaining)]
     else:
         lines.append("messages: the host's transcript does not tell which were dropped")
     lines += [
@@ -192,7 +194,7 @@ def diff(receipt: Receipt, seen: CoveredRange | None) -> str:
     else:
         lines += [f"- {_line(message)}" for message in seen.dropped]
     lines += [f"+ summary: {_short(' '.join(receipt.summary.split()) or '-')}"]
-    lines += [f"  {_line(message)}" for message in seen.kept] if seen is not None else []
+    lines += [f"  {_line(message)}" for message in seen.remaining] if seen is not None else []
     lines += ["", "HUD"]
     gone, back = set(receipt.lost), set(receipt.revived)
     for section, items in receipt.held.items():

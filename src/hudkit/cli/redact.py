@@ -86,10 +86,10 @@ def _run(args: argparse.Namespace) -> int:
             indexed = _index(args.index or index_path(path), wanted)
             emptied = log.rewrite()
     files = [str(file) for file in _beside(path, wanted)]
-    _tell(args, done.hits, done.kept, indexed, files)
+    _tell(args, done.hits, done.unredactable, indexed, files)
     if not emptied:
         complain("redact", "another process reads the log: what was removed is still in its -wal file; run it again")
-    return 1 if not args.dry_run and (files or done.kept or not emptied) else 0
+    return 1 if not args.dry_run and (files or done.unredactable or not emptied) else 0
 
 
 COMMAND = Command(

@@ -293,7 +293,7 @@ def _find_news(
     state: HudState, request: FrameRequest, context: ComposeContext, known_until: int, deltas: tuple[FrameDelta, ...]
 ) -> _News:
     before = context.state_at(known_until)
-    waiting = [context.event_at(seq) for delta in deltas for seq in delta.heard]
+    waiting = [context.event_at(seq) for delta in deltas for seq in delta.answered]
     answered = [event for event in (*waiting, *request.answered) if event is not None and event.seq > known_until]
     seen = preview_state(answered, before) if answered else None
     return _News(diff_states(before, state, context.row_memo, seen), seen is not None)
@@ -335,7 +335,7 @@ def _new_delta(
         tokens=context.renderer.count(text),
         covers=since if waits else state.seq,
         since=since,
-        heard=tuple(event.seq for event in request.answered) if waits else (),
+        answered=tuple(event.seq for event in request.answered) if waits else (),
     )
 
 
@@ -505,7 +505,7 @@ def _is_recorded(state: HudState, request: FrameRequest, snapshot: ContextSnapsh
     return (
         window.call == snapshot.call
         and window.call_seq == state.seq
-        and (sent is None or sent.kept in (None, sent.size))
+        and (sent is None or sent.shared_size in (None, sent.size))
         and request.used_tokens in (None, window.used_tokens)
         and request.limit_tokens in (None, window.limit_tokens)
     )

@@ -40,10 +40,11 @@ class TextHit(msgspec.Struct, frozen=True):
 
 
 class RedactionResult(msgspec.Struct, frozen=True):
-    """`hits` are the events whose payloads went; `kept` those that cannot go: reasons of earlier redactions."""
+    """`hits` are the events whose payloads went; `unredactable` those that cannot go: reasons of
+    earlier redactions."""
 
     hits: tuple[TextHit, ...] = ()
-    kept: tuple[TextHit, ...] = ()
+    unredactable: tuple[TextHit, ...] = ()
 
 
 def needles_of_events(session: SessionCore, seqs: Iterable[int]) -> tuple[SecretText, ...]:
@@ -51,7 +52,7 @@ def needles_of_events(session: SessionCore, seqs: Iterable[int]) -> tuple[Secret
 
     Raises `ConfigError` where there is no such event, or nothing is left of it to be redacted.
     """
-    found: dict[str, SecretText] = {}
+    needles: dict[str, SecretText] = {}
     last = session.log.last_seq(session.id)
     for seq in sorted(set(seqs)):
         if not 1 <= seq <= last:
@@ -66,8 +67,8 @@ def needles_of_events(session: SessionCore, seqs: Iterable[int]) -> tuple[Secret
             ):
                 mask = f"[redacted:{seq}.{n}]" if n else f"[redacted:{seq}]"
                 for needle in secret_texts(text, mask):
-                    found.setdefault(needle.text, needle)
-    return tuple(sorted(found.values(), key=lambda needle: -len(needle.text)))
+                    needles.setdefault(needle.text, needle)
+    return tuple(sorted(needles.values(), key=lambda needle: -len(needle.text)))
 
 
 def find_text(
@@ -94,7 +95,7 @@ def redact_texts(
     Raises a `StoreError`; what was redacted before it stays so.
     """
     hits: list[TextHit] = []
-    kept: list[TextHit] = []
+    unredactable: list[TextHit] = []
     seen: dict[str, int] = {}
     for _ in range(MAX_ROUNDS):
         before = dict(seen)
@@ -103,19 +104,19 @@ def redact_texts(
             seen[name] = session.log.last_seq(name)
             if seen[name] == before.get(name):
                 continue
-            found = find_text(session.log, wanted, (name,), before)
+            fresh_hits = find_text(session.log, wanted, (name,), before)
             if name not in before:
-                others = {hit.seq for hit in found}
-                found += tuple(TextHit(name, seq, _at(session, seq).type) for seq in named if seq not in others)
-            can = sorted((hit for hit in found if hit.type != "redact"), key=lambda hit: hit.seq)
-            kept += [hit for hit in found if hit.type == "redact"]
+                others = {hit.seq for hit in fresh_hits}
+                fresh_hits += tuple(TextHit(name, seq, _at(session, seq).type) for seq in named if seq not in others)
+            can = sorted((hit for hit in fresh_hits if hit.type != "redact"), key=lambda hit: hit.seq)
+            unredactable += [hit for hit in fresh_hits if hit.type == "redact"]
             if can:
                 session.append(*_payloads(session, can, wanted, frozenset(named), reason), origin=Origin.USER)
                 hits += can
                 fresh += len(can)
         if not fresh:
             break
-    return RedactionResult(tuple(hits), tuple(kept))
+    return RedactionResult(tuple(hits), tuple(unredactable))
 
 
 def _payloads(
@@ -130,9 +131,9 @@ def _payloads(
         if isinstance(payload, EventRestate):
             target, payload = payload.seq, restated_payload(payload)
         change = blank_payload if hit.seq in named else remove_secrets
-        kept = change(payload, wanted, target) if isinstance(payload, Payload) else None
-        if kept is not None and not contains_secret(_json(kept), wanted):
-            payloads.append(EventRestate(target, kept.V, _json(kept).decode()))
+        rest = change(payload, wanted, target) if isinstance(payload, Payload) else None
+        if rest is not None and not contains_secret(_json(rest), wanted):
+            payloads.append(EventRestate(target, rest.V, _json(rest).decode()))
             if hit.seq in named and event.type.endswith(_ADDING_TYPES) and hit.seq not in gone:
                 payloads.append(EventUndo(hit.seq, "redacted"))
     return payloads

@@ -229,7 +229,7 @@ class SessionCore:
             return  # then it is told twice
         for event in events:
             after = apply(before, event)
-            counted = getattr(event.payload, "taken", "") and not isinstance(event.payload, TaskSet)
+            counted = getattr(event.payload, "taken_from", "") and not isinstance(event.payload, TaskSet)
             if not counted and not isinstance(event.payload, SectionPrepared):
                 self._answered = (*self._answered, with_assigned_id(event, before, after))[-MAX_ANSWERED:]
             before = after

@@ -47,7 +47,7 @@ _USAGE = type_of(ContextSnapshot())
 
 _SEQ_FIELDS: dict[type[Payload], tuple[str, ...]] = {
     FrameBase: ("covers",),
-    FrameDelta: ("covers", "since", "heard"),
+    FrameDelta: ("covers", "since", "answered"),
     Redact: ("seq",),
     EventRestate: ("seq",),
     EventUndo: ("seq",),
@@ -71,7 +71,7 @@ def related_sessions(session_key: str, keys: Sequence[str]) -> list[str]:
 
 
 def fork_events(
-    told: Iterable[IngestEvent],
+    ingested: Iterable[IngestEvent],
     messages: Sequence[Message],
     anchors: Sequence[str],
     candidates: Iterable[ForkCandidate],
@@ -80,7 +80,7 @@ def fork_events(
 ) -> tuple[IngestEvent, ...]:
     """Return the source's events up to the fork, and the link to it; nothing where no candidate is the source.
 
-    `told` is what the session's first batch comes to, `anchors` tell of messages that are not uploaded yet. The
+    `ingested` is what the session's first batch comes to, `anchors` tell of messages that are not uploaded yet. The
     events go behind the `shift` events that the fork has already, so that the sequence numbers in their payloads are
     moved by as many. What cannot be copied (a redacted payload, one of a newer version) leaves an empty event in its
     place.
@@ -89,7 +89,7 @@ def fork_events(
     own_messages = [*messages, *known_by_anchor]
     responses = [message for message in own_messages if message.role == "assistant"]
     times = {message.created for message in responses}
-    ids = {event.id for event in told if message_time(event.id) in times}
+    ids = {event.id for event in ingested if message_time(event.id) in times}
     ids |= {event_id(message, "end", _USAGE, 0) for message in responses}
     source = _source(candidates, ids, len(times)) if times and ids else None
     if source is None:

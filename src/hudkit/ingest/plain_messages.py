@@ -116,19 +116,19 @@ def _call(value: object, number: int, place: int) -> ToolPart:
     return neutral_part(part)
 
 
-def _checked(value: object, number: int, lead: str, known: Mapping[str, tuple[type, str]]) -> Mapping[str, Any]:
+def _checked(value: object, number: int, lead: str, field_types: Mapping[str, tuple[type, str]]) -> Mapping[str, Any]:
     """The fields of a mapping that are given: each is known, and of its type."""
     if not isinstance(value, Mapping):
         kind = type(value).__name__
-        raise _error(number, lead.rstrip("."), f"is of type {kind}", "Give a mapping with " + ", ".join(known))
+        raise _error(number, lead.rstrip("."), f"is of type {kind}", "Give a mapping with " + ", ".join(field_types))
     fields = {}
     for name, field in value.items():
-        if name not in known:
-            raise _error(number, f"{lead}{name}", "is not known", "The fields are " + ", ".join(known))
+        if name not in field_types:
+            raise _error(number, f"{lead}{name}", "is not known", "The fields are " + ", ".join(field_types))
         if field is None:
             continue
-        if not _is_of_type(field, known[name][0]):
-            raise _error(number, f"{lead}{name}", f"is {field!r:.80}", f"Give {known[name][1]}")
+        if not _is_of_type(field, field_types[name][0]):
+            raise _error(number, f"{lead}{name}", f"is {field!r:.80}", f"Give {field_types[name][1]}")
         fields[name] = field
     return fields
 

@@ -43,7 +43,7 @@ class TaskSet(Payload, frozen=True, tag="task.set"):
     """
 
     description: str
-    taken: str = ""
+    taken_from: str = msgspec.field(default="", name="taken")
 
 
 class TaskUpdate(Payload, frozen=True, tag="task.update"):
@@ -69,7 +69,7 @@ class ConstraintAdd(Payload, frozen=True, tag="constraint.add"):
     id: str = ""
     derived: bool = False
     source: str = ""
-    taken: str = ""
+    taken_from: str = msgspec.field(default="", name="taken")
 
 
 class ConstraintRemove(Payload, frozen=True, tag="constraint.remove"):
@@ -107,7 +107,7 @@ class DecisionRecord(Payload, frozen=True, tag="decision.record"):
     id: str = ""
     derived: bool = False
     replaces: tuple[str, ...] = ()
-    taken: str = ""
+    taken_from: str = msgspec.field(default="", name="taken")
 
 
 class DecisionConfirm(Payload, frozen=True, tag="decision.confirm"):
@@ -137,7 +137,7 @@ class NoteAdd(Payload, frozen=True, tag="note.add"):
 
     content: str
     id: str = ""
-    taken: str = ""
+    taken_from: str = msgspec.field(default="", name="taken")
 
 
 class NoteUpdate(Payload, frozen=True, tag="note.update"):
@@ -183,7 +183,7 @@ class StepAdd(Payload, frozen=True, tag="step.add"):
 
     description: str
     id: str = ""
-    taken: str = ""
+    taken_from: str = msgspec.field(default="", name="taken")
 
 
 class StepUpdate(Payload, frozen=True, tag="step.update"):
@@ -242,7 +242,7 @@ class BlockerAdd(Payload, frozen=True, tag="blocker.add"):
 
     description: str
     id: str = ""
-    taken: str = ""
+    taken_from: str = msgspec.field(default="", name="taken")
 
 
 class BlockerRemove(Payload, frozen=True, tag="blocker.remove"):
@@ -346,13 +346,13 @@ class SectionRemove(Payload, frozen=True, tag="section.remove"):
 class SectionPrepared(Payload, frozen=True, tag="section.prepared"):
     """What the source of a custom section made of what it reads: trees as JSON by density, or why it failed.
 
-    Written before composing, so that a replay needs no sandbox. `definition` and `given` are digests of the text that
-    ran and of its input: with both unchanged the section is not run again.
+    Written before composing, so that a replay needs no sandbox. `definition` and `input_digest` are digests of the
+    text that ran and of its input: with both unchanged the section is not run again.
     """
 
     name: str
     definition: str
-    given: str
+    input_digest: str = msgspec.field(name="given")
     title: str = ""
     priority: int = 30
     full: str = ""
@@ -389,8 +389,8 @@ class SessionLink(Payload, frozen=True, tag="session.link"):
 
 
 class SessionOffer(Payload, frozen=True, tag="session.offer"):
-    """An earlier session of the project has an open `task` with this number of open `steps`; it last worked at `at`
-    (ms).
+    """An earlier session of the project has an open `task` with this number of open `steps`; it last worked at
+    `last_active_at` (Unix ms).
 
     Written by composing at the start of a session that has no task yet; the agent may take the task up.
     """
@@ -398,7 +398,7 @@ class SessionOffer(Payload, frozen=True, tag="session.offer"):
     session_id: str
     task: str
     steps: int = 0
-    at: int = 0
+    last_active_at: int = msgspec.field(default=0, name="at")
 
 
 class SharedItem(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -474,30 +474,30 @@ class FrameArguments(msgspec.Struct, frozen=True, omit_defaults=True):
 class Divergence(msgspec.Struct, frozen=True, omit_defaults=True):
     """The first message in which a transcript differs from the transcript of the call before.
 
-    `how`: `gone`, `changed` (from `was` to `now` characters) or `new` (in front of others that stay). `place` counts
-    messages from 0; `again` counts the characters of the messages behind it that were sent before, too: a prefix
-    cache has to process those again.
+    `how`: `gone`, `changed` (from `was` to `now` characters) or `new` (in front of others that stay). `index` counts
+    messages from 0; `reprocessed` counts the characters of the messages behind it that were sent before, too: a
+    prefix cache has to process those again.
     """
 
     anchor: str
     role: str
     how: Literal["gone", "changed", "new"]
-    place: int = 0
+    index: int = msgspec.field(default=0, name="place")
     was: int = 0
     now: int = 0
-    again: int = 0
+    reprocessed: int = msgspec.field(default=0, name="again")
 
 
 class SentTranscript(msgspec.Struct, frozen=True, omit_defaults=True):
     """The transcript of a call as the host sends it, in characters: all messages, and the last one.
 
-    `kept` counts the messages from the start that the call before had too, `None` where that call is not known.
+    `shared_size` is what the call before had too, from the start; `None` where that call is not known.
     """
 
     messages: int = 0
     size: int = 0
     last: int = 0
-    kept: int | None = None
+    shared_size: int | None = msgspec.field(default=None, name="kept")
     first: Divergence | None = None
 
 
@@ -603,14 +603,15 @@ class FrameDelta(Payload, frozen=True, tag="frame.delta"):
     tokens: int
     covers: int
     since: int = -1  # it tells what changed after this event; -1: after what the delta before it covers
-    heard: tuple[int, ...] = ()
+    answered: tuple[int, ...] = msgspec.field(default=(), name="heard")
 
 
 class FrameUnsent(Payload, frozen=True, tag="frame.unsent"):
-    """A frame came too late for its call: of the epoch's deltas, those behind the first `kept` were never sent."""
+    """A frame came too late for its call: of the epoch's deltas, those behind the first `sent_count` were never
+    sent."""
 
     epoch: int
-    kept: int
+    sent_count: int = msgspec.field(name="kept")
 
 
 # -- the transcript: compaction, pruning, first sight ------------------------------------------------------------
@@ -670,16 +671,16 @@ class PrunedOutput(msgspec.Struct, frozen=True):
 class OutputsPrune(Payload, frozen=True, tag="outputs.prune"):
     """Old outputs left the window, and stay out of it until the next compaction; the host keeps them.
 
-    All numbers are estimates in tokens (`per_thousand` of them a thousand characters): `freed`, `again` (what had to
-    be processed again that could have been read from the cache), and `saves`: what this is expected to save in all,
-    in input tokens at full price. `reason`: `pays` (although the cache was warm), `idle` (the cache was cold), `base`
-    (a base was written anyway).
+    All numbers are estimates in tokens (`per_thousand` of them a thousand characters): `freed`, `reprocessed` (what
+    had to be processed again that could have been read from the cache), and `saves`: what this is expected to save
+    in all, in input tokens at full price. `reason`: `pays` (although the cache was warm), `idle` (the cache was
+    cold), `base` (a base was written anyway).
     """
 
     stubs: tuple[PrunedOutput, ...]
     reason: str = ""
     freed: int = 0
-    again: int = 0
+    reprocessed: int = msgspec.field(default=0, name="again")
     saves: int = 0
     per_thousand: int = 250
 

@@ -119,7 +119,7 @@ def reduce_epoch(epoch: EpochState, event: Event) -> EpochState:
             return EpochState(base, event.seq, last=max(epoch.last, base.epoch))
         case FrameDelta() as delta if epoch.base and delta.epoch == epoch.base.epoch:
             return _replace(epoch, deltas=(*epoch.deltas, delta))
-        case FrameUnsent(epoch=number, kept=sent_count) if number == epoch.number:
+        case FrameUnsent(epoch=number, sent_count=sent_count) if number == epoch.number:
             return _replace(epoch, deltas=epoch.deltas[:sent_count])
         case ContextSnapshot(call=call) if call is not None and call.epoch > epoch.last:
             # The base of that call was redacted: its number is taken all the same.

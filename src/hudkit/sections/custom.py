@@ -109,7 +109,7 @@ def _reduce(custom: CustomState, event: Event) -> CustomState:
                 title=run.title,
                 priority=run.priority,
                 definition=run.definition,
-                inputs=run.given,
+                inputs=run.input_digest,
                 full=run.full,
                 compact=run.compact,
                 minimal=run.minimal,

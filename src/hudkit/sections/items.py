@@ -30,7 +30,7 @@ class ItemMark(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def mark_of(event: Event) -> ItemMark:
     """Return the mark of what this event makes or changes."""
-    taken_from = getattr(event.payload, "taken", "")
+    taken_from = getattr(event.payload, "taken_from", "")
     return ItemMark(event.seq, event.timestamp, event.turn, event.origin, taken_from)
 
 

@@ -32,7 +32,7 @@ class TaskState(msgspec.Struct, frozen=True, omit_defaults=True):
 def _reduce(task: TaskState, event: Event) -> TaskState:
     """The last description that was set; clearing the task or the whole HUD removes it."""
     match event.payload:
-        case TaskSet(description=text, taken=taken_from):
+        case TaskSet(description=text, taken_from=taken_from):
             return TaskState(text, event.seq, event.timestamp, event.origin, taken_from)
         case TaskUpdate(description=text):
             # A better description of a task that was taken up is still that task.

@@ -64,15 +64,15 @@ def listed_window(model: str) -> int | None:
     return size if isinstance(size, int) and size > 0 else None
 
 
-def listed_prices(model: str, at: int | None = None) -> tuple[str, dict[str, float]] | None:
+def listed_prices(model: str, timestamp: int | None = None) -> tuple[str, dict[str, float]] | None:
     """Return the listed model's id and its prices, USD per million tokens by the catalogue's keys.
 
-    `at` (Unix ms, default now) chooses among prices that changed. Prices in tiers give the first tier.
+    `timestamp` (Unix ms, default now) chooses among prices that changed. Prices in tiers give the first tier.
     """
     listed = _listed(model)
     if listed is None:
         return None
-    moment = datetime.now(UTC) if at is None else datetime.fromtimestamp(at / 1000, UTC)
+    moment = datetime.now(UTC) if timestamp is None else datetime.fromtimestamp(timestamp / 1000, UTC)
     listed_at = listed.get_prices(moment)
     amounts = {key: getattr(value, "base", value) for key, value in vars(listed_at).items() if value is not None}
     return str(listed.id), {key: float(amount) for key, amount in amounts.items() if not key.startswith("_")}

@@ -43,17 +43,17 @@ class Prices(msgspec.Struct, frozen=True):
     model: str
 
 
-def prices_of(model: str, *, at: int | None = None) -> Prices:
-    """Return the prices of a model, as hosts spell it (`anthropic/claude-sonnet-4-5` too), at a time in Unix ms.
+def prices_of(model: str, *, timestamp: int | None = None) -> Prices:
+    """Return the prices of a model, as hosts spell it (`anthropic/claude-sonnet-4-5` too), at a time (Unix ms).
 
     Loads the catalogue at the first call (slow: not within an agent's call). Raises `ConfigError`, naming
     near matches, for a model without a token price.
     """
-    return _from_catalogue(model, at) or _from_table(model) or _refuse(model)
+    return _from_catalogue(model, timestamp) or _from_table(model) or _refuse(model)
 
 
-def _from_catalogue(model: str, at: int | None) -> Prices | None:
-    listing = catalogue.listed_prices(model, at)
+def _from_catalogue(model: str, timestamp: int | None) -> Prices | None:
+    listing = catalogue.listed_prices(model, timestamp)
     if listing is None or not {"input_mtok", "output_mtok"} <= listing[1].keys():
         return None
     listed, amounts = listing

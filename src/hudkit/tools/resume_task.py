@@ -104,7 +104,7 @@ def open_tasks(session: SessionCore) -> Callable[[str], str]:
 def _payloads_to_take(other: HudState, state: HudState, id: str) -> Iterator[_TakenPayload]:
     task = other.task
     if task and task.description != state.task.description:
-        yield _TakenPayload(task.origin, TaskSet(task.description, taken=id))
+        yield _TakenPayload(task.origin, TaskSet(task.description, taken_from=id))
     for rule in other.constraints:
         if state.constraints.find(rule.text) is None:
             yield _TakenPayload(rule.mark.origin, ConstraintAdd(rule.text, "", rule.derived, rule.source, id))

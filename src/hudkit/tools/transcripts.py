@@ -276,7 +276,7 @@ def _receipt_lines(receipt: Receipt, seen: CoveredRange | None, session: Session
         ends = f"{id_cell(seen.dropped[0].id)} to {id_cell(seen.dropped[-1].id)}"
         outputs = ", ".join(f"{id_text(tool)} {count}" for tool, count in seen.outputs)
         lines.append(f"- dropped {len(seen.dropped)} messages, {ends}{f'; outputs: {outputs}' if outputs else ''}")
-        lines.append(f"- kept {len(seen.kept)} messages; the dropped ones are read by `messages` and `message`")
+        lines.append(f"- kept {len(seen.remaining)} messages; the dropped ones are read by `messages` and `message`")
     return tuple(lines)
 
 

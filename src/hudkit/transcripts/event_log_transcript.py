@@ -107,9 +107,9 @@ def describe_event(event: Event) -> str:
     if isinstance(payload, Unknown):
         return "(of a newer version)"
     untold = HIDDEN_FIELDS.get(event.type, frozenset())
-    fields = {
-        name: _value_text(value) for name, value in msgspec.structs.asdict(payload).items() if name not in untold
-    }
+    # The reader knows the stored names: those that `hudkit log` and exports show.
+    names = zip(payload.__struct_encode_fields__, payload.__struct_fields__, strict=True)
+    fields = {stored: _value_text(getattr(payload, name)) for stored, name in names if stored not in untold}
     filled = {name: value for name, value in fields.items() if value}
     if len(filled) == 1:
         return next(iter(filled.values()))

@@ -438,7 +438,7 @@ def test_a_pruning_is_named_with_what_it_cost_and_saved() -> None:
 
     call(pieces)
     stubs = (PrunedOutput("c0", "x" * 80), PrunedOutput("c1", "x" * 80))
-    story.add(OutputsPrune(stubs, "pays", freed=3_960, again=12_000, saves=9_000))
+    story.add(OutputsPrune(stubs, "pays", freed=3_960, reprocessed=12_000, saves=9_000))
     pruned = [Segment(f"m{n}", "tool", 80) for n in range(2)] + pieces[2:]
     for _ in range(4):
         call(pruned)

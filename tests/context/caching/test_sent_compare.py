@@ -64,8 +64,8 @@ LISTS = st.lists(st.builds(Segment, st.sampled_from("abcd"), st.just("user"), st
 def test_kept_is_the_longest_common_beginning(before: list[Segment], now: list[Segment]) -> None:
     found = common_prefix(before, now)
     place = max(n for n in range(min(len(before), len(now)) + 1) if before[:n] == now[:n])
-    assert found.kept == sum(piece.size for piece in now[:place])
+    assert found.shared_size == sum(piece.size for piece in now[:place])
     assert (found.first is None) is (place in (len(before), len(now)))
     if found.first:
-        assert found.first.place == place
-        assert 0 <= found.first.again <= found.size - found.kept
+        assert found.first.index == place
+        assert 0 <= found.first.reprocessed <= found.size - found.shared_size

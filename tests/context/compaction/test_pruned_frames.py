@@ -94,7 +94,7 @@ def test_a_pause_is_used_and_the_stubs_stay() -> None:
         assert talk.call().pruned == ()
     frame = talk.call(idle=6 * MINUTE)
     (pruning,) = talk.prunings
-    assert pruning.reason == "idle" and pruning.freed > 10_000 and pruning.again == 0
+    assert pruning.reason == "idle" and pruning.freed > 10_000 and pruning.reprocessed == 0
     assert [(one.call, one.text) for one in frame.pruned] == [(one.call, one.text) for one in pruning.stubs]
     assert frame.pruned[0].text == '[pruned: read, 12,000 characters; memory output {"id":"p1"} gets it]'
     assert [one.call for one in frame.pruned] == [f"c{n}" for n in range(len(frame.pruned))]

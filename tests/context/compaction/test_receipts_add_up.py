@@ -145,8 +145,8 @@ def test_dropped_and_kept_are_the_window_before(rounds: list[tuple[int, bool, in
         probe = Message("probe", "s", "assistant")
         before = window_at((*messages[:-2], probe), "probe")
         after = window_at((*messages, probe), "probe")
-        assert (*seen.dropped, *seen.kept) == before
-        assert [one.id for one in seen.kept] == [one.id for one in after[2:]]
+        assert (*seen.dropped, *seen.remaining) == before
+        assert [one.id for one in seen.remaining] == [one.id for one in after[2:]]
         assert covered_range(msgspec.structs.replace(receipt, message="other"), messages) is None
 
 

@@ -284,8 +284,8 @@ def _first_change(
         return _with(blank, what="idle", idle_ms=now.time - before.time, offset_tokens=0, again=front)
     if _has_new_base(before, now):
         again = None
-        if now.sent.kept is not None:
-            again = estimator.tokens(now.sent.kept + (first.again if first else 0))
+        if now.sent.shared_size is not None:
+            again = estimator.tokens(now.sent.shared_size + (first.reprocessed if first else 0))
         return _with(_in_base(blank, before.base, now.base), offset_tokens=front, again=again)
     if first:
         shared = _shared_characters(before, now)
@@ -301,7 +301,7 @@ def _first_change(
             now=first.now,
             offset=shared,
             offset_tokens=front,
-            again=estimator.tokens(first.again) + deltas,
+            again=estimator.tokens(first.reprocessed) + deltas,
         )
     return _with(blank, offset_tokens=now.spent.read, again=missing) if missing and now.spent else None
 
@@ -434,7 +434,7 @@ def _read_calls(events: Iterable[Event]) -> tuple[_CallRecord, ...]:
                 deltas = {}
             case FrameDelta() as delta:
                 deltas[delta.id] = _CarriedDelta(delta, len(records), -1)
-            case FrameUnsent(epoch=epoch, kept=sent_deltas):
+            case FrameUnsent(epoch=epoch, sent_count=sent_deltas):
                 unsent = {f"{epoch}.{n}" for n in range(sent_deltas + 1, sent_deltas + 1 + len(deltas))}
                 for record in records:
                     record.deltas = tuple(each for each in record.deltas if each.delta.id not in unsent)
@@ -471,7 +471,7 @@ def _read_calls(events: Iterable[Event]) -> tuple[_CallRecord, ...]:
 
 def _moved(carried: _CarriedDelta, sent: SentTranscript) -> _CarriedDelta:
     """Where a delta stands once the first message that diverges is another; a new one stands at the end."""
-    shared, offset = sent.size if sent.kept is None else sent.kept, carried.offset
+    shared, offset = sent.size if sent.shared_size is None else sent.shared_size, carried.offset
     if sent.first and offset > shared:
         offset = max(shared, offset + sent.first.now - sent.first.was)
     return msgspec.structs.replace(carried, offset=sent.size if offset < 0 else min(offset, sent.size))
@@ -494,7 +494,7 @@ def _tokens_per_character(records: Sequence[_CallRecord]) -> float | None:
     """
     tokens = characters = 0
     for before, now in pairwise(records):
-        if before.spent and now.spent and before.sent.size and now.sent.kept == before.sent.size:
+        if before.spent and now.spent and before.sent.size and now.sent.shared_size == before.sent.size:
             tokens += (now.spent.request - now.call.tokens) - (before.spent.request - before.call.tokens)
             characters += now.sent.size - before.sent.size
     return min(MAX_RATE, max(MIN_RATE, tokens / characters)) if characters >= ENOUGH_CHARACTERS else None
@@ -507,7 +507,7 @@ def _has_new_base(before: _CallRecord, now: _CallRecord) -> bool:
 
 def _shared_characters(before: _CallRecord, now: _CallRecord) -> int:
     """Return the characters of the transcript that both calls begin with; all of the former, where nobody told."""
-    return before.sent.size if now.sent.kept is None else now.sent.kept
+    return before.sent.size if now.sent.shared_size is None else now.sent.shared_size
 
 
 class _CacheEstimator:
@@ -549,7 +549,7 @@ class _CacheEstimator:
             return self.host
         shared, first = _shared_characters(before, now), now.sent.first
         if self.policy.explicit:
-            blocks_behind = BLOCKS_PER_MESSAGE * (now.sent.messages - first.place) if first is not None else 0
+            blocks_behind = BLOCKS_PER_MESSAGE * (now.sent.messages - first.index) if first is not None else 0
             end = None if blocks_behind > self.policy.lookback else self._breakpoint_ends[now.place]
             base = None if self.host is None else self.host + before.base_tokens  # a breakpoint too
             return base if end is None else end

@@ -43,7 +43,7 @@ class CacheRequest(msgspec.Struct, frozen=True):
     """One call: its blocks in the order in which the server reads them, and when it was made (Unix ms)."""
 
     blocks: tuple[CacheBlock, ...]
-    at: int
+    timestamp: int
     output_tokens: int = 0
 
     @property
@@ -161,13 +161,13 @@ class CacheTree:
                 limit=self.policy.breakpoints,
             )
         long_enough = [mark for mark in marks if ends[mark] >= self.policy.minimum]
-        hit = self._look_back(path, long_enough, request.at)
+        hit = self._look_back(path, long_enough, request.timestamp)
         read = ends[hit] if hit >= 0 else 0
         for place in range(hit + 1):  # what is used on the way is renewed too
-            if self._live(path[place], request.at):
-                self._used[path[place]] = request.at
+            if self._live(path[place], request.timestamp):
+                self._used[path[place]] = request.timestamp
         for mark in long_enough:
-            self._used[path[mark]] = request.at
+            self._used[path[mark]] = request.timestamp
         written = ends[long_enough[-1]] - read if long_enough else 0
         return _split(request, read, written)
 
@@ -182,11 +182,11 @@ class CacheTree:
     def _automatic(self, request: CacheRequest, path: list[int], ends: list[int]) -> CallCost:
         common = 0
         for node, end in zip(path, ends, strict=True):
-            if not self._live(node, request.at):
+            if not self._live(node, request.timestamp):
                 break
             common = end
         for node in path:  # such a server keeps every prefix of what it was sent
-            self._used[node] = request.at
+            self._used[node] = request.timestamp
         whole = common - common % self.policy.step
         return _split(request, whole if whole >= self.policy.minimum else 0, 0)
 

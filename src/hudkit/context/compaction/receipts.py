@@ -101,7 +101,7 @@ class RequestEstimate(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One compaction, the `number`-th of its session, recorded by event `seq`, from `began` (0: not known) to `at`
+    """One compaction, the `number`-th of its session, recorded by event `seq`, from `began` (0: not known) to `time`
     (Unix ms).
 
     `trigger`: `agent`, `manual` (a person), `auto`, `overflow`, or empty. `reported_before` and `reported_after` are
@@ -113,7 +113,7 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
 
     number: int
     seq: int
-    at: int
+    time: int = msgspec.field(name="at")
     began: int = 0
     trigger: str = ""
     limit: int | None = None
@@ -136,7 +136,7 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def lasted(self) -> int | None:
         """Return the milliseconds that it took, `None` where its begin is not known."""
-        return self.at - self.began if 0 < self.began <= self.at else None
+        return self.time - self.began if 0 < self.began <= self.time else None
 
     @property
     def freed(self) -> int | None:
@@ -213,7 +213,7 @@ def _begin(
     receipt = Receipt(
         number=number,
         seq=event.seq,
-        at=event.timestamp,
+        time=event.timestamp,
         began=compaction.began,
         trigger="agent" if by_agent and compaction.trigger in ("manual", "") else compaction.trigger,
         limit=window.limit_tokens,
@@ -272,11 +272,11 @@ def _split_by_tool(sizes: Sequence[tuple[str, int]], tokens: float) -> tuple[tup
 
 
 class CoveredRange(msgspec.Struct, frozen=True):
-    """What was in the window before a compaction: `dropped` left it, `kept` stayed, both in order; `since` are the
-    messages after it. An earlier compaction's summary is among what was dropped."""
+    """What was in the window before a compaction: `dropped` left it, `remaining` stayed, both in order; `since`
+    are the messages after it. An earlier compaction's summary is among what was dropped."""
 
     dropped: tuple[Message, ...] = ()
-    kept: tuple[Message, ...] = ()
+    remaining: tuple[Message, ...] = ()
     since: tuple[Message, ...] = ()
 
     @property

@@ -193,7 +193,7 @@ def _prepared(definition: SectionDefinition, text: str, inputs: str, outcome: Sa
     return SectionPrepared(
         name=definition.name,
         definition=text,
-        given=inputs,
+        input_digest=inputs,
         title=definition.heading,
         priority=definition.priority,
         full=outcome.trees.full,
