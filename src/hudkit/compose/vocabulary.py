@@ -193,7 +193,7 @@ _Share = _Count | Annotated[float, Meta(ge=0, le=MAX_SAFE_INTEGER)]
 _Amount = _Count | Annotated[str, Meta(pattern="^(/[1-9][0-9]{0,8}|[0-9]{1,9})(?!\\n)$")]
 
 
-class PropRule(msgspec.Struct, frozen=True):
+class _PropRule(msgspec.Struct, frozen=True):
     """The rule of a prop: the type of its values (with bounds), the same in words, and what they say."""
 
     type: Any
@@ -201,56 +201,58 @@ class PropRule(msgspec.Struct, frozen=True):
     doc: str
 
 
-PROPS: Mapping[str, PropRule] = {
-    "title": PropRule(_Line, "text", "The words of the heading."),
-    "level": PropRule(
+PROPS: Mapping[str, _PropRule] = {
+    "title": _PropRule(_Line, "text", "The words of the heading."),
+    "level": _PropRule(
         Annotated[int, Meta(ge=1, le=6)], "1 to 6", "The level of the heading; without it, by nesting."
     ),
-    "ordered": PropRule(bool, "true or false", "Numbered."),
-    "start": PropRule(Annotated[int, Meta(ge=0, le=999_999_999)], "0 to 999999999", "The first number."),
-    "checked": PropRule(bool, "true or false", "A task: done, or not; without it, no task."),
-    "hidden": PropRule(_Count, "a whole number from 0", "How many are not shown."),
-    "see": PropRule(_Line, "text", "Where the rest is."),
-    "noun": PropRule(_Line, "text", "What they are."),
-    "lang": PropRule(_Line, "text", "The language of the text."),
-    "align": PropRule(
+    "ordered": _PropRule(bool, "true or false", "Numbered."),
+    "start": _PropRule(Annotated[int, Meta(ge=0, le=999_999_999)], "0 to 999999999", "The first number."),
+    "checked": _PropRule(bool, "true or false", "A task: done, or not; without it, no task."),
+    "hidden": _PropRule(_Count, "a whole number from 0", "How many are not shown."),
+    "see": _PropRule(_Line, "text", "Where the rest is."),
+    "noun": _PropRule(_Line, "text", "What they are."),
+    "lang": _PropRule(_Line, "text", "The language of the text."),
+    "align": _PropRule(
         Annotated[str, Meta(pattern="^[lcr-]*(?!\\n)$", max_length=1024)], "letters l, c, r, -", "One per column."
     ),
-    "href": PropRule(_Line, "text", "Where the link leads."),
-    "tokens": PropRule(_Amount, "tokens, or a share such as /4", "How much is held back."),
-    "key": PropRule(_Line, "text", "A name among siblings; no two of them have the same."),
-    "priority": PropRule(
+    "href": _PropRule(_Line, "text", "Where the link leads."),
+    "tokens": _PropRule(_Amount, "tokens, or a share such as /4", "How much is held back."),
+    "key": _PropRule(_Line, "text", "A name among siblings; no two of them have the same."),
+    "priority": _PropRule(
         Annotated[int, Meta(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)]
         | Annotated[float, Meta(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)],
         "a number",
         "May be left out; higher is kept longer.",
     ),
-    "atomic": PropRule(bool, "true or false", "Stays whole or goes whole."),
-    "scope": PropRule(Literal["local", "across"], "local or across", "With whom priorities below compare."),
-    "limit": PropRule(_Count, "a whole number from 0", "Its most tokens."),
-    "isolate": PropRule(bool, "true or false", "Fitted alone, in its own limit."),
-    "keep": PropRule(_Line, "text", "Elements with one name are there together or not at all."),
-    "truncate": PropRule(Literal["start", "middle", "end"], "start, middle or end", "Where its longest text is cut."),
-    "marker": PropRule(_Line, "text", "What stands for the part that is cut."),
-    "step": PropRule(_Count, "a whole number from 0", "Its oldest children go that many tokens at a time."),
-    "basis": PropRule(_Share, "a number from 0", "Its part in sharing what its parent is offered."),
-    "grow": PropRule(_Share, "a number from 0", "Its part in sharing what is left, after the others."),
-    "expand": PropRule(bool, "true or false", "Fills what is left."),
-    "reserve": PropRule(_Amount, "tokens, or a share such as /4", "Held back for it while others are fitted."),
-    "density": PropRule(
+    "atomic": _PropRule(bool, "true or false", "Stays whole or goes whole."),
+    "scope": _PropRule(Literal["local", "across"], "local or across", "With whom priorities below compare."),
+    "limit": _PropRule(_Count, "a whole number from 0", "Its most tokens."),
+    "isolate": _PropRule(bool, "true or false", "Fitted alone, in its own limit."),
+    "keep": _PropRule(_Line, "text", "Elements with one name are there together or not at all."),
+    "truncate": _PropRule(
+        Literal["start", "middle", "end"], "start, middle or end", "Where its longest text is cut."
+    ),
+    "marker": _PropRule(_Line, "text", "What stands for the part that is cut."),
+    "step": _PropRule(_Count, "a whole number from 0", "Its oldest children go that many tokens at a time."),
+    "basis": _PropRule(_Share, "a number from 0", "Its part in sharing what its parent is offered."),
+    "grow": _PropRule(_Share, "a number from 0", "Its part in sharing what is left, after the others."),
+    "expand": _PropRule(bool, "true or false", "Fills what is left."),
+    "reserve": _PropRule(_Amount, "tokens, or a share such as /4", "Held back for it while others are fitted."),
+    "density": _PropRule(
         Literal["full", "compact", "minimal"], "full, compact or minimal", "Which alternative of a choice it is."
     ),
 }
 
 
-def prop_rule(tag: str, name: str) -> PropRule:
+def prop_rule(tag: str, name: str) -> _PropRule:
     """Return the rule of a prop that an element takes; one that the table lacks has the type of the vocabulary."""
     if name in PROPS:
         return PROPS[name]
     spec = TAGS.get(tag)
     kind = (spec.props.get(name) if spec else None) or COMMON_PROPS[name]
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    return PropRule(reduce(or_, kinds), _type_names(kind), "")
+    return _PropRule(reduce(or_, kinds), _type_names(kind), "")
 
 
 def check_prop(tag: str, name: str, value: Prop) -> None:
@@ -275,7 +277,7 @@ def shown_value(value: object) -> str:
     return shown if len(shown) <= _MAX_VALUE_CHARS else f"{shown[: _MAX_VALUE_CHARS - 1]}…"
 
 
-def _right_without_quotes(value: str, rule: PropRule) -> bool:
+def _right_without_quotes(value: str, rule: _PropRule) -> bool:
     """Return whether text would be right without its quotes."""
     try:
         msgspec.json.decode(value[:_MAX_UNQUOTED_CHARS], type=rule.type)

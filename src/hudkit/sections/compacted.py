@@ -56,6 +56,7 @@ def _reduce(compacted: CompactedState, event: Event) -> CompactedState:
             anchors = (*compacted.summary_anchors, *new)[-MAX_ANCHORS:]
             return CompactedState(summary, compacted.count + 1, mark_of(event), anchors)
         case CompactUndone(seq=seq, summary=summary):
+            # It and those after it were anchored to messages that are gone.
             anchors = tuple(each for each in compacted.summary_anchors if each.seq < seq)
             return CompactedState(summary, max(0, compacted.count - 1), mark_of(event), anchors)
         case SectionReplace(section="compacted", values=values):
@@ -68,6 +69,7 @@ def _reduce(compacted: CompactedState, event: Event) -> CompactedState:
 def without_repeats(summary: str, shown: Collection[str]) -> str:
     """Return the summary without the lines that say nothing but one of the texts in `shown`, and without headings
     that are left with nothing under them."""
+    # Without live items there is nothing to repeat, and a summary stays as its model wrote it.
     if not shown:
         return summary
     shown_lines = {comparable_text(text) for text in shown}

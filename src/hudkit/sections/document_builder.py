@@ -62,7 +62,7 @@ class DocumentBuilder:
     def __init__(self) -> None:
         self._options: ViewOptions | None = None
         self._last: dict[str, tuple[Any, Element | None]] = {}
-        self._stale_items = StaleItems()
+        self._stale_items = _StaleItems()
 
     def document(self, state: HudState, options: ViewOptions, tag: str) -> Element:
         """Return the whole HUD, unfitted: the preamble, the sections, and the counts where sections are not shown.
@@ -84,7 +84,7 @@ class DocumentBuilder:
         """One section, or `None` where it has nothing to say."""
         fields = _READERS[spec.name](state)
         last = self._last.get(spec.name)
-        if last is not None and unchanged(last[0], fields):
+        if last is not None and _unchanged(last[0], fields):
             return last[1]
         view = SectionView(spec, options)
         element = spec.logic.show(*fields, view) if len(spec.reads) > 1 else spec.logic.show(fields, view)
@@ -92,7 +92,7 @@ class DocumentBuilder:
         return element
 
 
-def unchanged(before: Any, after: Any) -> bool:
+def _unchanged(before: Any, after: Any) -> bool:
     """Return whether both are the same objects: what a reducer did not touch is the very thing that it was."""
     if before is after:
         return True
@@ -131,7 +131,7 @@ def _without_fragments(shown: Iterable[Element | None]) -> list[Element]:
     return flat
 
 
-class StaleItems:
+class _StaleItems:
     """Asks for the advice only where the oldest item could be stale: what is open is looked at when it changes."""
 
     def __init__(self) -> None:
@@ -215,12 +215,12 @@ def diff_states(
     pressing = False
     for spec, reader in _TOLD_SECTIONS:
         old, new = reader(before), reader(after)
-        if unchanged(old, new):
+        if _unchanged(old, new):
             continue
         recent = known_rows.get(spec.name, ())
         old_rows, new_rows = _recalled_rows(spec, old, recent), _recalled_rows(spec, new, recent)
         known_rows[spec.name] = ((old, old_rows), (new, new_rows))
-        if heard is not None and not unchanged(old, reader(heard)):
+        if heard is not None and not _unchanged(old, reader(heard)):
             old_rows = _with_heard(old_rows, _rows(spec, reader(heard)), new_rows)
         section_lines = list(_diff_rows(spec, old_rows, new_rows))
         # A host that syncs its whole list would fill a delta with one line a todo.
@@ -235,7 +235,7 @@ def diff_states(
 
 def _recalled_rows(spec: SectionSpec, fields: Any, recent: tuple[tuple[object, _Rows], ...]) -> _Rows:
     for seen, rows in recent:
-        if unchanged(seen, fields):
+        if _unchanged(seen, fields):
             return rows
     return _rows(spec, fields)
 

@@ -140,11 +140,6 @@ class SectionView(msgspec.Struct, frozen=True):
         return shorten(text, ITEM_CHARS[self.density])
 
 
-def no_rows(*_fields: object) -> tuple[KeyedRow, ...]:
-    """Return the rows of a section whose changes are told by the next base only: none."""
-    return ()
-
-
 def origin_label(origin: Origin, derived: bool = False) -> str:
     """Return the suffix that tells where an item comes from, where it is not the agent or the user."""
     if origin is Origin.TOOL:
@@ -163,7 +158,7 @@ def newest_in_view(items: Sequence[T], limit: int, closed: Callable[[T], bool]) 
     return tuple(items[n] for n in sorted(places))
 
 
-def first_open(items: Sequence[T], limit: int, closed: Callable[[T], bool]) -> tuple[T, ...]:
+def _first_open(items: Sequence[T], limit: int, closed: Callable[[T], bool]) -> tuple[T, ...]:
     """Return at most `limit` items in their order: the first open ones, closed ones only where room is left."""
     places = [n for n, item in enumerate(items) if not closed(item)][:limit]
     if len(places) < limit:
@@ -188,7 +183,7 @@ def item_list(
         return None
     shown = every
     if len(every) > view.limit:
-        shown = (first_open if plan else newest_in_view)(every, view.limit, _yields)
+        shown = (_first_open if plan else newest_in_view)(every, view.limit, _yields)
     start = every.index(shown[0]) if ordered and shown else 0
     if ordered and shown != every[start : start + len(shown)]:
         # Numbers with gaps are no numbers of a list: each item tells its own.

@@ -9,7 +9,7 @@ import msgspec
 from hudkit.compose import Density, Element, h, shorten
 from hudkit.log.event import Event
 from hudkit.log.payloads import FrameBase, SessionLink, SessionOffer, SessionStart
-from hudkit.sections.section import SectionLogic, SectionView, no_rows
+from hudkit.sections.section import KeyedRow, SectionLogic, SectionView
 
 
 class _Counted(Protocol):
@@ -86,10 +86,15 @@ def _offer_text(offer: SessionOffer) -> str:
     )
 
 
+def _no_rows(*_fields: object) -> tuple[KeyedRow, ...]:
+    """Return the rows of a section whose changes are told by the next base only: none."""
+    return ()
+
+
 LOGIC = SectionLogic(
     handles=(SessionStart, SessionLink, SessionOffer, FrameBase),
     reduce=_reduce,
     show=_show,
-    rows=no_rows,
+    rows=_no_rows,
     reads=("session", "compacted", "task"),
 )

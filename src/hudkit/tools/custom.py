@@ -107,6 +107,7 @@ def _define(session: SessionCore, args: _NewSection, origin: Origin) -> Operatio
 
     def decide(state: HudState) -> Sequence[Payload]:
         section = state.custom.get(args.name)
+        # A file is the user's, and an agent does not overrule it.
         if section is not None and not section.source:
             raise OperationError(f"{args.name} is defined by a file", hint="Choose another name.")
         if section is None and len(state.custom) >= _MAX_SECTIONS:
@@ -114,6 +115,7 @@ def _define(session: SessionCore, args: _NewSection, origin: Origin) -> Operatio
         return (SectionDefine(args.name, args.source, args.title, args.reads, args.priority),)
 
     change = record(session, origin, decide)
+    # Run at once: whoever wrote it reads in this answer whether it works, and not in a later frame.
     section = session.prepare().custom.get(args.name)
     data = {"name": args.name, "recorded": bool(change), "error": section.error if section else ""}
     if section is not None and section.error:

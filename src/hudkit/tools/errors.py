@@ -75,6 +75,7 @@ def _list(session: SessionCore, args: _ErrorPage) -> OperationResult:
 def _add(session: SessionCore, args: _NewError, origin: Origin) -> OperationResult:
     """Report an error; one that is open already is counted, not listed twice."""
     change = record(session, origin, lambda _: (ErrorEncountered(args.message, key=args.key),))
+    # What was recorded has no secrets, so that is what the new error is looked up by.
     failure = next(
         each
         for each in change.after.errors.open
@@ -89,6 +90,7 @@ def _add(session: SessionCore, args: _NewError, origin: Origin) -> OperationResu
 
 
 def _is_same_error(failure: RecordedError, message: str, key: str) -> bool:
+    # A key stands for the failure whatever its words are: a second run of a command fails with other line numbers.
     return failure.key == key if key else failure.message == message
 
 
@@ -98,6 +100,7 @@ def _resolve(session: SessionCore, args: _ThatError, origin: Origin) -> Operatio
     over: list[RecordedError] = []
 
     def decide(state: HudState) -> Sequence[Payload]:
+        # By its id an error is known although it is resolved: saying so twice is no mistake.
         exact = state.errors.get(args.id)
         over[:] = [exact or resolve_item(state.errors.open, args.id, "open error", lambda failure: failure.message)]
         return () if over[0].resolved else (ErrorResolved(over[0].id),)

@@ -27,7 +27,7 @@ _SCHEMA = 1
 """Version of exported sessions."""
 
 _APART = BOOKKEEPING_EVENTS | {"compact.after", "event.undo", "file.open", "file.close"}
-"""Types that tell of one session's own course."""
+"""Types that make sense in their own session only: they name its frames, its compactions, its event numbers."""
 
 
 class _ImportArguments(OperationArguments, frozen=True):
@@ -44,6 +44,7 @@ def _export(session: SessionCore, _: EmptyArguments) -> OperationResult:
         "schema": _SCHEMA,
         "session": msgspec.to_builtins(state.session) | {"id": session.id, "events": state.seq},
         "sections": {section.name: [row.data for row in section.rows(state)] for section in readable_sections()},
+        # The events carry the import, the sections are for people who read the file.
         "events": [_event(event) for event in session.events() if event.type not in _APART and event.payload],
     }
     path = write_export(folder, host_session_id(session), facts)
@@ -88,6 +89,7 @@ def _payload(exported: object) -> Payload | None:
     """A payload of an export; what this version does not know is left out, and so is what is not about work."""
     if not isinstance(exported, dict) or exported.get("type") in _APART or exported.get("unknown"):
         return None
+    # The file may have been edited by hand: nothing in it is taken on trust, and one bad event spoils no other.
     version = exported.get("v")
     body = {key: value for key, value in exported.items() if key not in ("seq", "at", "origin", "v")}
     try:

@@ -56,7 +56,7 @@ class _HistoryArguments(OperationArguments, frozen=True):
 class _SearchArguments(OperationArguments, frozen=True):
     query: Annotated[Text, Meta(description='Words to look for; "in quotes" as they stand.')]
     limit: Annotated[int, Meta(ge=1, le=MAX_ROWS, description="How many hits at most.")] = 10
-    session: Annotated[AnyText, Meta(description="Only of this session (its id, or its begin).")] = ""
+    session: Annotated[AnyText, Meta(description="Only of this session (its id, or its beginning).")] = ""
     sessionId: OldId = ""
     project: Annotated[AnyText, Meta(description="Only of this directory, or of one that has this in its path.")] = ""
     projectPath: Annotated[AnyText, Meta(description="The same as project.")] = ""
@@ -80,6 +80,7 @@ def _history(session: SessionCore, args: _HistoryArguments) -> OperationResult:
     """List what was recorded last, the newest event last."""
     wanted = (event for event in _events_backwards(session, args.before) if args.all or event.type not in _MACHINERY)
     events = list(islice(wanted, args.limit))[::-1]
+    # One more is read only to know whether there is any.
     rest = next(wanted, None)
     lines = [
         f"- #{event.seq} {_head(event)}{_behind_colon(shorten(event_words(event), _MAX_CONTENT))}" for event in events
@@ -99,6 +100,7 @@ def _search(session: SessionCore, args: _SearchArguments) -> OperationResult:
     """
     filtered = any(getattr(args, name) for name in _FILTERS)
     if session.past is None:
+        # Filters are about conversations: without those, the error says so, rather than an empty answer.
         if filtered or args.syntax:
             transcripts_of(session)
         return _recorded(session, args)
@@ -162,6 +164,7 @@ def _recorded(session: SessionCore, args: _SearchArguments) -> OperationResult:
     for section in readable_sections():
         for row in section.rows(state):
             if _holds_all(row.text, parts):
+                # Beyond the limit too: its event is no hit of its own either.
                 seen.add(row.seq)
                 if len(hits) < args.limit:
                     hits.append({"section": section.name, "id": row.id, "text": row.text})
@@ -305,4 +308,6 @@ def _parse_time(text: str, name: str) -> int:
         when = datetime.fromisoformat(text[:40])
         return max(int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000), 1)
     except (ValueError, OverflowError):
-        raise OperationError(f'"{name}" is no time', hint='Write "2026-11-21", "2026-11-21T09:30" or "7d".') from None
+        raise OperationError(
+            f'"{name}" is not a time', hint='Write "2026-11-21", "2026-11-21T09:30" or "7d".'
+        ) from None

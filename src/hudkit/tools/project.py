@@ -54,6 +54,7 @@ def _rows(state: HudState) -> tuple[AnswerRow, ...]:
 @reading("project.get", EmptyArguments)
 def _get(session: SessionCore, _: EmptyArguments) -> OperationResult:
     """Read the project's defaults in full."""
+    # Another session may have set them since this one's last call.
     state = session.prepare()
     return OperationResult(
         list_rows(SECTION_LISTINGS["project"], _rows(state)).text, {"project": plain_values(state.project)}
@@ -75,6 +76,7 @@ def _set(session: SessionCore, args: _Defaults, origin: Origin) -> OperationResu
         }
         return (_project_set(session, origin, state, merged),)
 
+    # The project's log, not the session's: other sessions copy from it, and each can still be replayed alone.
     change = record(session.project_log or session, origin, decide)
     outcome = "Set the project's defaults" if change else "They are so already"
     return _defaults_answer(session.prepare(), outcome, bool(change), change.note)

@@ -68,6 +68,7 @@ def _call_of(session: SessionCore, asked: str) -> str:
     # A number of ours is `p` and digits; a host's ids are anything else.
     if not (asked[:1] == "p" and asked[1:].isascii() and asked[1:].isdecimal() and len(asked) < 12):
         return asked
+    # Numbers are counted over the whole log, because a stub keeps its number through every later pruning.
     number, seen = int(asked[1:]), 0
     for event in session.events():
         if isinstance(event.payload, OutputsPrune):
@@ -91,6 +92,7 @@ def _page(whole: str, offset: int, tokens: int) -> tuple[str, int]:
     while end < len(whole):
         stop = whole.find("\n", end) + 1 or len(whole)
         if not room.take(whole[end:stop]):
+            # One line longer than a page: a part of it, since an empty page would never get on.
             if end == start:
                 end += room.begin(whole[end:stop])
             break

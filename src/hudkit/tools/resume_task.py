@@ -39,7 +39,7 @@ _NOUNS = {
 
 
 class _ResumeArguments(OperationArguments, frozen=True):
-    session: Annotated[Text, Meta(description="The session's id, as `sessions` lists it, or a begin of it.")]
+    session: Annotated[Text, Meta(description="The session's id, as `sessions` lists it, or the beginning of it.")]
 
 
 class _TakenPayload(msgspec.Struct, frozen=True):
@@ -69,6 +69,7 @@ def _resume(session: SessionCore, args: _ResumeArguments, _: Origin) -> Operatio
             raise OperationError(
                 f"{id_text(id)} has nothing to take up", hint="`sessions` marks those with open tasks."
             )
+        # The link is in the same append: a session is either not taken up, or wholly and with its origin.
         link = _TakenPayload(Origin.SYSTEM, SessionLink("resume", id, other.seq))
         drafts = [
             draft
@@ -126,6 +127,7 @@ def _payloads_to_take(other: HudState, state: HudState, id: str) -> Iterator[_Ta
 
 def _resolve_key(session: SessionCore, asked: str) -> str:
     """The key of the session that is asked for. Raises `OperationError` where it is this one, none, or several."""
+    # A project's defaults are a log of their own, but no conversation that has a task.
     keys = [key for key in session.log.sessions() if not key.startswith(f"{PROJECT_LOG}@")]
     if asked in (session.id, host_id_of_key(session.id)):
         raise OperationError("a session cannot take up its own task", hint=_hint(session, keys))

@@ -59,6 +59,7 @@ def _resolve_section(
     }
     if folded in spellings and may(spellings[folded][1]):
         return spellings[folded][1]
+    # Only names that would work are suggested: a call that is copied from a refusal has to be right.
     able = {key: spelling for key, (spelling, section) in spellings.items() if may(section)}
     near = get_close_matches(folded, able, 1)
     mend = {"wrong": name, "right": able[near[0]]} if near else {}
@@ -76,6 +77,7 @@ def _snapshot(session: SessionCore, args: _OneOrAll) -> OperationResult:
     for section in chosen:
         rows = section.rows(state)
         data[section.name] = [row.data for row in rows]
+        # An empty section is only mentioned where it was asked for.
         if rows or args.section is not None:
             head, _, body = list_rows(section, rows, now=state.time).text.partition("\n")
             parts.append(f"## {head}" + (f"\n\n{body}" if body else ""))
@@ -91,6 +93,7 @@ def _update(session: SessionCore, args: _Replaced, origin: Origin) -> OperationR
     An item whose text stays keeps its id.
     """
     section = _resolve_section(args.section, "replaced", lambda section: section.replaces)
+    # Null, an empty text and an empty list mean the same: models send all three.
     if not args.value:
         return _emptied(session, origin, section)
     if isinstance(args.value, str):

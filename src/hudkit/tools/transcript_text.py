@@ -35,7 +35,7 @@ MAX_CELL_CHARS = 80
 
 Tokens = Annotated[int, Meta(ge=100, le=20_000, description="About how many tokens the answer may have.")]
 Id = Annotated[
-    AnyText, Meta(description="A session's id, or a begin of it that no other has; without it, this session.")
+    AnyText, Meta(description="A session's id, or its beginning where no other begins so; without it, this session.")
 ]
 OldId = Annotated[AnyText, Meta(description="The same as session.")]
 
@@ -58,6 +58,7 @@ class TokenRoom:
         # Counting a megabyte takes longer than refusing it.
         if len(text) > self.left * _MAX_TOKEN_BYTES:
             return False
+        # Lone surrogates cannot be counted as UTF-8; what stands for them is as long. One more: the line break.
         need = count_tokens(text.encode("utf-8", "replace").decode()) + 1
         if need > self.left:
             return False
@@ -96,6 +97,7 @@ def resolve_session_id(session: SessionCore, args: SessionArguments) -> str:
     ids = [row.id for row in past.sessions()]
     if asked in ids:
         return asked
+    # What nothing begins with is passed on: the reader of transcripts says better what there is.
     alike = [id for id in ids if id.startswith(asked)]
     if len(alike) > 1:
         some = ", ".join(map(id_text, alike[:5]))
@@ -116,6 +118,7 @@ def table_cell(value: object, length: int = MAX_CELL_CHARS) -> str:
 
 def id_cell(id: str) -> str:
     """Return an id as a cell, as it stands: it is what the next call takes."""
+    # In backticks nothing is escaped, so that a copied id is the id.
     plain = all(char.isalnum() or char in "-_.:#/@%" for char in id)
     return f"`{id}`" if id and plain and id.isascii() else table_cell(id)
 

@@ -35,6 +35,7 @@ def _context(session: SessionCore, args: SessionArguments) -> OperationResult:
     if id != host_session_id(session):
         return _elsewhere(session, id)
     window = window_usage(session.state, session.settings)
+    # What was reported comes first, what is estimated after it, and marked: a reader may stop anywhere.
     lines = [_headline(window)]
     if window.now is not None:
         lines.append(f"- the request now under way: {_about(window)}; its usage is not reported yet")
@@ -108,6 +109,7 @@ def _pace(window: WindowUsage) -> str:
     if trend.calls_left is not None and trend.band is not None:
         words += f", about {_calls(trend.calls_left)} until {trend.band.value}"
     if window.overflow is not None:
+        # Only of a host that compacts is it known what part of the window is usable.
         end = "the host compacts" if window.usage.usable is not None else "the window is full"
         words += f", {_calls(window.overflow)} until {end}"
     return words
@@ -138,6 +140,7 @@ def _rows(window: WindowUsage) -> list[tuple[str, str, str]]:
 
 def _elsewhere(session: SessionCore, id: str) -> OperationResult:
     transcript, row = transcripts_of(session).find(id)
+    # A summary's own call has another request than the conversation: it says nothing of how full that was.
     used = [m.usage.used for m in transcript.messages(id) if m.usage is not None and m.usage.used and not m.summary]
     data = {"session": id, "used": used[-1] if used else None, "most": max(used, default=0), "model": row.model}
     if not used:

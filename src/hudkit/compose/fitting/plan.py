@@ -46,7 +46,6 @@ from hudkit.compose.fitting.traits import (
     PRUNABLE,
     SPECIAL,
     last_break,
-    path_below,
     standalone,
     token_amount,
     traits,
@@ -271,7 +270,7 @@ class FitPlan:
         self, child: Element, container: Container, host: Element, scope: _PriorityScope, position: int
     ) -> int:
         if scope.to_break is not None:
-            scope = msgspec.structs.replace(scope, to_break=path_below(scope.to_break, position))
+            scope = msgspec.structs.replace(scope, to_break=_path_below(scope.to_break, position))
         bits = traits(child)
         if bits:
             return self._add_special(child, bits, container, host, scope)
@@ -592,3 +591,15 @@ def _set_forms(
     candidate.minimum = minimum if required else None
     candidate.minimum_cost = cost_within(host, minimum, measures) if required else 0
     candidate.reset()
+
+
+def _path_below(path: tuple[int, ...], position: int) -> tuple[int, ...] | None:
+    """Return what is left of the path to the last break, seen from the child at `position`.
+
+    `()`: the whole child is before the break. `None`: it is behind it.
+    """
+    if not path or position < path[0]:
+        return ()
+    if position > path[0]:
+        return None
+    return path[1:] or None

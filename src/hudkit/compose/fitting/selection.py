@@ -31,8 +31,8 @@ from hudkit.compose.fitting.candidates import (
 )
 from hudkit.compose.fitting.plan import FitPlan
 from hudkit.compose.fitting.result import Omission
-from hudkit.compose.fitting.traits import strip_breaks, traits
-from hudkit.compose.nodes import Element
+from hudkit.compose.fitting.traits import BREAK, traits
+from hudkit.compose.nodes import Element, Node
 from hudkit.errors import BudgetError
 
 Undo = tuple[FitCandidate, object, int, list[tuple[Container, int]], bool]
@@ -438,7 +438,7 @@ def measure_selection(selection: Selection) -> Measurement:
     """Build what was selected and measure it; return the tree with its tokens and the first limit that it breaks."""
     plan = selection.plan
     measure = plan.measures.final
-    tree, breaks = strip_breaks(plan.root.build(), plan.traits)
+    tree, breaks = _strip_breaks(plan.root.build(), plan.traits)
     size = measure(tree)
     tokens = size + reserved_tokens(selection)
     tokens += sum([growing.reserve for growing in plan.growing if growing.current is None])
@@ -446,7 +446,7 @@ def measure_selection(selection: Selection) -> Measurement:
         # The root's limit is part of the budget; what is not built is not written.
         if container is plan.root or not container.present or container.output is None or container.limit is None:
             continue
-        inside = measure(strip_breaks(container.output, traits(container.element))[0])
+        inside = measure(_strip_breaks(container.output, traits(container.element))[0])
         if inside > container.limit:
             return Measurement(tree, size, tokens, breaks, container, inside - container.limit)
     excess = max(0, tokens - selection.budget)
@@ -487,3 +487,30 @@ def too_small_error(selection: Selection, measurement: Measurement, need: int) -
         limit=selection.budget,
         tree=plan.tree,
     )
+
+
+def _strip_breaks(tree: Element, bits: int) -> tuple[Element, tuple[tuple[int, ...], ...]]:
+    """Take the breaks out of a tree whose traits are `bits`; return it and the paths where they were.
+
+    A break with nothing before it, or nothing since the last one, ends no prefix and is not returned.
+    """
+    if not bits & BREAK:
+        return tree, ()
+    paths: list[tuple[int, ...]] = []
+
+    def strip(node: Element, path: tuple[int, ...]) -> Element:
+        children: list[Node] = []
+        for child in node.children:
+            if isinstance(child, str):
+                children.append(child)
+            elif child.tag == "break":
+                paths.append((*path, len(children)))
+            elif traits(child) & BREAK:
+                children.append(strip(child, (*path, len(children))))
+            else:
+                children.append(child)
+        return node.with_children(tuple(children))
+
+    stripped = strip(tree, ())
+    distinct = dict.fromkeys(paths)
+    return stripped, tuple(path for path in distinct if any(path))

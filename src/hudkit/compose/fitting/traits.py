@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from hudkit.compose.nodes import Element, Node, Prop
+from hudkit.compose.nodes import Element, Prop
 
 PRUNABLE = 1
 """Something below it may be left out, or cut, by itself."""
@@ -107,18 +107,6 @@ def token_amount(value: object, budget: int) -> int:
 # Breaks. A path to the last one is carried down while a plan is made, so that each node knows on which side it is.
 
 
-def path_below(path: tuple[int, ...], position: int) -> tuple[int, ...] | None:
-    """Return what is left of the path to the last break, seen from the child at `position`.
-
-    `()`: the whole child is before the break. `None`: it is behind it.
-    """
-    if not path or position < path[0]:
-        return ()
-    if position > path[0]:
-        return None
-    return path[1:] or None
-
-
 def last_break(tree: Element) -> tuple[int, ...]:
     """Return the path of the last break, `()` where there is none."""
     for position in range(len(tree.children) - 1, -1, -1):
@@ -129,30 +117,3 @@ def last_break(tree: Element) -> tuple[int, ...]:
             if traits(child) & BREAK:
                 return (position, *last_break(child))
     return ()
-
-
-def strip_breaks(tree: Element, bits: int) -> tuple[Element, tuple[tuple[int, ...], ...]]:
-    """Take the breaks out of a tree whose traits are `bits`; return it and the paths where they were.
-
-    A break with nothing before it, or nothing since the last one, ends no prefix and is not returned.
-    """
-    if not bits & BREAK:
-        return tree, ()
-    paths: list[tuple[int, ...]] = []
-
-    def strip(node: Element, path: tuple[int, ...]) -> Element:
-        children: list[Node] = []
-        for child in node.children:
-            if isinstance(child, str):
-                children.append(child)
-            elif child.tag == "break":
-                paths.append((*path, len(children)))
-            elif traits(child) & BREAK:
-                children.append(strip(child, (*path, len(children))))
-            else:
-                children.append(child)
-        return node.with_children(tuple(children))
-
-    stripped = strip(tree, ())
-    distinct = dict.fromkeys(paths)
-    return stripped, tuple(path for path in distinct if any(path))

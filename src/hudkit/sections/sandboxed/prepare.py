@@ -149,7 +149,7 @@ class SectionPreparation:
         by_agent = section is not None and section.source == definition.source and section.mark.origin is Origin.AGENT
         wrong = _why_wrong(definition, by_agent and not self._settings.agent)
         values = {} if wrong else section_inputs(state, definition.reads)
-        inputs, size = inputs_digest(values)
+        inputs, size = _inputs_digest(values)
         if size > MAX_INPUT_BYTES:
             wrong = f"what it reads has {size:,} bytes; at most {MAX_INPUT_BYTES:,} are given"
         if wrong:
@@ -212,7 +212,7 @@ def section_inputs(state: HudState, reads: tuple[str, ...]) -> dict[str, Any]:
     return {name: _plain(getattr(state, name)) for name in reads}
 
 
-def inputs_digest(values: dict[str, Any]) -> tuple[str, int]:
+def _inputs_digest(values: dict[str, Any]) -> tuple[str, int]:
     """Return sixteen hex digits that stand for what is given, and its bytes as JSON."""
     body = msgspec.json.encode(values)
     return blake2b(body, digest_size=8).hexdigest(), len(body)
