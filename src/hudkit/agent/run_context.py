@@ -28,7 +28,7 @@ from hudkit.agent.slash_commands import SlashCommand
 from hudkit.agent.system_prompt import SystemPrompt
 from hudkit.agent.tools import TOOLS, Tool, ToolContext, ToolLimits
 from hudkit.agent.workspace import Workspace
-from hudkit.config import CompactionSettings, PruningSettings
+from hudkit.config import CompactionSettings, PruningSettings, Settings
 from hudkit.context.compaction.cut_point import MAX_TAIL_TOKENS
 from hudkit.errors import ConfigError
 from hudkit.models import Model, ToolSpec
@@ -86,6 +86,19 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plugin_tool_seconds: Annotated[float, Meta(gt=0)] = 120.0
     instructions: tuple[str, ...] = ()
     record: bool = True
+
+    @classmethod
+    def from_user_settings(cls, settings: Settings) -> LoopSettings:
+        """Return the settings of a loop that does what the user has set for compaction and pruning."""
+        return cls(
+            compact=settings.overflow.auto,
+            reserved=settings.overflow.reserved_tokens,
+            frees=settings.compaction.min_freed_percent,
+            prune=settings.pruning.enabled,
+            protect=settings.pruning.protected_tokens,
+            minimum=settings.pruning.min_freed_tokens,
+            protected_tools=settings.pruning.tools,
+        )
 
     @property
     def overflow(self) -> OverflowRule:

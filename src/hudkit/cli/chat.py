@@ -33,14 +33,14 @@ COMMAND = Command(
 
 async def _chat(args: argparse.Namespace) -> int:
     from hudkit.agent.terminal.chat import Chat
-    from hudkit.agent.terminal.line import Edited, Piped
+    from hudkit.agent.terminal.prompt_source import EditedPrompts, PipedPrompts
     from hudkit.agent.terminal.screen import Screen, is_terminal
 
     sitting = sitting_of(args, "chat")
     try:
         edited = is_terminal(sys.stdin) and is_terminal(sys.stdout)
-        chat = Chat(sitting, Edited() if edited else Piped(), Screen(sys.stdout))
-        await sitting.open(sitting.place.pick(sitting.wish))
+        chat = Chat(sitting, EditedPrompts() if edited else PipedPrompts(), Screen(sys.stdout))
+        await sitting.open(sitting.location.pick(sitting.request))
         return await chat.run()
     finally:
         await sitting.close()

@@ -45,13 +45,13 @@ COMMAND = Command(
 
 
 async def _answer(args: argparse.Namespace, prompt: str) -> int:
-    from hudkit.agent.terminal.attend import Left
+    from hudkit.agent.terminal.turn_display import UserLeft
 
     sitting = sitting_of(args, "run", facts=SCHEMA if args.json else 0, quiet=args.quiet)
     try:
-        await sitting.open(sitting.place.pick(sitting.wish))
-        ended = await sitting.attendant.prompt(prompt)
-    except Left:
+        await sitting.open(sitting.location.pick(sitting.request))
+        ended = await sitting.display.prompt(prompt)
+    except UserLeft:
         return 130
     finally:
         await sitting.close()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hudkit.cli.common import user_settings
 
 if TYPE_CHECKING:
-    from hudkit.agent.terminal.sitting import Sitting
+    from hudkit.agent.terminal.session_runner import SessionRunner
 
 
 def session_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,17 +59,15 @@ class _Rule(argparse.Action):
         namespace.rules = [*namespace.rules, (self.const, str(values))]
 
 
-def sitting_of(args: argparse.Namespace, name: str, *, facts: int = 0, quiet: bool = False) -> Sitting:
+def sitting_of(args: argparse.Namespace, name: str, *, facts: int = 0, quiet: bool = False) -> SessionRunner:
     """Who sits at the session: `facts` is the schema version of JSON lines, 0 for people. Raises `ConfigError`."""
-    from hudkit.agent.terminal.asking import Answering, Asker, Everything, Nobody
-    from hudkit.agent.terminal.facts import Facts
-    from hudkit.agent.terminal.opening import Place, Wish, rules_of
     from hudkit.agent.terminal.panel import Panel
+    from hudkit.agent.terminal.permission_prompt import AllowAll, DenyAll, PermissionAnswerer, PermissionPrompt
     from hudkit.agent.terminal.screen import Screen, is_terminal
-    from hudkit.agent.terminal.sitting import Sitting
-    from hudkit.agent.terminal.view import Live, Plain, View
+    from hudkit.agent.terminal.session_runner import DataLocation, SessionRequest, SessionRunner, permission_rules
+    from hudkit.agent.terminal.view import JsonView, LiveView, PlainView, View
 
-    wish = Wish(
+    wish = SessionRequest(
         Path.cwd(),
         args.data,
         args.model,
@@ -77,16 +75,16 @@ def sitting_of(args: argparse.Namespace, name: str, *, facts: int = 0, quiet: bo
         args.session,
         args.last,
         args.agent,
-        rules_of(args.rules),
+        permission_rules(args.rules),
         args.hud,
     )
-    place = Place(args.data, user_settings(name))
+    place = DataLocation(args.data, user_settings(name))
     panel = Panel(place.log if args.hud else None, place.settings)
     out, progress = Screen(sys.stdout), Screen(sys.stderr)
     live = out.terminal and not facts
-    seen: Live | Plain = Live(out, panel.line) if live else Plain(out, progress, quiet=quiet)
-    view: View = Facts(sys.stdout, facts) if facts else seen
-    ask: Answering = Everything() if args.yes else Nobody(seen.problem)
+    seen: LiveView | PlainView = LiveView(out, panel.line) if live else PlainView(out, progress, quiet=quiet)
+    view: View = JsonView(sys.stdout, facts) if facts else seen
+    ask: PermissionAnswerer = AllowAll() if args.yes else DenyAll(seen.problem)
     if not args.yes and is_terminal(sys.stdin) and (out.terminal or is_terminal(sys.stderr)):
-        ask = Asker(seen)
-    return Sitting(wish, place, view, ask, panel)
+        ask = PermissionPrompt(seen)
+    return SessionRunner(wish, place, view, ask, panel)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hudkit.agent.terminal.markdown import blocks, lines_of
-from hudkit.agent.terminal.safe import clipped, shown
+from hudkit.agent.terminal.markdown import markdown_lines, split_finished_blocks
+from hudkit.agent.terminal.screen import clip, printable
 from hudkit.compose import visible
 
 LINES = st.sampled_from([
@@ -22,12 +22,12 @@ TEXTS = st.lists(LINES, max_size=14).map("\n".join) | st.text(max_size=200)
 
 
 def plain(text: str, width: int = 60) -> list[str]:
-    return [line.plain for line in lines_of(text, width)]
+    return [line.plain for line in markdown_lines(text, width)]
 
 
 @given(TEXTS, st.integers(20, 90))
 def test_lines_are_within_their_width_and_hide_nothing(text: str, width: int) -> None:
-    for line in lines_of(text, width):
+    for line in markdown_lines(text, width):
         assert cell_len(line.plain) <= width
         assert "\n" not in line.plain
 
@@ -38,17 +38,17 @@ def test_pieces_give_the_blocks_of_the_whole(text: str, cuts: list[int]) -> None
     places = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
     rest, said = "", ""
     for start, end in pairwise(places):
-        finished, rest = blocks(rest + text[start:end])
+        finished, rest = split_finished_blocks(rest + text[start:end])
         said += finished
     assert said + rest == text
 
 
 def test_a_finished_block_is_not_waited_for() -> None:
-    assert blocks("One.\n\nTwo") == ("One.\n\n", "Two")
-    assert blocks("One") == ("", "One")
-    assert blocks("```py\na = 1\n\nb = 2\n") == ("", "```py\na = 1\n\nb = 2\n")
-    assert blocks("- a\n- b\n\n- c") == ("", "- a\n- b\n\n- c")
-    assert blocks("a\x0cb\n\nc") == ("a\x0cb\n\n", "c")
+    assert split_finished_blocks("One.\n\nTwo") == ("One.\n\n", "Two")
+    assert split_finished_blocks("One") == ("", "One")
+    assert split_finished_blocks("```py\na = 1\n\nb = 2\n") == ("", "```py\na = 1\n\nb = 2\n")
+    assert split_finished_blocks("- a\n- b\n\n- c") == ("", "- a\n- b\n\n- c")
+    assert split_finished_blocks("a\x0cb\n\nc") == ("a\x0cb\n\n", "c")
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def test_what_is_nested_beyond_reason_is_still_shown() -> None:
 
 @given(st.text(max_size=60), st.integers(0, 40))
 def test_one_line_is_clipped_by_cells(text: str, cells: int) -> None:
-    line = clipped(text, cells)
+    line = clip(text, cells)
     assert cell_len(line) <= cells and line == visible(line)
 
 
 @given(st.text())
 def test_what_is_shown_can_be_printed(text: str) -> None:
-    assert shown(text) == visible(shown(text), breaks=True)
+    assert printable(text) == visible(printable(text), breaks=True)

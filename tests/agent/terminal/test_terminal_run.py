@@ -13,7 +13,7 @@ from terminal_desk import Desk, Run, facts
 
 from hudkit.agent.request_log import RequestLog
 from hudkit.agent.session_store import SessionStore
-from hudkit.agent.terminal.line import Edited
+from hudkit.agent.terminal.prompt_source import EditedPrompts
 from hudkit.errors import ConfigError
 from waiting import PATIENCE, until
 
@@ -54,6 +54,18 @@ def test_the_example_does_its_work(desk: Desk, hudkit: Run) -> None:
     assert next(row for row in rows if "unittest" in row).startswith("✗ bash python3 -B -m unittest -q  exit code 1")
     code, out, _ = hudkit("show")
     assert code == 0 and "Write a converter for temperatures, with a test" in out and "absolute zero" in out
+
+
+@pytest.mark.parametrize(("percent", "compactions"), [(10, 2), (40, 1)])
+def test_the_users_settings_count(desk: Desk, hudkit: Run, percent: int, compactions: int) -> None:
+    steps = [
+        {**BASH, "usage": {"read": 0, "written": 0, "fresh": tokens, "output": 9}}
+        for tokens in (190_000, 140_000, 190_000)
+    ]
+    desk.config.write_text(f"[compaction]\nmin_freed_percent = {percent}\n")
+    code, out, err = hudkit("run", "--json", "--yes", "--script", desk.script(*steps, DONE), "Do it")
+    kinds = [fact["type"] for fact in facts(out)]
+    assert (code, kinds.count("compacted")) == (0, compactions), err
 
 
 def test_nobody_is_asked_and_it_says_how_to_allow(desk: Desk, hudkit: Run) -> None:
@@ -322,7 +334,7 @@ def test_the_input_line_is_loaded_for_a_chat_on_a_terminal_only(desk: Desk, monk
     assert done.returncode == 0, done.stderr
     monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
     with pytest.raises(ConfigError, match=r"pip install 'hudkit\[terminal\]'"):
-        Edited()
+        EditedPrompts()
 
 
 @pytest.mark.slow

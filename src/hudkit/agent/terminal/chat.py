@@ -11,24 +11,22 @@ from rich.text import Text as Shown
 
 from hudkit.agent import message_history
 from hudkit.agent.records import StoredMessage, StoredText
-from hudkit.agent.terminal.attend import Left
-from hudkit.agent.terminal.line import Interrupted, Line
-from hudkit.agent.terminal.markdown import lines_of
-from hudkit.agent.terminal.opening import model_of
-from hudkit.agent.terminal.safe import clipped, one_line, shown
-from hudkit.agent.terminal.screen import Screen, wrapped
-from hudkit.agent.terminal.sitting import Sitting
+from hudkit.agent.terminal.markdown import markdown_lines
+from hudkit.agent.terminal.prompt_source import Interrupted, PromptSource
+from hudkit.agent.terminal.screen import Screen, clip, one_line, printable, wrap_text
+from hudkit.agent.terminal.session_runner import SessionRunner, model_of
+from hudkit.agent.terminal.turn_display import UserLeft
 from hudkit.errors import HudkitError
 
-LISTED = 20
+_LISTED = 20
 """Sessions that `/resume` lists."""
 
 
-class Quit(Exception):
+class _Quit(Exception):
     """`/quit`."""
 
 
-class Command(msgspec.Struct, frozen=True):
+class _Command(msgspec.Struct, frozen=True):
     """A command of the conversation: what is written behind its name, what it does, and how."""
 
     takes: str
@@ -39,18 +37,18 @@ class Command(msgspec.Struct, frozen=True):
 class Chat:
     """A person's side of a session. `screen` is where answers to commands go."""
 
-    def __init__(self, sitting: Sitting, line: Line, screen: Screen) -> None:
-        self.sitting = sitting
+    def __init__(self, runner: SessionRunner, line: PromptSource, screen: Screen) -> None:
+        self.runner = runner
         self.line = line
         self.screen = screen
         self._next = ""
-        line.show(lambda columns: clipped(sitting.panel.line(), columns), self.names)
+        line.show(lambda columns: clip(runner.panel.line(), columns), self.names)
 
     async def run(self) -> int:
-        """Until the person leaves; the exit code."""
+        """Read and carry out lines until the person leaves; return the exit code."""
         code = await self._talk()
-        if self.sitting.loop.session.title:
-            self.sitting.view.note(f"hudkit chat --session {self.sitting.loop.id} goes on with this session.")
+        if self.runner.loop.session.title:
+            self.runner.view.note(f"hudkit chat --session {self.runner.loop.id} goes on with this session.")
         return code
 
     async def _talk(self) -> int:
@@ -66,131 +64,140 @@ class Chat:
                 if warned:
                     return 0
                 warned = True
-                self.sitting.view.note("Ctrl-C again leaves, so does Ctrl-D.")
+                self.runner.view.note("Ctrl-C again leaves, so does Ctrl-D.")
                 continue
             warned = False
             if text is None:
                 return 0
             try:
                 await self.take(text.strip())
-            except Quit:
+            except _Quit:
                 return 0
-            except Left:
+            except UserLeft:
                 return 130
             except HudkitError as error:
-                self.sitting.view.problem(str(error))
+                self.runner.view.problem(str(error))
 
     async def take(self, text: str) -> None:
-        """One line: a command where it begins with `/` and a name, else a prompt. Raises `Quit`, `Left`, and a
-        `HudkitError`."""
+        """Carry out one line: a command where it begins with `/` and a name, else a prompt.
+
+        Returns nothing. Raises `UserLeft` and a `HudkitError`.
+        """
         name, _, rest = text.removeprefix("/").partition(" ")
         if not text:
             return
         if not text.startswith("/") or "/" in name or not name:
-            await self.sitting.attendant.prompt(text)
+            await self.runner.display.prompt(text)
         elif name in COMMANDS:
             await COMMANDS[name].run(self, rest.strip())
         elif name in self._own():
-            attendant = self.sitting.attendant
-            await attendant.turn(self.sitting.loop.command(name, rest.strip()))
+            display = self.runner.display
+            await display.turn(self.runner.loop.command(name, rest.strip()))
         else:
             near = get_close_matches(name, self.names(), 1)
             hint = f"Did you mean /{near[0]}?" if near else "/help lists what there is."
-            self.sitting.view.problem(f"There is no command /{one_line(name)}. {hint}")
+            self.runner.view.problem(f"There is no command /{one_line(name)}. {hint}")
 
     def names(self) -> Sequence[str]:
-        """The names of all commands, the user's own behind the others."""
+        """Return the names of all commands, the user's own behind the others."""
         return (*COMMANDS, *(name for name in self._own() if name not in COMMANDS))
 
     def greet(self) -> None:
-        """What is open, and where it stands."""
-        loop = self.sitting.loop
-        one = loop.session
-        self.sitting.view.note(f"{one.model} · agent {one.agent} · /help lists commands")
+        """Show which session is open, and where it stands; return nothing."""
+        loop = self.runner.loop
+        session = loop.session
+        self.runner.view.note(f"{session.model} · agent {session.agent} · /help lists commands")
         self.line.remember(_words(message) for message in loop.messages if _asked(message))
         self._recall(loop.messages)
 
     async def help(self, _: str) -> None:
-        rows = [(f"/{name} {one.takes}".rstrip(), one.does) for name, one in COMMANDS.items()]
+        rows = [(f"/{name} {command.takes}".rstrip(), command.does) for name, command in COMMANDS.items()]
         rows += [(f"/{name}", does) for name, does in self._own().items() if name not in COMMANDS]
         width = max(len(name) for name, _ in rows)
         room = self.screen.columns - width - 4
-        self.screen.put(*(Shown(f"  {one_line(name):<{width}}  {clipped(does, room)}") for name, does in rows))
+        self.screen.put(*(Shown(f"  {one_line(name):<{width}}  {clip(does, room)}") for name, does in rows))
         self.screen.put(Shown("  Enter sends, Alt-Enter begins a new line, Ctrl-C cancels, Ctrl-D leaves", "dim"))
 
     async def hud(self, _: str) -> None:
-        self.screen.put(*wrapped(shown(self.sitting.panel.whole().strip("\n")), self.screen.columns))
+        self.screen.put(*wrap_text(printable(self.runner.panel.whole().strip("\n")), self.screen.columns))
 
     async def compact(self, _: str) -> None:
-        attendant = self.sitting.attendant
-        if await attendant.work(self.sitting.loop.compact(), True) is False:
-            self.sitting.view.note("There is nothing to compact.")
+        display = self.runner.display
+        if await display.work(self.runner.loop.compact(), True) is False:
+            self.runner.view.note("There is nothing to compact.")
 
     async def undo(self, _: str) -> None:
-        undone = await self.sitting.loop.undo()
-        note, problem = self.sitting.view.note, self.sitting.view.problem
-        note(f"Taken back: {clipped(undone.text, 200)}")
+        undone = await self.runner.loop.undo()
+        note, problem = self.runner.view.note, self.runner.view.problem
+        note(f"Taken back: {clip(undone.text, 200)}")
         if undone.restored:
             note(f"Files put back: {', '.join(map(one_line, undone.restored))}")
-        for one in undone.kept_back:
-            problem(f"Left as it is: {one_line(one.path)}: {one_line(one.why)}")
+        for skipped in undone.kept_back:
+            problem(f"Left as it is: {one_line(skipped.path)}: {one_line(skipped.why)}")
         if undone.not_undone:
             problem("What these did stays:\n" + "\n".join(f"  {one_line(what)}" for what in undone.not_undone))
-        self.sitting.panel.refresh()
+        self.runner.panel.refresh()
         self._next = undone.text
 
     async def model(self, name: str) -> None:
-        sitting = self.sitting
+        runner = self.runner
         if name:
-            wish = msgspec.structs.replace(sitting.wish, model=name, script=None)
-            await sitting.loop.switch(model=model_of(wish, None, sitting.place.settings))
-            sitting.panel.refresh()
-        sitting.view.note(f"The model is {sitting.loop.session.model}.")
+            request = msgspec.structs.replace(runner.request, model=name, script=None)
+            await runner.loop.switch(model=model_of(request, None, runner.location.settings))
+            runner.panel.refresh()
+        runner.view.note(f"The model is {runner.loop.session.model}.")
 
     async def resume(self, asked: str) -> None:
-        sitting = self.sitting
-        own = sitting.place.sessions(sitting.wish.directory)
+        runner = self.runner
+        own = runner.location.sessions(runner.request.directory)
         if asked:
-            found = sitting.place.named(asked, sitting.wish.directory)
-            if found.id == sitting.loop.id:
-                sitting.view.note("This is the one that is open.")
+            session = runner.location.named(asked, runner.request.directory)
+            if session.id == runner.loop.id:
+                runner.view.note("This is the one that is open.")
                 return
-            await sitting.open(found)
+            await runner.open(session)
             self.greet()
             return
-        for number, one in enumerate(own[:LISTED], 1):
-            when = datetime.fromtimestamp(one.updated / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
-            mark = "*" if one.id == sitting.loop.id else " "
+        for number, session in enumerate(own[:_LISTED], 1):
+            when = datetime.fromtimestamp(session.updated / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
+            mark = "*" if session.id == runner.loop.id else " "
             head = f"{mark} {number:>2}  {when}  "
-            self.screen.put(Shown(head + clipped(one.title, self.screen.columns - len(head))))
-        sitting.view.note("/resume NUMBER goes on with one." if own else "There is no session of this directory yet.")
+            self.screen.put(Shown(head + clip(session.title, self.screen.columns - len(head))))
+        runner.view.note("/resume NUMBER goes on with one." if own else "There is no session of this directory yet.")
 
     async def quit(self, _: str) -> None:
-        raise Quit
+        raise _Quit
 
     def _own(self) -> Mapping[str, str]:
         """The user's own commands and the project's, with what each does."""
-        return {name: one.description for name, one in self.sitting.loop.commands.items()}
+        return {name: command.description for name, command in self.runner.loop.commands.items()}
 
     def _recall(self, messages: Sequence[StoredMessage]) -> None:
         """The last exchange of a session that is gone on with."""
         asked = message_history.last_user_prompt(messages)
         if asked is None:
             return
-        self.screen.put(Shown(clipped(f"› {_words(asked)}", self.screen.columns), "bold"))
+        self.screen.put(Shown(clip(f"› {_words(asked)}", self.screen.columns), "bold"))
         after = messages[messages.index(asked) + 1 :]
-        last = next((_words(one) for one in reversed(after) if one.role == "assistant" and _words(one).strip()), "")
-        self.screen.put(*lines_of(last, self.screen.columns))
+        last = next(
+            (
+                _words(message)
+                for message in reversed(after)
+                if message.role == "assistant" and _words(message).strip()
+            ),
+            "",
+        )
+        self.screen.put(*markdown_lines(last, self.screen.columns))
 
 
-COMMANDS: Mapping[str, Command] = {
-    "help": Command("", "lists the commands", Chat.help),
-    "hud": Command("", "all that is in the HUD of this session", Chat.hud),
-    "compact": Command("", "compacts now", Chat.compact),
-    "undo": Command("", "takes the last prompt back, and puts back the files that it changed", Chat.undo),
-    "model": Command("[provider:name]", "says which model works, or takes another one", Chat.model),
-    "resume": Command("[number or id]", "lists the sessions of this directory, or goes on with one", Chat.resume),
-    "quit": Command("", "leaves", Chat.quit),
+COMMANDS: Mapping[str, _Command] = {
+    "help": _Command("", "lists the commands", Chat.help),
+    "hud": _Command("", "all that is in the HUD of this session", Chat.hud),
+    "compact": _Command("", "compacts now", Chat.compact),
+    "undo": _Command("", "takes the last prompt back, and puts back the files that it changed", Chat.undo),
+    "model": _Command("[provider:name]", "says which model works, or takes another one", Chat.model),
+    "resume": _Command("[number or id]", "lists the sessions of this directory, or goes on with one", Chat.resume),
+    "quit": _Command("", "leaves", Chat.quit),
 }
 
 

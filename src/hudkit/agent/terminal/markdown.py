@@ -16,12 +16,12 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from hudkit.agent.terminal.safe import shown
+from hudkit.agent.terminal.screen import printable
 
-LEAST = 12
+_LEAST = 12
 """Cells that a nested block has at least."""
 
-DEEPEST = 16
+_DEEPEST = 16
 """Levels of nested blocks; the parser drops what is below 20."""
 
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
@@ -31,8 +31,11 @@ _CODE = "cyan"
 _DIM = "dim"
 
 
-def blocks(text: str) -> tuple[str, str]:
-    """The finished blocks at the begin of a text that still grows, and the rest: the last block, which may go on."""
+def split_finished_blocks(text: str) -> tuple[str, str]:
+    """Return the finished blocks at the begin of a text that still grows, and the rest, which may go on.
+
+    For example, of "One.\\n\\nTwo" the first paragraph is finished, and "Two" may grow.
+    """
     starts = [token.map[0] for token in _PARSER.parse(text) if token.level == 0 and token.map and token.nesting >= 0]
     if len(starts) < 2:
         return "", text
@@ -40,12 +43,14 @@ def blocks(text: str) -> tuple[str, str]:
     return "\n".join((*lines[: starts[-1]], "")), "\n".join(lines[starts[-1] :])
 
 
-def lines_of(text: str, width: int) -> list[Text]:
-    """Markdown as lines of at most `width` cells; between two blocks there is an empty one. What is nested too deep
-    for that stays as it is written."""
-    source = shown(text)
+def markdown_lines(text: str, width: int) -> list[Text]:
+    """Return Markdown as lines of at most `width` cells, with an empty one between two blocks.
+
+    What is nested too deep for that stays as it is written.
+    """
+    source = printable(text)
     tokens = _PARSER.parse(source)
-    if max((token.level for token in tokens), default=0) <= DEEPEST:
+    if max((token.level for token in tokens), default=0) <= _DEEPEST:
         lines = _written(tokens, width)
         if all(cell_len(line.plain) <= width for line in lines):
             return lines
@@ -53,17 +58,17 @@ def lines_of(text: str, width: int) -> list[Text]:
 
 
 def _written(tokens: Sequence[Token], width: int, *, tight: bool = False) -> list[Text]:
-    width = max(width, LEAST)
-    found: list[Text] = []
-    at = 0
-    while at < len(tokens):
-        end = _end(tokens, at)
-        block = _block(tokens[at : end + 1], width)
-        if found and block and not tight:
-            found.append(Text())
-        found += block
-        at = end + 1
-    return found
+    width = max(width, _LEAST)
+    lines: list[Text] = []
+    index = 0
+    while index < len(tokens):
+        end = _end(tokens, index)
+        block = _block(tokens[index : end + 1], width)
+        if lines and block and not tight:
+            lines.append(Text())
+        lines += block
+        index = end + 1
+    return lines
 
 
 def _block(tokens: Sequence[Token], width: int) -> list[Text]:
@@ -91,28 +96,28 @@ def _block(tokens: Sequence[Token], width: int) -> list[Text]:
 
 
 def _list(first: Token, tokens: Sequence[Token], width: int) -> list[Text]:
-    found: list[Text] = []
+    lines: list[Text] = []
     number = int(first.attrs.get("start", 1)) if first.type == "ordered_list_open" else None
     marks = len(str((number or 0) + sum(token.type == "list_item_open" for token in tokens))) + 2
     tight = any(token.hidden for token in tokens)
-    at = 0
-    while at < len(tokens):
-        end = _end(tokens, at)
+    index = 0
+    while index < len(tokens):
+        end = _end(tokens, index)
         mark = Text("• " if number is None else f"{number}. ".rjust(marks), "yellow")
-        body = _written(tokens[at + 1 : end], width - cell_len(mark.plain), tight=tight) or [Text()]
-        if found and not tight:
-            found.append(Text())
-        found.append(_after(mark, body[0]))
-        found += [_after(" " * cell_len(mark.plain), line) for line in body[1:]]
+        body = _written(tokens[index + 1 : end], width - cell_len(mark.plain), tight=tight) or [Text()]
+        if lines and not tight:
+            lines.append(Text())
+        lines.append(_after(mark, body[0]))
+        lines += [_after(" " * cell_len(mark.plain), line) for line in body[1:]]
         number = None if number is None else number + 1
-        at = end + 1
-    return found
+        index = end + 1
+    return lines
 
 
-def _end(tokens: Sequence[Token], at: int) -> int:
+def _end(tokens: Sequence[Token], start: int) -> int:
     """Where the block that begins at a token ends."""
     depth = 0
-    for place in range(at, len(tokens)):
+    for place in range(start, len(tokens)):
         depth += tokens[place].nesting
         if depth == 0:
             return place
@@ -159,24 +164,24 @@ def _table(tokens: Sequence[Token], width: int) -> list[Text]:
     from rich.table import Table
 
     rows: list[list[Text]] = []
-    for at, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         if token.type == "tr_open":
             rows.append([])
         elif token.type == "inline":
             rows[-1].append(_inline(token))
-            if "right" in str(tokens[at - 1].attrs.get("style", "")):
+            if "right" in str(tokens[index - 1].attrs.get("style", "")):
                 rows[-1][-1].justify = "right"
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", border_style=_DIM)
     for cell in rows[0]:
         table.add_column(cell, justify=cell.justify or "left", overflow="fold")
     for row in rows[1:]:
         table.add_row(*row)
-    made = []
+    lines = []
     for line in _console(width).render_lines(table, pad=False):
         text = Text.assemble(*((segment.text, segment.style or Style.null()) for segment in line))
         text.rstrip()
-        made.append(text)
-    return made
+        lines.append(text)
+    return lines
 
 
 def _wrapped(text: Text, width: int) -> list[Text]:
@@ -188,15 +193,15 @@ def _wrapped(text: Text, width: int) -> list[Text]:
 
 def _folded(text: Text, width: int) -> list[Text]:
     """A line of code: cut where it is too long, its spaces kept."""
-    width = max(width, LEAST)
-    found = []
+    width = max(width, _LEAST)
+    parts = []
     while cell_len(text.plain) > width:
         cut = width
         while cell_len(text.plain[:cut]) > width:
             cut -= 1
-        found.append(text[:cut])
+        parts.append(text[:cut])
         text = text[cut:]
-    return [*found, text]
+    return [*parts, text]
 
 
 def _after(prefix: Text | str, line: Text) -> Text:

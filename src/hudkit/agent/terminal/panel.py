@@ -6,15 +6,15 @@ from pathlib import Path
 
 from hudkit.agent.hud_hooks import HOST
 from hudkit.agent.loop import AgentLoop
-from hudkit.agent.terminal.safe import clipped
-from hudkit.agent.terminal.words import gauge
+from hudkit.agent.terminal.event_lines import window_text
+from hudkit.agent.terminal.screen import clip
 from hudkit.api import Hud, HudSession
 from hudkit.config import Settings
 from hudkit.errors import HudkitError
 from hudkit.log.stores import open_log
 from hudkit.sections.state import HudState
 
-TASK = 40
+_TASK = 40
 """Cells of the task in the line."""
 
 
@@ -29,26 +29,27 @@ class Panel:
         self._line = ""
 
     def of(self, loop: AgentLoop) -> None:
-        """From now on the panel is that of this session."""
+        """Make the panel that of this session from now on; return nothing."""
         self._loop = loop
         self.refresh()
 
     def refresh(self) -> None:
-        """Look again; to be called when something has changed, not for every piece of an answer."""
+        """Look again; return nothing. To be called when something has changed, not for every piece of an answer."""
         self._line = " · ".join(self._parts())
 
     def line(self) -> str:
-        """The window in use, todos, blockers, task; as of the last look."""
+        """Return the window in use, todos, blockers and task, as of the last look."""
         return self._line
 
     def whole(self) -> str:
-        """All that is in the HUD, as one document. Raises a `HudkitError`."""
+        """Return all that is in the HUD, as one document. Raises a `HudkitError`."""
         session = self._session()
         if session is None or not session.state.seq:
             return "This session has no HUD." if self._log is None else "The HUD is empty: it begins with a prompt."
         return session.whole_frame(session.state.seq).text
 
     def close(self) -> None:
+        """Close the log; return nothing."""
         if self._hud is not None:
             self._hud.close()
             self._hud = None
@@ -57,20 +58,20 @@ class Panel:
         loop = self._loop
         if loop is None:
             return []
-        parts = [gauge(loop.used_tokens, loop.window)]
+        parts = [window_text(loop.used_tokens, loop.window)]
         todos = loop.setup.store.todos(loop.id)
         if todos:
-            done = sum(one.status in ("completed", "cancelled") for one in todos)
+            done = sum(todo.status in ("completed", "cancelled") for todo in todos)
             parts.append(f"todos {done}/{len(todos)}")
         try:
             session = self._session()
             state = session.state if session is not None else HudState()
         except HudkitError as error:
-            return [*parts, f"HUD: {clipped(error.message, TASK)}"]
+            return [*parts, f"HUD: {clip(error.message, _TASK)}"]
         if state.blockers:
             parts.append(f"blockers {len(state.blockers)}")
         if state.task:
-            parts.append(f"task: {clipped(state.task.description, TASK)}")
+            parts.append(f"task: {clip(state.task.description, _TASK)}")
         return parts
 
     def _session(self) -> HudSession | None:

@@ -1,24 +1,28 @@
-"""An output: lines that stay, and below them a few that are drawn again; what is no terminal gets lines only."""
+"""An output: lines that stay, and below them a few that are drawn again; what is no terminal gets lines only.
+
+Text of models and tools is made safe here: characters that hide, move or command are written out.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from typing import TextIO
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.color import ColorSystem
 from rich.console import Console
 from rich.text import Text
 
 from hudkit.compose import visible
 
-MOST_COLUMNS = 120
+_MOST_COLUMNS = 120
 """Lines that are longer are hard to read; a wider terminal stays empty at its right."""
 
-PIPED_COLUMNS = 100
-HELD = 12
+_PIPED_COLUMNS = 100
+_HELD = 12
 """Lines at most that are drawn again."""
 
 
@@ -34,28 +38,31 @@ class Screen:
 
     @property
     def columns(self) -> int:
-        """Cells of a line, one less than there are: a full line would make some terminals begin another."""
-        return max(20, min(self._size().columns - 1, MOST_COLUMNS)) if self.terminal else PIPED_COLUMNS
+        """Return the cells of a line, one less than there are: a full line makes some terminals begin another."""
+        return max(20, min(self._size().columns - 1, _MOST_COLUMNS)) if self.terminal else _PIPED_COLUMNS
 
     def put(self, *lines: Text) -> None:
-        """Lines that stay."""
+        """Write lines that stay; return nothing."""
         self._draw(lines, self._held, self._widths)
 
     def hold(self, lines: Sequence[Text] = ()) -> None:
-        """Lines that stand below all others until they are held anew; nothing where no cursor moves."""
+        """Show lines below all others until they are held anew; return nothing.
+
+        Nothing is shown where no cursor moves.
+        """
         if not self.terminal:
             return
-        lines = list(lines)[-max(1, min(HELD, self._size().lines - 2)) :]
+        lines = list(lines)[-max(1, min(_HELD, self._size().lines - 2)) :]
         texts = [self._encoded(line) for line in lines]
         if texts != self._held:
             self._draw((), texts, [cell_len(line.plain) for line in lines])
 
     def _draw(self, lines: Sequence[Text], held: list[str], widths: list[int]) -> None:
-        said = [self._erasing()] if self._held else []
-        said += [f"{self._encoded(line)}\n" for line in lines]
-        said.append("\n".join(held))
+        pieces = [self._erasing()] if self._held else []
+        pieces += [f"{self._encoded(line)}\n" for line in lines]
+        pieces.append("\n".join(held))
         self._held, self._widths = held, widths
-        self.out.write("".join(said))
+        self.out.write("".join(pieces))
         self.out.flush()
 
     def _erasing(self) -> str:
@@ -82,16 +89,41 @@ class Screen:
 _CONSOLE = Console(color_system=None, force_terminal=False, legacy_windows=False)
 
 
-def wrapped(text: str, columns: int, *, style: str = "", indent: str = "") -> list[Text]:
-    """Words as lines of at most `columns` cells, each behind `indent`."""
-    found: list[Text] = []
+def wrap_text(text: str, columns: int, *, style: str = "", indent: str = "") -> list[Text]:
+    """Return words as lines of at most `columns` cells, each behind `indent`."""
+    lines: list[Text] = []
     for line in text.split("\n"):
         for part in Text(line, style).wrap(_CONSOLE, max(20, columns - cell_len(indent)), overflow="fold"):
             part.rstrip()
-            found.append(Text.assemble(indent, part))
-    return found
+            lines.append(Text.assemble(indent, part))
+    return lines
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether somebody is there: a stream that can be read from, or written to, by a person."""
+    """Return whether a person is at the other end of a stream."""
     return stream is not None and not stream.closed and stream.isatty()
+
+
+_TAB = 4
+
+_JOINED = re.compile("(?<=[©®‼-㊙\U0001f000-\U0001faff#*0-9])[\ufe0e\ufe0f\u200d]+")
+"""What only tells how a symbol before it is drawn; terminals disagree on its width."""
+
+
+def printable(text: str) -> str:
+    """Return text over several lines, each safe to print; tabs are spaces, and every line feed stays one."""
+    text = _JOINED.sub("", text).replace("\r\n", "\n").expandtabs(_TAB)
+    return visible(text, breaks=True)
+
+
+def one_line(text: str) -> str:
+    """Return text in one line that is safe to print: white space of any kind is one space."""
+    return visible(" ".join(_JOINED.sub("", text).split()))
+
+
+def clip(text: str, cells: int) -> str:
+    """Return one line of text in at most so many cells, with a mark where something is left out."""
+    text = one_line(text)
+    if cell_len(text) <= cells:
+        return text
+    return set_cell_size(text, max(cells - 1, 0)).rstrip() + "…" if cells > 0 else ""

@@ -1,27 +1,30 @@
-"""What a person sees of a session while it works: the answer as it comes on a terminal, plain lines elsewhere."""
+"""What is shown of a session while it works: live on a terminal, plain lines elsewhere, JSON lines for programs.
+
+`docs/terminal.md` has the fields of the JSON lines.
+"""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, TextIO
 
 from rich.text import Text
 
 from hudkit.agent import events
 from hudkit.agent.events import AgentEvent
 from hudkit.agent.loop import AgentLoop
-from hudkit.agent.records import ChangedFiles, StoredCall, StoredMessage
-from hudkit.agent.terminal import words
-from hudkit.agent.terminal.markdown import blocks, lines_of
-from hudkit.agent.terminal.safe import clipped, shown
-from hudkit.agent.terminal.screen import Screen, wrapped
+from hudkit.agent.records import ChangedFiles, ReportedUsage, StoredCall, StoredMessage, StoredText
+from hudkit.agent.terminal import event_lines
+from hudkit.agent.terminal.markdown import markdown_lines, split_finished_blocks
+from hudkit.agent.terminal.screen import Screen, clip, printable, wrap_text
 
-SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-THOUGHT = "┊ "
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_THOUGHT = "┊ "
 
-Kind = Literal["", "text", "thought", "call", "note"]
+_Kind = Literal["", "text", "thought", "call", "note"]
 
 
 class View(Protocol):
@@ -33,7 +36,7 @@ class View(Protocol):
     def begin(self) -> None:
         """Work begins."""
 
-    def take(self, one: AgentEvent) -> None:
+    def take(self, event: AgentEvent) -> None:
         """Something happened."""
 
     def tick(self) -> None:
@@ -57,7 +60,7 @@ class _Lines:
         self.responses: list[StoredMessage] = []
         """The responses of the work that is under way, those of sub-agents too."""
         self._loop: AgentLoop | None = None
-        self._kind: Kind = ""
+        self._kind: _Kind = ""
         self._thought = ""
         self._compacting: set[str] = set()
         self._paused = False
@@ -71,20 +74,20 @@ class _Lines:
             self.problem(f"the plugin {name} is left out: {why}")
         if resumed and loop.recovered:
             calls, messages = len(loop.recovered.calls), len(loop.recovered.messages)
-            said = f"{words.many(calls, 'call')} and {words.many(messages, 'response')}"
-            self.note(f"this session was cut off: {said} had not ended. They are closed; nothing is run again.")
+            about = f"{event_lines.counted(calls, 'call')} and {event_lines.counted(messages, 'response')}"
+            self.note(f"this session was cut off: {about} had not ended. They are closed; nothing is run again.")
 
     def begin(self) -> None:
         self.responses, self._kind = [], ""
         self._started, self._steps, self._thought = time.monotonic(), 0, ""
 
-    def take(self, one: AgentEvent) -> None:
-        inner = self._loop is not None and one.session_id != self._loop.id
-        match one:
-            case events.TextChunk(text=text) if not inner and one.session_id not in self._compacting:
+    def take(self, event: AgentEvent) -> None:
+        inner = self._loop is not None and event.session_id != self._loop.id
+        match event:
+            case events.TextChunk(text=text) if not inner and event.session_id not in self._compacting:
                 self.think()
                 self.say(text)
-            case events.ReasoningChunk(text=text) if not inner and one.session_id not in self._compacting:
+            case events.ReasoningChunk(text=text) if not inner and event.session_id not in self._compacting:
                 self._thought += text
             case events.ModelCallStarted():
                 self._steps += not inner
@@ -98,19 +101,19 @@ class _Lines:
                     self._changed(message)
             case events.RetryScheduled(attempt=attempt, seconds=wait, error=error):
                 self.flush()
-                self.problem(f"{error}\nAgain in {words.seconds(wait)} (attempt {attempt + 1}).")
+                self.problem(f"{error}\nAgain in {event_lines.duration_text(wait)} (attempt {attempt + 1}).")
             case events.CompactionStarted(auto=auto, overflow=overflow):
-                self._compacting.add(one.session_id)
+                self._compacting.add(event.session_id)
                 why = "the request was too long" if overflow else "the window is full" if auto else "as asked"
                 self.note(f"Compacting: {why}.")
             case events.CompactionFinished(message=message, without_model=without):
-                self._compacting.discard(one.session_id)
+                self._compacting.discard(event.session_id)
                 self.responses.append(message)
                 self.note("Compacted: a summary stands for what came before.")
                 if without:
                     self.problem(f"No model wrote the summary ({without}); it is made of the records.")
             case events.OutputsPruned(calls=calls):
-                self.note(f"The outputs of {words.many(len(calls), 'old call')} left the window.")
+                self.note(f"The outputs of {event_lines.counted(len(calls), 'old call')} left the window.")
             case events.PluginFailed(failure=failed):
                 self.problem(f"the plugin {failed.plugin} failed in {failed.hook}: {failed.message}")
             case events.TurnEnded() if not inner:
@@ -123,26 +126,28 @@ class _Lines:
         elif ended is not None and ended.reason != "done":
             self.problem(f"The turn ended ({ended.reason}): {ended.error or 'without a word'}")
         self._compacting.clear()
-        usage = words.total(self.responses)
-        parts = [words.many(self._steps, "model call")] if self._steps else []
-        parts += [words.spent(usage, sum(one.cost for one in self.responses) or None)] if usage else []
+        usage = event_lines.total_usage(self.responses)
+        parts = [event_lines.counted(self._steps, "model call")] if self._steps else []
+        parts += (
+            [event_lines.usage_text(usage, sum(message.cost for message in self.responses) or None)] if usage else []
+        )
         if parts:
-            took = words.seconds(time.monotonic() - self._started)
+            took = event_lines.duration_text(time.monotonic() - self._started)
             self.put("note", [Text(f"{took}: {', '.join(parts)}", "dim")])
 
     def note(self, text: str) -> None:
-        self.put("note", wrapped(shown(text), self.screen.columns, style="dim"))
+        self.put("note", wrap_text(printable(text), self.screen.columns, style="dim"))
 
     def problem(self, text: str) -> None:
-        self.put("note", wrapped(shown(text), self.screen.columns, style="yellow"))
+        self.put("note", wrap_text(printable(text), self.screen.columns, style="yellow"))
 
-    def put(self, kind: Kind, lines: Sequence[Text]) -> None:
+    def put(self, kind: _Kind, lines: Sequence[Text]) -> None:
         """Lines that stay, behind an empty one where something else begins."""
         if lines:
             self.screen.put(*self.gap(kind), *lines)
             self._kind = kind
 
-    def gap(self, kind: Kind) -> list[Text]:
+    def gap(self, kind: _Kind) -> list[Text]:
         return [Text()] if self._kind and (kind != self._kind or kind == "text") else []
 
     def think(self) -> None:
@@ -152,7 +157,7 @@ class _Lines:
         self._thought = ""
 
     def thoughts(self) -> list[Text]:
-        lines = wrapped(shown(self._thought.strip()), self.screen.columns, indent=THOUGHT)
+        lines = wrap_text(printable(self._thought.strip()), self.screen.columns, indent=_THOUGHT)
         for line in lines:
             line.stylize("dim")
         return lines
@@ -172,7 +177,7 @@ class _Lines:
 
     def call(self, call: StoredCall, inner: bool) -> None:
         if call.done:
-            self.put("call", [words.call_line(call, self.screen.columns, inner=inner)])
+            self.put("call", [event_lines.call_line(call, self.screen.columns, inner=inner)])
 
     def flush(self) -> None:
         """What came so far becomes lines."""
@@ -181,10 +186,10 @@ class _Lines:
     def _changed(self, message: StoredMessage) -> None:
         if self._loop is not None:
             diffs = self._loop.setup.store.diffs(message.session_id, message_id=message.id)
-            self.put("call", list(words.diff_lines(diffs, self.screen.columns)))
+            self.put("call", list(event_lines.diff_lines(diffs, self.screen.columns)))
 
 
-class Live(_Lines):
+class LiveView(_Lines):
     """The view of a terminal: the answer grows, and below it stands what is under way, with the panel."""
 
     def __init__(self, screen: Screen, panel: Callable[[], str]) -> None:
@@ -207,9 +212,9 @@ class Live(_Lines):
         super().end(ended)
         self.screen.hold()
 
-    def take(self, one: AgentEvent) -> None:
-        super().take(one)
-        if not isinstance(one, events.TextChunk | events.ReasoningChunk):
+    def take(self, event: AgentEvent) -> None:
+        super().take(event)
+        if not isinstance(event, events.TextChunk | events.ReasoningChunk):
             self.tick()
 
     def tick(self) -> None:
@@ -219,8 +224,8 @@ class Live(_Lines):
     def say(self, text: str) -> None:
         self._source += text
         if "\n" in text:
-            finished, self._source = blocks(self._source)
-            self.put("text", lines_of(finished, self.screen.columns))
+            finished, self._source = split_finished_blocks(self._source)
+            self.put("text", markdown_lines(finished, self.screen.columns))
 
     def call(self, call: StoredCall, inner: bool) -> None:
         if call.done:
@@ -232,28 +237,28 @@ class Live(_Lines):
     def flush(self) -> None:
         super().flush()
         source, self._source = self._source, ""
-        self.put("text", lines_of(source, self.screen.columns))
+        self.put("text", markdown_lines(source, self.screen.columns))
 
     def _unfinished(self) -> list[Text]:
         if self._thought.strip():
             return [*self.gap("thought"), *self.thoughts()]
-        lines = lines_of(self._source, self.screen.columns)
+        lines = markdown_lines(self._source, self.screen.columns)
         return [*self.gap("text"), *lines] if lines else []
 
     def _under_way(self) -> list[Text]:
-        found = list(self._running.values())
-        return [words.call_line(call, self.screen.columns, inner=inner) for call, inner in found]
+        running = list(self._running.values())
+        return [event_lines.call_line(call, self.screen.columns, inner=inner) for call, inner in running]
 
     def _status(self) -> Text:
         took = time.monotonic() - self._started
         doing = "compacting" if self._compacting else "running" if self._running else "waiting for the model"
         if self._source or self._thought:
             doing = "answering"
-        said = f"{SPINNER[int(took * 10) % len(SPINNER)]} {doing} {took:.0f}s · {self._panel()}"
-        return Text(clipped(said, self.screen.columns), "dim")
+        text = f"{_SPINNER[int(took * 10) % len(_SPINNER)]} {doing} {took:.0f}s · {self._panel()}"
+        return Text(clip(text, self.screen.columns), "dim")
 
 
-class Plain(_Lines):
+class PlainView(_Lines):
     """The view without a terminal: the last answer goes to `out`, everything else to the error stream or nowhere."""
 
     def __init__(self, out: Screen, progress: Screen, *, quiet: bool = False) -> None:
@@ -265,14 +270,14 @@ class Plain(_Lines):
     def tick(self) -> None:
         """Nothing moves here."""
 
-    def put(self, kind: Kind, lines: Sequence[Text]) -> None:
+    def put(self, kind: _Kind, lines: Sequence[Text]) -> None:
         if not self._quiet:
             super().put(kind, lines)
 
     def problem(self, text: str) -> None:
-        super().put("note", wrapped(shown(text), self.screen.columns))
+        super().put("note", wrap_text(printable(text), self.screen.columns))
 
-    def gap(self, kind: Kind) -> list[Text]:  # noqa: ARG002 (it is the same for all)
+    def gap(self, kind: _Kind) -> list[Text]:  # noqa: ARG002 (it is the same for all)
         """Lines of progress stand close together."""
         return []
 
@@ -281,13 +286,118 @@ class Plain(_Lines):
 
     def call(self, call: StoredCall, inner: bool) -> None:
         if not inner:  # what was said so far is not the last answer
-            said, self._said = self._said, ""
-            if said.strip():
-                self.put("text", wrapped(shown(said.strip()), self.screen.columns))
+            earlier, self._said = self._said, ""
+            if earlier.strip():
+                self.put("text", wrap_text(printable(earlier.strip()), self.screen.columns))
         super().call(call, inner)
 
     def end(self, ended: events.TurnEnded | None) -> None:
         super().end(ended)
         self._said = ""
         if ended is not None and ended.text.strip():
-            self._out.put(*(Text(line) for line in shown(ended.text.strip("\n")).split("\n")))
+            self._out.put(*(Text(line) for line in printable(ended.text.strip("\n")).split("\n")))
+
+
+class JsonView:
+    """A view that prints one object a line, in ASCII; `schema` is the version of the fields."""
+
+    def __init__(self, out: TextIO, schema: int) -> None:
+        self._out = out
+        self._schema = schema
+        self._loop: AgentLoop | None = None
+        self._responses: list[StoredMessage] = []
+        self._compacting: set[str] = set()
+
+    def opened(self, loop: AgentLoop, resumed: bool) -> None:
+        self._loop = loop
+        session, window = loop.session, loop.window
+        limit_tokens = None if window.source == "assumed" else window.limit_tokens
+        about = {
+            "directory": session.directory,
+            "agent": session.agent,
+            "model": session.model,
+            "window": limit_tokens,
+        }
+        self._print("session", loop.id, **about, resumed=resumed)
+        for name, why in loop.problems:
+            self._print("plugin-failed", loop.id, plugin=name, hook="", error=why)
+
+    def begin(self) -> None:
+        self._responses = []
+        self._compacting.clear()
+
+    def take(self, event: AgentEvent) -> None:
+        if isinstance(event, events.ResponseFinished | events.CompactionFinished):
+            self._responses.append(event.message)
+            self._compacting.discard(event.session_id)
+        elif isinstance(event, events.CompactionStarted):
+            self._compacting.add(event.session_id)
+        elif isinstance(event, events.TextChunk | events.ReasoningChunk) and event.session_id in self._compacting:
+            return  # a summary is no answer
+        for type, fields in _fields(event):
+            self._print(type, event.session_id, **fields)
+
+    def tick(self) -> None:
+        """Time is no fact."""
+
+    def end(self, ended: events.TurnEnded | None) -> None:
+        if ended is None or self._loop is None:
+            return
+        cost = sum(message.cost for message in self._responses) or None
+        fields = {"reason": ended.reason, "text": ended.text, "error": ended.error, "steps": ended.steps}
+        more = {"cost": cost, "usage": _usage(event_lines.total_usage(self._responses))}
+        limit = self._loop.window.limit_tokens
+        self._print("ended", ended.session_id, **fields, **more, used=self._loop.used_tokens, limit=limit)
+
+    def note(self, text: str) -> None:
+        """Remarks are for people."""
+
+    def problem(self, text: str) -> None:
+        """What went wrong is in the facts."""
+
+    def _print(self, type: str, session: str, **fields: Any) -> None:
+        print(json.dumps({"schema": self._schema, "type": type, "session": session, **fields}), file=self._out)
+        self._out.flush()
+
+
+def _fields(event: AgentEvent) -> Iterator[tuple[str, dict[str, Any]]]:
+    match event:
+        case events.PromptAccepted(message=message):
+            yield "prompt", {"text": "".join(part.text for part in message.parts if isinstance(part, StoredText))}
+        case events.ModelCallStarted(number=number, model=model):
+            yield "step", {"number": number, "model": model}
+        case events.TextChunk(text=text):
+            yield "text", {"text": text}
+        case events.ReasoningChunk(text=text):
+            yield "reasoning", {"text": text}
+        case events.ToolCallUpdated(call=call):
+            yield "call", _call(call)
+        case events.ResponseFinished(message=message):
+            fields = {"finish": message.finish, "usage": _usage(message.usage), "cost": message.cost or None}
+            yield "answer", fields
+        case events.RetryScheduled(attempt=attempt, seconds=seconds, error=error):
+            yield "retry", {"attempt": attempt, "seconds": seconds, "error": error}
+        case events.CompactionStarted(auto=auto):
+            yield "compacting", {"auto": auto}
+        case events.CompactionFinished(without_model=without):
+            yield "compacted", {"without_model": without}
+        case events.OutputsPruned(calls=calls):
+            yield "pruned", {"calls": list(calls)}
+        case events.PluginFailed(failure=failed):
+            yield "plugin-failed", {"plugin": failed.plugin, "hook": failed.hook, "error": failed.message}
+
+
+def _call(call: StoredCall) -> dict[str, Any]:
+    fields: dict[str, Any] = {"id": call.call_id, "tool": call.tool, "status": call.status}
+    fields["arguments"] = call.arguments
+    if call.done:
+        took = call.ended - call.started if call.started else None
+        fields |= {"output": call.output, "error": call.error, "ms": took}
+    return fields
+
+
+def _usage(usage: ReportedUsage | None) -> dict[str, int] | None:
+    if usage is None:
+        return None
+    names = ("input", "cache_read", "cache_write", "output", "reasoning")
+    return {name: getattr(usage, name) for name in names}

@@ -1,4 +1,4 @@
-"""One piece of work of a session, watched: what happens is shown, Ctrl-C cancels it, a second Ctrl-C leaves."""
+"""A turn on a terminal: what happens is shown, Ctrl-C cancels it, and a second Ctrl-C leaves."""
 
 from __future__ import annotations
 
@@ -10,80 +10,80 @@ from typing import Any, TypeVar
 
 from hudkit.agent import events
 from hudkit.agent.loop import AgentLoop
-from hudkit.agent.terminal.asking import silent
 from hudkit.agent.terminal.panel import Panel
+from hudkit.agent.terminal.permission_prompt import hidden_keys
 from hudkit.agent.terminal.view import View
 
-Outcome = TypeVar("Outcome")
+_Outcome = TypeVar("_Outcome")
 
-TICK = 0.1
+_TICK = 0.1
 """Seconds between two looks at what has happened."""
 
-GRACE = 10.0
+_GRACE = 10.0
 """Seconds that work has to end in when the person leaves."""
 
 
-class Left(Exception):
+class UserLeft(Exception):
     """The person wants to leave."""
 
 
-class Attendant:
-    """Who watches an open session. Make it as soon as the session is open: it hears what happens from then on."""
+class TurnDisplay:
+    """Shows what happens in an open session, from the moment on when it is made."""
 
     def __init__(self, loop: AgentLoop, view: View, panel: Panel) -> None:
         self.loop = loop
         self._view = view
         self._panel = panel
-        self._heard = loop.events()
+        self._events = loop.events()
         panel.of(loop)
 
     async def prompt(self, text: str) -> events.TurnEnded:
-        """A prompt until it is answered. Raises `Left`."""
+        """Send a prompt, show its turn, and return how it ended. Raises `UserLeft`."""
         return await self.turn(self.loop.prompt(text))
 
     async def turn(self, work: Coroutine[Any, Any, events.TurnEnded]) -> events.TurnEnded:
-        """A turn until it ends. Raises `Left`."""
+        """Show a turn, and return how it ended. Raises `UserLeft`."""
         cancelled = events.TurnEnded(self.loop.id, "cancelled", error="cancelled before it began")
         return await self._watched(work, cancelled, lambda ended: ended)
 
-    async def work(self, work: Coroutine[Any, Any, Outcome], otherwise: Outcome) -> Outcome:
-        """Work that is no turn; `otherwise` is its outcome where it was cancelled. Raises `Left`."""
+    async def work(self, work: Coroutine[Any, Any, _Outcome], otherwise: _Outcome) -> _Outcome:
+        """Show work that is no turn; return its outcome, `otherwise` where it was cancelled. Raises `UserLeft`."""
         return await self._watched(work, otherwise, lambda _: None)
 
     async def _watched(
         self,
-        work: Coroutine[Any, Any, Outcome],
-        otherwise: Outcome,
-        ended: Callable[[Outcome], events.TurnEnded | None],
-    ) -> Outcome:
+        work: Coroutine[Any, Any, _Outcome],
+        otherwise: _Outcome,
+        ended: Callable[[_Outcome], events.TurnEnded | None],
+    ) -> _Outcome:
         task = asyncio.ensure_future(work)
         self._view.begin()
         over: events.TurnEnded | None = None
-        with silent(), self._interrupts(task) as left:
+        with hidden_keys(), self._interrupts(task) as left:
             try:
                 while not task.done() and not left.is_set():
-                    await asyncio.wait({task}, timeout=TICK)
+                    await asyncio.wait({task}, timeout=_TICK)
                     self.show()
                     self._view.tick()
                 if not task.done():
-                    raise Left
+                    raise UserLeft
                 outcome = otherwise if task.cancelled() else task.result()
                 over = ended(outcome)
                 return outcome
             finally:
                 if not task.done():
                     task.cancel()
-                    await asyncio.wait({task}, timeout=GRACE)
+                    await asyncio.wait({task}, timeout=_GRACE)
                 self.show()
                 self._panel.refresh()
                 self._view.end(over)
 
     def show(self) -> None:
-        """Show what has happened so far."""
-        for one in self._heard.take():
-            if isinstance(one, events.ResponseFinished | events.CompactionFinished | events.ToolCallUpdated):
+        """Show what has happened so far; return nothing."""
+        for event in self._events.take():
+            if isinstance(event, events.ResponseFinished | events.CompactionFinished | events.ToolCallUpdated):
                 self._panel.refresh()
-            self._view.take(one)
+            self._view.take(event)
 
     @contextmanager
     def _interrupts(self, task: asyncio.Future[Any]) -> Iterator[asyncio.Event]:
@@ -100,12 +100,12 @@ class Attendant:
             if not self.loop.cancel():
                 task.cancel()
 
-        before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         running.add_signal_handler(signal.SIGINT, interrupted)
         running.add_signal_handler(signal.SIGTERM, left.set)
         try:
             yield left
         finally:
-            for one, handler in before.items():
-                running.remove_signal_handler(one)
-                signal.signal(one, handler)
+            for number, handler in before.items():
+                running.remove_signal_handler(number)
+                signal.signal(number, handler)

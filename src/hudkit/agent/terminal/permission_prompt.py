@@ -16,14 +16,13 @@ from typing import Literal, Protocol, TypeAlias
 from rich.text import Text
 
 from hudkit.agent.permissions import PATH_KINDS, PermissionReply, PermissionRequest
-from hudkit.agent.terminal.safe import one_line, shown
-from hudkit.agent.terminal.screen import Screen, wrapped
-from hudkit.agent.terminal.words import diff_of
+from hudkit.agent.terminal.event_lines import proposed_changes
+from hudkit.agent.terminal.screen import Screen, one_line, printable, wrap_text
 from hudkit.compose import visible
 
-Answer: TypeAlias = Literal["once", "always", "reject"]
+_Answer: TypeAlias = Literal["once", "always", "reject"]
 
-ANSWERS: Mapping[str, Answer] = {
+_ANSWERS: Mapping[str, _Answer] = {
     "o": "once",
     "y": "once",
     "a": "always",
@@ -33,19 +32,19 @@ ANSWERS: Mapping[str, Answer] = {
 }
 
 
-def nothing() -> None:
-    """There is nothing to show first."""
+def _nothing() -> None:
+    """Do nothing: there is nothing to show first."""
 
 
-class Answering(Protocol):
-    """Who answers questions of permission."""
+class PermissionAnswerer(Protocol):
+    """Answers questions of permission."""
 
     before: Callable[[], None]
 
     async def __call__(self, ask: PermissionRequest) -> PermissionReply: ...
 
 
-class Pausing(Protocol):
+class _Pausing(Protocol):
     """Who draws, and makes room for a question."""
 
     def paused(self) -> AbstractContextManager[Screen]:
@@ -55,18 +54,18 @@ class Pausing(Protocol):
         """Lines that stay."""
 
 
-class Asker:
+class PermissionPrompt:
     """Asks a person. Keys that were pressed before a question was there do not answer it; `before` is called first,
     to show what led to the question."""
 
-    def __init__(self, view: Pausing) -> None:
+    def __init__(self, view: _Pausing) -> None:
         self._view = view
-        self.before: Callable[[], None] = nothing
+        self.before: Callable[[], None] = _nothing
 
     async def __call__(self, ask: PermissionRequest) -> PermissionReply:
         self.before()
         with self._view.paused() as screen:
-            self._view.put("note", question(ask, screen.columns))
+            self._view.put("note", _question(ask, screen.columns))
             keys = "[o]nce, [a]lways, [d]eny" if ask.always else "[o]nce, [d]eny"
             asked = Text(f"  Allow? {keys} ", "bold")
             if screen.terminal:
@@ -74,21 +73,21 @@ class Asker:
             else:
                 screen.put(asked)
             try:
-                answer = await _key(ANSWERS if ask.always else {k: v for k, v in ANSWERS.items() if k != "a"})
+                answer = await _key(_ANSWERS if ask.always else {k: v for k, v in _ANSWERS.items() if k != "a"})
             finally:
                 screen.hold()
-            said = {"once": "allowed once", "always": "allowed for this session", "reject": "denied"}[answer]
-            self._view.put("note", [Text(f"  {said}", "dim")])
+            remark = {"once": "allowed once", "always": "allowed for this session", "reject": "denied"}[answer]
+            self._view.put("note", [Text(f"  {remark}", "dim")])
         return PermissionReply(answer)
 
 
-class Nobody:
+class DenyAll:
     """Denies, and says once for each kind of call how it can be allowed."""
 
     def __init__(self, problem: Callable[[str], None]) -> None:
         self._problem = problem
         self._said: set[str] = set()
-        self.before: Callable[[], None] = nothing
+        self.before: Callable[[], None] = _nothing
 
     async def __call__(self, ask: PermissionRequest) -> PermissionReply:
         self.before()
@@ -102,17 +101,17 @@ class Nobody:
         return PermissionReply("reject", message="nobody is there to be asked; what needs no permission still works")
 
 
-class Everything:
+class AllowAll:
     """Allows what would be asked about (`--yes`); what the rules deny does not come here."""
 
     def __init__(self) -> None:
-        self.before: Callable[[], None] = nothing
+        self.before: Callable[[], None] = _nothing
 
     async def __call__(self, ask: PermissionRequest) -> PermissionReply:  # noqa: ARG002 (all alike)
         return PermissionReply("once")
 
 
-def question(ask: PermissionRequest, columns: int) -> list[Text]:
+def _question(ask: PermissionRequest, columns: int) -> list[Text]:
     """All of what would be done, why it is asked, and what `always` would allow."""
     lines = [Text(f"? {one_line(ask.tool)} needs your permission", "bold yellow")]
     kind, values = ask.need.kind, ask.need.values
@@ -121,21 +120,21 @@ def question(ask: PermissionRequest, columns: int) -> list[Text]:
     elif kind not in PATH_KINDS:
         values = (ask.need.title, json.dumps(ask.arguments, ensure_ascii=False, default=str))
     for value in values:
-        lines += wrapped(shown(value), columns, indent="    ")
+        lines += wrap_text(printable(value), columns, indent="    ")
     if ask.need.kind == "bash" and len(ask.need.values) > 1 and ask.need.values[1] not in ("", "."):
-        lines += wrapped(f"in {one_line(ask.need.values[1])}", columns, indent="    ", style="dim")
-    lines += diff_of(ask.tool, ask.arguments, columns)
+        lines += wrap_text(f"in {one_line(ask.need.values[1])}", columns, indent="    ", style="dim")
+    lines += proposed_changes(ask.tool, ask.arguments, columns)
     if ask.reason and not ask.reason.startswith('"it" by the rule'):  # that commands are asked about is no news
-        lines += wrapped(one_line(ask.reason), columns, indent="  ", style="dim")
+        lines += wrap_text(one_line(ask.reason), columns, indent="  ", style="dim")
     if ask.always:
-        told = ", ".join(f"{one_line(kind)} {visible(pattern)}" for pattern in ask.always)
-        lines += wrapped(f"always allows: {told}", columns, indent="  ", style="dim")
+        patterns = ", ".join(f"{one_line(kind)} {visible(pattern)}" for pattern in ask.always)
+        lines += wrap_text(f"always allows: {patterns}", columns, indent="  ", style="dim")
     return lines
 
 
 @contextmanager
-def silent() -> Iterator[None]:
-    """While something works: keys are kept for the next prompt, and not shown in the middle of an answer."""
+def hidden_keys() -> Iterator[None]:
+    """Keep keys from being shown while something works; they are there for the next prompt."""
     fd = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else -1
     if fd < 0:
         yield
@@ -150,11 +149,11 @@ def silent() -> Iterator[None]:
         termios.tcsetattr(fd, termios.TCSADRAIN, before)
 
 
-async def _key(answers: Mapping[str, Answer]) -> Answer:
+async def _key(answers: Mapping[str, _Answer]) -> _Answer:
     """The answer that a key means; other keys mean nothing."""
     fd = sys.stdin.fileno()
     loop = asyncio.get_running_loop()
-    pressed: asyncio.Future[Answer] = loop.create_future()
+    pressed: asyncio.Future[_Answer] = loop.create_future()
 
     def read() -> None:
         try:

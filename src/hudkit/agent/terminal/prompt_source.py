@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer
     from prompt_toolkit.key_binding import KeyBindings
 
-MARK = "› "
+_MARK = "› "
 
 
 class Interrupted(Exception):
     """Ctrl-C at the empty line."""
 
 
-class Line(Protocol):
+class PromptSource(Protocol):
     """One prompt after the other."""
 
     def remember(self, texts: Iterable[str]) -> None:
@@ -37,7 +37,7 @@ class Line(Protocol):
         """The next prompt; `None`: there are no more. Raises `Interrupted`."""
 
 
-class Piped:
+class PipedPrompts:
     """Prompts from the standard input, one a line."""
 
     def remember(self, texts: Iterable[str]) -> None:
@@ -64,7 +64,7 @@ class Piped:
         return text.rstrip("\r\n") if text else None
 
 
-class Edited:
+class EditedPrompts:
     """A line that is edited: Enter sends, Alt-Enter begins a new line, Tab completes commands."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Edited:
         self._toolbar: Callable[[int], str] = lambda _: ""
         self._commands: Callable[[], Sequence[str]] = tuple
         self._session: PromptSession[str] = PromptSession(
-            [("class:mark", MARK)],
+            [("class:mark", _MARK)],
             multiline=True,
             prompt_continuation="  ",
             history=self._history,

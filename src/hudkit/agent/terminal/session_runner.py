@@ -1,0 +1,271 @@
+"""Opens sessions for a terminal: which session is meant, which model works, and what of the user's own takes part.
+
+A `SessionRunner` has one session open at a time, with its panel, its display, and telemetry where it is wanted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from hudkit.agent import session_store
+from hudkit.agent.hud_hooks import HUD_FILE, PLUGIN_NAME, hud_plugin
+from hudkit.agent.loop import AgentLoop
+from hudkit.agent.permissions import ACTIONS, PATH_KINDS, AskUser, PermissionRule
+from hudkit.agent.plugins import PluginInput, discover_plugins
+from hudkit.agent.records import StoredSession
+from hudkit.agent.run_context import LoopOptions, LoopSettings
+from hudkit.agent.session_store import SessionStore
+from hudkit.agent.telemetry import Telemetry, configured
+from hudkit.agent.terminal.panel import Panel
+from hudkit.agent.terminal.permission_prompt import PermissionAnswerer
+from hudkit.agent.terminal.screen import one_line
+from hudkit.agent.terminal.turn_display import TurnDisplay
+from hudkit.agent.terminal.view import View
+from hudkit.api import Hud
+from hudkit.config import Settings
+from hudkit.errors import ConfigError
+from hudkit.models import Model
+from hudkit.paths import data_directory, log_path, section_paths, user_config
+from hudkit.sections.sandboxed import SectionPaths
+
+_KEYS = {
+    "ANTHROPIC_API_KEY": "anthropic:claude-sonnet-4-6",
+    "OPENAI_API_KEY": "openai:gpt-5",
+    "GOOGLE_API_KEY": "google:gemini-2.5-pro",
+    "OPENROUTER_API_KEY": "openrouter:NAME",
+}
+"""Environment variables that hold providers' keys, each with a model that it opens."""
+
+_SCRIPT = "script:"
+"""What names of scripted models begin with."""
+
+
+class SessionRequest(msgspec.Struct):
+    """What was asked for: `session` is an id or a part of one, `last` the newest session of the directory."""
+
+    directory: Path
+    data: Path | None = None
+    model: str = ""
+    script: Path | None = None
+    session: str = ""
+    last: bool = False
+    agent: str = ""
+    rules: tuple[PermissionRule, ...] = ()
+    hud: bool = True
+
+
+class DataLocation:
+    """Where sessions and their HUD are kept, with the user's settings."""
+
+    def __init__(self, data: Path | None, settings: Settings) -> None:
+        self.data = data.absolute() if data is not None else data_directory()
+        self.log = self.data / HUD_FILE if data is not None else log_path()
+        self.settings = settings
+
+    def sessions(self, directory: Path) -> tuple[StoredSession, ...]:
+        """Return the sessions of a directory that have a prompt, newest first; none of sub-agents."""
+        path = self.data / session_store.SESSIONS_FILE
+        if not path.exists():
+            return ()
+        with SessionStore.open(path, read_only=True) as store:
+            every = store.sessions()
+        real = {str(directory), os.path.realpath(directory)}
+        own = [session for session in every if session.directory in real and not session.parent_id and session.title]
+        return tuple(sorted(own, key=lambda session: session.updated, reverse=True))
+
+    def pick(self, request: SessionRequest) -> StoredSession | None:
+        """Return the session that a request means; `None`: a new one. Raises `ConfigError` that names candidates."""
+        if request.last:
+            sessions = self.sessions(request.directory)
+            if not sessions:
+                raise ConfigError(f"there is no session of {request.directory} yet", hint="Leave --continue out")
+            return sessions[0]
+        return self.named(request.session, request.directory) if request.session else None
+
+    def named(self, asked: str, directory: Path) -> StoredSession:
+        """Return a session by its id, a part of it, or its number among those of the directory.
+
+        Raises `ConfigError` where none or several match.
+        """
+        own = self.sessions(directory)
+        if asked.isdecimal() and 1 <= int(asked) <= len(own):
+            return own[int(asked) - 1]
+        path = self.data / session_store.SESSIONS_FILE
+        every: tuple[StoredSession, ...] = ()
+        if path.exists():
+            with SessionStore.open(path, read_only=True) as store:
+                every = store.sessions()
+        alike = [session for session in every if session.id == asked] or [
+            session for session in every if asked in session.id
+        ]
+        if len(alike) == 1:
+            return alike[0]
+        some = ", ".join(session.id for session in (alike or own)[:5]) or "none of this directory"
+        raise ConfigError(f"{len(alike) or 'no'} sessions match {one_line(asked)!r:.80}", hint=f"There are: {some}")
+
+
+class SessionRunner:
+    """One session at a time; `open` takes the place of the one before."""
+
+    def __init__(
+        self, request: SessionRequest, location: DataLocation, view: View, ask: PermissionAnswerer, panel: Panel
+    ) -> None:
+        self.request = request
+        self.location = location
+        self.view = view
+        self.panel = panel
+        self._ask = ask
+        self._loop: AgentLoop | None = None
+        self._display: TurnDisplay | None = None
+        self._model: Model | str = ""
+        self._huds: list[Hud] = []
+        self._telemetry = configured(location.settings.telemetry)
+
+    @property
+    def loop(self) -> AgentLoop:
+        """Return the loop of the open session."""
+        assert self._loop is not None
+        return self._loop
+
+    @property
+    def display(self) -> TurnDisplay:
+        """Return the display of the open session."""
+        assert self._display is not None
+        return self._display
+
+    async def open(self, session: StoredSession | None) -> None:
+        """Open a stored session in its own directory, or a new one; return nothing.
+
+        Raises a `HudkitError`; then what was open stays open.
+        """
+        request = self.request
+        if session is not None:
+            directory = Path(session.directory)
+            if not directory.is_dir():
+                hint = "Its directory has to be there, for its work is in it"
+                raise ConfigError(f"session {session.id} worked in {directory}, which is gone", hint=hint)
+            request = replace(request, directory=directory)
+        model = self._model or model_of(request, session, self.location.settings)
+        huds: list[Hud] = []
+        try:
+            loop = await _open_loop(request, self.location, self._ask, model, session, huds, self._telemetry)
+        except BaseException:
+            _close(huds)
+            raise
+        await self._let_go()
+        self._huds = huds
+        if not isinstance(model, str):
+            self._model = model  # a script goes on where it is
+        self._loop = loop
+        self._display = TurnDisplay(loop, self.view, self.panel)
+        self._ask.before = self._display.show
+        self.view.opened(loop, session is not None)
+
+    async def close(self) -> None:
+        """Close what is open, and return nothing; closing twice is harmless."""
+        await self._let_go()
+        self.panel.close()
+        if self._telemetry is not None:
+            self._telemetry.close()
+
+    async def _let_go(self) -> None:
+        if self._loop is not None:
+            loop, self._loop, self._display = self._loop, None, None
+            await loop.close()
+        _close(self._huds)
+
+
+def _close(huds: list[Hud]) -> None:
+    while huds:
+        huds.pop().close()
+
+
+async def _open_loop(
+    request: SessionRequest,
+    location: DataLocation,
+    ask: AskUser,
+    model: Model | str,
+    session: StoredSession | None,
+    opened: list[Hud],
+    telemetry: Telemetry | None = None,
+) -> AgentLoop:
+    """Open a new session, or a stored one, in the directory of the request, and return its loop.
+
+    Logs that it opens are put into `opened`, to be closed after it. Raises a `HudkitError`.
+    """
+    user = user_config().parent
+    discovered = discover_plugins(
+        SectionPaths(user / "plugins", data_directory() / "trusted-plugins"), request.directory
+    )
+    options = LoopOptions(
+        agent=request.agent,
+        plugins=[(PLUGIN_NAME, _hud_of(location, opened))] if request.hud else [],
+        discovered_plugins=discovered,
+        ask_user=ask,
+        permissions=request.rules,
+        settings=LoopSettings.from_user_settings(location.settings),
+        home=Path.home(),
+        user_agents=[user / "agents"],
+        user_skills=[user / "skills"],
+        user_commands=[user / "commands"],
+        telemetry=telemetry,
+    )
+    stored = session.id if session is not None else ""
+    return await AgentLoop.open(request.directory, model, data=location.data, session=stored, options=options)
+
+
+def _hud_of(location: DataLocation, opened: list[Hud]) -> object:
+    """Return the HUD's plugin, with the user's settings and sections; what it opens is put into `opened`."""
+
+    def plugin(plugin_input: PluginInput) -> object:
+        opened.append(Hud.open(location.log, settings=location.settings, sections=section_paths()))
+        return hud_plugin(opened[-1])(plugin_input)
+
+    return plugin
+
+
+def model_of(request: SessionRequest, session: StoredSession | None, settings: Settings) -> Model | str:
+    """Return the scripted model, or the name of the one that works. Raises `ConfigError` where nobody said which.
+
+    The request counts most, then what the session worked with, then the user's settings. A scripted model is never
+    taken from a session: its file may be gone, or say something else by now.
+    """
+    if request.script is not None:
+        return _scripted(request.script)
+    stored = session.model if session is not None else ""
+    for name in (request.model, stored, settings.session.model or ""):
+        if name.startswith(_SCRIPT) and name == request.model:
+            return _scripted(Path(name.removeprefix(_SCRIPT)))
+        if name and not name.startswith(_SCRIPT):
+            return name
+    if stored:
+        raise ConfigError(f"this session worked with {one_line(stored)}", hint="Name it with --script, or a --model")
+    keyed = [f"--model {model}" for key, model in _KEYS.items() if os.environ.get(key)]
+    how = " or ".join(keyed) or f"--model {_KEYS['ANTHROPIC_API_KEY']} with the key in ANTHROPIC_API_KEY"
+    more = "" if keyed else f" (others: {', '.join(list(_KEYS)[1:])})"
+    hint = f"Give {how}{more}; or, without a network, --script FILE such as examples/scripts/temperatures.toml"
+    raise ConfigError("no model is named", hint=hint)
+
+
+def _scripted(path: Path) -> Model:
+    """Return the model that answers from a script. Raises `ConfigError`."""
+    from hudkit.models.scripted_model import read_script
+
+    return read_script(path)
+
+
+def permission_rules(options: Sequence[tuple[str, str]]) -> tuple[PermissionRule, ...]:
+    """Return the rules of `--allow` and `--deny`: an action with `TOOL` or `TOOL PATTERN`. Raises `ConfigError`."""
+    rules = []
+    for action, text in options:
+        tool, _, pattern = text.strip().partition(" ")
+        if not tool or action not in ACTIONS:
+            raise ConfigError(f"--{action} needs a tool", hint=f'Try --{action} "bash pytest *"')
+        every = "**" if tool in PATH_KINDS else "*"
+        rules.append(PermissionRule(tool, pattern.strip() or every, action))  # type: ignore[arg-type]
+    return tuple(rules)
