@@ -18,7 +18,7 @@ from hudkit.agent.run_context import RunContext, SubTask, joined_text
 from hudkit.agent.tool_execution import run_tool_calls
 from hudkit.context.budget import TOKENS_PER_CHARACTER
 from hudkit.context.caching.policies import policy_for
-from hudkit.context.compaction.cooldown import is_compaction_due
+from hudkit.context.compaction.cooldown import is_compaction_due, is_overflow
 from hudkit.context.compaction.cost_model import CallCosts, estimate_costs
 from hudkit.context.compaction.pruning import choose_pruning, prune_bounds, prune_candidates
 from hudkit.context.compaction.request_parts import CallOutput, MessageOutputs, locate_outputs
@@ -140,6 +140,8 @@ def _overflows(run: RunContext) -> bool:
     if last is None or last.usage is None:
         return False
     used, window = last.usage.used, run.model.window
+    if not is_overflow(used, window, run.settings.overflow):
+        return False  # as a rule: the rounds, for which all messages are read, are not needed
     history = message_history.compaction_rounds(messages, window.limit_tokens)
     return is_compaction_due(used, window, run.settings.overflow, history, run.settings.frees)
 

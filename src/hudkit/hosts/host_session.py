@@ -308,6 +308,10 @@ def _sent_pieces(
     entries: Sequence[HostMessage], anchors: Sequence[str], stubs: Mapping[str, int]
 ) -> tuple[Segment, ...]:
     """The transcript as it is sent, where the calls in `stubs` have outputs of so many characters."""
+    if not stubs:  # as a rule: nothing is pruned, and no part has to be looked at
+        return tuple(
+            Segment(anchor, entry.role, max(0, entry.size)) for anchor, entry in zip(anchors, entries, strict=True)
+        )
     pieces = []
     for anchor, entry in zip(anchors, entries, strict=True):
         pruned = (part for part in _finished_calls(entry.message) if part.call_id in stubs)
