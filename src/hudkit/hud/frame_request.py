@@ -2,6 +2,18 @@
 
 A call's facts are worked out once, by `resolve_facts`, and handed from step to step: the layers, the pruning and the
 assembly of a frame ask nobody else how full the window is or whether the provider's cache is cold.
+
+**The idea.** Facts hang on one another, so the order in which they are resolved is fixed: usage first, from the
+call or the last report, with the band that was shown last; from the band the density; from the model's name the
+rules of its cache; from these and the time since the last call whether the cache is cold; and what a call costs
+only where a decision hangs on it, since that reads the whole transcript's sizes.
+
+**Example.** Claude, a window of 200,000 tokens. Call 1 reports 120,000: 60 %, green, so density full; the budget is
+2 % of the window, cut to 1,500. There was no call before, so the cache is cold. Call 2 comes a minute later with a
+new note and 150,000 tokens: 75 %, yellow, so a new base would be compact, and the band is told, because green was
+shown last. The cache is warm (it lasts 5 minutes): the note goes out as a delta. Call 3 comes 6 minutes later: the
+cache is cold, all is written anew anyway, and half of the delta's tokens can be saved, so `rebase_pays` and epoch 2
+begins, with the reason `idle`.
 """
 
 from __future__ import annotations
