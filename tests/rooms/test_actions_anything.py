@@ -28,7 +28,7 @@ NOW = 1_800_000_000_000
 FIELDS = {name: one.arguments.__struct_fields__ for name, one in ACTIONS.items()} | {
     "send_message": ("room_id", "message", "content", "reply_to")
 }
-TYPESET = CachedRenderer()
+RENDERER = CachedRenderer()
 
 anything = st.recursive(
     st.none()
@@ -140,7 +140,7 @@ def test_any_arguments_are_applied_or_refused_with_a_reason_and_the_others_unaff
     assert judged >= len(batch) + 1 - silent
     assert world_log.world == WorldLog(world_log.log).world
     for agent in world_log.world.agents.values():
-        seen = build_agent_hud(world_log.world, agent.id, NOW, TYPESET)
+        seen = build_agent_hud(world_log.world, agent.id, NOW, RENDERER)
         assert seen.tokens <= seen.limit
 
 

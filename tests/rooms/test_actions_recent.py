@@ -9,7 +9,7 @@ import pytest
 from hudkit.rooms.actions import ACTIONS
 from hudkit.rooms.hud import CachedRenderer, build_agent_hud
 
-TYPESET = CachedRenderer()
+RENDERER = CachedRenderer()
 
 DONE: dict[str, dict[str, Any]] = {
     "set": {"path": "people.Bob.trust", "value": 0.8, "w": 0.9},
@@ -66,7 +66,7 @@ def test_an_action_that_was_done_is_the_last_recent_one(harness: Any, name: str,
     if "key" in action:
         action["key"] = key
     harness.do(2, action)
-    seen = build_agent_hud(harness.world, 2, harness.now, TYPESET)
+    seen = build_agent_hud(harness.world, 2, harness.now, RENDERER)
     time = "2027-01-15T08:00:00" if format_ == "json" else "08:00"
     expected = {"type": name, "timestamp": time, **{key_: value for key_, value in action.items() if key_ != "type"}}
     if name == "request_access":
@@ -78,5 +78,5 @@ def test_an_action_that_was_done_is_the_last_recent_one(harness: Any, name: str,
 @pytest.mark.parametrize("name", DONE)
 def test_an_action_that_was_refused_says_why(harness: Any, name: str) -> None:
     harness.do(2, {"type": name, **DONE[name], "as_user": True})
-    last = build_agent_hud(harness.world, 2, harness.now, TYPESET).document["self"]["recent_actions"][-1]
+    last = build_agent_hud(harness.world, 2, harness.now, RENDERER).document["self"]["recent_actions"][-1]
     assert last["type"] == name and "as_user" in last["refused"]

@@ -19,7 +19,7 @@ from hudkit.rooms.world_log import WorldLog
 
 pytestmark = pytest.mark.slow
 
-TYPESET = CachedRenderer()
+RENDERER = CachedRenderer()
 FORMATS = ("json", "compact", "toon", "json")
 AGENTS = (1, 2, 3, 4)
 MARK = re.compile(r"mark\d+x")
@@ -127,7 +127,7 @@ class Witness:
 
 def check(world: World, now: int, heard: dict[int, dict[int, list[str]]], own: dict[int, set[str]]) -> None:
     for agent in AGENTS:
-        seen = build_agent_hud(world, agent, now, TYPESET)
+        seen = build_agent_hud(world, agent, now, RENDERER)
         said = {
             one["id"]: [row["content"] for row in one["messages"] if row["type"] == "text"]
             for one in seen.document["rooms"]
@@ -179,11 +179,11 @@ def test_a_reply_and_a_reaction_to_what_one_did_not_hear_say_no_more_than_its_nu
     harness.architect.admit(3, 1)
     harness.do(2, {"type": "react", "message_id": secret, "reaction": "heart"})
     harness.do(2, {"type": "reply", "room_id": 1, "message_id": secret, "message": "mark3x"})
-    seen = build_agent_hud(harness.world, 3, harness.now, TYPESET)
+    seen = build_agent_hud(harness.world, 3, harness.now, RENDERER)
     room = seen.document["rooms"][1]
     assert [row["content"] for row in room["messages"]] == ["Cid (3) came in.", "mark3x"]
     assert room["messages"][1]["reply_to"] == secret and "reactions" not in str(room["messages"])
     assert set(MARK.findall(seen.text)) == {"mark1x", "mark3x"}
     harness.do(3, {"type": "leave_room", "room_id": 1})
-    assert not MARK.findall(build_agent_hud(harness.world, 3, harness.now, TYPESET).text)
+    assert not MARK.findall(build_agent_hud(harness.world, 3, harness.now, RENDERER).text)
     harness.world_log.close()

@@ -19,7 +19,7 @@ from hudkit.rooms.world import TokenRules, WorldRules
 pytestmark = pytest.mark.slow
 
 FORMATS = ("json", "compact", "toon")
-TYPESET = CachedRenderer()
+RENDERER = CachedRenderer()
 WORDS = re.findall(
     r"\w+", "the frost will come tonight and we cover what grows outside of the old house by the river"
 )
@@ -43,7 +43,7 @@ def small(total: int = 3_000, static: int = 1_500, messages: int = 1_500, **more
 
 
 def check(seen: AgentHud, rules: WorldRules) -> None:
-    assert seen.tokens == TYPESET.counter.count(seen.text) <= rules.tokens.total
+    assert seen.tokens == RENDERER.counter.count(seen.text) <= rules.tokens.total
     assert seen.tokens == sum(one.tokens for one in seen.sections)
     static = sum(one.tokens for one in seen.sections if one.room is None and one.name != "rooms")
     assert static <= min(rules.tokens.static, rules.tokens.total - rules.tokens.messages)
@@ -99,7 +99,7 @@ def test_no_world_exceeds_the_budget(
     for text in actions:
         clean = text.encode(errors="replace").decode()
         story.tell(e.ActionRefused(agent=1, number=1, action={"type": "set", "value": clean}, why=clean))
-    check(build_agent_hud(story.world, 1, NOON, TYPESET), rules)
+    check(build_agent_hud(story.world, 1, NOON, RENDERER), rules)
 
 
 @pytest.mark.parametrize("format_", FORMATS)
@@ -107,7 +107,7 @@ def test_messages_are_filled_from_the_newest_back_without_gaps(format_: str) -> 
     story = Story(prompts=SHORT_PROMPTS)
     story.agent("A", input_format=format_)
     talk(story, 1, 400)
-    seen = build_agent_hud(story.world, 1, NOON, TYPESET)
+    seen = build_agent_hud(story.world, 1, NOON, RENDERER)
     shown = [one["id"] for one in seen.document["rooms"][0]["messages"]]
     assert shown == list(range(401 - len(shown), 401))
     assert seen.tokens > 9_900
@@ -122,7 +122,7 @@ def test_messages_have_their_part_however_much_else_there_is() -> None:
     for n in range(20):
         story.tell(e.ActionApplied(agent=1, number=1, action={"type": "set", "path": f"p{n}", "value": "x " * 90}))
     talk(story, 1, 400)
-    seen = build_agent_hud(story.world, 1, NOON, TYPESET)
+    seen = build_agent_hud(story.world, 1, NOON, RENDERER)
     assert part(seen, "room 1").tokens > 4_900
     check(seen, story.world.rules)
 
@@ -135,7 +135,7 @@ def test_attention_shares_what_there_is() -> None:
     for room, percent in ((1, 50.0), (2, 30.0), (3, 20.0)):
         story.tell(e.AttentionSet(agent=1, room=room, percent=percent))
         talk(story, room, 300)
-    seen = build_agent_hud(story.world, 1, NOON, TYPESET)
+    seen = build_agent_hud(story.world, 1, NOON, RENDERER)
     rooms = sum(one.tokens for one in seen.sections if one.room)
     for room, percent in ((1, 50), (2, 30), (3, 20)):
         assert part(seen, f"room {room}").tokens * 100 / rooms == pytest.approx(percent, abs=1)
@@ -152,7 +152,7 @@ def test_a_room_that_needs_more_than_its_share_takes_it_from_the_others_alike() 
         story.tell(e.AttentionSet(agent=1, room=room, percent=percent))
     talk(story, 2, 100)
     talk(story, 3, 100)
-    seen = build_agent_hud(story.world, 1, NOON, TYPESET)
+    seen = build_agent_hud(story.world, 1, NOON, RENDERER)
     one, two, three = (part(seen, f"room {room}") for room in (1, 2, 3))
     static = sum(one.tokens for one in seen.sections if one.room is None)
     assert one.tokens > 100
@@ -168,7 +168,7 @@ def test_what_quiet_rooms_leave_goes_to_rooms_of_equal_share_only() -> None:
             story.agent("A")
         story.tell(e.RoomJoined(room=2, agent=1), e.AttentionSet(agent=1, room=2, percent=percent))
         talk(story, 2, 300)
-        seen = build_agent_hud(story.world, 1, NOON, TYPESET)
+        seen = build_agent_hud(story.world, 1, NOON, RENDERER)
         check(seen, story.world.rules)
         return part(seen, "room 2").tokens
 
@@ -180,7 +180,7 @@ def test_a_message_that_is_longer_than_its_room_is_cut() -> None:
     story = Story(small(2_000, 900, 900), SHORT_PROMPTS)
     story.agent("A")
     story.say(1, 1, "word " * 3_000)
-    seen = build_agent_hud(story.world, 1, NOON, TYPESET)
+    seen = build_agent_hud(story.world, 1, NOON, RENDERER)
     (message,) = seen.document["rooms"][0]["messages"]
     assert message["content"].startswith("word word") and message["content"].endswith("…")
     assert left_out(seen, "room 1", "characters of its newest message") == 15_000 - len(message["content"]) + 1
@@ -198,7 +198,7 @@ def test_actions_shrink_first_then_examples_then_background_then_knowledge() -> 
             story.tell(e.ActionApplied(agent=1, number=1, action={"type": "set", "path": f"p{n}"}))
         if notes:
             story.tell(e.KnowledgeSet(agent=1, path="n", value={f"k{n}": "abc" for n in range(notes)}))
-        seen = build_agent_hud(story.world, 1, NOON, TYPESET)
+        seen = build_agent_hud(story.world, 1, NOON, RENDERER)
         check(seen, story.world.rules)
         found.append(sorted((one.what for one in seen.omitted), key=order.index))
     assert found[0] == [] and found[-1] == order
@@ -212,7 +212,7 @@ def test_knowledge_of_the_least_weight_goes_first() -> None:
     for name, weight in (("cheap", 0.1), ("usual", None), ("dear", 0.9)):
         for n in range(60):
             story.tell(e.KnowledgeSet(agent=1, path=f"{name}.k{n}", value="abcd", weight=weight))
-    knowledge = build_agent_hud(story.world, 1, NOON, TYPESET).document["self"]["knowledge"]
+    knowledge = build_agent_hud(story.world, 1, NOON, RENDERER).document["self"]["knowledge"]
     assert "cheap" not in knowledge
     assert len(knowledge["dear"]) > len(knowledge.get("usual", {}))
 
@@ -221,7 +221,7 @@ def test_knowledge_in_json_takes_one_line_before_anything_is_left_out() -> None:
     story = Story(small(2_400, 1_400, 1_000), SHORT_PROMPTS)
     story.agent("A")
     story.tell(e.KnowledgeSet(agent=1, path="n", value={f"k{n}": {"a": 1, "b": 2} for n in range(60)}))
-    seen = build_agent_hud(story.world, 1, NOON, TYPESET)
+    seen = build_agent_hud(story.world, 1, NOON, RENDERER)
     assert '    "knowledge": {"n":{"k0":{"a":1,"b":2},' in seen.text
     assert seen.omitted == ()
     assert len(seen.document["self"]["knowledge"]["n"]) == 60
@@ -230,7 +230,7 @@ def test_knowledge_in_json_takes_one_line_before_anything_is_left_out() -> None:
 def test_what_cannot_fit_at_all_is_an_error_that_says_how_much_it_needs() -> None:
     story = greenhouse(rules=small(1_000, 500, 500))
     with pytest.raises(BudgetError, match=r"agent 1's HUD need \d+ tokens of 500") as caught:
-        build_agent_hud(story.world, 1, NOON, TYPESET)
+        build_agent_hud(story.world, 1, NOON, RENDERER)
     assert caught.value.details["limit"] == 500
 
 
@@ -246,7 +246,7 @@ def test_a_crowded_room_says_how_many_more_there_are(format_: str) -> None:
     for n in range(300):
         story.tell(e.AccessRequested(id=n + 1, room=1, agent=2_000 + n, label="k"))
     talk(story, 1, 300)
-    seen = build_agent_hud(story.world, 1, NOON, TYPESET)
+    seen = build_agent_hud(story.world, 1, NOON, RENDERER)
     room = seen.document["rooms"][0]
     assert room["members"][-1] == f"+{1_001 - (len(room['members']) - 1)} more"
     assert room["billboard"].startswith("Read this:") and room["billboard"].endswith("…")
@@ -255,7 +255,7 @@ def test_a_crowded_room_says_how_many_more_there_are(format_: str) -> None:
     assert part(seen, "room 1").metadata <= 5_000
     assert len(room["messages"]) > 50
     check(seen, story.world.rules)
-    assert build_agent_hud(story.world, 1, NOON, TYPESET) == seen
+    assert build_agent_hud(story.world, 1, NOON, RENDERER) == seen
 
 
 def test_more_rooms_than_fit() -> None:
@@ -265,7 +265,7 @@ def test_more_rooms_than_fit() -> None:
     for id in range(2, 41):
         story.tell(e.RoomJoined(room=id, agent=1))
     story.tell(e.AttentionSet(agent=1, room=40, percent=60.0))
-    seen = build_agent_hud(story.world, 1, NOON, TYPESET)
+    seen = build_agent_hud(story.world, 1, NOON, RENDERER)
     shown = {one["id"] for one in seen.document["rooms"]}
     gone = {int(one.section.split()[1]) for one in seen.omitted if one.what == "room"}
     assert 40 in shown and len(gone) > 10
@@ -294,7 +294,7 @@ def test_with_a_counter_whose_parts_do_not_add_up_the_whole_is_counted() -> None
 def test_omissions_and_sections_are_facts_for_a_page() -> None:
     story: Any = greenhouse()
     talk(story, 2, 400)
-    seen = build_agent_hud(story.world, 1, NOON, TYPESET)
+    seen = build_agent_hud(story.world, 1, NOON, RENDERER)
     room = part(seen, "room 2")
     assert (room.room, room.share, room.visible) == (2, 70.0, 404)
     assert HudOmission("room 2", "messages", 404 - room.shown, "older than what fits") in seen.omitted

@@ -14,11 +14,11 @@ from hudkit.rooms.hud import AgentHud, CachedRenderer, as_markdown, build_agent_
 from hudkit.rooms.prompts import load_prompts
 from hudkit.rooms.world import TokenRules, WordRules, WorldRules
 
-TYPESET = CachedRenderer()
+RENDERER = CachedRenderer()
 
 
 def seen(story: Story, agent: int = 1, now: int = NOON, **more: Any) -> AgentHud:
-    return build_agent_hud(story.world, agent, now, TYPESET, **more)
+    return build_agent_hud(story.world, agent, now, RENDERER, **more)
 
 
 def document(story: Story, agent: int = 1, now: int = NOON, **more: Any) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def test_memory_used_is_the_share_of_the_limit_in_tokens_of_its_json() -> None:
     assert document(story)["self"]["memory_used"] == "0%"
     text = "word " * 1500
     story.tell(e.KnowledgeSet(agent=1, path="n", value=text))
-    tokens = TYPESET.counter.count(msgspec.json.encode({"n": text}).decode())
+    tokens = RENDERER.counter.count(msgspec.json.encode({"n": text}).decode())
     assert document(story)["self"]["memory_used"] == f"{tokens * 100 // 3000}%" == "50%"
 
 

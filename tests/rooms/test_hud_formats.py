@@ -19,7 +19,7 @@ from hudkit.rooms.hud.notations import decode_compact_hud as decode_compact
 from strategies import texts
 
 FORMATS = ("json", "compact", "toon")
-TYPESET = CachedRenderer()
+RENDERER = CachedRenderer()
 
 said = texts.filter(lambda text: not re.search("[\ud800-\udfff]", text) and bool(text.strip()))
 keys = st.one_of(st.sampled_from(["a", "id", "re", "$re", "react", "a?", "a~", "b!", "cols", "#", "- x", ""]), said)
@@ -43,14 +43,14 @@ def in_format(seen: AgentHud) -> Any:
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_what_is_joined_says_the_document(format_: str) -> None:
-    seen = build_agent_hud(greenhouse(input_format=format_).world, 1, NOON, TYPESET)
+    seen = build_agent_hud(greenhouse(input_format=format_).world, 1, NOON, RENDERER)
     assert parsed(seen) == seen.document
 
 
 def test_json_and_compact_are_the_bytes_of_their_formats() -> None:
-    seen = build_agent_hud(greenhouse(input_format="json").world, 1, NOON, TYPESET)
+    seen = build_agent_hud(greenhouse(input_format="json").world, 1, NOON, RENDERER)
     assert seen.text == json_text.encode(seen.document)
-    seen = build_agent_hud(greenhouse(input_format="compact").world, 1, NOON, TYPESET)
+    seen = build_agent_hud(greenhouse(input_format="compact").world, 1, NOON, RENDERER)
     assert seen.text == compact.encode(seen.document, SHORT_NAMES)
 
 
@@ -59,9 +59,9 @@ def test_a_world_with_nothing_in_it(format_: str) -> None:
     story = Story()
     story.tell(e.AgentCreated(id=1, kind="bot", name="B", background="", model="m", input_format=format_))  # type: ignore[arg-type]
     for _ in range(2):
-        seen = build_agent_hud(story.world, 1, NOON, TYPESET)
+        seen = build_agent_hud(story.world, 1, NOON, RENDERER)
         assert parsed(seen) == seen.document
-        assert seen.tokens == TYPESET.counter.count(seen.text) == sum(one.tokens for one in seen.sections)
+        assert seen.tokens == RENDERER.counter.count(seen.text) == sum(one.tokens for one in seen.sections)
         story.tell(e.RoomJoined(room=1, agent=1))
     assert [one["messages"] for one in seen.document["rooms"]] == [[]]
 
@@ -95,10 +95,10 @@ def test_no_text_changes_the_structure(
     )
     for content in contents:
         story.say(2, 3, content)
-    seen = build_agent_hud(story.world, 1, NOON, TYPESET)
+    seen = build_agent_hud(story.world, 1, NOON, RENDERER)
     assert parsed(seen) == in_format(seen)
     assert [one["content"] for one in seen.document["rooms"][1]["messages"]][-len(contents) :] == contents
-    assert seen.tokens == TYPESET.counter.count(seen.text) == sum(one.tokens for one in seen.sections)
+    assert seen.tokens == RENDERER.counter.count(seen.text) == sum(one.tokens for one in seen.sections)
     if format_ == "json":
         assert seen.text == json_text.encode(seen.document)
     if format_ == "compact":
@@ -115,7 +115,7 @@ def test_a_page_for_people_has_the_headings_of_its_parts_whatever_is_said(
     story.tell(e.BillboardSet(room=2, text=billboard), e.KnowledgeSet(agent=1, path="x", value=billboard))
     for content in contents:
         story.say(2, 3, content)
-    page = as_markdown(build_agent_hud(story.world, 1, NOON, TYPESET))
+    page = as_markdown(build_agent_hud(story.world, 1, NOON, RENDERER))
     headings = re.findall(r"^#+ .*", page, re.MULTILINE)
     outside = [type(one).__name__ for one in parse(page, gfm=True).children if "eading" in type(one).__name__]
     assert len(outside) == 6
@@ -128,7 +128,7 @@ def test_a_value_that_toon_cannot_say_stands_as_text() -> None:
     for _ in range(60):
         deep = {"a": [deep]}
     story.world.agents[1].knowledge = {"deep": deep, "zero": -0.0}
-    seen = build_agent_hud(story.world, 1, NOON, TYPESET)
+    seen = build_agent_hud(story.world, 1, NOON, RENDERER)
     assert parsed(seen) == seen.document
     assert seen.document["self"]["knowledge"]["zero"] == 0
 
@@ -140,17 +140,17 @@ def test_agents_of_a_kind_share_the_bytes_that_never_change(format_: str) -> Non
         story.agent(name, background=f"{name} is unlike the others.", input_format=format_)
         story.say(room, 1, f"{name} is here.")
     story.tell(e.KnowledgeSet(agent=2, path="x", value="mine"))
-    huds = [build_agent_hud(story.world, id, NOON + id, TYPESET) for id in (1, 2, 3)]
+    huds = [build_agent_hud(story.world, id, NOON + id, RENDERER) for id in (1, 2, 3)]
     assert len({one.stable for one in huds}) == 1
     assert len({one.text[: one.stable] for one in huds}) == 1
     assert len({one.text for one in huds}) == 3
     system, meta = huds[0].sections[:2]
-    assert TYPESET.counter.count(huds[0].text[: huds[0].stable]) == system.tokens + meta.tokens > 1_000
+    assert RENDERER.counter.count(huds[0].text[: huds[0].stable]) == system.tokens + meta.tokens > 1_000
     assert "unlike" not in huds[0].text[: huds[0].stable]
 
 
 def test_short_names_are_explained_and_arguments_are_not_shortened() -> None:
-    seen = build_agent_hud(greenhouse(input_format="compact", can_create=True).world, 1, NOON, TYPESET)
+    seen = build_agent_hud(greenhouse(input_format="compact", can_create=True).world, 1, NOON, RENDERER)
     for long, name in SHORT_NAMES.items():
         assert f"{name} = {long}" in seen.document["meta"]["notation"]
     arguments = {

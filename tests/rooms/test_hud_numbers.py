@@ -13,7 +13,7 @@ from hudkit.rooms.hud import AgentHud, CachedRenderer, build_agent_hud
 from hudkit.rooms.world import TokenRules, WorldRules
 
 FORMATS = ("json", "compact", "toon")
-TYPESET = CachedRenderer()
+RENDERER = CachedRenderer()
 
 
 def test_the_defaults_are_those_of_the_source() -> None:
@@ -51,10 +51,10 @@ def rooms(seen: AgentHud) -> dict[int, Any]:
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_of_5000_tokens_50_30_and_20_percent_are_2500_1500_and_1000(format_: str) -> None:
-    before = build_agent_hud(three_rooms(WorldRules(), format_, 120).world, 1, NOON, TYPESET)
+    before = build_agent_hud(three_rooms(WorldRules(), format_, 120).world, 1, NOON, RENDERER)
     static = sum(one.tokens for one in before.sections if not one.room)
     rules = WorldRules(tokens=TokenRules(total=static + 5_000))
-    seen = build_agent_hud(three_rooms(rules, format_, 120).world, 1, NOON, TYPESET)
+    seen = build_agent_hud(three_rooms(rules, format_, 120).world, 1, NOON, RENDERER)
     assert {room: one.limit for room, one in rooms(seen).items()} == {1: 2_500, 2: 1_500, 3: 1_000}
     assert all(one.tokens <= one.limit for one in rooms(seen).values())
     assert seen.tokens <= static + 5_000
@@ -62,9 +62,9 @@ def test_of_5000_tokens_50_30_and_20_percent_are_2500_1500_and_1000(format_: str
 
 def test_that_is_about_15_9_and_6_messages_of_150_tokens() -> None:
     story = three_rooms(WorldRules(), "json", 100)
-    static = sum(one.tokens for one in build_agent_hud(story.world, 1, NOON, TYPESET).sections if not one.room)
+    static = sum(one.tokens for one in build_agent_hud(story.world, 1, NOON, RENDERER).sections if not one.room)
     story = three_rooms(WorldRules(tokens=TokenRules(total=static + 5_000)), "json", 100)
-    found = rooms(build_agent_hud(story.world, 1, NOON, TYPESET))
+    found = rooms(build_agent_hud(story.world, 1, NOON, RENDERER))
     one = (found[1].tokens - found[1].metadata) / found[1].shown
     assert one == pytest.approx(150, abs=5)
     assert [found[room].shown for room in (1, 2, 3)] == pytest.approx([15, 9, 6], abs=1)
@@ -79,7 +79,7 @@ def test_memory_used_is_a_share_of_3000_tokens_rounded_down(tokens: int, used: s
     story.agent("A")
     if tokens:
         story.tell(e.KnowledgeSet(agent=1, path="n", value=text_of(tokens)))
-    assert build_agent_hud(story.world, 1, NOON, TYPESET).document["self"]["memory_used"] == used
+    assert build_agent_hud(story.world, 1, NOON, RENDERER).document["self"]["memory_used"] == used
 
 
 def text_of(tokens: int) -> str:
@@ -87,7 +87,7 @@ def text_of(tokens: int) -> str:
     words = tokens
     while True:
         text = "river" + " river" * words
-        need = TYPESET.counter.count(msgspec.json.encode({"n": text}).decode())
+        need = RENDERER.counter.count(msgspec.json.encode({"n": text}).decode())
         if need == tokens:
             return text
         words += tokens - need
@@ -98,7 +98,7 @@ def text_of(tokens: int) -> str:
 @pytest.mark.parametrize("wpm", [10, 80, 200])
 def test_the_word_budget_that_is_told_is_the_one_that_holds(harness: Any, seconds: float, wpm: int) -> None:
     def told() -> int:
-        seen = build_agent_hud(harness.world, 2, harness.now, TYPESET)
+        seen = build_agent_hud(harness.world, 2, harness.now, RENDERER)
         return next(int(one["word_budget"]) for one in seen.document["rooms"] if one["id"] == 1)
 
     harness.architect.set_wpm(1, wpm)

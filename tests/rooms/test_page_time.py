@@ -16,7 +16,7 @@ import pytest
 from page_served import Visitor, words_of
 
 from hudkit.rooms import world_events as e
-from hudkit.rooms.page.event_text import describe_event
+from hudkit.rooms.page.layout import describe_event
 from hudkit.rooms.page.server import cookie_name
 from hudkit.rooms.players import BeatPrompt, BeatReply, PlayerRegistry
 from hudkit.rooms.scheduler import WorldRunner

@@ -11,7 +11,7 @@ import msgspec
 from hudkit.errors import OperationError
 from hudkit.log import Origin
 from hudkit.rooms import world_events as e
-from hudkit.rooms.actions import agent_actions, room_actions
+from hudkit.rooms.actions import ACTIONS, agent_actions, room_actions
 from hudkit.rooms.actions.action import ActionContext, living_agent, open_room
 from hudkit.rooms.prompts import check_prompts
 from hudkit.rooms.world import WorldRules
@@ -80,7 +80,9 @@ class Architect:
             # What agents may alter in each other goes through their action; the rest is the Architect's alone.
             rest = any(value is not None for value in (can_create, input_format, output_format))
             if not rest or name is not None or background is not None or model is not None:
-                agent_actions.alter_agent(context, agent_actions.AlterAgentArguments(agent, background, name, model))
+                _run_action(
+                    context, "alter_agent", agent_id=agent, background_prompt=background, name=name, model=model
+                )
             if rest:
                 living_agent(context.world, agent)
                 context.effects.append(
@@ -98,7 +100,7 @@ class Architect:
     def teach(self, agent: int, path: str, value: Any) -> None:
         """Write plain data at a path of an agent's memory."""
         with self._acting(agent) as context:
-            agent_actions.set_value(context, agent_actions.SetArguments(path, value))
+            _run_action(context, "set", path=path, value=value)
 
     def retire(self, agent: int) -> None:
         """Retire an agent: it has no more beats, and its room is closed."""
@@ -117,12 +119,12 @@ class Architect:
     def react(self, message: int, reaction: e.Reaction) -> None:
         """React to a message."""
         with self._acting() as context:
-            room_actions.react(context, room_actions.ReactArguments(message, reaction))
+            _run_action(context, "react", message_id=message, reaction=reaction)
 
     def wake(self, agent: int) -> None:
         """Let an agent's next beat come at once."""
         with self._acting() as context:
-            room_actions.wake_agent(context, room_actions.WakeArguments(agent))
+            _run_action(context, "wake_agent", agent_id=agent)
 
     def admit(self, agent: int, room: int) -> None:
         """Let an agent (0: the Architect) into a room, without a key."""
@@ -149,14 +151,14 @@ class Architect:
         """Write on a room's billboard; an empty text takes it down."""
         with self._acting(room) as context:
             if text.strip():
-                room_actions.set_billboard(context, room_actions.BillboardArguments(text))
+                _run_action(context, "set_billboard", message=text)
             else:
-                room_actions.clear_billboard(context, room_actions.NoArguments())
+                _run_action(context, "clear_billboard")
 
     def set_wpm(self, room: int, wpm: int) -> None:
         """Set a room's pace in words a minute."""
         with self._acting(room) as context:
-            room_actions.set_wpm(context, room_actions.WpmArguments(wpm))
+            _run_action(context, "set_wpm", wpm=wpm)
 
     def make_key(self, room: int, label: str, uses: int = 0) -> str:
         """Make a key for a room and return it; it is kept nowhere. `uses` 0: without limit."""
@@ -168,17 +170,17 @@ class Architect:
     def revoke_key(self, room: int, label: str) -> None:
         """Make a room's key useless."""
         with self._acting(room) as context:
-            room_actions.revoke_key(context, room_actions.RevokeKeyArguments(label))
+            _run_action(context, "revoke_key", label=label)
 
     def grant(self, request: int) -> None:
         """Let one who asked into a room."""
         with self._acting() as context:
-            room_actions.grant_access(context, room_actions.AccessDecisionArguments(request))
+            _run_action(context, "grant_access", request_id=request)
 
     def deny(self, request: int) -> None:
         """Do not let one who asked into a room."""
         with self._acting() as context:
-            room_actions.deny_access(context, room_actions.AccessDecisionArguments(request))
+            _run_action(context, "deny_access", request_id=request)
 
     def set_interval(self, agent: int, interval: float) -> None:
         """Set the seconds between an agent's beats, within the world's bounds."""
@@ -235,3 +237,10 @@ class Architect:
                 transaction.append(effect)
             for agent, text in context.whispers:
                 transaction.whisper(agent, text)
+
+
+def _run_action(context: ActionContext, action_name: str, /, **arguments: object) -> None:
+    """Do what an agent does with the action of this name; `arguments` are the fields of its struct."""
+    action = ACTIONS[action_name]
+    # Made, not converted: what limits the fields of a reply (lengths, whole numbers) is for agents.
+    action.run(context, action.arguments(**arguments))

@@ -43,7 +43,7 @@ class _CreateAgentArguments(ActionArguments, frozen=True):
     in_room_id: PositiveId | None = None
 
 
-class AlterAgentArguments(ActionArguments, frozen=True):
+class _AlterAgentArguments(ActionArguments, frozen=True):
     """The arguments of `alter_agent`; what is `None` stays."""
 
     agent_id: PositiveId
@@ -78,8 +78,8 @@ def _create_agent(context: ActionContext, args: _CreateAgentArguments) -> None:
     context.post(room.id, f"{new_agent_name(context, id)} came in, made by {display_name(context.world, maker.id)}.")
 
 
-@action("alter_agent", AlterAgentArguments, {"agent_id": 12, "background_prompt": "You like new maps."}, gated=True)
-def alter_agent(context: ActionContext, args: AlterAgentArguments) -> None:
+@action("alter_agent", _AlterAgentArguments, {"agent_id": 12, "background_prompt": "You like new maps."}, gated=True)
+def _alter_agent(context: ActionContext, args: _AlterAgentArguments) -> None:
     """Change another agent in one of your rooms."""
     _check_may_create(context)
     world = context.world
@@ -268,7 +268,7 @@ _Path = Annotated[str, Meta(min_length=1)]
 _Weight = Annotated[float, Meta(ge=0, le=1)]
 
 
-class SetArguments(ActionArguments, frozen=True):
+class _SetArguments(ActionArguments, frozen=True):
     """The arguments of `set`; `w` is the weight."""
 
     path: _Path
@@ -285,8 +285,8 @@ class _DeleteArguments(ActionArguments, frozen=True):
     path: _Path
 
 
-@action("set", SetArguments, {"path": "people.Bob.trust", "value": 0.8, "w": 0.9})
-def set_value(context: ActionContext, args: SetArguments) -> None:
+@action("set", _SetArguments, {"path": "people.Bob.trust", "value": 0.8, "w": 0.9})
+def _set_value(context: ActionContext, args: _SetArguments) -> None:
     """Write a value at a path of your memory, with a weight if you like."""
     value, weight = args.value, args.w
     if isinstance(value, Mapping) and value.keys() == {"v", "w"}:  # as its HUD shows what has a weight

@@ -43,14 +43,14 @@ class _ReplyArguments(ActionArguments, frozen=True):
     message: str
 
 
-class ReactArguments(ActionArguments, frozen=True):
+class _ReactArguments(ActionArguments, frozen=True):
     """The arguments of `react`."""
 
     message_id: PositiveId
     reaction: e.Reaction
 
 
-class WakeArguments(ActionArguments, frozen=True):
+class _WakeArguments(ActionArguments, frozen=True):
     """The arguments of `wake_agent`."""
 
     agent_id: PositiveId
@@ -65,8 +65,8 @@ def _reply_to_message(context: ActionContext, args: _ReplyArguments) -> None:
         post_message(context, args.room_id, args.message, answered)
 
 
-@action("react", ReactArguments, {"message_id": 123, "reaction": "thumbs_up"})
-def react(context: ActionContext, args: ReactArguments) -> None:
+@action("react", _ReactArguments, {"message_id": 123, "reaction": "thumbs_up"})
+def _react(context: ActionContext, args: _ReactArguments) -> None:
     """React to a message; thumbs speed its author up or slow it down."""
     message = visible_message(context, args.message_id)
     open_room(context.world, message.room)
@@ -77,8 +77,8 @@ def react(context: ActionContext, args: ReactArguments) -> None:
     context.effects.append(e.ReactionAdded(message.id, context.actor, args.reaction))
 
 
-@action("wake_agent", WakeArguments, {"agent_id": 12})
-def wake_agent(context: ActionContext, args: WakeArguments) -> None:
+@action("wake_agent", _WakeArguments, {"agent_id": 12})
+def _wake_agent(context: ActionContext, args: _WakeArguments) -> None:
     """Let the next beat of an agent in one of your rooms come at once."""
     target = neighbor(context, args.agent_id)
     if context.wakes_left <= 0:
@@ -205,7 +205,7 @@ class _CreateKeyArguments(ActionArguments, frozen=True):
     for_agent: PositiveId | None = None
 
 
-class RevokeKeyArguments(ActionArguments, frozen=True):
+class _RevokeKeyArguments(ActionArguments, frozen=True):
     """The arguments of `revoke_key`; `key` is 003's name for the label."""
 
     label: _Label = ""
@@ -217,7 +217,7 @@ class _RequestAccessArguments(ActionArguments, frozen=True):
     key: Annotated[str, Meta(max_length=200)]
 
 
-class AccessDecisionArguments(ActionArguments, frozen=True):
+class _AccessDecisionArguments(ActionArguments, frozen=True):
     """The arguments of `grant_access` and `deny_access`."""
 
     request_id: PositiveId
@@ -257,8 +257,8 @@ def make_key(context: ActionContext, label: str, uses: int = 0, for_agent: int |
     return key
 
 
-@action("revoke_key", RevokeKeyArguments, {"label": "friends"})
-def revoke_key(context: ActionContext, args: RevokeKeyArguments) -> None:
+@action("revoke_key", _RevokeKeyArguments, {"label": "friends"})
+def _revoke_key(context: ActionContext, args: _RevokeKeyArguments) -> None:
     """Make a key of your room, named by its label, useless."""
     room, label = context.own_room, args.label or args.key
     if all(key.label != label for key in room.keys):
@@ -295,8 +295,8 @@ def _request_access(context: ActionContext, args: _RequestAccessArguments) -> No
     context.post(id, f"{display_name(world, context.actor)} asks to come in (request {world.next_request}).")
 
 
-@action("grant_access", AccessDecisionArguments, {"request_id": 42})
-def grant_access(context: ActionContext, args: AccessDecisionArguments) -> None:
+@action("grant_access", _AccessDecisionArguments, {"request_id": 42})
+def _grant_access(context: ActionContext, args: _AccessDecisionArguments) -> None:
     """Let one who asked into your room."""
     request = _open_request(context, args.request_id)
     context.effects.append(e.AccessGranted(request.id, context.actor))
@@ -305,8 +305,8 @@ def grant_access(context: ActionContext, args: AccessDecisionArguments) -> None:
     context.wake(request.agent, "admission")
 
 
-@action("deny_access", AccessDecisionArguments, {"request_id": 42})
-def deny_access(context: ActionContext, args: AccessDecisionArguments) -> None:
+@action("deny_access", _AccessDecisionArguments, {"request_id": 42})
+def _deny_access(context: ActionContext, args: _AccessDecisionArguments) -> None:
     """Do not let one who asked into your room."""
     close_request(context, _open_request(context, args.request_id))
 
@@ -374,32 +374,32 @@ def _within_a_minute(context: ActionContext, times: Iterable[int]) -> int:
 # -- one's own room ------------------------------------------------------------------------------------------------
 
 
-class BillboardArguments(ActionArguments, frozen=True):
+class _BillboardArguments(ActionArguments, frozen=True):
     """The arguments of `set_billboard`."""
 
     message: str
 
 
-class NoArguments(ActionArguments, frozen=True):
+class _NoArguments(ActionArguments, frozen=True):
     """The arguments of an action that has none."""
 
 
-class WpmArguments(ActionArguments, frozen=True):
+class _WpmArguments(ActionArguments, frozen=True):
     """The arguments of `set_wpm`."""
 
     wpm: int
 
 
-@action("set_billboard", BillboardArguments, {"message": "Ideas about memory are welcome here"})
-def set_billboard(context: ActionContext, args: BillboardArguments) -> None:
+@action("set_billboard", _BillboardArguments, {"message": "Ideas about memory are welcome here"})
+def _set_billboard(context: ActionContext, args: _BillboardArguments) -> None:
     """Write on the billboard of your room, which all its members see."""
     room = context.own_room
     text = checked_text(context.world, args.message, "the billboard")
     context.effects.append(e.BillboardSet(room.id, text, context.other_actor))
 
 
-@action("clear_billboard", NoArguments)
-def clear_billboard(context: ActionContext, _: NoArguments) -> None:
+@action("clear_billboard", _NoArguments)
+def _clear_billboard(context: ActionContext, _: _NoArguments) -> None:
     """Take the billboard of your room down."""
     room = context.own_room
     if not room.billboard:
@@ -407,8 +407,8 @@ def clear_billboard(context: ActionContext, _: NoArguments) -> None:
     context.effects.append(e.BillboardSet(room.id, "", context.other_actor))
 
 
-@action("set_wpm", WpmArguments, {"wpm": 80})
-def set_wpm(context: ActionContext, args: WpmArguments) -> None:
+@action("set_wpm", _WpmArguments, {"wpm": 80})
+def _set_wpm(context: ActionContext, args: _WpmArguments) -> None:
     """Set how many words a minute one may say in your room."""
     room, rules = context.own_room, context.world.rules.words
     if not rules.min_wpm <= args.wpm <= rules.max_wpm:

@@ -96,17 +96,7 @@ def _card(page: PageData, agent: AgentState) -> HtmlElement:
                 e("p", f"{agent.kind} · {model}", title=f"{model}, made by {maker}"),
                 class_="grow",
             ),
-            None
-            if page.past or agent.retired
-            else (
-                form(page, "wake", hidden("agent", agent.id), button("Wake", title="Its next beat comes at once")),
-                form(
-                    page,
-                    "step",
-                    hidden("agent", agent.id),
-                    button("Step", disabled=page.context.player is None, title="Let it have one beat"),
-                ),
-            ),
+            None if page.past or agent.retired else _wake_and_step(page, agent),
             class_="line",
         ),
         e("dl", [e("div", e("dt", label), e("dd", value)) for label, value in facts], class_="facts"),
@@ -123,6 +113,15 @@ def _card(page: PageData, agent: AgentState) -> HtmlElement:
         else None,
         e("p", e("b", "Last error: "), agent.last_error, class_="fault") if agent.last_error else None,
         class_=f"agent {style}",
+    )
+
+
+def _wake_and_step(page: PageData, agent: AgentState) -> tuple[HtmlElement, HtmlElement]:
+    nobody_plays = page.context.player is None
+    id = hidden("agent", agent.id)
+    return (
+        form(page, "wake", id, button("Wake", title="Its next beat comes at once")),
+        form(page, "step", id, button("Step", disabled=nobody_plays, title="Let it have one beat")),
     )
 
 
@@ -450,7 +449,6 @@ def _plain(value: object) -> str:
 
 def _new_agent(page: PageData) -> HtmlElement:
     world = page.world
-    tempo = world.rules.tempo
     rooms = [("0", "only its own")] + [
         (str(agent.id), f"{agent.name}’s room") for agent in world.agents.values() if not agent.retired
     ]
@@ -469,18 +467,7 @@ def _new_agent(page: PageData) -> HtmlElement:
             _background(page, "", "Who it is, or what it is for"),
             _model(page, _usual_model(page)),
             field("Also in", select_or_number("room", rooms, str(page.url.room))),
-            field(
-                "Seconds between beats",
-                e(
-                    "input",
-                    type="number",
-                    name="interval",
-                    min=tempo.min_interval,
-                    max=tempo.max_interval,
-                    step="0.1",
-                    value=f"{tempo.first:g}",
-                ),
-            ),
+            _interval(page, world.rules.tempo.first),
             field("It sees", choice("input_format", _INPUTS, "json")),
             field("It answers in", choice("output_format", _OUTPUTS, "json")),
             _can_create_box(False),
@@ -499,7 +486,6 @@ def _new_agent(page: PageData) -> HtmlElement:
 def _edit_agent(page: PageData, agent: AgentState) -> HtmlElement:
     if agent.retired:
         return e("section", e("p", "It is retired: it stays as it is.", class_="empty"), class_="edit")
-    tempo = page.world.rules.tempo
     return e(
         "section",
         form(
@@ -520,20 +506,7 @@ def _edit_agent(page: PageData, agent: AgentState) -> HtmlElement:
             page,
             "tempo",
             hidden("agent", agent.id),
-            e(
-                "label",
-                e("span", "Seconds between beats", class_="label"),
-                e(
-                    "input",
-                    type="number",
-                    name="interval",
-                    min=tempo.min_interval,
-                    max=tempo.max_interval,
-                    step="0.1",
-                    value=f"{agent.interval:g}",
-                ),
-                class_="field",
-            ),
+            _interval(page, agent.interval),
             button("Set"),
             class_="line foot",
             id=f"tempo-of-{agent.id}",
@@ -547,6 +520,20 @@ def _edit_agent(page: PageData, agent: AgentState) -> HtmlElement:
         ),
         class_="edit",
     )
+
+
+def _interval(page: PageData, seconds: float) -> HtmlElement:
+    tempo = page.world.rules.tempo
+    control = e(
+        "input",
+        type="number",
+        name="interval",
+        min=tempo.min_interval,
+        max=tempo.max_interval,
+        step="0.1",
+        value=f"{seconds:g}",
+    )
+    return field("Seconds between beats", control)
 
 
 def _background(page: PageData, text: str, label: str) -> HtmlElement:

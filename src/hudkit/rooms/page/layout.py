@@ -1,4 +1,4 @@
-"""The whole page: head, the bar above, the list of rooms and agents, and the line of events below.
+"""The whole page: head, the bar above, the list of rooms and agents, and the timeline below with its events in words.
 
 The two other columns are `room_column` and `agent_column`. Everything here is a function from `PageData` to elements.
 """
@@ -6,11 +6,12 @@ The two other columns are `room_column` and `agent_column`. Everything here is a
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from hudkit.compose import shorten
 from hudkit.compose.formats.html.hast import HtmlElement
+from hudkit.rooms import world_events as ev
 from hudkit.rooms.page.agent_column import agent_column
-from hudkit.rooms.page.event_text import describe_event
 from hudkit.rooms.page.login import LoginSession, Notice
 from hudkit.rooms.page.page_context import PageContext
 from hudkit.rooms.page.room_column import room_column
@@ -22,6 +23,7 @@ from hudkit.rooms.page.widgets import (
     button,
     choice,
     clock,
+    clock_time,
     count_of,
     dollars,
     duration,
@@ -318,22 +320,7 @@ def _room_row(page: PageData, room: RoomState) -> HtmlElement:
             e(
                 "span",
                 clock(last.posted_at) if last is not None else None,
-                e(
-                    "span",
-                    e("span", "closed", class_="badge") if closed else None,
-                    e(
-                        "span",
-                        "asked",
-                        class_="badge asked",
-                        title=f"{count_of(len(room.requests), 'request')} to come in",
-                    )
-                    if room.requests and not closed
-                    else None,
-                    e("span", "99+" if unread > 99 else str(unread), class_="unread", title="not read yet")
-                    if unread
-                    else None,
-                    class_="marks",
-                ),
+                _room_marks(room, unread, closed=closed),
                 class_="side",
             ),
             href=url.href(room=room.id, thread=0, reply=0, before=0, view="talk", new=False),
@@ -342,6 +329,21 @@ def _room_row(page: PageData, room: RoomState) -> HtmlElement:
             title=f"{page.name(room.id)}’s room",
         ),
         id=f"room-{room.id}",
+    )
+
+
+def _room_marks(room: RoomState, unread: int, *, closed: bool) -> HtmlElement:
+    asked = None
+    if room.requests and not closed:
+        requests = count_of(len(room.requests), "request")
+        asked = e("span", "asked", class_="badge asked", title=f"{requests} to come in")
+    count = "99+" if unread > 99 else str(unread)
+    return e(
+        "span",
+        e("span", "closed", class_="badge") if closed else None,
+        asked,
+        e("span", count, class_="unread", title="not read yet") if unread else None,
+        class_="marks",
     )
 
 
@@ -426,3 +428,129 @@ def _query_pairs(query: str) -> list[tuple[str, str]]:
 def _event_text(page: PageData, seq: int) -> str:
     payload = next((payload for _, payload in page.context.world_log.events(seq - 1, seq)), None)
     return describe_event(payload, page.name)
+
+
+# -- events in a few words, for the timeline -------------------------------------------------------------------------
+
+
+def describe_event(event: ev.WorldEvent | None, name: Callable[[int], str]) -> str:
+    """Return what an event was in one line, such as `Ada gives Bruno’s room 40% of its attention`.
+
+    `name` returns how the agent with an id is called; `None` is an event that was redacted, or that a newer version
+    wrote. An event without words of its own is called by its tag.
+    """
+    if event is None:
+        return "what it was is gone"
+
+    def room(id: int) -> str:
+        return f"{name(id)}’s room"
+
+    return (
+        _describe_world(event)
+        or _describe_agents(event, name)
+        or _describe_rooms(event, name, room)
+        or _describe_beats(event, name)
+        or _describe_memory(event, name, room)
+        or str(event.__struct_config__.tag)
+    )
+
+
+def _describe_world(event: ev.WorldEvent) -> str | None:
+    match event:
+        case ev.WorldCreated(name=new_name):
+            return f"the world {excerpt(new_name, 40)} begins"
+        case ev.RulesChanged():
+            return "the world’s rules are changed"
+        case ev.PromptsChanged():
+            return "what agents are told is changed"
+        case ev.WorldPaused(why=why):
+            return f"the world pauses: {excerpt(why, 50)}"
+        case ev.WorldResumed():
+            return "the world goes on"
+        case ev.SpeedSet(factor=factor):
+            return f"time runs {factor:g} times as fast"
+        case _:
+            return None
+
+
+def _describe_agents(event: ev.WorldEvent, name: Callable[[int], str]) -> str | None:
+    match event:
+        case ev.AgentCreated(name=new_name, by=author):
+            return f"{name(author)} makes {excerpt(new_name, 40)}"
+        case ev.AgentAltered(id=id, by=author):
+            return f"{name(author)} changes {name(id)}"
+        case ev.AgentRetired(id=id, by=author):
+            return f"{name(author)} retires {name(id)}"
+        case ev.AgentSlept(id=id, until=until):
+            return f"{name(id)} sleeps until {clock_time(until)}"
+        case ev.AgentWoken(id=id, why=why):
+            return f"{name(id)} is woken: {excerpt(why, 40)}"
+        case ev.IntervalSet(id=id, interval=interval):
+            return f"{name(id)} beats every {interval:g} s"
+        case ev.BeatScheduled(id=id):
+            return f"{name(id)} is due at another time"
+        case ev.AgentThrottled(id=id, other=other):
+            return f"{name(id)} is slowed: it repeats itself with {name(other)}"
+        case _:
+            return None
+
+
+def _describe_rooms(event: ev.WorldEvent, name: Callable[[int], str], room: Callable[[int], str]) -> str | None:
+    match event:
+        case ev.MessagePosted(kind="system", room=id, content=content):
+            return f"{room(id)}: {excerpt(content, 50)}"
+        case ev.MessagePosted(sender=sender, content=content):
+            return f"{name(sender)}: {excerpt(content, 50)}"
+        case ev.ReactionAdded(agent=agent, reaction=reaction):
+            return f"{name(agent)} reacts: {reaction.replace('_', ' ')}"
+        case ev.RoomJoined(room=id, agent=agent):
+            return f"{name(agent)} comes into {room(id)}"
+        case ev.RoomLeft(room=id, agent=agent):
+            return f"{name(agent)} leaves {room(id)}"
+        case ev.BillboardSet(room=id, text=text):
+            return f"billboard of {room(id)}: {excerpt(text, 40) or 'taken down'}"
+        case ev.WpmSet(room=id, wpm=wpm):
+            return f"{room(id)} has {count_of(wpm, 'word')} a minute"
+        case ev.KeyCreated(room=id, label=label):
+            return f"a key of {room(id)} is made: {excerpt(label, 30)}"
+        case ev.KeyRevoked(room=id, label=label):
+            return f"a key of {room(id)} is revoked: {excerpt(label, 30)}"
+        case ev.AccessRequested(room=id, agent=agent):
+            return f"{name(agent)} asks to come into {room(id)}"
+        case ev.AccessGranted(id=id):
+            return f"request {id} is granted"
+        case ev.AccessDenied(id=id):
+            return f"request {id} is denied"
+        case ev.AccessFailed(room=id, agent=agent, locked=locked):
+            return f"{name(agent)} has a wrong key for {room(id)}" + (", which is locked now" if locked else "")
+        case _:
+            return None
+
+
+def _describe_beats(event: ev.WorldEvent, name: Callable[[int], str]) -> str | None:
+    match event:
+        case ev.BeatBegun(agent=agent, number=number):
+            return f"{name(agent)} sees its HUD (beat {number})"
+        case ev.ReplyReceived(agent=agent, error=error):
+            return f"{name(agent)} " + (f"failed: {excerpt(error, 50)}" if error else "answers")
+        case ev.ActionApplied(agent=agent, action=action):
+            return f"{name(agent)} does {excerpt(str(action.get('type', 'something')), 30)}"
+        case ev.ActionRefused(agent=agent, why=why):
+            return f"{name(agent)} is refused: {excerpt(why, 50)}"
+        case ev.BeatFinished(agent=agent, number=number):
+            return f"beat {number} of {name(agent)} is over"
+        case _:
+            return None
+
+
+def _describe_memory(event: ev.WorldEvent, name: Callable[[int], str], room: Callable[[int], str]) -> str | None:
+    match event:
+        case ev.KnowledgeSet(agent=agent, path=path) | ev.KnowledgeAppended(agent=agent, path=path):
+            return f"{name(agent)} notes {excerpt(path, 40)}"
+        case ev.KnowledgeDeleted(agent=agent, path=path):
+            return f"{name(agent)} forgets {excerpt(path, 40)}"
+        case ev.AttentionSet(agent=agent, room=id, percent=percent):
+            share = "what is left" if percent is None else f"{percent:g}%"
+            return f"{name(agent)} gives {room(id)} {share} of its attention"
+        case _:
+            return None
