@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from bench.figures import Figure
-from hudkit.cli.replays.recorded import orchard
+from hudkit.cli.demo import unpack_orchard
 from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import (
     CompactAfter,
@@ -128,7 +128,7 @@ def lived() -> list[Row]:
     """The first session of the recorded day: its messages' characters, and usage as OpenCode stored it."""
     found: list[Row] = []
     with TemporaryDirectory() as folder:
-        transcript = OpenCodeTranscript.open(orchard(folder))
+        transcript = OpenCodeTranscript.open(unpack_orchard(folder))
         row = min(transcript.sessions(), key=lambda one: one.created)
         for call in llm_calls(list(transcript.messages(row.id))):
             usage = call.message.usage

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from bench.figures import Figure
 from bench.shapes import WORDS, Gold, Outcome, judge, shapes, told
-from hudkit.cli.replays.recorded import orchard
+from hudkit.cli.demo import unpack_orchard
 from hudkit.ingest import KnownFacts, derive_facts
 from hudkit.transcripts import OpenCodeTranscript
 
@@ -69,7 +69,7 @@ def recorded() -> tuple[Outcome, ...]:
     """What the rules find of `ORCHARD`, forks left out."""
     left, found, false = list(ORCHARD), list[str](), list[str]()
     with TemporaryDirectory() as folder:
-        transcript = OpenCodeTranscript.open(orchard(folder))
+        transcript = OpenCodeTranscript.open(unpack_orchard(folder))
         for row in transcript.sessions():
             known = KnownFacts()
             for message in transcript.messages(row.id) if "(fork" not in row.title and not row.parent_id else ():

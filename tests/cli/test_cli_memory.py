@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from hudkit import Hud
-from hudkit.cli.replays.recorded import orchard
+from hudkit.cli.demo import unpack_orchard
 from jsonl_samples import SESSION, write_claude, write_codex
 
 
@@ -16,7 +16,7 @@ from jsonl_samples import SESSION, write_claude, write_codex
 def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("home")
     folder.chmod(0o700)
-    orchard(folder / "opencode")
+    unpack_orchard(folder / "opencode")
     write_claude(folder / "claude")
     write_codex(folder / "codex")
     with Hud.open(folder / "hudkit.db") as hud:

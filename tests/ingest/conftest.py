@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from hudkit.api import Hud
-from hudkit.cli.replays.recorded import orchard
+from hudkit.cli.demo import unpack_orchard
 
 
 @pytest.fixture(scope="session")
 def orchard_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return orchard(tmp_path_factory.mktemp("orchard"))
+    return unpack_orchard(tmp_path_factory.mktemp("orchard"))
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.api import Hud, TranscriptIngester
-from hudkit.cli.replays.recorded import orchard
+from hudkit.cli.demo import unpack_orchard
 from hudkit.errors import StoreFull
 from hudkit.ingest import IngestBatch, KnownFacts, derive_facts, read_messages
 from hudkit.ingest.event_ids import event_id, message_time
@@ -28,7 +28,7 @@ HERE = "/work"
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return orchard(tmp_path_factory.mktemp("recorded"))
+    return unpack_orchard(tmp_path_factory.mktemp("recorded"))
 
 
 def live_messages(path: Path, session_id: str) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from toolbox import OF_THE_PAST
 
 from hudkit import Hud
-from hudkit.cli.replays.recorded import orchard
+from hudkit.cli.demo import unpack_orchard
 from hudkit.errors import OperationError
 from hudkit.log import payloads as p
 from hudkit.tokens import count_tokens
@@ -31,7 +31,7 @@ def past(tmp_path_factory):
     folder = tmp_path_factory.mktemp("past")
     nowhere = folder / "nowhere"
     given = open_past_sessions(
-        folder / "search.db", opencode=orchard(folder / "orchard"), claude=nowhere, codex=nowhere
+        folder / "search.db", opencode=unpack_orchard(folder / "orchard"), claude=nowhere, codex=nowhere
     )
     given.update()
     yield given

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hudkit.cli.replays.recorded import orchard
+from hudkit.cli.demo import unpack_orchard
 
 SCHEMA = """
 CREATE TABLE project (id text PRIMARY KEY, worktree text NOT NULL);
@@ -30,7 +30,7 @@ INSERT INTO session VALUES ('s', 'p', NULL, '/work/p', 'T', 'build', '{"id":"m"}
 
 @pytest.fixture(scope="session")
 def orchard_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return orchard(tmp_path_factory.mktemp("orchard"))
+    return unpack_orchard(tmp_path_factory.mktemp("orchard"))
 
 
 @pytest.fixture(scope="session")

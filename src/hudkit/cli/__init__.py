@@ -50,7 +50,7 @@ EXIT_CODES = (
 )
 
 
-class Command(NamedTuple):
+class CliCommand(NamedTuple):
     """A command, or one operation of a command such as `rooms`: what its module says of it."""
 
     example: str
@@ -120,16 +120,16 @@ def main(argv: Sequence[str], on_ready: Callable[[], object] | None = None) -> i
         return 130
 
 
-def load_command(name: str) -> Command:
+def load_command(name: str) -> CliCommand:
     """Import the module of a command and return what it says of the command."""
-    command: Command = import_module(f"hudkit.cli.{name}").COMMAND
+    command: CliCommand = import_module(f"hudkit.cli.{name}").COMMAND
     return command
 
 
-def build_parser(name: str, command: Command | None = None) -> argparse.ArgumentParser:
+def build_parser(name: str, command: CliCommand | None = None) -> argparse.ArgumentParser:
     """Return the parser of one command."""
     command = command or load_command(name)
-    parser = _Parser(
+    parser = _CommandParser(
         prog=f"hudkit {name}",
         description=command.description(COMMANDS[name]),
         epilog=command.epilog,
@@ -157,7 +157,7 @@ def complain(name: str, error: object) -> None:
     print(f"hudkit {name}: {visible(str(error))}", file=sys.stderr)
 
 
-class _Parser(argparse.ArgumentParser):
+class _CommandParser(argparse.ArgumentParser):
     """A parser that takes options by their full names only, and suggests the nearest one for a wrong one."""
 
     def __init__(self, *positional: object, **named: object) -> None:
@@ -177,7 +177,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _without_command(words: Sequence[str], name: str | None) -> int:
     """Answer a command line that names no command of ours."""
-    parser = _Parser(prog="hudkit", description="A heads-up display for LLM agents.", epilog=_TOP_EPILOG)
+    parser = _CommandParser(prog="hudkit", description="A heads-up display for LLM agents.", epilog=_TOP_EPILOG)
     parser.add_argument("--version", action="version", version=f"hudkit {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for command, summary in COMMANDS.items():

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from hudkit.cli import Command, complain
+from hudkit.cli import CliCommand, complain
 from hudkit.cli.common import SCHEMA, as_json, log_arguments, pick, there
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
@@ -63,7 +63,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example="hudkit archive --dry-run",
     details=_DETAILS,
     arguments=_arguments,
@@ -72,7 +72,7 @@ COMMAND = Command(
 
 
 def _archived(log: SqliteLog, name: str, dry: bool) -> dict[str, int]:
-    below = last_compaction(log, name)
+    below = _last_compaction(log, name)
     if dry:
         events, size = log.unpacked(name, below)
         return {"below": below, "events": events, "bytes": size, "packed": 0}
@@ -85,7 +85,7 @@ def _restored(log: SqliteLog, name: str) -> dict[str, int]:
     return {"events": done.events, "bytes": done.bytes, "packed": done.packed}
 
 
-def last_compaction(log: EventLog, name: str) -> int:
+def _last_compaction(log: EventLog, name: str) -> int:
     """The number of a session's last `compact.after`; 0 where it has none."""
     return max((event.seq for event in log.read(name) if event.type == "compact.after"), default=0)
 

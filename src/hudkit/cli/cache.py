@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from hudkit.cli.common import sound
-from hudkit.cli.replays.words import CACHES, REASONS, wrapped
+from hudkit.cli.replays.report_text import CACHES, REASONS, wrapped
 from hudkit.compose import shorten, visible
 from hudkit.context.caching import CacheAccount, LayerTotal, PrefixBreak, account_for_calls, layer_totals
 from hudkit.errors import ConfigError, StoreDamaged

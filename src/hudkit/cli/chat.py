@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import sys
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.session import session_arguments, sitting_of
 
 _DETAILS = """\
@@ -22,7 +22,7 @@ def _run(args: argparse.Namespace) -> int:
     return asyncio.run(_chat(args))
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example="hudkit chat --continue",
     details=_DETAILS,
     arguments=_arguments,

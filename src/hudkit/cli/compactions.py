@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hudkit.cli import Command, complain
+from hudkit.cli import CliCommand, complain
 from hudkit.cli.common import SCHEMA, as_json, log_arguments, open_read_only, pick, there
 from hudkit.context.compaction.receipts import CoveredRange, Receipt, covered_range, read_receipts
 from hudkit.errors import ConfigError, HostError, HudkitError
@@ -81,7 +81,7 @@ def _run(args: argparse.Namespace) -> int:
         return 0
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example="hudkit compactions show 2 --session ses_1",
     details=_DETAILS,
     arguments=_arguments,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from json import dumps
 from pathlib import Path
 
-from hudkit.cli import Command, complain
+from hudkit.cli import CliCommand, complain
 from hudkit.cli.common import SCHEMA, as_json
 from hudkit.compose import visible
 from hudkit.config import EffectiveSettings, keys, load, settings_schema
@@ -54,7 +54,7 @@ def _run(args: argparse.Namespace) -> int:
     return 1 if effective.warnings else 0
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example="hudkit config check ~/.config/hudkit/config.toml",
     details=_DETAILS,
     arguments=_arguments,
@@ -62,7 +62,7 @@ COMMAND = Command(
 )
 
 
-def values(effective: EffectiveSettings) -> dict[str, object]:
+def _values(effective: EffectiveSettings) -> dict[str, object]:
     """The settings in force by dotted key; `None` where one is not set."""
     return {key.name: _value(effective, key.name) for key in keys()}
 
@@ -94,7 +94,7 @@ def _check(user: Path | None, project: Path | None, json: bool) -> int:
 def _facts(effective: EffectiveSettings, user: Path | None, project: Path | None) -> dict[str, object]:
     rows = [
         {"key": name, "value": value, "from": effective.origins[name], "default": key.default, "meaning": key.meaning}
-        for key, (name, value) in zip(keys(), values(effective).items(), strict=True)
+        for key, (name, value) in zip(keys(), _values(effective).items(), strict=True)
     ]
     files = {"user": user and str(user), "project": project and str(project)}
     return {
@@ -112,7 +112,7 @@ def _toml(effective: EffectiveSettings, user: Path | None, project: Path | None)
     yield f"# user: {visible(str(there))}"
     yield f"# project: {visible(str(project or f'{PROJECT_FILE} (not there)'))}"
     written = ""
-    for name, value in sorted(values(effective).items(), key=lambda row: "." in row[0]):
+    for name, value in sorted(_values(effective).items(), key=lambda row: "." in row[0]):
         table, _, key = name.rpartition(".")
         if table != written:
             yield f"\n[{table}]"

@@ -3,20 +3,47 @@
 from __future__ import annotations
 
 import argparse
+import lzma
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.common import progress_bar
 from hudkit.cli.replay import as_json, found_wrong, ink, speak
 from hudkit.cli.replays import Options, replay
-from hudkit.cli.replays.recorded import WINDOW, orchard
 from hudkit.cli.replays.story import story_lines
 from hudkit.transcripts import OpenCodeTranscript
+
+_PACKED = "data/orchard.db.xz"
+
+ORCHARD_WINDOW = 44_000
+"""Tokens of the window of the model that was recorded; the database does not say it."""
+
+
+def unpack_orchard(directory: str | Path) -> Path:
+    """Unpack the day of work on an invented watering scheduler into `directory` (made 0700 if absent).
+
+    The file is readable by its owner only and complete, or not there. A file of that name is replaced.
+    Raises `OSError` where the directory cannot be written.
+    """
+    folder = Path(directory)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    content = lzma.decompress(files("hudkit.cli.replays").joinpath(_PACKED).read_bytes())
+    descriptor, name = tempfile.mkstemp(prefix=".orchard-", dir=folder)  # mkstemp makes 0600
+    unfinished = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        return unfinished.replace(folder / "orchard.db")
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,13 +52,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     with TemporaryDirectory(prefix="hudkit-") as folder, progress_bar() as progress:
-        transcript = OpenCodeTranscript.open(orchard(folder))
-        report = replay(transcript, Options(window=WINDOW, frames=True), progress=progress)
+        transcript = OpenCodeTranscript.open(unpack_orchard(folder))
+        report = replay(transcript, Options(window=ORCHARD_WINDOW, frames=True), progress=progress)
     speak((as_json(report),) if args.json else story_lines(report, ink(), tuple(_next())))
     return 1 if found_wrong(report) else 0
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example="hudkit demo",
     arguments=_arguments,
     run=_run,

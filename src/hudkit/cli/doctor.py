@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 import hudkit
-from hudkit.cli import Command
-from hudkit.cli.checks import CHECKS, Check, Verdict, examine, mend, report, surroundings, worst
+from hudkit.cli import CliCommand
+from hudkit.cli.checks import CHECKS, Check, Verdict, apply_fixes, examine, read_environment, report, worst
 from hudkit.cli.common import SCHEMA, as_json
 from hudkit.compose import visible
 from hudkit.paths import project_config
@@ -35,8 +35,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     directory = _directory()
-    here = surroundings(directory, project_config(directory))
-    mended = mend(here) if args.fix else ()
+    here = read_environment(directory, project_config(directory))
+    mended = apply_fixes(here) if args.fix else ()
     checks = examine(CHECKS, here)
     verdict = worst(checks)
     if args.json:
@@ -49,7 +49,7 @@ def _run(args: argparse.Namespace) -> int:
     return CODES[verdict]
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example="hudkit doctor --fix",
     details=_DETAILS,
     exit_codes="exit codes: 0 everything passes, 1 there are warnings, 2 something fails",

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from hudkit import paths
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA
 from hudkit.daemon import client, socket_path
 from hudkit.errors import ConfigError
@@ -51,7 +51,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example="hudkit install opencode --dry-run",
     details=_DETAILS,
     arguments=_arguments,

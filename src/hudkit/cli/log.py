@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from hudkit.cli import Command, complain
+from hudkit.cli import CliCommand, complain
 from hudkit.cli.common import SCHEMA, as_json, log_arguments, open_read_only, pick, sound
 from hudkit.compose import shorten, visible
 from hudkit.errors import StoreDamaged
@@ -37,7 +37,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example="hudkit log ses_1 --after 100 --type decision",
     details=_DETAILS,
     arguments=_arguments,
@@ -45,7 +45,7 @@ COMMAND = Command(
 )
 
 
-def body(event: Event) -> object:
+def _body(event: Event) -> object:
     """An event's payload as plain values; unknown types as they were stored."""
     if event.payload is None:
         return {"redacted": True}
@@ -67,13 +67,13 @@ def _facts(event: Event) -> str:
         "type": event.type,
         "v": event.v,
         "origin": event.origin.value,
-        "payload": body(event),
+        "payload": _body(event),
     }
     return as_json(facts, lines=True)
 
 
 def _line(event: Event) -> str:
-    words = shorten(visible(json.dumps(body(event), ensure_ascii=False)), 120)
+    words = shorten(visible(json.dumps(_body(event), ensure_ascii=False)), 120)
     kind = visible(event.type)
     return (
         f"{event.seq:>6}  {_time(event.timestamp)}  turn {event.turn:<4} {event.origin.value:<6} {kind:<18} {words}"

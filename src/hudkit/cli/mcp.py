@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.config_files import make_directory
 from hudkit.hosts.mcp import require_sdk, server
@@ -74,11 +74,11 @@ def _run(args: argparse.Namespace) -> int:
             "What they call this machine must be named with --allow-host"
         )
         print(f"hudkit mcp: {warning}", file=sys.stderr)
-    transports.run_http(mcp_server, address, token(args.token_file), others=args.allow_host)
+    transports.run_http(mcp_server, address, _token(args.token_file), others=args.allow_host)
     return 0
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example="hudkit mcp --http 8765",
     details=_DETAILS,
     arguments=_arguments,
@@ -87,7 +87,7 @@ COMMAND = Command(
 )
 
 
-def token(file: Path | None) -> str:
+def _token(file: Path | None) -> str:
     """The token of HTTP: from a named file, the environment, or our own file; a file is made where it is missing, and
     which one it is, is said on the error stream. Raises `StoreUnsafe` where others can read it."""
     from hudkit.web.page_guard import page_token

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hudkit.cli import Command, complain
+from hudkit.cli import CliCommand, complain
 from hudkit.cli.common import SCHEMA, as_json, log_arguments, pick, user_settings
 from hudkit.errors import ConfigError, HudkitError, StoreError
 from hudkit.paths import index_path, log_path
@@ -124,7 +124,7 @@ def _run(args: argparse.Namespace) -> int:
             past.close()
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example='hudkit memory search "why did the import fail" --project orchard --since 7d',
     details=_DETAILS,
     arguments=_arguments,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json, log_arguments, user_settings
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
@@ -68,7 +68,7 @@ def _run(args: argparse.Namespace) -> int:
     return 1 if file.wrong else 0
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example='hudkit project add conventions "Tests sit beside the code"',
     details=_DETAILS,
     arguments=_arguments,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hudkit.cli import Command, complain
+from hudkit.cli import CliCommand, complain
 from hudkit.cli.common import SCHEMA, as_json, log_arguments, pick, there, user_settings
 from hudkit.compose import visible
 from hudkit.errors import ConfigError, StoreError
@@ -92,7 +92,7 @@ def _run(args: argparse.Namespace) -> int:
     return 1 if not args.dry_run and (files or done.unredactable or not emptied) else 0
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example="hudkit redact --text-file secret.txt --dry-run",
     details=_DETAILS,
     arguments=_arguments,

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.common import progress_bar
 from hudkit.cli.replays import Options, Report, replay
-from hudkit.cli.replays.words import Ink, frame_lines, report_lines
+from hudkit.cli.replays.report_text import TerminalStyle, frame_lines, report_lines
 from hudkit.transcripts import OpenCodeTranscript
 
 
@@ -44,7 +44,7 @@ def _run(args: argparse.Namespace) -> int:
     return 1 if found_wrong(report) else 0
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example="hudkit replay ~/.local/share/opencode/opencode.db --window 200000",
     arguments=_arguments,
     run=_run,
@@ -69,13 +69,13 @@ def speak(lines: Iterable[str]) -> None:
         print(line)
 
 
-def ink() -> Ink:
+def ink() -> TerminalStyle:
     """Bold headings on a terminal, unless NO_COLOR (no-color.org) or a dumb terminal says otherwise."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return Ink(sys.stdout.isatty() and not plain)
+    return TerminalStyle(sys.stdout.isatty() and not plain)
 
 
-def _lines(report: Report, pen: Ink) -> Iterator[str]:
+def _lines(report: Report, pen: TerminalStyle) -> Iterator[str]:
     if not report.sessions:
         yield "there are no recorded sessions in this file"
         return

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import sys
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA
 from hudkit.cli.session import session_arguments, sitting_of
 from hudkit.errors import ConfigError
@@ -34,7 +34,7 @@ def _run(args: argparse.Namespace) -> int:
     return asyncio.run(_answer(args, prompt))
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example='hudkit run --model anthropic:claude-sonnet-4-6 "Make the failing test pass"',
     details=_DETAILS,
     exit_codes=_EXIT_CODES,

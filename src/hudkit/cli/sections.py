@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json, log_arguments, open_read_only, pick, user_settings
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
@@ -59,7 +59,7 @@ def _run(args: argparse.Namespace) -> int:
     return _try(args)
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example="hudkit sections try .hudkit/sections/glance.py",
     details=_DETAILS,
     arguments=_arguments,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.common import user_settings
 from hudkit.daemon import cli
 
@@ -13,7 +13,7 @@ def _run(args: argparse.Namespace) -> int:
     return cli.run(args, user_settings("serve"))
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example="hudkit serve --idle 60",
     arguments=cli.arguments,
     run=_run,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from hudkit.api import Hud, HudSession
-from hudkit.cli import Command, complain
+from hudkit.cli import CliCommand, complain
 from hudkit.cli.common import SCHEMA, as_json, log_arguments, open_read_only, pick, sound
 from hudkit.compose import visible
 from hudkit.errors import StoreDamaged
@@ -57,7 +57,7 @@ def _run(args: argparse.Namespace) -> int:
         return 0
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example="hudkit show ses_1 --at 42",
     details=_DETAILS,
     arguments=_arguments,

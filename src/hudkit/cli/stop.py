@@ -6,7 +6,7 @@ import argparse
 import time
 from pathlib import Path
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.daemon import socket_path
 from hudkit.daemon.client import greet, stop
 
@@ -37,7 +37,7 @@ def _run(args: argparse.Namespace) -> int:
     return 1
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example="hudkit stop",
     arguments=_arguments,
     run=_run,

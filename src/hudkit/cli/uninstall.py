@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.install import chosen, host_arguments, spot, tell
 from hudkit.daemon import client
 from hudkit.errors import ConfigError
@@ -53,7 +53,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example="hudkit uninstall opencode",
     details=_DETAILS,
     arguments=_arguments,

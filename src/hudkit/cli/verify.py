@@ -7,7 +7,7 @@ from contextlib import closing
 
 import msgspec
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json, log_arguments, there
 from hudkit.compose import visible
 from hudkit.log.stores import open_log, verify_file
@@ -42,7 +42,7 @@ def _run(args: argparse.Namespace) -> int:
     return 1 if findings else 0
 
 
-COMMAND = Command(
+COMMAND = CliCommand(
     example="hudkit verify --db /path/to/hudkit.db",
     details=_DETAILS,
     arguments=_arguments,

@@ -10,8 +10,8 @@ from doctor_home import Home, Look, Run, made_home
 
 from hudkit.api import Hud
 from hudkit.cli import main
-from hudkit.cli.checks import CHECKS, Check, examine, surroundings
-from hudkit.cli.checks.opencode import KNOWN_GOOD
+from hudkit.cli.checks import CHECKS, Check, examine, read_environment
+from hudkit.cli.checks.host_checks import KNOWN_GOOD
 from hudkit.hosts.opencode.plugin_install import install
 from hudkit.log import payloads as p
 from hudkit.paths import project_config
@@ -30,7 +30,7 @@ def home(bare: Home) -> Home:
     bare.program(KNOWN_GOOD)
     with Hud.open(bare.db) as hud:
         hud.session("ses_1").append(p.TaskSet("Find the lost comet"))
-    install(surroundings(bare.project).install)
+    install(read_environment(bare.project).install)
     return bare
 
 
@@ -39,7 +39,7 @@ def look() -> Look:
     """`look()` gives every check by its name; `look("log")` makes only that one."""
 
     def made(*names: str) -> dict[str, Check]:
-        here = surroundings(Path.cwd(), project_config(Path.cwd()))
+        here = read_environment(Path.cwd(), project_config(Path.cwd()))
         chosen = [one for one in CHECKS if not names or one.name in names]
         assert len(chosen) == (len(names) or len(CHECKS))
         return {one.name: one for one in examine(chosen, here)}

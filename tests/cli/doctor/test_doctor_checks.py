@@ -16,11 +16,11 @@ from doctor_home import Home, Look, made_home
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudkit.cli.checks import CHECKS, Check, Verdict, examine, surroundings, worst
-from hudkit.cli.checks.check import Look as Row
+from hudkit.cli.checks import CHECKS, Check, Verdict, examine, read_environment, worst
+from hudkit.cli.checks.check import CheckRow as Row
 from hudkit.cli.checks.check import good
-from hudkit.cli.checks.neighbours import Neighbour, clashes
-from hudkit.cli.checks.opencode import KNOWN_GOOD
+from hudkit.cli.checks.conflicting_plugins import OtherPlugin, known_clashes
+from hudkit.cli.checks.host_checks import KNOWN_GOOD
 from hudkit.hosts.mcp import client_install as mcp
 from hudkit.hosts.opencode.plugin_install import install
 from hudkit.log.stores.log_tables import LOG_MIGRATIONS
@@ -163,14 +163,14 @@ def test_the_plugin_is_not_listed_any_more(home: Home, look: Look) -> None:
     assert look("opencode plugin")["opencode plugin"].verdict is FAIL
     config.unlink()
     assert look("opencode plugin")["opencode plugin"].verdict is FAIL
-    plugin = surroundings(home.project).install.plugin
+    plugin = read_environment(home.project).install.plugin
     (home.project / "opencode.json").write_text(json.dumps({"plugin": [str(plugin)]}))
     found = look("opencode plugin")["opencode plugin"]
     assert found.verdict is WARN and "opencode.jsonc" in found.words, "it is loaded in this project only"
 
 
 def test_the_plugin_file_was_edited_or_is_gone(home: Home, look: Look) -> None:
-    plugin = surroundings(home.project).install.plugin
+    plugin = read_environment(home.project).install.plugin
     text = plugin.read_text()
     plugin.write_text(text + "// mine\n")
     assert odd(look("plugin file")) == {"plugin file": WARN}
@@ -186,13 +186,13 @@ def test_the_places_in_the_plugin_are_others(home: Home, look: Look, monkeypatch
     monkeypatch.setenv("HUDKIT_SOCKET", str(home.root / "o.sock"))
     found = look("plugin's places")["plugin's places"]
     assert found.verdict is WARN and str(home.socket) in found.words
-    plugin = surroundings(home.project).install.plugin
+    plugin = read_environment(home.project).install.plugin
     plugin.write_text(plugin.read_text().replace('"python": "', '"python": "/gone', 1))
     assert look("plugin's places")["plugin's places"].verdict is FAIL
 
 
 def test_a_manifest_that_cannot_be_read(home: Home, look: Look) -> None:
-    surroundings(home.project).install.manifest.write_text("[")
+    read_environment(home.project).install.manifest.write_text("[")
     assert look("opencode plugin")["opencode plugin"].verdict is FAIL
 
 
@@ -234,9 +234,9 @@ def test_our_own_plugin_and_harmless_ones_are_no_conflict(home: Home, look: Look
 def test_no_more_than_so_much_of_a_plugin_is_read(home: Home, tmp_path: Path) -> None:
     long = tmp_path / "long.js"
     long.write_text(" " * (256 * 1024) + SYSTEM)
-    assert clashes(Neighbour("long.js", long)) == ()
+    assert known_clashes(OtherPlugin("long.js", long)) == ()
     os.mkfifo(tmp_path / "pipe.js")
-    assert clashes(Neighbour("pipe.js", tmp_path / "pipe.js")) == ()
+    assert known_clashes(OtherPlugin("pipe.js", tmp_path / "pipe.js")) == ()
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_no_more_than_so_much_of_a_plugin_is_read(home: Home, tmp_path: Path) ->
     ],
 )
 def test_names_that_tell(name: str, clash: bool) -> None:
-    assert bool(clashes(Neighbour(name))) is clash
+    assert bool(known_clashes(OtherPlugin(name))) is clash
 
 
 def test_what_hangs_or_breaks_is_a_warning(bare: Home) -> None:
@@ -263,7 +263,7 @@ def test_what_hangs_or_breaks_is_a_warning(bare: Home) -> None:
         raise RuntimeError("a reason")
 
     table = (Row("hangs", hangs, 0.05), Row("breaks", breaks), Row("fine", lambda _: good("yes")))  # type: ignore[arg-type]
-    found = examine(table, surroundings(bare.project))
+    found = examine(table, read_environment(bare.project))
     assert [one.verdict for one in found] == [WARN, WARN, PASS]
     assert "0.05 s" in found[0].words and "a reason" in found[1].words
 
@@ -273,8 +273,8 @@ def test_what_hangs_or_breaks_is_a_warning(bare: Home) -> None:
 @given(st.binary(max_size=300), st.sampled_from(["opencode.jsonc", "manifest", "plugin", "settings", "db"]))
 def test_any_bytes_are_an_answer(body: bytes, which: str) -> None:
     with pytest.MonkeyPatch.context() as patch, made_home(patch) as home:
-        install(surroundings(home.project).install)
-        here = surroundings(home.project, None)
+        install(read_environment(home.project).install)
+        here = read_environment(home.project, None)
         place = {
             "opencode.jsonc": home.opencode / "opencode.jsonc",
             "manifest": here.install.manifest,
@@ -285,7 +285,7 @@ def test_any_bytes_are_an_answer(body: bytes, which: str) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(body)
         looks = [one for one in CHECKS if one.name not in ("opencode", "plugin's places", "token counter")]
-        found = examine(looks, surroundings(home.project))
+        found = examine(looks, read_environment(home.project))
         assert worst(found) in Verdict
         assert not any("could not be looked at" in one.words for one in found), found
 

@@ -18,8 +18,7 @@ import pytest
 from doctor_home import Home, Run
 
 import hudkit
-from hudkit.cli.checks import surroundings
-from hudkit.cli.checks.report import clean
+from hudkit.cli.checks import Check, Verdict, read_environment, report
 from hudkit.daemon.client import greet
 from waiting import PATIENCE, until
 
@@ -193,12 +192,16 @@ def test_a_report_has_nothing_private(home: Home, doctor: Run) -> None:
     assert "<directory>" in out or str(home.project) not in out
 
 
-def test_clean_keeps_to_whole_names(home: Home) -> None:
-    here = surroundings(home.project)
-    assert clean(f"{home.root}/a {home.root}2/b {home.root}", here) == f"~/a {home.root}2/b ~"
-    assert clean(f"{home.project}/x.py", here) == "<directory>/x.py"
-    assert clean('api_key = "hunter2hunter2"', here) == 'api_key = "[redacted:secret]"'
-    assert clean("nothing here", here) == "nothing here"
+def test_a_report_hides_whole_names_only(home: Home) -> None:
+    here = read_environment(home.project)
+
+    def reported(words: str) -> str:
+        return report((Check("name", Verdict.PASS, words),), here).splitlines()[-1].removeprefix("PASS  name: ")
+
+    assert reported(f"{home.root}/a {home.root}2/b {home.root}") == f"~/a {home.root}2/b ~"
+    assert reported(f"{home.project}/x.py") == "<directory>/x.py"
+    assert reported('api_key = "hunter2hunter2"') == 'api_key = "[redacted:secret]"'
+    assert reported("nothing here") == "nothing here"
 
 
 def test_help_tells_its_own_exit_codes(doctor: Run) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from hudkit.cli.demo import ORCHARD_WINDOW, unpack_orchard
 from hudkit.cli.replays import Options, Report, replay
-from hudkit.cli.replays.recorded import WINDOW, orchard
 from hudkit.transcripts import OpenCodeTranscript
 
 OPENCODE = Path(__file__).parents[2] / "fixtures" / "opencode.db"
@@ -15,12 +15,12 @@ OPENCODE = Path(__file__).parents[2] / "fixtures" / "opencode.db"
 
 @pytest.fixture(scope="session")
 def orchard_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return orchard(tmp_path_factory.mktemp("orchard"))
+    return unpack_orchard(tmp_path_factory.mktemp("orchard"))
 
 
 @pytest.fixture(scope="session")
 def orchard_report(orchard_db: Path) -> Report:
-    return replay(OpenCodeTranscript.open(orchard_db), Options(window=WINDOW, frames=True))
+    return replay(OpenCodeTranscript.open(orchard_db), Options(window=ORCHARD_WINDOW, frames=True))
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from hudkit.cli.demo import ORCHARD_WINDOW
 from hudkit.cli.replays import Options, Report, SessionReport, replay
-from hudkit.cli.replays.recorded import WINDOW
-from hudkit.cli.replays.words import WIDTH, Ink, frame_lines, report_lines
+from hudkit.cli.replays.report_text import WIDTH, TerminalStyle, frame_lines, report_lines
 from hudkit.errors import BudgetError, ConfigError
 from hudkit.tokens import count_tokens
 from hudkit.transcripts import OpenCodeTranscript
@@ -129,13 +129,13 @@ def test_requests_are_rebuilt_to_within_an_eighth(orchard_report: Report) -> Non
 
 
 def test_two_runs_are_equal(orchard_db: Path, orchard_report: Report) -> None:
-    again = replay(OpenCodeTranscript.open(orchard_db), Options(window=WINDOW, frames=True))
+    again = replay(OpenCodeTranscript.open(orchard_db), Options(window=ORCHARD_WINDOW, frames=True))
     assert again == orchard_report
 
 
 def test_options(orchard_db: Path) -> None:
     transcript = OpenCodeTranscript.open(orchard_db)
-    plenty = replay(transcript, Options(window=WINDOW, budget=3_000), session="ses_e06196b1")
+    plenty = replay(transcript, Options(window=ORCHARD_WINDOW, budget=3_000), session="ses_e06196b1")
     reasons = [one.reason for one in main_day(plenty).epochs]
     assert reasons[0] == "session" and reasons.count("compaction") == 2
     assert set(reasons) == {"session", "compaction", "idle"}
@@ -173,16 +173,16 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     report = replay(OpenCodeTranscript.open(copy))
     assert [one.table for one in report.skipped] == ["part"]
     assert sum(one.turns for one in report.sessions) == 19
-    assert any("1 records could not be read" in line for line in report_lines(report, Ink()))
+    assert any("1 records could not be read" in line for line in report_lines(report, TerminalStyle()))
 
 
 def test_words_fit_the_page_and_hold_no_escapes(orchard_report: Report, opencode_report: Report) -> None:
     for report in (orchard_report, opencode_report):
-        lines = list(report_lines(report, Ink()))
+        lines = list(report_lines(report, TerminalStyle()))
         for session in report.sessions:
             assert any(session.id in line for line in lines)
             for frame in session.frames[::9]:
-                lines += frame_lines(session, frame, Ink())
+                lines += frame_lines(session, frame, TerminalStyle())
         assert max(map(len, lines)) <= WIDTH
         assert not any("\x1b" in line for line in lines)
-    assert any("\x1b[1m" in line for line in report_lines(opencode_report, Ink(True)))
+    assert any("\x1b[1m" in line for line in report_lines(opencode_report, TerminalStyle(True)))

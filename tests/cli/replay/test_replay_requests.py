@@ -10,11 +10,10 @@ from uuid import UUID
 import pytest
 
 from hudkit.api import Hud
-from hudkit.cli.replays.clockwork import Clockwork
-from hudkit.cli.replays.player import Compacted, Player, Turn, anchor, role
-from hudkit.cli.replays.recorded import WINDOW
-from hudkit.cli.replays.requests import ANCHORED, IN_SYSTEM, NO_HUD, Scribe
-from hudkit.cli.replays.survival import report as compaction_report
+from hudkit.cli.demo import ORCHARD_WINDOW
+from hudkit.cli.replays.player import RecordedCompaction, ReplayClock, TranscriptPlayer, Turn, anchor, role
+from hudkit.cli.replays.requests import ANCHORED, IN_SYSTEM, NO_HUD, RequestWriter
+from hudkit.cli.replays.survival import compare_compaction as compaction_report
 from hudkit.context.caching import CacheRequest
 from hudkit.log import payloads as p
 from hudkit.tokens import count_tokens, shared_counter
@@ -31,8 +30,8 @@ def played(path: Path) -> Iterator[Played]:
     transcript = OpenCodeTranscript.open(path)
     for row in transcript.sessions():
         messages = tuple(transcript.messages(row.id))
-        player = Player(row, shared_counter(), window=WINDOW, budget=None)
-        scribe = Scribe(shared_counter(), messages)
+        player = TranscriptPlayer(row, shared_counter(), window=ORCHARD_WINDOW, budget=None)
+        scribe = RequestWriter(shared_counter(), messages)
         yield [(turn, scribe.requests(turn)) for turn in player.turns(messages)]
 
 
@@ -116,7 +115,7 @@ def test_what_is_lost_is_found() -> None:
     for session in (full, bare):
         session.append(p.TaskSet("Ship it"), p.TodoSync((p.TodoItem("one"), p.TodoItem("two", "completed"))))
     full.append(p.DecisionRecord("JWT over sessions"), p.FileEdit("a.py"), p.FileOpen("b.py"))
-    found = compaction_report(Compacted(full.state, bare.state, "auto", 9, 3), bare.frame(), 12)
+    found = compaction_report(RecordedCompaction(full.state, bare.state, "auto", 9, 3), bare.frame(), 12)
     assert found.lost == ("JWT over sessions", "a.py")
     assert found.not_shown == ("JWT over sessions", "a.py")
     assert [(one.kind, len(one.items), one.surviving, one.shown) for one in found.held] == [
@@ -129,11 +128,11 @@ def test_escaped_text_is_recognised_in_a_frame() -> None:
     session = Hud.in_memory().session("s")
     session.append(p.NoteAdd("# not a *heading* [x](y) __init__.py <b>"), p.NoteAdd("- a\n- b\u202e"))
     state = session.state
-    assert compaction_report(Compacted(state, state, "", None, 0), session.frame(), 0).not_shown == ()
+    assert compaction_report(RecordedCompaction(state, state, "", None, 0), session.frame(), 0).not_shown == ()
 
 
 def test_the_clockwork_gives_the_same_ids_again() -> None:
-    one, two, other = Clockwork("a"), Clockwork("a"), Clockwork("b")
+    one, two, other = ReplayClock("a"), ReplayClock("a"), ReplayClock("b")
     for clock in (one, two, other):
         clock.at = 1_795_000_000_000
     ids = [one.ids() for _ in range(50)]

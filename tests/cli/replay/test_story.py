@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hudkit.cli.replays import Report
+from hudkit.cli.replays.report_text import WIDTH, TerminalStyle
 from hudkit.cli.replays.story import calm, pressed, story_lines, thinnest
-from hudkit.cli.replays.words import WIDTH, Ink
 
 pytestmark = pytest.mark.slow
 
@@ -15,7 +15,7 @@ NEXT = (("hudkit replay FILE", "yours"), ("hudkit --help", "all"))
 
 @pytest.fixture(scope="module")
 def story(orchard_report: Report) -> list[str]:
-    return list(story_lines(orchard_report, Ink(), NEXT))
+    return list(story_lines(orchard_report, TerminalStyle(), NEXT))
 
 
 def test_it_fits_two_screens(story: list[str]) -> None:

@@ -1,9 +1,18 @@
-"""Is everything in place? Checks of the installation, what can be mended safely, and a text for a bug report."""
+"""Is everything in place? Checks of the installation, what can be fixed safely, and a text for a bug report.
 
-from hudkit.cli.checks.check import Check, Verdict, examine, worst
-from hudkit.cli.checks.mend import mend
+A check is a function from the environment to a diagnosis, and a row in its module's table.
+"""
+
+from hudkit.cli.checks.check import Check, CheckRow, Verdict, examine, worst
+from hudkit.cli.checks.conflicting_plugins import CONFLICT_CHECKS
+from hudkit.cli.checks.environment import CheckEnvironment, read_environment
+from hudkit.cli.checks.fixes import apply_fixes
+from hudkit.cli.checks.host_checks import MCP_CHECKS, OPENCODE_CHECKS
 from hudkit.cli.checks.report import report
-from hudkit.cli.checks.surroundings import Surroundings, surroundings
-from hudkit.cli.checks.table import CHECKS
+from hudkit.cli.checks.self_checks import SELF_CHECKS
 
-__all__ = ["CHECKS", "Check", "Surroundings", "Verdict", "examine", "mend", "report", "surroundings", "worst"]
+__all__ = ["CHECKS", "Check", "CheckEnvironment", "Verdict", "apply_fixes", "examine", "read_environment"]
+__all__ += ["report", "worst"]
+
+CHECKS: tuple[CheckRow, ...] = (*SELF_CHECKS, *OPENCODE_CHECKS, *CONFLICT_CHECKS, *MCP_CHECKS)
+"""All checks, in the order in which they are printed."""

@@ -8,7 +8,7 @@ from threading import Thread
 
 import msgspec
 
-from hudkit.cli.checks.surroundings import Surroundings
+from hudkit.cli.checks.environment import CheckEnvironment
 
 
 class Verdict(StrEnum):
@@ -28,7 +28,7 @@ class Check(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Diagnosis(msgspec.Struct, frozen=True):
     """What a look at one thing found; a `Check` without its name."""
 
     verdict: Verdict
@@ -36,40 +36,40 @@ class Finding(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
-class Look(msgspec.Struct, frozen=True):
+class CheckRow(msgspec.Struct, frozen=True):
     """A row of the table of checks: `seconds` is its limit."""
 
     name: str
-    look: Callable[[Surroundings], Finding]
+    look: Callable[[CheckEnvironment], Diagnosis]
     seconds: float = 10.0
 
 
-def good(words: str, hint: str = "") -> Finding:
-    return Finding(Verdict.PASS, words, hint)
+def good(words: str, hint: str = "") -> Diagnosis:
+    return Diagnosis(Verdict.PASS, words, hint)
 
 
-def warn(words: str, hint: str = "") -> Finding:
-    return Finding(Verdict.WARN, words, hint)
+def warn(words: str, hint: str = "") -> Diagnosis:
+    return Diagnosis(Verdict.WARN, words, hint)
 
 
-def fail(words: str, hint: str = "") -> Finding:
-    return Finding(Verdict.FAIL, words, hint)
+def fail(words: str, hint: str = "") -> Diagnosis:
+    return Diagnosis(Verdict.FAIL, words, hint)
 
 
-def gravest(findings: Iterable[Finding], otherwise: str) -> Finding:
+def gravest(findings: Iterable[Diagnosis], otherwise: str) -> Diagnosis:
     """Several findings as one: the worst verdict, words and hints of what is not good; `otherwise` where all is."""
     odd = [finding for finding in findings if finding.verdict is not Verdict.PASS]
     if not odd:
         return good(otherwise)
     hints = dict.fromkeys(finding.hint for finding in odd if finding.hint)
-    return Finding(
+    return Diagnosis(
         _worst(finding.verdict for finding in odd), "; ".join(finding.words for finding in odd), "; ".join(hints)
     )
 
 
-def examine(looks: Iterable[Look], here: Surroundings) -> tuple[Check, ...]:
+def examine(rows: Iterable[CheckRow], here: CheckEnvironment) -> tuple[Check, ...]:
     """Every check of a table, in its order. Never raises; each takes at most its limit."""
-    return tuple(_made(row, here) for row in looks)
+    return tuple(_run_check(row, here) for row in rows)
 
 
 def worst(checks: Iterable[Check]) -> Verdict:
@@ -81,15 +81,15 @@ def _worst(verdicts: Iterable[Verdict]) -> Verdict:
     return max(verdicts, key=list(Verdict).index, default=Verdict.PASS)
 
 
-def _made(row: Look, here: Surroundings) -> Check:
+def _run_check(row: CheckRow, here: CheckEnvironment) -> Check:
     """A check in a thread of its own: what hangs in a file system is left there, and ends with the process."""
-    findings: list[Finding] = []
+    findings: list[Diagnosis] = []
 
     def look() -> None:
         try:
             findings.append(row.look(here))
         except Exception as error:  # whatever it is, the other checks are still of use
-            findings.append(warn(f"could not be looked at: {_said(error)}"))
+            findings.append(warn(f"could not be looked at: {_error_text(error)}"))
 
     thread = Thread(target=look, daemon=True, name=f"doctor {row.name}")
     thread.start()
@@ -98,6 +98,6 @@ def _made(row: Look, here: Surroundings) -> Check:
     return Check(row.name, finding.verdict, finding.words, finding.hint)
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     words = str(error).strip().replace("\n", " ")[:300]
     return f"{type(error).__name__}: {words}" if words else type(error).__name__

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import hudkit
 from hudkit.cli.checks.check import Check
-from hudkit.cli.checks.surroundings import Surroundings
+from hudkit.cli.checks.environment import CheckEnvironment
 from hudkit.hosts.wire import PROTOCOL
 from hudkit.log.secret_patterns import replace_secrets
 
 _END = r"(?=[/\s:;,.'\"`()]|$)"
 
 
-def report(checks: Iterable[Check], here: Surroundings, mended: Iterable[str] = ()) -> str:
+def report(checks: Iterable[Check], here: CheckEnvironment, mended: Iterable[str] = ()) -> str:
     """Versions, platform and checks as lines of text, to be read before it is sent."""
     lines = [
         "hudkit doctor report",
@@ -32,10 +32,10 @@ def report(checks: Iterable[Check], here: Surroundings, mended: Iterable[str] = 
         lines.append(f"{check.verdict.upper()}  {check.name}: {check.words}")
         lines += [f"      {check.hint}"] if check.hint else []
     lines += [f"DONE  {line}" for line in mended]
-    return "\n".join(clean(line, here) for line in lines) + "\n"
+    return "\n".join(_cleaned(line, here) for line in lines) + "\n"
 
 
-def clean(line: str, here: Surroundings) -> str:
+def _cleaned(line: str, here: CheckEnvironment) -> str:
     """A line without the home (`~`), the directory that the command ran in, the user's name in paths, and secrets."""
     for path, shown in _places(here):
         line = re.sub(re.escape(path) + _END, lambda _, shown=shown: shown, line)  # type: ignore[misc]
@@ -46,7 +46,7 @@ def clean(line: str, here: Surroundings) -> str:
     return masked
 
 
-def _places(here: Surroundings) -> list[tuple[str, str]]:
+def _places(here: CheckEnvironment) -> list[tuple[str, str]]:
     """Paths and what is shown for them, the longest first: a project is mostly within the home."""
     homes = {str(here.home), str(Path("~").expanduser()), here.env.get("HOME", "")}
     named = dict.fromkeys(homes, "~") | {os.path.realpath(home): "~" for home in homes if home}

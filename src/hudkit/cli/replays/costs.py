@@ -24,7 +24,7 @@ PRICED_AS = ((ANTHROPIC, "claude-sonnet-4-5"), (OPENAI, "gpt-5"))
 that a replay needs no catalogue."""
 
 
-class Spent(msgspec.Struct, frozen=True):
+class VariantCost(msgspec.Struct, frozen=True):
     """The tokens and dollars of one variant. `input_tokens` are all tokens sent, of which `read` came from the cache;
     `processed` are the others, which the model had to work through. `times_*` compare with the first variant."""
 
@@ -50,7 +50,7 @@ class Costs(msgspec.Struct, frozen=True):
     cached_price: float
     write_price: float
     output_price: float
-    variants: tuple[Spent, ...]
+    variants: tuple[VariantCost, ...]
 
 
 class Tariff(msgspec.Struct, frozen=True):
@@ -71,7 +71,7 @@ def tariffs(price_as: str = "") -> tuple[Tariff, ...]:
     return (first, *(tariff for tariff in defaults if tariff.policy is not asked))
 
 
-class Meter:
+class CostMeter:
     """Simulates every variant under every tariff, a call at a time."""
 
     def __init__(self, tariffs: Sequence[Tariff]) -> None:
@@ -113,7 +113,7 @@ def _costs(tariff: Tariff, variants: Sequence[Sequence[CallCost]]) -> Costs:
     )
 
 
-def summed(sessions: Iterable[Sequence[Costs]]) -> tuple[Costs, ...]:
+def sum_sessions(sessions: Iterable[Sequence[Costs]]) -> tuple[Costs, ...]:
     """The costs of several sessions, each with a cache of its own."""
     out = []
     for alike in zip(*sessions, strict=True):
@@ -138,10 +138,10 @@ class _Row(msgspec.Struct, frozen=True):
 _SUMMED = tuple(field.name for field in msgspec.structs.fields(_Row) if field.name != "variant")
 
 
-def _compared(rows: Sequence[_Row]) -> tuple[Spent, ...]:
+def _compared(rows: Sequence[_Row]) -> tuple[VariantCost, ...]:
     first = rows[0]
     return tuple(
-        Spent(
+        VariantCost(
             **msgspec.structs.asdict(row),
             hit_ratio=_part(row.read, row.input_tokens),
             times_dollars=_part(row.dollars, first.dollars),

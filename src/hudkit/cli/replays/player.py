@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
+from hashlib import blake2b
 
 import msgspec
 
 from hudkit.api import Hud, HudSession
-from hudkit.cli.replays.clockwork import Clockwork
 from hudkit.errors import BudgetError
 from hudkit.hud import TokenCounter
 from hudkit.hud.frame import Frame
@@ -16,6 +16,24 @@ from hudkit.ingest import KnownFacts, derive_facts
 from hudkit.log.payloads import CompactAfter, CompactBefore, FrameBase, type_of
 from hudkit.sections.state import HudState
 from hudkit.transcripts import LlmCall, Message, SessionRow, ToolPart, llm_calls
+
+
+class ReplayClock:
+    """Tells `at` (Unix ms) as the time, and gives UUIDv7 texts that follow from the seed and their number."""
+
+    def __init__(self, seed: str) -> None:
+        self.at = 0
+        self._seed = seed
+        self._given = 0
+
+    def clock(self) -> int:
+        return self.at
+
+    def ids(self) -> str:
+        self._given += 1
+        digest = blake2b(f"{self._seed}/{self._given}".encode("utf-8", "replace"), digest_size=10).hexdigest()
+        time = f"{max(self.at, 0) & 0xFFFF_FFFF_FFFF:012x}"
+        return f"{time[:8]}-{time[8:]}-7{digest[:3]}-8{digest[3:6]}-{digest[6:18]}"
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -31,7 +49,7 @@ class Turn(msgspec.Struct, frozen=True):
     """The anchor of the last message."""
 
 
-class Compacted(msgspec.Struct, frozen=True):
+class RecordedCompaction(msgspec.Struct, frozen=True):
     """A compaction: the state when it began and when it was done, and how many turns were before it."""
 
     before: HudState
@@ -41,12 +59,12 @@ class Compacted(msgspec.Struct, frozen=True):
     turns: int
 
 
-class Player:
+class TranscriptPlayer:
     """Hears a session's messages in order and composes its frames; each fact goes to both HUDs alike."""
 
     def __init__(self, row: SessionRow, counter: TokenCounter, *, window: int | None, budget: int | None) -> None:
         self.events: Tally[str] = Tally()
-        self.compacted: list[Compacted] = []
+        self.compacted: list[RecordedCompaction] = []
         self.compactions = 0
         """Calls that wrote a summary; they carry no HUD and are left out of every figure."""
         self._row = row
@@ -55,7 +73,7 @@ class Player:
         self._known = KnownFacts()
         self._turns = 0
         self._before: tuple[HudState, str, int | None] | None = None
-        self._clocks = tuple(Clockwork(f"{row.id}/{placement}") for placement in ("anchored", "system"))
+        self._clocks = tuple(ReplayClock(f"{row.id}/{placement}") for placement in ("anchored", "system"))
         self.anchored, self.system = (
             Hud.in_memory(clock=clock.clock, ids=clock.ids, counter=counter).session("recorded")
             for clock in self._clocks
@@ -114,7 +132,9 @@ class Player:
                 self._before = (before, trigger, before.window.used_tokens)
             case CompactAfter(trigger=trigger):
                 held, cause, used = self._before or (before, trigger, before.window.used_tokens)
-                self.compacted.append(Compacted(held, self.anchored.state, cause or trigger, used, self._turns))
+                self.compacted.append(
+                    RecordedCompaction(held, self.anchored.state, cause or trigger, used, self._turns)
+                )
                 self._before = None
 
     def _set_clocks(self, timestamp: int) -> None:

@@ -27,7 +27,7 @@ NO_HUD, IN_SYSTEM, ANCHORED = range(3)
 Blocks = tuple[CacheBlock, ...]
 
 
-class Scribe:
+class RequestWriter:
     """Writes requests as blocks; what a message contributes is hashed and counted once.
 
     `system_tokens` stands for what the host sends before the messages (its system prompt and the tools), which a

@@ -7,15 +7,15 @@ from itertools import pairwise
 
 from hudkit.cli.replays.costs import Costs
 from hudkit.cli.replays.report import FrameShown, Report, SessionReport
+from hudkit.cli.replays.report_text import TerminalStyle, boxed, cost_lines, layer_lines, wrapped
 from hudkit.cli.replays.requests import ANCHORED, IN_SYSTEM
 from hudkit.cli.replays.survival import CompactionReport
-from hudkit.cli.replays.words import Ink, boxed, cost_lines, layer_lines, wrapped
 
 LONGEST = 26
 """Lines of the frame that is shown first."""
 
 
-def story_lines(report: Report, ink: Ink, commands: Sequence[tuple[str, str]] = ()) -> Iterator[str]:
+def story_lines(report: Report, ink: TerminalStyle, commands: Sequence[tuple[str, str]] = ()) -> Iterator[str]:
     """The whole story; needs a report with frames. `commands` are what to try next, each with what it does."""
     day = max(report.sessions, key=lambda session: session.turns)
     yield ink.head("hudkit: a heads-up display for LLM agents, on a recorded day of work")
@@ -77,7 +77,7 @@ def _opening(report: Report, day: SessionReport) -> Iterator[str]:
     )
 
 
-def _calm(day: SessionReport, ink: Ink) -> Iterator[str]:
+def _calm(day: SessionReport, ink: TerminalStyle) -> Iterator[str]:
     frame = calm(day.frames)
     yield ink.head(
         f"1. A calm moment: call {frame.turn} of {day.turns}, {_fill(frame, day)} of the window in use. "
@@ -90,7 +90,7 @@ def _calm(day: SessionReport, ink: Ink) -> Iterator[str]:
     )
 
 
-def _pressed(day: SessionReport, ink: Ink) -> Iterator[str]:
+def _pressed(day: SessionReport, ink: TerminalStyle) -> Iterator[str]:
     frame, peak = pressed(day.frames), thinnest(day.frames)
     epoch = day.epochs[frame.epoch - 1]
     yield ink.head(
@@ -107,7 +107,7 @@ def _pressed(day: SessionReport, ink: Ink) -> Iterator[str]:
     yield from boxed(peak.system_text)
 
 
-def _compacted(day: SessionReport, ink: Ink) -> Iterator[str]:
+def _compacted(day: SessionReport, ink: TerminalStyle) -> Iterator[str]:
     yield ink.head(f"3. What the {_number(len(day.compacted))} compactions did")
     yield (
         f"  {'live items, before → after':<28}{'':<2}"
@@ -133,7 +133,7 @@ def _kept(compacted: Sequence[CompactionReport]) -> Iterator[str]:
         yield "Items that are not shown are counted in the frame, and one tool call away."
 
 
-def _costs(report: Report, day: SessionReport, ink: Ink) -> Iterator[str]:
+def _costs(report: Report, day: SessionReport, ink: TerminalStyle) -> Iterator[str]:
     yield ink.head(f"4. What it costs: all {len(report.sessions)} sessions, with a provider's prefix cache")
     yield from cost_lines(report.costs)
     first = report.costs[0].variants

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from hudkit.cli.replays.player import Compacted
+from hudkit.cli.replays.player import RecordedCompaction
 from hudkit.compose import shorten, visible
 from hudkit.compose.formats.markdown import parse
 from hudkit.compose.formats.mdast import text_of
@@ -41,7 +41,7 @@ LIVE: tuple[tuple[str, _Texts], ...] = (
 """What must survive (contract 4), by the name under which it is reported."""
 
 
-class Held(msgspec.Struct, frozen=True):
+class SurvivalCount(msgspec.Struct, frozen=True):
     """The live items of one kind at a compaction: how many there were, how many are there after it, and how many the
     first frame after it shows (`None` where no call followed); a frame counts those that it does not show."""
 
@@ -58,7 +58,7 @@ class CompactionReport(msgspec.Struct, frozen=True):
     after_turns: int
     used_tokens: int | None
     summary_tokens: int
-    held: tuple[Held, ...]
+    held: tuple[SurvivalCount, ...]
     lost: tuple[str, ...]
     not_shown: tuple[str, ...]
 
@@ -73,21 +73,23 @@ class CompactionReport(msgspec.Struct, frozen=True):
         return sum(kind.surviving for kind in self.held)
 
 
-def live(state: HudState) -> dict[str, tuple[str, ...]]:
+def _live(state: HudState) -> dict[str, tuple[str, ...]]:
     """The live items of a state by their kind; kinds without any are left out."""
     texts_by_kind = {kind: tuple(texts(state)) for kind, texts in LIVE}
     return {kind: texts for kind, texts in texts_by_kind.items() if texts}
 
 
-def report(compacted: Compacted, first: Frame | None, summary_tokens: int) -> CompactionReport:
+def compare_compaction(compacted: RecordedCompaction, first: Frame | None, summary_tokens: int) -> CompactionReport:
     """Compare the states on both sides of a compaction, and look into the first frame after it."""
-    after = live(compacted.after)
+    after = _live(compacted.after)
     seen = None if first is None else " ".join(text_of(parse(first.text, gfm=True)).split())
     held, lost, hidden = [], [], []
-    for kind, items in live(compacted.before).items():
+    for kind, items in _live(compacted.before).items():
         gone = [text for text in items if text not in after.get(kind, ())]
         missing = [] if seen is None else [text for text in items if not _in(text, seen)]
-        held.append(Held(kind, items, len(items) - len(gone), None if seen is None else len(items) - len(missing)))
+        held.append(
+            SurvivalCount(kind, items, len(items) - len(gone), None if seen is None else len(items) - len(missing))
+        )
         lost += gone
         hidden += missing
     return CompactionReport(

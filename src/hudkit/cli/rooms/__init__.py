@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 
 _DETAILS = """\
 A world is one file. `NAME` is `NAME.db` in `worlds` in the user's data directory; a name with a `/` in it, or one
@@ -47,12 +47,12 @@ def _run(args: argparse.Namespace) -> int:
     return _load_operation(args.operation).run(args)
 
 
-def _load_operation(name: str) -> Command:
-    operation: Command = import_module(f"{__name__}.{name}").COMMAND
+def _load_operation(name: str) -> CliCommand:
+    operation: CliCommand = import_module(f"{__name__}.{name}").COMMAND
     return operation
 
 
-COMMAND = Command("hudkit rooms serve", _arguments, _run, _DETAILS, extra="rooms")
+COMMAND = CliCommand("hudkit rooms serve", _arguments, _run, _DETAILS, extra="rooms")
 
 
 def world_argument(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json, progress_bar
 from hudkit.cli.rooms import file_argument, world_argument
 from hudkit.cli.rooms.worlds import agent_of, many, reading, whole_number
@@ -49,7 +49,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command("hudkit rooms export --format jsonl --output island.jsonl", _arguments, _run)
+COMMAND = CliCommand("hudkit rooms export --format jsonl --output island.jsonl", _arguments, _run)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.new import check_free, print_created, removed_unless_finished
 from hudkit.cli.rooms.worlds import path_of, reading, whole_number
@@ -31,4 +31,4 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command("hudkit rooms fork --at 120 what-if", _arguments, _run)
+COMMAND = CliCommand("hudkit rooms fork --at 120 what-if", _arguments, _run)

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json
 from hudkit.cli.rooms import file_argument
 from hudkit.cli.rooms.prompts import check_room
@@ -57,7 +57,9 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command("hudkit rooms new harbour --file harbour.toml --model anthropic:claude-haiku-4-5", _arguments, _run)
+COMMAND = CliCommand(
+    "hudkit rooms new harbour --file harbour.toml --model anthropic:claude-haiku-4-5", _arguments, _run
+)
 
 
 def create_world(

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json
 from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.worlds import many, picked, reading, time_of, with_patience
@@ -45,7 +45,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command("hudkit rooms prompts --write my-prompts", _arguments, _run)
+COMMAND = CliCommand("hudkit rooms prompts --write my-prompts", _arguments, _run)
 
 
 def check_room(world: World) -> None:

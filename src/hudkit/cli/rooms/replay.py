@@ -6,7 +6,7 @@ import argparse
 
 import msgspec
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json, progress_bar
 from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.worlds import many, reading
@@ -33,7 +33,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0 if report.sound else 1
 
 
-COMMAND = Command("hudkit rooms replay --json", _arguments, _run)
+COMMAND = CliCommand("hudkit rooms replay --json", _arguments, _run)
 
 
 def _lines(report: ReplayReport) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json, progress_bar
 from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.new import check_model, create_world
@@ -83,7 +83,7 @@ def _run(args: argparse.Namespace) -> int:
     return 130 if stopped == "interrupted" else 0
 
 
-COMMAND = Command("hudkit rooms run --beats 200 --fast", _arguments, _run)
+COMMAND = CliCommand("hudkit rooms run --beats 200 --fast", _arguments, _run)
 
 
 def open_played_world(args: argparse.Namespace) -> WorldLog:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json
 from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.worlds import agent_of, picked, time_of, whole_number, with_patience
@@ -35,4 +35,4 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command("hudkit rooms say Maren 'Who remembers the old harbour?'", _arguments, _run)
+COMMAND = CliCommand("hudkit rooms say Maren 'Who remembers the old harbour?'", _arguments, _run)

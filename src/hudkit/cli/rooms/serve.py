@@ -9,7 +9,7 @@ import signal
 import sys
 from pathlib import Path
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json
 from hudkit.cli.rooms import file_argument
 from hudkit.cli.rooms.run import model_quotas, open_played_world, play_arguments, thinkers_text
@@ -65,7 +65,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command("hudkit rooms serve --port 8700", _arguments, _run)
+COMMAND = CliCommand("hudkit rooms serve --port 8700", _arguments, _run)
 
 
 def _directory(file: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from hudkit.cli import Command
+from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json
 from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.worlds import agent_of, many, picked, time_of, whole_number
@@ -52,7 +52,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command("hudkit rooms show Maren --format markdown", _arguments, _run)
+COMMAND = CliCommand("hudkit rooms show Maren --format markdown", _arguments, _run)
 
 
 def _hud(world: World, agent: AgentState, now: int, args: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""Checks of OpenCode: whether it is there, and whether our plugin in it is what was installed and still right."""
+"""Checks of the hosts: OpenCode and our plugin in it, and the MCP clients that hudkit was installed in."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 import hudkit
-from hudkit.cli.checks.check import Finding, fail, good, gravest, warn
-from hudkit.cli.checks.reading import text_of
-from hudkit.cli.checks.surroundings import Surroundings
+from hudkit.cli.checks.check import CheckRow, Diagnosis, fail, good, gravest, warn
+from hudkit.cli.checks.environment import CheckEnvironment
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing import user_environment
+from hudkit.hosts.installing.config_files import read_text
+from hudkit.hosts.mcp.client_install import CLIENTS, SERVER_NEEDS, InstalledServer, entry_program, recorded_servers
 from hudkit.hosts.opencode import plugin_install
 from hudkit.hosts.opencode.plugin import PluginPaths, generate_plugin
 from hudkit.hosts.opencode.plugin_install import DAEMON_NEEDS, PluginManifest, read_installed
@@ -30,8 +33,8 @@ PLUGIN_BYTES = 1024 * 1024
 _AGAIN = "hudkit install opencode"
 
 
-def program(here: Surroundings) -> Finding:
-    path = find(here)
+def _program(here: CheckEnvironment) -> Diagnosis:
+    path = _find(here)
     if path is None:
         return warn("opencode is not found in PATH", "Install OpenCode, or put it into PATH")
     env = {**here.env, "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
@@ -56,7 +59,7 @@ def program(here: Surroundings) -> Finding:
     return good(f"version {version} at {path}")
 
 
-def find(here: Surroundings) -> str | None:
+def _find(here: CheckEnvironment) -> str | None:
     """OpenCode's program: in PATH, else where its own installer puts it."""
     path = shutil.which("opencode", path=here.env.get("PATH", os.defpath))
     if path is not None:
@@ -65,10 +68,10 @@ def find(here: Surroundings) -> str | None:
     return str(own) if os.access(own, os.X_OK) else None
 
 
-def plugin(here: Surroundings) -> Finding:
+def _plugin(here: CheckEnvironment) -> Diagnosis:
     """Whether it is installed, there, and listed."""
     manifest = _known(here)
-    if isinstance(manifest, Finding):
+    if isinstance(manifest, Diagnosis):
         return manifest
     if not Path(manifest.plugin).is_file():
         return fail(f"the plugin {manifest.plugin} is gone", _AGAIN)
@@ -76,7 +79,7 @@ def plugin(here: Surroundings) -> Finding:
     for configuration in manifest.configurations:
         path = Path(configuration.file)
         try:
-            text = text_of(path, PLUGIN_BYTES)
+            text = read_start(path, PLUGIN_BYTES)
             if text is not None and plugin_install.lists_plugin(text, path, manifest.plugin):
                 listing.append(configuration.file)
             else:
@@ -90,15 +93,15 @@ def plugin(here: Surroundings) -> Finding:
     return gravest(odd, f"listed in {' and '.join(listing)}")
 
 
-def unchanged(here: Surroundings) -> Finding:
+def _unchanged(here: CheckEnvironment) -> Diagnosis:
     """Whether the plugin's file is what this version would write."""
     manifest = _known(here)
-    if isinstance(manifest, Finding):
+    if isinstance(manifest, Diagnosis):
         return good("the plugin is not installed")
-    text = text_of(Path(manifest.plugin), PLUGIN_BYTES)
+    text = read_start(Path(manifest.plugin), PLUGIN_BYTES)
     if text is None:
         return fail(f"the plugin {manifest.plugin} is gone", _AGAIN)
-    baked_values = baked(text)
+    baked_values = _baked(text)
     if baked_values is None:
         return fail(f"{manifest.plugin} was edited: what was put into it cannot be read", _AGAIN)
     values, version = baked_values
@@ -109,16 +112,16 @@ def unchanged(here: Surroundings) -> Finding:
     return good("as it was installed")
 
 
-def places(here: Surroundings) -> Finding:
+def _places(here: CheckEnvironment) -> Diagnosis:
     """Whether the interpreter, data, log and socket in the plugin are still right."""
     manifest = _known(here)
     baked_values = (
-        None if isinstance(manifest, Finding) else baked(text_of(Path(manifest.plugin), PLUGIN_BYTES) or "")
+        None if isinstance(manifest, Diagnosis) else _baked(read_start(Path(manifest.plugin), PLUGIN_BYTES) or "")
     )
     if baked_values is None:
         return good("nothing is installed that could be read")
     values, _ = baked_values
-    odd: list[Finding] = []
+    odd: list[Diagnosis] = []
     try:
         user_environment.check_interpreter(values.python, None, here.env, DAEMON_NEEDS)
     except ConfigError as error:
@@ -136,7 +139,16 @@ def places(here: Surroundings) -> Finding:
     return gravest(odd, f"its daemon runs in {values.python}")
 
 
-def baked(text: str) -> tuple[PluginPaths, str] | None:
+OPENCODE_CHECKS = (
+    CheckRow("opencode", _program, 15.0),
+    CheckRow("opencode plugin", _plugin),
+    CheckRow("plugin file", _unchanged),
+    CheckRow("plugin's places", _places, 20.0),
+)
+"""Those that start a program, OpenCode or the plugin's interpreter, get longer."""
+
+
+def _baked(text: str) -> tuple[PluginPaths, str] | None:
     """What was put into a plugin's text at its installation, and by which version; `None` where it is not there."""
     _, mark, rest = text.partition("const BAKED = ")
     try:
@@ -146,7 +158,7 @@ def baked(text: str) -> tuple[PluginPaths, str] | None:
         return None
 
 
-def _known(here: Surroundings) -> PluginManifest | Finding:
+def _known(here: CheckEnvironment) -> PluginManifest | Diagnosis:
     try:
         manifest = read_installed(here.install)
     except ConfigError as error:
@@ -154,15 +166,69 @@ def _known(here: Surroundings) -> PluginManifest | Finding:
     return manifest or warn("the plugin is not installed in OpenCode", _AGAIN)
 
 
-def _elsewhere(here: Surroundings, manifest: PluginManifest) -> list[Path]:
+def _elsewhere(here: CheckEnvironment, manifest: PluginManifest) -> list[Path]:
     """The configurations in force here that list the plugin, whatever the manifest says."""
     paths = []
     for project in (None, here.directory):
         for path in plugin_install.config_candidates(here.env, project):
             try:
-                text = text_of(path, PLUGIN_BYTES)
+                text = read_start(path, PLUGIN_BYTES)
                 if text is not None and plugin_install.lists_plugin(text, path, manifest.plugin):
                     paths.append(path)
             except (ConfigError, OSError):
                 continue  # what cannot be read lists nothing
     return paths
+
+
+def _clients(here: CheckEnvironment) -> Diagnosis:
+    """Whether each configuration still has the entry, and what it starts is there with what it needs."""
+    try:
+        servers = recorded_servers(here.data)
+    except ConfigError as error:
+        return fail(error.message, error.hint)
+    odd = [finding for server in servers for finding in _problems_of(server, here)]
+    names = sorted({CLIENTS[server.client].title for server in servers if server.client in CLIENTS})
+    return gravest(odd, f"configured in {', '.join(names)}" if names else "configured in no client")
+
+
+def _problems_of(server: InstalledServer, here: CheckEnvironment) -> Iterator[Diagnosis]:
+    again = f"hudkit install mcp --client {server.client}"
+    path = Path(server.touched.file)
+    try:
+        text = read_text(path)
+        program = (
+            None
+            if text is None or server.client not in CLIENTS
+            else entry_program(text, path, CLIENTS[server.client])
+        )
+    except ConfigError as error:
+        yield warn(error.message, f"Mend it: {server.client} cannot read it either")
+        return
+    if program is None:
+        hint = f"{again}, or hudkit uninstall mcp --client {server.client}"
+        yield warn(f"{path} does not start hudkit any more", hint)
+        return
+    try:
+        user_environment.check_interpreter(program, None, here.env, SERVER_NEEDS)
+    except ConfigError as error:
+        yield fail(f"{server.client} cannot start hudkit: {error.message}", f"{again} ({error.hint})")
+
+
+MCP_CHECKS = (CheckRow("mcp clients", _clients, 20.0),)
+
+
+def read_start(path: Path, limit: int) -> str | None:
+    """The first `limit` bytes of a file as text; `None` where there is none, or something that is no file.
+
+    Raises `ConfigError` where it cannot be read. What is not UTF-8 is replaced.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} cannot be read ({error})") from None
+    with os.fdopen(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return None
+        return file.read(limit).decode("utf-8", "replace")

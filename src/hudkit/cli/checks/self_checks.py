@@ -10,20 +10,21 @@ import shutil
 import socket as sockets
 import stat
 import sys
+from collections.abc import Iterator
 from contextlib import closing
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import hudkit
-from hudkit.cli.checks import privacy
-from hudkit.cli.checks.check import Finding, fail, good, gravest, warn
-from hudkit.cli.checks.surroundings import Surroundings
+from hudkit.cli.checks.check import CheckRow, Diagnosis, fail, good, gravest, warn
+from hudkit.cli.checks.environment import CheckEnvironment
 from hudkit.config import load
 from hudkit.daemon.client import greet
 from hudkit.errors import StoreBusy, StoreError, StoreReadOnly
 from hudkit.hosts.wire import PROTOCOL, newer
 from hudkit.log.stores import open_log, verify_file
 from hudkit.log.stores.log_tables import LOG_MIGRATIONS
-from hudkit.log.stores.sqlite_files import companion_path
+from hudkit.log.stores.sqlite_files import DATABASE_SUFFIXES, companion_path
 from hudkit.tokens.counting import APPROXIMATE, shared_counter
 
 MIB = 1024 * 1024
@@ -34,9 +35,25 @@ GREET_SECONDS = 2.0
 DAEMON_NEEDS = ("httptools", "starlette", "uvicorn", "uvloop")
 _OLDEST_PYTHON = (3, 11)
 _FIX = "hudkit doctor --fix"
+OTHERS = 0o077
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+_OURS = (
+    "hudkit.db*",
+    "hudkit.search.db*",
+    "exports",
+    "daemon.log*",
+    "token",
+    "install",
+    "plugins",
+    "run",
+    "*.sock",
+    "*.sock.lock",
+)
+"""What hudkit puts into directories of its own; one that holds anything else is not ours to change."""
 
 
-def versions(_: Surroundings) -> Finding:
+def _versions(_: CheckEnvironment) -> Diagnosis:
     words = f"hudkit {hudkit.__version__}, Python {platform.python_version()}"
     if sys.version_info[:2] < _OLDEST_PYTHON:
         return fail(words, "Python 3.11 or newer is needed")
@@ -51,10 +68,10 @@ def versions(_: Surroundings) -> Finding:
     return good(words)
 
 
-def data(here: Surroundings) -> Finding:
-    findings = [privacy.directory(here.data)]
+def _data(here: CheckEnvironment) -> Diagnosis:
+    findings = [_check_directory(here.data)]
     if here.db.parent != here.data:
-        findings.append(privacy.directory(here.db.parent))
+        findings.append(_check_directory(here.db.parent))
     there = next(path for path in (here.data, *here.data.parents) if path.exists())
     free = shutil.disk_usage(there).free
     if free < LEAST_FREE:
@@ -64,12 +81,12 @@ def data(here: Surroundings) -> Finding:
     return gravest(findings, findings[0].words)
 
 
-def files(here: Surroundings) -> Finding:
-    there = [privacy.file(path) for path in privacy.files(here)]
+def _files(here: CheckEnvironment) -> Diagnosis:
+    there = [_check_file(path) for path in private_files(here)]
     return gravest(there, f"{len(there)} files are private" if there else "there are none yet")
 
 
-def log(here: Surroundings) -> Finding:
+def _log(here: CheckEnvironment) -> Diagnosis:
     if not os.path.lexists(here.db):
         return good(f"{here.db} begins with the first event")
     try:
@@ -82,7 +99,7 @@ def log(here: Surroundings) -> Finding:
     return good(f"{here.db} opens, schema version {len(LOG_MIGRATIONS)}, {sessions} sessions")
 
 
-def whole(here: Surroundings) -> Finding:
+def _whole(here: CheckEnvironment) -> Diagnosis:
     """Reads all of the log; says where only by number, a session's name is nobody else's business."""
     parts = [path for path in (here.db, companion_path(here.db, "-wal")) if path.exists()]
     if not parts:
@@ -102,10 +119,10 @@ def whole(here: Surroundings) -> Finding:
     return fail(f"{len(findings)} findings ({codes})", "`hudkit verify` names them; what is before them can be read")
 
 
-def socket(here: Surroundings) -> Finding:
+def _socket(here: CheckEnvironment) -> Diagnosis:
     if here.socket is None:
         return fail(here.no_socket, "Name a shorter one with HUDKIT_SOCKET")
-    way = privacy.directory(here.socket.parent, entered=True)
+    way = _check_directory(here.socket.parent, entered=True)
     findings = [way]
     try:
         mode = here.socket.lstat().st_mode
@@ -113,12 +130,12 @@ def socket(here: Surroundings) -> Finding:
         return gravest(findings, way.words)
     if not stat.S_ISSOCK(mode):
         findings.append(fail(f"{here.socket} is not a socket", "Move it away"))
-    elif stat.S_IMODE(mode) & privacy.OTHERS:
+    elif stat.S_IMODE(mode) & OTHERS:
         findings.append(warn(f"{here.socket} can be used by others", f"chmod 600 {here.socket}, or {_FIX}"))
     return gravest(findings, f"{here.socket} is yours alone")
 
 
-def daemon(here: Surroundings) -> Finding:
+def _daemon(here: CheckEnvironment) -> Diagnosis:
     if here.socket is None or not os.path.lexists(here.socket):
         return good("none runs; a host starts it when it is needed")
     if not stat.S_ISSOCK(here.socket.lstat().st_mode):
@@ -144,6 +161,48 @@ def daemon(here: Surroundings) -> Finding:
     return good(daemon_words)
 
 
+def _tokens(_: CheckEnvironment) -> Diagnosis:
+    counter = shared_counter()
+    if counter.name == APPROXIMATE:
+        hint = f"Install hudkit again: its tokenizer is missing or broken ({counter.reason[:200]})"
+        return warn("counts are upper bounds: about a quarter of what fits is shown", hint)
+    return good(f"exact, {counter.name} by {counter.package}")
+
+
+def _settings(here: CheckEnvironment) -> Diagnosis:
+    warnings = load(here.settings, here.project_settings).warnings
+    if warnings:
+        return warn("; ".join(warnings), "What is wrong is left out; `hudkit config check` says the same")
+    files_in_force = [str(path) for path in (here.settings, here.project_settings) if path is not None]
+    return good(" and ".join(files_in_force) or "none are given, the defaults hold")
+
+
+def _extras(here: CheckEnvironment) -> Diagnosis:
+    missing = missing_for_daemon()
+    if missing:
+        used = here.install.manifest.exists()
+        words = f"hudkit[daemon] is not complete: {', '.join(missing)}"
+        return (fail if used else warn)(words, "pip install 'hudkit[daemon]', or uv tool install 'hudkit[daemon]'")
+    if importlib.util.find_spec("genai_prices") is None:
+        return good("daemon; without prices, which know the costs of more models", "pip install 'hudkit[prices]'")
+    return good("daemon and prices")
+
+
+SELF_CHECKS = (
+    CheckRow("versions", _versions),
+    CheckRow("data directory", _data),
+    CheckRow("private files", _files),
+    CheckRow("log", _log),
+    CheckRow("log is whole", _whole, 30.0),
+    CheckRow("socket", _socket),
+    CheckRow("daemon", _daemon),
+    CheckRow("token counter", _tokens, 20.0),
+    CheckRow("settings", _settings),
+    CheckRow("extras", _extras),
+)
+"""In the order in which they are printed. Reading all of a log and loading a tokenizer may take longer."""
+
+
 def listened_to(path: Path) -> bool:
     """Whether a process listens on a socket; it need not answer. Only a refusal says that nobody does."""
     with closing(sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)) as connection:
@@ -157,33 +216,6 @@ def listened_to(path: Path) -> bool:
     return True
 
 
-def tokens(_: Surroundings) -> Finding:
-    counter = shared_counter()
-    if counter.name == APPROXIMATE:
-        hint = f"Install hudkit again: its tokenizer is missing or broken ({counter.reason[:200]})"
-        return warn("counts are upper bounds: about a quarter of what fits is shown", hint)
-    return good(f"exact, {counter.name} by {counter.package}")
-
-
-def settings(here: Surroundings) -> Finding:
-    warnings = load(here.settings, here.project_settings).warnings
-    if warnings:
-        return warn("; ".join(warnings), "What is wrong is left out; `hudkit config check` says the same")
-    files_in_force = [str(path) for path in (here.settings, here.project_settings) if path is not None]
-    return good(" and ".join(files_in_force) or "none are given, the defaults hold")
-
-
-def extras(here: Surroundings) -> Finding:
-    missing = missing_for_daemon()
-    if missing:
-        used = here.install.manifest.exists()
-        words = f"hudkit[daemon] is not complete: {', '.join(missing)}"
-        return (fail if used else warn)(words, "pip install 'hudkit[daemon]', or uv tool install 'hudkit[daemon]'")
-    if importlib.util.find_spec("genai_prices") is None:
-        return good("daemon; without prices, which know the costs of more models", "pip install 'hudkit[prices]'")
-    return good("daemon and prices")
-
-
 def missing_for_daemon() -> list[str]:
     """The packages that a daemon of this interpreter would lack."""
     return [name for name in DAEMON_NEEDS if importlib.util.find_spec(name) is None]
@@ -192,3 +224,75 @@ def missing_for_daemon() -> list[str]:
 def _span(ms: int) -> str:
     minutes = ms // 60_000
     return f"{ms // 1000} s" if minutes < 1 else f"{minutes} min" if minutes < 120 else f"{minutes // 60} h"
+
+
+# -- who may read and write what is ours ---------------------------------------------------------------------------
+
+
+def private_files(here: CheckEnvironment) -> Iterator[Path]:
+    """The private files of ours that are there, links included."""
+    named = [companion_path(here.db, suffix) for suffix in DATABASE_SUFFIXES]
+    named += [here.db.parent / "token", *(here.db.parent / f"daemon.log{end}" for end in ("", ".1", ".2"))]
+    named += [here.install.manifest, here.install.plugin]
+    return (path for path in named if os.path.lexists(path))
+
+
+def private_directories(here: CheckEnvironment) -> tuple[Path, ...]:
+    """The data directory, and that of the socket; whether they are there or not."""
+    return (here.data,) if here.socket is None else (here.data, here.socket.parent)
+
+
+def is_ours(directory: Path) -> bool:
+    """Whether a directory holds nothing but what hudkit puts there; an empty one may be anybody's."""
+    with os.scandir(directory) as entries:
+        names = [entry.name for entry in entries]
+    if not names:
+        return directory.name == "hudkit"
+    return all(any(fnmatchcase(name, form) for form in _OURS) for name in names)
+
+
+def _check_directory(path: Path, *, entered: bool = False) -> Diagnosis:
+    """How a directory of ours is. `entered`: that others can enter it is refused by who uses it."""
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return _makeable(path)
+    if stat.S_ISLNK(status.st_mode):
+        return fail(f"{path} is a symbolic link", "Name the real directory")
+    if not stat.S_ISDIR(status.st_mode):
+        return fail(f"{path} is not a directory", "Move it away, or name another one")
+    if status.st_uid != os.geteuid():
+        return fail(f"{path} belongs to user {status.st_uid}, not to {os.geteuid()}", "Use a directory of your own")
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        return fail(f"{path} cannot be written", f"chmod 700 {path}, or {_FIX}")
+    if status.st_mode & _OTHERS_WRITE and (entered or not status.st_mode & stat.S_ISVTX):
+        return fail(f"{path} can be written by others", f"chmod 700 {path}, or {_FIX}")
+    if status.st_mode & OTHERS:
+        words = f"{path} can be read or entered by others"
+        return (fail if entered else warn)(words, f"chmod 700 {path}, or {_FIX}")
+    return good(f"{path} is yours alone")
+
+
+def _check_file(path: Path) -> Diagnosis:
+    """How a private file of ours is."""
+    status = path.lstat()
+    if stat.S_ISLNK(status.st_mode):
+        return fail(f"{path} is a symbolic link", "Put the real file there")
+    if not stat.S_ISREG(status.st_mode):
+        return fail(f"{path} is not a file", "Move it away")
+    if status.st_uid != os.geteuid():
+        return fail(f"{path} belongs to user {status.st_uid}, not to {os.geteuid()}", "Use a directory of your own")
+    if not os.access(path, os.R_OK | os.W_OK):
+        return fail(f"{path} cannot be read and written", f"chmod 600 {path}, or {_FIX}")
+    if status.st_mode & _OTHERS_WRITE:
+        return fail(f"{path} can be written by others", f"chmod 600 {path}, or {_FIX}")
+    if status.st_mode & OTHERS:
+        return warn(f"{path} can be read by others", f"chmod 600 {path}, or {_FIX}")
+    return good(f"{path} is private")
+
+
+def _makeable(path: Path) -> Diagnosis:
+    above = next((parent for parent in path.parents if os.path.lexists(parent)), Path("/"))
+    if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
+        return good(f"{path} is made when it is needed")
+    return fail(f"{path} cannot be made: {above} cannot be written", "Name another one with HUDKIT_DATA")

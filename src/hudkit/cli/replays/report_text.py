@@ -38,7 +38,7 @@ NOTE_PLACES = (
 )
 
 
-class Ink:
+class TerminalStyle:
     """Headings stand out where the output is a terminal that may be coloured; elsewhere text is only text."""
 
     def __init__(self, on: bool = False) -> None:
@@ -59,10 +59,10 @@ def wrapped(text: str, indent: str = "", hanging: str | None = None) -> list[str
     )
 
 
-def report_lines(report: Report, ink: Ink) -> Iterator[str]:
+def report_lines(report: Report, ink: TerminalStyle) -> Iterator[str]:
     """The whole report."""
     for session in report.sessions:
-        yield from session_lines(session, ink)
+        yield from _session_lines(session, ink)
         yield ""
     if len(report.sessions) > 1:
         yield ink.head(f"All {len(report.sessions)} sessions")
@@ -77,7 +77,7 @@ def report_lines(report: Report, ink: Ink) -> Iterator[str]:
     yield from wrapped(NOTE_PLACES)
 
 
-def session_lines(session: SessionReport, ink: Ink) -> Iterator[str]:
+def _session_lines(session: SessionReport, ink: TerminalStyle) -> Iterator[str]:
     """One session: what was shown, what it would have cost, what was kept."""
     yield ink.head(visible(session.title or session.id)[:WIDTH])
     yield f"{visible(session.id)}" + (f", started by {visible(session.parent_id)}" if session.parent_id else "")
@@ -87,14 +87,14 @@ def session_lines(session: SessionReport, ink: Ink) -> Iterator[str]:
     if not session.turns:
         return
     yield ""
-    yield from band_lines(session)
+    yield from _band_lines(session)
     yield ""
     yield from cost_lines(session.costs)
     yield ""
     yield from _epoch_lines(session)
     for compaction in session.compacted:
         yield ""
-        yield from compaction_lines(compaction)
+        yield from _compaction_lines(compaction)
     yield ""
     counts = ", ".join(f"{name} {count}" for name, count in session.events.items())
     yield from wrapped(f"events derived: {counts}", "  ", "    ")
@@ -108,7 +108,7 @@ def session_lines(session: SessionReport, ink: Ink) -> Iterator[str]:
         )
 
 
-def band_lines(session: SessionReport) -> Iterator[str]:
+def _band_lines(session: SessionReport) -> Iterator[str]:
     """HUD tokens by band."""
     columns = "  least  median    most"
     yield f"  {'HUD tokens':<24}{'  anchored':<26}  in system"
@@ -137,7 +137,7 @@ def cost_lines(costs: Sequence[Costs]) -> Iterator[str]:
         yield f"  {CACHES.get(cost.cache, cost.cache)}, {cost.model}: no HUD {dollars}, {ratios}"
 
 
-def compaction_lines(compaction: CompactionReport) -> Iterator[str]:
+def _compaction_lines(compaction: CompactionReport) -> Iterator[str]:
     """What was live before a compaction, and where it was after it."""
     used = f" at {compaction.used_tokens:,} tokens" if compaction.used_tokens else ""
     how = TRIGGERS.get(compaction.trigger, compaction.trigger or "unknown why")
@@ -154,7 +154,7 @@ def compaction_lines(compaction: CompactionReport) -> Iterator[str]:
         yield from wrapped(f"counted but not shown: {names}{more}", "    ", "      ")
 
 
-def frame_lines(session: SessionReport, frame: FrameShown, ink: Ink) -> Iterator[str]:
+def frame_lines(session: SessionReport, frame: FrameShown, ink: TerminalStyle) -> Iterator[str]:
     """One frame as the agent would have seen it."""
     used = "usage unknown" if frame.used_tokens is None else f"{frame.used_tokens:,} tokens used"
     yield ink.head(
@@ -165,7 +165,7 @@ def frame_lines(session: SessionReport, frame: FrameShown, ink: Ink) -> Iterator
     yield ""
 
 
-def layer_lines(frame: FrameShown, ink: Ink, *, most: int | None = None) -> Iterator[str]:
+def layer_lines(frame: FrameShown, ink: TerminalStyle, *, most: int | None = None) -> Iterator[str]:
     """The layers of a frame, each under the place where it stands; of the deltas only the last `most`."""
     yield ink.dim("  in the system prompt:")
     yield from boxed(frame.base)

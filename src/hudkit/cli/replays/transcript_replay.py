@@ -8,17 +8,29 @@ from statistics import median
 
 import msgspec
 
-from hudkit.cli.replays.costs import Meter, Tariff
-from hudkit.cli.replays.player import Player, Turn
-from hudkit.cli.replays.report import BandTokens, EpochReport, FrameShown, Reconstruction, SessionReport, Spread
-from hudkit.cli.replays.requests import ANCHORED, NO_HUD, Scribe
-from hudkit.cli.replays.survival import report as compaction_report
+from hudkit.cli.replays.costs import CostMeter, Tariff, sum_sessions, tariffs
+from hudkit.cli.replays.player import TranscriptPlayer, Turn
+from hudkit.cli.replays.report import (
+    SCHEMA,
+    BandTokens,
+    EpochReport,
+    FrameShown,
+    Reconstruction,
+    Report,
+    SessionReport,
+    SkippedRecord,
+    Spread,
+)
+from hudkit.cli.replays.requests import ANCHORED, NO_HUD, RequestWriter
+from hudkit.cli.replays.survival import compare_compaction as compaction_report
 from hudkit.compose import Band
 from hudkit.context.caching import CacheRequest, find_divergence
+from hudkit.errors import ConfigError
 from hudkit.hud import TokenCounter
 from hudkit.hud.frame import Frame
+from hudkit.tokens import shared_counter as exact_counter
 from hudkit.tokens import window_of
-from hudkit.transcripts import LlmCall, Message, SessionRow
+from hudkit.transcripts import LlmCall, Message, SessionRow, Transcript
 
 BANDS = (Band.UNKNOWN, Band.GREEN, Band.YELLOW, Band.RED, Band.CRITICAL)
 
@@ -57,7 +69,7 @@ class _Walk:
         self.turns.append(msgspec.structs.replace(turn, call=LlmCall(turn.call.message, (), ())))
 
 
-def session_report(
+def _session_report(
     row: SessionRow,
     messages: tuple[Message, ...],
     options: Options,
@@ -66,9 +78,9 @@ def session_report(
     progress: Progress | None = None,
 ) -> SessionReport:
     """Replay one session. Raises `BudgetError` where not even the smallest frame fits."""
-    player = Player(row, counter, window=options.window, budget=options.budget)
-    scribe = Scribe(counter, messages)
-    meter = Meter(priced)
+    player = TranscriptPlayer(row, counter, window=options.window, budget=options.budget)
+    scribe = RequestWriter(counter, messages)
+    meter = CostMeter(priced)
     walk = _Walk()
     heard = 0
     for turn in player.turns(messages):
@@ -128,7 +140,7 @@ def _spread(values: Sequence[int]) -> Spread:
     return Spread(min(values), round(median(values)), max(values))
 
 
-def _epochs(player: Player, turns: Sequence[Turn], again: Mapping[int, int]) -> tuple[EpochReport, ...]:
+def _epochs(player: TranscriptPlayer, turns: Sequence[Turn], again: Mapping[int, int]) -> tuple[EpochReport, ...]:
     calls = Tally(turn.anchored.epoch for turn in turns)
     first = {turn.anchored.epoch: turn.number for turn in reversed(turns)}
     deltas = {turn.anchored.epoch: len(turn.anchored.deltas) for turn in turns}
@@ -176,3 +188,38 @@ def _shown(turn: Turn) -> FrameShown:
         system_tokens=system.tokens,
         system_text=system.text,
     )
+
+
+def replay(
+    transcript: Transcript,
+    options: Options | None = None,
+    *,
+    session: str | None = None,
+    counter: TokenCounter | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Replay every session, or the one whose id is or contains `session`. Two runs give equal reports.
+
+    Raises `ConfigError` for an unknown session or model, `BudgetError` where a frame cannot fit, `TranscriptError`
+    where the transcript cannot be read.
+    """
+    options = options or Options()
+    counter = counter or exact_counter()
+    priced = tariffs(options.price_as)
+    rows = transcript.sessions()
+    if session is not None:
+        rows = (_pick(rows, session),)
+    sessions = tuple(
+        _session_report(row, tuple(transcript.messages(row.id)), options, counter, priced, progress) for row in rows
+    )
+    skipped = tuple(SkippedRecord(record.table, record.id, record.reason) for record in transcript.skipped)
+    return Report(SCHEMA, sessions, sum_sessions(report.costs for report in sessions), skipped)
+
+
+def _pick(rows: Sequence[SessionRow], asked: str) -> SessionRow:
+    exact = [row for row in rows if row.id == asked]
+    alike = exact or [row for row in rows if asked in row.id]
+    if len(alike) == 1:
+        return alike[0]
+    some = ", ".join(row.id for row in (alike or rows)[:8])
+    raise ConfigError(f"{len(alike) or 'no'} sessions match {asked!r}", hint=f"Sessions: {some}")

@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 import msgspec
 
-from hudkit.cli.checks.check import Finding, good, warn
-from hudkit.cli.checks.reading import text_of
-from hudkit.cli.checks.surroundings import Surroundings
+from hudkit.cli.checks.check import CheckRow, Diagnosis, good, warn
+from hudkit.cli.checks.environment import CheckEnvironment
+from hudkit.cli.checks.host_checks import read_start
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.jsonc import find_member, parse_jsonc
 from hudkit.hosts.installing.user_environment import project_directory
@@ -54,21 +54,21 @@ _TOOL_FOLDERS = ("tool", "tools")
 _ENDS = (".js", ".ts")
 
 
-class Neighbour(msgspec.Struct, frozen=True):
+class OtherPlugin(msgspec.Struct, frozen=True):
     """A plugin that is not ours: what it is called, and its file where it is a local one."""
 
     name: str
     file: Path | None = None
 
 
-def conflicts(here: Surroundings) -> Finding:
+def _conflicts(here: CheckEnvironment) -> Diagnosis:
     """Which plugins may clash with ours, and how."""
     own = str(here.install.plugin)
     seen: dict[str, tuple[str, ...]] = {}
     unread: list[str] = []
-    for other in neighbours(here, unread):
+    for other in _other_plugins(here, unread):
         if str(other.file) != own and len(seen) < MOST:
-            seen.setdefault(other.name, clashes(other))
+            seen.setdefault(other.name, known_clashes(other))
     odd = [f"{name}: {', '.join(why)}" for name, why in seen.items() if why]
     odd += [f"{path.name} in {path.parent.name}/: it defines a tool of our name" for path in _tools(here)]
     if odd:
@@ -78,12 +78,15 @@ def conflicts(here: Surroundings) -> Finding:
     return good(f"{len(seen)} other plugins, none known to clash" if seen else "there are no other plugins")
 
 
-def neighbours(here: Surroundings, unread: list[str]) -> Iterator[Neighbour]:
+CONFLICT_CHECKS = (CheckRow("other plugins", _conflicts),)
+
+
+def _other_plugins(here: CheckEnvironment, unread: list[str]) -> Iterator[OtherPlugin]:
     """Every plugin in the configurations and folders in force; a configuration that cannot be read is said in
     `unread`."""
     for path in _configurations(here):
         try:
-            text = text_of(path, CONFIG_BYTES)
+            text = read_start(path, CONFIG_BYTES)
             yield from _listed(text, path, here) if text and text.strip() else ()
         except ConfigError as error:
             unread.append(error.message)
@@ -91,31 +94,31 @@ def neighbours(here: Surroundings, unread: list[str]) -> Iterator[Neighbour]:
         for name in _FOLDERS:
             for end in _ENDS:
                 for path in sorted((folder / name).glob(f"*{end}"))[:MOST]:
-                    yield Neighbour(path.name, path)
+                    yield OtherPlugin(path.name, path)
 
 
-def clashes(other: Neighbour) -> tuple[str, ...]:
+def known_clashes(other: OtherPlugin) -> tuple[str, ...]:
     """What may clash: by what its file says, else by its name."""
     text = ""
     if other.file is not None:
         try:
-            text = text_of(other.file, PLUGIN_BYTES) or ""
+            text = read_start(other.file, PLUGIN_BYTES) or ""
         except ConfigError:
             text = ""
     reasons = tuple(why for form, why in CONTENTS if re.search(form, text))
     return reasons or tuple(why for form, why in NAMES if re.search(form, other.name.lower()))[:1]
 
 
-def _listed(text: str, where: Path, here: Surroundings) -> Iterator[Neighbour]:
+def _listed(text: str, where: Path, here: CheckEnvironment) -> Iterator[OtherPlugin]:
     member = find_member(parse_jsonc(text, str(where)), plugin_install.PLUGIN_KEY)
     for item in member.node.items if member else ():
         value = item.node.value
         entry = value[0] if isinstance(value, list) and value else value
         if isinstance(entry, str) and entry:
-            yield _neighbour(entry, where, here)
+            yield _named_plugin(entry, where, here)
 
 
-def _neighbour(entry: str, where: Path, here: Surroundings) -> Neighbour:
+def _named_plugin(entry: str, where: Path, here: CheckEnvironment) -> OtherPlugin:
     if entry.startswith("file://"):
         path = Path(unquote(entry.removeprefix("file://")))
     elif entry.startswith("~/"):
@@ -124,11 +127,11 @@ def _neighbour(entry: str, where: Path, here: Surroundings) -> Neighbour:
         path = where.parent / entry
     else:
         name = re.sub(r"://[^/@\s]*@", "://", entry)  # what stands before the @ may be a token
-        return Neighbour(name.partition("?")[0][:100])
-    return Neighbour(path.name[:100], path)
+        return OtherPlugin(name.partition("?")[0][:100])
+    return OtherPlugin(path.name[:100], path)
 
 
-def _configurations(here: Surroundings) -> list[Path]:
+def _configurations(here: CheckEnvironment) -> list[Path]:
     named = [Path(here.env["OPENCODE_CONFIG"])] if here.env.get("OPENCODE_CONFIG") else []
     both = [
         *plugin_install.config_candidates(here.env, None),
@@ -138,11 +141,11 @@ def _configurations(here: Surroundings) -> list[Path]:
     return list(dict.fromkeys(both))
 
 
-def _directories(here: Surroundings) -> tuple[Path, Path]:
+def _directories(here: CheckEnvironment) -> tuple[Path, Path]:
     return plugin_install.user_directory(here.env), project_directory(here.directory) / ".opencode"
 
 
-def _tools(here: Surroundings) -> Iterator[Path]:
+def _tools(here: CheckEnvironment) -> Iterator[Path]:
     """The user's own tools of our names: OpenCode calls them after their files."""
     for folder in _directories(here):
         for name in _TOOL_FOLDERS:

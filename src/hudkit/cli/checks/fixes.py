@@ -8,18 +8,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hudkit
-from hudkit.cli.checks import privacy
-from hudkit.cli.checks.ours import listened_to, missing_for_daemon
-from hudkit.cli.checks.surroundings import Surroundings
+from hudkit.cli.checks.environment import CheckEnvironment
+from hudkit.cli.checks.self_checks import (
+    OTHERS,
+    is_ours,
+    listened_to,
+    missing_for_daemon,
+    private_directories,
+    private_files,
+)
 from hudkit.daemon import client, socket_path
 from hudkit.errors import HudkitError
 from hudkit.hosts.wire import newer
 
 
-def mend(here: Surroundings) -> tuple[str, ...]:
+def apply_fixes(here: CheckEnvironment) -> tuple[str, ...]:
     """Mend what can be mended safely; gives what was done, and what was left and why, one line each. Never raises."""
     lines: list[str] = []
-    for step in STEPS:
+    for step in _STEPS:
         try:
             lines += step(here)
         except (HudkitError, OSError) as error:
@@ -27,23 +33,23 @@ def mend(here: Surroundings) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def directories(here: Surroundings) -> Iterator[str]:
-    for path in dict.fromkeys(privacy.directories(here)):
+def _fix_directories(here: CheckEnvironment) -> Iterator[str]:
+    for path in dict.fromkeys(private_directories(here)):
         try:
             yield from _directory(path)
         except OSError as error:
             yield f"left {path} as it is: {error.strerror}"
 
 
-def files(here: Surroundings) -> Iterator[str]:
-    for path in privacy.files(here):
+def _fix_files(here: CheckEnvironment) -> Iterator[str]:
+    for path in private_files(here):
         try:
             yield from _file(path)
         except OSError as error:
             yield f"left {path} as it is: {error.strerror}"
 
 
-def socket(here: Surroundings) -> Iterator[str]:
+def _fix_socket(here: CheckEnvironment) -> Iterator[str]:
     """Remove a socket that nobody listens on; close one that others can use. Only under the daemons' own lock, or
     with one listening."""
     path = here.socket
@@ -51,7 +57,7 @@ def socket(here: Surroundings) -> Iterator[str]:
         return
     if listened_to(path):
         mode = stat.S_IMODE(path.lstat().st_mode)
-        if mode & privacy.OTHERS and path.lstat().st_uid == os.geteuid():
+        if mode & OTHERS and path.lstat().st_uid == os.geteuid():
             path.chmod(0o600)
             yield f"{path}: mode {mode:o} is now 600"
         return
@@ -68,7 +74,7 @@ def socket(here: Surroundings) -> Iterator[str]:
         os.close(held)
 
 
-def daemon(here: Surroundings) -> Iterator[str]:
+def _fix_daemon(here: CheckEnvironment) -> Iterator[str]:
     """Replace a daemon of an older version by one of this version, which ends the older one itself."""
     there = client.greet(here.socket) if here.socket is not None and _is_socket(here.socket) else None
     if there is None or here.socket is None or not newer(hudkit.__version__, there.version):
@@ -81,7 +87,12 @@ def daemon(here: Surroundings) -> Iterator[str]:
     yield f"replaced the daemon of version {there.version} (process {there.pid}) by {now.version} (process {now.pid})"
 
 
-STEPS: tuple[Callable[[Surroundings], Iterator[str]], ...] = (directories, files, socket, daemon)
+_STEPS: tuple[Callable[[CheckEnvironment], Iterator[str]], ...] = (
+    _fix_directories,
+    _fix_files,
+    _fix_socket,
+    _fix_daemon,
+)
 """In this order: a file can be trusted once its directory is private."""
 
 
@@ -94,9 +105,9 @@ def _directory(path: Path) -> Iterator[str]:
     mode = stat.S_IMODE(status.st_mode)
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or mode == 0o700:
         return
-    if not mode & privacy.OTHERS and mode & 0o700 == 0o700:
+    if not mode & OTHERS and mode & 0o700 == 0o700:
         return
-    if not os.access(path, os.R_OK) or not privacy.is_ours(path):
+    if not os.access(path, os.R_OK) or not is_ours(path):
         yield f"left {path} (mode {mode:o}) as it is: it may hold more than what is hudkit's"
         return
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -112,7 +123,7 @@ def _file(path: Path) -> Iterator[str]:
     mode = stat.S_IMODE(status.st_mode)
     if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
         return
-    if not mode & privacy.OTHERS and mode & 0o600 == 0o600:
+    if not mode & OTHERS and mode & 0o600 == 0o600:
         return
     if mode & 0o400:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)

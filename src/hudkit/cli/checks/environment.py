@@ -15,7 +15,7 @@ from hudkit.errors import ConfigError
 from hudkit.hosts.opencode.plugin_install import PluginTarget
 
 
-class Surroundings(msgspec.Struct, frozen=True):
+class CheckEnvironment(msgspec.Struct, frozen=True):
     """This interpreter and its environment, our places, the user's variables, the directory that the command runs in
     and the settings files that are there.
 
@@ -44,14 +44,14 @@ class Surroundings(msgspec.Struct, frozen=True):
         return PluginTarget(self.python, self.prefix, self.data, self.db, socket, self.env)
 
 
-def surroundings(directory: Path, project_settings: Path | None = None) -> Surroundings:
+def read_environment(directory: Path, project_settings: Path | None = None) -> CheckEnvironment:
     """What this process's environment says. Never raises for what it says wrongly."""
     socket, no_socket = None, ""
     try:
         socket = socket_path.socket_path()
     except ConfigError as error:
         no_socket = str(error)
-    return Surroundings(
+    return CheckEnvironment(
         python=sys.executable,
         prefix=None,  # whether it will stay was asked when it was installed
         data=paths.data_directory(),
