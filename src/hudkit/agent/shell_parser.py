@@ -55,7 +55,7 @@ class SimpleCommand(msgspec.Struct, frozen=True):
         return any(DYNAMIC in word for word in self.words)
 
 
-class ParsedScript(msgspec.Struct):
+class _ParsedScript(msgspec.Struct):
     """What a command comes to: its simple commands, the files that it writes by redirection, and the doubts."""
 
     commands: list[SimpleCommand] = []
@@ -63,14 +63,14 @@ class ParsedScript(msgspec.Struct):
     doubts: list[str] = []
 
 
-def parse_script(command: str) -> ParsedScript:
+def parse_script(command: str) -> _ParsedScript:
     """Read a whole command, with what is substituted in it, and return what it comes to. Never raises."""
-    script = ParsedScript()
+    script = _ParsedScript()
     _parse_into(command, script, 0)
     return script
 
 
-def _parse_into(command: str, script: ParsedScript, depth: int) -> None:
+def _parse_into(command: str, script: _ParsedScript, depth: int) -> None:
     if depth > _MAX_DEPTH:
         script.doubts.append("it is nested too deep")
         return
@@ -86,7 +86,7 @@ def _parse_into(command: str, script: ParsedScript, depth: int) -> None:
 class _ScriptReader:
     """One pass over a text: words are gathered into simple commands; substitutions have readers of their own."""
 
-    def __init__(self, text: str, script: ParsedScript, depth: int) -> None:
+    def __init__(self, text: str, script: _ParsedScript, depth: int) -> None:
         self.text = text
         self.script = script
         self.depth = depth
@@ -450,15 +450,15 @@ _PLAIN_RUNNERS: Mapping[str, Callable[[Sequence[str]], Sequence[str] | None]] = 
 """Carriers that, used in their plain form, are passed over: what a rule is asked about is the command behind them."""
 
 
-def unwrap_script(script: ParsedScript) -> ParsedScript:
+def unwrap_script(script: _ParsedScript) -> _ParsedScript:
     """Return a script with what its shells and carriers run in place of these; doubts where that is not known."""
-    unwrapped = ParsedScript([], list(script.writes), list(script.doubts))
+    unwrapped = _ParsedScript([], list(script.writes), list(script.doubts))
     for simple in script.commands:
         _unwrap(simple, unwrapped, 0)
     return unwrapped
 
 
-def _unwrap(simple: SimpleCommand, into: ParsedScript, depth: int) -> None:
+def _unwrap(simple: SimpleCommand, into: _ParsedScript, depth: int) -> None:
     words = simple.words
     into.doubts += [doubt for doubt in map(_assignment_doubt, simple.assigned) if doubt]
     if not words:
@@ -481,7 +481,7 @@ def _unwrap(simple: SimpleCommand, into: ParsedScript, depth: int) -> None:
         into.doubts.append(f"{name} is given a program")
 
 
-def _unwrap_shell(words: Sequence[str], into: ParsedScript, depth: int) -> None:
+def _unwrap_shell(words: Sequence[str], into: _ParsedScript, depth: int) -> None:
     """Read the text of `sh -c 'text'`; a shell that takes its program from a file or from its input is a doubt."""
     for index, word in enumerate(words[1:], 1):
         # also in a cluster: `-lc`

@@ -45,7 +45,7 @@ MAX_INSTRUCTION_BYTES = 96 * 1024
 _Source: TypeAlias = Literal["user", "project", "configuration"]
 
 
-class InstructionFile(msgspec.Struct, frozen=True):
+class _InstructionFile(msgspec.Struct, frozen=True):
     """A file of instructions: `text` is what goes into the prompt, `omitted` why some or all of it does not."""
 
     path: Path
@@ -56,7 +56,7 @@ class InstructionFile(msgspec.Struct, frozen=True):
 
 def collect_instructions(
     workspace: Workspace, *, home: Path | None = None, extra: Sequence[str] = (), user_extra: Sequence[Path] = ()
-) -> tuple[InstructionFile, ...]:
+) -> tuple[_InstructionFile, ...]:
     """Return the instruction files: the user's, the project's from its root downward, then configured ones.
 
     `extra` are patterns of files inside the project, `user_extra` files of the user's choice anywhere. Never raises.
@@ -64,14 +64,14 @@ def collect_instructions(
     return tuple(_within_bounds(_instruction_files(workspace, home, extra, user_extra)))
 
 
-def instruction_blocks(instructions: Iterable[InstructionFile]) -> tuple[str, ...]:
+def instruction_blocks(instructions: Iterable[_InstructionFile]) -> tuple[str, ...]:
     """Return one block per file. A file that is not shown, or not all of it, says so."""
     return tuple(_block(file) for file in instructions)
 
 
 def nearby_instructions(
-    workspace: Workspace, path: Path, known_files: Iterable[InstructionFile]
-) -> tuple[InstructionFile, ...]:
+    workspace: Workspace, path: Path, known_files: Iterable[_InstructionFile]
+) -> tuple[_InstructionFile, ...]:
     """Return the instruction files in the directories above a file that was just read, without `known_files`."""
     known_paths = {file.path for file in known_files}
     folders = [folder for folder in path.parents if folder.is_relative_to(workspace.root)]
@@ -81,7 +81,7 @@ def nearby_instructions(
 
 def _instruction_files(
     workspace: Workspace, home: Path | None, extra: Sequence[str], user_extra: Sequence[Path]
-) -> Iterator[InstructionFile]:
+) -> Iterator[_InstructionFile]:
     if home is not None:
         globally = (read_user_file(home / name) for name in _USER_NAMES)
         first = next((file for file in globally if file is not None), None)
@@ -96,17 +96,17 @@ def _instruction_files(
         yield (
             _instruction_file(file, "configuration")
             if file
-            else InstructionFile(path, "configuration", omitted="it cannot be read")
+            else _InstructionFile(path, "configuration", omitted="it cannot be read")
         )
     if extra:
         yield from _matching_files(workspace, extra)
 
 
-def _matching_files(workspace: Workspace, patterns: Sequence[str]) -> Iterator[InstructionFile]:
+def _matching_files(workspace: Workspace, patterns: Sequence[str]) -> Iterator[_InstructionFile]:
     for pattern in patterns:
         # OpenCode fetches such entries; instructions from the network could change from call to call
         if "://" in pattern:
-            yield InstructionFile(Path(pattern), "configuration", omitted="nothing is fetched from the network")
+            yield _InstructionFile(Path(pattern), "configuration", omitted="nothing is fetched from the network")
             continue
         try:
             names = sorted(listed.path for listed in list_files(workspace, workspace.root, lambda: False, 5.0))
@@ -128,18 +128,18 @@ def _folders_down(workspace: Workspace) -> Iterator[Path]:
     )
 
 
-def _first_in(workspace: Workspace, folder: Path) -> InstructionFile | None:
+def _first_in(workspace: Workspace, folder: Path) -> _InstructionFile | None:
     files = (read_project_file(workspace, folder / name) for name in _PROJECT_NAMES)
     first = next((file for file in files if file is not None), None)
     return None if first is None else _instruction_file(first, "project")
 
 
-def _instruction_file(file: ContextFile, source: _Source) -> InstructionFile:
+def _instruction_file(file: ContextFile, source: _Source) -> _InstructionFile:
     remark = f"only its first {MAX_FILE_BYTES:,} of {file.size:,} bytes are here" if file.cut else ""
-    return InstructionFile(file.path, source, file.text.strip("\n"), remark)
+    return _InstructionFile(file.path, source, file.text.strip("\n"), remark)
 
 
-def _within_bounds(files: Iterable[InstructionFile]) -> Iterator[InstructionFile]:
+def _within_bounds(files: Iterable[_InstructionFile]) -> Iterator[_InstructionFile]:
     """Yield files as far as all of them stay within the bounds; the same file, or the same text, once."""
     room, count = MAX_INSTRUCTION_BYTES, 0
     paths: set[Path] = set()
@@ -153,14 +153,14 @@ def _within_bounds(files: Iterable[InstructionFile]) -> Iterator[InstructionFile
         size = len(file.text.encode())
         # named without their text: the agent can read them when it needs them
         if count >= _MAX_FILES or size > room:
-            yield InstructionFile(file.path, file.source, omitted="there is no room for it; it can be read")
+            yield _InstructionFile(file.path, file.source, omitted="there is no room for it; it can be read")
             continue
         count, room = count + 1, room - size
         if file.text or file.omitted:
             yield file
 
 
-def _block(file: InstructionFile) -> str:
+def _block(file: _InstructionFile) -> str:
     name = shorten(visible(str(file.path)), 300)
     remark = f" ({file.omitted})" if file.omitted else ""
     if not file.text:
@@ -198,7 +198,7 @@ _MODEL_FAMILIES: tuple[tuple[tuple[str, ...], str], ...] = (
 """What is added for a family of models, by the begin of a model's name."""
 
 
-class PromptFacts(msgspec.Struct, frozen=True):
+class _PromptFacts(msgspec.Struct, frozen=True):
     """Where a session works.
 
     `date` is a day (2026-01-31), handed in from outside so that a prompt can be made again.
@@ -235,13 +235,13 @@ def prompt_header(agent: AgentDefinition | None, model: str) -> str:
     return f"{_COMMON}\n- {more}" if more else _COMMON
 
 
-def read_prompt_facts(workspace: Workspace, *, platform: str, date: str, model: str = "") -> PromptFacts:
+def read_prompt_facts(workspace: Workspace, *, platform: str, date: str, model: str = "") -> _PromptFacts:
     """Return the facts of a workspace; the branch is read from git's own file, no program is run."""
     head = _git_head(workspace)
-    return PromptFacts(str(workspace.cwd), str(workspace.root), head is not None, head or "", platform, date, model)
+    return _PromptFacts(str(workspace.cwd), str(workspace.root), head is not None, head or "", platform, date, model)
 
 
-def _facts_block(facts: PromptFacts) -> str:
+def _facts_block(facts: _PromptFacts) -> str:
     """Return the block about the environment, one line per fact."""
     lines = (
         ("Working directory", facts.cwd),
@@ -256,12 +256,12 @@ def _facts_block(facts: PromptFacts) -> str:
 
 
 def assemble_prompt(
-    facts: PromptFacts,
+    facts: _PromptFacts,
     *,
     model: str,
     agent: AgentDefinition | None = None,
     skills: Sequence[Skill] = (),
-    instructions: Iterable[InstructionFile] = (),
+    instructions: Iterable[_InstructionFile] = (),
     more: Iterable[str] = (),
 ) -> SystemPrompt:
     """Return the system prompt before plugins: header, facts, skills, instructions and `more`, in this order."""

@@ -120,7 +120,7 @@ class Workspace:
         """Give the block a descriptor of an ordinary file, for reading. Raises `ToolError`."""
         fd = -1
         try:
-            with as_tool_errors(target), self._above(target) as (folder, name):
+            with _as_tool_errors(target), self._above(target) as (folder, name):
                 # `O_NONBLOCK`: a pipe in the place of a file would wait for ever
                 flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
                 fd = os.open(name, flags, dir_fd=folder)
@@ -136,7 +136,7 @@ class Workspace:
         Raises `ToolError` where it is not an ordinary file.
         """
         try:
-            with as_tool_errors(target, absent=True), self._above(target) as (folder, name):
+            with _as_tool_errors(target, absent=True), self._above(target) as (folder, name):
                 status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             return None
@@ -161,7 +161,7 @@ class Workspace:
         # in the same directory, so that the rename stays within one file system; unguessable, so that nobody waits
         # there
         part = f".{secrets.token_hex(8)}.part"
-        with as_tool_errors(target), self._above(target, make=before is None) as (folder, name):
+        with _as_tool_errors(target), self._above(target, make=before is None) as (folder, name):
             fd = os.open(
                 part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder
             )
@@ -200,7 +200,7 @@ class Workspace:
 
         Raises `ToolError`: it is another one now, or is in use.
         """
-        with as_tool_errors(target), self._above(target) as (folder, name):
+        with _as_tool_errors(target), self._above(target) as (folder, name):
             now = _stat_in(name, folder)
             if now is None or stamp_of(now) != before:
                 raise ToolError(f"{quote(target.display)} has changed meanwhile", hint="Look at it, then delete it")
@@ -225,7 +225,7 @@ class Workspace:
 
 
 @contextmanager
-def as_tool_errors(target: ResolvedPath, *, absent: bool = False) -> Iterator[None]:
+def _as_tool_errors(target: ResolvedPath, *, absent: bool = False) -> Iterator[None]:
     """Turn what the system says about a path into a `ToolError`; with `absent`, `FileNotFoundError` goes through."""
     try:
         yield
@@ -319,7 +319,7 @@ _GIT = (
 """A repository's own settings must not run programs here."""
 
 
-class ListedFile(msgspec.Struct, frozen=True):
+class _ListedFile(msgspec.Struct, frozen=True):
     """An ordinary file: its path relative to where the search began, and when it was last changed (ns)."""
 
     path: str
@@ -328,7 +328,7 @@ class ListedFile(msgspec.Struct, frozen=True):
 
 def list_files(
     workspace: Workspace, start: Path, stopped: Callable[[], bool], seconds: float
-) -> Iterator[ListedFile]:
+) -> Iterator[_ListedFile]:
     """Yield the files below a directory inside the workspace, links not followed.
 
     What git knows or does not ignore; without git, all but well-known folders. `stopped` ends the search early,
@@ -345,7 +345,7 @@ def list_files(
             changed = _changed_at(name, fd)
             # git lists what was there when it indexed
             if changed is not None and not _through_link(name, fd):
-                yield ListedFile(name, changed)
+                yield _ListedFile(name, changed)
 
 
 def snapshot_files(workspace: Workspace, seconds: float = 2.0, most: int = _MAX_SNAPSHOT) -> dict[str, int] | None:
@@ -388,7 +388,7 @@ def _git_files(start: Path, seconds: float) -> list[str] | None:
     return [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
 
 
-def _walk_files(top: int, stopped: Callable[[], bool]) -> Iterator[ListedFile]:
+def _walk_files(top: int, stopped: Callable[[], bool]) -> Iterator[_ListedFile]:
     count = 0
     for folder, below, files, fd in os.fwalk(".", dir_fd=top, follow_symlinks=False):
         below[:] = sorted(name for name in below if name not in _SKIPPED_FOLDERS)
@@ -398,7 +398,7 @@ def _walk_files(top: int, stopped: Callable[[], bool]) -> Iterator[ListedFile]:
             changed = _changed_at(name, fd)
             if changed is not None:
                 count += 1
-                yield ListedFile(f"{folder}/{name}".removeprefix("./"), changed)
+                yield _ListedFile(f"{folder}/{name}".removeprefix("./"), changed)
 
 
 def _changed_at(name: str, fd: int) -> int | None:
