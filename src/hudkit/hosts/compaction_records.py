@@ -59,7 +59,7 @@ def request_compaction(session: HudSession, used: int | None, settings: Settings
 
 
 def _refusal_reason(state: HudState, used: int | None, limit: int, settings: Settings) -> str:
-    """Why a compaction is not started now; empty where it may."""
+    """Return why a compaction is not started now; empty where it may."""
     if used is None:
         return "it is not known how much of the window is in use; it is after the next response"
     percent, min_percent = 100 * used / limit, settings.compaction.min_used_percent

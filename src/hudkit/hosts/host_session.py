@@ -183,7 +183,7 @@ class HostSession:
         return allowed, answer
 
     def is_compaction_due(self, window: Window) -> bool:
-        """Whether a host that compacts by our rules should do so now.
+        """Return whether a host that compacts by our rules should do so now.
 
         It should where the agent asked, or where the window is full and the last compaction was of some use.
         """
@@ -258,7 +258,10 @@ class HostSession:
         return _injection(frame, anchors)
 
     def _dated(self, entries: Sequence[HostMessage]) -> Sequence[HostMessage]:
-        """The entries with times. A summary that is new stands before what it left word for word, but is newer."""
+        """Return the entries with times.
+
+        A summary that is new stands before what it left word for word, but is newer.
+        """
         undated = [entry for entry in entries if not entry.message.created]
         if not undated:
             return entries
@@ -272,7 +275,9 @@ class HostSession:
         return dated
 
     def _new_messages(self, entries: Sequence[HostMessage]) -> tuple[list[Message], list[str]]:
-        """Messages that were not ingested in full, and the keys of those of them that will not change any more."""
+        """Return messages that were not ingested in full, and the keys of those of them that will not change any
+        more.
+        """
         new = [entry for entry in entries if entry.key not in self._ingested]
         return [entry.message for entry in new], [entry.key for entry in new if _is_closed(entry.message)]
 
@@ -307,7 +312,7 @@ def _injection(frame: Frame, anchors: Sequence[str]) -> Injection:
 def _sent_pieces(
     entries: Sequence[HostMessage], anchors: Sequence[str], stubs: Mapping[str, int]
 ) -> tuple[Segment, ...]:
-    """The transcript as it is sent, where the calls in `stubs` have outputs of so many characters."""
+    """Return the transcript as it is sent, where the calls in `stubs` have outputs of so many characters."""
     if not stubs:  # as a rule: nothing is pruned, and no part has to be looked at
         return tuple(
             Segment(anchor, entry.role, max(0, entry.size)) for anchor, entry in zip(anchors, entries, strict=True)
@@ -327,7 +332,7 @@ def _parts(entries: Sequence[HostMessage], call: HostCall) -> RequestParts:
 
 
 def _outputs(entries: Sequence[HostMessage]) -> tuple[CallOutput, ...]:
-    """The outputs of finished calls, oldest first, with what stands behind each."""
+    """Return the outputs of finished calls, oldest first, with what stands behind each."""
     messages = []
     for entry in entries:
         sizes = [(part.call_id, part.tool, len(part.output)) for part in _finished_calls(entry.message)]
@@ -340,7 +345,7 @@ def _finished_calls(message: Message) -> list[ToolPart]:
 
 
 def _is_closed(message: Message) -> bool:
-    """Whether a message will not change any more."""
+    """Return whether a message will not change any more."""
     if message.role == "user":
         return True
     ended = bool(message.finish or message.error)

@@ -57,7 +57,7 @@ class InProcessHud:
         project: str | os.PathLike[str] | None = None,
         clock: Callable[[], int] | None = None,
     ) -> None:
-        """Nothing is opened yet. `hud` is one of:
+        """Take what is needed to open the log later; nothing is opened yet. `hud` is one of:
 
         - an open `Hud`, which its owner closes,
         - the path of a log,
@@ -162,7 +162,7 @@ class InProcessHud:
             self.hud.forget(self._sessions.pop(oldest).session)
 
     def _past_of(self, log: Path) -> PastSessions:
-        """What was said in all sessions of the user's hosts; its index is brought up to date by each question."""
+        """Return what was said in all sessions of the user's hosts; each question brings its index up to date."""
         from hudkit.log.stores import open_log
         from hudkit.transcripts import OwnTranscript
         from hudkit.transcripts.search import open_past_sessions
@@ -170,5 +170,6 @@ class InProcessHud:
         open_log(log).close()  # so that it is there to be read
         reader = open_log(log, read_only=True)
         past = open_past_sessions(paths.index_path(log), also=(OwnTranscript(reader),))
+        # Closed with the log, the index first: it reads through the reader (they are taken from the end).
         self._closers += [reader.close, past.close]
         return past

@@ -468,11 +468,11 @@ class HostConformance:
             yield self.place(folder, project, model.url, limit), model
 
     def place(self, folder: Path, project: Path, url: str, limit: tuple[int, int]) -> HostWorkspace:
-        """Where a test happens."""
+        """Return where a test happens."""
         return HostWorkspace(project, folder / "data" / "hudkit.db", folder, url, limit)
 
     def _day(self, folder: Path, turns: int, *, with_hud: bool) -> list[CapturedRequest]:
-        """The chat calls of a coding day of so many turns."""
+        """Return the chat calls of a coding day of so many turns."""
         with (
             self._at(folder, limit=LARGE_WINDOW) as (place, model),
             _settings(folder, "[pruning]\nenabled = false\n"),
@@ -491,7 +491,7 @@ class HostConformance:
             return model.chats
 
     def _begun(self, place: HostWorkspace) -> None:
-        """A session of another host, in the same project: `ses_begun`."""
+        """Make a session of another host in the same project: `ses_begun`."""
         with Hud.open(place.log) as board:
             begun = board.session("ses_begun", project=place.project, host="elsewhere")
             begun.append(TaskSet(TASK))
@@ -516,7 +516,7 @@ class HostConformance:
 
 @contextmanager
 def _settings(folder: Path, text: str) -> Iterator[None]:
-    """The user's settings are these, for what is opened meanwhile."""
+    """Make these the user's settings for what is opened meanwhile."""
     before = os.environ.get("HUDKIT_CONFIG")
     file = folder / "config.toml"
     file.write_text(text, encoding="utf-8")

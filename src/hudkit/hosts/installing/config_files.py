@@ -17,14 +17,14 @@ from hudkit.hosts.installing.jsonc import TextEdit, apply_edits, inverse_edits
 
 
 def _sha256_hex(body: bytes) -> str:
-    """SHA-256 as hex digits."""
+    """Return SHA-256 as hex digits."""
     from hashlib import sha256
 
     return sha256(body).hexdigest()
 
 
 def _read_bytes(path: Path) -> bytes | None:
-    """A file's bytes; `None` where there is none. Raises `ConfigError` where it cannot be read."""
+    """Return a file's bytes; `None` where there is none. Raises `ConfigError` where it cannot be read."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -40,6 +40,7 @@ def write_file(path: Path, body: bytes, *, mode: int = 0o600) -> None:
     try:
         make_directory(real.parent)
         existing = real.stat() if real.exists() else None
+        # A new file in its place would cut the other names off.
         if existing and existing.st_nlink > 1:
             real.write_bytes(body)
             return
@@ -77,6 +78,7 @@ def _replace(real: Path, body: bytes, mode: int) -> None:
             file.write(body)
             file.flush()
             os.fchmod(file.fileno(), mode)
+            # Without it a crash after the renaming can leave an empty file under the name.
             os.fsync(file.fileno())
         Path(name).replace(real)
     except BaseException:
@@ -118,13 +120,13 @@ class InstallStep(msgspec.Struct, frozen=True):
 
 
 def read_text(path: Path) -> str | None:
-    """A configuration's text; `None` where there is none. Raises `ConfigError` where it cannot be read."""
+    """Return a configuration's text; `None` where there is none. Raises `ConfigError` where it cannot be read."""
     body = _read_bytes(path)
     return None if body is None else _decode(body, path)
 
 
 def _decode(body: bytes, where: Path) -> str:
-    """A file's text. Raises `ConfigError` where it is not UTF-8."""
+    """Return a file's text. Raises `ConfigError` where it is not UTF-8."""
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -134,7 +136,7 @@ def _decode(body: bytes, where: Path) -> str:
 
 
 def record_change(path: Path, change: ConfigChange, *, key: bool) -> FileChangeRecord:
-    """What is kept of a change that is about to be made; `key`: also what holds our entry is new."""
+    """Return what is kept of a change that is about to be made; `key`: also what holds our entry is new."""
     before, after = change.before, change.after or ""
     directory = next((each for each in reversed((path, *path.parents)) if not each.exists()), path)
     return FileChangeRecord(
@@ -148,7 +150,7 @@ def record_change(path: Path, change: ConfigChange, *, key: bool) -> FileChangeR
 
 
 def original_text(text: str, recorded: FileChangeRecord) -> tuple[bool, str | None]:
-    """Whether nobody touched a configuration since, and then its text before (`None`: there was no file)."""
+    """Return whether nobody touched a configuration since, and then its text before (`None`: there was no file)."""
     if _sha256_hex(text.encode("utf-8")) != recorded.after:
         return False, None
     if recorded.before is None:
@@ -161,7 +163,7 @@ def original_text(text: str, recorded: FileChangeRecord) -> tuple[bool, str | No
 
 
 def undo_edits(text: str, edits: tuple[TextEdit, ...]) -> str:
-    """The text before `edits`. Raises `ValueError` where it is not the text that they made."""
+    """Return the text before `edits`. Raises `ValueError` where it is not the text that they made."""
     return apply_edits(text, inverse_edits(edits))
 
 
@@ -184,7 +186,7 @@ def write_or_remove(path: Path, text: str | None, *, mode: int = 0o600, made_dir
 
 
 def describe_change(path: Path, change: ConfigChange) -> InstallStep:
-    """A change as its reader sees it."""
+    """Return a change as its reader sees it."""
     before, after = change.before, change.after
     if before == after:
         return InstallStep(str(path), "keep")
@@ -203,7 +205,10 @@ _ManifestT = TypeVar("_ManifestT", bound=msgspec.Struct)
 
 
 def read_manifest(path: Path, kind: type[_ManifestT]) -> _ManifestT:
-    """The manifest at `path`, an empty one where there is none. Raises `ConfigError` where it cannot be read."""
+    """Return the manifest at `path`, an empty one where there is none.
+
+    Raises `ConfigError` where it cannot be read.
+    """
     body = _read_bytes(path)
     if body is None:
         return kind()

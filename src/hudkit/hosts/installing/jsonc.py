@@ -49,7 +49,10 @@ class TextEdit(msgspec.Struct, frozen=True):
 
 
 def parse_jsonc(text: str, where: str) -> JsonNode:
-    """The document as a tree with places. Raises `ConfigError` naming `where`, line, column and what was expected."""
+    """Return the document as a tree with places.
+
+    Raises `ConfigError` naming `where`, line, column and what was expected.
+    """
     reader = _Reader(text, where)
     start = reader.skip(len(BOM) if text.startswith(BOM) else 0)
     node = reader.value(start, 0)
@@ -59,7 +62,7 @@ def parse_jsonc(text: str, where: str) -> JsonNode:
 
 
 def parse_object(text: str, where: str) -> JsonNode:
-    """The document where it is an object. Raises `ConfigError` where it is not, or cannot be read."""
+    """Return the document where it is an object. Raises `ConfigError` where it is not, or cannot be read."""
     root = parse_jsonc(text, where)
     if not opens_with(text, root, "{"):
         raise ConfigError(f"{where} does not hold an object", hint="It was left as it is")
@@ -67,12 +70,12 @@ def parse_object(text: str, where: str) -> JsonNode:
 
 
 def opens_with(text: str, node: JsonNode, first: str) -> bool:
-    """Whether a value is an object (`{`) or a list (`[`)."""
+    """Return whether a value is an object (`{`) or a list (`[`)."""
     return text[node.start] == first
 
 
 def is_blank(text: str) -> bool:
-    """Whether there is nothing in a document."""
+    """Return whether there is nothing in a document."""
     return not text.strip(f"{BOM} \t\r\n")
 
 
@@ -83,12 +86,12 @@ def check_edited(after: str, wanted: dict[str, Any], where: str) -> None:
 
 
 def find_member(node: JsonNode, name: str) -> JsonItem | None:
-    """The member of an object that is in force: the last one of its name."""
+    """Return the member of an object that is in force: the last one of its name."""
     return next((item for item in reversed(node.items) if item.name == name), None)
 
 
 def insertion_edits(text: str, node: JsonNode, entry: str) -> tuple[TextEdit, ...]:
-    """What puts `entry` (an element, or a member with its name) at the end of a list or object, in its manner."""
+    """Return what puts `entry` (an element, or a member with its name) at the end of a list or object."""
     eol = "\r\n" if "\r\n" in text else "\n"
     if not node.items:
         inside = text[node.start + 1 : node.end - 1]
@@ -106,7 +109,7 @@ def insertion_edits(text: str, node: JsonNode, entry: str) -> tuple[TextEdit, ..
 
 
 def removal_edits(text: str, node: JsonNode, index: int) -> tuple[TextEdit, ...]:
-    """What takes an item out of a list or object, with its comma and the space before it."""
+    """Return what takes an item out of a list or object, with its comma and the space before it."""
     item = node.items[index]
     start, end = item.start, item.node.end
     last = index == len(node.items) - 1
@@ -123,7 +126,8 @@ def removal_edits(text: str, node: JsonNode, index: int) -> tuple[TextEdit, ...]
 
 
 def apply_edits(text: str, edits: Iterable[TextEdit]) -> str:
-    """The text after edits that do not overlap. Raises `ValueError` where an edit's old text is not there."""
+    """Return the text after edits that do not overlap. Raises `ValueError` where an edit's old text is not there."""
+    # From the end on, so that the places of the others stay true.
     for edit in sorted(edits, key=lambda edit: edit.offset, reverse=True):
         end = edit.offset + len(edit.old)
         if text[edit.offset : end] != edit.old:
@@ -133,7 +137,7 @@ def apply_edits(text: str, edits: Iterable[TextEdit]) -> str:
 
 
 def inverse_edits(edits: Iterable[TextEdit]) -> tuple[TextEdit, ...]:
-    """The edits that undo `edits`, in places of the text that these made."""
+    """Return the edits that undo `edits`, in places of the text that these made."""
     inverse, shift = [], 0
     for edit in sorted(edits, key=lambda edit: edit.offset):
         inverse.append(TextEdit(edit.offset + shift, edit.new, edit.old))
@@ -142,7 +146,7 @@ def inverse_edits(edits: Iterable[TextEdit]) -> tuple[TextEdit, ...]:
 
 
 def _manner(text: str, node: JsonNode, last: JsonItem, after: int, eol: str) -> tuple[str, int]:
-    """What comes before a new last item, and its place: on a line of its own where the last one has one."""
+    """Return what comes before a new last item, and its place: on a line of its own where the last one has one."""
     line = text.rfind("\n", node.start, last.start)
     indent = text[line + 1 : last.start]
     if line < 0 or indent.strip(" \t"):
@@ -153,7 +157,7 @@ def _manner(text: str, node: JsonNode, last: JsonItem, after: int, eol: str) -> 
 
 
 def _comma(text: str, place: int) -> int:
-    """The next comma behind an item, comments passed over."""
+    """Return the next comma behind an item, comments passed over."""
     while text[place] != ",":
         comment = _COMMENT.match(text, place)
         place = comment.end() if comment else place + 1
@@ -174,7 +178,7 @@ class _Reader:
         )
 
     def skip(self, place: int) -> int:
-        """Past space and comments."""
+        """Return the place past space and comments."""
         while match := _SPACE.match(self.text, place) or _COMMENT.match(self.text, place):
             place = match.end()
         return place

@@ -14,18 +14,18 @@ from hudkit.errors import ConfigError
 
 
 def home_directory(env: Mapping[str, str]) -> Path:
-    """The user's home, as programs are started with these variables."""
+    """Return the user's home, as programs are started with these variables."""
     return Path(env.get("HOME") or Path.home())
 
 
 def config_home(env: Mapping[str, str]) -> Path:
-    """Where programs that follow the XDG directories keep the user's configuration."""
+    """Return where programs that follow the XDG directories keep the user's configuration."""
     named = env.get("XDG_CONFIG_HOME")
     return Path(named) if named else home_directory(env) / ".config"
 
 
 def project_directory(start: Path) -> Path:
-    """The project of a directory: its git root, else itself."""
+    """Return the project of a directory: its git root, else itself."""
     return next((place for place in (start, *start.parents) if (place / ".git").exists()), start)
 
 
@@ -53,7 +53,7 @@ class RuntimeNeeds(msgspec.Struct, frozen=True):
 
 
 def ephemeral_reason(prefix: Path, env: Mapping[str, str]) -> str:
-    """Why the environment at `prefix` will not stay; empty where nothing says so."""
+    """Return why the environment at `prefix` will not stay; empty where nothing says so."""
     temporary = {os.path.realpath(place) for place in (*_TEMPORARY, tempfile.gettempdir())}
     caches = [os.path.realpath(env[name]) for name in ("XDG_CACHE_HOME", "UV_CACHE_DIR") if env.get(name)]
     for place in (prefix, Path(os.path.realpath(prefix))):
@@ -85,11 +85,17 @@ def check_interpreter(python: str, prefix: Path | None, env: Mapping[str, str], 
 
 
 def _missing(python: str, needs: RuntimeNeeds) -> str:
-    """The names of the packages that are not found by an interpreter started as the other program starts it."""
+    """Return the names of the packages that an interpreter started as the other program starts it does not find."""
     asked = f"import importlib.util as u; print(*(n for n in {needs.packages!r} if not u.find_spec(n)), sep=', ')"
     try:
         done = subprocess.run(
-            [python, "-P", "-E", "-c", asked], cwd="/", capture_output=True, text=True, timeout=60, check=True
+            # As hosts start it: without the folder and the variables of the caller, which may lend it packages.
+            [python, "-P", "-E", "-c", asked],
+            cwd="/",
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise ConfigError(f"{python} cannot be started ({type(error).__name__})", hint=needs.hint) from None

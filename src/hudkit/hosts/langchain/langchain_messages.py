@@ -1,4 +1,4 @@
-"""LangChain's messages as the HUD hears them: one entry a user's message, or a response with its tool results."""
+"""LangChain's messages as they are ingested: one entry a user's message, or a response with its tool results."""
 
 from __future__ import annotations
 
@@ -34,8 +34,11 @@ class ReadMessages(NamedTuple):
 
 
 def read_messages(messages: Sequence[BaseMessage], names: Mapping[str, str], *, by_id: bool = True) -> ReadMessages:
-    """`names` says what tools of the agent are (`{"load_text": "read"}`). A message is known `by_id` where ids last,
-    else by what it says."""
+    """Return the entries of a transcript, and where each stands.
+
+    `names` says what tools of the agent are (`{"load_text": "read"}`). A message is known `by_id` where ids last,
+    else by what it says.
+    """
     read = ReadMessages([], [])
     results = {message.tool_call_id: message for message in messages if isinstance(message, ToolMessage)}
     seen: Counter[str] = Counter()
@@ -46,6 +49,7 @@ def read_messages(messages: Sequence[BaseMessage], names: Mapping[str, str], *, 
                 read.entries[-1] = before._replace(role="tool", size=before.size + message_size(message))
                 read.spans[-1] = (read.spans[-1][0], index)
                 continue
+        # A result whose response is gone (a summary stands there) is an entry of its own: it is sent, so it counts.
         key = _key(message, seen, by_id=by_id)
         role = (
             "tool" if isinstance(message, ToolMessage) else "assistant" if isinstance(message, AIMessage) else "user"
@@ -56,12 +60,12 @@ def read_messages(messages: Sequence[BaseMessage], names: Mapping[str, str], *, 
 
 
 def is_summary(message: BaseMessage) -> bool:
-    """Whether the message is what a compaction left: ours, LangChain's or deepagents'."""
+    """Return whether the message is what a compaction left: ours, LangChain's or deepagents'."""
     return message.additional_kwargs.get("lc_source") == "summarization"
 
 
 def message_size(message: BaseMessage) -> int:
-    """Characters of a message as it is sent, about."""
+    """Return the characters of a message as it is sent, about."""
     content = message.content
     size = len(content) if isinstance(content, str) else sum(map(_block_size, content))
     if isinstance(message, AIMessage):
@@ -70,13 +74,13 @@ def message_size(message: BaseMessage) -> int:
 
 
 def tokens_after(messages: Sequence[BaseMessage]) -> int | None:
-    """Tokens in the window after the last response of these, where it tells."""
+    """Return the tokens in the window after the last response of these, where it tells."""
     usage = next((message.usage_metadata for message in reversed(messages) if isinstance(message, AIMessage)), None)
     return _usage(usage).used or None if usage else None
 
 
 def finish_reason(message: AIMessage) -> str:
-    """Why the response ended, in the words that are known here."""
+    """Return why the response ended, in the words that are known here."""
     metadata = message.response_metadata
     why = metadata.get("finish_reason") or metadata.get("stop_reason") or ""
     default = "tool-calls" if message.tool_calls else "stop"
@@ -123,9 +127,13 @@ def _result(tool: str, id: str, arguments: Mapping[str, Any], result: ToolMessag
 
 
 def _usage(usage: Mapping[str, Any]) -> ReportedUsage:
-    """LangChain counts what was read from and written to the cache into the input, for every provider."""
+    """Return the tokens of a response.
+
+    LangChain counts what was read from and written to the cache into the input, for every provider.
+    """
     details = usage.get("input_token_details") or {}
     read_ = int(details.get("cache_read") or 0)
+    # Anthropic tells the two lifetimes of what it wrote; where it does, `cache_creation` can be 0.
     lives = sum(int(details.get(name) or 0) for name in ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"))
     written = int(details.get("cache_creation") or 0) or lives
     prompt, output = int(usage.get("input_tokens") or 0), int(usage.get("output_tokens") or 0)
@@ -140,7 +148,10 @@ def _usage(usage: Mapping[str, Any]) -> ReportedUsage:
 
 
 def _key(message: BaseMessage, seen: Counter[str], *, by_id: bool) -> str:
-    """A user's message that is edited in place is another one; a response stays one when its calls are edited."""
+    """Return what a message is known by.
+
+    A user's message that is edited in place is another one; a response stays one when its calls are edited.
+    """
     text = str(message.text)
     if message.id and by_id:
         return entry_key(message.id) if isinstance(message, AIMessage) else entry_key(message.id, text)
@@ -165,7 +176,7 @@ _MessageT = TypeVar("_MessageT", bound=BaseMessage)
 
 
 def with_base(system: SystemMessage | None, base: str) -> SystemMessage | None:
-    """The system prompt with the base behind it."""
+    """Return the system prompt with the base behind it."""
     if not base:
         return system
     if system is None:
@@ -178,10 +189,13 @@ def with_base(system: SystemMessage | None, base: str) -> SystemMessage | None:
 def with_frame(
     messages: Sequence[AnyMessage], spans: Sequence[tuple[int, int]], placing: Injection
 ) -> list[AnyMessage]:
-    """The messages with the blocks behind their entries (`spans`: first and last message of each), and the tail."""
+    """Return the messages with the blocks behind their entries (`spans`: first and last message of each), and the
+    tail.
+    """
     out: list[list[AnyMessage]] = [[_stubbed(message, placing)] for message in messages]
     blocks = [(spans[entry][1], block) for entry, some in placing.behind.items() for block in some]
     if placing.tail and messages:
+        # The tail comes last of all blocks: what stands behind it would not be read from a cache.
         blocks.append((len(messages) - 1, placing.tail))
     for index, block in blocks:
         last = out[index][-1]
@@ -190,6 +204,7 @@ def with_frame(
         elif isinstance(last, HumanMessage):
             out[index][-1] = _with(last, _behind_text(last, block))
         else:
+            # A response stays as its provider wrote it (reasoning may be signed): the block is a message of its own.
             out[index].append(HumanMessage(block))
     return [message for group in out for message in group]
 

@@ -60,6 +60,7 @@ from hudkit.tools import RouterReply
 _AnswerCall = Callable[[SessionLineage, str, Mapping[str, object] | str], RouterReply]
 
 
+# A `BaseTool` with a schema of its own: a parameter called `args` breaks LangChain's `@tool` (seen on 1.4).
 class _HudTool(BaseTool):
     """One of the HUD's tools. What is wrong with a call is said in its result."""
 
@@ -80,24 +81,27 @@ class _HudTool(BaseTool):
             raise ToolException(reply.text)
         return reply.text
 
+    # LangChain calls the one or the other, as the agent is run: both are needed, here and in the middleware.
     async def _arun(self, *, config: RunnableConfig, **arguments: Any) -> str:
         return await asyncio.to_thread(self._run, config=config, **arguments)
 
 
 def _hud_tools(answer: _AnswerCall, *, compacts: bool) -> Sequence[BaseTool]:
-    """The tools that an agent gets; those that compact where that can be had."""
+    """Return the tools that an agent gets; those that compact where that can be had."""
     return [_HudTool(definition, answer) for definition in (TOOL_DEFINITIONS if compacts else ROUTERS)]
 
 
 def _strict_tools(tools: Sequence[Any]) -> list[Any]:
-    """The same tools for a request that asks for an answer in a schema: OpenAI's models then take no object without
-    named properties, so that `args` is JSON text."""
+    """Return the same tools for a request that asks for an answer in a schema: OpenAI's models then take no object
+    without named properties, so that `args` is JSON text.
+    """
     return [_textual(tool) if isinstance(tool, _HudTool) else tool for tool in tools]
 
 
 def _answerable(message: AIMessage, names: Sequence[str]) -> AIMessage:
-    """The response with calls of the HUD's tools (`names`) that are no JSON made into calls that can be answered:
-    LangChain would end the turn there, or tell the agent nothing of what was wrong."""
+    """Return the response with calls of the HUD's tools (`names`) that are no JSON made into calls that can be
+    answered: LangChain would end the turn there, or tell the agent nothing of what was wrong.
+    """
     broken = [call for call in message.invalid_tool_calls if call["name"] in names]
     if not broken:
         return message
@@ -110,19 +114,21 @@ def _textual(tool: _HudTool) -> _HudTool:
     schema = cast("dict[str, Any]", tool.args_schema)
     if "args" not in schema["properties"]:
         return tool
+    # Text in place of an object: OpenAI's strict schemas refuse `dict[str, Any]`, and an operation reads JSON text
+    # too.
     properties = {**schema["properties"], "args": {"type": "string", "description": "The arguments as JSON text."}}
     return tool.model_copy(update={"args_schema": {**schema, "properties": properties}})
 
 
 def _lean(schema: Any) -> Any:
-    """The schema as LangChain writes those of other tools: each call pays for what stands in it."""
+    """Return the schema as LangChain writes those of other tools: each call pays for what stands in it."""
     if not isinstance(schema, dict):
         return schema
     return {name: _lean(value) for name, value in schema.items() if name != "additionalProperties"}
 
 
 def _read(arguments: Mapping[str, Any]) -> Mapping[str, object] | str:
-    """The arguments, or the text of a call that `readable` took up."""
+    """Return the arguments, or the text of a call that `_answerable` took up."""
     only = arguments.get("tool")
     return only if len(arguments) == 1 and isinstance(only, str) and only.lstrip()[:1] in ("{", "[") else arguments
 
@@ -157,7 +163,7 @@ class _HudModel(Runnable[LanguageModelInput, AIMessage]):
     async def ainvoke(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AIMessage:
-        """The same, with the log's work off the event loop."""
+        """Do the same, with the log's work off the event loop."""
         line = self.line(config)
         if not line.session:
             return self._took(await self._model.ainvoke(input, config, **kwargs))
@@ -168,7 +174,7 @@ class _HudModel(Runnable[LanguageModelInput, AIMessage]):
         return answer
 
     def line(self, config: RunnableConfig | None) -> SessionLineage:
-        """The session of a call; none where neither a thread nor a name tells it."""
+        """Return the session of a call; none where neither a thread nor a name tells it."""
         line = lineage_of_call(ensure_config(config))
         if self._session and not line.parent:
             line = line._replace(session=self._session)
@@ -177,7 +183,7 @@ class _HudModel(Runnable[LanguageModelInput, AIMessage]):
         return line
 
     def call(self, line: SessionLineage, messages: Sequence[AnyMessage]) -> ModelCall:
-        """The call as it would be made, the system prompt apart."""
+        """Return the call as it would be made, the system prompt apart."""
         system = messages[0] if messages and isinstance(messages[0], SystemMessage) else None
         rest = messages[1:] if system is not None else messages
         return ModelCall(line, self._model, rest, system, bound_tools(self._model), rest)
@@ -193,8 +199,9 @@ def _model_node(
     session: str,
     names: Sequence[str],
 ) -> Runnable[Any, dict[str, Any]]:
-    """A node over the `messages` of a graph's state."""
+    """Return a node over the `messages` of a graph's state."""
     hud_model = _HudModel(calls, model, session, names)
+    # The system prompt is not in the state, so that a compaction of the state leaves it alone.
     head = [SystemMessage(system_prompt)] if system_prompt else []
 
     def node(state: Any, config: RunnableConfig) -> dict[str, Any]:
@@ -298,7 +305,7 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
         request: ModelRequest[ContextT],
         handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
     ) -> ExtendedModelResponse[ResponseT]:
-        """The same, with the log's work off the event loop."""
+        """Do the same, with the log's work off the event loop."""
         call = _call_of(request)
         compacted, call = await acompact_if_due(self._calls, call)
         sent = await asyncio.to_thread(self._calls.place, call)
@@ -317,6 +324,7 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
             _answerable(message, self._names) if isinstance(message, AIMessage) else message
             for message in response.result
         ]
+        # The state gets the response as the agent may go on with it: with calls that can be answered.
         response = ModelResponse(result=result, structured_response=response.structured_response)
         update: dict[str, Any] = {model_calls.STATE_KEY: call.line.session} if call.line.fresh else {}
         if compacted is not None:
@@ -335,7 +343,7 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
-        """The same."""
+        """Do the same."""
         with model_calls.tool_call_scope(request.runtime.config, request.state, request.tool_call["id"] or ""):
             return await handler(request)
 
@@ -344,15 +352,19 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
     def model_call(
         self, model: Runnable[LanguageModelInput, Any], *, session: str = ""
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """The model with the HUD in its calls, to be called with messages in a node of your own. The session is the
-        thread of the graph's run, or `session`; without both, calls go without the HUD. It does not compact."""
+        """Return the model with the HUD in its calls, to be called with messages in a node of your own.
+
+        The session is the thread of the graph's run, or `session`; without both, calls go without the HUD. It does
+        not compact.
+        """
         return _HudModel(self._calls, model, session, self._names)
 
     def model_node(
         self, model: Runnable[LanguageModelInput, Any], *, system_prompt: str = "", session: str = ""
     ) -> Runnable[Any, dict[str, Any]]:
-        """A node that answers the `messages` of a graph's state with the model, and compacts them where that is due:
-        `builder.add_node("model", hud.model_node(model.bind_tools([*tools, *hud.tools])))`."""
+        """Return a node that answers the `messages` of a graph's state with the model, and compacts them where that
+        is due: `builder.add_node("model", hud.model_node(model.bind_tools([*tools, *hud.tools])))`.
+        """
         return _model_node(self._calls, model, system_prompt, session, self._names)
 
     def close(self) -> None:

@@ -77,7 +77,7 @@ class ModelCallPipeline:
         self._elsewhere: set[str] = set()
 
     def due(self, call: ModelCall) -> _CompactionPlan | FinishedCompaction | None:
-        """The compaction that comes before the call: one to be made, or one made already that its host lost."""
+        """Return the compaction that comes before the call: to be made, or made already and lost by its host."""
         if not self._compacts:
             return None
         line = call.line
@@ -86,11 +86,15 @@ class ModelCallPipeline:
                 self._elsewhere.add(line.session)
                 return None
             self._elsewhere.discard(line.session)
+            # A call that failed behind a compaction comes again with the messages from before it: LangChain keeps a
+            # state only of steps that ended.
             before = self._made.pop(line.session, None)
             if before is not None and before.of(call.messages):
                 self._made[line.session] = before
                 return before
             window = model_window(call.model, self._window)
+            # In a process that knows nothing of the session, only the messages say how full the window is: they are
+            # read first.
             new = line.session not in self._known
             return self.attached.with_session(
                 line.session,
@@ -104,7 +108,7 @@ class ModelCallPipeline:
         return None
 
     def made(self, call: ModelCall, plan: _CompactionPlan, answer: AIMessage | None) -> FinishedCompaction | None:
-        """The compaction, with a model's summary, or without one."""
+        """Return the compaction, with a model's summary, or without one."""
         line = call.line
         try:
             done = self.attached.with_session(
@@ -119,7 +123,7 @@ class ModelCallPipeline:
         return done
 
     def place(self, call: ModelCall) -> ModelCall:
-        """The call with the HUD in it."""
+        """Return the call with the HUD in it."""
         line = call.line
         try:
             self._known.add(line.session)
@@ -144,7 +148,7 @@ class ModelCallPipeline:
             return call
 
     def answered(self, line: SessionLineage, response: Sequence[BaseMessage]) -> None:
-        """The model has answered."""
+        """Note what the model has answered."""
         self.attached.report_usage(line.session, tokens_after(response), parent=line.parent)
 
     def tool(self, line: SessionLineage, name: str, arguments: Mapping[str, object] | str) -> RouterReply:
@@ -160,8 +164,11 @@ class ModelCallPipeline:
 
 
 def _same(call: ModelCall) -> bool:
-    """Whether what is sent is what is kept: else something else leaves messages out, and a compaction of ours would
-    take from it what it counts on. What LangChain adds for calls that it could not read has no id yet."""
+    """Return whether what is sent is what is kept: else something else leaves messages out, and a compaction of ours
+    would take from it what it counts on.
+
+    What LangChain adds for calls that it could not read has no id yet.
+    """
     return [message.id for message in call.messages if message.id] == [message.id for message in call.state]
 
 
@@ -169,7 +176,10 @@ def _same(call: ModelCall) -> bool:
 
 
 def compact_if_due(calls: ModelCallPipeline, call: ModelCall) -> tuple[FinishedCompaction | None, ModelCall]:
-    """The compaction, if one was due, and the call after it. A model that fails is asked once more, with less."""
+    """Return the compaction, if one was due, and the call after it.
+
+    A model that fails is asked once more, with less.
+    """
     due = calls.due(call)
     if isinstance(due, _CompactionPlan):
         answer = None
@@ -184,7 +194,7 @@ def compact_if_due(calls: ModelCallPipeline, call: ModelCall) -> tuple[FinishedC
 
 
 async def acompact_if_due(calls: ModelCallPipeline, call: ModelCall) -> tuple[FinishedCompaction | None, ModelCall]:
-    """The same, with the log's work off the event loop."""
+    """Do the same, with the log's work off the event loop."""
     due = await asyncio.to_thread(calls.due, call)
     if isinstance(due, _CompactionPlan):
         answer = None
@@ -229,7 +239,7 @@ class _CompactionPlan(NamedTuple):
     most: int
 
     def questions(self) -> list[list[BaseMessage]]:
-        """What the model is asked, and what it is asked where that is too long."""
+        """Return what the model is asked, and what it is asked where that is too long."""
         old = self.shown[: self.cut]
         return [
             [SystemMessage(SUMMARY_SYSTEM_PROMPT), HumanMessage(_told(some, self.prompt))]
@@ -245,16 +255,17 @@ class FinishedCompaction(NamedTuple):
     stands: tuple[AnyMessage, ...]
 
     def of(self, messages: Sequence[AnyMessage]) -> bool:
-        """Whether the messages are those that it was made of, with nothing but later ones behind them: a call that
-        failed is made again, with what was written once."""
+        """Return whether the messages are those that it was made of, with nothing but later ones behind them: a call
+        that failed is made again, with what was written once.
+        """
         return tuple(message.id for message in messages[: len(self.ids)]) == self.ids
 
     def applied(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-        """The messages of a request after it."""
+        """Return the messages of a request after it."""
         return [*self.stands, *messages[self.cut :]]
 
     def update(self, shown: Sequence[AnyMessage], state: Sequence[AnyMessage]) -> list[Any]:
-        """What makes the agent's state the same: the messages that stay are those of the `state`."""
+        """Return what makes the agent's state the same: the messages that stay are those of the `state`."""
         by_id = {message.id: message for message in state if message.id}
         return [
             RemoveMessage(REMOVE_ALL_MESSAGES),
@@ -265,8 +276,9 @@ class FinishedCompaction(NamedTuple):
 def _plan_compaction(
     talk: HostSession, reads: Callable[[], ReadMessages], shown: Sequence[AnyMessage], window: Window, *, new: bool
 ) -> _CompactionPlan | None:
-    """The compaction that is due before a call, if one is; `reads` gives what is `shown` as entries, `new`: this
-    process knows nothing of the session yet."""
+    """Return the compaction that is due before a call, if one is; `reads` gives what is `shown` as entries, `new`:
+    this process knows nothing of the session yet.
+    """
     if not new and not talk.is_compaction_due(window):
         return None
     read = reads()
@@ -278,6 +290,7 @@ def _plan_compaction(
     cut = read.spans[tail_start][0] if tail_start < len(read.spans) else len(shown)
     rule = OverflowRule(reserved=talk.session.settings.overflow.reserved_tokens)
     most = max_text_characters(window, rule)
+    # Only the user's own short words are before the cut: a summary would be longer than what it stands for.
     if not any(isinstance(message, AIMessage) or len(str(message.text)) > most for message in shown[:cut]):
         talk.compaction_requested = False
         return None
@@ -285,13 +298,14 @@ def _plan_compaction(
 
 
 def _finish_compaction(talk: HostSession, plan: _CompactionPlan, answer: AIMessage | None) -> FinishedCompaction:
-    """The compaction, with the model's summary, or the log's own where it gave none."""
+    """Return the compaction, with the model's summary, or the log's own where it gave none."""
     text, finish = (str(answer.text), finish_reason(answer)) if answer is not None else ("", "")
     summary, why = talk.usable_summary(text, finish)
     if why:
         _LOG.warning("the summary is made without a model: %s", why)
     old, tail = plan.shown[: plan.cut], plan.shown[plan.cut :]
     asked = next((message for message in reversed(plan.shown) if _is_asked(message)), None)
+    # What the user asked for last stays word for word: a summary says what was done, not what was wanted.
     replayed = [_short(asked, plan.most)] if asked is not None and asked not in tail else []
     under_way = bool(replayed) and any(
         isinstance(message, AIMessage) for message in plan.shown[plan.shown.index(asked) :]
@@ -307,7 +321,9 @@ def _is_asked(message: BaseMessage) -> bool:
 
 
 def _told(messages: Sequence[BaseMessage], prompt: str) -> str:
-    """The conversation as text: a model that is offered no tools refuses messages with calls, at some providers."""
+    """Return the conversation as text: a model that is offered no tools refuses messages with calls, at some
+    providers.
+    """
     return f"<conversation>\n{get_buffer_string(messages, format='xml')}\n</conversation>\n\n{prompt}"
 
 
@@ -329,7 +345,7 @@ def _short_args(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _short(message: AnyMessage, most: int) -> AnyMessage:
-    """A user's message that stays, cut where it would fill the window again."""
+    """Return a user's message that stays, cut where it would fill the window again."""
     if len(str(message.text)) <= most:
         return message
     marks = {**message.additional_kwargs, METADATA_KEY: SHORTENED_MARK}
@@ -379,12 +395,17 @@ _RUNNING: ContextVar[_Running | None] = ContextVar("hudkit_langchain_tool_call",
 
 
 def lineage_of_call(config: RunnableConfig, state: object = None, *, makes: bool = False) -> SessionLineage:
-    """The session of a model call. Within a tool call of a session with the HUD it is a sub-agent's: its own thread
-    where it was given another one, else one for each tool call. Without thread and parent, it is that of the run, as
-    `state` has it; a new one where `makes` allows it."""
+    """Return the session of a model call.
+
+    Within a tool call of a session with the HUD it is a sub-agent's: its own thread where it was given another one,
+    else one for each tool call. Without thread and parent, it is that of the run, as `state` has it; a new one where
+    `makes` allows it.
+    """
     thread, place, checkpointed, agent = _read_config(config)
     running = _RUNNING.get()
     if running is not None:
+        # A tool passes its own config on, thread and all, unless it names another: the same thread is not the
+        # sub-agent's.
         own = thread if thread and thread != running.thread else _child(running, place)
         return SessionLineage(own, running.line.session, checkpointed, agent=agent)
     if thread:
@@ -396,7 +417,7 @@ def lineage_of_call(config: RunnableConfig, state: object = None, *, makes: bool
 
 
 def lineage_of_tool(config: RunnableConfig) -> SessionLineage:
-    """The session of a tool that is being run: that of its tool call, where it is known."""
+    """Return the session of a tool that is being run: that of its tool call, where it is known."""
     running = _RUNNING.get()
     thread, place, _, _ = _read_config(config)
     if running is not None and (running.thread, running.place) == (thread, place):
@@ -406,7 +427,9 @@ def lineage_of_tool(config: RunnableConfig) -> SessionLineage:
 
 @contextmanager
 def tool_call_scope(config: RunnableConfig, state: object, call: str) -> Iterator[None]:
-    """While a tool call of the session is carried out: agents that it starts are sub-agents of the session."""
+    """Hold the session while one of its tool calls is carried out: agents that it starts are sub-agents of the
+    session.
+    """
     thread, place, _, _ = _read_config(config)
     line = lineage_of_call(config, state)
     token = _RUNNING.set(_Running(line, thread, place, call)) if line.session else None
@@ -418,7 +441,7 @@ def tool_call_scope(config: RunnableConfig, state: object, call: str) -> Iterato
 
 
 def _read_config(config: RunnableConfig) -> tuple[str, str, bool, str]:
-    """Thread, place among the graphs, whether a checkpointer is there, and the agent's name."""
+    """Return thread, place among the graphs, whether a checkpointer is there, and the agent's name."""
     configurable: Mapping[str, Any] = config.get("configurable") or {}
     thread, place = str(configurable.get("thread_id") or ""), str(configurable.get("checkpoint_ns") or "")
     checkpointed = configurable.get("__pregel_checkpointer") is not None
@@ -426,28 +449,30 @@ def _read_config(config: RunnableConfig) -> tuple[str, str, bool, str]:
 
 
 def _child(running: _Running, place: str) -> str:
-    """The session of a graph that a tool call runs; LangGraph numbers the second and later ones of a call."""
+    """Return the session of a graph that a tool call runs; LangGraph numbers the second and later ones of a call."""
     name = f"{running.line.session}/{running.call}"
     inner = place.removeprefix(f"{running.place}|").partition("|")[0] if place.startswith(f"{running.place}|") else ""
     return f"{name}/{inner}" if inner.isdigit() else name
 
 
 def _unwrap_model(model: Any) -> Any:
-    """The chat model within its bindings (`bind_tools`, `with_config`, `with_retry`)."""
+    """Return the chat model within its bindings (`bind_tools`, `with_config`, `with_retry`)."""
     while (inner := getattr(model, "bound", None)) is not None:
         model = inner
     return model
 
 
 def _model_name(model: Any) -> str:
-    """The model's name, as its provider has it; empty where it has none."""
+    """Return the model's name, as its provider has it; empty where it has none."""
     names = (getattr(_unwrap_model(model), name, None) for name in ("model_name", "model", "model_id"))
     return next((name for name in names if isinstance(name, str) and name), "")
 
 
 def model_window(model: Any, user: int | None = None) -> Window:
-    """The model's window: as the `user` says, else as its profile, else as the table has it. A profile names the most
-    that a request may have, which for some models is less than the window."""
+    """Return the model's window: as the `user` says, else as its profile, else as the table has it.
+
+    A profile names the most that a request may have, which for some models is less than the window.
+    """
     name, profile = _model_name(model), getattr(_unwrap_model(model), "profile", None)
     limits: Mapping[str, Any] = profile if isinstance(profile, Mapping) else {}
     most, output = (_tokens(limits.get(key)) for key in ("max_input_tokens", "max_output_tokens"))
@@ -460,7 +485,7 @@ def model_window(model: Any, user: int | None = None) -> Window:
 
 
 def bound_tools(model: Any) -> Sequence[Any]:
-    """The tools that were bound to a model."""
+    """Return the tools that were bound to a model."""
     while model is not None:
         tools = (getattr(model, "kwargs", None) or {}).get("tools")
         if tools:

@@ -23,7 +23,7 @@ def server(
     session: str = "",
     project: str | os.PathLike[str] | None = None,
 ) -> Server[Any]:
-    """An MCP server of the official SDK, to be run on any of its transports.
+    """Return an MCP server of the official SDK, to be run on any of its transports.
 
     `hud` is an open `Hud`, the path of a log, or nothing: the user's own log. `session` binds all clients to one
     session (not given: each connection has its own); `project` is the directory that they work in (not given: the

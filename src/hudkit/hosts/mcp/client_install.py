@@ -70,7 +70,8 @@ class ServerTarget(msgspec.Struct, frozen=True):
         return self.data / _MANIFEST_FILE
 
     def started(self) -> _LaunchCommand:
-        """How a client starts the server; without the packages of the directory that it is started in."""
+        """Return how a client starts the server; without the packages of the directory that it is started in."""
+        # Desktop clients start programs with next to no environment: without these the server would open another log.
         carried = {name: self.env[name] for name in _CARRIED_VARIABLES if self.env.get(name)}
         if self.env.get("XDG_DATA_HOME"):
             carried = {"HUDKIT_DATA": str(self.data), **carried}
@@ -180,13 +181,15 @@ def uninstall(spot: ServerTarget, client: str = "", *, dry_run: bool = False) ->
 
 
 def recorded_servers(data: Path) -> tuple[InstalledServer, ...]:
-    """What was installed from a data directory, whether or not it is still there. Raises `ConfigError` where that
-    cannot be read."""
+    """Return what was installed from a data directory, whether or not it is still there.
+
+    Raises `ConfigError` where that cannot be read.
+    """
     return config_files.read_manifest(data / _MANIFEST_FILE, ServerManifest).configurations
 
 
 def installed_servers(spot: ServerTarget) -> tuple[InstalledServer, ...]:
-    """The configurations that still have what was put into them from this data directory."""
+    """Return the configurations that still have what was put into them from this data directory."""
     servers = []
     for server in recorded_servers(spot.data):
         path = Path(server.touched.file)
@@ -197,7 +200,7 @@ def installed_servers(spot: ServerTarget) -> tuple[InstalledServer, ...]:
 
 
 def _without(path: Path, text: str, client: McpClient, recorded: FileChangeRecord | None) -> str | None:
-    """A configuration without our entry: its former bytes where nobody touched it since."""
+    """Return a configuration without our entry: its former bytes where nobody touched it since."""
     if recorded is not None:
         untouched, before = original_text(text, recorded)
         if untouched:
@@ -224,7 +227,7 @@ def _candidates(spot: ServerTarget, client: McpClient) -> tuple[Path, ...]:
 
 
 def _choose(spot: ServerTarget, client: McpClient) -> Path:
-    """The file to write to: the first that has our entry, else the first that there is, else the first."""
+    """Return the file to write to: the first that has our entry, else the first that there is, else the first."""
     files = {path: read_text(path) for path in _candidates(spot, client)}
     there = {path: text for path, text in files.items() if text is not None}
     having = (path for path, text in there.items() if _holds_ours(text, path, client))
@@ -246,7 +249,7 @@ class _LaunchCommand(msgspec.Struct, frozen=True):
     env: Mapping[str, str] = {}
 
     def plain(self, **more: Any) -> dict[str, Any]:
-        """As most clients write it; `more` comes first."""
+        """Return the command as most clients write it; `more` comes first."""
         return {**more, "command": self.command, "args": list(self.args)} | (
             {"env": dict(self.env)} if self.env else {}
         )
@@ -271,12 +274,12 @@ class McpClient(msgspec.Struct, frozen=True):
 
 
 def _support(env: Mapping[str, str], platform: str) -> Path:
-    """Where desktop programs keep their data."""
+    """Return where desktop programs keep their data."""
     return home_directory(env) / "Library" / "Application Support" if platform == "darwin" else config_home(env)
 
 
 def _below_home(name: str, variable: str = "") -> _DirectoryFinder:
-    """A directory in the user's home, or the one that a variable names."""
+    """Return a directory in the user's home, or the one that a variable names."""
 
     def directory(env: Mapping[str, str], _: str) -> Path:
         named = env.get(variable) if variable else None
@@ -385,7 +388,7 @@ _TOKEN = re.compile(
 
 
 def with_entry(text: str | None, where: Path, client: McpClient, entry: dict[str, Any]) -> ConfigChange:
-    """The configuration with our entry; the same text where it has it already.
+    """Return the configuration with our entry; the same text where it has it already.
 
     Raises `ConfigError`: it cannot be read, cannot be edited safely, or has another server of our name.
     """
@@ -393,25 +396,30 @@ def with_entry(text: str | None, where: Path, client: McpClient, entry: dict[str
 
 
 def without_entry(text: str, where: Path, client: McpClient, *, key_too: bool = False) -> ConfigChange:
-    """The configuration without our entry, and (`key_too`) without the object that held it where that is left empty.
-    A server of our name that we did not write stays. Raises `ConfigError` where it cannot be read."""
+    """Return the configuration without our entry, and (`key_too`) without the object that held it where that is left
+    empty.
+
+    A server of our name that we did not write stays. Raises `ConfigError` where it cannot be read.
+    """
     return _toml_without(text, where, client) if client.toml else _json_without(text, where, client, key_too)
 
 
 def _is_empty(text: str, where: Path, client: McpClient) -> bool:
-    """Whether a configuration says nothing."""
+    """Return whether a configuration says nothing."""
     values = _parsed(text, where) if client.toml else {} if is_blank(text) else parse_object(text, str(where)).value
     return not {name for name, value in values.items() if name != client.key or value}
 
 
 def _holds_ours(text: str, where: Path, client: McpClient) -> bool:
-    """Whether a configuration has our entry. Raises `ConfigError` where it cannot be read."""
+    """Return whether a configuration has our entry. Raises `ConfigError` where it cannot be read."""
     return entry_program(text, where, client) is not None
 
 
 def entry_program(text: str, where: Path, client: McpClient) -> str | None:
-    """The interpreter that our entry starts; `None` where there is no entry of ours. Raises `ConfigError` where the
-    configuration cannot be read."""
+    """Return the interpreter that our entry starts; `None` where there is no entry of ours.
+
+    Raises `ConfigError` where the configuration cannot be read.
+    """
     values = _parsed(text, where) if client.toml else {} if is_blank(text) else parse_object(text, str(where)).value
     servers = values.get(client.key)
     entry = servers.get(SERVER_NAME) if isinstance(servers, dict) else None
@@ -419,7 +427,7 @@ def entry_program(text: str, where: Path, client: McpClient) -> str | None:
 
 
 def _ours(entry: object) -> bool:
-    """Whether an entry starts this server, from whatever environment."""
+    """Return whether an entry starts this server, from whatever environment."""
     return _words(entry)[-3:] == ["-m", "hudkit", "mcp"]
 
 
@@ -528,7 +536,7 @@ def _toml_without(text: str, where: Path, client: McpClient) -> ConfigChange:
 
 
 def _toml_cut(text: str, client: McpClient) -> str:
-    """The text without the lines of our table and those below it; comments behind them stay."""
+    """Return the text without the lines of our table and those below it; comments behind them stay."""
     name = rf"[ \t]*\.[ \t]*[\"']?{SERVER_NAME}[\"']?[ \t]*"
     ours = re.compile(rf"[ \t]*\[[ \t]*[\"']?{client.key}[\"']?{name}(?:\]|\.)")
     lines: list[str] = []
@@ -552,7 +560,7 @@ def _toml_cut(text: str, client: McpClient) -> str:
 
 
 def _statements(text: str) -> Iterator[str]:
-    """The lines of a document, those of one value together, with their ends."""
+    """Yield the lines of a document, those of one value together, with their ends."""
     depth = start = 0
     for token in _TOKEN.finditer(text):
         if token[0] in ("[", "{"):
@@ -575,7 +583,7 @@ def _parsed(text: str, where: Path, wrong: str = "") -> dict[str, Any]:
 
 
 def _toml_value(value: object) -> str:
-    """A value as TOML; texts as in JSON, which TOML reads the same."""
+    """Return a value as TOML; texts as in JSON, which TOML reads the same."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{json.dumps(key)} = {_toml_value(held)}" for key, held in value.items()) + " }"
     if isinstance(value, list):
@@ -584,7 +592,7 @@ def _toml_value(value: object) -> str:
 
 
 def _between(before: str, after: str) -> TextEdit:
-    """The one edit that leads from a text to another."""
+    """Return the one edit that leads from a text to another."""
     most = min(len(before), len(after))
     start = next((index for index in range(most) if before[index] != after[index]), most)
     same = next((n for n in range(most - start) if before[-1 - n] != after[-1 - n]), most - start)

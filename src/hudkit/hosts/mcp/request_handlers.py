@@ -143,7 +143,7 @@ class _Subscriptions:
         self._watchers: dict[tuple[str, str], _Subscriber] = {}
 
     def add(self, connection: str, uri: str, key: str, session: ServerSession) -> None:
-        """A client wants to know of changes of the session with this key in the log, which it calls `uri`."""
+        """Note that a client wants to know of changes of the session `key` of the log, which it calls `uri`."""
         self._watchers.pop((connection, uri), None)
         self._watchers[connection, uri] = _Subscriber(key, session)
         while len(self._watchers) > _MAX_SUBSCRIPTIONS:
@@ -189,7 +189,7 @@ class McpHandlers:
         self._watching = _Subscriptions(self._bus)
 
     def server(self) -> Server[Any]:
-        """A server of the SDK with these handlers."""
+        """Return a server of the SDK with these handlers."""
         server: Server[Any] = Server(
             "hudkit",
             version=__version__,
@@ -222,6 +222,7 @@ class McpHandlers:
     # -- tools -------------------------------------------------------------------------------------------------
 
     async def _tools(self, _: _Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        # The same for every client and every time: a client's own prefix cache begins with them.
         return types.ListToolsResult(tools=_TOOLS)
 
     async def _call(self, ctx: _Context, asked: types.CallToolRequestParams) -> types.CallToolResult:
@@ -305,7 +306,7 @@ class McpHandlers:
     # -- inside ------------------------------------------------------------------------------------------------
 
     async def _asked(self, question: Callable[[], T], what: str) -> T:
-        """The answer, off the event loop; what is wrong as an error of MCP."""
+        """Return the answer, off the event loop; what is wrong as an error of MCP."""
         try:
             return await to_thread.run_sync(question)
         except OperationError as error:
@@ -316,6 +317,7 @@ class McpHandlers:
     async def _where(self, ctx: _Context) -> RequestSession:
         session = self._binding.own
         if ctx.request is not None:
+            # By the client's own name first: MCP's session ends with the connection, and the conversation may go on.
             by_mcp = f"mcp_{ctx.request.headers.get(_MCP_SESSION_HEADER, '')}"
             session = _session_name(ctx.request) or self._binding.fixed or by_mcp
         project = self._binding.project or self._projects.get(session)
@@ -326,7 +328,9 @@ class McpHandlers:
 
 
 async def _require_session(ctx: _Context, call_next: Callable[[_Context], Any]) -> Any:
-    """On HTTP a client has a session: MCP's own, or one that it names. The versions of MCP that keep none (from
+    """Refuse a request on HTTP that belongs to no session.
+
+    A client there has a session: MCP's own, or one that it names. The versions of MCP that keep none (from
     2026-07-28) are refused to a client that names none; it then takes one that does, as the specification says."""
     stateless = ctx.request is not None and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
     if stateless and not _session_name(ctx.request):
@@ -340,12 +344,12 @@ async def _require_session(ctx: _Context, call_next: Callable[[_Context], Any]) 
 
 
 def _session_name(request: Any) -> str:
-    """The session that a request on HTTP names; empty where it names none."""
+    """Return the session that a request on HTTP names; empty where it names none."""
     return str(request.headers.get(_SESSION_HEADER) or request.query_params.get(_SESSION_QUERY) or "").strip()
 
 
 def _resource(uri: str) -> tuple[str, bool]:
-    """Which session's HUD an address means (empty: this one's), and whether as data. Raises `MCPError`."""
+    """Return which session's HUD an address means (empty: this one's), and whether as data. Raises `MCPError`."""
     as_json = uri.endswith(_JSON_SUFFIX)
     plain = uri.removesuffix(_JSON_SUFFIX)
     if plain == _CURRENT_URI:
@@ -361,7 +365,7 @@ def _connection(ctx: _Context) -> str:
 
 
 async def _root(ctx: _Context) -> Path | None:
-    """The first root of the client that is a directory here; `None` where it tells none in time."""
+    """Return the first root of the client that is a directory here; `None` where it tells none in time."""
     able = ctx.session.client_capabilities
     if able is None or able.roots is None or ctx.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
         return None

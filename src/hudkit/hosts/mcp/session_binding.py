@@ -86,8 +86,10 @@ class SessionBinding:
             return _ToolAnswer(RouterReply(f"not recorded: {type(error).__name__}", False))
 
     def page(self, where: RequestSession, of: str = "") -> str:
-        """The HUD as markdown: of this session, or of the one that `of` names. Nothing is recorded. Raises
-        `OperationError` where it names none or several, a `StoreError`."""
+        """Return the HUD as markdown: of this session, or of the one that `of` names.
+
+        Nothing is recorded. Raises `OperationError` where it names none or several, a `StoreError`.
+        """
 
         def shown(host_session: HostSession, session: HudSession) -> str:
             base = session.whole_frame().base
@@ -97,7 +99,7 @@ class SessionBinding:
         return self._read(where, of, shown)
 
     def facts(self, where: RequestSession, of: str = "") -> dict[str, Any]:
-        """The same as data: `session`, `seq` (of its last event) and `sections`. Raises as `page` does."""
+        """Return the same as data: `session`, `seq` (of its last event) and `sections`. Raises as `page` does."""
         return self._read(
             where,
             of,
@@ -105,7 +107,7 @@ class SessionBinding:
         )
 
     def key(self, where: RequestSession, of: str = "") -> str:
-        """The key in the log of a session as `page` takes it. Raises as that does."""
+        """Return the key in the log of a session as `page` takes it. Raises as that does."""
         return self._read(where, of, lambda _, session: session.id)
 
     def resume(self, where: RequestSession, other: str) -> str:
@@ -125,8 +127,11 @@ class SessionBinding:
         return self._ask(where, take)
 
     def sessions(self, where: RequestSession, like: str = "") -> list[str]:
-        """Ids of other sessions with an open task that have `like` in their id, the newest first, those of the
-        project before the others. Raises a `StoreError`."""
+        """Return ids of other sessions with an open task that have `like` in their id, the newest first, those of the
+        project before the others.
+
+        Raises a `StoreError`.
+        """
 
         def matching(host_session: HostSession) -> list[str]:
             keys = [
@@ -158,6 +163,8 @@ class SessionBinding:
         answered = attached.tool(where.session, router, arguments)
         after = attached.with_session(where.session, lambda host_session: host_session.session.state.seq)
         if offer and arguments.get("tool") not in _TASK_OPERATIONS:
+            # There is no call of ours before the first tool call: its answer is the only place where the agent can be
+            # told.
             answered = msgspec.structs.replace(answered, text=f"{answered.text}\n\n{offer}")
         if after == before:
             return _ToolAnswer(answered)
@@ -166,17 +173,21 @@ class SessionBinding:
         )
 
     def _first(self, where: RequestSession, host_session: HostSession) -> str:
-        """What a session is told with its first answer, once."""
+        """Return what a session is told with its first answer, once."""
         if where.key in self._offered:
             return ""
         self._offered.add(where.key)
         return self._offer(host_session.session)
 
     def _offer(self, session: HudSession) -> str:
-        """That an earlier session of the project left its task open, where this one has none yet. What the task is,
-        is not told: the other session may be at work in another window."""
+        """Return a line that tells of an earlier session of the project with an open task, where this one has none
+        yet.
+
+        What the task is, is not told: the other session may be at work in another window.
+        """
         here = {name for name, _ in self._offered}
         for payload in ResumeOffer(session.id, session.log, session.other)(session.state):
+            # One that is at work here, in another window of the same client, is not left behind.
             if isinstance(payload, SessionOffer) and payload.session_id not in here:
                 how = f'hud({{"tool": "task.resume", "args": {{"session": "{visible(payload.session_id)}"}}}})'
                 return f"An earlier session of this project left a task open; {how} takes it up."
@@ -212,7 +223,7 @@ class SessionBinding:
 
 
 def _named(of: str, session_keys: tuple[str, ...], project: str) -> str:
-    """The key of the session that is named by its key or its id, best one of the project."""
+    """Return the key of the session that is named by its key or its id, best one of the project."""
     alike = [
         key for key in session_keys if key == of or key.partition("@")[0].rpartition("/")[2] == encode_key_part(of)
     ]

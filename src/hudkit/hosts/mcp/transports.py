@@ -47,7 +47,7 @@ class ListenAddress(msgspec.Struct, frozen=True):
 
 
 def parse_address(text: str) -> ListenAddress:
-    """The address for `[HOST:]PORT`; without a host it is this machine's own. Raises `ConfigError`."""
+    """Return the address for `[HOST:]PORT`; without a host it is this machine's own. Raises `ConfigError`."""
     host, _, port = text.strip().rpartition(":")
     host = host.strip("[]").lower() or "127.0.0.1"
     host = "127.0.0.1" if host == "localhost" else host
@@ -63,7 +63,7 @@ def parse_address(text: str) -> ListenAddress:
 
 
 def _open_socket(address: ListenAddress) -> socket.socket:
-    """An open socket at the address. Raises `ConfigError` where it cannot be had."""
+    """Return an open socket at the address. Raises `ConfigError` where it cannot be had."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -78,8 +78,9 @@ def _open_socket(address: ListenAddress) -> socket.socket:
 
 
 def transport_security(address: ListenAddress, others: Sequence[str] = ()) -> TransportSecuritySettings:
-    """The names that may stand in `Host` and `Origin`: this machine's own, the address where it is a particular one,
-    and `others` (`NAME` or `NAME:PORT`, as behind a proxy)."""
+    """Return the names that may stand in `Host` and `Origin`: this machine's own, the address where it is a
+    particular one, and `others` (`NAME` or `NAME:PORT`, as behind a proxy).
+    """
     names = list(_LOOPBACK_NAMES)
     if not ipaddress.ip_address(address.host).is_unspecified and address.name not in names:
         names.append(address.name)
@@ -93,7 +94,7 @@ def transport_security(address: ListenAddress, others: Sequence[str] = ()) -> Tr
 
 
 def http_app(server: Server[object], address: ListenAddress, token: str, *, others: Sequence[str] = ()) -> Starlette:
-    """The ASGI application of a server at an address (with its real port).
+    """Return the ASGI application of a server at an address (with its real port).
 
     A request without the token gets 401, one for another host 421, one from another site 403. Raises `ConfigError`
     where the token is too short.
@@ -104,6 +105,8 @@ def http_app(server: Server[object], address: ListenAddress, token: str, *, othe
             f"the token has {len(token)} characters, and should have {_MIN_TOKEN_CHARS} or more", hint=hint
         )
     issuer = AnyHttpUrl(f"http://{address.name}:{address.port}")
+    # Said explicitly: the SDK guards against DNS rebinding by itself on loopback addresses only (seen on 2.3: on
+    # 0.0.0.0 a foreign `Host` got 200).
     return server.streamable_http_app(
         streamable_http_path=_URL_PATH,
         session_idle_timeout=_IDLE_TIMEOUT_S,
@@ -129,6 +132,7 @@ class _TokenVerifier:
 
 def run_http(server: Server[object], address: ListenAddress, token: str, *, others: Sequence[str] = ()) -> None:
     """Serve until the process is told to end. Raises `ConfigError` where the address cannot be had."""
+    # Imported here: a client that starts the server on stdio need not wait for it.
     import uvicorn
 
     with _open_socket(address) as listener:

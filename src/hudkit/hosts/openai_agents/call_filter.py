@@ -83,6 +83,7 @@ class CallFilter:
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
         request = await self._by_user(data)
         tools = {tool.name for tool in data.agent.tools if isinstance(tool, FunctionTool)}
+        # An agent without the tools was not made by `hud.agent`: it could neither record nor look up what it is told.
         if not self._shared.offered <= tools:
             return request
         try:
@@ -92,8 +93,9 @@ class CallFilter:
             return request
 
     def scope(self) -> _SdkConversation:
-        """The conversation that a call in this context belongs to: that of the run, or of a sub-agent which a tool of
-        it has started with the same filter."""
+        """Return the conversation that a call in this context belongs to: that of the run, or of a sub-agent which a
+        tool of it has started with the same filter.
+        """
         now = ACTIVE_CALL.get()
         if now is None or now.calls is not self:
             scope = self._root = self._root or self._opened(now)
@@ -103,11 +105,11 @@ class CallFilter:
         return scope
 
     async def answered(self, scope: _SdkConversation, response: ModelResponse) -> None:
-        """A response has come. What ends a run is heard at once, what goes on with the next call. Never raises."""
+        """Take up a response. What ends a run is recorded at once, what goes on with the next call. Never raises."""
         try:
             calls = scope.answered(response)
             if not calls:
-                await asyncio.to_thread(self._heard, scope)
+                await asyncio.to_thread(self._ingest, scope)
         except Exception:
             _LOG.exception("what was answered is not recorded yet")
             return
@@ -117,13 +119,13 @@ class CallFilter:
             scope.rest()
 
     def tool(self, scope: _SdkConversation, name: str, arguments: str) -> str:
-        """What a call of one of the HUD's tools is answered."""
+        """Return what a call of one of the HUD's tools is answered."""
         self.attached.report_usage(scope.id, scope.used, parent=scope.parent)
         return self.attached.tool(scope.id, name, arguments, parent=scope.parent).text
 
     # -- inside ------------------------------------------------------------------------------------------------
 
-    def _heard(self, scope: _SdkConversation) -> None:
+    def _ingest(self, scope: _SdkConversation) -> None:
         entries = [span.entry for span in scope.read(scope.items)]
         self.attached.report_usage(scope.id, scope.used, parent=scope.parent)
         with suppress(HudkitError, OSError):
@@ -135,7 +137,7 @@ class CallFilter:
         return self._shared.scope(own or f"{started}.{uuid4().hex}".removeprefix("."), started)
 
     async def _by_user(self, data: CallModelData[Any]) -> ModelInputData:
-        """What the user's own filter makes of the call."""
+        """Return what the user's own filter makes of the call."""
         own: CallModelInputFilter | None = config_option(self._config, "call_model_input_filter")
         if own is None or isinstance(own, CallFilter):
             return data.model_data
@@ -146,6 +148,8 @@ class CallFilter:
         sent = cast(list[InputItem], request.input)
         raw = [*scope.items, *sent] if self._chained else sent
         spans = scope.read(raw)
+        # The SDK sends the whole conversation at each call; where the provider keeps it (`chained`), only what is
+        # new.
         past = 0 if self._chained else scope.compacted.end(spans)
         items = [*scope.compacted.items, *raw[past:]] if past else list(raw)
         standing = scope.read(items) if past else spans
@@ -166,7 +170,7 @@ class CallFilter:
         return ModelInputData(cast(list[TResponseInputItem], out), with_base(request.instructions, placing.base))
 
     def _placing(self, scope: _SdkConversation, ask: HostCall, *, may_compact: bool) -> Injection | None:
-        """What a call carries; `None` where the transcript is to be compacted before it."""
+        """Return what a call carries; `None` where the transcript is to be compacted before it."""
         if self._shared.resume and not scope.parent:
             self._shared.resume = self.attached.resume(scope.id, self._shared.resume)
 
@@ -194,7 +198,7 @@ class CallFilter:
         spans: Sequence[MessageSpan],
         window: Window,
     ) -> list[InputItem]:
-        """The transcript after a compaction."""
+        """Return the transcript after a compaction."""
         entries = [span.entry for span in standing]
 
         def begin(conversation: HostSession) -> tuple[int, str]:
@@ -211,7 +215,7 @@ class CallFilter:
         cut = _cut_transcript(tail_start, items, standing, summary)
         if self._session is not None and scope is self._root:
             try:
-                await _store_compacted(self._session, items, standing, cut, scope.hearing)
+                await _store_compacted(self._session, items, standing, cut, scope.reading)
             except Exception:
                 _LOG.exception("session %s is not compacted, this run goes on compacted", scope.id)
         scope.used = None
@@ -244,22 +248,22 @@ class _SdkConversation:
         """The transcript of the last call, and what was answered."""
         self.used: int | None = None
         """Tokens in the window after the last response."""
-        self.hearing = TranscriptContext(id, names, {}, {})
+        self.reading = TranscriptContext(id, names, {}, {})
         self._untold: ReportedUsage | None = None
 
     def read(self, items: Sequence[InputItem]) -> list[MessageSpan]:
-        """The messages of a transcript; what the last response cost is that of the last one."""
-        spans = message_spans(items, self.hearing)
+        """Return the messages of a transcript; what the last response cost is that of the last one."""
+        spans = message_spans(items, self.reading)
         if self._untold is None:
             return spans
         last = next((span.entry for span in reversed(spans) if span.entry.message.role == "assistant"), None)
         if last is not None and not last.message.summary:
-            self.hearing.usage[last.key] = self._untold
+            self.reading.usage[last.key] = self._untold
         self._untold = None
-        return message_spans(items, self.hearing)
+        return message_spans(items, self.reading)
 
     def answered(self, response: ModelResponse) -> bool:
-        """Take up a response; whether it calls tools."""
+        """Take up a response. What ends a run is recorded at once, what goes on with the next call. Never raises."""
         answered = cast(list[InputItem], response.to_input_items())
         self.items = [*self.items, *answered]
         self._untold = _reported_usage(response.usage)
@@ -269,8 +273,8 @@ class _SdkConversation:
     def rest(self) -> None:
         """Forget what is in the host's own session."""
         self.items = []
-        self.hearing.read.clear()
-        self.hearing.usage.clear()
+        self.reading.read.clear()
+        self.reading.usage.clear()
 
 
 class RunnerState:
@@ -297,17 +301,19 @@ class RunnerState:
         self._responses: dict[str, str] = {}
 
     def scope(self, id: str, parent: str) -> _SdkConversation:
-        """The conversation with the host's id `id`; `parent` is that of the one that started it."""
+        """Return the conversation with the host's id `id`; `parent` is that of the one that started it."""
         return self.scopes.setdefault(id, _SdkConversation(id, parent, self.names))
 
     def remember(self, response_id: str, id: str) -> None:
-        """A conversation that has no name is known by the provider's ids of its responses."""
+        """Note whose response this is: a conversation that has no name is known by the provider's ids of its
+        responses.
+        """
         self._responses[response_id] = id
         while len(self._responses) > _MAX_RESPONSE_IDS:
             del self._responses[next(iter(self._responses))]
 
     def behind(self, response_id: str) -> str:
-        """The conversation that had this response; nothing where that is not known."""
+        """Return the conversation that had this response; nothing where that is not known."""
         return self._responses.get(response_id, "")
 
 
@@ -316,7 +322,7 @@ RunOptions = RunConfig | dict[str, Any] | None
 
 
 def config_option(config: RunOptions, name: str) -> Any:
-    """An option of a run configuration; `None` where it is not given."""
+    """Return an option of a run configuration; `None` where it is not given."""
     return config.get(name) if isinstance(config, dict) else getattr(config, name, None)
 
 
@@ -329,7 +335,7 @@ def _host_call(
     *,
     prunes: bool,
 ) -> HostCall:
-    """What the HUD is asked for a call; `window` is the user's."""
+    """Return what the HUD is asked for a call; `window` is the user's."""
     model = _model_of(agent, config)
     if not isinstance(window, Window):
         window = window_of(model) if window is None else Window(window, None, None, "user")
@@ -345,7 +351,7 @@ def _host_call(
 
 
 def _model_of(agent: Agent[Any], config: RunOptions) -> str:
-    """The name of the model that a call goes to, without those of its providers."""
+    """Return the name of the model that a call goes to, without those of its providers."""
     over = config_option(config, "model")
     model = over if over is not None else agent.model
     if isinstance(model, Model):
@@ -354,7 +360,7 @@ def _model_of(agent: Agent[Any], config: RunOptions) -> str:
 
 
 def _sizes(agent: Agent[Any]) -> int | None:
-    """Characters of the tools' definitions; `None` where servers have more of them."""
+    """Return the characters of the tools' definitions; `None` where servers have more of them."""
     if agent.mcp_servers:
         return None
     mine = [tool for tool in agent.tools if isinstance(tool, FunctionTool)]
@@ -364,7 +370,8 @@ def _sizes(agent: Agent[Any]) -> int | None:
 
 
 def _reported_usage(usage: Usage) -> ReportedUsage | None:
-    """The tokens of a response; of its last request where the SDK tried several times."""
+    """Return the tokens of a response; of its last request where the SDK tried several times."""
+    # `usage` is the sum of all tries; the window holds the last one only.
     report: Any = usage.request_usage_entries[-1] if usage.request_usage_entries else usage
     if not report.total_tokens:
         return None
@@ -403,15 +410,19 @@ class _CompactedPrefix(NamedTuple):
     items: tuple[InputItem, ...] = ()
 
     def end(self, spans: Sequence[MessageSpan]) -> int:
-        """Where what was compacted ends in the transcript with the messages `found`; 0 where it is not its
-        beginning."""
+        """Return where what was compacted ends in the transcript with the messages `spans`; 0 where it is not its
+        beginning.
+        """
         here = spans[: len(self.keys)]
         return here[-1].end if here and tuple(span.entry.key for span in here) == self.keys else 0
 
     def then(
         self, cut: _TranscriptCut, standing: Sequence[InputItem], spans: Sequence[MessageSpan]
     ) -> _CompactedPrefix:
-        """After one more compaction, of the transcript as it stood: these items before what is in `given`."""
+        """Return what stands for the beginning after one more compaction.
+
+        `standing` are the items of the transcript as it stood: those of this prefix, before what is in `spans`.
+        """
         past = self.end(spans)
         own = len(self.items) if past else 0
         upto = past + max(0, cut.start - own)
@@ -422,7 +433,7 @@ class _CompactedPrefix(NamedTuple):
 def _cut_transcript(
     tail_start: int, items: Sequence[InputItem], spans: Sequence[MessageSpan], summary: str
 ) -> _TranscriptCut:
-    """The cut before message `tail_start`. The user's last message is never cut off."""
+    """Return the cut before message `tail_start`. The user's last message is never cut off."""
     users = [
         n for n, span in enumerate(spans) if span.entry.role == "user" and not is_summary_question(items[span.start])
     ]
@@ -433,8 +444,9 @@ def _cut_transcript(
 
 
 def _can_rewrite(session: Session | None) -> bool:
-    """Whether a compaction of ours may be written into a session: not where the provider has it, nor where it
-    compacts by itself."""
+    """Return whether a compaction of ours may be written into a session: not where the provider has it, nor where it
+    compacts by itself.
+    """
     if session is None:
         return True
     return not isinstance(session, OpenAIConversationsSession) and not is_openai_responses_compaction_aware_session(
@@ -443,9 +455,10 @@ def _can_rewrite(session: Session | None) -> bool:
 
 
 async def _ask_for_summary(agent: Agent[Any], config: RunOptions, items: Sequence[InputItem], ask: str) -> str:
-    """What the agent's own model writes down when it is asked to; nothing where it fails."""
+    """Return what the agent's own model writes down when it is asked to; nothing where it fails."""
     own = config if isinstance(config, RunConfig) else RunConfig(**(config or {}))
     settings = agent.model_settings.resolve(own.model_settings)
+    # The agent that writes has no tools: a model that is made to call one fails without them.
     settings = replace(settings, tool_choice=None, parallel_tool_calls=None)
     model = own.model if own.model is not None else agent.model
     writer: Agent[Any] = Agent(_WRITER_NAME, instructions=SUMMARY_SYSTEM_PROMPT, model=model, model_settings=settings)
@@ -466,17 +479,20 @@ async def _store_compacted(
     items: Sequence[InputItem],
     spans: Sequence[MessageSpan],
     cut: _TranscriptCut,
-    hearing: TranscriptContext,
+    reading: TranscriptContext,
 ) -> None:
     """Write a cut into the host's session, as far as that has the messages already; the SDK adds the others."""
     saved = cast(list[InputItem], await session.get_items())
-    keys = [span.entry.key for span in message_spans(saved, hearing)]
+    keys = [span.entry.key for span in message_spans(saved, reading)]
+    # The SDK adds to a session when a step has ended, so it may have less than the model was sent. Where it has
+    # something else, somebody else has changed it.
     if not keys or keys != [span.entry.key for span in spans[: len(keys)]]:
         if keys:
-            _LOG.info("session %s is left as it is: it is not what the model was sent", hearing.session_id)
+            _LOG.info("session %s is left as it is: it is not what the model was sent", reading.session_id)
         return
     head = cut.head if cut.last_user is None or cut.last_user < len(keys) else cut.head[:2]
     end = spans[len(keys) - 1].end
+    # Shielded: a run that is cancelled between clearing and writing would leave the user without a conversation.
     await asyncio.shield(_rewrite_session(session, [*head, *items[cut.start : end]], saved))
 
 

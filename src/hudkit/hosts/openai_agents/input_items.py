@@ -1,4 +1,4 @@
-"""Input items of the Agents SDK as the messages that are heard, each with the place where it stands. Pure."""
+"""Input items of the Agents SDK as the messages that are ingested, each with the place where it stands. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hudkit.ingest.first_seen import entry_key
 from hudkit.ingest.tool_calls import neutral_part
 from hudkit.transcripts import Message, Part, ReasoningPart, ReportedUsage, TextPart, ToolPart
 
-# --- One call of a tool in the Agents SDK's items, with its result, in the words that are heard. Pure.
+# --- One call of a tool in the Agents SDK's items, with its result, in neutral form. Pure.
 
 
 _FAILURE_PREFIX = "An error occurred while running the tool"
@@ -29,7 +29,7 @@ _EDITS = {"create_file": "write", "update_file": "edit", "delete_file": "delete_
 
 
 def _tool_part(id: str, call: Mapping[str, Any], result: Mapping[str, Any] | None) -> ToolPart:
-    """A call and its result, which is `None` where there is none (yet)."""
+    """Return a call and its result, which is `None` where there is none (yet)."""
     kind = str(call.get("type"))
     name, arguments = _named(kind, call)
     output, failed, metadata = _outcome(call if result is None else result)
@@ -47,7 +47,7 @@ def _tool_part(id: str, call: Mapping[str, Any], result: Mapping[str, Any] | Non
 
 
 def _output_text(value: object) -> str:
-    """The text of a result; what is no text in it, in a word."""
+    """Return the text of a result; what is no text in it, in a word."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -83,7 +83,7 @@ def _named(kind: str, call: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _arguments(text: object) -> dict[str, Any]:
-    """What a model wrote as arguments; nothing where that is no object."""
+    """Return what a model wrote as arguments; nothing where that is no object."""
     try:
         arguments = msgspec.json.decode(text) if isinstance(text, str) and text else {}
     except msgspec.DecodeError:
@@ -92,7 +92,7 @@ def _arguments(text: object) -> dict[str, Any]:
 
 
 def _outcome(item: Mapping[str, Any]) -> tuple[str, bool, dict[str, Any]]:
-    """What came out, whether the call failed, and what else is known of it."""
+    """Return what came out, whether the call failed, and what else is known of it."""
     error = item.get("error")
     if error:
         return error if isinstance(error, str) else _output_text(error), True, {}
@@ -139,8 +139,8 @@ class TranscriptContext(NamedTuple):
     read: dict[str, tuple[int, HostMessage]]
 
 
-def message_spans(items: Sequence[InputItem], hearing: TranscriptContext) -> list[MessageSpan]:
-    """The messages of a transcript, in order; every item belongs to one."""
+def message_spans(items: Sequence[InputItem], reading: TranscriptContext) -> list[MessageSpan]:
+    """Return the messages of a transcript, in order; every item belongs to one."""
     seen: Counter[str] = Counter()
     spans = []
     for kind, start, end in _groups(items):
@@ -149,40 +149,41 @@ def message_spans(items: Sequence[InputItem], hearing: TranscriptContext) -> lis
         words = "\0".join((kind, asked, _identity(group)))
         key = entry_key(words, str(seen[words]))
         seen[words] += 1
-        size, usage = sum(map(_size, group)), hearing.usage.get(key)
-        length, entry = hearing.read.get(key, (0, None))
+        size, usage = sum(map(_size, group)), reading.usage.get(key)
+        length, entry = reading.read.get(key, (0, None))
         if entry is None or length != len(group) or entry.size != size or entry.message.usage != usage:
-            blank = Message(key, hearing.session_id, "", usage=usage)
-            entry = _entry(kind, blank, group, size, hearing.names)
-            hearing.read[key] = (len(group), entry)
+            blank = Message(key, reading.session_id, "", usage=usage)
+            # Read anew only where something of it changed: a long conversation is read at each call.
+            entry = _entry(kind, blank, group, size, reading.names)
+            reading.read[key] = (len(group), entry)
         spans.append(MessageSpan(entry, start, end))
     return spans
 
 
 def _is_prompt(item: InputItem) -> bool:
-    """Whether an item is said to the model: by the user, or by the application."""
+    """Return whether an item is said to the model: by the user, or by the application."""
     return item.get("role") in _SPEAKERS
 
 
 def _is_result(item: InputItem) -> bool:
-    """Whether an item is the result of a call."""
+    """Return whether an item is the result of a call."""
     kind = str(item.get("type", ""))
     return kind.endswith("_output") or kind == "mcp_approval_response"
 
 
 def summary_items(items: Sequence[InputItem], summary: str) -> tuple[InputItem, InputItem]:
-    """A summary of these items, as it stands in a transcript: behind a question by which it is known again."""
+    """Return a summary of these items, as it stands in a transcript: behind a question by which it is known again."""
     number = max((_number(item) for item in items), default=0) + 1
     return {"role": "user", "content": _MARKER.format(number)}, {"role": "assistant", "content": summary}
 
 
 def is_summary_question(item: InputItem) -> bool:
-    """Whether an item is the question in front of a summary of ours."""
+    """Return whether an item is the question in front of a summary of ours."""
     return _number(item) > 0
 
 
 def _content_text(content: object) -> str:
-    """The texts of a content, which is a text or a list of parts; one line for each."""
+    """Return the texts of a content, which is a text or a list of parts; one line for each."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
@@ -197,7 +198,7 @@ def is_text(part: object) -> bool:
 
 
 def _groups(items: Sequence[InputItem]) -> Iterator[tuple[str, int, int]]:
-    """Kind, start and end of each message. A response goes up to the last result of its calls."""
+    """Yield kind, start and end of each message. A response goes up to the last result of its calls."""
     start, kind = 0, ""
     for index, item in enumerate(items):
         now = _kind(item, items[index - 1] if index else {})
@@ -219,14 +220,14 @@ def _kind(item: InputItem, before: InputItem) -> str:
 
 
 def _number(item: InputItem) -> int:
-    """Which compaction an item is the question of; 0 for any other item."""
+    """Return which compaction an item is the question of; 0 for any other item."""
     content = item.get("content") if item.get("role") == "user" else None
     match = _MARKED.fullmatch(_content_text(content)) if content else None
     return int(match[1]) if match else 0
 
 
 def _identity(group: Sequence[InputItem]) -> str:
-    """What a message is known by: the id of its first call, else what it says."""
+    """Return what a message is known by: the id of its first call, else what it says."""
     called = next((str(item["call_id"]) for item in group if item.get("call_id")), "")
     if called:
         return called
@@ -237,7 +238,7 @@ def _identity(group: Sequence[InputItem]) -> str:
 
 
 def _others(content: object) -> str:
-    """Parts that are no text, as text."""
+    """Return parts that are no text, as text."""
     parts = content if isinstance(content, list) else []
     return "".join(msgspec.json.encode(part, order="sorted").decode() for part in parts if not is_text(part))
 
@@ -274,7 +275,7 @@ def _parts(key: str, group: Sequence[InputItem], names: Mapping[str, str]) -> It
 
 
 def _size(item: InputItem) -> int:
-    """Characters of an item, as far as a model reads them."""
+    """Return the characters of an item, as far as a model reads them."""
     size = 0
     for name in ("content", "output", "summary"):
         value = item.get(name)
@@ -300,12 +301,12 @@ _WITH_TEXT = ("function_call_output", "custom_tool_call_output", "local_shell_ca
 
 
 def with_base(instructions: str | None, base: str) -> str | None:
-    """The system prompt with the base behind it."""
+    """Return the system prompt with the base behind it."""
     return f"{instructions}\n\n{base}" if instructions and base else base or instructions
 
 
 def with_frame(items: Sequence[InputItem], spans: Sequence[MessageSpan], placing: Injection) -> list[InputItem]:
-    """The items of a request with what the HUD puts among them; what was given stays as it is."""
+    """Return the items of a request with what the HUD puts among them; what was given stays as it is."""
     out = [_stub(item, placing.stubs) for item in items]
     after: dict[int, list[InputItem]] = {}
     for entry, blocks in placing.behind.items():
@@ -318,8 +319,11 @@ def with_frame(items: Sequence[InputItem], spans: Sequence[MessageSpan], placing
 def new_items_with_frame(
     fresh: Sequence[InputItem], first: int, spans: Sequence[MessageSpan], placing: Injection
 ) -> list[InputItem]:
-    """The same where the provider keeps the conversation, and only what is new is sent: the items from `first` on of
-    the transcript. None of them may change there, so blocks are messages of their own. No tail: it would stay."""
+    """Return the same where the provider keeps the conversation, and only what is new is sent: the items from `first`
+    on of the transcript.
+
+    None of them may change there, so blocks are messages of their own. No tail: it would stay.
+    """
     out: list[InputItem] = []
     sent = first
     for n, span in enumerate(spans):

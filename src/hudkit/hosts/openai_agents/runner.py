@@ -98,29 +98,34 @@ class HudRunner:
     async def run(
         self, agent: Agent[Any], input: Input, *, session: Session | str | None = None, **options: Any
     ) -> RunResult:
-        """`Runner.run`, with its options. The session, or else the `conversation_id` or the `group_id` of the run
-        configuration, is the conversation that the HUD belongs to; without one of them, a run is one of its own."""
+        """Run an agent as `Runner.run` does, with its options.
+
+        The session, or else the `conversation_id` or the `group_id` of the run configuration, is the conversation
+        that the HUD belongs to; without one of them, a run is one of its own.
+        """
         with _apart():
             return await Runner.run(self.agent(agent), input, **self._options(session, options))
 
     def run_sync(
         self, agent: Agent[Any], input: Input, *, session: Session | str | None = None, **options: Any
     ) -> RunResult:
-        """`Runner.run_sync`: the same, where no event loop runs."""
+        """Run an agent as `Runner.run_sync` does, where no event loop runs."""
         with _apart():
             return Runner.run_sync(self.agent(agent), input, **self._options(session, options))
 
     def run_streamed(
         self, agent: Agent[Any], input: Input, *, session: Session | str | None = None, **options: Any
     ) -> RunResultStreaming:
-        """`Runner.run_streamed`: the same, as a stream of events."""
+        """Run an agent as `Runner.run_streamed` does, and return its stream of events."""
         with _apart():
             return Runner.run_streamed(self.agent(agent), input, **self._options(session, options))
 
     def agent(self, agent: Agent[Any]) -> Agent[Any]:
-        """A copy of an agent with the HUD's tools, its handoffs too; for sub-agents (`hud.agent(a).as_tool(...)`) and
-        for runs that are taken up (`RunState.from_json(hud.agent(a), ...)`). Twice is harmless. Raises `ConfigError`
-        where the agent has a tool with such a name."""
+        """Return a copy of an agent with the HUD's tools, its handoffs too; for sub-agents
+        (`hud.agent(a).as_tool(...)`) and for runs that are taken up (`RunState.from_json(hud.agent(a), ...)`).
+
+        Twice is harmless. Raises `ConfigError` where the agent has a tool with such a name.
+        """
         return _with_hud_tools(agent, self._tools)
 
     def run_config(
@@ -131,9 +136,11 @@ class HudRunner:
         conversation: str = "",
         chained: bool = False,
     ) -> RunConfig:
-        """A run configuration that brings the HUD into the calls of `hud.agent(...)`, for whoever runs it: `Runner`,
-        or `as_tool(session=s, run_config=hud.run_config(session=s))`. For one conversation. `conversation` names one
-        that has no session; `chained`: the provider keeps it."""
+        """Return a run configuration that brings the HUD into the calls of `hud.agent(...)`, for whoever runs it:
+        `Runner`, or `as_tool(session=s, run_config=hud.run_config(session=s))`.
+
+        For one conversation. `conversation` names one that has no session; `chained`: the provider keeps it.
+        """
         filtered = self._filtered(config, session, conversation, chained=chained)
         return filtered if isinstance(filtered, RunConfig) else RunConfig(**filtered)
 
@@ -155,7 +162,9 @@ class HudRunner:
     def _filtered(
         self, config: RunOptions, session: Session | None, name: str, *, chained: bool
     ) -> RunConfig | dict[str, Any]:
-        """The configuration with our filter; still a dict where it was none, so that the SDK closes what it opens."""
+        """Return the configuration with our filter; still a dict where it was none, so that the SDK closes what it
+        opens.
+        """
         calls = CallFilter(
             self._shared, config, session, name=name or config_option(config, "group_id") or "", chained=chained
         )
@@ -166,7 +175,7 @@ class HudRunner:
 
 @contextmanager
 def _apart() -> Iterator[None]:
-    """What a run leaves in this context is not seen by the next one."""
+    """Keep what a run leaves in this context from the next one."""
     token = ACTIVE_CALL.set(ACTIVE_CALL.get())
     try:
         yield
@@ -182,7 +191,7 @@ _AgentCopies = dict[int, tuple[Agent[Any], Agent[Any]]]
 
 
 def _hud_tool(definition: dict[str, Any]) -> FunctionTool:
-    """One of the HUD's tools. It answers for whichever conversation calls it, and never raises."""
+    """Return one of the HUD's tools. It answers for whichever conversation calls it, and never raises."""
     name = str(definition["name"])
 
     async def invoke(context: ToolContext[Any], arguments: str) -> str:  # noqa: ARG001 (the SDK's signature)
@@ -193,12 +202,15 @@ def _hud_tool(definition: dict[str, Any]) -> FunctionTool:
             return "Not compacted: this conversation is kept and compacted elsewhere."
         return await asyncio.to_thread(now.calls.tool, now.scope, name, arguments)
 
+    # Not strict: OpenAI's strict mode refuses `dict[str, Any]`, which `args` is.
     return FunctionTool(name, str(definition["description"]), dict(definition["parameters"]), invoke, False)
 
 
 def _with_hud_tools(agent: Agent[Any], tools: list[FunctionTool], copies: _AgentCopies | None = None) -> Agent[Any]:
-    """A copy of the agent with these tools; the agent itself where it has them. Raises `ConfigError` where it has a
-    tool of its own with such a name."""
+    """Return a copy of the agent with these tools; the agent itself where it has them.
+
+    Raises `ConfigError` where it has a tool of its own with such a name.
+    """
     copies = {} if copies is None else copies
     if id(agent) in copies:
         return copies[id(agent)][1]
@@ -277,7 +289,7 @@ def _handoff(target: Agent[Any] | Handoff[Any, Any], tools: list[FunctionTool], 
 
 
 def _entered(tool: Tool) -> Tool:
-    """A tool that is an agent: what it runs is a conversation of its own, of the call's id."""
+    """Return a tool that is an agent: what it runs is a conversation of its own, of the call's id."""
     if not isinstance(tool, FunctionTool) or not getattr(tool, "_is_agent_tool", False):
         return tool
     run = tool.on_invoke_tool
@@ -296,7 +308,7 @@ def _entered(tool: Tool) -> Tool:
 def _first_but(
     names: set[str],
 ) -> Callable[[RunContextWrapper[Any], list[FunctionToolResult]], Awaitable[ToolsToFinalOutputResult]]:
-    """`stop_on_first_tool`, for the tools that have none of these names."""
+    """Return `stop_on_first_tool`, for the tools that have none of these names."""
 
     async def ends(_: RunContextWrapper[Any], results: list[FunctionToolResult]) -> ToolsToFinalOutputResult:
         first = next((result for result in results if result.tool.name not in names), None)

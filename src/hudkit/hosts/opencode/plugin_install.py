@@ -154,12 +154,12 @@ def uninstall(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallSte
 
 
 def read_installed(place: PluginTarget) -> PluginManifest | None:
-    """What is installed from this data directory; `None` where nothing is."""
+    """Return what is installed from this data directory; `None` where nothing is."""
     return config_files.read_manifest(place.manifest, PluginManifest) if place.manifest.exists() else None
 
 
 def _without(path: Path, text: str, plugin: str, recorded: FileChangeRecord | None) -> str | None:
-    """A configuration without our entry: its former bytes where nobody touched it since."""
+    """Return a configuration without our entry: its former bytes where nobody touched it since."""
     if recorded is not None:
         untouched, before = original_text(text, recorded)
         if untouched:
@@ -193,19 +193,19 @@ PLUGIN_KEY = "plugin"
 
 
 def user_directory(env: Mapping[str, str]) -> Path:
-    """Where OpenCode keeps the user's configuration."""
+    """Return where OpenCode keeps the user's configuration."""
     return config_home(env) / "opencode"
 
 
 def config_candidates(env: Mapping[str, str], project: Path | None) -> tuple[Path, ...]:
-    """The files in which a plugin can be listed, OpenCode's own preference first."""
+    """Return the files in which a plugin can be listed, OpenCode's own preference first."""
     if project is not None:
         return tuple(project_directory(project) / name for name in _PROJECT_NAMES)
     return tuple(user_directory(env) / name for name in _USER_NAMES)
 
 
 def _choose_config(files: Mapping[Path, str | None]) -> Path:
-    """The file to write to: the first that has plugins, else the first that there is, else the first.
+    """Return the file to write to: the first that has plugins, else the first that there is, else the first.
 
     Raises `ConfigError` where one of them cannot be read.
     """
@@ -219,13 +219,13 @@ def _choose_config(files: Mapping[Path, str | None]) -> Path:
 
 
 def lists_plugin(text: str, where: Path, plugin: str) -> bool:
-    """Whether a configuration lists the plugin. Raises `ConfigError` where it cannot be read."""
+    """Return whether a configuration lists the plugin. Raises `ConfigError` where it cannot be read."""
     plugins = find_member(parse_object(text, str(where)), PLUGIN_KEY) if text.strip() else None
     return plugins is not None and _index(plugins.node, plugin) is not None
 
 
 def with_plugin(text: str | None, where: Path, plugin: str) -> ConfigChange:
-    """The configuration with the plugin at the end of its list; the same text where it has it already.
+    """Return the configuration with the plugin at the end of its list; the same text where it has it already.
 
     Raises `ConfigError`: it cannot be read, or it has something else in the list's place.
     """
@@ -254,7 +254,7 @@ def with_plugin(text: str | None, where: Path, plugin: str) -> ConfigChange:
 
 
 def without_plugin(text: str, where: Path, plugin: str, *, key_too: bool = False) -> ConfigChange:
-    """The configuration without the plugin, and (`key_too`) without the list where it is left empty.
+    """Return the configuration without the plugin, and (`key_too`) without the list where it is left empty.
 
     Raises `ConfigError` where it cannot be read.
     """
@@ -278,12 +278,12 @@ def without_plugin(text: str, where: Path, plugin: str, *, key_too: bool = False
 
 
 def _is_empty(text: str, where: Path) -> bool:
-    """Whether a configuration says nothing (but which schema it has)."""
+    """Return whether a configuration says nothing (but which schema it has)."""
     return is_blank(text) or set(parse_object(text, str(where)).value) <= {"$schema"}
 
 
 def _index(node: JsonNode, plugin: str) -> int | None:
-    """Where a list has the plugin, alone or with options (`[path, {...}]`)."""
+    """Return where a list has the plugin, alone or with options (`[path, {...}]`)."""
     for index, item in enumerate(node.items):
         value: Any = item.node.value
         if value == plugin or (isinstance(value, list) and value[:1] == [plugin]):

@@ -16,6 +16,7 @@ DEFAULT_SERVER = "http://127.0.0.1:4096"
 """Where `opencode serve` and `opencode web` listen as a rule."""
 _TIMEOUT_S = 30.0
 
+# No proxy: the server is on this machine as a rule, and a password may go with the request.
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -30,7 +31,10 @@ def revert_session(server: str, session: str, message: str) -> None:
 
 
 def fork_session(server: str, session: str, message: str) -> str:
-    """The id of a copy of a session with what came before a message; nothing else changes. Raises `HostError`."""
+    """Return the id of a copy of a session with what came before a message; nothing else changes.
+
+    Raises `HostError`.
+    """
     answer = _ask(server, "POST", f"/session/{quote(session, safe='')}/fork", {"messageID": message})
     if not isinstance(answer, dict) or not isinstance(answer.get("id"), str):
         raise HostError("OpenCode did not make a copy of the session")

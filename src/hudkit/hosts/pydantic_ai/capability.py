@@ -90,7 +90,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
 
     @classmethod
     def combine(cls, capabilities: Sequence[AbstractCapability[AgentDepsT]]) -> AbstractCapability[AgentDepsT]:
-        """An agent has one HUD: the last one that was given."""
+        """Return the last one that was given: an agent has one HUD."""
         return capabilities[-1]
 
     def close(self) -> None:
@@ -112,7 +112,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
         _RUNNING.set(self._session)
 
     async def after_run(self, ctx: RunContext[AgentDepsT], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
-        await self._safely(self._hear, result.all_messages(), ctx.agent.name if ctx.agent is not None else None)
+        await self._safely(self._ingest, result.all_messages(), ctx.agent.name if ctx.agent is not None else None)
         return result
 
     def get_toolset(self) -> _HudToolset:
@@ -144,7 +144,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
     async def prepare_model_request(
         self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """The HUD, for this attempt alone: in the instructions, and behind the messages that it follows."""
+        """Return the request with the HUD, for this attempt alone: in the instructions, and behind its messages."""
         done = await self._safely(self._written, ctx.agent.name if ctx.agent is not None else None, request_context)
         return request_context if done is None else done
 
@@ -163,7 +163,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
     # -- inside ------------------------------------------------------------------------------------------------
 
     async def _safely(self, do: Callable[..., Any], *arguments: Any) -> Any:
-        """What `do` gives, off the event loop; `None` where it fails, which is no reason for the agent to."""
+        """Return what `do` gives, off the event loop; `None` where it fails, which is no reason for the agent to."""
         try:
             return await asyncio.to_thread(do, *arguments)
         except (HudkitError, OSError) as error:
@@ -179,28 +179,28 @@ class HudCapability(AbstractCapability[AgentDepsT]):
             _LOG.exception("a call of %s is not answered", name)
             return f"not recorded: {type(error).__name__}"
 
-    def _hear(self, messages: Sequence[ModelMessage], agent: str | None) -> None:
-        entries = [located.entry for located in self._reader.read(messages)]
+    def _ingest(self, messages: Sequence[ModelMessage], agent: str | None) -> None:
+        entries = [item.entry for item in self._reader.read(messages)]
         self.attached.with_session(
             self._session, lambda session: session.ingest(entries, agent=agent or ""), parent=self._parent
         )
 
     def _written(self, agent: str | None, request: ModelRequestContext) -> ModelRequestContext:
-        heard = self._reader.read(request.messages)
-        placing = self._placed(agent, request, heard)
+        located = self._reader.read(request.messages)
+        placing = self._placed(agent, request, located)
         return replace(
             request,
-            messages=_with_blocks(request.messages, heard, placing, _tail_cache_point(request.model_settings)),
+            messages=_with_blocks(request.messages, located, placing, _tail_cache_point(request.model_settings)),
             model_request_parameters=_with_base(request.model_request_parameters, placing.base, request.messages),
         )
 
-    def _placed(self, agent: str | None, request: ModelRequestContext, heard: Sequence[LocatedEntry]) -> Injection:
+    def _placed(self, agent: str | None, request: ModelRequestContext, located: Sequence[LocatedEntry]) -> Injection:
         if self.resume and not self._parent:
             self.resume = self.attached.resume(self._session, self.resume)
         parameters = request.model_request_parameters
         instructed = sum(len(part.content) for part in _instruction_parts(parameters, request.messages))
         asked = HostCall(
-            entries=[located.entry for located in heard],
+            entries=[item.entry for item in located],
             window=self._window(request),
             model=request.model.model_name,
             system=instructed + system_size(request.messages),
@@ -219,7 +219,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
     async def _compacted(
         self, ctx: RunContext[AgentDepsT], request: ModelRequestContext
     ) -> tuple[list[ModelMessage], list[ModelMessage]]:
-        """The history of the run, and what is sent of it: as they are where nothing is due."""
+        """Return the history of the run, and what is sent of it: as they are where nothing is due."""
         history, sent = (
             run_messages.messages_since_summary(ctx.messages),
             run_messages.messages_since_summary(request.messages),
@@ -319,6 +319,7 @@ class _HudToolset(AbstractToolset[Any]):
         return await asyncio.to_thread(self._answer, name, tool_args.get(_BROKEN, tool_args))
 
 
+# A tool that raises ends a run in pydantic-ai, and a validation error costs one of the few retries of the agent.
 class _AsWritten:
     """Takes any arguments; the operations check their own, and tell the agent how to call them right."""
 
@@ -357,7 +358,9 @@ _CACHED = ("anthropic_cache_messages", "anthropic_cache", "bedrock_cache_message
 def _with_base(
     parameters: ModelRequestParameters, base: str, messages: Sequence[ModelMessage]
 ) -> ModelRequestParameters:
-    """The parameters with the base behind the instructions that stay, before those that a function writes anew."""
+    """Return the parameters with the base behind the instructions that stay, before those that a function writes
+    anew.
+    """
     if not base:
         return parameters
     parts = _instruction_parts(parameters, messages)
@@ -366,7 +369,7 @@ def _with_base(
 
 
 def _instruction_parts(parameters: ModelRequestParameters, messages: Sequence[ModelMessage]) -> list[InstructionPart]:
-    """What the model is instructed: the parts, or where there are none, the text in the last request."""
+    """Return what the model is instructed: the parts, or where there are none, the text in the last request."""
     if parameters.instruction_parts is not None:
         return list(parameters.instruction_parts)
     last = next((message for message in reversed(messages) if isinstance(message, ModelRequest)), None)
@@ -374,30 +377,34 @@ def _instruction_parts(parameters: ModelRequestParameters, messages: Sequence[Mo
 
 
 def _tail_cache_point(settings: Mapping[str, Any] | None) -> CachePoint | None:
-    """The mark that goes before the tail where the host puts one on the last block: what is behind it is not sent
-    again, so that nothing could be read from a cache that ends there."""
+    """Return the mark that goes before the tail where the host puts one on the last block: what is behind it is not
+    sent again, so that nothing could be read from a cache that ends there.
+    """
     asked = next((value for name in _CACHED if (value := (settings or {}).get(name))), None)
     return CachePoint(ttl="1h" if asked == "1h" else "5m") if asked else None
 
 
 def _with_blocks(
     messages: Sequence[ModelMessage],
-    heard: Sequence[LocatedEntry],
+    located: Sequence[LocatedEntry],
     placing: Injection,
     point: CachePoint | None = None,
 ) -> list[ModelMessage]:
-    """The messages with the blocks behind their entries, the tail behind everything, stubs for old outputs. `point`
-    is put before the tail where it stands in a prompt's text."""
+    """Return the messages with the blocks behind their entries, the tail behind everything, stubs for old outputs.
+
+    `point` is put before the tail where it stands in a prompt's text.
+    """
     added: dict[int, dict[int, list[str | CachePoint]]] = {}
     for n, blocks in placing.behind.items():
-        place = heard[n].last
+        place = located[n].last
         if place is not None:
-            place = _carrier(messages, heard, n, place)
+            place = _carrier(messages, located, n, place)
             added.setdefault(place.message, {}).setdefault(place.part, []).extend(blocks)
     end = len(messages) - 1
     if placing.tail and end >= 0 and isinstance(messages[end], ModelRequest):
         last = messages[end].parts[-1] if messages[end].parts else None
         behind = added.setdefault(end, {}).setdefault(len(messages[end].parts) - 1, [])
+        # Only in a prompt's text: pydantic-ai takes no cache point in a tool's result.
         behind += [point] if point is not None and isinstance(last, UserPromptPart) and _ends_in_text(last) else []
         behind.append(placing.tail)
     if not added and not placing.stubs:
@@ -408,11 +415,13 @@ def _with_blocks(
     ]
 
 
-def _carrier(messages: Sequence[ModelMessage], heard: Sequence[LocatedEntry], n: int, last: PartIndex) -> PartIndex:
-    """The part that carries an entry's blocks: of several results, the last one that is plain text to the model."""
-    if heard[n].entry.role != "tool":
+def _carrier(messages: Sequence[ModelMessage], located: Sequence[LocatedEntry], n: int, last: PartIndex) -> PartIndex:
+    """Return the part that carries an entry's blocks: of several results, the last one that is plain text to the
+    model.
+    """
+    if located[n].entry.role != "tool":
         return last
-    calls = {part.call_id for part in heard[n].entry.message.parts if isinstance(part, ToolPart)}
+    calls = {part.call_id for part in located[n].entry.message.parts if isinstance(part, ToolPart)}
     places = [
         PartIndex(last.message, index)
         for index, part in enumerate(messages[last.message].parts)
@@ -422,8 +431,9 @@ def _carrier(messages: Sequence[ModelMessage], heard: Sequence[LocatedEntry], n:
 
 
 def _as_text(part: object) -> ToolReturnPart[Any] | None:
-    """A tool's result that a block can stand in: none that is an error, has files, or has a form of its own, which
-    providers put into something else than text."""
+    """Return a tool's result that a block can stand in: none that is an error, has files, or has a form of its own,
+    which providers put into something else than text.
+    """
     if type(part) is not ToolReturnPart or part.tool_kind is not None:
         return None
     return part if part.outcome == "success" and not part.files else None

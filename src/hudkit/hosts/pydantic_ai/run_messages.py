@@ -1,4 +1,4 @@
-"""The messages of a pydantic-ai run as the HUD hears them: what each says, and where in the request it stands."""
+"""The messages of a pydantic-ai run as they are ingested: what each says, and where in the request it stands."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class _MessageGroup:
 
 
 def _noted(summary: CompactionPart) -> datetime | None:
-    """When a summary of ours was written."""
+    """Return when a summary of ours was written."""
     noted = (summary.metadata or {}).get(METADATA_KEY)
     try:
         return datetime.fromisoformat(noted["at"]) if isinstance(noted, dict) else None
@@ -137,7 +137,7 @@ def _summary(message: ModelMessage, place: PartIndex) -> _MessageGroup:
 
 
 def _is_result(part: Any) -> bool:
-    """Whether a part answers a call; a `RetryPromptPart` of older code does where it names a tool."""
+    """Return whether a part answers a call; a `RetryPromptPart` of older code does where it names a tool."""
     return isinstance(part, ToolReturnPart) or (part.part_kind == "retry-prompt" and part.tool_name is not None)
 
 
@@ -168,7 +168,7 @@ class RunReader:
         self._made: dict[tuple[int, ...], tuple[tuple[object, ...], HostMessage]] = {}
 
     def read(self, messages: Sequence[ModelMessage]) -> list[LocatedEntry]:
-        """The entries, oldest first. What a provider's own compaction has replaced is left out."""
+        """Return the entries, oldest first. What a provider's own compaction has replaced is left out."""
         entries: list[LocatedEntry] = []
         seen: Counter[str] = Counter()
         taken: set[tuple[str, int]] = set()
@@ -178,6 +178,7 @@ class RunReader:
             if seen[entry.key] > 1:
                 entry = entry._replace(key=entry_key(entry.key, str(seen[entry.key])))
             role, created = entry.message.role, entry.message.created
+            # Time and role are what a message is known by in the log: two of one moment would be one.
             while created and (role, created) in taken:
                 created += 1
                 entry = entry._replace(message=msgspec.structs.replace(entry.message, created=created))
@@ -186,7 +187,7 @@ class RunReader:
         return entries
 
     def _entry(self, draft: _MessageGroup) -> HostMessage:
-        """The entry of a draft; the same objects make the same entry, which is kept."""
+        """Return the entry of a draft; the same objects make the same entry, which is kept."""
         things = draft.things
         name = tuple(map(id, things))
         if name not in self._made:
@@ -200,8 +201,9 @@ class RunReader:
 
 
 def has_run_times(messages: Sequence[ModelMessage]) -> bool:
-    """Whether the times in a history are those of the runs that made it: a client that sends the conversation anew
-    gives no runs, and each time other times."""
+    """Return whether the times in a history are those of the runs that made it: a client that sends the conversation
+    anew gives no runs, and each time other times.
+    """
     first = next(
         (message for message in messages if isinstance(message, ModelResponse)), messages[0] if messages else None
     )
@@ -209,26 +211,26 @@ def has_run_times(messages: Sequence[ModelMessage]) -> bool:
 
 
 def system_size(messages: Sequence[ModelMessage]) -> int:
-    """Characters of the system prompt that stands in the first request."""
+    """Return the characters of the system prompt that stands in the first request."""
     first = messages[0] if messages else None
     return sum(len(part.content) for part in _system_parts(first))
 
 
 def tools_size(parameters: ModelRequestParameters) -> int:
-    """Characters of the list of tools."""
+    """Return the characters of the list of tools."""
     tools = (*parameters.function_tools, *parameters.output_tools)
     return sum(len(tool.name) + len(tool.description or "") + len(str(tool.parameters_json_schema)) for tool in tools)
 
 
 def _system_parts(message: ModelMessage | None) -> list[SystemPromptPart]:
-    """The system prompt that opens a conversation."""
+    """Return the system prompt that opens a conversation."""
     if not isinstance(message, ModelRequest):
         return []
     return [part for part in message.parts if isinstance(part, SystemPromptPart) and part.scope == "conversation"]
 
 
 def _prompt_texts(part: UserPromptPart) -> Iterator[tuple[str, bool]]:
-    """The texts of a prompt, and whether they are ours."""
+    """Yield the texts of a prompt, and whether they are ours."""
     for item in [part.content] if isinstance(part.content, str) else part.content:
         if isinstance(item, str):
             yield item, False
@@ -240,7 +242,7 @@ def _prompt_texts(part: UserPromptPart) -> Iterator[tuple[str, bool]]:
 
 
 def _said(draft: _MessageGroup, names: Mapping[str, str]) -> HostMessage:
-    """A response with what its calls brought."""
+    """Return a response with what its calls brought."""
     response = draft.response
     assert response is not None
     parts: list[transcripts.Part] = []
@@ -297,18 +299,19 @@ def _call(part: ToolCallPart, result: Any, names: Mapping[str, str]) -> transcri
 
 
 def _output_text(result: Any) -> str:
-    """What a result says to the model, as text."""
+    """Return what a result says to the model, as text."""
     if isinstance(result, ToolReturnPart):
         return result.model_response_str(wrap_if_error=False)
     return str(result.model_response())
 
 
 def token_usage(response: ModelResponse) -> transcripts.ReportedUsage | None:
-    """The tokens of a response; `None` where nobody told. The host counts cached ones among the input."""
+    """Return the tokens of a response; `None` where nobody told. The host counts cached ones among the input."""
     usage = response.usage
     if not usage.input_tokens and not usage.output_tokens:
         return None
     noted = ((response.metadata or {}).get(_NOTED) or {}).get("context_input_tokens")
+    # A response that came in several requests sums them up; in the window is the prompt of the last one.
     prompt = noted if isinstance(noted, int) else usage.input_tokens
     return transcripts.ReportedUsage(
         total=prompt + usage.output_tokens,
@@ -320,7 +323,7 @@ def token_usage(response: ModelResponse) -> transcripts.ReportedUsage | None:
 
 
 def _asked(draft: _MessageGroup) -> HostMessage:
-    """What a request says beside results: a summary of what came before, or a user's message."""
+    """Return what a request says beside results: a summary of what came before, or a user's message."""
     id = draft.message.conversation_id or ""
     if (summary := draft.summary) is not None:
         text = summary.content or ""
@@ -351,29 +354,31 @@ _NOT_FOR_A_SUMMARY = ("tool_choice", "parallel_tool_calls", "openai_previous_res
 
 
 class HistoryCompaction(NamedTuple):
-    """A compaction to be done: `heard` up to `cut` becomes what a model answers to `prompt`."""
+    """A compaction to be done: `located` up to `cut` becomes what a model answers to `prompt`."""
 
-    heard: Sequence[LocatedEntry]
+    located: Sequence[LocatedEntry]
     cut: int
     prompt: str
 
-    def of(self, heard: Sequence[LocatedEntry]) -> HistoryCompaction:
-        """The same of another form of these messages, as a run keeps them where others change what is sent."""
-        left = self.heard[self.cut :]
-        by_end = max(0, len(heard) - len(left))
-        cut = next((n for n, located in enumerate(heard) if left and located.entry.key == left[0].entry.key), by_end)
-        return self._replace(heard=heard, cut=cut)
+    def of(self, located: Sequence[LocatedEntry]) -> HistoryCompaction:
+        """Return the same of another form of these messages, as a run keeps them where others change what is sent."""
+        left = self.located[self.cut :]
+        by_end = max(0, len(located) - len(left))
+        cut = next((n for n, item in enumerate(located) if left and item.entry.key == left[0].entry.key), by_end)
+        return self._replace(located=located, cut=cut)
 
 
 def plan_compaction(
     conversation: HostSession, read: Callable[[], Sequence[LocatedEntry]], window: Window, *, asked_only: bool
 ) -> HistoryCompaction | None:
-    """What is to be compacted before the next call; `None`: nothing. `asked_only`: not because the window is full.
-    Messages are read where it may be due."""
+    """Return what is to be compacted before the next call; `None`: nothing.
+
+    `asked_only`: not because the window is full. Messages are read where it may be due.
+    """
     if not (conversation.compaction_requested or (not asked_only and conversation.is_compaction_due(window))):
         return None
-    heard = read()
-    entries = [located.entry for located in heard]
+    located = read()
+    entries = [item.entry for item in located]
     conversation.ingest(entries)
     if not conversation.is_compaction_due(window):  # now that it is known what the last one freed
         return None
@@ -382,13 +387,15 @@ def plan_compaction(
         cut = min(cut, len(entries) - 1)  # what is asked for now is not for a summary
     if cut < 1 or not any(entry.message.role == "assistant" and not entry.message.summary for entry in entries):
         return None
-    return HistoryCompaction(heard, cut, conversation.start_compaction("auto"))
+    return HistoryCompaction(located, cut, conversation.start_compaction("auto"))
 
 
 async def request_summary(plan: HistoryCompaction, model: Model, settings: ModelSettings | None) -> ModelResponse:
-    """What the agent's own model writes: without tools, calls and their results told as text, no attachments. Raises
-    what pydantic-ai raises."""
-    request = [*_told(plan.heard[: plan.cut]), ModelRequest([UserPromptPart(plan.prompt)])]
+    """Return what the agent's own model writes: without tools, calls and their results told as text, no attachments.
+
+    Raises what pydantic-ai raises.
+    """
+    request = [*_told(plan.located[: plan.cut]), ModelRequest([UserPromptPart(plan.prompt)])]
     fitting = {name: value for name, value in (settings or {}).items() if name not in _NOT_FOR_A_SUMMARY}
     parameters = ModelRequestParameters(instruction_parts=[InstructionPart(content=SUMMARY_SYSTEM_PROMPT)])
     return await model_request(
@@ -399,23 +406,26 @@ async def request_summary(plan: HistoryCompaction, model: Model, settings: Model
 def compact_history(
     messages: Sequence[ModelMessage], plan: HistoryCompaction, summary: ModelRequest, window: Window
 ) -> list[ModelMessage]:
-    """The history from now on: the system prompt with the summary, then what was kept. Where no prompt of the user's
-    was kept, the last one is repeated, shortened where it is very long."""
-    remaining = plan.heard[plan.cut :]
+    """Return the history from now on: the system prompt with the summary, then what was kept.
+
+    Where no prompt of the user's was kept, the last one is repeated, shortened where it is very long.
+    """
+    remaining = plan.located[plan.cut :]
     tail: list[ModelMessage] = []
     if remaining:
         first = remaining[0].first
         tail = [_from(messages[first.message], first.part), *messages[first.message + 1 :]]
     head = replace(summary, parts=[*_system_parts(messages[0]), *summary.parts])
-    if any(located.entry.role == "user" for located in remaining):
+    if any(item.entry.role == "user" for item in remaining):
         return [head, *tail]
     most = max_text_characters(window)
-    return [replace(head, parts=[*head.parts, *_again(messages, plan.heard, most)]), *tail]
+    return [replace(head, parts=[*head.parts, *_again(messages, plan.located, most)]), *tail]
 
 
 def messages_since_summary(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """The messages from our newest summary on: a history to which a run's new messages were added still has what
-    the summary stands for."""
+    """Return the messages from our newest summary on: a history to which a run's new messages were added still has
+    what the summary stands for.
+    """
     for n in range(len(messages) - 1, 0, -1):
         if any(
             isinstance(part, CompactionPart) and METADATA_KEY in (part.metadata or {}) for part in messages[n].parts
@@ -428,14 +438,14 @@ def messages_since_summary(messages: Sequence[ModelMessage]) -> list[ModelMessag
 
 
 def _from(message: ModelMessage, part: int) -> ModelMessage:
-    """A message from one of its parts on: results of calls that are gone stand before it."""
+    """Return a message from one of its parts on: results of calls that are gone stand before it."""
     return (
         replace(message, parts=list(message.parts[part:])) if part and isinstance(message, ModelRequest) else message
     )
 
 
-def _again(messages: Sequence[ModelMessage], heard: Sequence[LocatedEntry], most: int) -> list[UserPromptPart]:
-    asked = next((located for located in reversed(heard) if located.entry.role == "user"), None)
+def _again(messages: Sequence[ModelMessage], located: Sequence[LocatedEntry], most: int) -> list[UserPromptPart]:
+    asked = next((item for item in reversed(located) if item.entry.role == "user"), None)
     if asked is None:
         return []
     parts = [part for part in messages[asked.first.message].parts if isinstance(part, UserPromptPart)]
@@ -450,11 +460,11 @@ def _again(messages: Sequence[ModelMessage], heard: Sequence[LocatedEntry], most
     ]
 
 
-def _told(heard: Sequence[LocatedEntry]) -> list[ModelMessage]:
-    """Entries as plain text, so that every provider takes them without the tools."""
+def _told(located: Sequence[LocatedEntry]) -> list[ModelMessage]:
+    """Return entries as plain text, so that every provider takes them without the tools."""
     messages: list[ModelMessage] = []
-    for located in heard:
-        message = located.entry.message
+    for item in located:
+        message = item.entry.message
         texts = [part.text for part in message.parts if isinstance(part, transcripts.TextPart)]
         if message.summary:
             texts = ["What came before, as it was summarised then:", *texts]

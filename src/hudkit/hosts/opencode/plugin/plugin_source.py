@@ -60,7 +60,7 @@ class PluginPaths(msgspec.Struct, frozen=True):
 
 
 def generate_plugin(baked: PluginPaths) -> str:
-    """The module's text. The same values give the same bytes."""
+    """Return the module's text. The same values give the same bytes."""
     constants = {
         "version": __version__,
         "protocol": PROTOCOL,
@@ -82,5 +82,5 @@ def generate_plugin(baked: PluginPaths) -> str:
 
 
 def _literal(value: object) -> str:
-    """JSON that is JavaScript too: ASCII only, so that no separator of lines is left in a text."""
+    """Return JSON that is JavaScript too: ASCII only, so that no separator of lines is left in a text."""
     return json.dumps(value, indent=2, ensure_ascii=True)
