@@ -16,7 +16,7 @@ from hudkit.compose.formats.mdast import Paragraph, Text
 from hudkit.compose.formats.tree_to_mdast import to_mdast
 
 TITLE = "writing Markdown, and what its escapes cost"
-_TEXTS = Path(__file__).parents[1] / "tests" / "formats" / "hud_texts.txt"
+_TEXTS = Path(__file__).parents[1] / "tests" / "compose" / "formats" / "hud_texts.txt"
 
 
 def _optional(name: str) -> Any:

@@ -9,12 +9,12 @@ from typing import Any
 
 from bench.figures import Skipped
 
-TESTS = Path(__file__).resolve().parents[1] / "tests" / "opencode"
+TESTS = Path(__file__).resolve().parents[1] / "tests" / "hosts" / "opencode"
 
 
 def tests_module(name: str) -> Any:
-    """A module of tests/opencode."""
-    for folder in (TESTS, TESTS.parent):
+    """A module of tests/hosts/opencode."""
+    for folder in (TESTS, TESTS.parents[1]):
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
     return import_module(name)
