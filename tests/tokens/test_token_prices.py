@@ -8,17 +8,17 @@ import pytest
 
 from hudkit.context.caching import CallCost, usd_cost
 from hudkit.errors import ConfigError
-from hudkit.tokens import catalogue, prices_of
-from hudkit.tokens.prices import BUNDLED
+from hudkit.tokens import model_facts, prices_of
+from hudkit.tokens.model_facts import BUNDLED
 
 
 @pytest.fixture
 def bare(monkeypatch):
     """As if genai-prices were not installed."""
     monkeypatch.setitem(sys.modules, "genai_prices.data_snapshot", None)
-    catalogue._snapshot.cache_clear()
+    model_facts._snapshot.cache_clear()
     yield
-    catalogue._snapshot.cache_clear()
+    model_facts._snapshot.cache_clear()
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 
 from hudkit.compose import Band
 from hudkit.compose.density import BAND_FLOORS
+from hudkit.tokens.model_facts import Window
 from hudkit.tokens.usage import trend_of, usage_of
-from hudkit.tokens.windows import Window
 
 K = 1000
 WINDOW = Window(200 * K, None, None, "host")

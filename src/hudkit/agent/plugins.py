@@ -33,7 +33,7 @@ from hudkit.errors import ConfigError, SessionError, StoreError, TranscriptError
 from hudkit.paths import SectionPaths
 from hudkit.sections.sandboxed.definitions import add_trust, git_root, trusted_digests
 from hudkit.tokens import Window
-from hudkit.tokens.windows import ASSUMED_WINDOW
+from hudkit.tokens.model_facts import ASSUMED_WINDOW
 from hudkit.transcripts import Message, SessionRow, Todo
 
 

@@ -32,7 +32,7 @@ from hudkit.config import CompactionSettings, PruningSettings, Settings
 from hudkit.context.compaction.cut_point import MAX_TAIL_TOKENS
 from hudkit.errors import ConfigError
 from hudkit.models import Model, ToolSpec
-from hudkit.tokens.windows import OverflowRule
+from hudkit.tokens.model_facts import OverflowRule
 
 if TYPE_CHECKING:
     from hudkit.agent.plugins import DiscoveredPlugin

@@ -23,7 +23,7 @@ from hudkit.context.compaction.cost_model import CallCosts, estimate_costs
 from hudkit.context.compaction.pruning import choose_pruning, prune_bounds, prune_candidates
 from hudkit.context.compaction.request_parts import CallOutput, MessageOutputs, locate_outputs
 from hudkit.models import Completion, ContextTooLong, ModelError
-from hudkit.tokens.windows import usable_of
+from hudkit.tokens.model_facts import usable_of
 
 _WINDOW_FULL = "the window is full, and another compaction would not help"
 

@@ -27,7 +27,7 @@ from hudkit.ingest import IngestBatch
 from hudkit.log import EventDraft, Origin
 from hudkit.log.payloads import RequestParts
 from hudkit.tokens import Window
-from hudkit.tokens.windows import OverflowRule
+from hudkit.tokens.model_facts import OverflowRule
 from hudkit.tools import RouterReply, reply
 from hudkit.transcripts import Message, ToolPart
 

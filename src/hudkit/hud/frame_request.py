@@ -33,8 +33,8 @@ from hudkit.log.event import Event
 from hudkit.log.payloads import RequestParts, SentTranscript
 from hudkit.sections.call_history import MAX_READINGS
 from hudkit.sections.state import HudState
+from hudkit.tokens.model_facts import OverflowRule, window_of
 from hudkit.tokens.usage import Floors, Trend, Usage, trend_of, usage_of
-from hudkit.tokens.windows import OverflowRule, window_of
 
 DELTA_FORMS = {"tool": "tool", "user": "user"}
 """How a delta is carried, by the role of the message that it is anchored to."""

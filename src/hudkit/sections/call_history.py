@@ -6,6 +6,9 @@ were pruned, and what the last compactions freed. `hud/` and `context/` decide b
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import msgspec
 
 from hudkit.log.event import Event
@@ -58,11 +61,11 @@ class WindowState(msgspec.Struct, frozen=True, omit_defaults=True):
     calls: int = 0
 
 
-WINDOW_EVENTS = (ContextSnapshot, CompactAfter, CompactUndone)
+_WINDOW_EVENTS = (ContextSnapshot, CompactAfter, CompactUndone)
 
 
-def reduce_window(window: WindowState, event: Event) -> WindowState:
-    """Return the window after an event of `WINDOW_EVENTS`."""
+def _reduce_window(window: WindowState, event: Event) -> WindowState:
+    """Return the window after an event of `_WINDOW_EVENTS`."""
     match event.payload:
         case ContextSnapshot() as snapshot:
             changed: dict[str, object] = {}
@@ -109,11 +112,11 @@ class EpochState(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.base.epoch if self.base else 0
 
 
-EPOCH_EVENTS = (FrameBase, FrameDelta, FrameUnsent, ContextSnapshot, CompactAfter, CompactUndone, Redact)
+_EPOCH_EVENTS = (FrameBase, FrameDelta, FrameUnsent, ContextSnapshot, CompactAfter, CompactUndone, Redact)
 
 
-def reduce_epoch(epoch: EpochState, event: Event) -> EpochState:
-    """Return the epoch after an event of `EPOCH_EVENTS`."""
+def _reduce_epoch(epoch: EpochState, event: Event) -> EpochState:
+    """Return the epoch after an event of `_EPOCH_EVENTS`."""
     match event.payload:
         case FrameBase() as base:
             return EpochState(base, event.seq, last=max(epoch.last, base.epoch))
@@ -149,11 +152,11 @@ class PrunedOutputs(msgspec.Struct, frozen=True, omit_defaults=True):
         return frozenset(stub.call for stub in self.stubs)
 
 
-PRUNED_OUTPUT_EVENTS = (OutputsPrune, CompactAfter)
+_PRUNED_OUTPUT_EVENTS = (OutputsPrune, CompactAfter)
 
 
-def reduce_pruned_outputs(pruned: PrunedOutputs, event: Event) -> PrunedOutputs:
-    """Return the pruned outputs after an event of `PRUNED_OUTPUT_EVENTS`."""
+def _reduce_pruned_outputs(pruned: PrunedOutputs, event: Event) -> PrunedOutputs:
+    """Return the pruned outputs after an event of `_PRUNED_OUTPUT_EVENTS`."""
     match event.payload:
         case OutputsPrune(stubs=stubs):
             pruned_calls = pruned.calls
@@ -190,11 +193,11 @@ class CompactionHistory(msgspec.Struct, frozen=True, omit_defaults=True):
     announced: int = msgspec.field(default=0, name="told")
 
 
-COMPACTION_HISTORY_EVENTS = (ContextSnapshot, CompactAfter, CompactUndone)
+_COMPACTION_HISTORY_EVENTS = (ContextSnapshot, CompactAfter, CompactUndone)
 
 
-def reduce_compaction_history(history: CompactionHistory, event: Event) -> CompactionHistory:
-    """Return the history after an event of `COMPACTION_HISTORY_EVENTS`."""
+def _reduce_compaction_history(history: CompactionHistory, event: Event) -> CompactionHistory:
+    """Return the history after an event of `_COMPACTION_HISTORY_EVENTS`."""
     match event.payload:
         case CompactAfter():
             new = PastCompaction(event.seq, history.used, None, history.limit, history.calls)
@@ -225,3 +228,12 @@ def _after_call(history: CompactionHistory, snapshot: ContextSnapshot) -> Compac
             limit = last.limit or snapshot.limit_tokens
             changes["last"] = (*history.last[:-1], _replace(last, after=snapshot.used_tokens, limit=limit))
     return _replace(history, **changes) if changes else history
+
+
+CALL_FOLDS: dict[str, tuple[tuple[type[Any], ...], Callable[[Any, Event], Any]]] = {
+    "window": (_WINDOW_EVENTS, _reduce_window),
+    "epoch": (_EPOCH_EVENTS, _reduce_epoch),
+    "pruned_outputs": (_PRUNED_OUTPUT_EVENTS, _reduce_pruned_outputs),
+    "compaction_history": (_COMPACTION_HISTORY_EVENTS, _reduce_compaction_history),
+}
+"""By field of `HudState`, the payloads that it is folded from, and its reducer."""

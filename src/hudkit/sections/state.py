@@ -47,18 +47,11 @@ from hudkit.log.payloads import (
 from hudkit.log.redaction import restate, restated_payload
 from hudkit.sections.blockers import BlockersState
 from hudkit.sections.call_history import (
-    COMPACTION_HISTORY_EVENTS,
-    EPOCH_EVENTS,
-    PRUNED_OUTPUT_EVENTS,
-    WINDOW_EVENTS,
+    CALL_FOLDS,
     CompactionHistory,
     EpochState,
     PrunedOutputs,
     WindowState,
-    reduce_compaction_history,
-    reduce_epoch,
-    reduce_pruned_outputs,
-    reduce_window,
 )
 from hudkit.sections.compacted import CompactedState
 from hudkit.sections.constraints import ConstraintsState
@@ -115,11 +108,11 @@ _Fold = tuple[str, tuple[type[Any], ...], _Reduce]
 
 _FOLDS: tuple[_Fold, ...] = (
     *((spec.name, spec.logic.handles, spec.logic.reduce) for spec in SECTIONS),
-    ("window", WINDOW_EVENTS, reduce_window),
+    ("window", *CALL_FOLDS["window"]),
     ("model_calibration", CALIBRATION_EVENTS, reduce_calibrations),
-    ("epoch", EPOCH_EVENTS, reduce_epoch),
-    ("pruned_outputs", PRUNED_OUTPUT_EVENTS, reduce_pruned_outputs),
-    ("compaction_history", COMPACTION_HISTORY_EVENTS, reduce_compaction_history),
+    ("epoch", *CALL_FOLDS["epoch"]),
+    ("pruned_outputs", *CALL_FOLDS["pruned_outputs"]),
+    ("compaction_history", *CALL_FOLDS["compaction_history"]),
 )
 """Each field of `HudState` with the payloads that it is folded from, and its reducer."""
 

@@ -1,10 +1,9 @@
 """Tokens: counting them, the windows that hold them, how full those are, and what they cost."""
 
 from hudkit.tokens.counting import TokenCounter, count_tokens, shared_counter
-from hudkit.tokens.prices import Prices, prices_of
+from hudkit.tokens.model_facts import OverflowRule, Prices, Window, prices_of, usable_of, window_of
 from hudkit.tokens.reports import request_tokens_of, used_tokens_of
 from hudkit.tokens.usage import Usage, settle_band, usage_of
-from hudkit.tokens.windows import OverflowRule, Window, usable_of, window_of
 
 __all__ = [
     "OverflowRule",

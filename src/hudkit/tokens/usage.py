@@ -18,7 +18,7 @@ from typing import Literal
 import msgspec
 
 from hudkit.compose.density import BAND_FLOORS, Band, band_of
-from hudkit.tokens.windows import DEFAULT_RULE, OverflowRule, Source, Window, usable_of
+from hudkit.tokens.model_facts import DEFAULT_RULE, OverflowRule, Source, Window, usable_of
 
 Floors = tuple[tuple[Band, float], ...]
 """The least percentage of each band, fullest first."""

@@ -45,7 +45,6 @@ from hudkit.compose.fitting.traits import (
     FLEXIBLE_PROPS,
     PRUNABLE,
     SPECIAL,
-    last_break,
     standalone,
     token_amount,
     traits,
@@ -168,7 +167,7 @@ class FitPlan:
         self.reserved = 0
         self._order = 0
         self.traits = traits(tree)
-        to_break = last_break(tree) if self.traits & BREAK else None
+        to_break = _last_break(tree) if self.traits & BREAK else None
         self.root, self.required_cost = self._add_container(tree, None, "", tree, _PriorityScope(to_break=to_break))
         self.ranked = sorted(self.candidates, key=attrgetter("rank"))
         self.ties.complete(self.candidates, self.ranked)
@@ -593,6 +592,9 @@ def _set_forms(
     candidate.reset()
 
 
+# Breaks. A path to the last one is carried down while a plan is made, so that each node knows on which side it is.
+
+
 def _path_below(path: tuple[int, ...], position: int) -> tuple[int, ...] | None:
     """Return what is left of the path to the last break, seen from the child at `position`.
 
@@ -603,3 +605,15 @@ def _path_below(path: tuple[int, ...], position: int) -> tuple[int, ...] | None:
     if position > path[0]:
         return None
     return path[1:] or None
+
+
+def _last_break(tree: Element) -> tuple[int, ...]:
+    """Return the path of the last break, `()` where there is none."""
+    for position in range(len(tree.children) - 1, -1, -1):
+        child = tree.children[position]
+        if isinstance(child, Element):
+            if child.tag == "break":
+                return (position,)
+            if traits(child) & BREAK:
+                return (position, *_last_break(child))
+    return ()

@@ -33,7 +33,6 @@ from hudkit.compose.fitting.plan import FitPlan
 from hudkit.compose.fitting.result import Omission
 from hudkit.compose.fitting.traits import BREAK, traits
 from hudkit.compose.nodes import Element, Node
-from hudkit.errors import BudgetError
 
 Undo = tuple[FitCandidate, object, int, list[tuple[Container, int]], bool]
 """What `Selection.put_in` did: the candidate, the form that was there before, its cost in all, the same in each
@@ -461,32 +460,6 @@ def reserved_tokens(selection: Selection) -> int:
         if candidate.selected and candidate.element.tag == "reserve"
     ]
     return selection.plan.reserved + sum(with_priority)
-
-
-def too_small_error(selection: Selection, measurement: Measurement, need: int) -> BudgetError:
-    """Return the error for what must stay and is more than the budget, or than a limit."""
-    plan = selection.plan
-    container = measurement.exceeded
-    if container is not None and container is not plan.root and container.limit is not None:
-        need = container.limit + measurement.excess
-        return BudgetError(
-            f"what must be shown of {container.path} needs {need} tokens and its limit is {container.limit}",
-            hint=f"Give it a limit of at least {need}, or give nodes in it a priority so that they may be left out",
-            path=container.path,
-            need=need,
-            limit=container.limit,
-            tree=plan.tree,
-        )
-    path, cost = plan.largest
-    return BudgetError(
-        f"what must be shown needs {need} tokens and the budget is {selection.budget}; "
-        f"most of it is {path or '/'} ({cost})",
-        hint=f"Give a budget of at least {need}, or give the node a priority so that it may be left out",
-        path=path or "/",
-        need=need,
-        limit=selection.budget,
-        tree=plan.tree,
-    )
 
 
 def _strip_breaks(tree: Element, bits: int) -> tuple[Element, tuple[tuple[int, ...], ...]]:

@@ -102,18 +102,3 @@ def token_amount(value: object, budget: int) -> int:
     """Return the tokens that a `reserve` says: `12` is twelve, `/4` is the fourth part of the budget."""
     text = str(value)
     return budget // max(1, int(text[1:])) if text.startswith("/") else int(text)
-
-
-# Breaks. A path to the last one is carried down while a plan is made, so that each node knows on which side it is.
-
-
-def last_break(tree: Element) -> tuple[int, ...]:
-    """Return the path of the last break, `()` where there is none."""
-    for position in range(len(tree.children) - 1, -1, -1):
-        child = tree.children[position]
-        if isinstance(child, Element):
-            if child.tag == "break":
-                return (position,)
-            if traits(child) & BREAK:
-                return (position, *last_break(child))
-    return ()

@@ -33,15 +33,9 @@ from hudkit.compose.fitting.candidates import (
 from hudkit.compose.fitting.growth import grow_remaining
 from hudkit.compose.fitting.plan import FitPlan
 from hudkit.compose.fitting.result import FitResult, Omission
-from hudkit.compose.fitting.selection import (
-    Measurement,
-    Selection,
-    Undo,
-    measure_selection,
-    reserved_tokens,
-    too_small_error,
-)
+from hudkit.compose.fitting.selection import Measurement, Selection, Undo, measure_selection, reserved_tokens
 from hudkit.compose.nodes import text_of
+from hudkit.errors import BudgetError
 
 EXACT_CANDIDATES = 64
 """Up to so many candidates, a measure that is not the sum of the parts is asked about every decision.
@@ -63,7 +57,7 @@ def verify(selection: Selection, *, trust: bool, exact: int = EXACT_CANDIDATES) 
         selection.reset()
         measurement = measure_selection(selection)
         if trust or measurement.exceeded is not None:
-            raise too_small_error(selection, measurement, plan.required_cost)
+            raise _too_small_error(selection, measurement, plan.required_cost)
         selection.used = measurement.tokens
         selection.select_more(measurement.tokens)
     else:
@@ -149,7 +143,7 @@ def _drop_until_it_fits(selection: Selection, measurement: Measurement) -> Measu
         ranked = sorted(selection.selected, key=lambda candidate: candidate.rank)
         inside = [candidate for candidate in ranked if candidate.selected and is_inside(candidate, region)]
         if not inside:
-            raise too_small_error(selection, measurement, measurement.tokens)
+            raise _too_small_error(selection, measurement, measurement.tokens)
         outside = [candidate for candidate in ranked if not is_inside(candidate, region)]
         fits, too_many = 0, len(inside)  # of `inside`, so many of the first
         while too_many - fits > 1:
@@ -161,7 +155,7 @@ def _drop_until_it_fits(selection: Selection, measurement: Measurement) -> Measu
                 fits = middle
         measurement = _restrict_and_measure(selection, outside, inside[:fits])
         if measurement.exceeded is region and fits == 0:
-            raise too_small_error(selection, measurement, measurement.tokens)
+            raise _too_small_error(selection, measurement, measurement.tokens)
     return measurement
 
 
@@ -214,4 +208,30 @@ def _describe_omissions(candidates: list[FitCandidate], reasons: list[str], budg
         make_omission(candidate.label, text_of(candidate.element), candidate.exact_cost(), reason, budget)
         for candidate, reason in zip_longest(candidates, reasons, fillvalue="")
         if isinstance(candidate, FitCandidate)
+    )
+
+
+def _too_small_error(selection: Selection, measurement: Measurement, need: int) -> BudgetError:
+    """Return the error for what must stay and is more than the budget, or than a limit."""
+    plan = selection.plan
+    container = measurement.exceeded
+    if container is not None and container is not plan.root and container.limit is not None:
+        need = container.limit + measurement.excess
+        return BudgetError(
+            f"what must be shown of {container.path} needs {need} tokens and its limit is {container.limit}",
+            hint=f"Give it a limit of at least {need}, or give nodes in it a priority so that they may be left out",
+            path=container.path,
+            need=need,
+            limit=container.limit,
+            tree=plan.tree,
+        )
+    path, cost = plan.largest
+    return BudgetError(
+        f"what must be shown needs {need} tokens and the budget is {selection.budget}; "
+        f"most of it is {path or '/'} ({cost})",
+        hint=f"Give a budget of at least {need}, or give the node a priority so that it may be left out",
+        path=path or "/",
+        need=need,
+        limit=selection.budget,
+        tree=plan.tree,
     )

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from hudkit.context.caching.simulation import CacheBlock, CacheRequest, same_content
+from hudkit.context.caching.simulation import CacheBlock, CacheRequest
 from hudkit.log.payloads import Divergence, SentTranscript
 
 
@@ -89,7 +89,7 @@ class CacheBreak(msgspec.Struct, frozen=True):
 def find_divergence(before: CacheRequest, after: CacheRequest) -> BlockDivergence | None:
     """Return the divergence of two requests, `None` where one only continues (or is a shorter form of) the other."""
     pairs = zip(before.blocks, after.blocks, strict=False)
-    index = next((place for place, (old, new) in enumerate(pairs) if not same_content(old, new)), None)
+    index = next((place for place, (old, new) in enumerate(pairs) if not _same_content(old, new)), None)
     if index is None:
         return None
     old, new = before.blocks[index:], after.blocks[index:]
@@ -123,3 +123,11 @@ def find_breaks(requests: Sequence[CacheRequest]) -> tuple[CacheBreak, ...]:
         if divergence is not None:
             breaks.append(CacheBreak(call, divergence))
     return tuple(breaks)
+
+
+def _same_content(block: CacheBlock, other: CacheBlock) -> bool:
+    """Return whether a cache takes two blocks for the same: same bytes in the same part.
+
+    A breakpoint is not content.
+    """
+    return block.key == other.key and block.role == other.role

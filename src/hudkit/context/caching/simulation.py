@@ -52,14 +52,6 @@ class CacheRequest(msgspec.Struct, frozen=True):
         return sum(block.tokens for block in self.blocks)
 
 
-def same_content(block: CacheBlock, other: CacheBlock) -> bool:
-    """Return whether a cache takes two blocks for the same: same bytes in the same part.
-
-    A breakpoint is not content.
-    """
-    return block.key == other.key and block.role == other.role
-
-
 # -- costs -----------------------------------------------------------------------------------------------------
 
 

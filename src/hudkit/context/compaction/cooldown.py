@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from hudkit.config import CompactionSettings
 from hudkit.sections.call_history import CompactionHistory, PastCompaction
-from hudkit.tokens.windows import DEFAULT_RULE, OverflowRule, Window, usable_of
+from hudkit.tokens.model_facts import DEFAULT_RULE, OverflowRule, Window, usable_of
 
 INSTEAD = "shorter tool outputs, closed files or a new session (its task can be resumed there) help more"
 """What else frees the window, in words."""

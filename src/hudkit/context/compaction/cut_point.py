@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hudkit.context.budget import CHARACTERS_PER_TOKEN
-from hudkit.tokens.windows import DEFAULT_RULE, OverflowRule, Window, usable_of
+from hudkit.tokens.model_facts import DEFAULT_RULE, OverflowRule, Window, usable_of
 
 TAIL_PARTS = 8
 """The tail has at most one of so many parts of the usable window: what is not summarised frees nothing."""

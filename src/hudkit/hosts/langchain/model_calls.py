@@ -40,7 +40,7 @@ from hudkit.hosts.langchain.langchain_messages import (
     with_frame,
 )
 from hudkit.tokens import Window, window_of
-from hudkit.tokens.windows import OverflowRule
+from hudkit.tokens.model_facts import OverflowRule
 from hudkit.tools import RouterReply
 
 _LOG = logging.getLogger("hudkit.hosts.langchain")

@@ -112,23 +112,6 @@ LOG_SCHEMA = Schema(
 """What `migrations` needs to know of a log's file."""
 
 
-def table_definitions(db: sqlite3.Connection) -> dict[str, str]:
-    """Return every table and index by name with its definition, as stored."""
-    return {str(name): str(sql) for name, sql in db.execute("SELECT name, sql FROM sqlite_master ORDER BY name")}
-
-
-def expected_table_definitions(steps: Sequence[MigrationStep] = LOG_MIGRATIONS) -> dict[str, str]:
-    """Return what `table_definitions` gives for a file that nobody else has altered."""
-    db = sqlite3.connect(":memory:", isolation_level=None)
-    try:
-        for step in steps:
-            for statement in step:
-                db.execute(statement)
-        return table_definitions(db)
-    finally:
-        db.close()
-
-
 # -- the archive -----------------------------------------------------------------------------------------------------
 
 
@@ -266,11 +249,6 @@ class _StoredBatch(NamedTuple):
     erased: bool
 
 
-def last_position(db: sqlite3.Connection) -> int:
-    """Return the global position of the last event of all sessions; 0 where there is none."""
-    return int(db.execute("SELECT coalesce(max(position), 0) FROM events").fetchone()[0])
-
-
 def store_batch(db: sqlite3.Connection, batch: Batch) -> _StoredBatch:
     """Insert a batch behind the last event; return its events and the mark to write after the commit.
 
@@ -346,13 +324,6 @@ def last_seq(db: sqlite3.Connection, session_id: str) -> int:
     """Return the last sequence number that is stored, 0 for an unknown session."""
     query = "SELECT coalesce(max(seq), 0) FROM events WHERE session_id = ?"
     return int(db.execute(query, (session_id,)).fetchone()[0])
-
-
-def expected_last_seq(db: sqlite3.Connection, session_id: str) -> int:
-    """Return the last number that should be there: what is stored, or what the session's head says."""
-    row = db.execute("SELECT seq FROM heads WHERE session_id = ?", (session_id,)).fetchone()
-    from_head = row[0] if row is not None and type(row[0]) is int else 0
-    return max(last_seq(db, session_id), from_head)
 
 
 def read_events(fetch: Fetch, session_id: str, after: int, end: int) -> Iterator[Event]:

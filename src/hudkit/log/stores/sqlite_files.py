@@ -157,12 +157,6 @@ def connect_reader(path: Path, timeout: float) -> sqlite3.Connection:
     return db
 
 
-def escape_invalid_text(db: sqlite3.Connection) -> sqlite3.Connection:
-    """Return the same connection; text that is not UTF-8 now comes back with escapes instead of stopping the read."""
-    db.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
-    return db
-
-
 def _connect(path: Path, mode: str, timeout: float) -> sqlite3.Connection:
     return sqlite3.connect(
         f"file://{quote(os.fsencode(path))}?mode={mode}",

@@ -18,18 +18,15 @@ from hudkit.log.stores.hash_chain import ChainHead, ChainScan, EventRow, check_i
 from hudkit.log.stores.high_water_mark import HighWaterMark, HighWaterMarkFile
 from hudkit.log.stores.log_tables import (
     COLUMNS,
+    LOG_MIGRATIONS,
     LOG_SCHEMA,
     ArchivedBodies,
     ArchiveReader,
     archive_chunk,
-    expected_last_seq,
-    expected_table_definitions,
-    last_position,
     last_seq,
     read_events,
     record_damage,
     store_batch,
-    table_definitions,
     unarchive_chunk,
 )
 from hudkit.log.stores.migrations import check_current, check_version, migrate
@@ -39,7 +36,6 @@ from hudkit.log.stores.sqlite_files import (
     connect_reader,
     connect_writer,
     create_private_file,
-    escape_invalid_text,
     store_errors,
     translate_error,
 )
@@ -61,7 +57,7 @@ class SqliteLog:
     def __init__(self, path: Path, db: sqlite3.Connection, mark: HighWaterMarkFile | None, timeout: float) -> None:
         """Use `open`. `mark` is `None` where the log is read only."""
         self._path = path
-        self._db = escape_invalid_text(db)
+        self._db = _escape_invalid_text(db)
         self._mark = mark
         self._timeout = timeout
         self._lock = RLock()
@@ -115,7 +111,7 @@ class SqliteLog:
         end = 0
         if is_id(session_id):
             with self._reading() as db:
-                end = expected_last_seq(db, session_id)
+                end = _expected_last_seq(db, session_id)
         return read_events(self._fetch, session_id, max(0, after), end if upto is None else min(upto, end))
 
     def last_seq(self, session_id: str) -> int:
@@ -403,7 +399,7 @@ def verify_database(path: Path, timeout: float) -> list[Finding]:
     """
     mark = _read_mark(path, timeout)  # before the events: a writer may be at work, and its mark follows its commit
     try:
-        db = escape_invalid_text(connect_reader(path, timeout))
+        db = _escape_invalid_text(connect_reader(path, timeout))
     except _MALFORMED as error:
         return [Finding("file", "", 0, f"{path}: {error}")]
     try:
@@ -445,7 +441,7 @@ def _compare_mark(db: sqlite3.Connection, mark: HighWaterMark | bytes) -> Findin
         return Finding("file", "", 0, "the high-water mark was damaged") if mark else None
     if mark.position == 0:
         return None
-    last = last_position(db)
+    last = _last_position(db)
     if last < mark.position:
         first = min(last_seq(db, mark.session_id) + 1, mark.seq)
         message = (
@@ -466,15 +462,37 @@ def _guarded(part: _Part, db: sqlite3.Connection, path: Path) -> list[Finding]:
         return [Finding("file", "", 0, f"{path}: {error}")]
 
 
+def _last_position(db: sqlite3.Connection) -> int:
+    """Return the global position of the last event of all sessions; 0 where there is none."""
+    return int(db.execute("SELECT coalesce(max(position), 0) FROM events").fetchone()[0])
+
+
 def _integrity(db: sqlite3.Connection) -> list[Finding]:
     problems = [str(row[0]) for row in db.execute("PRAGMA integrity_check(3)")]
     return [] if problems == ["ok"] else [Finding("file", "", 0, "; ".join(problems))]
 
 
 def _tables(db: sqlite3.Connection) -> list[Finding]:
-    there, expected = table_definitions(db), expected_table_definitions()
+    there, expected = _table_definitions(db), _expected_table_definitions()
     odd = sorted(name for name in there.keys() | expected.keys() if there.get(name) != expected.get(name))
     return [Finding("file", "", 0, f"tables were altered: {', '.join(odd)}")] if odd else []
+
+
+def _table_definitions(db: sqlite3.Connection) -> dict[str, str]:
+    """Return every table and index by name with its definition, as stored."""
+    return {str(name): str(sql) for name, sql in db.execute("SELECT name, sql FROM sqlite_master ORDER BY name")}
+
+
+def _expected_table_definitions() -> dict[str, str]:
+    """Return what `_table_definitions` gives for a file that nobody else has altered."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        for step in LOG_MIGRATIONS:
+            for statement in step:
+                db.execute(statement)
+        return _table_definitions(db)
+    finally:
+        db.close()
 
 
 def _events(db: sqlite3.Connection) -> list[Finding]:
@@ -505,3 +523,16 @@ def _recorded(db: sqlite3.Connection) -> list[Finding]:
 def _finding_of(error: StoreError) -> Finding:
     finding = error.details.get("finding")
     return finding if isinstance(finding, Finding) else Finding("file", "", 0, error.message)
+
+
+def _escape_invalid_text(db: sqlite3.Connection) -> sqlite3.Connection:
+    """Return the same connection; text that is not UTF-8 now comes back with escapes instead of stopping the read."""
+    db.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    return db
+
+
+def _expected_last_seq(db: sqlite3.Connection, session_id: str) -> int:
+    """Return the last number that should be there: what is stored, or what the session's head says."""
+    row = db.execute("SELECT seq FROM heads WHERE session_id = ?", (session_id,)).fetchone()
+    from_head = row[0] if row is not None and type(row[0]) is int else 0
+    return max(last_seq(db, session_id), from_head)

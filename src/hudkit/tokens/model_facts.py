@@ -1,19 +1,27 @@
-"""How large a model's window is, who says so, and how much of it can be used before a host compacts (A1, A2).
+"""What is known of a model: its window, how much of it can be used (A1, A2), and what its tokens cost.
 
 A window is what the host reports; where it reports none, what the bundled table of model families has; then the
-user's setting; then an assumption that is shown as one.
+user's setting; then an assumption that is shown as one. Prices come from the catalogue where it is installed, else
+from a small table that shows its date.
+
+The catalogue is the optional package `genai-prices`, looked up offline and loaded at the first question. Loading it
+takes 0.4 s and more, so what asks it does not belong into an agent's call. Its updater, which would use the network,
+is never started.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import Literal
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import Any, Literal
 
 import msgspec
 
 from hudkit.errors import ConfigError
-from hudkit.tokens import catalogue
 
 Source = Literal["host", "user", "table", "assumed"]
 
@@ -128,8 +136,8 @@ def window_of(
         raise ConfigError(
             f"the window of {model!r} is set to {user} tokens", hint="give a positive number", user=user
         )
-    row = family_of(model)
-    table = row[1] if row else (catalogue.listed_window(model) if use_catalogue else None)
+    row = _family_of(model)
+    table = row[1] if row else (_listed_window(model) if use_catalogue else None)
     limit, source = _first_positive((host, "host"), (table, "table"), (user, "user"), (ASSUMED_WINDOW, "assumed"))
     # A host with another window runs another variant of the model: the table's other limits say nothing of it.
     limits = row[2:] if row and limit == table else (None, None)
@@ -152,22 +160,22 @@ def _first_positive(*figures: tuple[int | None, Source]) -> tuple[int, Source]:
 # -- the table of families -------------------------------------------------------------------------------------
 
 
-def name_parts(model: str) -> tuple[str, ...]:
+def _name_parts(model: str) -> tuple[str, ...]:
     """Split a model's name: `us.anthropic.claude-sonnet-4.5` returns us, anthropic, claude, sonnet, 4, 5."""
     return tuple(part for part in re.split(r"[^a-z0-9]+", model.lower()) if part)
 
 
-_FAMILY_PARTS = tuple((name_parts(row[0]), row) for row in FAMILIES)
+_FAMILY_PARTS = tuple((_name_parts(row[0]), row) for row in FAMILIES)
 
 
 @lru_cache(maxsize=256)
-def family_of(model: str) -> tuple[str, int, int | None, int | None] | None:
+def _family_of(model: str) -> tuple[str, int, int | None, int | None] | None:
     """Return the row of the longest family name that stands in the model's name, as whole parts, in order.
 
     A family followed by a short number is another version (`gpt-5` is not `gpt-5.9`); dates and words that
     follow are variants of it. `None` where no family fits.
     """
-    name = name_parts(model)
+    name = _name_parts(model)
     best: tuple[str, int, int | None, int | None] | None = None
     longest = 0
     for parts, row in _FAMILY_PARTS:
@@ -230,3 +238,162 @@ def usable_of(window: Window, rule: OverflowRule = DEFAULT_RULE) -> int | None:
         return max(0, window.limit_tokens - output)
     reserved = rule.reserved if rule.reserved is not None else min(DEFAULT_RESERVE, output)
     return max(0, window.input_limit - reserved)
+
+
+# -- prices ------------------------------------------------------------------------------------------------------
+
+PRICES_READ = "2026-11-21"
+"""When the bundled table was read (from genai-prices 0.2.3)."""
+
+# model: input, cached read, cache write, output; USD per million tokens, standard service, first tier
+BUNDLED: dict[str, tuple[float, float, float, float]] = {
+    "claude-haiku-4-5": (1.0, 0.1, 1.25, 5.0),
+    "claude-opus-4-1": (15.0, 1.5, 18.75, 75.0),
+    "claude-opus-4-5": (5.0, 0.5, 6.25, 25.0),
+    "claude-sonnet-4-5": (3.0, 0.3, 3.75, 15.0),
+    "gemini-2.5-pro": (1.25, 0.125, 1.25, 10.0),
+    "gpt-4.1": (2.0, 0.5, 2.0, 8.0),
+    "gpt-4o": (2.5, 1.25, 2.5, 10.0),
+    "gpt-4o-mini": (0.15, 0.075, 0.15, 0.6),
+    "gpt-5": (1.25, 0.125, 1.25, 10.0),
+    "gpt-5-mini": (0.25, 0.025, 0.25, 2.0),
+}
+
+
+class Prices(msgspec.Struct, frozen=True):
+    """USD per million tokens; list prices, so money made from them is an estimate.
+
+    `input` is for tokens that the cache neither gave nor took. Without a listed price for the cache, its
+    tokens cost as `input`. `source` names the table and its version or date.
+    """
+
+    input: float
+    cached_read: float
+    cache_write: float
+    output: float
+    source: str
+    model: str
+
+
+def prices_of(model: str, *, timestamp: int | None = None) -> Prices:
+    """Return the prices of a model, as hosts spell it (`anthropic/claude-sonnet-4-5` too), at a time (Unix ms).
+
+    Loads the catalogue at the first call (slow: not within an agent's call). Raises `ConfigError`, naming
+    near matches, for a model without a token price.
+    """
+    return _from_catalogue(model, timestamp) or _from_table(model) or _refuse(model)
+
+
+def _from_catalogue(model: str, timestamp: int | None) -> Prices | None:
+    listing = _listed_prices(model, timestamp)
+    if listing is None or not {"input_mtok", "output_mtok"} <= listing[1].keys():
+        return None
+    listed, amounts = listing
+    fresh = amounts["input_mtok"]
+    return Prices(
+        input=fresh,
+        cached_read=amounts.get("cache_read_mtok", fresh),
+        cache_write=amounts.get("cache_write_mtok", amounts.get("cache_write_5m_mtok", fresh)),
+        output=amounts["output_mtok"],
+        source=_catalogue_version(),
+        model=listed,
+    )
+
+
+def _from_table(model: str) -> Prices | None:
+    """Bundled names count with a date or `latest` behind them, and a seller before them."""
+    name = _name_parts(model.rpartition("/")[2])
+    for listed, (fresh, read, write, output) in BUNDLED.items():
+        parts = _name_parts(listed)
+        rest = name[len(parts) :]
+        if name[: len(parts)] == parts and all(part == "latest" or part.isdigit() for part in rest):
+            if rest and rest[0].isdigit() and len(rest[0]) <= 2:
+                continue  # another version
+            return Prices(fresh, read, write, output, f"bundled table of {PRICES_READ}", listed)
+    return None
+
+
+def _refuse(model: str) -> Prices:
+    names = _listed_models() or list(BUNDLED)
+    near = get_close_matches(model.rpartition("/")[2].lower(), names, n=3, cutoff=0.5)
+    missing = "" if _catalogue_version() else f"; {_PACKAGE} (hudkit[prices]) knows more models"
+    raise ConfigError(
+        f"no token prices for the model {model!r}",
+        hint=(f"near matches: {', '.join(near)}" if near else "no known model has a similar name") + missing,
+        model=model,
+        near=near,
+    )
+
+
+# -- the catalogue -----------------------------------------------------------------------------------------------
+
+_PACKAGE = "genai-prices"
+
+
+@cache
+def _snapshot() -> Any | None:
+    """Load the package's bundled data; `None` where it is not installed or of a shape that we do not know."""
+    try:
+        return import_module("genai_prices.data_snapshot").get_snapshot()
+    except Exception:  # an optional package in any state of disrepair counts as absent
+        return None
+
+
+def _catalogue_version() -> str:
+    """Return the name and version of the catalogue, empty where there is none."""
+    if _snapshot() is None:
+        return ""
+    return f"{_PACKAGE} {import_module('importlib.metadata').version(_PACKAGE)}"
+
+
+def _listed_names(model: str) -> Iterator[tuple[str | None, str]]:
+    """(seller, name) pairs under which a host's spelling may be listed: `anthropic/claude-x`, `claude-x`."""
+    name = model
+    while True:
+        seller, slash, rest = name.partition("/")
+        if slash:
+            yield seller, rest
+        yield None, name
+        if not slash:
+            return
+        name = rest
+
+
+def _listed(model: str) -> Any | None:
+    snapshot = _snapshot()
+    if snapshot is None:
+        return None
+    for seller, name in _listed_names(model):
+        try:
+            _, listed = snapshot.find_provider_model(name, None, seller, None)
+        except LookupError:
+            continue
+        return listed
+    return None
+
+
+def _listed_window(model: str) -> int | None:
+    """Return the listed window in tokens, `None` where the model or its window is not listed."""
+    listed = _listed(model)
+    size = getattr(listed, "context_window", None)
+    return size if isinstance(size, int) and size > 0 else None
+
+
+def _listed_prices(model: str, timestamp: int | None = None) -> tuple[str, dict[str, float]] | None:
+    """Return the listed model's id and its prices, USD per million tokens by the catalogue's keys.
+
+    `timestamp` (Unix ms, default now) chooses among prices that changed. Prices in tiers give the first tier.
+    """
+    listed = _listed(model)
+    if listed is None:
+        return None
+    moment = datetime.now(UTC) if timestamp is None else datetime.fromtimestamp(timestamp / 1000, UTC)
+    listed_at = listed.get_prices(moment)
+    amounts = {key: getattr(value, "base", value) for key, value in vars(listed_at).items() if value is not None}
+    return str(listed.id), {key: float(amount) for key, amount in amounts.items() if not key.startswith("_")}
+
+
+def _listed_models() -> list[str]:
+    """Return the ids of all listed models, sorted."""
+    snapshot = _snapshot()
+    return sorted({str(model.id) for seller in snapshot.providers for model in seller.models}) if snapshot else []
