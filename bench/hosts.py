@@ -39,6 +39,7 @@ def run() -> list[Figure]:
 def drivers() -> Iterator[tuple[str, HostConformance]]:
     """The hosts whose SDK is installed."""
     tests = Path(__file__).parent.parent / "tests"
+    sys.path.insert(0, str(tests))  # what the drivers share with other tests
     for name, (folder, module, cls) in DRIVERS.items():
         sys.path.insert(0, str(tests / folder))
         with suppress(ImportError):
