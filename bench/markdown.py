@@ -13,7 +13,7 @@ from bench.figures import Figure
 from hudkit.compose import Element, h
 from hudkit.compose.formats.markdown import parse, render, write
 from hudkit.compose.formats.mdast import Paragraph, Text
-from hudkit.compose.formats.tree_to_mdast import to_mdast
+from hudkit.compose.formats.mdast_tree import to_mdast
 
 TITLE = "writing Markdown, and what its escapes cost"
 _TEXTS = Path(__file__).parents[1] / "tests" / "compose" / "formats" / "hud_texts.txt"

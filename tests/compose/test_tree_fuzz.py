@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hudkit.compose import Element, TreeLimits, component, h, read_json, read_jsx, validate, write_json, write_jsx
-from hudkit.compose.jsx.grammar import parse
+from hudkit.compose.jsx.reader import parse
 from hudkit.compose.jsx.scanner import Scanner
 from hudkit.errors import TreeError
 

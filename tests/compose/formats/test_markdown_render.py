@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hudkit.compose import TAGS, Element, Node, h, visible
 from hudkit.compose.formats import mdast
 from hudkit.compose.formats.markdown import parse, render, write
-from hudkit.compose.formats.tree_to_mdast import to_mdast
+from hudkit.compose.formats.mdast_tree import to_mdast
 
 _CASE = re.compile(r"^(?P<title>[^\n]+)\n\.\n(?P<tree>.*?)\n\.\n(?P<expected>.*?)^\.$", re.MULTILINE | re.DOTALL)
 CASES = [match.groups() for match in _CASE.finditer((Path(__file__).parent / "vocabulary.md").read_text())]

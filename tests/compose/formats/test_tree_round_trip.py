@@ -9,8 +9,7 @@ from tree_strategies import documents
 from campaigns import Campaign
 from hudkit.compose import Element, h, validate
 from hudkit.compose.formats.markdown import parse, render, write
-from hudkit.compose.formats.mdast_to_tree import from_mdast
-from hudkit.compose.formats.tree_to_mdast import to_mdast
+from hudkit.compose.formats.mdast_tree import from_mdast, to_mdast
 
 TREES = Campaign("markdown", quick=200, full=30_000)
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]

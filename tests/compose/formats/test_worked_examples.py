@@ -9,8 +9,7 @@ from hudkit.compose.formats import columns, compact, graph, html, toon
 from hudkit.compose.formats.columns import align_rows
 from hudkit.compose.formats.markdown import parse, render, write
 from hudkit.compose.formats.mdast import Emphasis, Heading, List, ListItem, Paragraph, Root, Text, first_number
-from hudkit.compose.formats.mdast_to_tree import from_mdast
-from hudkit.compose.formats.tree_to_mdast import to_mdast, tree_to_inline
+from hudkit.compose.formats.mdast_tree import from_mdast, to_mdast, tree_to_inline
 
 
 @pytest.mark.parametrize(

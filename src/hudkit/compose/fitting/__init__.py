@@ -5,7 +5,7 @@ fit is passed over and what still fits behind it is taken (`backfill=False`: not
 
 How it is done: `plan` finds the candidates and their ranks, `selection` puts them in while they fit, `verify`
 measures the final bytes and mends what differs, `fitter` keeps costs and plans from one tree to the next. Each has
-its idea and an example at its top. `tracing` explains a fit, `trace_html` shows it, `source_spans` finds nodes in the
+its idea and an example at its top. `tracing` explains a fit, also as a page, and `source_spans` finds nodes in the
 written text.
 
 Rules
@@ -52,8 +52,7 @@ Numbers
 from hudkit.compose.fitting.fitter import Fitter, fit
 from hudkit.compose.fitting.result import FitResult, Grow, Measure, Omission
 from hudkit.compose.fitting.source_spans import SourceMap, SourceSpan, source_map
-from hudkit.compose.fitting.trace_html import trace_page
-from hudkit.compose.fitting.tracing import Trace, TraceEntry, trace
+from hudkit.compose.fitting.tracing import Trace, TraceEntry, trace, trace_page
 
 __all__ = [
     "FitResult",

@@ -80,7 +80,7 @@ def decode(text: str, short: Mapping[str, str] = SHORT) -> Plain:
     A long key may also stand as it is. Raises `FormatError` where the text is no JSON, has two names of one key in
     one object, or a `$` before what needs none.
     """
-    return restore_keys(json_text.decode(text, name=_NAME), short)
+    return _restore_keys(json_text.decode(text, name=_NAME), short)
 
 
 def legend(value: object, short: Mapping[str, str] = SHORT) -> dict[str, str]:
@@ -98,7 +98,7 @@ def shorten_keys(value: object, short: Mapping[str, str] = SHORT) -> Plain:
     return _shortened(value, short, _inverted(short))
 
 
-def restore_keys(value: Plain, short: Mapping[str, str] = SHORT) -> Plain:
+def _restore_keys(value: Plain, short: Mapping[str, str] = SHORT) -> Plain:
     """Return plain data with the keys that `shorten_keys` shortened; raises `FormatError` as `decode` does."""
     return _restored(value, short, _inverted(short), ())
 

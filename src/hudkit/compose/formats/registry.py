@@ -15,7 +15,7 @@ import msgspec
 
 from hudkit.compose import Element, read_json, write_json
 from hudkit.compose.formats import columns, compact, graph, html, json_text, markdown, toon
-from hudkit.compose.formats.mdast_to_tree import from_mdast
+from hudkit.compose.formats.mdast_tree import from_mdast
 from hudkit.compose.formats.transform import hinted
 from hudkit.errors import ConfigError, FormatError
 
@@ -99,7 +99,7 @@ _OWN: Mapping[str, Format] = {
         ),
     )
 }
-"""The formats of hudkit. A tree in Markdown or HTML is read in normal form (`formats.mdast_to_tree`)."""
+"""The formats of hudkit. A tree in Markdown or HTML is read in normal form (`formats.mdast_tree`)."""
 
 
 def names() -> tuple[str, ...]:

@@ -1,4 +1,25 @@
-"""From syntax to elements: names are looked up, components are found, and every part is checked where it stands."""
+"""Read JSX text: first characters to syntax, then syntax to elements.
+
+**The parser** goes by recursive descent and knows no vocabulary and no values. The grammar (spaces between the parts
+of a tag are left out):
+
+    root       = element
+    element    = "<" name attribute* "/>"
+               | "<" name attribute* ">" child* "</" name ">"
+               | "<>" child* "</>"
+    attribute  = name | name "=" quoted text | name "=" "{" value "}" | "{..." name "}"
+    child      = element | text | "{" value "}" | "{" comment "}"
+    value      = string | number | "true" | "false" | "null" | name ("." name)*
+
+One character decides what comes next, so nothing is read twice: `<` begins an element or ends one, `{` begins a
+value, everything else is text. A name is noted, not looked up: nothing is evaluated here.
+
+An example: `<item priority={2}>Hi, {user.name}</item>` becomes an element `item` with the attribute `priority` of the
+literal 2, the text `Hi, ` and the name `user.name`, each with its offset in the text, so that whatever turns out to
+be wrong with it later can be reported with line and column.
+
+**The builder** then looks names up, finds components, and checks every part where it stands.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +32,289 @@ import msgspec
 
 from hudkit.compose.builder import flatten
 from hudkit.compose.components import Component, ContextKey, Show
-from hudkit.compose.jsx.grammar import Attribute, ChildSyntax, ElementSyntax, Literal, NameLookup, TextRun, parse
 from hudkit.compose.jsx.scanner import Scanner
 from hudkit.compose.nodes import ContextValue, Element, Node, freeze
 from hudkit.compose.rendering import render
-from hudkit.compose.validation import DEFAULT_LIMITS, TreeLimits, check_keys
+from hudkit.compose.validation import DEFAULT_LIMITS, TreeLimits, check_keys, check_size
 from hudkit.compose.vocabulary import TAGS, check_element, check_prop, shown_value
 from hudkit.errors import TreeError
+
+_LINE_BREAKS = "\r\n"
+_BLANKS = " \t"
+_LITERAL_WORDS = {"true": True, "false": False, "null": None}
+_VALUE_HINT = "A name, a number, a string, true, false or null stands in braces; nothing is evaluated"
+
+
+class _TextRun(msgspec.Struct, frozen=True):
+    """Text between tags, after the rules of white space; `offset` is its place in the source."""
+
+    text: str
+    offset: int
+
+
+class _Literal(msgspec.Struct, frozen=True):
+    """A value that is written out: `{3}`, `{"text"}`, `{true}`."""
+
+    value: str | int | float | bool | None
+    offset: int
+
+
+class _NameLookup(msgspec.Struct, frozen=True):
+    """A name to look up: `{task.summary}`."""
+
+    names: tuple[str, ...]
+    offset: int
+
+
+class _Attribute(msgspec.Struct, frozen=True):
+    """A prop; without a name, `{...name}`: a mapping of props."""
+
+    name: str
+    value: _Literal | _NameLookup
+    offset: int
+
+
+class _ElementSyntax(msgspec.Struct, frozen=True):
+    """An element; without a name, `<>…</>`."""
+
+    name: str
+    attributes: tuple[_Attribute, ...]
+    children: tuple[ChildSyntax, ...]
+    offset: int
+
+
+ChildSyntax = _TextRun | _Literal | _NameLookup | _ElementSyntax
+
+
+def parse(scanner: Scanner, limits: TreeLimits) -> _ElementSyntax:
+    """Return the one element of a text. Raises `TreeError` with line and column, whatever the text is."""
+    check_size(len(scanner.text), limits)
+    return _Parser(scanner, limits).root()
+
+
+class _Parser:
+    """One pass over a text; a method for each rule of the grammar, which leaves the scanner behind what it read."""
+
+    def __init__(self, scanner: Scanner, limits: TreeLimits) -> None:
+        self._scan = scanner
+        self._limits = limits
+        self._count = 0
+
+    def root(self) -> _ElementSyntax:
+        """Read the whole text and return its one element."""
+        scan = self._scan
+        self._skip_around_root()
+        if scan.peek() != "<":
+            scan.fail("no element", "A text of JSX is one element: <document>…</document>, or <>…</>")
+        root = self._element(0)
+        self._skip_around_root()
+        if scan.peek():
+            scan.fail("something behind the root", "A text of JSX is one element; put several into <>…</>")
+        return root
+
+    def _skip_around_root(self) -> None:
+        """Pass over white space and comments."""
+        scan = self._scan
+        scan.skip_space()
+        while scan.starts("{/*"):
+            self._braces()
+            scan.skip_space()
+
+    def _element(self, depth: int) -> _ElementSyntax:
+        scan, offset = self._scan, self._scan.position
+        self._count_node(offset)
+        if depth > self._limits.depth:
+            scan.fail(f"more than {self._limits.depth} levels", "Split the tree", offset)
+        scan.position += 1
+        name = scan.name()
+        if not name and scan.peek() != ">":
+            scan.fail("no tag", "A < that is text is written &lt;; comments are written {/* … */}", offset)
+        attributes = self._attributes(name, offset) if name else ()
+        if name and scan.take("/>"):
+            return _ElementSyntax(name, attributes, (), offset)
+        scan.position += 1
+        return _ElementSyntax(name, attributes, self._children(name, offset, depth), offset)
+
+    def _attributes(self, tag: str, tag_offset: int) -> tuple[_Attribute, ...]:
+        scan = self._scan
+        attributes: list[_Attribute] = []
+        seen: set[str] = set()
+        while True:
+            scan.skip_space()
+            offset, char = scan.position, scan.peek()
+            if char == ">" or (char == "/" and scan.peek(1) == ">"):
+                return tuple(attributes)
+            if not char:
+                scan.fail(f"the tag <{tag} has no end", "Close it with > or />", tag_offset)
+            if char == "{":
+                attributes.append(self._spread(offset))
+                continue
+            name = scan.name(dashes=True)
+            if not name:
+                scan.fail(f"{char!r} in the tag <{tag}", 'Props are written name="text", name={value} or {...names}')
+            if name in seen:
+                scan.fail(f"<{tag}> has the prop {name!r} twice", "Give it once", offset)
+            seen.add(name)
+            attributes.append(_Attribute(name, self._attribute_value(tag, name, offset), offset))
+
+    def _spread(self, offset: int) -> _Attribute:
+        scan = self._scan
+        scan.position += 1
+        scan.skip_space()
+        if not scan.take("..."):
+            scan.fail("braces where a prop is expected", "A mapping of props is written {...name}", offset)
+        scan.skip_space()
+        value = self._value()
+        if not isinstance(value, _NameLookup):
+            scan.fail("no name behind the dots", "A mapping of props is written {...name}", value.offset)
+        self._close_braces(offset)
+        return _Attribute("", value, offset)
+
+    def _attribute_value(self, tag: str, name: str, offset: int) -> _Literal | _NameLookup:
+        scan = self._scan
+        scan.skip_space()
+        if not scan.take("="):
+            return _Literal(True, offset)
+        scan.skip_space()
+        begin, char = scan.position, scan.peek()
+        if char in ('"', "'") and char:
+            # As in HTML and JSX: no escapes here, a backslash is a backslash, but references are replaced.
+            scan.position += 1
+            scan.until(char)
+            end = scan.position
+            if not scan.peek():
+                scan.fail(f"the text of {name!r} has no end", f"Close it with {char}", begin)
+            scan.position += 1
+            return _Literal(scan.decoded(begin + 1, end), begin)
+        if char == "{":
+            scan.position += 1
+            scan.skip_space()
+            value = self._value()
+            self._close_braces(begin)
+            return value
+        raise scan.error(f"no value for {name!r} of <{tag}>", f'Write {name}="text" or {name}={{value}}', begin)
+
+    def _children(self, tag: str, tag_offset: int, depth: int) -> tuple[ChildSyntax, ...]:
+        scan = self._scan
+        children: list[ChildSyntax] = []
+        while True:
+            offset, char = scan.position, scan.peek()
+            if not char:
+                scan.fail(f"<{tag}> has no end", f"Close it with </{tag}>", tag_offset)
+            elif char == "<":
+                if scan.peek(1) == "/":
+                    self._closing_tag(tag, tag_offset, offset)
+                    return tuple(children)
+                children.append(self._element(depth + 1))
+            elif char == "{":
+                value = self._braces()
+                if value is not None:
+                    self._count_node(offset)
+                    children.append(value)
+            else:
+                end = offset + len(scan.until("<{}"))
+                if scan.peek() == "}":
+                    scan.fail("a } in text", 'Write {"}"} or &#125;')
+                text = self._text_run(offset, end)
+                if text:
+                    self._count_node(text.offset)
+                    children.append(text)
+
+    def _closing_tag(self, tag: str, tag_offset: int, offset: int) -> None:
+        scan = self._scan
+        scan.position += 2
+        scan.skip_space()
+        name = scan.name()
+        scan.skip_space()
+        if name != tag:
+            opening = scan.error("", "", tag_offset).details
+            hint = f"<{tag}> was opened at line {opening['line']}, column {opening['column']}; close it with </{tag}>"
+            scan.fail(f"</{name}> does not close <{tag}>", hint, offset)
+        if not scan.take(">"):
+            scan.fail(f"the tag </{name} has no end", "Close it with >", offset)
+
+    def _braces(self) -> _Literal | _NameLookup | None:
+        """Return what stands in braces among children; `None` for a comment."""
+        scan, offset = self._scan, self._scan.position
+        scan.position += 1
+        scan.skip_space()
+        if not scan.starts("/*"):
+            value = self._value()
+            self._close_braces(offset)
+            return value
+        while scan.take("/*"):
+            end = scan.find("*/")
+            if end < 0:
+                scan.fail("a comment without its end", "Close it with */}", offset)
+            scan.position = end + 2
+            scan.skip_space()
+        if not scan.take("}"):
+            scan.fail("something behind a comment", "Close it with */}")
+        return None
+
+    def _value(self) -> _Literal | _NameLookup:
+        scan, offset = self._scan, self._scan.position
+        char = scan.peek()
+        if char in ('"', "'") and char:
+            return _Literal(scan.quoted(), offset)
+        if char in tuple("-0123456789"):
+            return _Literal(scan.number(), offset)
+        names = [scan.name()]
+        while names[-1] and scan.take("."):
+            names.append(scan.name())
+        if not names[-1]:
+            scan.fail("no value in braces" if len(names) == 1 else "no name behind the dot", _VALUE_HINT)
+        if len(names) == 1 and names[0] in _LITERAL_WORDS:
+            return _Literal(_LITERAL_WORDS[names[0]], offset)
+        return _NameLookup(tuple(names), offset)
+
+    def _close_braces(self, offset: int) -> None:
+        scan = self._scan
+        scan.skip_space()
+        if not scan.take("}"):
+            if not scan.peek():
+                scan.fail("braces without their end", "Close them with }", offset)
+            scan.fail(f"{scan.peek()!r} behind a value in braces", _VALUE_HINT)
+
+    def _count_node(self, offset: int) -> None:
+        # While reading, and not afterwards: a text that is refused must not have cost more than one that is read.
+        self._count += 1
+        if self._count > self._limits.nodes:
+            self._scan.fail(f"more than {self._limits.nodes} nodes", "Split the tree", offset)
+
+    def _text_run(self, begin: int, end: int) -> _TextRun | None:
+        """Return text by the rules of white space, `None` where none is left.
+
+        Lines are trimmed where they meet, blank ones go, the rest is joined. Of `" a\\n  b "` the text is `" a b "`:
+        the outer blanks stand next to tags and stay.
+        """
+        lines = self._lines(begin, end)
+        text = self._scan.text
+        parts: list[str] = []
+        offset = begin
+        for number, (first, last) in enumerate(lines):
+            while number > 0 and first < last and text[first] in _BLANKS:
+                first += 1
+            while number < len(lines) - 1 and last > first and text[last - 1] in _BLANKS:
+                last -= 1
+            if first < last:
+                offset = offset if parts else first
+                # References after the trimming: `&#32;` is a blank that somebody means.
+                parts.append(self._scan.decoded(first, last))
+        return _TextRun(" ".join(parts), offset) if parts else None
+
+    def _lines(self, begin: int, end: int) -> list[tuple[int, int]]:
+        """Return the begin and end of each line of a part of the text, without its line break."""
+        lines: list[tuple[int, int]] = []
+        start, text = begin, self._scan.text
+        for index in range(begin, end):
+            if text[index] in _LINE_BREAKS:
+                lines.append((start, index))
+                start = index + 1
+        lines.append((start, end))
+        self._scan.steps += end - begin
+        return lines
+
 
 _MAX_NAMES_LISTED = 12
 """How many names an error lists."""
@@ -133,7 +430,7 @@ class _TreeBuilder:
         self._components = dict(components)
         self._names = names
 
-    def element(self, syntax: ElementSyntax, holds: str) -> Element:
+    def element(self, syntax: _ElementSyntax, holds: str) -> Element:
         """Return the element of a tag.
 
         `holds` is what the place it stands in may hold; so may its own children where it is transparent.
@@ -152,7 +449,7 @@ class _TreeBuilder:
                 props[prop] = self._located(attribute.offset, _checked_prop, tag, prop, _enum_value(value))
         return Element(tag, freeze(props), self._children(syntax, tag, inner))
 
-    def _component(self, syntax: ElementSyntax) -> Element:
+    def _component(self, syntax: _ElementSyntax) -> Element:
         source = self._component_source(syntax)
         # What it renders to is not known yet, so white space is kept as in a line: its place may be one.
         children = self._children(syntax, syntax.name, "phrasing")
@@ -171,7 +468,7 @@ class _TreeBuilder:
             self._scan.fail(f"<{syntax.name}> gives a value", f"Write <{syntax.name} value={{…}}>", syntax.offset)
         return ContextValue(source, syntax.name, props, children)
 
-    def _component_source(self, syntax: ElementSyntax) -> Component[...] | ContextKey[Any]:
+    def _component_source(self, syntax: _ElementSyntax) -> Component[...] | ContextKey[Any]:
         source = self._components.get(syntax.name)
         if source is None:
             names = _listed(self._components)
@@ -181,7 +478,7 @@ class _TreeBuilder:
             source = self._components[syntax.name] = Component(source, name=syntax.name)
         return source
 
-    def _children(self, syntax: ElementSyntax, name: str, holds: str) -> tuple[Node, ...]:
+    def _children(self, syntax: _ElementSyntax, name: str, holds: str) -> tuple[Node, ...]:
         children: list[Node] = []
         keys: set[object] = set()
         for part in syntax.children:
@@ -193,27 +490,27 @@ class _TreeBuilder:
             children.extend(nodes)
         return tuple(children)
 
-    def _attribute_props(self, attribute: Attribute) -> dict[str, Any]:
+    def _attribute_props(self, attribute: _Attribute) -> dict[str, Any]:
         value = self._value(attribute.value)
         if attribute.name:
             return {attribute.name: value}
-        assert isinstance(attribute.value, NameLookup)
+        assert isinstance(attribute.value, _NameLookup)
         return self._located(attribute.offset, _spread_props, value, ".".join(attribute.value.names))
 
-    def _value(self, part: Literal | NameLookup) -> Any:
-        if isinstance(part, Literal):
+    def _value(self, part: _Literal | _NameLookup) -> Any:
+        if isinstance(part, _Literal):
             return part.value
         return self._located(part.offset, _look_up, part.names, self._names)
 
     def _nodes(self, part: ChildSyntax, holds: str) -> tuple[Node, ...]:
-        if isinstance(part, TextRun):
+        if isinstance(part, _TextRun):
             # Between elements that hold no text, blanks are only the layout of the source.
             is_layout = holds not in _IN_LINE and holds != "any" and not part.text.strip(" \t")
             return () if is_layout else (part.text,)
-        if isinstance(part, ElementSyntax):
+        if isinstance(part, _ElementSyntax):
             element = self.element(part, holds)
             return (element,) if part.name else element.children
-        if isinstance(part, Literal) and isinstance(part.value, str):
+        if isinstance(part, _Literal) and isinstance(part.value, str):
             return (part.value,)
         return self._located(part.offset, flatten, self._value(part))
 

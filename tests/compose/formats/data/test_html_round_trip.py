@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from campaigns import Campaign
 from hudkit.compose import Element, h
 from hudkit.compose.formats import html, mdast
-from hudkit.compose.formats.mdast_to_tree import from_mdast
-from hudkit.compose.formats.tree_to_mdast import to_mdast
+from hudkit.compose.formats.mdast_tree import from_mdast, to_mdast
 from hudkit.errors import FormatError
 from strategies import hostile
 

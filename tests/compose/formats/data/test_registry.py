@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from hudkit.compose import Element, h, visible
 from hudkit.compose.formats import graph, registry
-from hudkit.compose.formats.mdast_to_tree import from_mdast
+from hudkit.compose.formats.mdast_tree import from_mdast, to_mdast
 from hudkit.compose.formats.transform import Rule, Shape, Transform, hinted
-from hudkit.compose.formats.tree_to_mdast import to_mdast
 from hudkit.errors import ConfigError, FormatError
 from strategies import hostile
 

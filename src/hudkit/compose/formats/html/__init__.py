@@ -6,8 +6,7 @@ from hudkit.compose.formats.html.hast import HtmlRoot
 from hudkit.compose.formats.html.markup import parse, write
 from hudkit.compose.formats.html.sanitize import sanitize
 from hudkit.compose.formats.html.to_mdast import from_hast
-from hudkit.compose.formats.mdast_to_tree import from_mdast
-from hudkit.compose.formats.tree_to_mdast import to_mdast
+from hudkit.compose.formats.mdast_tree import from_mdast, to_mdast
 
 __all__ = ["HtmlRoot", "from_hast", "parse", "read", "render", "sanitize", "to_hast", "write"]
 
@@ -18,7 +17,7 @@ def render(tree: Element) -> str:
 
 
 def read(text: str) -> Element:
-    """Return the tree, in normal form (`formats.mdast_to_tree`), that an HTML text says, whoever wrote it.
+    """Return the tree, in normal form (`formats.mdast_tree`), that an HTML text says, whoever wrote it.
 
     It is always a document. Raises `FormatError` only where elements are nested too deeply, `ConfigError` without the
     library.

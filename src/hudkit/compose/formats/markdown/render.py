@@ -12,7 +12,7 @@ from functools import lru_cache
 from hudkit.compose import Element, ElementCache, Node
 from hudkit.compose.formats.markdown.writer import MARKERS, BlockPosition, write, write_block, write_blocks
 from hudkit.compose.formats.mdast import first_number
-from hudkit.compose.formats.tree_to_mdast import (
+from hudkit.compose.formats.mdast_tree import (
     Block,
     block_to_mdast,
     flatten_blocks,
