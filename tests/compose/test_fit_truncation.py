@@ -6,7 +6,6 @@ import pytest
 
 from hudkit.compose import Element, Node, h, text_of
 from hudkit.compose.fitting import fit
-from hudkit.compose.fitting.truncation import cut_text, is_boundary
 from hudkit.errors import BudgetError, TreeError
 
 
@@ -200,10 +199,14 @@ def test_no_cut_falls_within_a_character_as_it_is_seen() -> None:
     edges = {0}
     for cluster in CLUSTERS:
         edges.add(max(edges) + len(cluster))
-    assert {n for n in range(len(text) + 1) if is_boundary(text, n)} == edges
     for where in ("start", "middle", "end"):
-        for size in range(len(text)):
-            parts = cut_text(text, size, where, "|").split("|")
+        tree = h.document[h.text(truncate=where, marker="|")[text]]
+        heads = set()
+        for size in range(len(text) - 1):
+            parts = text_of(fit(tree, size + 1, characters).tree).split("|")
+            heads.add(len(parts[0]))
             assert text.startswith(parts[0]) and text.endswith(parts[1])
             assert len(parts[0]) in edges and len(text) - len(parts[1]) in edges
             assert len(parts[0]) + len(parts[1]) <= size
+        # With a budget for each size, the end is cut at each edge once.
+        assert where != "end" or heads == edges - {len(text)}

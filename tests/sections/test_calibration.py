@@ -16,7 +16,6 @@ from hudkit.sections.model_calibration import (
     ModelCalibration,
     estimate_tokens,
     inherit_calibration,
-    is_sound,
     learn_from_report,
 )
 
@@ -104,7 +103,7 @@ def test_nothing_breaks_it(reports: list[tuple[tuple[float, ...], int]], ask: tu
     known = ModelCalibration("m")
     for given_, reported in reports:
         known = learn_from_report(known, given_, reported)
-        assert is_sound(known.factors, known.doubts)
+        assert all(isfinite(each) and abs(each) < 1e6 for each in (*known.factors, *known.doubts))
         assert msgspec.json.decode(msgspec.json.encode(known), type=ModelCalibration) == known
     found = estimate_tokens(known, ask)
     assert isfinite(found.tokens) and isfinite(found.doubt) and found.tokens >= 0 and min(found.shares) >= 0

@@ -20,7 +20,6 @@ from hudkit.sections.section import (
     ShownItem,
     ViewOptions,
     item_list,
-    newest_in_view,
     origin_label,
 )
 from hudkit.sections.table import SECTIONS
@@ -229,7 +228,10 @@ IN_VIEW: list[tuple[str, int, str]] = [
 
 @pytest.mark.parametrize(("items", "limit", "expected"), IN_VIEW)
 def test_in_view_closed_items_go_first(items: str, limit: int, expected: str) -> None:
-    assert "".join(newest_in_view(items, limit, str.isupper)) == expected
+    shown_items = [ShownItem(one, one, one.isupper()) for one in items]
+    section = item_list(shown_items, SectionView(BY_NAME["notes"], ViewOptions(limits=SectionLimits(notes=limit))))
+    lines = render(section).replace("~~", "").splitlines() if section is not None else []
+    assert "".join(line[2:] for line in lines if line.startswith("- ") and "older: " not in line) == expected
 
 
 PLANS: list[tuple[str, int, str]] = [

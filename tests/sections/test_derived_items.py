@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hudkit.api import Hud
+from hudkit.compose.formats.markdown import render
 from hudkit.config import StalenessSettings
 from hudkit.log import Origin
 from hudkit.log.payloads import (
@@ -17,7 +18,8 @@ from hudkit.log.payloads import (
     TaskSet,
     TestsRan,
 )
-from hudkit.sections.document_builder import stale_items
+from hudkit.sections.document_builder import DocumentBuilder
+from hudkit.sections.section import ViewOptions
 
 
 def frame(session) -> str:
@@ -90,7 +92,9 @@ def test_old_open_items_are_called_stale_once_per_base() -> None:
         assert "Not touched" not in frame(s)
         for _ in range(50):
             s.append(StepAdd("b"))
-        assert stale_items(s.state, StalenessSettings()) == ("task", "s1", "s2", "b1")
         assert "Not touched for long: task, s1, s2, b1." in frame(s)
         assert "26 h ago" in s.call("blockers.list", {}).text or "25 h ago" in s.call("blockers.list", {}).text
-        assert stale_items(s.state, StalenessSettings(hours=0, model_calls=0)) == ()
+        never = ViewOptions(staleness=StalenessSettings(hours=0, model_calls=0))
+        for options, is_told in ((ViewOptions(), True), (never, False)):
+            document = render(DocumentBuilder().document(s.state, options, "123456"))
+            assert ("Not touched for long: task, s1, s2, b1." in document) == is_told

@@ -37,7 +37,7 @@ A step is pure and is never removed: logs that were written before it exist.
 """
 
 
-def upcast(
+def _upcast(
     type_: str, v: int, body: dict[str, Any], to: int, steps: Mapping[tuple[str, int], Upcast] = UPCASTS
 ) -> dict[str, Any] | None:
     """Return `body` brought from version `v` to version `to`, one step at a time; `None` where a step is missing."""
@@ -175,7 +175,7 @@ def decode_payload(
     if kind is None or v > kind.V:
         return Unknown(type_, v, body)
     if v < kind.V:
-        raw = upcast(type_, v, msgspec.json.decode(body), kind.V, steps)
+        raw = _upcast(type_, v, msgspec.json.decode(body), kind.V, steps)
         return Unknown(type_, v, body) if raw is None else msgspec.convert(raw, kind)
     payload: Payload = _decode(body)
     if type(payload) is not kind:

@@ -155,7 +155,7 @@ _MESSAGES: dict[type[ModelError], tuple[str, str]] = {
 }
 
 
-def classify_failure(signs: FailureSigns) -> type[ModelError]:
+def _classify_failure(signs: FailureSigns) -> type[ModelError]:
     """Return the error that these signs mean: the server's code decides, then its words, then the status.
 
     Example: status 400 with "prompt is too long: 210000 tokens" is `ContextTooLong`; with status 429 the same words
@@ -181,7 +181,7 @@ def model_failure(
 
     `kind` is given where the caller knows better than the signs do.
     """
-    chosen = kind or classify_failure(signs)
+    chosen = kind or _classify_failure(signs)
     message, hint = _MESSAGES[chosen]
     after = f" in {signs.after:g} s" if signs.after else ""
     words = clean_words(signs.words, secrets)

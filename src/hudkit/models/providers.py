@@ -37,15 +37,15 @@ def open_model(
             f"{name!r} is not a model", hint="write it as provider:name, e.g. anthropic:claude-sonnet-4-5"
         )
     try:
-        from hudkit.models.pydantic_ai_model import PydanticModel, connect
+        from hudkit.models.pydantic_ai_model import PydanticModel
     except ImportError as error:
         raise ConfigError(f"models need the package pydantic-ai ({error})", hint=f"pip install '{EXTRA}'") from error
     named = {"api_key": key, "base_url": base_url}
     # What is empty is left out, so that the provider's environment variables count.
     provider_options = {name: value for name, value in named.items() if value} | options
-    return PydanticModel(
+    return PydanticModel.connect(
         name,
-        connect(name, provider, provider_options),
+        provider_options,
         window or window_of(model, use_catalogue=True),
         prices or _listed(model),
         secrets=(key,),

@@ -51,7 +51,6 @@ from hudkit.models.model_errors import (
     Unauthorised,
     Unreachable,
     UnreadableAnswer,
-    classify_failure,
     clean_words,
     model_failure,
 )
@@ -107,6 +106,16 @@ class PydanticModel:
         self._joins = any(kind.__name__ in _JOINING for kind in type(model).__mro__)
         self._entered = False
 
+    @classmethod
+    def connect(
+        cls, name: str, options: Mapping[str, Any], window: Window, prices: Prices | None, *, secrets: Iterable[str]
+    ) -> PydanticModel:
+        """Return the model `provider:name`, with its window and prices; `options` go to its provider.
+
+        Raises `ConfigError` where there is none, or something that it needs is missing.
+        """
+        return cls(name, _connect(name, options), window, prices, secrets=secrets)
+
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[CompletionEvent, None]:
         """Yield the answer as `hudkit.models.Model.stream` describes."""
         breaks = request.settings.cache and _needs_breakpoints(self._model.system, self._model.model_name)
@@ -141,11 +150,7 @@ class PydanticModel:
             await self._model.__aexit__(None, None, None)
 
 
-def connect(name: str, provider: str, options: Mapping[str, Any]) -> PydanticAiModel:
-    """Return the model of pydantic-ai for `provider:name`; `options` go to its provider.
-
-    Raises `ConfigError` where there is none, or something that it needs is missing.
-    """
+def _connect(name: str, options: Mapping[str, Any]) -> PydanticAiModel:
     try:
         model = infer_model(name, lambda asked: _provider(asked, options))
         # Constructed once more, because only the constructor takes settings that hold for every request.
@@ -155,7 +160,9 @@ def connect(name: str, provider: str, options: Mapping[str, Any]) -> PydanticAiM
         # Every client has errors of its own for a missing key, region or package.
         secrets = (str(options.get("api_key", "")), *_keys(os.environ))
         words = clean_words(_ADVICE.split(str(error))[0], secrets)
-        raise ConfigError(f"the model {name!r} cannot be opened: {words}", hint=_hint(provider, error)) from None
+        raise ConfigError(
+            f"the model {name!r} cannot be opened: {words}", hint=_hint(name.partition(":")[0], error)
+        ) from None
 
 
 def _hint(provider: str, error: Exception) -> str:
@@ -217,11 +224,11 @@ def _model_error(error: Exception, who: str, secrets: Iterable[str], *, begun: b
         kind = UnreadableAnswer
     if kind is None and not isinstance(error, exceptions.ModelAPIError):
         kind = UnreadableAnswer
-    elif kind is None:
-        kind = classify_failure(signs)
-        if kind is RequestRejected and isinstance(error, exceptions.ModelAuthenticationError):
-            kind = Unauthorised
-    return model_failure(signs, who, kind=kind, secrets=secrets)
+    failure = model_failure(signs, who, kind=kind, secrets=secrets)
+    # The client's own class knows better than signs that say nothing.
+    if kind is None and type(failure) is RequestRejected and isinstance(error, exceptions.ModelAuthenticationError):
+        return model_failure(signs, who, kind=Unauthorised, secrets=secrets)
+    return failure
 
 
 def _signs_of(error: Exception) -> FailureSigns:

@@ -155,7 +155,7 @@ def _stale_advice(state: HudState, options: ViewOptions) -> Element | None:
     """Advice on items that are open and old, in words that stay the same for the same items."""
     if options.density is Density.MINIMAL:
         return None
-    stale = stale_items(state, options.staleness)
+    stale = _stale_items(state, options.staleness)
     if not stale:
         return None
     more = f" and {len(stale) - _MAX_STALE} more" if len(stale) > _MAX_STALE else ""
@@ -163,7 +163,7 @@ def _stale_advice(state: HudState, options: ViewOptions) -> Element | None:
     return h.text(key="staleness", priority=_STALE_PRIORITY)[words]
 
 
-def stale_items(state: HudState, limits: StalenessSettings) -> tuple[str, ...]:
+def _stale_items(state: HudState, limits: StalenessSettings) -> tuple[str, ...]:
     """Return the ids (for the task, `task`) of open items that are older than the limits.
 
     Age is by the time of the last event, or by the calls since.

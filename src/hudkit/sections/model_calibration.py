@@ -137,7 +137,7 @@ def learn_from_report(calibration: ModelCalibration, amounts: Sequence[float], r
     remaining = [[doubts[row][col] - gain[row] * moved[col] for col in size] for row in size]
     factors = tuple(_short(factor + step * residual) for factor, step in zip(calibration.factors, gain, strict=True))
     triangle = _triangle(remaining)
-    if not is_sound(factors, triangle):
+    if not _is_sound(factors, triangle):
         return calibration
     return ModelCalibration(
         model=calibration.model,
@@ -150,7 +150,7 @@ def learn_from_report(calibration: ModelCalibration, amounts: Sequence[float], r
     )
 
 
-def is_sound(factors: Vector, doubts: Vector) -> bool:
+def _is_sound(factors: Vector, doubts: Vector) -> bool:
     """Return whether vectors are of this version's length and of a size that can be calculated with."""
     # They may come from a session that an earlier version recorded.
     fits = len(factors) == PART_COUNT and len(doubts) == PART_COUNT * (PART_COUNT + 1) // 2
@@ -308,7 +308,7 @@ def _take_report(
 
 def _take_over(calibrations: ModelCalibrations, learned: LearnedCalibration) -> ModelCalibrations:
     """What is learned here goes before what others learned, and vectors of another version are passed over."""
-    if not is_sound(learned.factors, learned.doubts) or calibrations.of(learned.model).reports:
+    if not _is_sound(learned.factors, learned.doubts) or calibrations.of(learned.model).reports:
         return calibrations
     other = ModelCalibration(learned.model, learned.factors, learned.doubts, reports=learned.reports)
     models = _with_model(calibrations.models, inherit_calibration(other))

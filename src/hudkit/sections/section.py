@@ -147,7 +147,7 @@ def origin_label(origin: Origin, derived: bool = False) -> str:
     return " (derived)" if derived else ""
 
 
-def newest_in_view(items: Sequence[T], limit: int, closed: Callable[[T], bool]) -> tuple[T, ...]:
+def _newest_in_view(items: Sequence[T], limit: int, closed: Callable[[T], bool]) -> tuple[T, ...]:
     """Return at most `limit` items in their order: the newest live ones, closed ones only where room is left."""
     if len(items) <= limit:
         return tuple(items)
@@ -183,7 +183,7 @@ def item_list(
         return None
     shown = every
     if len(every) > view.limit:
-        shown = (_first_open if plan else newest_in_view)(every, view.limit, _yields)
+        shown = (_first_open if plan else _newest_in_view)(every, view.limit, _yields)
     start = every.index(shown[0]) if ordered and shown else 0
     if ordered and shown != every[start : start + len(shown)]:
         # Numbers with gaps are no numbers of a list: each item tells its own.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hudkit.api import Hud, HudSession
 from hudkit.config import CompactionSettings
-from hudkit.context.compaction.cooldown import cooldown_refusal, ineffective_advice, ineffective_compaction
+from hudkit.context.compaction.cooldown import cooldown_refusal, ineffective_advice
 from hudkit.context.compaction.receipts import announcement, forecast_compaction
 from hudkit.context.compaction.summaries import MAX_STATIC_CHARS, static_summary, unusable_reason
 from hudkit.log import Origin
@@ -58,15 +58,17 @@ def test_thresholds_are_settings() -> None:
     assert "after 4" in cooldown_refusal(
         rounds, 72_000, 100_000, CompactionSettings(min_freed_percent=5, cooldown_calls=4)
     )
-    assert ineffective_compaction(rounds, 10) is None and ineffective_compaction(rounds, 11) is not None
+    enough, too_little = (CompactionSettings(min_freed_percent=least, cooldown_calls=2) for least in (10, 11))
+    assert cooldown_refusal(rounds, 72_000, 100_000, enough) == ""
+    assert "freed 10 %" in cooldown_refusal(rounds, 72_000, 100_000, too_little)
 
 
 @pytest.mark.slow
 @given(st.integers(0, 100_000), st.integers(0, 100_000))
 def test_a_poor_compaction_is_said_once(before: int, after: int) -> None:
     session = compacted(before, after, calls=2)
-    thin = ineffective_compaction(session.state.compaction_history, RULES.min_freed_percent) is not None
-    assert thin == (before - after < 15_000) == bool(ineffective_advice(session.state.compaction_history, RULES))
+    thin = before - after < 15_000
+    assert thin == bool(ineffective_advice(session.state.compaction_history, RULES))
     tails = [call(session, None, f"user:{n}:") for n in range(3)]
     assert ["freed only" in tail for tail in tails] == [thin, False, False]
     again = session.state_at(session.state.seq)

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from hudkit.context.caching import ANTHROPIC, OPENAI, CachePolicy
 from hudkit.context.compaction.cost_model import CallCosts, PrefixChange, future_cost, net_saving, upfront_cost
 from hudkit.context.compaction.pruning import (
-    PROTECTED,
     PruneBounds,
     choose_pruning,
-    is_protected,
     prune_bounds,
     prune_candidates,
     stub_text,
@@ -91,8 +89,10 @@ def test_what_was_pruned_before_protects_nothing() -> None:
 
 
 def test_names_of_tools() -> None:
-    assert is_protected("todowrite", PROTECTED)
-    assert not is_protected("todo", ("to", "x*"))
+    everything = PruneBounds(0, 1)
+    assert not prune_candidates(laid([5_000], tool="todowrite"), (), (), everything)
+    assert prune_candidates(laid([5_000]), (), ("rea", "x*"), everything)
+    assert not prune_candidates(laid([5_000]), (), ("rea*",), everything)
     assert stub_text(3, "a]\nb [c", 1_234) == '[pruned: a) b (c, 1,234 characters; memory output {"id":"p3"} gets it]'
     assert len(stub_text(99_999, "\u202e" * 9_000, 10**12).splitlines()) == 1
     assert len(stub_text(99_999, "\u202e" * 9_000, 10**12)) < 400

@@ -40,7 +40,7 @@ def truncate(element: Element, limit: int, measure: Measure) -> Element | None:
     marker = str(element.get("marker", _DEFAULT_MARKER))
 
     def with_characters(size: int) -> Element:
-        return _replace_text(element, path, cut_text(text, size, str(where), marker))
+        return _replace_text(element, path, _cut_text(text, size, str(where), marker))
 
     best = with_characters(0)
     if measure(best) > limit:
@@ -64,7 +64,7 @@ def marker_alone(element: Element) -> Element:
     return _replace_text(element, path, str(element.get("marker", _DEFAULT_MARKER)))
 
 
-def cut_text(text: str, size: int, where: str, marker: str = _DEFAULT_MARKER) -> str:
+def _cut_text(text: str, size: int, where: str, marker: str = _DEFAULT_MARKER) -> str:
     """Return at most `size` code points of `text`, with the marker where the others were.
 
     `where` is `start`, `middle` or `end`: the part that goes. A text that is no longer than `size` stays as it is.
@@ -81,18 +81,18 @@ def cut_text(text: str, size: int, where: str, marker: str = _DEFAULT_MARKER) ->
 
 
 def _boundary_before(text: str, index: int) -> int:
-    while not is_boundary(text, index):
+    while not _is_boundary(text, index):
         index -= 1
     return index
 
 
 def _boundary_after(text: str, index: int) -> int:
-    while not is_boundary(text, index):
+    while not _is_boundary(text, index):
         index += 1
     return index
 
 
-def is_boundary(text: str, index: int) -> bool:
+def _is_boundary(text: str, index: int) -> bool:
     """Return whether a reader sees the character before `index` and the one at it as two.
 
     Covers combining marks, joiners and what they join, variation selectors, skin tones, tags, flags (regional

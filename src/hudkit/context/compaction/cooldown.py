@@ -22,7 +22,7 @@ def freed_percent(freed: int, limit: int) -> float:
     return 100 * freed / limit
 
 
-def ineffective_compaction(history: CompactionHistory, min_freed_percent: float) -> PastCompaction | None:
+def _ineffective_compaction(history: CompactionHistory, min_freed_percent: float) -> PastCompaction | None:
     """Return the last compaction, where it is known to have freed too little of the window."""
     last = history.last[-1] if history.last else None
     percent = _freed_percent(last) if last is not None else None
@@ -43,7 +43,7 @@ def cooldown_refusal(history: CompactionHistory, used: int, limit: int, settings
 
 def _no_use(history: CompactionHistory, used: int, limit: int, min_freed_percent: float) -> str:
     """Why another compaction would free too little; empty where it may free enough."""
-    poor = ineffective_compaction(history, min_freed_percent)
+    poor = _ineffective_compaction(history, min_freed_percent)
     if poor is None or poor.after is None:
         return ""
     grown = 100 * (used - poor.after) / limit
@@ -57,7 +57,7 @@ def _no_use(history: CompactionHistory, used: int, limit: int, min_freed_percent
 
 def ineffective_advice(history: CompactionHistory, settings: CompactionSettings) -> str:
     """Return what the start of a turn says, once, of a compaction that freed too little; empty where none did."""
-    poor = ineffective_compaction(history, settings.min_freed_percent)
+    poor = _ineffective_compaction(history, settings.min_freed_percent)
     if poor is None or history.announced >= poor.seq:
         return ""
     return f"; the last compaction freed only {max(0.0, _freed_percent(poor) or 0):.0f} %: {INSTEAD}"

@@ -78,7 +78,7 @@ def prune_bounds(window: int, protect: int, minimum: int) -> PruneBounds:
     return PruneBounds(min(protect, window // PROTECTED_PARTS), min(minimum, window // MINIMUM_PARTS))
 
 
-def is_protected(tool: str, names: Collection[str]) -> bool:
+def _is_protected(tool: str, names: Collection[str]) -> bool:
     """Return whether a tool is among the names; one that ends in `*` stands for all that begin so."""
     return tool in names or any(name.endswith("*") and tool.startswith(name[:-1]) for name in names)
 
@@ -102,7 +102,7 @@ def prune_candidates(
         behind = max(0.0, output.behind - gone) * TOKENS_PER_CHARACTER
         if behind < bounds.protect or size < MIN_OUTPUT_TOKENS:
             continue
-        if not is_protected(output.tool, names) and output.call not in protected:
+        if not _is_protected(output.tool, names) and output.call not in protected:
             candidates.append(PruneCandidate(output.call, output.tool, size, behind, output.blocks))
     return tuple(reversed(candidates))
 

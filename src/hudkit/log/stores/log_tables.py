@@ -320,12 +320,6 @@ Fetch = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
 """All rows of a query with its arguments; runs under the log's lock, errors come typed."""
 
 
-def last_seq(db: sqlite3.Connection, session_id: str) -> int:
-    """Return the last sequence number that is stored, 0 for an unknown session."""
-    query = "SELECT coalesce(max(seq), 0) FROM events WHERE session_id = ?"
-    return int(db.execute(query, (session_id,)).fetchone()[0])
-
-
 def read_events(fetch: Fetch, session_id: str, after: int, end: int) -> Iterator[Event]:
     """Return the events with `after < seq <= end`, page by page, each verified before it is handed out.
 

@@ -23,7 +23,6 @@ from hudkit.log.stores.log_tables import (
     ArchivedBodies,
     ArchiveReader,
     archive_chunk,
-    last_seq,
     read_events,
     record_damage,
     store_batch,
@@ -119,7 +118,7 @@ class SqliteLog:
         if not is_id(session_id):
             return 0
         with self._reading() as db:
-            return last_seq(db, session_id)
+            return _last_seq(db, session_id)
 
     def sessions(self) -> tuple[str, ...]:
         """Return the ids of all sessions with at least one event, in order of their first event."""
@@ -443,7 +442,7 @@ def _compare_mark(db: sqlite3.Connection, mark: HighWaterMark | bytes) -> Findin
         return None
     last = _last_position(db)
     if last < mark.position:
-        first = min(last_seq(db, mark.session_id) + 1, mark.seq)
+        first = min(_last_seq(db, mark.session_id) + 1, mark.seq)
         message = (
             f"event {first}: lost; {mark.position - last} acknowledged events are missing,"
             f" the last was event {mark.seq} of this session"
@@ -535,4 +534,10 @@ def _expected_last_seq(db: sqlite3.Connection, session_id: str) -> int:
     """Return the last number that should be there: what is stored, or what the session's head says."""
     row = db.execute("SELECT seq FROM heads WHERE session_id = ?", (session_id,)).fetchone()
     from_head = row[0] if row is not None and type(row[0]) is int else 0
-    return max(last_seq(db, session_id), from_head)
+    return max(_last_seq(db, session_id), from_head)
+
+
+def _last_seq(db: sqlite3.Connection, session_id: str) -> int:
+    """Return the last sequence number that is stored, 0 for an unknown session."""
+    query = "SELECT coalesce(max(seq), 0) FROM events WHERE session_id = ?"
+    return int(db.execute(query, (session_id,)).fetchone()[0])
