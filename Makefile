@@ -58,6 +58,7 @@ check-types:
 check-lint:
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python scripts/lint_names.py
 check-imports:
 	@$(BIN)/lint-imports --no-cache --config importlinter.ini
 # Each part imports only its own modules, which workers of one run cannot; what it says is shown in one piece.

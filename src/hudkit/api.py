@@ -107,9 +107,9 @@ class HudSession(SessionCore):
 
     def _own_ingester(self, directory: str) -> TranscriptIngester:
         if self._ingester is None or (directory and directory != self._ingester.directory):
-            known = self.state.session
-            place = directory or known.directory or str(self.project_path or "")
-            host = known.host or self.id.partition("@")[0].rpartition("/")[0]
+            recorded = self.state.session
+            place = directory or recorded.directory or str(self.project_path or "")
+            host = recorded.host or self.id.partition("@")[0].rpartition("/")[0]
             self._ingester = TranscriptIngester(self, host_id_of_key(self.id), place, host)
         return self._ingester
 
@@ -277,7 +277,7 @@ class Hud:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
 
@@ -361,7 +361,9 @@ class TranscriptIngester:
             return ()
         payloads = [payload for payload, _ in unrecorded]
         drafts = self.session.drafts(payloads, Origin.HOST, self.session.state.window.calls)
-        return tuple(replace(draft, timestamp=at) for draft, (_, at) in zip(drafts, unrecorded, strict=True))
+        return tuple(
+            replace(draft, timestamp=seen_at) for draft, (_, seen_at) in zip(drafts, unrecorded, strict=True)
+        )
 
     def record(self, batch: IngestBatch) -> tuple[Event, ...]:
         """Append what is new in a batch, all or none; return the events as stored. Raises a `StoreError`."""
@@ -394,17 +396,17 @@ class TranscriptIngester:
         conflict: SequenceConflict | None = None
         for _ in range(APPEND_ATTEMPTS):
             self._catch_up()
-            known = self._known
-            state, events = ingest(known, batch)
-            pending = PendingEvents(known.seq, self._drafts(events), state, about)
-            if known.recorded or known.hud.epoch.base is not None:
+            before = self._known
+            state, events = ingest(before, batch)
+            pending = PendingEvents(before.seq, self._drafts(events), state, about)
+            if before.recorded or before.hud.epoch.base is not None:
                 return pending  # not the first batch, so that it is too late to become a fork
             copied = self._copied_from_source(events, batch)
             if not copied:
                 return pending
             try:
-                self.session.log.append(self.session.id, copied, expected=known.seq)
-                self._known = replace(known, facts=None, seq=0)  # take up what they tell
+                self.session.log.append(self.session.id, copied, expected=before.seq)
+                self._known = replace(before, facts=None, seq=0)  # take up what they tell
             except SequenceConflict as error:
                 conflict = error
         assert conflict is not None
