@@ -19,7 +19,7 @@ from hudkit.context.caching import Segment, common_prefix
 from hudkit.context.compaction.cooldown import is_compaction_due
 from hudkit.context.compaction.cut_point import cut_point, tail_room
 from hudkit.context.compaction.request_parts import CallOutput, MessageOutputs, locate_outputs, request_parts
-from hudkit.context.compaction.summaries import usable_summary
+from hudkit.context.compaction.summaries import NOTHING_KNOWN, static_summary, unusable_reason
 from hudkit.errors import HudkitError, StoreError
 from hudkit.hosts import compaction_records
 from hudkit.hud.frame import Frame
@@ -215,7 +215,10 @@ class HostSession:
 
     def usable_summary(self, text: str, finish: str = "") -> tuple[str, str]:
         """Return the summary to store: the model's, or the log's own where that cannot be used, and then why."""
-        return usable_summary(text, finish, self.session.state)
+        why = unusable_reason(text, finish)
+        if not why:
+            return text, ""
+        return static_summary(self.session.state, shown=True) or NOTHING_KNOWN, why
 
     # -- inside ------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from hudkit.context.compaction.request_parts import CallOutput
 from hudkit.errors import BudgetError, ConfigError, HudkitError, SequenceConflict, StoreError
 from hudkit.hud.frame import BuiltFrame, ComposeContext, Frame, MeasuredRenderer, build_frame, rebuild_frame
 from hudkit.hud.frame_request import FrameRequest, TranscriptMessage, transcript_position
-from hudkit.log.codec import ID_LIMIT, is_id, preview_events
+from hudkit.log.codec import ID_LIMIT, encode_payload, is_id
 from hudkit.log.event import Event, EventDraft, Origin
 from hudkit.log.event_log import EventLog, Snapshot
 from hudkit.log.payloads import (
@@ -25,6 +25,7 @@ from hudkit.log.payloads import (
     SectionPrepared,
     SentTranscript,
     TaskSet,
+    type_of,
 )
 from hudkit.log.redaction import RestatedEvents
 from hudkit.sections.document_builder import DocumentBuilder
@@ -306,10 +307,10 @@ class SessionCore:
             state = self.state
             drafts = tuple(pending_events()) if pending_events else ()
             # The frame shows the pending events before they are stored: all of it is one commit.
-            ahead = fold(preview_events(self.id, state.seq, drafts), state) if drafts else state
+            ahead = fold(_preview_events(self.id, state.seq, drafts), state) if drafts else state
             if payloads := self._run_steps(ahead):
                 prepared = self.drafts(payloads, Origin.SYSTEM, ahead.window.calls)
-                drafts, ahead = (*drafts, *prepared), fold(preview_events(self.id, ahead.seq, prepared), ahead)
+                drafts, ahead = (*drafts, *prepared), fold(_preview_events(self.id, ahead.seq, prepared), ahead)
             try:
                 built = build_frame(ahead, request, self._context)
             except BudgetError:
@@ -471,3 +472,17 @@ def _ended_texts(events: Iterable[Event], before: HudState, now: HudState) -> tu
 
 def _live_texts(section: SectionSpec, state: HudState) -> dict[str, None]:
     return dict.fromkeys(row.text for row in section.rows(state) if not row.closed)
+
+
+def _preview_events(session_id: str, seq: int, drafts: Sequence[EventDraft]) -> tuple[Event, ...]:
+    """Return the events that a log will make of these drafts behind event `seq`.
+
+    Raises what `encode_payload` raises.
+    """
+    events = []
+    for number, draft in enumerate(drafts, seq + 1):
+        payload = encode_payload(draft.payload).payload
+        kind, version = type_of(draft.payload), draft.payload.V
+        event = Event(draft.id, number, session_id, draft.turn, draft.timestamp, kind, version, draft.origin, payload)
+        events.append(event)
+    return tuple(events)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 
 import msgspec
 
@@ -17,7 +18,7 @@ from hudkit.sections.model_calibration import (
     request_amounts,
 )
 from hudkit.sections.state import HudState
-from hudkit.tokens.usage import Trend, Usage, calls_until
+from hudkit.tokens.usage import FORECAST_CALLS, Trend, Usage
 
 _NAMES = {
     "system": "system prompt",
@@ -78,7 +79,7 @@ def window_usage(state: HudState, settings: Settings) -> WindowUsage:
     return WindowUsage(
         usage=usage,
         trend=trend,
-        overflow=calls_until(ceiling, usage.used_tokens, trend.rate) if trend and usage.used_tokens else None,
+        overflow=_calls_until(ceiling, usage.used_tokens, trend.rate) if trend and usage.used_tokens else None,
         shares=_parts(usage.used_tokens, calibrations.reported, last, calibration, ahead),
         now=round(ahead.tokens) if ahead else None,
         doubt=max(ahead.doubt / ahead.tokens, calibration.error or 0.0) if ahead and ahead.tokens else None,
@@ -149,3 +150,14 @@ def _apportion(total: int, weights: Sequence[float]) -> list[int]:
     for n in by_remainder[: total - sum(numbers)]:
         numbers[n] += 1
     return numbers
+
+
+def _calls_until(ceiling: int, used: int, rate: float) -> int | None:
+    """Return the calls until `ceiling` tokens are in use, at a rate in tokens a call.
+
+    `None` where that is too far ahead to be said, or usage does not grow.
+    """
+    if rate <= 0:
+        return None
+    calls = max(0, ceil((ceiling - used) / rate))
+    return calls if calls <= FORECAST_CALLS else None

@@ -14,14 +14,14 @@ the digest stays in the chain, and every link still verifies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from hashlib import blake2b
 from typing import Any, Union
 
 import msgspec
 
-from hudkit.log.event import Event, EventDraft, Origin
+from hudkit.log.event import EventDraft, Origin
 from hudkit.log.payloads import PAYLOADS, Payload, Unknown, type_of
 from hudkit.log.secret_patterns import replace_secrets
 
@@ -116,20 +116,6 @@ def encode_draft(id: str, timestamp: int, turn: int, origin: Origin, payload: Pa
     """
     sealed = encode_payload(payload)
     return EncodedDraft(id, timestamp, turn, origin, sealed.payload, sealed)
-
-
-def preview_events(session_id: str, seq: int, drafts: Sequence[EventDraft]) -> tuple[Event, ...]:
-    """Return the events that a log will make of these drafts behind event `seq`.
-
-    Raises what `encode_payload` raises.
-    """
-    events = []
-    for number, draft in enumerate(drafts, seq + 1):
-        payload = encode_payload(draft.payload).payload
-        kind, version = type_of(draft.payload), draft.payload.V
-        event = Event(draft.id, number, session_id, draft.turn, draft.timestamp, kind, version, draft.origin, payload)
-        events.append(event)
-    return tuple(events)
 
 
 @cache

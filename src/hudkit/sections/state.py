@@ -243,13 +243,6 @@ def undo_reaches(events: Iterable[Event], seq: int) -> bool:
     return any(isinstance(event.payload, EventUndo) and event.payload.seq <= seq for event in events)
 
 
-def why_permanent(event: Event) -> str:
-    """Return why this event cannot be undone; empty where it can."""
-    if event.payload is None:
-        return "what it said was redacted"
-    return PERMANENT_TYPES.get(type_of(event.payload), "")
-
-
 def _with_new_count(before: Any, after: Any) -> Any:
     """A section as it was before an event, but for the numbers that the event gave: they are not given again."""
     # An id that was given once and undone is in somebody's transcript.

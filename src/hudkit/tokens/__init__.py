@@ -3,7 +3,7 @@
 from hudkit.tokens.counting import TokenCounter, count_tokens, shared_counter
 from hudkit.tokens.model_facts import OverflowRule, Prices, Window, prices_of, usable_of, window_of
 from hudkit.tokens.reports import request_tokens_of, used_tokens_of
-from hudkit.tokens.usage import Usage, settle_band, usage_of
+from hudkit.tokens.usage import Usage, usage_of
 
 __all__ = [
     "OverflowRule",
@@ -14,7 +14,6 @@ __all__ = [
     "count_tokens",
     "prices_of",
     "request_tokens_of",
-    "settle_band",
     "shared_counter",
     "usable_of",
     "usage_of",

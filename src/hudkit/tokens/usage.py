@@ -80,7 +80,7 @@ def usage_of(
         limit_tokens=window.limit_tokens,
         usable=usable,
         percent=percent,
-        band=settle_band(previous, percent, floors=floors, slack=slack),
+        band=_settle_band(previous, percent, floors=floors, slack=slack),
         source=window.source,
     )
 
@@ -90,7 +90,7 @@ def _lowered(floors: Floors, ceiling: float) -> Floors:
     return tuple((band, min(floor, ceiling) if band is Band.CRITICAL else floor) for band, floor in floors)
 
 
-def settle_band(
+def _settle_band(
     previous: Band, percent: float | None, *, floors: Floors = BAND_FLOORS, slack: float = HYSTERESIS
 ) -> Band:
     """Return the band to show: up at once, down only when `slack` points below the floor of the band that is left.
@@ -132,17 +132,6 @@ def trend_of(readings: Sequence[int], usage: Usage, floors: Floors) -> Trend | N
         return Trend("stable", rate)
     calls, band = _next_band(usage.used_tokens, usage.limit_tokens, floors, rate)
     return Trend("growing fast" if points >= FAST_FROM else "growing", rate, calls, band)
-
-
-def calls_until(ceiling: int, used: int, rate: float) -> int | None:
-    """Return the calls until `ceiling` tokens are in use, at a rate in tokens a call.
-
-    `None` where that is too far ahead to be said, or usage does not grow.
-    """
-    if rate <= 0:
-        return None
-    calls = max(0, ceil((ceiling - used) / rate))
-    return calls if calls <= FORECAST_CALLS else None
 
 
 def _next_band(used: int, limit: int, floors: Floors, rate: float) -> tuple[int | None, Band | None]:

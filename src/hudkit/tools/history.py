@@ -16,7 +16,7 @@ from hudkit.errors import HudkitError, OperationError
 from hudkit.hud import SessionCore
 from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import EventUndo, Payload, type_of
-from hudkit.sections.state import HudState, undone_seqs, why_permanent
+from hudkit.sections.state import PERMANENT_TYPES, HudState, undone_seqs
 from hudkit.tools.answer_text import MAX_ROWS, id_text, quote, without_secrets
 from hudkit.tools.operation import AnyText, OperationArguments, OperationResult, Text, operation, reading
 from hudkit.tools.state_ops import readable_sections
@@ -274,7 +274,7 @@ def _event_to_undo(session: SessionCore, state: HudState, seq: int, gone: frozen
         raise OperationError(
             f"event {seq} is undone already", hint="To have it again, undo the undo: history lists it."
         )
-    why = why_permanent(event)
+    why = _why_permanent(event)
     if why:
         raise OperationError(f"event {seq} ({event.type}) cannot be undone: {why}", hint="history lists what can be.")
     return event
@@ -285,7 +285,7 @@ def _last_own_change(session: SessionCore, origin: Origin, gone: frozenset[int])
         if place >= _MAX_LOOKED_AT:
             break
         own = event.origin == origin and event.payload is not None and type_of(event.payload) != "event.undo"
-        if own and event.seq not in gone and not why_permanent(event):
+        if own and event.seq not in gone and not _why_permanent(event):
             return event
     raise OperationError(
         f"there is no change of yours to undo ({shorten(str(origin), 20)})",
@@ -311,3 +311,10 @@ def _parse_time(text: str, name: str) -> int:
         raise OperationError(
             f'"{name}" is not a time', hint='Write "2026-11-21", "2026-11-21T09:30" or "7d".'
         ) from None
+
+
+def _why_permanent(event: Event) -> str:
+    """Return why this event cannot be undone; empty where it can."""
+    if event.payload is None:
+        return "what it said was redacted"
+    return PERMANENT_TYPES.get(type_of(event.payload), "")

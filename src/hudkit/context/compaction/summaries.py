@@ -153,14 +153,6 @@ def static_summary(state: HudState, requests: Sequence[str] = (), *, shown: bool
     return text if len(text) <= MAX_STATIC_CHARS else text[:MAX_STATIC_CHARS].rsplit("\n", 1)[0]
 
 
-def usable_summary(text: str, finish: str, state: HudState) -> tuple[str, str]:
-    """Return the summary to store: the model's, or the log's own where that cannot be used, and then why."""
-    why = unusable_reason(text, finish)
-    if not why:
-        return text, ""
-    return static_summary(state, shown=True) or NOTHING_KNOWN, why
-
-
 def _part(title: str, lines: Iterable[str]) -> str:
     """Return a part of a summary: its title as a heading, and the newest of its lines, each cut to one line."""
     cut = [shorten(" ".join(line.split()), MAX_LINE_CHARS) for line in lines][-MAX_ITEMS:]
