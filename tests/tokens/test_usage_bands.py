@@ -119,4 +119,4 @@ def test_settling_never_shows_less_pressure_than_there_is(used, previous):
 def test_floors_can_be_set():
     floors = ((Band.CRITICAL, 50), (Band.RED, 40), (Band.YELLOW, 30), (Band.GREEN, 0))
     assert usage_of(80_000, WHOLE, floors=floors).band is Band.RED
-    assert settle_band(Band.RED, 38.5, floors=floors) is Band.RED
+    assert usage_of(77_000, WHOLE, floors=floors, previous=Band.RED).band is Band.RED, "38.5 %"
