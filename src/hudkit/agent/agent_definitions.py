@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-from msgspec.structs import replace
 
 from hudkit.agent import context_files
 from hudkit.agent.context_files import UnreadableDefinition, split_front_matter
@@ -60,12 +59,6 @@ BUILTIN_AGENTS: Mapping[str, AgentDefinition] = {
         ),
     )
 }
-
-
-def narrowed_agent(agent: AgentDefinition, by: AgentDefinition) -> AgentDefinition:
-    """Return an agent without the tools that another one may not use."""
-    tools = by.tools if agent.tools is None else agent.tools if by.tools is None else agent.tools & by.tools
-    return replace(agent, tools=tools, without=agent.without | by.without)
 
 
 def discover_agents(

@@ -273,14 +273,6 @@ def discover_skills(workspace: Workspace, user: Sequence[Path] = ()) -> tuple[Sk
     return tuple(list(taken.values())[:_MAX_SKILLS])
 
 
-def skills_block(skills: Sequence[Skill]) -> str:
-    """Return the block of the prompt that names the skills; an empty text where there are none."""
-    if not skills:
-        return ""
-    lines = (f"- {skill.name}: {skill.description}" for skill in skills)
-    return "\n".join(["Skills (the tool `skill` gives their text):", *lines])
-
-
 def _skills_in(folder: Path, read: Callable[[Path], ContextFile | None], level: str) -> Iterator[Skill]:
     try:
         # more than are kept: some folders hold no skill

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import codecs
 import re
-import secrets
 from difflib import unified_diff
 from itertools import islice
-from pathlib import Path
 
 import msgspec
 
 from hudkit.errors import ToolError
-from hudkit.log.stores.sqlite_files import create_private_file
 
 _MAX_COMPARED = 4_000
 _MAX_DIFF_LINES = 400
@@ -60,11 +57,6 @@ def decode_text(raw: bytes) -> TextFile | None:
     return TextFile(raw.decode("utf-8", "surrogateescape"))
 
 
-def is_binary(head: bytes) -> bool:
-    """Return whether a file that begins so is not text."""
-    return b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-
-
 def escape_hidden(text: str) -> str:
     """Return text as the model gets it: characters that hide, move or reorder text are written out."""
     return _HIDDEN.sub(_escaped, text)
@@ -82,16 +74,6 @@ def omission_line(count: int, unit: str, whole: str) -> str:
     """Return the line that says how much is not shown, and where all of it is."""
     where = f"; all of it is in {whole}, `read` and `grep` look into it" if whole else ""
     return f"[{count:,} {unit} are not shown here{where}]"
-
-
-def spill_file(spill: Path, name: str) -> Path:
-    """Return the path of a new, empty, private file."""
-    spill.mkdir(mode=0o700, parents=True, exist_ok=True)
-    plain_name = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:60] or "output"
-    path = spill / f"{plain_name}-{secrets.token_hex(6)}.txt"
-    # 0600 from the beginning: outputs may hold secrets
-    create_private_file(path)
-    return path
 
 
 def diff_texts(before: str, after: str, path: str) -> tuple[str, int, int]:

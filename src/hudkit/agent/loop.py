@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -17,6 +18,7 @@ from hudkit.agent.agent_definitions import AgentDefinition, discover_agents
 from hudkit.agent.events import EventBus, EventStream, PromptAccepted, TurnEnded
 from hudkit.agent.file_undo import UndoResult, undo_changes
 from hudkit.agent.hooks import (
+    HOOKS,
     Auth,
     AuthRequest,
     ChatPart,
@@ -27,10 +29,12 @@ from hudkit.agent.hooks import (
     HostSettings,
     Models,
     NewMessage,
+    Tools,
+    ToolsRequest,
 )
 from hudkit.agent.message_history import MessageHistory, calls_of
 from hudkit.agent.permissions import DEFAULT_RULES
-from hudkit.agent.plugins import PluginClient, PluginInput, load_plugin, record_tool_owners
+from hudkit.agent.plugins import PluginClient, PluginInput, load_plugin
 from hudkit.agent.records import Attachment, RecoveryReport, StoredMessage, StoredProject, StoredSession, StoredText
 from hudkit.agent.run_context import (
     LoopEnvironment,
@@ -41,7 +45,6 @@ from hudkit.agent.run_context import (
     RunContext,
     SubTask,
     joined_text,
-    validated_settings,
 )
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.slash_commands import SlashCommand
@@ -539,7 +542,7 @@ async def _settings_after_plugins(
     """Return the settings as the hook `config` left them; as they were, where that is wrong."""
     hooked = await hooks.run("config", HookInput(), HostSettings(msgspec.to_builtins(settings)))
     try:
-        return validated_settings(hooked.settings)
+        return _validated_settings(hooked.settings)
     except ConfigError as error:
         problems.append((", ".join(hooks.using("config")), str(error)))
         return settings
@@ -553,7 +556,7 @@ async def _register_plugins(hooks: Hooks, options: LoopOptions, plugin_input: Pl
         try:
             own_input = replace(plugin_input, options=dict(options.plugin_options.get(name, {})))
             loaded = await load_plugin(plugin, own_input)
-            hooks.add(name, record_tool_owners(name, loaded, registered.tool_owners))
+            hooks.add(name, _record_tool_owners(name, loaded, registered.tool_owners))
         except ConfigError as error:
             registered.problems.append((name, str(error)))
             continue
@@ -597,3 +600,39 @@ async def _resume_session(setup: LoopSetup, session_id: str, now: int) -> Recove
 
 def _uuid7_hex() -> str:
     return uuid7().replace("-", "")
+
+
+def _validated_settings(changed: Mapping[str, Any]) -> LoopSettings:
+    """Return the settings that plugins left. Raises `ConfigError` that names what is wrong."""
+    try:
+        return msgspec.convert(dict(changed), LoopSettings)
+    except msgspec.ValidationError as error:
+        raise ConfigError(
+            f"the settings that plugins left are wrong: {error}", hint="They are left as before"
+        ) from None
+
+
+def _record_tool_owners(name: str, plugin: object, owners: dict[str, str]) -> object:
+    """Return the plugin with its hook `tool` noting its tools in `owners`; a taken name is not replaced."""
+    own = plugin.get("tool") if isinstance(plugin, Mapping) else getattr(plugin, "tool", None)
+    if not callable(own):
+        return plugin
+
+    async def tool(hook_input: ToolsRequest, output: Tools) -> None:
+        # compared afterwards: what is new is this plugin's
+        before = dict(output.tools)
+        pending = own(hook_input, output)
+        if inspect.isawaitable(pending):
+            await pending
+        new = [key for key in output.tools if key not in before and owners.get(key, name) == name]
+        output.tools = {**{key: output.tools[key] for key in new}, **before}
+        owners.update(dict.fromkeys(new, name))
+
+    return {**_hooks(plugin), "tool": tool}
+
+
+def _hooks(plugin: object) -> dict[str, Callable[..., Any]]:
+    """Return a plugin's hooks by name; an object's other methods are its own affair."""
+    if isinstance(plugin, Mapping):
+        return dict(plugin)
+    return {word: getattr(plugin, word) for word in HOOKS if callable(getattr(plugin, word, None))}

@@ -24,7 +24,6 @@ from hudkit.agent.records import (
 )
 from hudkit.agent.session_store import SessionStore
 from hudkit.context.compaction.cut_point import cut_point
-from hudkit.sections.call_history import CompactionHistory, PastCompaction
 
 _PRUNED_CHARACTERS = 60
 """What stands in a request for an output that was pruned, about."""
@@ -138,12 +137,6 @@ def visible_messages(messages: Sequence[StoredMessage]) -> tuple[StoredMessage, 
     return tuple(_without_failed(messages))
 
 
-def pending_compaction(messages: Sequence[StoredMessage]) -> StoredMessage | None:
-    """Return the message with a marker that nothing has answered yet, where it is the last one."""
-    last = messages[-1] if messages else None
-    return last if last is not None and compaction_marker(last) is not None else None
-
-
 def last_finished(messages: Sequence[StoredMessage]) -> StoredMessage | None:
     """Return the last response since the last compaction that told its usage: it says how full the window is."""
     for message in reversed(messages):
@@ -152,28 +145,6 @@ def last_finished(messages: Sequence[StoredMessage]) -> StoredMessage | None:
         if message.role == "assistant" and not message.summary and message.usage is not None:
             return message
     return None
-
-
-def compaction_rounds(messages: Sequence[StoredMessage], limit: int) -> CompactionHistory:
-    """Return what the compactions of a session freed: the tokens in use before each, and first after it.
-
-    `limit` is the model's window in tokens.
-    """
-    rounds: list[PastCompaction] = []
-    used: int | None = None
-    calls = 0
-    for index, message in enumerate(messages):
-        if is_summary(message):
-            if rounds and rounds[-1].after is None and used is None:
-                continue  # a second summary for the same marker
-            rounds.append(PastCompaction(index, used, None, limit, calls))
-            used = None
-        elif message.role == "assistant" and not message.summary and message.usage is not None:
-            used = message.usage.used
-            calls += 1
-            if rounds and rounds[-1].after is None:
-                rounds[-1] = replace(rounds[-1], after=used)
-    return CompactionHistory(tuple(rounds), calls, used, limit)
 
 
 def last_user_prompt(messages: Sequence[StoredMessage]) -> StoredMessage | None:
@@ -202,19 +173,6 @@ def is_turn_unfinished(messages: Sequence[StoredMessage]) -> bool:
         # results wait for the model, or the provider wants a compaction first
         return message.finish in ("tool-calls", "compact") or (message.aborted and not message.finish)
     return False
-
-
-def answered_since_compaction(messages: Sequence[StoredMessage]) -> bool:
-    """Return whether a response ended since the last compaction, or there was none yet.
-
-    Where none did, the request is too long right after a compaction, and another one cannot help.
-    """
-    for message in reversed(messages):
-        if is_summary(message):
-            return False
-        if message.role == "assistant" and message.finish and not message.error:
-            return True
-    return True
 
 
 def message_size(message: StoredMessage) -> int:

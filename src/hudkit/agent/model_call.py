@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -22,7 +22,6 @@ from hudkit.agent.events import (
 from hudkit.agent.hooks import FinishedPart
 from hudkit.agent.hooks import PartText as TextOutput
 from hudkit.agent.records import ReportedUsage, StoredCall, StoredMessage, StoredPart, StoredReasoning, StoredText
-from hudkit.agent.request_builder import seal_metadata
 from hudkit.agent.run_context import RunContext
 from hudkit.errors import StoreError, ToolError
 from hudkit.models import (
@@ -30,7 +29,9 @@ from hudkit.models import (
     CompletionRequest,
     Model,
     ModelError,
+    Reasoning,
     ReasoningDelta,
+    TextContent,
     TextDelta,
     UnreadableAnswer,
 )
@@ -221,7 +222,7 @@ class _IncomingParts:
                 )
         for (kind, pieces), id in zip(wanted, ids, strict=True):
             text = "".join(part.text for part in pieces)
-            parts.append(kind(id, text, meta=seal_metadata(pieces)))
+            parts.append(kind(id, text, meta=_seal_metadata(pieces)))
         return parts
 
 
@@ -243,3 +244,10 @@ def _runs_of(
 
 
 __all__ = ["CANCELLED", "_retry_delay", "_stored_usage", "stream_response", "unreadable_arguments"]
+
+
+def _seal_metadata(parts: Sequence[TextContent | Reasoning]) -> dict[str, list[list[object]]]:
+    """Return the `meta` of a stored text that is made of these pieces: the length of each, and its seal."""
+    if not any(part.seal for part in parts):
+        return {}
+    return {"seals": [[len(part.text), part.seal] for part in parts]}

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import asyncio
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -33,22 +33,42 @@ from hudkit.agent.shell_parser import (
     DYNAMIC,
     RUNNER_PROGRAMS,
     SimpleCommand,
-    command_forms,
-    command_line,
     parse_script,
-    possible_commands,
     program_name,
     unwrap_script,
 )
 from hudkit.agent.tools import RequiredPermission
-from hudkit.agent.wildcard import literal_pattern, matches_path, matches_wildcard, wildcards_overlap
+from hudkit.agent.wildcard import matches_path, matches_wildcard, wildcards_overlap
 from hudkit.agent.workspace import Workspace
 from hudkit.compose import shorten, visible
 from hudkit.errors import ConfigError, ToolRefused
 
+_CARRIERS = RUNNER_PROGRAMS | frozenset(
+    {
+        "su",
+        "watch",
+        "strace",
+        "ltrace",
+        "gdb",
+        "script",
+        "chroot",
+        "unshare",
+        "nsenter",
+        "runuser",
+        "flock",
+        "taskset",
+    }
+    | {"chrt", "prlimit", "find", "fd", "entr", "ssh", "docker", "podman", "kubectl", "npx", "bunx", "uvx", "pipx"}
+    | {"poetry", "uv", "hatch", "tmux", "screen", "at", "batch", "expect", "setarch", "firejail", "bwrap", "ld.so"}
+)
+"""Programs of which a later word may be a program to run: each rest of their words is looked at."""
+
+_MAX_RESTS = 64
+
 PermissionAction: TypeAlias = Literal["allow", "ask", "deny"]
 
 ACTIONS = ("allow", "ask", "deny")
+
 PATH_KINDS = frozenset({"read", "edit", "glob", "grep", "outside"})
 """Kinds whose patterns are over paths; those of `bash` are over words, and all others over names."""
 
@@ -211,13 +231,13 @@ class Permissions:
     def _suggested(self, need: RequiredPermission) -> tuple[str, ...]:
         """Return patterns that match this need and little else; none where it is not known what a command does."""
         if need.kind != "bash":
-            return tuple(literal_pattern(value) for value in self._names(need))
+            return tuple(_literal_pattern(value) for value in self._names(need))
         script = unwrap_script(parse_script(need.values[0]))
         # a pattern for what is not known would allow more than was seen
         if script.doubts or any(simple.dynamic for simple in script.commands):
             return ()
         return tuple(
-            dict.fromkeys(literal_pattern(command_line(simple.words)) for simple in script.commands if simple.words)
+            dict.fromkeys(_literal_pattern(_command_line(simple.words)) for simple in script.commands if simple.words)
         )
 
     def _names(self, need: RequiredPermission) -> tuple[str, ...]:
@@ -351,8 +371,8 @@ def parse_rules(table: object, where: str = "the permissions") -> tuple[Permissi
 
 def _rule_forms(simple: SimpleCommand) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the texts by which rules name a command, and those of what else it may be running."""
-    return tuple(map(command_line, command_forms(simple))), tuple(
-        dict.fromkeys(map(command_line, possible_commands(simple)))
+    return tuple(map(_command_line, _command_forms(simple))), tuple(
+        dict.fromkeys(map(_command_line, _possible_commands(simple)))
     )
 
 
@@ -427,3 +447,39 @@ def _strictest(verdicts: Sequence[PermissionVerdict]) -> PermissionVerdict:
 def _reason(rule: PermissionRule, value: str) -> str:
     pattern = shorten(visible(rule.pattern), 80)
     return f'"{shorten(visible(value), 80)}" by the rule {rule.action} {rule.tool} {pattern}'
+
+
+def _command_forms(simple: SimpleCommand) -> Iterator[tuple[str, ...]]:
+    """Yield the words of a command as rules may name it: as it is, and with the bare name of its program."""
+    yield simple.words
+    name = program_name(simple.words[0]) if simple.words else ""
+    if name and name != simple.words[0]:
+        yield (name, *simple.words[1:])
+
+
+def _command_line(words: Sequence[str]) -> str:
+    """Return words as the text that patterns are compared with; a word with white space in it stands in quotes."""
+    return " ".join(f"'{word}'" if not word or any(char.isspace() for char in word) else word for word in words)
+
+
+def _possible_commands(simple: SimpleCommand) -> Iterator[tuple[str, ...]]:
+    """Yield what a command may run besides what its first words say: behind a carrier, or behind options."""
+    words = simple.words
+    name = program_name(words[0]) if words else ""
+    if name in _CARRIERS:
+        for index in range(1, min(len(words), _MAX_RESTS)):
+            rest = words[index:]
+            # which of its words is the program only the carrier knows: each may be
+            yield (program_name(rest[0]), *rest[1:])
+            if " " in rest[0]:  # a whole command in one word, as for `watch` or `ssh`
+                for inner in parse_script(rest[0]).commands:
+                    if inner.words:
+                        yield (program_name(inner.words[0]), *inner.words[1:])
+    if len(words) > 1 and words[1].startswith("-"):  # `git -C . push`
+        for index in range(2, min(len(words), _MAX_RESTS)):
+            yield (name, *words[index:])
+
+
+def _literal_pattern(text: str) -> str:
+    """Return a pattern that matches little but this text: each special character becomes `?`."""
+    return "".join("?" if char in "*?[]{}" else char for char in text)

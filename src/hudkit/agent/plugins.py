@@ -13,7 +13,7 @@ import inspect
 import os
 import stat
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from hashlib import sha256
 from importlib.metadata import EntryPoint, entry_points
 from os import PathLike
@@ -26,7 +26,6 @@ import msgspec
 from hudkit import transcripts
 from hudkit.agent import records
 from hudkit.agent.events import AgentEvent, MetricsReported
-from hudkit.agent.hooks import HOOKS, Tools, ToolsRequest
 from hudkit.agent.session_store import SessionStore
 from hudkit.compose import shorten, visible
 from hudkit.errors import ConfigError, SessionError, StoreError, TranscriptError
@@ -197,32 +196,6 @@ async def load_plugin(plugin: object, plugin_input: PluginInput) -> object:
         # a forgotten `return` would otherwise be a plugin without hooks, and nobody would notice
         raise ConfigError("the plugin's function returned nothing", hint="Return an object with hooks")
     return plugin
-
-
-def record_tool_owners(name: str, plugin: object, owners: dict[str, str]) -> object:
-    """Return the plugin with its hook `tool` noting its tools in `owners`; a taken name is not replaced."""
-    own = plugin.get("tool") if isinstance(plugin, Mapping) else getattr(plugin, "tool", None)
-    if not callable(own):
-        return plugin
-
-    async def tool(hook_input: ToolsRequest, output: Tools) -> None:
-        # compared afterwards: what is new is this plugin's
-        before = dict(output.tools)
-        pending = own(hook_input, output)
-        if inspect.isawaitable(pending):
-            await pending
-        new = [key for key in output.tools if key not in before and owners.get(key, name) == name]
-        output.tools = {**{key: output.tools[key] for key in new}, **before}
-        owners.update(dict.fromkeys(new, name))
-
-    return {**_hooks(plugin), "tool": tool}
-
-
-def _hooks(plugin: object) -> dict[str, Callable[..., Any]]:
-    """Return a plugin's hooks by name; an object's other methods are its own affair."""
-    if isinstance(plugin, Mapping):
-        return dict(plugin)
-    return {word: getattr(plugin, word) for word in HOOKS if callable(getattr(plugin, word, None))}
 
 
 async def _call_bounded(function: Callable[..., Any], argument: object) -> Any:

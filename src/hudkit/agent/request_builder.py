@@ -162,13 +162,6 @@ def part_lookup(messages: Iterable[StoredMessage]) -> PartLookup:
     return by_id.get
 
 
-def seal_metadata(parts: Sequence[TextContent | Reasoning]) -> dict[str, list[list[object]]]:
-    """Return the `meta` of a stored text that is made of these pieces: the length of each, and its seal."""
-    if not any(part.seal for part in parts):
-        return {}
-    return {"seals": [[len(part.text), part.seal] for part in parts]}
-
-
 def _pruned_note(call: StoredCall) -> str:
     return f"[pruned: {call.tool}, {len(call.output):,} characters; call it again where they are needed]"
 

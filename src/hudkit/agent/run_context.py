@@ -30,7 +30,6 @@ from hudkit.agent.tools import TOOLS, Tool, ToolContext, ToolLimits
 from hudkit.agent.workspace import Workspace
 from hudkit.config import CompactionSettings, PruningSettings, Settings
 from hudkit.context.compaction.cut_point import MAX_TAIL_TOKENS
-from hudkit.errors import ConfigError
 from hudkit.models import Model, ToolSpec
 from hudkit.tokens.model_facts import OverflowRule
 
@@ -355,16 +354,6 @@ def _task_spec(agents: Mapping[str, AgentDefinition]) -> ToolSpec:
     names = "\n".join(f"- {agent.name}: {agent.description}" for agent in able)
     text = "Give a part of the work to a sub-agent with a session of its own; its last words are the result. Agents:"
     return ToolSpec("task", f"{text}\n{names}", struct_schema(TaskArguments))
-
-
-def validated_settings(changed: Mapping[str, Any]) -> LoopSettings:
-    """Return the settings that plugins left. Raises `ConfigError` that names what is wrong."""
-    try:
-        return msgspec.convert(dict(changed), LoopSettings)
-    except msgspec.ValidationError as error:
-        raise ConfigError(
-            f"the settings that plugins left are wrong: {error}", hint="They are left as before"
-        ) from None
 
 
 def _tool_spec(name: str, tool: Tool | PluginTool) -> ToolSpec:

@@ -20,7 +20,7 @@ command.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -364,19 +364,6 @@ class _ScriptReader:
             reader._piece(in_quotes=True)
 
 
-def command_forms(simple: SimpleCommand) -> Iterator[tuple[str, ...]]:
-    """Yield the words of a command as rules may name it: as it is, and with the bare name of its program."""
-    yield simple.words
-    name = program_name(simple.words[0]) if simple.words else ""
-    if name and name != simple.words[0]:
-        yield (name, *simple.words[1:])
-
-
-def command_line(words: Sequence[str]) -> str:
-    """Return words as the text that patterns are compared with; a word with white space in it stands in quotes."""
-    return " ".join(f"'{word}'" if not word or any(char.isspace() for char in word) else word for word in words)
-
-
 def program_name(program: str) -> str:
     """Return a program's name without its directory."""
     return program.rsplit("/", 1)[-1]
@@ -390,27 +377,6 @@ RUNNER_PROGRAMS = frozenset(
 )
 """Programs that run the one which their words name, behind options of their own."""
 
-_CARRIERS = RUNNER_PROGRAMS | frozenset(
-    {
-        "su",
-        "watch",
-        "strace",
-        "ltrace",
-        "gdb",
-        "script",
-        "chroot",
-        "unshare",
-        "nsenter",
-        "runuser",
-        "flock",
-        "taskset",
-    }
-    | {"chrt", "prlimit", "find", "fd", "entr", "ssh", "docker", "podman", "kubectl", "npx", "bunx", "uvx", "pipx"}
-    | {"poetry", "uv", "hatch", "tmux", "screen", "at", "batch", "expect", "setarch", "firejail", "bwrap", "ld.so"}
-)
-"""Programs of which a later word may be a program to run: each rest of their words is looked at."""
-
-_MAX_RESTS = 64
 
 _INLINE_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "python": ("-c",), "pypy": ("-c",), "perl": ("-e", "-E"), "ruby": ("-e",), "lua": ("-e",), "php": ("-r",),
@@ -530,21 +496,3 @@ _RISKY_VARIABLE = re.compile(
 def _assignment_doubt(assigned: str) -> str:
     name = assigned.split("=", 1)[0]
     return f"{name} may change what runs" if _RISKY_VARIABLE.match(assigned) or "[" in name else ""
-
-
-def possible_commands(simple: SimpleCommand) -> Iterator[tuple[str, ...]]:
-    """Yield what a command may run besides what its first words say: behind a carrier, or behind options."""
-    words = simple.words
-    name = program_name(words[0]) if words else ""
-    if name in _CARRIERS:
-        for index in range(1, min(len(words), _MAX_RESTS)):
-            rest = words[index:]
-            # which of its words is the program only the carrier knows: each may be
-            yield (program_name(rest[0]), *rest[1:])
-            if " " in rest[0]:  # a whole command in one word, as for `watch` or `ssh`
-                for inner in parse_script(rest[0]).commands:
-                    if inner.words:
-                        yield (program_name(inner.words[0]), *inner.words[1:])
-    if len(words) > 1 and words[1].startswith("-"):  # `git -C . push`
-        for index in range(2, min(len(words), _MAX_RESTS)):
-            yield (name, *words[index:])

@@ -19,14 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hudkit.agent.agent_definitions import AgentDefinition
-from hudkit.agent.context_files import (
-    MAX_FILE_BYTES,
-    ContextFile,
-    Skill,
-    read_project_file,
-    read_user_file,
-    skills_block,
-)
+from hudkit.agent.context_files import MAX_FILE_BYTES, ContextFile, Skill, read_project_file, read_user_file
 from hudkit.agent.records import StoredMessage, StoredText
 from hudkit.agent.wildcard import matches_path
 from hudkit.agent.workspace import Workspace, list_files
@@ -265,7 +258,7 @@ def assemble_prompt(
     more: Iterable[str] = (),
 ) -> SystemPrompt:
     """Return the system prompt before plugins: header, facts, skills, instructions and `more`, in this order."""
-    parts = [_facts_block(facts), skills_block(skills), *instruction_blocks(instructions), *more]
+    parts = [_facts_block(facts), _skills_block(skills), *instruction_blocks(instructions), *more]
     return SystemPrompt(prompt_header(agent, model), "\n\n".join(part for part in parts if part))
 
 
@@ -319,3 +312,11 @@ def _git_head(workspace: Workspace) -> str | None:
         head = read_user_file(workspace.root / named.text.removeprefix("gitdir: ").strip() / "HEAD")
     match = _HEAD.match(head.text) if head is not None else None
     return (match[1] or match[2]) if match else ""
+
+
+def _skills_block(skills: Sequence[Skill]) -> str:
+    """Return the block of the prompt that names the skills; an empty text where there are none."""
+    if not skills:
+        return ""
+    lines = (f"- {skill.name}: {skill.description}" for skill in skills)
+    return "\n".join(["Skills (the tool `skill` gives their text):", *lines])

@@ -1,31 +1,72 @@
 """The turn: model calls, tool calls and compactions in their order, until there is nothing more to do.
 
 What to do next follows from the stored messages alone, so that a session that was killed goes on where it stood.
+
+The tool calls of a response run in the order of the model: those that only read side by side, others one by one.
+The calls are cut into groups of neighbours. A group of readers runs at once; every other call runs alone, after all
+before it and before all behind it, so that each call sees what those before it have changed:
+
+    read a, grep b, edit a, read a, bash test   ->   [read a | grep b]  edit a  [read a]  bash test
+
+Each call goes: hook `tool_execute_before`, arguments checked, permission, stored as running, run within its limits,
+hook `tool_execute_after`, stored with its result. What goes wrong is the call's result; nothing is raised but a
+cancellation and what the store raises.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import asyncio
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import groupby
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from hudkit.agent import compacting, events, message_history
-from hudkit.agent.model_call import stream_response
-from hudkit.agent.records import StoredCall, StoredMessage
+from hudkit.agent.events import ToolCallUpdated
+from hudkit.agent.file_undo import note_final_content
+from hudkit.agent.hooks import (
+    PermissionAsk,
+    PermissionStatus,
+    PluginFault,
+    ShellEnv,
+    ShellVariables,
+    ToolArguments,
+    ToolExecuteAfter,
+    ToolExecuteBefore,
+    ToolOutput,
+)
+from hudkit.agent.message_history import compaction_marker, is_summary
+from hudkit.agent.model_call import stream_response, unreadable_arguments
+from hudkit.agent.records import ChangedFiles, FileDiff, StoredCall, StoredMessage
 from hudkit.agent.request_builder import build_request
-from hudkit.agent.run_context import RunContext, SubTask, joined_text
-from hudkit.agent.tool_execution import run_tool_calls
+from hudkit.agent.run_context import PluginTool, RunContext, SubTask, TaskArguments, joined_text
+from hudkit.agent.tools import RequiredPermission, Tool, ToolOutcome, grant_permitted, run_tool
+from hudkit.compose import shorten, visible
 from hudkit.context.budget import TOKENS_PER_CHARACTER
 from hudkit.context.caching.policies import policy_for
 from hudkit.context.compaction.cooldown import is_compaction_due, is_overflow
 from hudkit.context.compaction.cost_model import CallCosts, estimate_costs
 from hudkit.context.compaction.pruning import choose_pruning, prune_bounds, prune_candidates
 from hudkit.context.compaction.request_parts import CallOutput, MessageOutputs, locate_outputs
+from hudkit.errors import SessionError, StoreError, ToolError
 from hudkit.models import Completion, ContextTooLong, ModelError
+from hudkit.sections.call_history import CompactionHistory, PastCompaction
 from hudkit.tokens.model_facts import usable_of
 
 _WINDOW_FULL = "the window is full, and another compaction would not help"
+
+_READ_ONLY_TOOLS = frozenset({"read", "glob", "grep", "skill"})
+"""Tools that change nothing: neighbours of this kind in a response run side by side."""
+
+_REFUSALS = 3
+"""A call that was remarked on (`LoopSettings.repeats`) is refused twice; the third refusal ends the turn."""
+
+_CANCELLED = "This call was cancelled while it ran. It may have had effects; it was not run again."
+
+_NEVER_RAN = "This call was cancelled before it ran. It was not run."
 
 
 async def run_turn(run: RunContext, task: SubTask | None = None) -> events.TurnEnded:
@@ -52,11 +93,11 @@ async def run_turn(run: RunContext, task: SubTask | None = None) -> events.TurnE
         reason, error = "", ""
         messages = run.history.messages
         last = run.history.last
-        if last is not None and message_history.is_summary(last) and last.id != followed:
+        if last is not None and is_summary(last) and last.id != followed:
             followed = last.id
             if not await compacting.go_on(run):
                 reason = "stopped" if message_history.is_turn_unfinished(messages) else "done"
-        elif (marker := message_history.pending_compaction(messages)) is not None:
+        elif (marker := _pending_compaction(messages)) is not None:
             await compacting.compact(run, marker)
         elif run.compaction_requested:
             run.compaction_requested = False
@@ -103,16 +144,14 @@ async def _step(run: RunContext, number: int) -> tuple[str, str]:
     try:
         message, end = await stream_response(run, request, run.model, head)
     except ContextTooLong as error:
-        if message_history.answered_since_compaction(run.history.messages) and compacting.mark(
-            run, auto=True, overflow=True
-        ):
+        if _answered_since_compaction(run.history.messages) and compacting.mark(run, auto=True, overflow=True):
             return "", ""
         return "window", str(error)
     except ModelError as error:
         run.setup.events.notify_plugins("session.error", run.id, error=str(error))
         return "error", str(error)
     if message.open:
-        go_on = await run_tool_calls(run, message)
+        go_on = await _run_tool_calls(run, message)
         _report_finished(run, message.id)
         return ("", "") if go_on else ("repeats", "the same call came again and again")
     _report_finished(run, message.id)
@@ -133,6 +172,12 @@ def _reason_to_end(run: RunContext, end: Completion) -> tuple[str, str]:
     return "", ""
 
 
+def _pending_compaction(messages: Sequence[StoredMessage]) -> StoredMessage | None:
+    """Return the message with a marker that nothing has answered yet, where it is the last one."""
+    last = messages[-1] if messages else None
+    return last if last is not None and compaction_marker(last) is not None else None
+
+
 def _overflows(run: RunContext) -> bool:
     """Return whether the last response left the window so full that a compaction is due, and one would help."""
     messages = run.history.messages
@@ -142,8 +187,43 @@ def _overflows(run: RunContext) -> bool:
     used, window = last.usage.used, run.model.window
     if not is_overflow(used, window, run.settings.overflow):
         return False  # as a rule: the rounds, for which all messages are read, are not needed
-    history = message_history.compaction_rounds(messages, window.limit_tokens)
+    history = _compaction_rounds(messages, window.limit_tokens)
     return is_compaction_due(used, window, run.settings.overflow, history, run.settings.frees)
+
+
+def _compaction_rounds(messages: Sequence[StoredMessage], limit: int) -> CompactionHistory:
+    """Return what the compactions of a session freed: the tokens in use before each, and first after it.
+
+    `limit` is the model's window in tokens.
+    """
+    rounds: list[PastCompaction] = []
+    used: int | None = None
+    calls = 0
+    for index, message in enumerate(messages):
+        if is_summary(message):
+            if rounds and rounds[-1].after is None and used is None:
+                continue  # a second summary for the same marker
+            rounds.append(PastCompaction(index, used, None, limit, calls))
+            used = None
+        elif message.role == "assistant" and not message.summary and message.usage is not None:
+            used = message.usage.used
+            calls += 1
+            if rounds and rounds[-1].after is None:
+                rounds[-1] = replace(rounds[-1], after=used)
+    return CompactionHistory(tuple(rounds), calls, used, limit)
+
+
+def _answered_since_compaction(messages: Sequence[StoredMessage]) -> bool:
+    """Return whether a response ended since the last compaction, or there was none yet.
+
+    Where none did, the request is too long right after a compaction, and another one cannot help.
+    """
+    for message in reversed(messages):
+        if is_summary(message):
+            return False
+        if message.role == "assistant" and message.finish and not message.error:
+            return True
+    return True
 
 
 def _report_finished(run: RunContext, id: str) -> None:
@@ -183,6 +263,295 @@ def _end_turn(run: RunContext, reason: str, error: str, steps: int, cost: float)
 def _cost(run: RunContext) -> float:
     session = run.setup.store.session(run.id)
     return session.cost if session is not None else 0.0
+
+
+# -- the tool calls of a response ----------------------------------------------------------------------------
+
+
+async def _run_tool_calls(run: RunContext, message: StoredMessage) -> bool:
+    """Run the pending calls of an open response and end it; return whether the turn may go on.
+
+    It may not go on where the same call has come too often. When cancelled, the response is closed with what was
+    done.
+    """
+    calls = [part for part in message.parts if isinstance(part, StoredCall) and not part.done]
+    outcomes: dict[str, ToolOutcome] = {}
+    try:
+        for read_only, group in groupby(calls, key=lambda call: call.tool in _READ_ONLY_TOOLS):
+            if read_only:
+                finished = await asyncio.gather(*(_run_call(run, message, call) for call in group))
+                outcomes.update(finished)
+            else:
+                for call in group:
+                    outcomes.update([await _run_call(run, message, call)])
+    except BaseException:
+        with suppress(StoreError, SessionError):  # what cannot be written now is closed when the session is resumed
+            _close_cancelled(run, message)
+        raise
+    _record_changed_files(run, message, calls, outcomes)
+    run.history.put(replace(message, parts=(), finish="tool-calls", completed=run.now()))
+    return run.last_repeat[1] < run.settings.repeats + _REFUSALS
+
+
+async def _run_call(run: RunContext, message: StoredMessage, call: StoredCall) -> tuple[str, ToolOutcome]:
+    """Run one call from its beginning to its stored end; return its outcome beside its id."""
+    running = call
+    try:
+        try:
+            _refuse_repeat(run, call)
+            arguments = await _hooked_arguments(run, call)
+            tool, checked = _resolve_tool(run, call, arguments)
+            await _ask_permission(run, call, tool, checked, arguments)
+            # stored as running before it runs: after a kill, what may have had effects is known
+            running = _store_call(run, message, replace(call, status="running", started=run.now()))
+            outcome = await _run_within_limits(run, message, running, tool, checked)
+            failure, kind = "", ""
+        except (StoreError, SessionError):
+            raise
+        except Exception as error:  # a fault in a tool is that call's result, and nobody else's
+            outcome = ToolOutcome("")
+            failure, kind = _describe_failure(call, error)
+        outcome, failure = await _hooked_outcome(run, message, running, outcome, failure)
+    except asyncio.CancelledError:
+        reason = _CANCELLED if running.status == "running" else _NEVER_RAN
+        ended = replace(running, status="error", error=reason, ended=run.now(), interrupted=True)
+        _store_call(run, message, ended, "cancelled")
+        raise
+    remark = _count_repeat(run, call, outcome.text or failure)
+    ended = _ended_call(run, running, outcome, failure, remark)
+    _store_call(run, message, ended, kind)
+    event_bus = run.setup.events
+    if call.tool == "todo" and not failure:
+        event_bus.notify_plugins("todo.updated", run.id)
+    event_bus.notify_plugins("tool.finished", run.id, tool=call.tool, call_id=call.call_id, status=ended.status)
+    return call.id, outcome
+
+
+async def _hooked_arguments(run: RunContext, call: StoredCall) -> dict[str, Any]:
+    """Return the arguments as the hook `tool_execute_before` left them.
+
+    Raises `ToolError` where the model wrote something that is not an object.
+    """
+    if wrong := unreadable_arguments(call):
+        raise ToolError(wrong)
+    output = ToolArguments(msgspec.to_builtins(call.arguments))
+    before = ToolExecuteBefore(run.id, call.tool, call.call_id)
+    return (await run.setup.hooks.run("tool_execute_before", before, output)).arguments
+
+
+def _resolve_tool(
+    run: RunContext, call: StoredCall, arguments: dict[str, Any]
+) -> tuple[Tool | PluginTool | Literal["task"], Any]:
+    """Return the tool and its checked arguments. Raises `ToolError`: no such tool here, or wrong arguments."""
+    if call.tool == "task" and run.run_sub_task is not None and run.agent.may_use("task"):
+        try:
+            return "task", msgspec.convert(arguments, TaskArguments)
+        except msgspec.ValidationError as error:
+            raise ToolError(
+                f"task cannot be called so: {error}", hint="It takes description, prompt, [agent]"
+            ) from None
+    tool = run.tools.get(call.tool)
+    if tool is None:
+        names = ", ".join(spec.name for spec in run.tool_specs)
+        raise ToolError(f"there is no tool {shorten(visible(call.tool), 60)!r} here", hint=f"There are: {names}")
+    # set aside after several time-outs: asking it again would cost the same time again
+    if isinstance(tool, PluginTool) and tool.plugin in run.setup.hooks.aside:
+        problem = f"{call.tool} cannot be called any more: its plugin {visible(tool.plugin)} was too often too late"
+        raise ToolError(f"{problem}, and is set aside for this session", hint="Do without it, or tell the user")
+    return tool, tool.parse(arguments) if isinstance(tool, Tool) else arguments
+
+
+async def _ask_permission(
+    run: RunContext,
+    call: StoredCall,
+    tool: Tool | PluginTool | Literal["task"],
+    arguments: Any,
+    raw_arguments: dict[str, Any],
+) -> None:
+    """Let the call through, and open the workspace to what was permitted. Raises `Refused`."""
+    if isinstance(tool, Tool):
+        needs: Sequence[RequiredPermission] = tool.needs(arguments, run.tool_context)
+    elif isinstance(tool, PluginTool):
+        needs = (RequiredPermission(call.tool, ("*",), f"{call.tool}, a tool of {tool.plugin}"),)
+    else:
+        needs = (RequiredPermission("task", (arguments.agent,), f"a sub-agent: {visible(arguments.description)}"),)
+
+    async def decide(need: RequiredPermission) -> Literal["ask", "allow", "deny"]:
+        ask = PermissionAsk(run.id, call.tool, need.values, call.call_id, need.title)
+        return (await run.setup.hooks.run("permission_ask", ask, PermissionStatus())).status
+
+    await run.permissions.check(
+        call.tool, needs, session_id=run.id, call_id=call.call_id, arguments=raw_arguments, decide=decide
+    )
+    grant_permitted(needs, run.tool_context.workspace)
+
+
+async def _run_within_limits(
+    run: RunContext,
+    message: StoredMessage,
+    call: StoredCall,
+    tool: Tool | PluginTool | Literal["task"],
+    arguments: Any,
+) -> ToolOutcome:
+    hooks, rules = run.setup.hooks, run.settings
+    if isinstance(tool, PluginTool):
+        before = ToolExecuteBefore(run.id, call.tool, call.call_id)
+        seconds = rules.plugin_tool_seconds
+        answer = await hooks.within(tool.plugin, tool.definition.run, arguments, before, seconds=seconds)
+        return ToolOutcome(answer if isinstance(answer, str) else msgspec.json.encode(answer, enc_hook=str).decode())
+    if not isinstance(tool, Tool):
+        return await _run_sub_agent(run, message, call, arguments)
+    context = replace(run.tool_context, message_id=message.id, call_id=call.call_id)
+    if call.tool == "bash":
+        # asked per call: a plugin may hand out a fresh token each time
+        env = ShellEnv(str(run.setup.workspace.cwd), run.id, call.call_id)
+        context.environment = (await hooks.run("shell_env", env, ShellVariables(dict(context.environment)))).env
+    # above every tool's own limit: the last resort
+    async with asyncio.timeout(rules.tool_seconds):
+        return await run_tool(tool, arguments, context)
+
+
+async def _run_sub_agent(
+    run: RunContext, message: StoredMessage, call: StoredCall, arguments: TaskArguments
+) -> ToolOutcome:
+    agent = run.setup.agents.get(arguments.agent)
+    if agent is None or agent.mode == "primary" or agent.name == "compaction":
+        able = ", ".join(candidate.name for candidate in run.setup.agents.values() if candidate.mode != "primary")
+        raise ToolError(f"there is no sub-agent {shorten(visible(arguments.agent), 60)!r}", hint=f"There are: {able}")
+    assert run.run_sub_task is not None
+    task = SubTask(run, arguments.prompt, agent.name, visible(arguments.description), call.call_id, message.id)
+    child, text = await run.run_sub_task(task)
+    return ToolOutcome(text, visible(arguments.description), metadata={"session": child})
+
+
+async def _hooked_outcome(
+    run: RunContext, message: StoredMessage, call: StoredCall, result: ToolOutcome, failed: str
+) -> tuple[ToolOutcome, str]:
+    """Return outcome and failure as the hook `tool_execute_after` left them; what failed stays failed."""
+    hook_input = ToolExecuteAfter(run.id, call.tool, call.call_id, msgspec.to_builtins(call.arguments))
+    metadata = msgspec.to_builtins(result.metadata)
+    output = ToolOutput(failed or result.text, result.title, metadata)
+    output = await run.setup.hooks.run("tool_execute_after", hook_input, output)
+    # a formatter in this hook changes the file once more: an undo has to know the last bytes
+    if result.files and run.setup.hooks.using("tool_execute_after"):
+        await asyncio.to_thread(note_final_content, run, message, call)
+    if failed:
+        return result, output.text or failed
+    return replace(result, text=output.text, title=output.title, metadata=output.metadata), ""
+
+
+def _describe_failure(call: StoredCall, error: Exception) -> tuple[str, str]:
+    """Return what the model is told of an error, and its kind."""
+    if isinstance(error, ToolError):
+        return str(error), error.code
+    if isinstance(error, PluginFault):
+        return f"{call.tool} failed: {shorten(visible(error.reason), 300)}", "plugin"
+    if isinstance(error, TimeoutError):
+        return f"{call.tool} took longer than it may; what it did is not known", "timeout"
+    kind = type(error).__name__
+    return f"{call.tool} failed: {kind} {shorten(visible(str(error)), 300)}", kind
+
+
+def _ended_call(run: RunContext, running: StoredCall, outcome: ToolOutcome, failure: str, remark: str) -> StoredCall:
+    metadata = {**running.metadata, **outcome.metadata}
+    if outcome.full_output:
+        metadata["whole"] = outcome.full_output
+    if failure:
+        return replace(running, status="error", error=failure + remark, ended=run.now(), metadata=metadata)
+    return replace(
+        running,
+        status="completed",
+        output=_bound_output(run, outcome.text) + remark,
+        title=outcome.title,
+        metadata=metadata,
+        ended=run.now(),
+    )
+
+
+def _bound_output(run: RunContext, text: str) -> str:
+    """Return an output, or the beginning and end of one that is too long; our own tools keep to the limit."""
+    limit = run.setup.limits.output_characters + 2_000  # our own tools' outputs have a few lines of remarks above it
+    if len(text) <= limit:
+        return text
+    head, tail = limit * 2 // 3, limit // 3
+    return f"{text[:head]}\n[{len(text) - head - tail:,} characters are left out here]\n{text[-tail:]}"
+
+
+def _refuse_repeat(run: RunContext, call: StoredCall) -> None:
+    """Raise `ToolError` for a call that has given the same again and again."""
+    last_key, count = run.last_repeat
+    if count >= run.settings.repeats and last_key.startswith(_call_key(call)):
+        # refused calls count too: the turn ends when refusals do not help
+        run.last_repeat = (last_key, count + 1)
+        raise ToolError(
+            f"{call.tool} was called {count} times in a row with these arguments, and gave the same each time",
+            hint="Do something else, or say what is missing",
+        )
+
+
+def _count_repeat(run: RunContext, call: StoredCall, result: str) -> str:
+    """Count a call; return a remark where the same call gave the same too often, else an empty text."""
+    last_key, count = run.last_repeat
+    if count >= run.settings.repeats and last_key.startswith(_call_key(call)):
+        return ""  # refused: counted already
+    key = f"{_call_key(call)}{result}"
+    count = count + 1 if key == last_key else 1
+    run.last_repeat = (key, count)
+    if count < run.settings.repeats:
+        return ""
+    return f"\n[the same call gave the same {count} times in a row; it will not be run again]"
+
+
+def _call_key(call: StoredCall) -> str:
+    return f"{call.tool}\0{msgspec.json.encode(call.arguments, order='sorted').decode()}\0"
+
+
+def _store_call(run: RunContext, message: StoredMessage, call: StoredCall, failure: str = "") -> StoredCall:
+    run.history.put_parts(message.id, [call])
+    run.emit(ToolCallUpdated(run.id, message.id, call, failure))
+    return call
+
+
+def _record_changed_files(
+    run: RunContext, message: StoredMessage, calls: Sequence[StoredCall], results: dict[str, ToolOutcome]
+) -> None:
+    """Record which files the calls changed, and how."""
+    diffs = list(_file_diffs(run, message, calls, results))
+    if diffs:
+        run.setup.store.add_diffs(run.id, diffs)
+        files = tuple(dict.fromkeys(diff.path for diff in diffs))
+        run.history.put_parts(message.id, [ChangedFiles(run.new_id("prt"), files)])
+        run.setup.events.notify_plugins("session.diff", run.id, files=list(files))
+
+
+def _file_diffs(
+    run: RunContext, message: StoredMessage, calls: Sequence[StoredCall], results: dict[str, ToolOutcome]
+) -> Iterator[FileDiff]:
+    for call in calls:
+        result = results.get(call.id, ToolOutcome(""))
+        for path in result.files:
+            yield FileDiff(message.id, path, result.diff, result.added, result.removed, run.now())
+
+
+def _close_cancelled(run: RunContext, message: StoredMessage) -> None:
+    """Close a response that was cancelled: each call that has not ended is stored with the words that say so."""
+    open_calls = [
+        part for part in run.history.message(message.id).parts if isinstance(part, StoredCall) and not part.done
+    ]
+    now = run.now()
+    closed = [
+        replace(
+            call,
+            status="error",
+            error=_CANCELLED if call.status == "running" else _NEVER_RAN,
+            ended=now,
+            interrupted=True,
+        )
+        for call in open_calls
+    ]
+    if closed:
+        run.history.put_parts(message.id, closed)
+    run.history.put(replace(message, parts=(), error="cancelled", aborted=True, completed=now))
 
 
 # -- old outputs of tools leave the window ---------------------------------------------------------------------

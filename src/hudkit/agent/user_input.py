@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from msgspec.structs import replace
 
 from hudkit.agent import message_history
-from hudkit.agent.agent_definitions import narrowed_agent
+from hudkit.agent.agent_definitions import AgentDefinition
 from hudkit.agent.file_text import decode_text
 from hudkit.agent.hooks import ChatPart, ModelCallContext, NewMessage
 from hudkit.agent.permissions import DEFAULT_RULES, restrictive_rules
@@ -116,7 +116,7 @@ async def command_scope(run: RunContext, command: SlashCommand) -> AsyncIterator
     if name:
         run.model = await run.setup.open_model(name)
     if asked.name != agent.name and command.level == "project":
-        run.agent = narrowed_agent(asked, agent)
+        run.agent = _narrowed_agent(asked, agent)
         run.set_rules((*permissions.rules[len(DEFAULT_RULES) :], *restrictive_rules(asked.rules)))
     elif asked.name != agent.name:
         run.switch_agent(asked)
@@ -128,3 +128,9 @@ async def command_scope(run: RunContext, command: SlashCommand) -> AsyncIterator
         # the same object: `always` answers from before are still there
         run.set_permissions(permissions)
         await run.refresh()
+
+
+def _narrowed_agent(agent: AgentDefinition, by: AgentDefinition) -> AgentDefinition:
+    """Return an agent without the tools that another one may not use."""
+    tools = by.tools if agent.tools is None else agent.tools if by.tools is None else agent.tools & by.tools
+    return replace(agent, tools=tools, without=agent.without | by.without)

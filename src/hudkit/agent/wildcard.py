@@ -52,11 +52,6 @@ def wildcards_overlap(first: str, second: str) -> bool:
     return row[-1]
 
 
-def literal_pattern(text: str) -> str:
-    """Return a pattern that matches little but this text: each special character becomes `?`."""
-    return "".join("?" if char in "*?[]{}" else char for char in text)
-
-
 def matches_path(pattern: str, path: str) -> bool:
     """Return whether a relative or absolute POSIX path matches a pattern over paths."""
     if len(pattern) > MAX_PATTERN:

@@ -12,7 +12,6 @@ import os
 import secrets
 import stat
 import subprocess
-import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -304,7 +303,6 @@ def _check_path(path: str) -> None:
 
 _MAX_LISTED = 200_000
 
-_MAX_SNAPSHOT = 20_000
 
 _SKIPPED_FOLDERS = frozenset(
     {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache", ".ruff_cache"}
@@ -346,27 +344,6 @@ def list_files(
             # git lists what was there when it indexed
             if changed is not None and not _through_link(name, fd):
                 yield _ListedFile(name, changed)
-
-
-def snapshot_files(workspace: Workspace, seconds: float = 2.0, most: int = _MAX_SNAPSHOT) -> dict[str, int] | None:
-    """Return the project's files with when each was changed (ns); `None` where there are too many to look at."""
-    until = time.monotonic() + seconds
-    files: dict[str, int] = {}
-    try:
-        for file in list_files(workspace, workspace.root, lambda: time.monotonic() > until, seconds):
-            files[file.path] = file.changed
-            if len(files) > most:
-                return None
-    except (OSError, ToolError):
-        return None
-    return files if time.monotonic() <= until else None
-
-
-def changed_files(before: dict[str, int] | None, after: dict[str, int] | None) -> tuple[str, ...]:
-    """Return the files that are new, gone or written between two snapshots; nothing where that is not known."""
-    if before is None or after is None:
-        return ()
-    return tuple(sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)))
 
 
 def _git_files(start: Path, seconds: float) -> list[str] | None:

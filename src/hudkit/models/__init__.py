@@ -1,5 +1,13 @@
-"""Language models: the port, the errors, and the adapter to the providers that pydantic-ai knows."""
+"""Language models: the port, the errors, and the adapter to the providers that pydantic-ai knows.
 
+pydantic-ai is loaded when a model is opened and not before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hudkit.errors import ConfigError
 from hudkit.models.model_errors import (
     ContextTooLong,
     ModelError,
@@ -32,7 +40,10 @@ from hudkit.models.port import (
     UserMessage,
     complete,
 )
-from hudkit.models.providers import open_model
+from hudkit.tokens import Prices, Window, prices_of, window_of
+
+if TYPE_CHECKING:
+    from hudkit.models.pydantic_ai_model import PydanticModel
 
 __all__ = [
     "AssistantMessage",
@@ -65,3 +76,51 @@ __all__ = [
     "complete",
     "open_model",
 ]
+
+_EXTRA = "hudkit[session]"
+
+
+def open_model(
+    name: str,
+    *,
+    key: str = "",
+    base_url: str = "",
+    window: Window | None = None,
+    prices: Prices | None = None,
+    **options: Any,
+) -> PydanticModel:
+    """Return a model by `provider:name`: `anthropic:claude-sonnet-4-5`, `openai:gpt-5`, `google:gemini-2.5-pro`.
+
+    `openai:` speaks OpenAI's responses, `openai-chat:` its chat completions: the second is what other servers imitate
+    (give their `base_url`, with its `/v1`). Without `key` and `base_url` the provider's own environment variables
+    count. `window` and `prices` are looked up where they are not given. `options` go to pydantic-ai's provider.
+
+    Loads pydantic-ai and the provider's client: one to three seconds, the first time. Raises `ConfigError` for a
+    name without its provider, an unknown provider, a missing key or a package that is not installed.
+    """
+    provider, colon, model = name.partition(":")
+    if not (provider and colon and model):
+        raise ConfigError(
+            f"{name!r} is not a model", hint="write it as provider:name, e.g. anthropic:claude-sonnet-4-5"
+        )
+    try:
+        from hudkit.models.pydantic_ai_model import PydanticModel
+    except ImportError as error:
+        raise ConfigError(f"models need the package pydantic-ai ({error})", hint=f"pip install '{_EXTRA}'") from error
+    named = {"api_key": key, "base_url": base_url}
+    # What is empty is left out, so that the provider's environment variables count.
+    provider_options = {name: value for name, value in named.items() if value} | options
+    return PydanticModel.connect(
+        name,
+        provider_options,
+        window or window_of(model, use_catalogue=True),
+        prices or _listed(model),
+        secrets=(key,),
+    )
+
+
+def _listed(model: str) -> Prices | None:
+    try:
+        return prices_of(model)
+    except ConfigError:
+        return None

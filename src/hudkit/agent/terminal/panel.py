@@ -6,13 +6,14 @@ from pathlib import Path
 
 from hudkit.agent.hud_hooks import HOST
 from hudkit.agent.loop import AgentLoop
-from hudkit.agent.terminal.event_lines import window_text
 from hudkit.agent.terminal.screen import clip
 from hudkit.api import Hud, HudSession
 from hudkit.config import Settings
 from hudkit.errors import HudkitError
 from hudkit.log.stores import open_log
+from hudkit.sections.document_builder import short_token_count
 from hudkit.sections.state import HudState
+from hudkit.tokens import Window
 
 _TASK = 40
 """Cells of the task in the line."""
@@ -58,7 +59,7 @@ class Panel:
         loop = self._loop
         if loop is None:
             return []
-        parts = [window_text(loop.used_tokens, loop.window)]
+        parts = [_window_text(loop.used_tokens, loop.window)]
         todos = loop.setup.store.todos(loop.id)
         if todos:
             done = sum(todo.status in ("completed", "cancelled") for todo in todos)
@@ -81,3 +82,11 @@ class Panel:
         if self._hud is None:
             self._hud = Hud(open_log(self._log, read_only=True), settings=self._settings)
         return self._hud.session(self._loop.id, project=self._loop.setup.workspace.cwd, host=HOST)
+
+
+def _window_text(used: int | None, window: Window) -> str:
+    """Return the window in use: `used/limit %`; what is not known, or assumed, is said to be."""
+    limit = short_token_count(window.limit_tokens) + (" assumed" if window.source == "assumed" else "")
+    if used is None:
+        return f"window unknown/{limit}"
+    return f"window {short_token_count(used)}/{limit} {used * 100 / window.limit_tokens:.0f}%"

@@ -9,14 +9,14 @@ import shlex
 import sys
 import termios
 import tty
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Literal, Protocol, TypeAlias
 
 from rich.text import Text
 
 from hudkit.agent.permissions import PATH_KINDS, PermissionReply, PermissionRequest
-from hudkit.agent.terminal.event_lines import proposed_changes
+from hudkit.agent.terminal.changed_lines import proposed_changes
 from hudkit.agent.terminal.screen import Screen, one_line, printable, wrap_text
 from hudkit.compose import visible
 
@@ -130,23 +130,6 @@ def _question(ask: PermissionRequest, columns: int) -> list[Text]:
         patterns = ", ".join(f"{one_line(kind)} {visible(pattern)}" for pattern in ask.always)
         lines += wrap_text(f"always allows: {patterns}", columns, indent="  ", style="dim")
     return lines
-
-
-@contextmanager
-def hidden_keys() -> Iterator[None]:
-    """Keep keys from being shown while something works; they are there for the next prompt."""
-    fd = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else -1
-    if fd < 0:
-        yield
-        return
-    before = termios.tcgetattr(fd)
-    quiet = termios.tcgetattr(fd)
-    quiet[3] &= ~termios.ECHO
-    termios.tcsetattr(fd, termios.TCSADRAIN, quiet)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(fd, termios.TCSADRAIN, before)
 
 
 async def _key(answers: Mapping[str, _Answer]) -> _Answer:

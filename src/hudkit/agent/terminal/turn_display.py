@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
+import termios
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -11,7 +13,6 @@ from typing import Any, TypeVar
 from hudkit.agent import events
 from hudkit.agent.loop import AgentLoop
 from hudkit.agent.terminal.panel import Panel
-from hudkit.agent.terminal.permission_prompt import hidden_keys
 from hudkit.agent.terminal.view import View
 
 _Outcome = TypeVar("_Outcome")
@@ -59,7 +60,7 @@ class TurnDisplay:
         task = asyncio.ensure_future(work)
         self._view.begin()
         over: events.TurnEnded | None = None
-        with hidden_keys(), self._interrupts(task) as left:
+        with _hidden_keys(), self._interrupts(task) as left:
             try:
                 while not task.done() and not left.is_set():
                     await asyncio.wait({task}, timeout=_TICK)
@@ -109,3 +110,20 @@ class TurnDisplay:
             for number, handler in before.items():
                 running.remove_signal_handler(number)
                 signal.signal(number, handler)
+
+
+@contextmanager
+def _hidden_keys() -> Iterator[None]:
+    """Keep keys from being shown while something works; they are there for the next prompt."""
+    fd = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else -1
+    if fd < 0:
+        yield
+        return
+    before = termios.tcgetattr(fd)
+    quiet = termios.tcgetattr(fd)
+    quiet[3] &= ~termios.ECHO
+    termios.tcsetattr(fd, termios.TCSADRAIN, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(fd, termios.TCSADRAIN, before)

@@ -11,17 +11,33 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, Protocol, TextIO
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from hudkit.agent import events
 from hudkit.agent.events import AgentEvent
 from hudkit.agent.loop import AgentLoop
 from hudkit.agent.records import ChangedFiles, ReportedUsage, StoredCall, StoredMessage, StoredText
-from hudkit.agent.terminal import event_lines
+from hudkit.agent.terminal.changed_lines import diff_lines
 from hudkit.agent.terminal.markdown import markdown_lines, split_finished_blocks
-from hudkit.agent.terminal.screen import Screen, clip, printable, wrap_text
+from hudkit.agent.terminal.screen import Screen, clip, one_line, printable, wrap_text
+
+_SUBJECTS = {
+    "bash": "command",
+    "read": "path",
+    "write": "path",
+    "edit": "path",
+    "glob": "pattern",
+    "grep": "pattern",
+    "task": "description",
+    "skill": "name",
+}
+"""The argument that says what a call is about; of other tools it is the first text."""
+
+_STATES = {"completed": ("✓", "green"), "error": ("✗", "red"), "running": ("·", "yellow"), "pending": ("·", "dim")}
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
 _THOUGHT = "┊ "
 
 _Kind = Literal["", "text", "thought", "call", "note"]
@@ -74,7 +90,7 @@ class _Lines:
             self.problem(f"the plugin {name} is left out: {why}")
         if resumed and loop.recovered:
             calls, messages = len(loop.recovered.calls), len(loop.recovered.messages)
-            about = f"{event_lines.counted(calls, 'call')} and {event_lines.counted(messages, 'response')}"
+            about = f"{_counted(calls, 'call')} and {_counted(messages, 'response')}"
             self.note(f"this session was cut off: {about} had not ended. They are closed; nothing is run again.")
 
     def begin(self) -> None:
@@ -101,7 +117,7 @@ class _Lines:
                     self._changed(message)
             case events.RetryScheduled(attempt=attempt, seconds=wait, error=error):
                 self.flush()
-                self.problem(f"{error}\nAgain in {event_lines.duration_text(wait)} (attempt {attempt + 1}).")
+                self.problem(f"{error}\nAgain in {_duration_text(wait)} (attempt {attempt + 1}).")
             case events.CompactionStarted(auto=auto, overflow=overflow):
                 self._compacting.add(event.session_id)
                 why = "the request was too long" if overflow else "the window is full" if auto else "as asked"
@@ -113,7 +129,7 @@ class _Lines:
                 if without:
                     self.problem(f"No model wrote the summary ({without}); it is made of the records.")
             case events.OutputsPruned(calls=calls):
-                self.note(f"The outputs of {event_lines.counted(len(calls), 'old call')} left the window.")
+                self.note(f"The outputs of {_counted(len(calls), 'old call')} left the window.")
             case events.PluginFailed(failure=failed):
                 self.problem(f"the plugin {failed.plugin} failed in {failed.hook}: {failed.message}")
             case events.TurnEnded() if not inner:
@@ -126,13 +142,11 @@ class _Lines:
         elif ended is not None and ended.reason != "done":
             self.problem(f"The turn ended ({ended.reason}): {ended.error or 'without a word'}")
         self._compacting.clear()
-        usage = event_lines.total_usage(self.responses)
-        parts = [event_lines.counted(self._steps, "model call")] if self._steps else []
-        parts += (
-            [event_lines.usage_text(usage, sum(message.cost for message in self.responses) or None)] if usage else []
-        )
+        usage = _total_usage(self.responses)
+        parts = [_counted(self._steps, "model call")] if self._steps else []
+        parts += [_usage_text(usage, sum(message.cost for message in self.responses) or None)] if usage else []
         if parts:
-            took = event_lines.duration_text(time.monotonic() - self._started)
+            took = _duration_text(time.monotonic() - self._started)
             self.put("note", [Text(f"{took}: {', '.join(parts)}", "dim")])
 
     def note(self, text: str) -> None:
@@ -177,7 +191,7 @@ class _Lines:
 
     def call(self, call: StoredCall, inner: bool) -> None:
         if call.done:
-            self.put("call", [event_lines.call_line(call, self.screen.columns, inner=inner)])
+            self.put("call", [_call_line(call, self.screen.columns, inner=inner)])
 
     def flush(self) -> None:
         """What came so far becomes lines."""
@@ -186,7 +200,7 @@ class _Lines:
     def _changed(self, message: StoredMessage) -> None:
         if self._loop is not None:
             diffs = self._loop.setup.store.diffs(message.session_id, message_id=message.id)
-            self.put("call", list(event_lines.diff_lines(diffs, self.screen.columns)))
+            self.put("call", list(diff_lines(diffs, self.screen.columns)))
 
 
 class LiveView(_Lines):
@@ -247,7 +261,7 @@ class LiveView(_Lines):
 
     def _under_way(self) -> list[Text]:
         running = list(self._running.values())
-        return [event_lines.call_line(call, self.screen.columns, inner=inner) for call, inner in running]
+        return [_call_line(call, self.screen.columns, inner=inner) for call, inner in running]
 
     def _status(self) -> Text:
         took = time.monotonic() - self._started
@@ -345,7 +359,7 @@ class JsonView:
             return
         cost = sum(message.cost for message in self._responses) or None
         fields = {"reason": ended.reason, "text": ended.text, "error": ended.error, "steps": ended.steps}
-        more = {"cost": cost, "usage": _usage(event_lines.total_usage(self._responses))}
+        more = {"cost": cost, "usage": _usage(_total_usage(self._responses))}
         limit = self._loop.window.limit_tokens
         self._print("ended", ended.session_id, **fields, **more, used=self._loop.used_tokens, limit=limit)
 
@@ -401,3 +415,79 @@ def _usage(usage: ReportedUsage | None) -> dict[str, int] | None:
         return None
     names = ("input", "cache_read", "cache_write", "output", "reasoning")
     return {name: getattr(usage, name) for name in names}
+
+
+def _call_line(call: StoredCall, columns: int, *, inner: bool = False) -> Text:
+    """Return a call in one line: its state, the tool, what it is about, and how it ended."""
+    failed = call.status == "error" or bool(call.metadata.get("exit"))
+    mark, style = _STATES["error" if failed else call.status]
+    head = f"{'│ ' if inner else ''}{mark} {one_line(call.tool)} "
+    end = _outcome(call)
+    about = _subject(call)
+    room = columns - cell_len(head)
+    end = clip(end, max(room // 2, room - cell_len(about) - 2))
+    about = clip(about, room - (cell_len(end) + 2 if end else 0))
+    text = Text()
+    text.append(head, style).append(about)
+    if end:
+        text.append("  " if about else "").append(end, "red" if failed else "dim")
+    return text
+
+
+def _subject(call: StoredCall) -> str:
+    """What a call is about, in one line."""
+    arguments = call.arguments
+    if call.tool in ("hud", "memory"):
+        inner = arguments.get("args")
+        return one_line(f"{arguments.get('tool', '')} {_first(inner) if isinstance(inner, dict) else ''}")
+    if call.tool == "todo":
+        return one_line(call.title)
+    return one_line(str(arguments.get(_SUBJECTS.get(call.tool, ""), "") or _first(arguments)))
+
+
+def _outcome(call: StoredCall) -> str:
+    """How a call ended: what went wrong, or how long it took where that was noticeable."""
+    if call.status == "error":
+        return one_line(call.error)
+    if call.status != "completed":
+        return ""
+    took = (call.ended - call.started) / 1000 if call.started else 0.0
+    remarks = [f"exit code {call.metadata['exit']}"] if call.metadata.get("exit") else []
+    remarks += [_duration_text(took)] if took >= 0.1 else []
+    return ", ".join(remarks)
+
+
+def _first(values: dict[str, object]) -> str:
+    return next((value for value in values.values() if isinstance(value, str)), "")
+
+
+def _usage_text(usage: ReportedUsage, cost: float | None) -> str:
+    """Return tokens in and out, how much of the input came from the cache, and the cost where prices are known."""
+    share = f" ({usage.cache_read * 100 / usage.prompt:.0f}% cached)" if usage.cache_read and usage.prompt else ""
+    money = "" if cost is None else f", ${cost:.4f}" if cost < 0.1 else f", ${cost:.2f}"
+    return f"{_tokens(usage.prompt)} in{share}, {_tokens(usage.output)} out{money}"
+
+
+def _tokens(count: int) -> str:
+    return f"{count / 1000:.1f}k" if count >= 1000 else str(count)
+
+
+def _total_usage(messages: Sequence[StoredMessage]) -> ReportedUsage | None:
+    """Return the usage of several responses together; `None` where none of them has any."""
+    reported = [usage.usage for usage in messages if usage.usage is not None]
+    if not reported:
+        return None
+    names = ("input", "output", "reasoning", "cache_read", "cache_write")
+    return ReportedUsage(None, *(sum(getattr(usage, name) for usage in reported) for name in names))
+
+
+def _duration_text(took: float) -> str:
+    """Return a duration: `0.4s`, `12s`, `3m 05s`."""
+    if took < 10:
+        return f"{took:.1f}s"
+    return f"{took:.0f}s" if took < 60 else f"{int(took) // 60}m {int(took) % 60:02d}s"
+
+
+def _counted(count: int, word: str) -> str:
+    """Return a number with its noun: `1 call`, `3 calls`."""
+    return f"{count} {word}{'' if count == 1 else 's'}"

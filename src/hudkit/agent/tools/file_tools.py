@@ -5,6 +5,7 @@ A file is changed only as the model last saw it; encoding and line ends stay.
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,7 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta
 
-from hudkit.agent.file_text import TextFile, decode_text, diff_texts, escape_hidden, find_occurrences, is_binary
+from hudkit.agent.file_text import TextFile, decode_text, diff_texts, escape_hidden, find_occurrences
 from hudkit.agent.session_store import FileChange, content_digest
 from hudkit.agent.tools.tool import RequiredPermission, Tool, ToolContext, ToolInput, ToolOutcome, run_in_thread
 from hudkit.agent.workspace import FileStamp, ResolvedPath, Workspace, quote, stamp_of
@@ -101,7 +102,7 @@ def _split_lines(
 ) -> Iterator[tuple[str, bool]]:
     """Yield the lines of a file without their ends, each at most `most` bytes, and whether it has more."""
     head = os.read(fd, _CHUNK)
-    if is_binary(head[:8192]):
+    if _is_binary(head[:8192]):
         size = os.fstat(fd).st_size
         raise ToolError(
             f"{quote(target.display)} is no text file ({size:,} bytes)", hint="A program can look into it"
@@ -358,3 +359,8 @@ EDIT = Tool(
     _edit,
     _write_permissions,
 )
+
+
+def _is_binary(head: bytes) -> bool:
+    """Return whether a file that begins so is not text."""
+    return b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))

@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import signal
+import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -18,23 +19,28 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from hudkit.agent.file_text import escape_hidden, omission_line, spill_file
+from hudkit.agent.file_text import escape_hidden, omission_line
 from hudkit.agent.tools.tool import RequiredPermission, Tool, ToolContext, ToolInput, ToolOutcome, run_in_thread
-from hudkit.agent.workspace import changed_files, quote, snapshot_files
+from hudkit.agent.workspace import Workspace, list_files, quote
 from hudkit.compose import shorten, visible
 from hudkit.errors import ToolError
 from hudkit.log.secret_patterns import replace_secrets
+from hudkit.log.stores.sqlite_files import create_private_file
+
+_MAX_SNAPSHOT = 20_000
 
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:API_?KEY|KEY|KEYS|TOKEN|TOKENS|SECRET|SECRETS|PASSWORD|PASSWD|PASS|PWD_HASH|PASSPHRASE|CREDENTIALS?"
     r"|AUTH|COOKIE|SESSION_?ID|PRIVATE|DSN|CONNECTION_STRING|WEBHOOK)(?:_|$)",
     re.I,
 )
+
 _SECRET_PREFIX = re.compile(
     r"^(?:AWS_|AZURE_|GOOGLE_APPLICATION_|GCP_|GCLOUD_|ANTHROPIC_|OPENAI_|GH_|GITHUB_TOKEN|HF_|DATABASE_URL|PG|MYSQL_|"
     r"REDIS_URL|MONGO|SSH_|GPG_|KRB5|DOCKER_AUTH|NPM_CONFIG__|TWINE_|VAULT_|SENTRY_)",
     re.I,
 )
+
 _SHELL_CONTROL = re.compile(
     # a shell runs or loads what these name before the command itself
     r"^(?:BASH_ENV|ENV|BASHOPTS|SHELLOPTS|PROMPT_COMMAND|PS4|BASH_FUNC_.*|LD_.*|DYLD_.*|HUDKIT_.*)$"
@@ -73,7 +79,9 @@ _MARK = "HUDKIT_CALL"
 """A variable that every process of a call inherits: by it, those that have left its group are found (Linux)."""
 
 _GRACE = 0.5  # seconds between the request to end and the end
+
 _AFTER = 0.3  # seconds that are waited for output after the shell has ended
+
 _CHUNK = 64 * 1024
 
 
@@ -103,11 +111,11 @@ async def _bash(arguments: _BashInput, context: ToolContext) -> ToolOutcome:
     limits = context.limits
     seconds = min(arguments.seconds or limits.shell_seconds, limits.max_shell_seconds)
     # what a command changed is seen from outside: it cannot be told from its words
-    before = await run_in_thread(lambda _: snapshot_files(context.workspace))
+    before = await run_in_thread(lambda _: _snapshot_files(context.workspace))
     output = _Output(limits.output_characters, limits.spill_bytes, context.spill_folder, context.call_id or "bash")
     code, late, left = await _run_command(arguments.command, target.real, context.environment, seconds, output)
     text, full_output = output.shown()
-    after = await run_in_thread(lambda _: snapshot_files(context.workspace)) if before is not None else None
+    after = await run_in_thread(lambda _: _snapshot_files(context.workspace)) if before is not None else None
     notes = []
     if late:
         notes.append(f"[ended after {seconds:g} s, the limit of this call]")
@@ -118,7 +126,7 @@ async def _bash(arguments: _BashInput, context: ToolContext) -> ToolOutcome:
     return ToolOutcome(
         "\n".join([*([text] if text else []), *notes]) or "[no output]",
         _title(arguments),
-        changed_files(before, after),
+        _changed_files(before, after),
         full_output=full_output,
         metadata={"exit": code, "late": late},
     )
@@ -302,7 +310,7 @@ class _Output:
     def _begin_file(self) -> None:
         assert self._spill is not None
         try:
-            path = spill_file(self._spill, self._name)
+            path = _spill_file(self._spill, self._name)
             self._file = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
             self._spill = None
@@ -330,3 +338,34 @@ BASH = Tool(
     _bash,
     _bash_permissions,
 )
+
+
+def _spill_file(spill: Path, name: str) -> Path:
+    """Return the path of a new, empty, private file."""
+    spill.mkdir(mode=0o700, parents=True, exist_ok=True)
+    plain_name = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:60] or "output"
+    path = spill / f"{plain_name}-{secrets.token_hex(6)}.txt"
+    # 0600 from the beginning: outputs may hold secrets
+    create_private_file(path)
+    return path
+
+
+def _snapshot_files(workspace: Workspace, seconds: float = 2.0, most: int = _MAX_SNAPSHOT) -> dict[str, int] | None:
+    """Return the project's files with when each was changed (ns); `None` where there are too many to look at."""
+    until = time.monotonic() + seconds
+    files: dict[str, int] = {}
+    try:
+        for file in list_files(workspace, workspace.root, lambda: time.monotonic() > until, seconds):
+            files[file.path] = file.changed
+            if len(files) > most:
+                return None
+    except (OSError, ToolError):
+        return None
+    return files if time.monotonic() <= until else None
+
+
+def _changed_files(before: dict[str, int] | None, after: dict[str, int] | None) -> tuple[str, ...]:
+    """Return the files that are new, gone or written between two snapshots; nothing where that is not known."""
+    if before is None or after is None:
+        return ()
+    return tuple(sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)))

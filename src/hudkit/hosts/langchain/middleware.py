@@ -46,7 +46,6 @@ from hudkit.hosts.langchain.model_calls import (
     ModelCallPipeline,
     SessionLineage,
     acompact_if_due,
-    bound_tools,
     compact_if_due,
     lineage_of_call,
     lineage_of_tool,
@@ -186,7 +185,7 @@ class _HudModel(Runnable[LanguageModelInput, AIMessage]):
         """Return the call as it would be made, the system prompt apart."""
         system = messages[0] if messages and isinstance(messages[0], SystemMessage) else None
         rest = messages[1:] if system is not None else messages
-        return ModelCall(line, self._model, rest, system, bound_tools(self._model), rest)
+        return ModelCall(line, self._model, rest, system, _bound_tools(self._model), rest)
 
     def _took(self, answer: Any) -> AIMessage:
         return _answerable(answer, self._names)
@@ -381,3 +380,13 @@ def _call_of(request: ModelRequest[Any]) -> ModelCall:
 
 def _request_of(request: ModelRequest[ContextT], sent: ModelCall) -> ModelRequest[ContextT]:
     return request.override(messages=list(sent.messages), system_message=sent.system, tools=list(sent.tools))
+
+
+def _bound_tools(model: Any) -> Sequence[Any]:
+    """Return the tools that were bound to a model."""
+    while model is not None:
+        tools = (getattr(model, "kwargs", None) or {}).get("tools")
+        if tools:
+            return list(tools)
+        model = getattr(model, "bound", None)
+    return ()

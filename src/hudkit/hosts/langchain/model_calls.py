@@ -484,16 +484,6 @@ def model_window(model: Any, user: int | None = None) -> Window:
     return window_of(name, host=most, host_output=output)
 
 
-def bound_tools(model: Any) -> Sequence[Any]:
-    """Return the tools that were bound to a model."""
-    while model is not None:
-        tools = (getattr(model, "kwargs", None) or {}).get("tools")
-        if tools:
-            return list(tools)
-        model = getattr(model, "bound", None)
-    return ()
-
-
 class _ToolSizes:
     """Sizes of lists of tools, in characters of their definitions; each list is written out once."""
 

@@ -31,9 +31,7 @@ from hudkit.hosts.openai_agents.input_items import (
     is_summary_question,
     is_text,
     message_spans,
-    new_items_with_frame,
     summary_items,
-    with_base,
     with_frame,
 )
 from hudkit.tokens import Window, window_of
@@ -163,11 +161,11 @@ class CallFilter:
             placing = await asyncio.to_thread(self.attached.prepare_call, scope.id, ask, parent=scope.parent)
         scope.items = items
         out = (
-            new_items_with_frame(sent, len(raw) - len(sent), standing, placing)
+            _new_items_with_frame(sent, len(raw) - len(sent), standing, placing)
             if self._chained
             else with_frame(items, standing, placing)
         )
-        return ModelInputData(cast(list[TResponseInputItem], out), with_base(request.instructions, placing.base))
+        return ModelInputData(cast(list[TResponseInputItem], out), _with_base(request.instructions, placing.base))
 
     def _placing(self, scope: _SdkConversation, ask: HostCall, *, may_compact: bool) -> Injection | None:
         """Return what a call carries; `None` where the transcript is to be compacted before it."""
@@ -517,3 +515,27 @@ def _without_media(item: InputItem) -> InputItem:
 def _word(part: Any) -> InputItem:
     kind = str(part.get("type", "part")) if isinstance(part, dict) else "part"
     return {"type": "input_text", "text": f"[{kind.removeprefix('input_')}]"}
+
+
+def _new_items_with_frame(
+    fresh: Sequence[InputItem], first: int, spans: Sequence[MessageSpan], placing: Injection
+) -> list[InputItem]:
+    """Return the same where the provider keeps the conversation, and only what is new is sent: the items from `first`
+    on of the transcript.
+
+    None of them may change there, so blocks are messages of their own. No tail: it would stay.
+    """
+    out: list[InputItem] = []
+    sent = first
+    for n, span in enumerate(spans):
+        if span.end <= first:
+            continue
+        out += fresh[sent - first : span.end - first]
+        sent = span.end
+        out += [{"role": "user", "content": block} for block in placing.behind.get(n, ())]
+    return out
+
+
+def _with_base(instructions: str | None, base: str) -> str | None:
+    """Return the system prompt with the base behind it."""
+    return f"{instructions}\n\n{base}" if instructions and base else base or instructions

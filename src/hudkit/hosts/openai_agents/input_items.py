@@ -300,11 +300,6 @@ _WITH_TEXT = ("function_call_output", "custom_tool_call_output", "local_shell_ca
 """Results whose output is a text, or parts with texts among them."""
 
 
-def with_base(instructions: str | None, base: str) -> str | None:
-    """Return the system prompt with the base behind it."""
-    return f"{instructions}\n\n{base}" if instructions and base else base or instructions
-
-
 def with_frame(items: Sequence[InputItem], spans: Sequence[MessageSpan], placing: Injection) -> list[InputItem]:
     """Return the items of a request with what the HUD puts among them; what was given stays as it is."""
     out = [_stub(item, placing.stubs) for item in items]
@@ -314,25 +309,6 @@ def with_frame(items: Sequence[InputItem], spans: Sequence[MessageSpan], placing
     if placing.tail and spans:
         _behind(out, spans[-1], (placing.tail,), after)
     return [part for index, item in enumerate(out) for part in (item, *after.get(index, ()))]
-
-
-def new_items_with_frame(
-    fresh: Sequence[InputItem], first: int, spans: Sequence[MessageSpan], placing: Injection
-) -> list[InputItem]:
-    """Return the same where the provider keeps the conversation, and only what is new is sent: the items from `first`
-    on of the transcript.
-
-    None of them may change there, so blocks are messages of their own. No tail: it would stay.
-    """
-    out: list[InputItem] = []
-    sent = first
-    for n, span in enumerate(spans):
-        if span.end <= first:
-            continue
-        out += fresh[sent - first : span.end - first]
-        sent = span.end
-        out += [{"role": "user", "content": block} for block in placing.behind.get(n, ())]
-    return out
 
 
 def _behind(

@@ -41,10 +41,8 @@ from hudkit.hosts.pydantic_ai.run_messages import (
     LocatedEntry,
     PartIndex,
     RunReader,
-    has_run_times,
     system_size,
     token_usage,
-    tools_size,
 )
 from hudkit.tokens import Window, window_of
 from hudkit.transcripts import ToolPart
@@ -105,7 +103,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
         run._session = ctx.conversation_id or ctx.run_id or ""
         if run._session == run._parent:  # a run within a run of the same conversation has messages of its own
             run._session = f"{run._session}/{ctx.run_id}"
-        run._reader = RunReader(dated=has_run_times(ctx.messages), names=self.tools)
+        run._reader = RunReader(dated=_has_run_times(ctx.messages), names=self.tools)
         return run
 
     async def before_run(self, ctx: RunContext[AgentDepsT]) -> None:  # noqa: ARG002 (the session is known)
@@ -204,7 +202,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
             window=self._window(request),
             model=request.model.model_name,
             system=instructed + system_size(request.messages),
-            tools=tools_size(parameters),
+            tools=_tools_size(parameters),
             agent=agent or "",
             prunes=True,
         )
@@ -469,3 +467,19 @@ def _changed(
 
 
 # --- The HUD's tools in pydantic-ai's form. A mistake in a call is answered, so that none counts as a retry.
+
+
+def _has_run_times(messages: Sequence[ModelMessage]) -> bool:
+    """Return whether the times in a history are those of the runs that made it: a client that sends the conversation
+    anew gives no runs, and each time other times.
+    """
+    first = next(
+        (message for message in messages if isinstance(message, ModelResponse)), messages[0] if messages else None
+    )
+    return first is None or bool(first.run_id)
+
+
+def _tools_size(parameters: ModelRequestParameters) -> int:
+    """Return the characters of the list of tools."""
+    tools = (*parameters.function_tools, *parameters.output_tools)
+    return sum(len(tool.name) + len(tool.description or "") + len(str(tool.parameters_json_schema)) for tool in tools)

@@ -200,26 +200,10 @@ class RunReader:
         return self._made[name][1]
 
 
-def has_run_times(messages: Sequence[ModelMessage]) -> bool:
-    """Return whether the times in a history are those of the runs that made it: a client that sends the conversation
-    anew gives no runs, and each time other times.
-    """
-    first = next(
-        (message for message in messages if isinstance(message, ModelResponse)), messages[0] if messages else None
-    )
-    return first is None or bool(first.run_id)
-
-
 def system_size(messages: Sequence[ModelMessage]) -> int:
     """Return the characters of the system prompt that stands in the first request."""
     first = messages[0] if messages else None
     return sum(len(part.content) for part in _system_parts(first))
-
-
-def tools_size(parameters: ModelRequestParameters) -> int:
-    """Return the characters of the list of tools."""
-    tools = (*parameters.function_tools, *parameters.output_tools)
-    return sum(len(tool.name) + len(tool.description or "") + len(str(tool.parameters_json_schema)) for tool in tools)
 
 
 def _system_parts(message: ModelMessage | None) -> list[SystemPromptPart]:
