@@ -250,6 +250,20 @@ def test_no_flip_anywhere_raises_what_is_not_typed(path: Path, tmp_path: Path) -
             use_everything(target)
 
 
+def test_a_flip_in_a_tables_definition_is_typed(path: Path) -> None:
+    """`position` is no key any more then, and has no value in any row that a copy of the table brings along."""
+    by_hand(
+        path,
+        "CREATE TABLE moved AS SELECT NULL AS position, session_id, seq, id, turn, timestamp, type, v, origin, body, "
+        "digest, link FROM events",
+        "DROP TABLE events",
+        "ALTER TABLE moved RENAME TO events",
+    )
+    with pytest.raises(StoreDamaged, match="newest event"):
+        SqliteLog.open(path)
+    assert "file" in [finding.code for finding in verify_file(path)]
+
+
 def test_a_file_that_is_no_database_is_a_finding(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     path.write_bytes(b"not a database " * 1000)

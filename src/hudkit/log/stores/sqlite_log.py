@@ -280,8 +280,7 @@ class SqliteLog:
             lost = _compare_mark(db, mark_read)
             if lost is not None:
                 record_damage(db, lost)
-            row = db.execute("SELECT position, session_id, seq, link FROM events ORDER BY position DESC LIMIT 1")
-            there = HighWaterMark(*(row.fetchone() or (0, "", 0, GENESIS)))
+            there = _newest_event(db)
             db.execute("COMMIT")
             if there != mark_read and (mark_read or there.position):
                 mark.write(there)
@@ -336,6 +335,19 @@ class SqliteLog:
     def _check_open(self) -> None:
         if self._closed:
             raise StoreError("the log is closed", hint="Open it again")
+
+
+def _newest_event(db: sqlite3.Connection) -> HighWaterMark:
+    """Return the mark that the newest stored event asks for. Raises `StoreDamaged` where its row has no such values.
+
+    One flipped bit in the table's definition is enough for that: `position` is then a column without a value.
+    """
+    row = db.execute("SELECT position, session_id, seq, link FROM events ORDER BY position DESC LIMIT 1").fetchone()
+    if row is None:
+        return HighWaterMark(0, "", 0, GENESIS)
+    if tuple(map(type, row)) != (int, str, int, bytes):
+        raise damage_error(Finding("file", "", 0, "the row of the newest event does not hold what an event has"))
+    return HighWaterMark(*row)
 
 
 def _is_text(text: str) -> bool:
