@@ -35,7 +35,7 @@ from hudkit.tools import OperationResult, call, route
 
 if TYPE_CHECKING:  # reading messages costs time to import, and many programs read none
     from hudkit.ingest import IngestBatch, IngestEvent, IngestState
-    from hudkit.ingest.fork import ForkCandidate
+    from hudkit.ingest.ingester import ForkCandidate
     from hudkit.transcripts import Message
     from hudkit.transcripts.search import PastSessions
 
@@ -439,13 +439,13 @@ class TranscriptIngester:
         return tuple(drafts)
 
     def _copied_from_source(self, events: Sequence[IngestEvent], batch: IngestBatch) -> tuple[EventDraft, ...]:
-        from hudkit.ingest.fork import fork_events
+        from hudkit.ingest.ingester import fork_events
 
         candidates = self._fork_candidates()
         return self._drafts(fork_events(events, batch.messages, batch.anchors, candidates, shift=self._known.seq))
 
     def _fork_candidates(self) -> Iterator[ForkCandidate]:
-        from hudkit.ingest.fork import MAX_FORK_EVENTS, MAX_SEARCHED_EVENTS, ForkCandidate, related_sessions
+        from hudkit.ingest.ingester import MAX_FORK_EVENTS, MAX_SEARCHED_EVENTS, ForkCandidate, related_sessions
 
         log, searched = self.session.log, 0
         for key in related_sessions(self.session.id, log.sessions()):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hudkit.compose import shorten
 from hudkit.errors import StoreError
-from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key, project_of_key, related_key
+from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key, project_of_key
 from hudkit.log.event_log import EventLog
 from hudkit.log.payloads import Payload, ProjectSet, SessionOffer, SharedItem, ShareSync
 from hudkit.sections.project import ProjectFileDefaults
@@ -19,7 +19,9 @@ from hudkit.sections.state import HudState
 
 if TYPE_CHECKING:
     from hudkit.hud.session_core import SessionCore
+from collections.abc import Iterable
 
+from hudkit.hud.session_keys import keys_with_id
 
 MAX_LINKS = 20
 """Linked sessions that are looked at, the newest."""
@@ -106,7 +108,7 @@ class LinkedSessionSync:
 
     def _key_of(self, id: str) -> str | None:
         if id not in self._keys:
-            key = related_key(self._log.sessions(), id, self._key)
+            key = _related_key(self._log.sessions(), id, self._key)
             if key is None or key == self._key:
                 return None
             self._keys[id] = key
@@ -175,3 +177,19 @@ class ResumeOffer:
 
 def _is_subagent(state: HudState) -> bool:
     return any(link.relation == "parent" for link in state.session.links)
+
+
+def _related_key(keys: Iterable[str], session_id: str, key: str) -> str | None:
+    """Return the key, of these, of the session with this id that belongs to the one with `key`.
+
+    It is of the same host, best of the same project; `None` where there is none, or several and none of the project.
+    """
+    host = _host_of(key)
+    alike = [other for other in keys_with_id(keys, session_id) if _host_of(other) == host]
+    near = [other for other in alike if project_of_key(other) == project_of_key(key)]
+    chosen = near or alike
+    return chosen[0] if len(chosen) == 1 else None
+
+
+def _host_of(key: str) -> str:
+    return key.partition("@")[0].rpartition("/")[0]

@@ -39,22 +39,6 @@ def keys_with_id(keys: Iterable[str], session_id: str) -> list[str]:
     return [key for key in keys if key.partition("@")[0].rpartition("/")[2] == name]
 
 
-def related_key(keys: Iterable[str], session_id: str, key: str) -> str | None:
-    """Return the key, of these, of the session with this id that belongs to the one with `key`.
-
-    It is of the same host, best of the same project; `None` where there is none, or several and none of the project.
-    """
-    host = _host_of(key)
-    alike = [other for other in keys_with_id(keys, session_id) if _host_of(other) == host]
-    near = [other for other in alike if project_of_key(other) == project_of_key(key)]
-    chosen = near or alike
-    return chosen[0] if len(chosen) == 1 else None
-
-
-def _host_of(key: str) -> str:
-    return key.partition("@")[0].rpartition("/")[0]
-
-
 def project_key(path: str | os.PathLike[str]) -> str:
     """Return twelve hex digits that stand for a project: its git root or real path, by device and inode."""
     real = Path(os.path.realpath(path))

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from hudkit.ingest import extraction
 from hudkit.ingest.extraction import KnownStatements, extract
 from hudkit.ingest.failures import MAX_ERROR, CallVerdict, OpenError, judge_call
-from hudkit.ingest.tool_calls import FinishedCall, edited_paths, finished_call, one_line, relative_path
+from hudkit.ingest.tool_calls import FinishedCall, finished_call, one_line, patched_files, relative_path
 from hudkit.log import Origin, Payload
 from hudkit.log.payloads import (
     CommitMade,
@@ -289,7 +289,7 @@ def _tell_response(step: _Step, session: SessionRow, message: Message, limit: in
     for part in message.parts:
         if isinstance(part, ToolPart) and part.done and part.tool not in _OWN_TOOLS:
             call = finished_call(part)
-            paths = edited_paths(call, session.directory)
+            paths = _edited_paths(call, session.directory)
             edited.update(paths)
             if step.first_time(part.id):
                 _tell_call(step, call, paths, session.directory)
@@ -462,3 +462,16 @@ def _tell_summary(step: _Step, message: Message) -> None:
 
 def _end_of(message: Message) -> int:
     return message.completed or message.created
+
+
+def _edited_paths(call: FinishedCall, directory: str) -> tuple[str, ...]:
+    """Return the files that a call wrote, edited or patched, relative to `directory`; none where it failed."""
+    if call.failed:
+        return ()
+    paths: Sequence[str] = ()
+    if call.kind in ("write", "edit") and call.path is not None:
+        paths = [call.path]
+    elif call.patch is not None:
+        paths = patched_files(call.patch)
+    relative = (relative_path(path, directory) for path in paths)
+    return tuple(path for path in relative if path)

@@ -148,19 +148,6 @@ def relative_path(path: str, directory: str) -> str:
     return path if path.startswith("/") else full
 
 
-def edited_paths(call: FinishedCall, directory: str) -> tuple[str, ...]:
-    """Return the files that a call wrote, edited or patched, relative to `directory`; none where it failed."""
-    if call.failed:
-        return ()
-    paths: Sequence[str] = ()
-    if call.kind in ("write", "edit") and call.path is not None:
-        paths = [call.path]
-    elif call.patch is not None:
-        paths = patched_files(call.patch)
-    relative = (relative_path(path, directory) for path in paths)
-    return tuple(path for path in relative if path)
-
-
 def patched_files(patch: str) -> list[str]:
     """Return the files that a patch in the form of `apply_patch` adds, updates or moves to, each once, in order."""
     return list(dict.fromkeys(match[1] for match in _PATCHED.finditer(patch)))

@@ -73,11 +73,6 @@ def check_share(attention: Mapping[int, float], room: int, percent: float | None
         )
 
 
-def count_words(text: str) -> int:
-    """Return the words of a message."""
-    return len(text.split())
-
-
 def word_budget(world: World, agent: int, room: int, now: int) -> int:
     """Return the words that an agent may say in a room at `now` (Unix ms): its own pace, and what the room still
     hears."""

@@ -11,12 +11,12 @@ is mostly skipped when it is due (`scheduler.heartbeat.has_news`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from hudkit.errors import StoreDamaged
-from hudkit.log import Event, EventDraft, Finding
+from hudkit.log import Event, Finding
 from hudkit.rooms import world_events as e
 from hudkit.rooms.knowledge_tree import append_at, delete_at, set_at
 from hudkit.rooms.world import (
@@ -31,8 +31,6 @@ from hudkit.rooms.world import (
 )
 
 _MINUTE = 60_000
-_FORK_PAGE = 1000
-"""Events of one append when a log is copied: many, so that the copy is fast; not all, so that it fits in memory."""
 
 
 def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> None:
@@ -312,26 +310,3 @@ def fold_logged_event(
             hint="`hudkit verify` says whether the log is whole",
             finding=Finding("type", entry.session_id, entry.seq, f"event {entry.seq}: it cannot be folded"),
         ) from error
-
-
-def fork_history(
-    history: Iterable[tuple[Event, e.WorldEvent]], name: str, end: int, new_name: str = ""
-) -> Iterator[list[EventDraft]]:
-    """Yield the past of a fork in pages of drafts: `history` up to event `end` of the world called `name`.
-
-    Events that rest on events that are gone are left out, and what follows is numbered anew. For example, where event
-    7 (a message) was redacted, event 9 (a reaction to it) does not fold and is left out; event 8 becomes the fork's
-      7, and
-    event 10 its 8. `new_name` is the fork's own name; without one it keeps the old one.
-    """
-    world, page = World(), list[EventDraft]()
-    for entry, event in history:
-        if isinstance(event, e.WorldCreated):
-            event = msgspec.structs.replace(event, name=new_name or event.name, forked_from=name, forked_at=end)
-        # A world of the fork's own is folded beside, only to see what still follows.
-        if fold_logged_event(world, entry, event, holes=True, seq=world.seq + 1):
-            page.append(EventDraft(entry.id, entry.timestamp, entry.turn, entry.origin, event))
-        if len(page) == _FORK_PAGE:
-            yield page
-            page = []
-    yield page

@@ -12,7 +12,7 @@ snapshots of one version, so each step of the series has a version of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from os import PathLike
@@ -28,7 +28,8 @@ from hudkit.errors import ConfigError, StoreError
 from hudkit.log import Event, EventDraft, EventLog, Origin, Snapshot
 from hudkit.log.codec import encode_draft
 from hudkit.log.stores import open_log
-from hudkit.rooms.fold_log import apply_event, fold_logged_event, fork_history
+from hudkit.rooms import world_events as e
+from hudkit.rooms.fold_log import apply_event, fold_logged_event
 from hudkit.rooms.prompts import check_prompts, load_prompts
 from hudkit.rooms.world import World, WorldRules
 from hudkit.rooms.world_events import WorldCreated, WorldEvent, decode_world_event
@@ -314,7 +315,7 @@ class WorldLog:
         try:
             if copy.last_seq(WORLD_SESSION):
                 raise ConfigError(f"there is a world in {path}", hint="Fork into another file")
-            for drafts in fork_history(self.events(upto=end), self.world.name, end, name):
+            for drafts in _fork_history(self.events(upto=end), self.world.name, end, name):
                 copy.append(WORLD_SESSION, drafts)
             return type(self)(copy, **{"clock": self.clock, "ids": self.ids, "secret": self.secret, **environment})
         except BaseException:
@@ -374,3 +375,29 @@ def _no_world(path: str | PathLike[str]) -> ConfigError:
 
 def _random_secret() -> str:
     return token_hex(24)
+
+
+_FORK_PAGE = 1000
+"""Events of one append when a log is copied: many, so that the copy is fast; not all, so that it fits in memory."""
+
+
+def _fork_history(
+    history: Iterable[tuple[Event, e.WorldEvent]], name: str, end: int, new_name: str = ""
+) -> Iterator[list[EventDraft]]:
+    """Yield the past of a fork in pages of drafts: `history` up to event `end` of the world called `name`.
+
+    Events that rest on events that are gone are left out, and what follows is numbered anew. For example, where event
+    7 (a message) was redacted, event 9 (a reaction to it) does not fold and is left out; event 8 becomes the
+    fork's 7, and event 10 its 8. `new_name` is the fork's own name; without one it keeps the old one.
+    """
+    world, page = World(), list[EventDraft]()
+    for entry, event in history:
+        if isinstance(event, e.WorldCreated):
+            event = msgspec.structs.replace(event, name=new_name or event.name, forked_from=name, forked_at=end)
+        # A world of the fork's own is folded beside, only to see what still follows.
+        if fold_logged_event(world, entry, event, holes=True, seq=world.seq + 1):
+            page.append(EventDraft(entry.id, entry.timestamp, entry.turn, entry.origin, event))
+        if len(page) == _FORK_PAGE:
+            yield page
+            page = []
+    yield page

@@ -5,21 +5,29 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import hudkit
 from hudkit.cli.checks.environment import CheckEnvironment
-from hudkit.cli.checks.self_checks import (
-    OTHERS,
-    is_ours,
-    listened_to,
-    missing_for_daemon,
-    private_directories,
-    private_files,
-)
+from hudkit.cli.checks.self_checks import OTHERS, listened_to, missing_for_daemon, private_files
 from hudkit.daemon import client, socket_path
 from hudkit.errors import HudkitError
 from hudkit.hosts.wire import newer
+
+_OURS = (
+    "hudkit.db*",
+    "hudkit.search.db*",
+    "exports",
+    "daemon.log*",
+    "token",
+    "install",
+    "plugins",
+    "run",
+    "*.sock",
+    "*.sock.lock",
+)
+"""What hudkit puts into directories of its own; one that holds anything else is not ours to change."""
 
 
 def apply_fixes(here: CheckEnvironment) -> tuple[str, ...]:
@@ -34,7 +42,7 @@ def apply_fixes(here: CheckEnvironment) -> tuple[str, ...]:
 
 
 def _fix_directories(here: CheckEnvironment) -> Iterator[str]:
-    for path in dict.fromkeys(private_directories(here)):
+    for path in dict.fromkeys(_private_directories(here)):
         try:
             yield from _directory(path)
         except OSError as error:
@@ -107,7 +115,7 @@ def _directory(path: Path) -> Iterator[str]:
         return
     if not mode & OTHERS and mode & 0o700 == 0o700:
         return
-    if not os.access(path, os.R_OK) or not is_ours(path):
+    if not os.access(path, os.R_OK) or not _is_ours(path):
         yield f"left {path} (mode {mode:o}) as it is: it may hold more than what is hudkit's"
         return
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -141,3 +149,17 @@ def _is_socket(path: Path) -> bool:
         return stat.S_ISSOCK(path.lstat().st_mode)
     except OSError:
         return False
+
+
+def _private_directories(here: CheckEnvironment) -> tuple[Path, ...]:
+    """The data directory, and that of the socket; whether they are there or not."""
+    return (here.data,) if here.socket is None else (here.data, here.socket.parent)
+
+
+def _is_ours(directory: Path) -> bool:
+    """Whether a directory holds nothing but what hudkit puts there; an empty one may be anybody's."""
+    with os.scandir(directory) as entries:
+        names = [entry.name for entry in entries]
+    if not names:
+        return directory.name == "hudkit"
+    return all(any(fnmatchcase(name, form) for form in _OURS) for name in names)

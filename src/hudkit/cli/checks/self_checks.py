@@ -12,7 +12,6 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import hudkit
@@ -37,20 +36,6 @@ _OLDEST_PYTHON = (3, 11)
 _FIX = "hudkit doctor --fix"
 OTHERS = 0o077
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-
-_OURS = (
-    "hudkit.db*",
-    "hudkit.search.db*",
-    "exports",
-    "daemon.log*",
-    "token",
-    "install",
-    "plugins",
-    "run",
-    "*.sock",
-    "*.sock.lock",
-)
-"""What hudkit puts into directories of its own; one that holds anything else is not ours to change."""
 
 
 def _versions(_: CheckEnvironment) -> Diagnosis:
@@ -235,20 +220,6 @@ def private_files(here: CheckEnvironment) -> Iterator[Path]:
     named += [here.db.parent / "token", *(here.db.parent / f"daemon.log{end}" for end in ("", ".1", ".2"))]
     named += [here.install.manifest, here.install.plugin]
     return (path for path in named if os.path.lexists(path))
-
-
-def private_directories(here: CheckEnvironment) -> tuple[Path, ...]:
-    """The data directory, and that of the socket; whether they are there or not."""
-    return (here.data,) if here.socket is None else (here.data, here.socket.parent)
-
-
-def is_ours(directory: Path) -> bool:
-    """Whether a directory holds nothing but what hudkit puts there; an empty one may be anybody's."""
-    with os.scandir(directory) as entries:
-        names = [entry.name for entry in entries]
-    if not names:
-        return directory.name == "hudkit"
-    return all(any(fnmatchcase(name, form) for form in _OURS) for name in names)
 
 
 def _check_directory(path: Path, *, entered: bool = False) -> Diagnosis:

@@ -30,7 +30,7 @@ from hudkit.rooms.actions.action import (
     neighbor,
     open_room,
 )
-from hudkit.rooms.allowances import count_words, room_words_left, seconds_until_allowed, word_budget
+from hudkit.rooms.allowances import room_words_left, seconds_until_allowed, word_budget
 from hudkit.rooms.reply_parser import is_silence
 from hudkit.rooms.world import AccessRequest, RoomKey, RoomMessage, World
 
@@ -97,7 +97,7 @@ def post_message(context: ActionContext, room_id: int, content: str, reply_to: R
     world = context.world
     joined_room(context, room_id)
     content = checked_text(world, content, "the message")
-    words = count_words(content)
+    words = _count_words(content)
     if not context.is_architect:
         _spend_words(context, room_id, words)
     answered_id = reply_to.id if reply_to is not None else 0
@@ -414,3 +414,8 @@ def _set_wpm(context: ActionContext, args: _WpmArguments) -> None:
     if not rules.min_wpm <= args.wpm <= rules.max_wpm:
         raise OperationError(f"{args.wpm} words a minute", hint=f"{rules.min_wpm} to {rules.max_wpm}")
     context.effects.append(e.WpmSet(room.id, args.wpm))
+
+
+def _count_words(text: str) -> int:
+    """Return the words of a message."""
+    return len(text.split())

@@ -20,11 +20,12 @@ Almost all of a beat's work is looked up in the renderer's caches; see `cached_r
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
+from hudkit.compose import shorten
 from hudkit.compose.fitting import growth
 from hudkit.errors import BudgetError
 from hudkit.rooms.allowances import FULL_ATTENTION, describe_last_spoke, word_budget
@@ -37,9 +38,12 @@ from hudkit.rooms.hud.cached_renderer import (
     RenderedRoom,
     time_format,
 )
-from hudkit.rooms.hud.hud_fields import fitting_beginning, truncate_to_fit
+from hudkit.rooms.hud.hud_fields import largest_fitting
 from hudkit.rooms.hud.self_section import build_self_section
 from hudkit.rooms.world import RoomMessage, RoomState, World
+
+_T = TypeVar("_T")
+
 
 _MIN_MESSAGE_TOKENS = 48
 """Tokens below which a message is not cut to fit, but left out."""
@@ -250,7 +254,7 @@ class _RoomAllocator:
         after = bisect_right(room.messages, room.joined_after[you])
         # A large share pays for more about the room; a small one must not squeeze out who is there.
         limit = max(facts.metadata_limit, int(self._budget * share / FULL_ATTENTION) // 2)
-        board = hud_fields.room_board_fields(facts.world, room, you)
+        board = _room_board_fields(facts.world, room, you)
         draft = self._draft_with(room, share, room.members, board, after)
         if draft.metadata > limit:
             names = [str(id) for id in room.members]
@@ -270,7 +274,7 @@ class _RoomAllocator:
         world, notation, renderer, you, now = facts.world, facts.notation, facts.renderer, facts.agent.id, facts.now
 
         def head() -> tuple[dict[str, Any], str]:
-            plain = hud_fields.room_head_fields(room, you, [str(member) for member in members], share)
+            plain = _room_head_fields(room, you, [str(member) for member in members], share)
             return plain, notation.head(plain)
 
         rendered_members = [
@@ -317,12 +321,12 @@ class _RoomAllocator:
         room, you = draft.room, self._facts.agent.id
 
         def head_tokens(names: Sequence[str]) -> int:
-            return count(notation.head(hud_fields.room_head_fields(room, you, list(names), draft.share)))
+            return count(notation.head(_room_head_fields(room, you, list(names), draft.share)))
 
         def members_fit(names: list[str]) -> bool:
             return head_tokens([*names, _and_more(members, names)]) - head_tokens([]) <= limit // 3
 
-        shown = fitting_beginning(members, members_fit)
+        shown = _fitting_beginning(members, members_fit)
         if len(shown) < len(members):
             omitted.append(_metadata_omission(room, "members", len(members) - len(shown)))
             members = [*shown, _and_more(members, shown)]
@@ -336,7 +340,7 @@ class _RoomAllocator:
             others = [self._member(name, value) for name, value in shorter_board.items() if name != "billboard"]
             left = limit - head_tokens(members) - sum(member.tokens for member in others)
             left -= self._around_tokens + _MAX_PACE_TOKENS
-            shorter = truncate_to_fit(
+            shorter = _truncate_to_fit(
                 text, lambda beginning: count(notation.room_member("billboard", beginning)) <= left
             )
             if shorter != text:
@@ -346,7 +350,7 @@ class _RoomAllocator:
         return members, shorter_board, omitted
 
     def _rows_within(self, name: str, rows: list[Any], limit: int) -> list[Any]:
-        return fitting_beginning(rows, lambda beginning: self._member(name, beginning).tokens <= limit)
+        return _fitting_beginning(rows, lambda beginning: self._member(name, beginning).tokens <= limit)
 
     def _within_budget(self, drafts: list[_RoomDraft]) -> list[_RoomDraft]:
         """Return the rooms without those for which there is not even space for what they say of themselves.
@@ -397,7 +401,7 @@ class _RoomAllocator:
         if draft.allowance < _MIN_MESSAGE_TOKENS:
             return
         message = self._facts.world.messages[draft.room.messages[-1]]
-        text = truncate_to_fit(
+        text = _truncate_to_fit(
             message.content, lambda beginning: self._row(message, beginning).tokens <= draft.allowance
         )
         row = self._row(message, text)
@@ -427,3 +431,41 @@ def _and_more(everyone: Sequence[str], shown: Sequence[str]) -> str:
 
 def _metadata_omission(room: RoomState, subject: str, number: int) -> HudOmission:
     return HudOmission(f"room {room.id}", subject, number, "a room says no more of itself than its limit")
+
+
+def _room_head_fields(room: RoomState, you: int, members: list[str], share: float) -> dict[str, Any]:
+    """Return what a room's entry begins with; `share` is in percent."""
+    return {
+        "id": room.id,
+        "you": you,
+        "is_self_room": room.id == you,
+        "members": members,
+        "attention_pct": round(share, 1),
+    }
+
+
+def _room_board_fields(world: World, room: RoomState, you: int) -> dict[str, Any]:
+    """Return what a room shows besides: its billboard to all; labels of keys and open requests to its owner."""
+    board: dict[str, Any] = {}
+    if room.id in world.agents and world.agents[room.id].retired:
+        board["closed"] = True
+    if room.billboard:
+        board["billboard"] = room.billboard
+    # Always there for the owner, even when empty: its absence would say that the room cannot have keys.
+    if room.id == you:
+        board["my_keys"] = [key.label for key in room.keys]
+        board["pending_access_requests"] = [
+            {"id": id, "requester_id": world.requests[id].agent, "key_used": world.requests[id].label}
+            for id in room.requests
+        ]
+    return board
+
+
+def _fitting_beginning(items: Sequence[_T], fits: Callable[[list[_T]], bool]) -> list[_T]:
+    """Return as many of the first items as fit together; none where not even one does."""
+    return list(items[: largest_fitting(0, len(items), lambda number: fits(list(items[:number])))])
+
+
+def _truncate_to_fit(text: str, fits: Callable[[str], bool]) -> str:
+    """Return the longest beginning of a text that fits, with an ellipsis; the ellipsis alone where none does."""
+    return shorten(text, largest_fitting(1, len(text), lambda number: fits(shorten(text, number))))

@@ -1,23 +1,21 @@
-"""The fields of a HUD (003), from the state of a world to plain data; how times read there; and cutting to what fits.
-Pure.
+"""The fields of knowledge, actions and messages in a HUD (003), from the state of a world to plain data; how times
+read there; and cutting to what fits. Pure.
 
 One function a part of the document. Names of fields, and their order, are what agents read: they are for ever.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 from hudkit.compose import shorten
 from hudkit.compose.formats import json_text
 from hudkit.rooms.knowledge_tree import set_at, value_at
-from hudkit.rooms.world import AgentState, RecentAction, RoomMessage, RoomState, World
+from hudkit.rooms.world import RecentAction, RoomMessage
 from hudkit.rooms.world_events import ARCHITECT, SYSTEM
-
-T = TypeVar("T")
 
 TimeFormat = Callable[[int], str]
 """A time (Unix ms) as this agent reads it."""
@@ -27,12 +25,6 @@ _MAX_SHOWN_DEPTH = 24
 
 _MAX_ARGUMENT_CHARACTERS = 200
 """Characters that one argument of a recent action may take."""
-
-
-def identity_fields(agent: AgentState, background: str) -> dict[str, Any]:
-    """Return who an agent is, with its background as it fits."""
-    kind = "seed" if agent.kind == "persona" else "role"
-    return {"id": agent.id, "name": agent.name, "model": agent.model, kind: background}
 
 
 def knowledge_fields(knowledge: Mapping[str, Any], weights: Mapping[str, float]) -> dict[str, Any]:
@@ -72,34 +64,6 @@ def message_fields(message: RoomMessage, format_time: TimeFormat) -> dict[str, A
     if message.reactions:
         row["reactions"] = {name: len(agents) for name, agents in message.reactions.items()}
     return row
-
-
-def room_head_fields(room: RoomState, you: int, members: list[str], share: float) -> dict[str, Any]:
-    """Return what a room's entry begins with; `share` is in percent."""
-    return {
-        "id": room.id,
-        "you": you,
-        "is_self_room": room.id == you,
-        "members": members,
-        "attention_pct": round(share, 1),
-    }
-
-
-def room_board_fields(world: World, room: RoomState, you: int) -> dict[str, Any]:
-    """Return what a room shows besides: its billboard to all; labels of keys and open requests to its owner."""
-    board: dict[str, Any] = {}
-    if room.id in world.agents and world.agents[room.id].retired:
-        board["closed"] = True
-    if room.billboard:
-        board["billboard"] = room.billboard
-    # Always there for the owner, even when empty: its absence would say that the room cannot have keys.
-    if room.id == you:
-        board["my_keys"] = [key.label for key in room.keys]
-        board["pending_access_requests"] = [
-            {"id": id, "requester_id": world.requests[id].agent, "key_used": world.requests[id].label}
-            for id in room.requests
-        ]
-    return board
 
 
 def _sender_name(id: int) -> str:
@@ -174,13 +138,3 @@ def largest_fitting(low: int, high: int, fits: Callable[[int], bool]) -> int:
         else:
             high = middle
     return low
-
-
-def fitting_beginning(items: Sequence[T], fits: Callable[[list[T]], bool]) -> list[T]:
-    """Return as many of the first items as fit together; none where not even one does."""
-    return list(items[: largest_fitting(0, len(items), lambda number: fits(list(items[:number])))])
-
-
-def truncate_to_fit(text: str, fits: Callable[[str], bool]) -> str:
-    """Return the longest beginning of a text that fits, with an ellipsis; the ellipsis alone where none does."""
-    return shorten(text, largest_fitting(1, len(text), lambda number: fits(shorten(text, number))))

@@ -262,7 +262,7 @@ class _KnowledgeWriter:
     ) -> _IdentityAndKnowledge:
         facts = self._facts
         agent, notation, count = facts.agent, facts.notation, facts.renderer.count
-        plain: dict[str, Any] = {"identity": hud_fields.identity_fields(agent, background)}
+        plain: dict[str, Any] = {"identity": _identity_fields(agent, background)}
         key = ("identity", notation.name, agent.kind, agent.id, agent.name, agent.model, background)
         identity = facts.renderer.cached(key, lambda: notation.identity(plain["identity"]))
         plain["knowledge"], plain["memory_used"] = tree, f"{used}%"
@@ -348,3 +348,9 @@ def _action_pieces(
     last, cost = renderer.with_end(newest.piece, newest.tokens, notation, notation.end_actions)
     pieces = [opening, *[action.piece for action in before], last, now_piece]
     return pieces, tokens + action_tokens - newest.tokens + cost
+
+
+def _identity_fields(agent: AgentState, background: str) -> dict[str, Any]:
+    """Return who an agent is, with its background as it fits."""
+    kind = "seed" if agent.kind == "persona" else "role"
+    return {"id": agent.id, "name": agent.name, "model": agent.model, kind: background}

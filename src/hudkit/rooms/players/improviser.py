@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from hudkit.rooms.players.improviser_phrases import MOODS, PHRASE_WORDS, PHRASES, find_topics, longest_fixed_part
+from hudkit.rooms.players.improviser_phrases import MOODS, PHRASE_WORDS, PHRASES, find_topics
 from hudkit.rooms.players.player import BeatPrompt, BeatReply, encode_reply
 
 _ARCHITECT = "The Architect"
@@ -293,7 +293,7 @@ class Improvisation:
 
     def _fresh(self, kind: str) -> str:
         """Return a phrase that nobody has used, as far as can be seen; else one that was used long ago."""
-        last = {phrase: self._view.heard.rfind(longest_fixed_part(phrase)) for phrase in PHRASES[kind]}
+        last = {phrase: self._view.heard.rfind(_longest_fixed_part(phrase)) for phrase in PHRASES[kind]}
         fresh = [phrase for phrase, place in last.items() if place < 0]
         return self.chance.choice(fresh or sorted(last, key=lambda phrase: last[phrase])[:REUSABLE_PHRASES])
 
@@ -419,3 +419,8 @@ def _branch(tree: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
 
 def _has(value: Any, name: str) -> bool:
     return isinstance(value, Mapping) and name in value
+
+
+def _longest_fixed_part(phrase: str) -> str:
+    """Return the longest part of a phrase that is always the same, by which one knows it again."""
+    return max(re.split(r"\{\w+\}", phrase), key=len).strip()

@@ -287,8 +287,3 @@ PHRASE_WORDS = frozenset(
     for word in _split_words(re.sub(r"\{\w+\}", " ", phrase))
 )
 """Words of the phrases themselves: heard from another improviser, they say nothing."""
-
-
-def longest_fixed_part(phrase: str) -> str:
-    """Return the longest part of a phrase that is always the same, by which one knows it again."""
-    return max(re.split(r"\{\w+\}", phrase), key=len).strip()

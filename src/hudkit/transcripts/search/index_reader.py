@@ -27,6 +27,7 @@ the best counts. Example, two words of weight 3 in a passage of `TYPICAL` length
 from __future__ import annotations
 
 import math
+import re
 import sqlite3
 import threading
 from collections import defaultdict
@@ -34,13 +35,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import NamedTuple
+from unicodedata import combining, normalize
 
 import msgspec
 
 from hudkit.errors import OperationError
 from hudkit.log.stores.sqlite_files import store_errors
 from hudkit.transcripts.search.index_database import open_reader
-from hudkit.transcripts.search.passages import identifier_words, index_tokens
+from hudkit.transcripts.search.passages import identifier_words
 from hudkit.transcripts.search.query import (
     MAX_HITS,
     QueryWords,
@@ -433,8 +435,8 @@ class IndexReader:
         Only words that begin like one of the stems are stemmed: no stemmer changes a word's first letters.
         """
         begins = {term.stem[:2] for term in terms}
-        spoken = {row.id: index_tokens(row.text) for row in rows}
-        inner = {row.id: index_tokens(row.parts) for row in rows}
+        spoken = {row.id: _index_tokens(row.text) for row in rows}
+        inner = {row.id: _index_tokens(row.parts) for row in rows}
         every = {
             word
             for held in (spoken, inner)
@@ -610,3 +612,14 @@ def _near(a: Sequence[int], b: Sequence[int]) -> bool:
 def _passage_weight(role: str, age: float) -> float:
     """What a passage counts for who says it and how old it is (in ms before the newest)."""
     return ROLE.get(role, 1.0) * (1 + FRESH * math.exp2(-max(age, 0.0) / HALF_LIFE))
+
+
+_TOKEN = re.compile(r"[^\W_]+")
+
+
+def _index_tokens(text: str) -> list[str]:
+    """Return the words of a text in order, as the index has them before stemming: lower case, no diacritics."""
+    low = text.lower()
+    if not low.isascii():
+        low = "".join(char for char in normalize("NFD", low) if not combining(char))
+    return _TOKEN.findall(low)

@@ -13,6 +13,7 @@ finds that the mark has moved and stops. Where the host has taken the marked mes
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,7 @@ from typing import NamedTuple
 from hudkit.errors import StoreError, TranscriptError
 from hudkit.log.stores.sqlite_files import store_errors
 from hudkit.transcripts.search.index_database import open_writer
-from hudkit.transcripts.search.passages import distinct_words, identifier_words, passages
+from hudkit.transcripts.search.passages import identifier_words, passages
 from hudkit.transcripts.transcript import Message, SessionRow, ToolPart, Transcript
 
 BATCH_PASSAGES = 1_000
@@ -123,7 +124,7 @@ class IndexWriter:
                     self._db.execute("UPDATE entries SET text = ?, parts = ? WHERE id = ?", (text, parts, id))
                     self._db.execute("INSERT INTO words (rowid, text, parts) VALUES (?, ?, ?)", (id, text, parts))
                 # A word of the secret could be found by its spelling alone.
-                for part in distinct_words(secret):
+                for part in _distinct_words(secret):
                     self._unlearn(part)
                 count += len(rows)
             self._db.execute("COMMIT")
@@ -253,7 +254,7 @@ class IndexWriter:
         for entry in entries:
             (id,) = db.execute(_INSERT, (key, *entry)).fetchone()
             db.execute("INSERT INTO words (rowid, text, parts) VALUES (?, ?, ?)", (id, entry[6], entry[7]))
-            self._learn(distinct_words(entry[6]))
+            self._learn(_distinct_words(entry[6]))
 
     def _learn(self, words_met: set[str]) -> None:
         new = words_met - self._words
@@ -339,3 +340,11 @@ def _is_settled(message: Message) -> bool:
     if message.role != "assistant" or not (message.completed or message.error):
         return False
     return all(part.done for part in message.parts if isinstance(part, ToolPart))
+
+
+_WORD = re.compile(r"[^\W_]{3,40}")
+
+
+def _distinct_words(text: str) -> set[str]:
+    """Return the distinct words of a text, in lower case."""
+    return set(_WORD.findall(text.lower()))

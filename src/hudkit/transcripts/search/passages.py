@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from unicodedata import combining, normalize
 
 import msgspec
 
@@ -25,8 +24,6 @@ ROLES = ("user", "assistant", "tool", "reasoning", "summary", "host")
 
 _IDENTIFIER = re.compile(r"[A-Za-z]*[a-z][A-Z0-9][A-Za-z0-9]*|[A-Z]{2,}[a-z]+[A-Za-z0-9]*|[A-Za-z]+\d+[A-Za-z0-9]*")
 _INNER = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_TOKEN = re.compile(r"[^\W_]+")
-_WORD = re.compile(r"[^\W_]{3,40}")
 
 
 class _SearchPassage(msgspec.Struct, frozen=True):
@@ -99,16 +96,3 @@ def identifier_words(text: str) -> str:
     """Return the words within identifiers: `refreshToken2` gives `refresh Token 2`."""
     identifiers = dict.fromkeys(match.group() for match in _IDENTIFIER.finditer(text))
     return " ".join(" ".join(_INNER.findall(identifier)) for identifier in identifiers if len(identifier) <= 80)
-
-
-def index_tokens(text: str) -> list[str]:
-    """Return the words of a text in order, as the index has them before stemming: lower case, no diacritics."""
-    low = text.lower()
-    if not low.isascii():
-        low = "".join(char for char in normalize("NFD", low) if not combining(char))
-    return _TOKEN.findall(low)
-
-
-def distinct_words(text: str) -> set[str]:
-    """Return the distinct words of a text, in lower case."""
-    return set(_WORD.findall(text.lower()))
