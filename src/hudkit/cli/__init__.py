@@ -71,7 +71,7 @@ class CliCommand(NamedTuple):
 
     @property
     def epilog(self) -> str:
-        """The last lines of `--help`."""
+        """Return the last lines of `--help`: the example and the exit codes."""
         return f"example: {self.example}\n{self.exit_codes}"
 
 
@@ -147,7 +147,7 @@ def operation_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.Arg
 
 
 def install_hint(extra: str) -> str:
-    """Say what to install for an extra of hudkit; without one, hudkit itself is incomplete."""
+    """Return what to install for an extra of hudkit; without one, hudkit itself is incomplete."""
     return f"pip install 'hudkit[{extra}]'" if extra else "Install hudkit again: its installation is incomplete"
 
 

@@ -30,7 +30,10 @@ SCHEMA = 1
 
 
 def user_settings(name: str) -> Settings:
-    """The user's settings for command `name`; what is wrong with them is said on the error stream, and left out."""
+    """Read and return the user's settings for command `name`.
+
+    What is wrong with them is said on the error stream, and left out.
+    """
     from hudkit.cli import complain
 
     loaded = load(config_path())
@@ -48,7 +51,7 @@ def log_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def there(path: Path | None) -> Path:
-    """The log's path. Raises `ConfigError` where there is none."""
+    """Return the log's path. Raises `ConfigError` where there is none."""
     path = path or log_path()
     if not os.path.lexists(path):
         hint = (
@@ -59,8 +62,10 @@ def there(path: Path | None) -> Path:
 
 
 def open_read_only(path: Path | None, name: str) -> Hud:
-    """The log, for reading by command `name`, with the user's settings. Raises `ConfigError` where there is none, a
-    `StoreError` where it cannot be read."""
+    """Open the log for reading by command `name`, with the user's settings, and return it.
+
+    Raises `ConfigError` where there is none, a `StoreError` where it cannot be read.
+    """
     from hudkit.api import Hud
     from hudkit.log.stores import open_log
 
@@ -68,7 +73,7 @@ def open_read_only(path: Path | None, name: str) -> Hud:
 
 
 def pick(log: EventLog, asked: str | None) -> str:
-    """The session that is meant by an id or a part of one; without one, the only or the newest one.
+    """Return the session that is meant by an id or a part of one; without one, the only or the newest one.
 
     Raises `ConfigError` naming the candidates.
     """
@@ -87,7 +92,7 @@ def pick(log: EventLog, asked: str | None) -> str:
 
 
 def sound(log: EventLog, session: str, after: int = 0) -> Iterator[Event | StoreDamaged]:
-    """The events of a session in order; where one does not verify, its error is the last that comes."""
+    """Yield the events of a session in order; where one does not verify, its error is the last that comes."""
     try:
         yield from log.read(session, after=after)
     except StoreDamaged as error:
@@ -95,7 +100,7 @@ def sound(log: EventLog, session: str, after: int = 0) -> Iterator[Event | Store
 
 
 def as_json(facts: object, *, lines: bool = False) -> str:
-    """JSON in ASCII, so that no output can spoil it; `lines`: all in one line."""
+    """Return JSON in ASCII, so that no output can spoil it; with `lines`, all in one line."""
     return json.dumps(facts, indent=None if lines else 2)
 
 
@@ -105,7 +110,7 @@ Progress: TypeAlias = Callable[[int, int, str], None]
 
 @contextmanager
 def progress_bar() -> Iterator[Progress | None]:
-    """A bar where the error stream is a terminal, else `None`; it is gone when the work is done."""
+    """Yield a bar where the error stream is a terminal, else `None`; it is gone when the work is done."""
     if not sys.stderr.isatty():
         yield None
         return

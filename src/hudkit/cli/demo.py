@@ -27,10 +27,10 @@ ORCHARD_WINDOW = 44_000
 
 
 def unpack_orchard(directory: str | Path) -> Path:
-    """Unpack the day of work on an invented watering scheduler into `directory` (made 0700 if absent).
+    """Unpack the day of work on an invented watering scheduler into `directory`, and return the file.
 
-    The file is readable by its owner only and complete, or not there. A file of that name is replaced.
-    Raises `OSError` where the directory cannot be written.
+    The directory is made (0700) if absent. The file is readable by its owner only and complete, or not there. A file
+    of that name is replaced. Raises `OSError` where the directory cannot be written.
     """
     folder = Path(directory)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

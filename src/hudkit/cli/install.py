@@ -60,7 +60,7 @@ COMMAND = CliCommand(
 
 
 def host_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments that installing and uninstalling share."""
+    """Add the arguments that installing and uninstalling share."""
     parser.add_argument("host", choices=sorted(HOSTS), help="the agent's host")
     parser.add_argument("--client", choices=sorted(CLIENTS), help="with mcp: the client")
     parser.add_argument("--project", action="store_true", help="for the project in this directory, not for the user")
@@ -69,7 +69,7 @@ def host_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen(args: argparse.Namespace) -> PluginTarget:
-    """Where OpenCode, this environment and our data are."""
+    """Return where OpenCode, this environment and hudkit's data are, from a command's arguments."""
     return PluginTarget(
         python=sys.executable,
         prefix=None if getattr(args, "anyway", False) else Path(sys.prefix),
@@ -82,7 +82,7 @@ def chosen(args: argparse.Namespace) -> PluginTarget:
 
 
 def spot(args: argparse.Namespace) -> mcp.ServerTarget:
-    """The same for a client of MCP."""
+    """Return the same as `chosen` for a client of MCP."""
     here = chosen(args)
     return mcp.ServerTarget(here.python, here.prefix, here.data, here.env, sys.platform, here.project)
 

@@ -36,7 +36,7 @@ _FENCE = "```"
 
 
 def reference() -> str:
-    """The whole page as markdown."""
+    """Return the whole page on the command line as markdown."""
     return "\n\n".join((_HEAD, *(_entry(name) for name in COMMANDS))) + "\n"
 
 

@@ -59,7 +59,7 @@ def found_wrong(report: Report) -> bool:
 
 
 def as_json(report: Report) -> str:
-    """The report with its schema version; ASCII, so that it can be printed anywhere."""
+    """Return the report as JSON with its schema version; in ASCII, so that it can be printed anywhere."""
     return json.dumps(msgspec.to_builtins(report), indent=2)
 
 
@@ -70,7 +70,10 @@ def speak(lines: Iterable[str]) -> None:
 
 
 def ink() -> TerminalStyle:
-    """Bold headings on a terminal, unless NO_COLOR (no-color.org) or a dumb terminal says otherwise."""
+    """Return the style of the output: bold headings on a terminal.
+
+    Plain where NO_COLOR (no-color.org) or a dumb terminal says so.
+    """
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return TerminalStyle(sys.stdout.isatty() and not plain)
 

@@ -60,7 +60,10 @@ class _Rule(argparse.Action):
 
 
 def sitting_of(args: argparse.Namespace, name: str, *, facts: int = 0, quiet: bool = False) -> SessionRunner:
-    """Who sits at the session: `facts` is the schema version of JSON lines, 0 for people. Raises `ConfigError`."""
+    """Make and return the runner of a session at the terminal. Raises `ConfigError`.
+
+    `facts` is the schema version of JSON lines, 0 for people.
+    """
     from hudkit.agent.terminal.panel import Panel
     from hudkit.agent.terminal.permission_prompt import AllowAll, DenyAll, PermissionAnswerer, PermissionPrompt
     from hudkit.agent.terminal.screen import Screen, is_terminal

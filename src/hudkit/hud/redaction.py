@@ -48,7 +48,7 @@ class RedactionResult(msgspec.Struct, frozen=True):
 
 
 def needles_of_events(session: SessionCore, seqs: Iterable[int]) -> tuple[SecretText, ...]:
-    """What the named events say, to be found wherever else their session holds it.
+    """Return the texts of the named events, to be searched for wherever else their session holds them.
 
     Raises `ConfigError` where there is no such event, or nothing is left of it to be redacted.
     """
@@ -74,9 +74,9 @@ def needles_of_events(session: SessionCore, seqs: Iterable[int]) -> tuple[Secret
 def find_text(
     log: EventLog, wanted: Sequence[SecretText], sessions: Iterable[str], after: Mapping[str, int] | None = None
 ) -> tuple[TextHit, ...]:
-    """The events of these sessions that hold one of the texts, in order; only those behind `after`, by session.
+    """Return the events of these sessions that hold one of the texts, in order.
 
-    Raises a `StoreError` where the log cannot be read to its end.
+    With `after`, only those behind it, by session. Raises a `StoreError` where the log cannot be read to its end.
     """
     return tuple(
         TextHit(name, event.seq, event.type)
@@ -89,8 +89,10 @@ def find_text(
 def redact_texts(
     sessions: Mapping[str, SessionCore], wanted: Sequence[SecretText], named: Sequence[int] = (), reason: str = ""
 ) -> RedactionResult:
-    """Take the texts out of every event of these sessions that holds one, by events; of the `named` ones (of the only
-    session) all goes that they say. What others append meanwhile is looked through as well.
+    """Take the texts out of every event of these sessions that holds one, and return what was redacted.
+
+    Of the `named` events (of the only session) all goes that they say. What others append meanwhile is looked through
+    as well.
 
     Raises a `StoreError`; what was redacted before it stays so.
     """

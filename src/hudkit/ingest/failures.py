@@ -394,7 +394,7 @@ class ShellStatement(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The words as one line, with the directory where it is another than the session's."""
+        """Return the words as one line, with the directory where it is another than the session's."""
         line = " ".join(self.words)
         return f"({self.directory}) {line}" if self.directory else line
 

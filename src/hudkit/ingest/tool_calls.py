@@ -97,7 +97,10 @@ class FinishedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def finished_call(part: ToolPart) -> FinishedCall:
-    """Read a finished call of a host into neutral form; never raises, arguments of a wrong type count as missing."""
+    """Read a finished call of a host and return it in neutral form. Never raises.
+
+    Arguments of a wrong type count as missing.
+    """
     arguments, kind = part.input, _KINDS.get(part.tool, "other")
     exit_status, child = part.metadata.get("exit"), part.metadata.get("sessionId")
     return FinishedCall(

@@ -225,7 +225,7 @@ class WorldLog:
 
     @contextmanager
     def transaction(self, origin: Origin, *, timestamp: int | None = None) -> Iterator[Transaction]:
-        """Append what the block appends in one durable step when it ends.
+        """Yield a transaction, and append what the block puts into it in one durable step when the block ends.
 
         `timestamp` (Unix ms) is the clock's where it is not given. Where the block or the append raises, nothing has
         happened: the world is read again from the log, in the same `World` object, and the error goes on

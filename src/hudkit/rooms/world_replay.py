@@ -48,7 +48,7 @@ class ReplayReport(msgspec.Struct, frozen=True):
 
 
 def replay_log(world_log: WorldLog, progress: Progress | None = None, every: int = 500) -> ReplayReport:
-    """Replay a whole log, from its first event and without snapshots, and report what came out otherwise.
+    """Replay a whole log, from its first event and without snapshots, and return what came out otherwise.
 
     `progress` is called every so many events. Raises `StoreDamaged`.
     """

@@ -45,19 +45,25 @@ class CheckRow(msgspec.Struct, frozen=True):
 
 
 def good(words: str, hint: str = "") -> Diagnosis:
+    """Return a diagnosis that nothing is wrong; `words` say what was looked at."""
     return Diagnosis(Verdict.PASS, words, hint)
 
 
 def warn(words: str, hint: str = "") -> Diagnosis:
+    """Return a diagnosis that something should be mended, though hudkit works; `hint` says how."""
     return Diagnosis(Verdict.WARN, words, hint)
 
 
 def fail(words: str, hint: str = "") -> Diagnosis:
+    """Return a diagnosis that something is broken; `hint` says how to mend it."""
     return Diagnosis(Verdict.FAIL, words, hint)
 
 
 def gravest(findings: Iterable[Diagnosis], otherwise: str) -> Diagnosis:
-    """Several findings as one: the worst verdict, words and hints of what is not good; `otherwise` where all is."""
+    """Join several findings and return them as one: the worst verdict, words and hints of what is not good.
+
+    Where all are good, the words are `otherwise`.
+    """
     odd = [finding for finding in findings if finding.verdict is not Verdict.PASS]
     if not odd:
         return good(otherwise)
@@ -68,12 +74,12 @@ def gravest(findings: Iterable[Diagnosis], otherwise: str) -> Diagnosis:
 
 
 def examine(rows: Iterable[CheckRow], here: CheckEnvironment) -> tuple[Check, ...]:
-    """Every check of a table, in its order. Never raises; each takes at most its limit."""
+    """Run every check of a table and return the results in its order. Never raises; each takes at most its limit."""
     return tuple(_run_check(row, here) for row in rows)
 
 
 def worst(checks: Iterable[Check]) -> Verdict:
-    """The worst verdict of some checks; `PASS` without any."""
+    """Return the worst verdict of some checks; `PASS` without any."""
     return _worst(check.verdict for check in checks)
 
 

@@ -98,7 +98,7 @@ def _other_plugins(here: CheckEnvironment, unread: list[str]) -> Iterator[OtherP
 
 
 def known_clashes(other: OtherPlugin) -> tuple[str, ...]:
-    """What may clash: by what its file says, else by its name."""
+    """Return what may clash with a plugin: by what its file says, else by its name."""
     text = ""
     if other.file is not None:
         try:

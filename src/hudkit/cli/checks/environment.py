@@ -35,17 +35,18 @@ class CheckEnvironment(msgspec.Struct, frozen=True):
 
     @property
     def home(self) -> Path:
+        """Return the user's home directory."""
         return Path(self.env.get("HOME") or Path("~").expanduser())
 
     @property
     def install(self) -> PluginTarget:
-        """The same for the host's installation."""
+        """Return the same as the target of a host's installation."""
         socket = self.socket or self.data / "run" / "daemon.sock"
         return PluginTarget(self.python, self.prefix, self.data, self.db, socket, self.env)
 
 
 def read_environment(directory: Path, project_settings: Path | None = None) -> CheckEnvironment:
-    """What this process's environment says. Never raises for what it says wrongly."""
+    """Read this process's environment and return what it says. Never raises for what it says wrongly."""
     socket, no_socket = None, ""
     try:
         socket = socket_path.socket_path()

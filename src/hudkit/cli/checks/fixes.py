@@ -31,7 +31,10 @@ _OURS = (
 
 
 def apply_fixes(here: CheckEnvironment) -> tuple[str, ...]:
-    """Mend what can be mended safely; gives what was done, and what was left and why, one line each. Never raises."""
+    """Mend what can be mended safely. Never raises.
+
+    Returns what was done, and what was left and why, one line each.
+    """
     lines: list[str] = []
     for step in _STEPS:
         try:

@@ -218,9 +218,10 @@ MCP_CHECKS = (CheckRow("mcp clients", _clients, 20.0),)
 
 
 def read_start(path: Path, limit: int) -> str | None:
-    """The first `limit` bytes of a file as text; `None` where there is none, or something that is no file.
+    """Read the first `limit` bytes of a file and return them as text.
 
-    Raises `ConfigError` where it cannot be read. What is not UTF-8 is replaced.
+    `None` where there is none, or something that is no file. Raises `ConfigError` where it cannot be read. What is
+    not UTF-8 is replaced.
     """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -20,7 +20,7 @@ _END = r"(?=[/\s:;,.'\"`()]|$)"
 
 
 def report(checks: Iterable[Check], here: CheckEnvironment, mended: Iterable[str] = ()) -> str:
-    """Versions, platform and checks as lines of text, to be read before it is sent."""
+    """Return versions, platform and checks as lines of text, to be read before they are sent."""
     lines = [
         "hudkit doctor report",
         f"hudkit {hudkit.__version__}, protocol {PROTOCOL}",

@@ -202,7 +202,7 @@ def listened_to(path: Path) -> bool:
 
 
 def missing_for_daemon() -> list[str]:
-    """The packages that a daemon of this interpreter would lack."""
+    """Return the packages that a daemon of this interpreter would lack."""
     return [name for name in DAEMON_NEEDS if importlib.util.find_spec(name) is None]
 
 
@@ -215,7 +215,7 @@ def _span(ms: int) -> str:
 
 
 def private_files(here: CheckEnvironment) -> Iterator[Path]:
-    """The private files of ours that are there, links included."""
+    """Yield the private files of hudkit that exist, links included."""
     named = [companion_path(here.db, suffix) for suffix in DATABASE_SUFFIXES]
     named += [here.db.parent / "token", *(here.db.parent / f"daemon.log{end}" for end in ("", ".1", ".2"))]
     named += [here.install.manifest, here.install.plugin]

@@ -61,8 +61,11 @@ class Tariff(msgspec.Struct, frozen=True):
 
 
 def tariffs(price_as: str = "") -> tuple[Tariff, ...]:
-    """The caches to simulate, the one that is asked for first. `price_as` names a model: Claude's are cached at
-    explicit breakpoints, all others automatically. Raises `ConfigError` for a model without a price."""
+    """Return the caches to simulate, the one that is asked for first.
+
+    `price_as` names a model: Claude's are cached at explicit breakpoints, all others automatically. Raises
+    `ConfigError` for a model without a price.
+    """
     defaults = [Tariff(policy, prices_of(model)) for policy, model in PRICED_AS]
     if not price_as:
         return tuple(defaults)
@@ -84,7 +87,7 @@ class CostMeter:
                 run.spent.append(run.tree.call(request))
 
     def read(self) -> tuple[Costs, ...]:
-        """The costs so far."""
+        """Return the costs so far."""
         return tuple(_costs(tariff, [run.spent for run in runs]) for tariff, runs in self._rows)
 
 
@@ -114,7 +117,7 @@ def _costs(tariff: Tariff, variants: Sequence[Sequence[CallCost]]) -> Costs:
 
 
 def sum_sessions(sessions: Iterable[Sequence[Costs]]) -> tuple[Costs, ...]:
-    """The costs of several sessions, each with a cache of its own."""
+    """Return the costs of several sessions together, each with a cache of its own."""
     out = []
     for alike in zip(*sessions, strict=True):
         rows = []

@@ -27,9 +27,11 @@ class ReplayClock:
         self._given = 0
 
     def clock(self) -> int:
+        """Return the time that is set (Unix ms)."""
         return self.at
 
     def ids(self) -> str:
+        """Return the next id: a UUIDv7 text that follows from the seed, the number and the time."""
         self._given += 1
         digest = blake2b(f"{self._seed}/{self._given}".encode("utf-8", "replace"), digest_size=10).hexdigest()
         time = f"{max(self.at, 0) & 0xFFFF_FFFF_FFFF:012x}"
@@ -80,7 +82,10 @@ class TranscriptPlayer:
         )
 
     def turns(self, messages: Sequence[Message]) -> Iterator[Turn]:
-        """Every call but those that write a summary. Raises `BudgetError` where not even the smallest frame fits."""
+        """Play the transcript and yield every call but those that write a summary.
+
+        Raises `BudgetError` where not even the smallest frame fits.
+        """
         last = 0
         for call in llm_calls(messages):
             for message in call.fresh:
@@ -105,7 +110,7 @@ class TranscriptPlayer:
             self._watch(fact.payload, before)
 
     def epochs(self) -> tuple[FrameBase, ...]:
-        """The base layers of the anchored frames, in order."""
+        """Return the base layers of the anchored frames, in order."""
         return tuple(event.payload for event in self.anchored.events() if isinstance(event.payload, FrameBase))
 
     def _turn(self, call: LlmCall) -> Turn:
@@ -143,13 +148,19 @@ class TranscriptPlayer:
 
 
 def anchor(message: Message) -> str:
-    """A fingerprint that survives restart, revert and fork: role, creation time and first call id."""
+    """Return a fingerprint of a message that survives restart, revert and fork.
+
+    It is made of role, creation time and first call id.
+    """
     first = next((part.call_id for part in message.parts if isinstance(part, ToolPart)), "")
     return f"{message.role}:{message.created}:{first}"
 
 
 def role(message: Message) -> str:
-    """`tool` for a response with tool results: what comes after it is one more step of the same turn."""
+    """Return a message's role; `tool` for a response with tool results.
+
+    What comes after such a response is one more step of the same turn.
+    """
     if message.role == "assistant" and any(isinstance(part, ToolPart) for part in message.parts):
         return "tool"
     return message.role

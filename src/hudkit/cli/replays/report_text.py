@@ -45,14 +45,19 @@ class TerminalStyle:
         self._on = on
 
     def head(self, text: str) -> str:
+        """Return a heading: bold where the output is coloured."""
         return f"\x1b[1m{text}\x1b[0m" if self._on else text
 
     def dim(self, text: str) -> str:
+        """Return text of less weight: dim where the output is coloured."""
         return f"\x1b[2m{text}\x1b[0m" if self._on else text
 
 
 def wrapped(text: str, indent: str = "", hanging: str | None = None) -> list[str]:
-    """A paragraph as lines."""
+    """Wrap a paragraph at the report's width and return its lines.
+
+    `indent` begins the first line, `hanging` the others (default: the same).
+    """
     after = indent if hanging is None else hanging
     return textwrap.wrap(
         text, WIDTH, initial_indent=indent, subsequent_indent=after, break_long_words=False, break_on_hyphens=False
@@ -60,7 +65,7 @@ def wrapped(text: str, indent: str = "", hanging: str | None = None) -> list[str
 
 
 def report_lines(report: Report, ink: TerminalStyle) -> Iterator[str]:
-    """The whole report."""
+    """Yield the lines of the whole report."""
     for session in report.sessions:
         yield from _session_lines(session, ink)
         yield ""
@@ -120,7 +125,7 @@ def _band_lines(session: SessionReport) -> Iterator[str]:
 
 
 def cost_lines(costs: Sequence[Costs]) -> Iterator[str]:
-    """The variants under the first cache as a table, the others as a line each."""
+    """Yield the variants under the first cache as a table, the others as a line each."""
     if not costs:
         return
     first, *others = costs
@@ -155,7 +160,7 @@ def _compaction_lines(compaction: CompactionReport) -> Iterator[str]:
 
 
 def frame_lines(session: SessionReport, frame: FrameShown, ink: TerminalStyle) -> Iterator[str]:
-    """One frame as the agent would have seen it."""
+    """Yield the lines of one frame as the agent would have seen it."""
     used = "usage unknown" if frame.used_tokens is None else f"{frame.used_tokens:,} tokens used"
     yield ink.head(
         f"call {frame.turn} of {session.turns}: {used}, {frame.band}; {frame.tokens} HUD tokens, "
@@ -166,7 +171,7 @@ def frame_lines(session: SessionReport, frame: FrameShown, ink: TerminalStyle) -
 
 
 def layer_lines(frame: FrameShown, ink: TerminalStyle, *, most: int | None = None) -> Iterator[str]:
-    """The layers of a frame, each under the place where it stands; of the deltas only the last `most`."""
+    """Yield the layers of a frame, each under the place where it stands; of the deltas only the last `most`."""
     yield ink.dim("  in the system prompt:")
     yield from boxed(frame.base)
     hidden = 0 if most is None else max(len(frame.deltas) - most, 0)
@@ -182,7 +187,7 @@ def layer_lines(frame: FrameShown, ink: TerminalStyle, *, most: int | None = Non
 
 
 def boxed(text: str, width: int = WIDTH) -> Iterator[str]:
-    """A text as it is, with a bar at its left; longer lines are wrapped."""
+    """Yield the lines of a text as it is, with a bar at their left; longer lines are wrapped."""
     for line in text.rstrip("\n").split("\n"):
         hanging = "  " if line.startswith("- ") else ""
         pieces = textwrap.wrap(

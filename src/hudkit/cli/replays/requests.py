@@ -40,7 +40,7 @@ class RequestWriter:
         self.system_tokens = self._host_tokens(messages)
 
     def requests(self, turn: Turn) -> tuple[CacheRequest, ...]:
-        """The call in each of `VARIANTS`."""
+        """Write the call in each of `VARIANTS` and return the requests."""
         window = turn.call.window
         plain = [group for message in window for group in self.written(message)]
         host = (CacheBlock("host", self.system_tokens, "system"),)
@@ -55,7 +55,7 @@ class RequestWriter:
         return tuple(CacheRequest(body, turn.call.message.created, answer) for body in bodies)
 
     def written(self, message: Message) -> tuple[Blocks, ...]:
-        """The one or two messages of the request that a recorded message becomes, each as its blocks."""
+        """Return the one or two messages of the request that a recorded message becomes, each as its blocks."""
         groups = self._written.get(message.id)
         if groups is None:
             blocks = prompt_blocks(message)
@@ -96,7 +96,7 @@ class RequestWriter:
         return 0
 
     def counted(self, window: Sequence[Message]) -> int:
-        """Tokens of the messages alone."""
+        """Return the tokens of the messages alone."""
         return sum(block.tokens for message in window for group in self.written(message) for block in group)
 
 

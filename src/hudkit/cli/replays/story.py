@@ -16,7 +16,10 @@ LONGEST = 26
 
 
 def story_lines(report: Report, ink: TerminalStyle, commands: Sequence[tuple[str, str]] = ()) -> Iterator[str]:
-    """The whole story; needs a report with frames. `commands` are what to try next, each with what it does."""
+    """Yield the lines of the whole story; needs a report with frames.
+
+    `commands` are what to try next, each with what it does.
+    """
     day = max(report.sessions, key=lambda session: session.turns)
     yield ink.head("hudkit: a heads-up display for LLM agents, on a recorded day of work")
     yield from _opening(report, day)
@@ -38,7 +41,10 @@ def story_lines(report: Report, ink: TerminalStyle, commands: Sequence[tuple[str
 
 
 def calm(frames: Sequence[FrameShown]) -> FrameShown:
-    """Of the green band, the first frame with the most lines that is not long; one with changes, if there is one."""
+    """Return a frame of the green band: the first with the most lines that is not long.
+
+    One with changes is taken, if there is one.
+    """
     green = [frame for frame in frames if frame.band == "green"] or list(frames)
     short = [frame for frame in green if _lines(frame) <= LONGEST]
     return max(short, key=lambda frame: (bool(frame.deltas), _lines(frame))) if short else min(green, key=_lines)
@@ -49,7 +55,7 @@ def _lines(frame: FrameShown) -> int:
 
 
 def pressed(frames: Sequence[FrameShown]) -> FrameShown:
-    """Of the fullest band that was reached, the frame with the fewest tokens, the first of these."""
+    """Return, of the fullest band that was reached, the first frame with the fewest tokens."""
     for band in ("critical", "red", "yellow"):
         in_band = [frame for frame in frames if frame.band == band]
         if in_band:
@@ -58,7 +64,7 @@ def pressed(frames: Sequence[FrameShown]) -> FrameShown:
 
 
 def thinnest(frames: Sequence[FrameShown]) -> FrameShown:
-    """The call whose frame in the system prompt has the fewest tokens while the window is fullest."""
+    """Return the call whose frame in the system prompt has the fewest tokens while the window is fullest."""
     return max(frames, key=lambda frame: (frame.used_tokens or 0, -frame.system_tokens))
 
 

@@ -64,12 +64,12 @@ class CompactionReport(msgspec.Struct, frozen=True):
 
     @property
     def items(self) -> int:
-        """Live items when it began."""
+        """Return how many items were live when the compaction began."""
         return sum(len(kind.items) for kind in self.held)
 
     @property
     def surviving(self) -> int:
-        """Those of them that are still there after it."""
+        """Return how many of those items are still live after it."""
         return sum(kind.surviving for kind in self.held)
 
 
@@ -80,7 +80,7 @@ def _live(state: HudState) -> dict[str, tuple[str, ...]]:
 
 
 def compare_compaction(compacted: RecordedCompaction, first: Frame | None, summary_tokens: int) -> CompactionReport:
-    """Compare the states on both sides of a compaction, and look into the first frame after it."""
+    """Compare the states on both sides of a compaction, and with the first frame after it; return what survived."""
     after = _live(compacted.after)
     seen = None if first is None else " ".join(text_of(parse(first.text, gfm=True)).split())
     held, lost, hidden = [], [], []

@@ -198,10 +198,10 @@ def replay(
     counter: TokenCounter | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Replay every session, or the one whose id is or contains `session`. Two runs give equal reports.
+    """Replay every session, or the one whose id is or contains `session`, and return the report.
 
-    Raises `ConfigError` for an unknown session or model, `BudgetError` where a frame cannot fit, `TranscriptError`
-    where the transcript cannot be read.
+    Two runs return equal reports. Raises `ConfigError` for an unknown session or model, `BudgetError` where a frame
+    cannot fit, `TranscriptError` where the transcript cannot be read.
     """
     options = options or Options()
     counter = counter or exact_counter()

@@ -71,8 +71,10 @@ def create_world(
     seed: int | None = None,
     file: Path | None = None,
 ) -> WorldLog:
-    """A world of a founding in a new file. Raises `ConfigError` for a founding that cannot be; there is no file
-    then."""
+    """Make the world of a founding in a new file and return its log.
+
+    Raises `ConfigError` for a founding that cannot be; there is no file then.
+    """
     if model is not None:
         check_model(model)
         founding = _thinking_with(founding, model)
@@ -102,7 +104,7 @@ def _name(founding: WorldFile, path: Path) -> str:
 
 
 def check_model(name: str) -> str:
-    """A model's name. Raises `ConfigError` for what is none."""
+    """Check a model's name and return it. Raises `ConfigError` for what is none."""
     seller, _, model = name.partition(":")
     if name != IMPROVISER_MODEL and not (seller and model):
         raise ConfigError(
@@ -116,13 +118,14 @@ def _thinking_with(founding: WorldFile, model: str) -> WorldFile:
 
 
 def check_free(path: Path) -> None:
+    """Raise `ConfigError` where there is a file already."""
     if path.exists():
         raise ConfigError(f"there is a file {path}", hint="Name another one")
 
 
 @contextlib.contextmanager
 def removed_unless_finished(path: Path) -> Iterator[None]:
-    """Where the block raises, its new world is not left half made."""
+    """Yield to a block that makes a world; where it raises, the half-made file is removed."""
     try:
         yield
     except BaseException:
@@ -138,6 +141,10 @@ def _seed(text: str) -> int:
 
 
 def print_created(world_log: WorldLog, path: Path, *, as_facts: bool, past: Mapping[str, Any] | None = None) -> None:
+    """Print what was made: its agents, who thinks for them, its file and how to play it.
+
+    With `as_facts` as JSON; `past` are the facts of a fork's origin.
+    """
     world = world_log.world
     models = sorted({agent.model for agent in world.agents.values()})
     if as_facts:

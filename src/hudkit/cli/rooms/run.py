@@ -87,8 +87,10 @@ COMMAND = CliCommand("hudkit rooms run --beats 200 --fast", _arguments, _run)
 
 
 def open_played_world(args: argparse.Namespace) -> WorldLog:
-    """The world that is to be played; where there is none at all, the one that comes with hudkit is made. Raises
-    `ConfigError`."""
+    """Open the world that is to be played and return its log. Raises `ConfigError`.
+
+    Where there is no world at all, the one that comes with hudkit is made.
+    """
     if args.model is not None:
         check_model(args.model)
     if args.world is None and not known():
@@ -108,12 +110,12 @@ def open_played_world(args: argparse.Namespace) -> WorldLog:
 
 
 def model_quotas(args: argparse.Namespace) -> dict[str, ModelQuota]:
-    """What every model may be asked for. The improviser is no model: it never waits."""
+    """Return what every model may be asked for. The improviser is no model: it never waits."""
     return {ANY_MODEL: ModelQuota(args.requests_a_minute, args.tokens_a_minute)}
 
 
 def thinkers_text(world_log: WorldLog) -> str:
-    """Who thinks for the living agents of a world, for people."""
+    """Return who thinks for the living agents of a world, in words."""
     models = Counter(agent.model for agent in world_log.world.agents.values() if not agent.retired)
     who = ", ".join(
         f"{count} by {IMPROVISER_LABEL if name == IMPROVISER_MODEL else name}" for name, count in models.items()

@@ -30,12 +30,12 @@ _NAME = re.compile(r"\w[\w.-]{0,99}")
 
 
 def worlds_directory() -> Path:
-    """Where worlds with names are."""
+    """Return the directory of the worlds that have names."""
     return data_directory() / "worlds"
 
 
 def path_of(name: str) -> Path:
-    """The file of a world by its name, or as a path. Raises `ConfigError` for what can be neither."""
+    """Return the file of a world by its name, or as a path. Raises `ConfigError` for what can be neither."""
     if "/" in name or name.endswith(".db"):
         return Path(name)
     if not _NAME.fullmatch(name):
@@ -44,13 +44,13 @@ def path_of(name: str) -> Path:
 
 
 def known() -> list[Path]:
-    """Worlds with names; the one that changed last is the first."""
+    """Return the files of worlds with names; the one that changed last is the first."""
     paths = list(worlds_directory().glob("*.db"))
     return sorted(paths, key=_changed, reverse=True)
 
 
 def picked(name: str | None) -> Path:
-    """The file of the world that is meant. Raises `ConfigError` where there is none."""
+    """Return the file of the world that is meant. Raises `ConfigError` where there is none."""
     there = known()
     if name is None:
         if not there:
@@ -67,17 +67,20 @@ def picked(name: str | None) -> Path:
 
 
 def reading(name: str | None) -> WorldLog:
-    """A world to look at, also while another process plays it."""
+    """Open a world to look at, also while another process plays it, and return its log."""
     return WorldLog.open(picked(name), read_only=True)
 
 
 def time_of(world: World, clock: Clock | None = None) -> int:
-    """What time it is in a world (Unix ms)."""
+    """Return what time it is in a world (Unix ms)."""
     return WorldTime(clock or RealClock(), world.now, world.speed).now(world.now)
 
 
 def agent_of(world: World, word: str) -> AgentState:
-    """The agent of a number or a name; of namesakes, who lives. Raises `ConfigError` with the nearest name."""
+    """Return the agent of a number or a name; of namesakes, the living one.
+
+    Raises `ConfigError` with the nearest name.
+    """
     agents = world.agents
     if word.isdecimal() and int(word) in agents:
         return agents[int(word)]
@@ -94,19 +97,22 @@ def agent_of(world: World, word: str) -> AgentState:
 
 
 def many(number: int, noun: str) -> str:
-    """So many of something."""
+    """Return a count with its noun: `1 agent`, `2 agents`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def whole_number(text: str) -> int:
-    """A number that an option takes."""
+    """Read the number that an option takes and return it. Raises `ArgumentTypeError`."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number; give a whole number from 0")
     return int(text)
 
 
 def with_patience(do: Callable[[], V]) -> V:
-    """What `do` gives, tried again where the process that plays the world wrote first. Raises `SequenceConflict`."""
+    """Call `do` and return its result; try again where the process that plays the world wrote first.
+
+    Raises `SequenceConflict` after the last try.
+    """
     for _ in range(TRIES):
         with suppress(SequenceConflict):
             return do()

@@ -61,22 +61,22 @@ class ActionContext:
 
     @property
     def other_actor(self) -> int | None:
-        """Who acts, where it is not the agent in whose place it is; as events name it in `by`."""
+        """Return who acts in another agent's place, as events name it in `by`; `None` where an agent acts itself."""
         return None if self.actor == self.acting_as else self.actor
 
     @property
     def agent(self) -> AgentState:
-        """The agent that acts, or in whose place the Architect does."""
+        """Return the agent that acts, or in whose place the Architect does."""
         return living_agent(self.world, self.acting_as)
 
     @property
     def own_room(self) -> RoomState:
-        """The actor's own room. Raises `OperationError` where it is closed."""
+        """Return the actor's own room. Raises `OperationError` where it is closed."""
         return open_room(self.world, self.acting_as)
 
     @property
     def wakes_left(self) -> int:
-        """Agents that the actor may wake yet in this minute."""
+        """Return how many agents the actor may still wake in this minute."""
         # The Architect has no limit; one is as good as many, for only "none" is asked.
         if self.is_architect:
             return 1

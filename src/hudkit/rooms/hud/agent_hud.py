@@ -134,9 +134,9 @@ class AgentHud(msgspec.Struct, frozen=True):
 
     @property
     def document(self) -> dict[str, Any]:
-        """The plain data that the text says, not to be changed.
+        """Return the plain data that the text says, not to be changed.
 
-        Put together when it is asked for: most players read the text.
+        It is put together on request: most players read the text.
         """
         return self.lazy_document()
 

@@ -42,7 +42,7 @@ class PageData(msgspec.Struct, frozen=True):
 
     @property
     def agent(self) -> AgentState | None:
-        """The agent that is looked at."""
+        """Return the agent that is looked at; `None` where none is chosen."""
         return self.world.agents.get(self.url.agent)
 
     def name(self, id: int) -> str:

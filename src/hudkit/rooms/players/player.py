@@ -72,7 +72,7 @@ class QuickPlayer(Protocol):
     """A player that needs no time: its beats begin and end in one transaction."""
 
     def reply_now(self, prompt: BeatPrompt) -> BeatReply:
-        """Answer a HUD as `Player.reply` does, at once."""
+        """Answer a HUD as `Player.reply` does, at once, and return the reply."""
         ...
 
 
@@ -148,7 +148,7 @@ class ModelPlayer:
         self._settings = msgspec.structs.replace(base, cache_messages=False)
 
     async def reply(self, prompt: BeatPrompt) -> BeatReply:
-        """Call the model once; see `Player.reply`."""
+        """Call the model once and return its reply; see `Player.reply`."""
         hud = prompt.hud
         message = UserMessage((TextContent(hud.text[hud.stable :]),))
         request = CompletionRequest((hud.text[: hud.stable],), (message,), (), self._settings)

@@ -43,11 +43,11 @@ class RealClock:
     poll_seconds = _POLL_SECONDS
 
     def wall(self) -> int:
-        """See `Clock.wall`."""
+        """Return the system's time; see `Clock.wall`."""
         return unix_ms()
 
     def monotonic(self) -> float:
-        """See `Clock.monotonic`."""
+        """Return the system's monotonic time; see `Clock.monotonic`."""
         return time.monotonic()
 
     async def wait(self, seconds: float, sign: asyncio.Event, *, busy: bool) -> None:  # noqa: ARG002
@@ -71,11 +71,11 @@ class SimulatedClock:
         self._numbers = itertools.count()  # so that sleepers of the same time wake in their order
 
     def wall(self) -> int:
-        """See `Clock.wall`."""
+        """Return the simulated time; see `Clock.wall`."""
         return self._start + round(self._elapsed * 1000)
 
     def monotonic(self) -> float:
-        """See `Clock.monotonic`."""
+        """Return the simulated monotonic time; see `Clock.monotonic`."""
         return self._elapsed
 
     def set(self, wall: int) -> None:

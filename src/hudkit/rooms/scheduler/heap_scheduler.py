@@ -45,7 +45,7 @@ class HeapScheduler:
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """Give a transaction of the log, at the world's time."""
+        """Begin a transaction of the log at the world's time, and yield it."""
         # Claims live in memory only: they are put back where the transaction fails.
         claims = dict(self._claims)
         try:
@@ -68,7 +68,7 @@ class HeapScheduler:
         self._append(e.AgentWoken(job, e.ARCHITECT, "schedule", due))
 
     def claim(self, now: int, limit: int = 1, *, job: int | None = None) -> tuple[JobClaim, ...]:
-        """See `Scheduler.claim`."""
+        """Claim due jobs and return the claims; see `Scheduler.claim`."""
         if job is not None:
             return (self._take(job),) if job in self._due else ()
         claims: list[JobClaim] = []
@@ -87,7 +87,7 @@ class HeapScheduler:
             self._put(claim.job, due)
 
     def holds(self, claim: JobClaim) -> bool:
-        """See `Scheduler.holds`."""
+        """Return whether a claim still holds; see `Scheduler.holds`."""
         agent = self._world_log.world.agents.get(claim.job)
         if agent is None:
             return False
@@ -98,16 +98,16 @@ class HeapScheduler:
         return self._claims.get(claim.job) == claim and agent.beats < claim.fence and not agent.retired
 
     def begun(self) -> tuple[JobClaim, ...]:
-        """See `Scheduler.begun`."""
+        """Return the claims that were begun and not finished; see `Scheduler.begun`."""
         agents = self._world_log.world.agents.values()
         return tuple(JobClaim(agent.id, agent.current_beat, agent.due) for agent in agents if agent.current_beat)
 
     def due(self, job: int) -> int | None:
-        """See `Scheduler.due`."""
+        """Return when a job is due; see `Scheduler.due`."""
         return self._due.get(job)
 
     def next_due(self) -> int | None:
-        """See `Scheduler.next_due`."""
+        """Return when the next job is due; see `Scheduler.next_due`."""
         while self._heap:
             due, job = self._heap[0]
             if self._due.get(job) == due:

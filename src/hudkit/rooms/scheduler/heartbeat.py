@@ -134,7 +134,7 @@ class BeatFailed(HudkitError):
 
 @contextmanager
 def failing_beat(agent: int) -> Iterator[None]:
-    """Make what fails in the block this beat's error. Raises `BeatFailed`."""
+    """Yield to a block, and make what fails in it this beat's error. Raises `BeatFailed`."""
     try:
         yield
     except Exception as error:

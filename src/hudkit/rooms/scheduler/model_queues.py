@@ -144,7 +144,7 @@ class ModelQueues:
 
     @property
     def waiting(self) -> int:
-        """How many agents wait."""
+        """Return how many agents wait."""
         return sum(len(queue.waiting) for queue in self._queues.values())
 
     def clear(self) -> list[JobClaim]:
@@ -164,7 +164,7 @@ class ModelQueues:
 
     @contextmanager
     def restored_on_error(self) -> Iterator[None]:
-        """Leave the queues as they were before the block where it raises: its transaction has not happened."""
+        """Yield to a block; where it raises, restore the queues: its transaction has not happened."""
         before = {model: tuple(queue.waiting) for model, queue in self._queues.items()}
         try:
             yield
