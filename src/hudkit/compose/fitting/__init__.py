@@ -3,10 +3,10 @@
 The objective is lexicographic: the node of the highest priority first, ties in document order; a node that does not
 fit is passed over and what still fits behind it is taken (`backfill=False`: nothing behind it is).
 
-How it is done: `plan` finds the candidates and their ranks, `selection` puts them in while they fit, `verify`
-measures the final bytes and mends what differs, `fitter` keeps costs and plans from one tree to the next. Each has
-its idea and an example at its top. `tracing` explains a fit, also as a page, and `source_spans` finds nodes in the
-written text.
+How it is done: `plan` finds the candidates and their ranks, `selection` puts them in while they fit, `fitter`
+measures the final bytes, mends what differs, and keeps costs and plans from one tree to the next. Each has its idea
+and an example at its top. `tracing` explains a fit, also as a page, and `source_spans` finds nodes in the written
+text.
 
 Rules
 
