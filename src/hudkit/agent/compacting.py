@@ -41,50 +41,48 @@ _MAX_TODOS, _MAX_FILES, _MAX_LINE = 20, 30, 500
 _Shortening = Callable[[Sequence[StoredMessage]], Sequence[StoredMessage]]
 
 
-def mark(course: RunContext, *, auto: bool, overflow: bool = False) -> StoredMessage | None:
+def mark(run: RunContext, *, auto: bool, overflow: bool = False) -> StoredMessage | None:
     """Store the request to compact and return it; `None` where there is nothing that a summary could stand for."""
-    messages = course.history.visible()
+    messages = run.history.visible()
     if not any(message.role == "assistant" and not message.summary for message in messages):
         return None
-    room = tail_room(course.model.window, course.settings.overflow, cap=course.settings.tail)
+    room = tail_room(run.model.window, run.settings.overflow, cap=run.settings.tail)
     tail = () if overflow else message_history.recent_tail(messages, room)
-    marker = CompactionMarker(course.new_id("prt"), auto, overflow, tail[0].id if tail else "")
-    head = StoredMessage(
-        course.new_id("msg"), course.id, "user", course.now(), agent=course.agent.name, parts=(marker,)
-    )
-    return course.history.put(head)
+    marker = CompactionMarker(run.new_id("prt"), auto, overflow, tail[0].id if tail else "")
+    head = StoredMessage(run.new_id("msg"), run.id, "user", run.now(), agent=run.agent.name, parts=(marker,))
+    return run.history.put(head)
 
 
-async def compact(course: RunContext, asked: StoredMessage) -> StoredMessage:
+async def compact(run: RunContext, asked: StoredMessage) -> StoredMessage:
     """Answer a marker with a summary and return it; what no model could write is told from the records alone.
 
     A cancellation goes through, and leaves everything as it was before the marker.
     """
     marker = message_history.compaction_marker(asked)
     assert marker is not None
-    course.emit(events.CompactionStarted(course.id, marker.auto, marker.overflow))
-    messages = course.history.messages
+    run.emit(events.CompactionStarted(run.id, marker.auto, marker.overflow))
+    messages = run.history.messages
     before = message_history.visible_messages(messages[: _index_of(messages, asked.id)])
     covered = _covered(before, marker)
     why, summary = "", None
     try:
-        summary = await _model_summary(course, asked, marker, covered)
+        summary = await _model_summary(run, asked, marker, covered)
         why = unusable_reason(joined_text(summary.parts), summary.finish)
     except ModelError as error:
         why = error.message
     except HudkitError as error:  # a model that cannot be opened
         why = str(error)
     if summary is None or why:
-        summary = _static_summary(course, asked, before)
-    await course.refresh()
-    course.emit(events.CompactionFinished(course.id, summary, why))
-    course.setup.events.notify_plugins("session.compacted", course.id, message_id=summary.id, auto=marker.auto)
+        summary = _static_summary(run, asked, before)
+    await run.refresh()
+    run.emit(events.CompactionFinished(run.id, summary, why))
+    run.setup.events.notify_plugins("session.compacted", run.id, message_id=summary.id, auto=marker.auto)
     return summary
 
 
-async def go_on(course: RunContext) -> bool:
+async def go_on(run: RunContext) -> bool:
     """Store what the work goes on with after the summary that is the last message; return whether it goes on."""
-    messages = course.history.messages
+    messages = run.history.messages
     summary = messages[-1]
     marker_index = _index_of(messages, summary.parent_id)
     marker = message_history.compaction_marker(messages[marker_index])
@@ -97,25 +95,25 @@ async def go_on(course: RunContext) -> bool:
     # A prompt that nobody has answered is repeated: the summary alone would make the model guess what was asked.
     in_tail = asked is not None and asked.id in {message.id for message in tail}
     if asked is not None and not in_tail and (marker.overflow or before[-1].id == asked.id):
-        store_user_message(course, _repeated(course, asked, begun=before[-1].id != asked.id))
+        store_user_message(run, _repeated(run, asked, begun=before[-1].id != asked.id))
         return True
     if not (marker.auto or message_history.is_turn_unfinished(before)):
         return False
-    announced = CompactionContext(course.id, marker.auto, marker.overflow)
-    output = await course.setup.hooks.run("compaction_autocontinue", announced, Autocontinue())
+    announced = CompactionContext(run.id, marker.auto, marker.overflow)
+    output = await run.setup.hooks.run("compaction_autocontinue", announced, Autocontinue())
     if output.proceed:
-        store_user_message(course, [StoredText(course.new_id("prt"), output.text or GO_ON, synthetic=True)])
+        store_user_message(run, [StoredText(run.new_id("prt"), output.text or GO_ON, synthetic=True)])
     return output.proceed
 
 
 async def _model_summary(
-    course: RunContext, asked: StoredMessage, marker: CompactionMarker, covered: Sequence[StoredMessage]
+    run: RunContext, asked: StoredMessage, marker: CompactionMarker, covered: Sequence[StoredMessage]
 ) -> StoredMessage:
     """The summary as a model wrote it. What is too long is handed over shortened, three times over."""
-    agent = course.setup.agents.get("compaction", BUILTIN_AGENTS["compaction"])
-    model = await _model(course, agent)
-    announced = CompactionContext(course.id, marker.auto, marker.overflow)
-    output = await course.setup.hooks.run("session_compacting", announced, CompactionPrompt())
+    agent = run.setup.agents.get("compaction", BUILTIN_AGENTS["compaction"])
+    model = await _model(run, agent)
+    announced = CompactionContext(run.id, marker.auto, marker.overflow)
+    output = await run.setup.hooks.run("session_compacting", announced, CompactionPrompt())
     words = output.prompt
     if words is None:
         words = "\n\n".join([summaries.summary_prompt(""), *(text for text in output.context if text)])
@@ -123,10 +121,10 @@ async def _model_summary(
 
     def head() -> StoredMessage:
         return StoredMessage(
-            course.new_id("msg"),
-            course.id,
+            run.new_id("msg"),
+            run.id,
             "assistant",
-            course.now(),
+            run.now(),
             parent_id=asked.id,
             agent=agent.name,
             model=model.name,
@@ -135,7 +133,7 @@ async def _model_summary(
 
     for number, shortened in enumerate(_SHORTENINGS):
         request = await build_request(
-            course,
+            run,
             shortened(covered),
             agent=agent,
             model=model,
@@ -145,37 +143,37 @@ async def _model_summary(
             media=False,
         )
         try:
-            message, _ = await stream_response(course, request, model, head)
+            message, _ = await stream_response(run, request, model, head)
         except ContextTooLong:
             if number == len(_SHORTENINGS) - 1:
                 raise
             continue
-        return _closed(course, message)
+        return _closed(run, message)
     raise AssertionError
 
 
-def _closed(course: RunContext, message: StoredMessage) -> StoredMessage:
+def _closed(run: RunContext, message: StoredMessage) -> StoredMessage:
     """A summary whose model called tools all the same: the calls are closed, its words count."""
     calls = [replace(call, status="error", error="There are no tools here.") for call in calls_of(message)]
     if not message.open:
         return message
-    return course.history.put(replace(message, parts=tuple(calls), finish="stop", completed=course.now()))
+    return run.history.put(replace(message, parts=tuple(calls), finish="stop", completed=run.now()))
 
 
-async def _model(course: RunContext, agent: AgentDefinition) -> Model:
-    name = course.settings.compaction_model or agent.model
-    return await course.setup.open_model(name) if name and name != course.model.name else course.model
+async def _model(run: RunContext, agent: AgentDefinition) -> Model:
+    name = run.settings.compaction_model or agent.model
+    return await run.setup.open_model(name) if name and name != run.model.name else run.model
 
 
-def _static_summary(course: RunContext, asked: StoredMessage, before: Sequence[StoredMessage]) -> StoredMessage:
+def _static_summary(run: RunContext, asked: StoredMessage, before: Sequence[StoredMessage]) -> StoredMessage:
     """A summary made of the records: requests, todos, changed files, the last words."""
     requests = [_own_words(message) for message in before if message.role == "user"]
     answers = [message for message in before if message.role == "assistant"]
     earlier = [joined_text(message.parts) for message in answers if message.summary][-1:]
     last_words = [joined_text(message.parts) for message in answers if not message.summary]
-    store = course.setup.store
-    todos = [todo.content for todo in store.todos(course.id) if todo.status in ("pending", "in_progress")]
-    files = list(dict.fromkeys(diff.path for diff in store.diffs(course.id)))
+    store = run.setup.store
+    todos = [todo.content for todo in store.todos(run.id) if todo.status in ("pending", "in_progress")]
+    files = list(dict.fromkeys(diff.path for diff in store.diffs(run.id)))
     parts = [
         *(["## Earlier summary\n" + earlier[0]] if earlier else []),
         static_summary(HudState(), [request for request in requests if request], shown=True),
@@ -185,18 +183,18 @@ def _static_summary(course: RunContext, asked: StoredMessage, before: Sequence[S
     ]
     text = "\n\n".join(part for part in parts if part) or NOTHING_KNOWN
     summary = StoredMessage(
-        course.new_id("msg"),
-        course.id,
+        run.new_id("msg"),
+        run.id,
         "assistant",
-        course.now(),
-        course.now(),
+        run.now(),
+        run.now(),
         parent_id=asked.id,
         agent="compaction",
         finish="stop",
         summary=True,
-        parts=(StoredText(course.new_id("prt"), text),),
+        parts=(StoredText(run.new_id("prt"), text),),
     )
-    return course.history.put(summary)
+    return run.history.put(summary)
 
 
 def _own_words(message: StoredMessage) -> str:
@@ -208,17 +206,17 @@ def _list(title: str, lines: Sequence[str]) -> str:
     return f"## {title}\n{items}" if lines else ""
 
 
-def _repeated(course: RunContext, asked: StoredMessage, *, begun: bool) -> list[StoredPart]:
+def _repeated(run: RunContext, asked: StoredMessage, *, begun: bool) -> list[StoredPart]:
     """The user's message once more: without media, and with texts that are too long for the window shortened."""
-    limit = max_text_characters(course.model.window, course.settings.overflow)
+    limit = max_text_characters(run.model.window, run.settings.overflow)
     parts: list[StoredPart] = []
     for part in asked.parts:
         if isinstance(part, StoredText) and not part.ignored:
-            parts.append(replace(part, id=course.new_id("prt"), text=cut_text(part.text, limit)))
+            parts.append(replace(part, id=run.new_id("prt"), text=cut_text(part.text, limit)))
         elif isinstance(part, Attachment):
-            parts.append(replace(part, id=course.new_id("prt"), data=b""))
+            parts.append(replace(part, id=run.new_id("prt"), data=b""))
     if begun:
-        parts.append(StoredText(course.new_id("prt"), BEGUN, synthetic=True))
+        parts.append(StoredText(run.new_id("prt"), BEGUN, synthetic=True))
     return parts
 
 

@@ -97,7 +97,7 @@ def _read_attachment(run: RunContext, file: Attachment) -> Attachment | StoredTe
 
 @asynccontextmanager
 async def command_scope(run: RunContext, command: SlashCommand) -> AsyncIterator[None]:
-    """Give the block a context that works as a command says; after it, all is as before.
+    """Run the block with the context changed as a command says, and restore it afterwards; yield nothing.
 
     A command of the project gets no more permissions by naming an agent than the session has: rules and tools are
     narrowed. Raises `SessionError` for an agent that there is not, `ConfigError` for a model that cannot be opened.

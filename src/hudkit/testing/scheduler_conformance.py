@@ -20,7 +20,9 @@ class SchedulerHarness(Protocol):
     """A scheduler with what a test needs besides: jobs, and events that are appended in its transactions."""
 
     @property
-    def scheduler(self) -> Scheduler[Any]: ...
+    def scheduler(self) -> Scheduler[Any]:
+        """Return the scheduler under test."""
+
     def add(self, tx: Any, due: int) -> int:
         """Add a job and return its number."""
 
@@ -39,7 +41,8 @@ class SchedulerHarness(Protocol):
     def again(self) -> SchedulerHarness:
         """Return the same jobs, as another process has them that begins now."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close what was opened; return nothing."""
 
 
 class SchedulerConformance:

@@ -103,7 +103,7 @@ FINISHES: Mapping[str, str] = {"tool-calls": "tool_call", "refusal": "content_fi
 
 
 def provider_and_model(name: str) -> tuple[str, str]:
-    """The provider in the conventions' words, and the model as it was asked for, of a name such as `openai:gpt-5`."""
+    """Return the provider in the conventions' words, and the model as asked for, of a name such as `openai:gpt-5`."""
     provider, colon, model = name.partition(":")
     if not colon:
         return UNKNOWN, name

@@ -54,6 +54,7 @@ class ObservedUsage(msgspec.Struct, frozen=True):
 
     @property
     def input(self) -> int:
+        """Return the tokens of the request."""
         return self.fresh + self.read + self.written
 
 

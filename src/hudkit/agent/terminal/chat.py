@@ -111,6 +111,7 @@ class Chat:
         self._recall(loop.messages)
 
     async def help(self, _: str) -> None:
+        """Show the commands, ours and the user's own, and the keys; return nothing."""
         rows = [(f"/{name} {command.takes}".rstrip(), command.does) for name, command in COMMANDS.items()]
         rows += [(f"/{name}", does) for name, does in self._own().items() if name not in COMMANDS]
         width = max(len(name) for name, _ in rows)
@@ -119,14 +120,17 @@ class Chat:
         self.screen.put(Shown("  Enter sends, Alt-Enter begins a new line, Ctrl-C cancels, Ctrl-D leaves", "dim"))
 
     async def hud(self, _: str) -> None:
+        """Show the whole HUD; return nothing."""
         self.screen.put(*wrap_text(printable(self.runner.panel.whole().strip("\n")), self.screen.columns))
 
     async def compact(self, _: str) -> None:
+        """Compact the session now; return nothing."""
         display = self.runner.display
         if await display.work(self.runner.loop.compact(), True) is False:
             self.runner.view.note("There is nothing to compact.")
 
     async def undo(self, _: str) -> None:
+        """Undo the last prompt, put its text in the line and name what cannot be put back; return nothing."""
         undone = await self.runner.loop.undo()
         note, problem = self.runner.view.note, self.runner.view.problem
         note(f"Taken back: {clip(undone.text, 200)}")
@@ -140,6 +144,7 @@ class Chat:
         self._next = undone.text
 
     async def model(self, name: str) -> None:
+        """Switch to a model, or keep the one that is used where no name is given, and show it; return nothing."""
         runner = self.runner
         if name:
             request = msgspec.structs.replace(runner.request, model=name, script=None)
@@ -148,6 +153,7 @@ class Chat:
         runner.view.note(f"The model is {runner.loop.session.model}.")
 
     async def resume(self, asked: str) -> None:
+        """Open another session of the directory, or list them where none is asked for; return nothing."""
         runner = self.runner
         own = runner.location.sessions(runner.request.directory)
         if asked:
@@ -166,6 +172,7 @@ class Chat:
         runner.view.note("/resume NUMBER goes on with one." if own else "There is no session of this directory yet.")
 
     async def quit(self, _: str) -> None:
+        """Leave the conversation: raise what ends its loop."""
         raise _Quit
 
     def _own(self) -> Mapping[str, str]:

@@ -47,6 +47,7 @@ class PipedPrompts:
         """Nobody looks here."""
 
     async def read(self, default: str = "") -> str | None:  # noqa: ARG002 (nobody edits here)
+        """Return the next line of the input; `None` at its end."""
         loop = asyncio.get_running_loop()
         line: asyncio.Future[str] = loop.create_future()
 
@@ -98,13 +99,16 @@ class EditedPrompts:
         )
 
     def remember(self, texts: Iterable[str]) -> None:
+        """Add earlier prompts to the history of the line; return nothing."""
         for text in texts:
             self._history.append_string(text)
 
     def show(self, toolbar: Callable[[int], str], commands: Callable[[], Sequence[str]]) -> None:
+        """Set what the line under the prompt shows and which commands it completes; return nothing."""
         self._toolbar, self._commands = toolbar, commands
 
     async def read(self, default: str = "") -> str | None:
+        """Return what the user wrote; `None` where the input ended. Raises `Interrupted` for Ctrl-C."""
         try:
             return await self._session.prompt_async(default=default, handle_sigint=False)
         except EOFError:

@@ -114,7 +114,7 @@ class TurnDisplay:
 
 @contextmanager
 def _hidden_keys() -> Iterator[None]:
-    """Keep keys from being shown while something works; they are there for the next prompt."""
+    """Keep keys from being shown while the block runs; they are there for the next prompt."""
     fd = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else -1
     if fd < 0:
         yield

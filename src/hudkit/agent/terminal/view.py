@@ -214,6 +214,7 @@ class LiveView(_Lines):
         self._busy = False
 
     def begin(self) -> None:
+        """Begin to show work, with the line of the state at the bottom; return nothing."""
         super().begin()
         self._kind = "note"  # the prompt stands above
         self._source, self._busy = "", True
@@ -221,27 +222,32 @@ class LiveView(_Lines):
         self.tick()
 
     def end(self, ended: events.TurnEnded | None) -> None:
+        """Take the live lines away and show how the work ended; return nothing."""
         self._busy = False
         self._running.clear()
         super().end(ended)
         self.screen.hold()
 
     def take(self, event: AgentEvent) -> None:
+        """Show an event; return nothing. Pieces of an answer are drawn with the next tick."""
         super().take(event)
         if not isinstance(event, events.TextChunk | events.ReasoningChunk):
             self.tick()
 
     def tick(self) -> None:
+        """Draw the live lines anew while work goes on; return nothing."""
         if self._busy and not self._paused:
             self.screen.hold([*self._unfinished(), *self._under_way(), self._status()])
 
     def say(self, text: str) -> None:
+        """Add a piece of the answer; blocks that are finished become lines. Return nothing."""
         self._source += text
         if "\n" in text:
             finished, self._source = split_finished_blocks(self._source)
             self.put("text", markdown_lines(finished, self.screen.columns))
 
     def call(self, call: StoredCall, inner: bool) -> None:
+        """Show a call: among the live lines while it runs, as a line that stays when it is done. Return nothing."""
         if call.done:
             self._running.pop(call.id, None)
         elif call.status == "running":
@@ -249,6 +255,7 @@ class LiveView(_Lines):
         super().call(call, inner)
 
     def flush(self) -> None:
+        """Turn what came so far into lines that stay; return nothing."""
         super().flush()
         source, self._source = self._source, ""
         self.put("text", markdown_lines(source, self.screen.columns))
@@ -285,10 +292,12 @@ class PlainView(_Lines):
         """Nothing moves here."""
 
     def put(self, kind: _Kind, lines: Sequence[Text]) -> None:
+        """Write lines of progress, unless they are not wanted; return nothing."""
         if not self._quiet:
             super().put(kind, lines)
 
     def problem(self, text: str) -> None:
+        """Write what went wrong, also where no progress is wanted; return nothing."""
         super().put("note", wrap_text(printable(text), self.screen.columns))
 
     def gap(self, kind: _Kind) -> list[Text]:  # noqa: ARG002 (it is the same for all)
@@ -296,9 +305,11 @@ class PlainView(_Lines):
         return []
 
     def say(self, text: str) -> None:
+        """Add a piece of the answer; return nothing."""
         self._said += text
 
     def call(self, call: StoredCall, inner: bool) -> None:
+        """Write a call as a line, after what was said before it; return nothing."""
         if not inner:  # what was said so far is not the last answer
             earlier, self._said = self._said, ""
             if earlier.strip():
@@ -306,6 +317,7 @@ class PlainView(_Lines):
         super().call(call, inner)
 
     def end(self, ended: events.TurnEnded | None) -> None:
+        """Write the last answer to the output; return nothing."""
         super().end(ended)
         self._said = ""
         if ended is not None and ended.text.strip():
@@ -323,6 +335,7 @@ class JsonView:
         self._compacting: set[str] = set()
 
     def opened(self, loop: AgentLoop, resumed: bool) -> None:
+        """Write the line of the session; return nothing."""
         self._loop = loop
         session, window = loop.session, loop.window
         limit_tokens = None if window.source == "assumed" else window.limit_tokens
@@ -337,10 +350,12 @@ class JsonView:
             self._print("plugin-failed", loop.id, plugin=name, hook="", error=why)
 
     def begin(self) -> None:
+        """Forget what was counted for the turn before; return nothing."""
         self._responses = []
         self._compacting.clear()
 
     def take(self, event: AgentEvent) -> None:
+        """Write the line of an event, where it has one; return nothing."""
         if isinstance(event, events.ResponseFinished | events.CompactionFinished):
             self._responses.append(event.message)
             self._compacting.discard(event.session_id)
@@ -355,6 +370,7 @@ class JsonView:
         """Time is no fact."""
 
     def end(self, ended: events.TurnEnded | None) -> None:
+        """Write the line of the end, with cost and usage; return nothing."""
         if ended is None or self._loop is None:
             return
         cost = sum(message.cost for message in self._responses) or None

@@ -194,7 +194,7 @@ def compact_if_due(calls: ModelCallPipeline, call: ModelCall) -> tuple[FinishedC
 
 
 async def acompact_if_due(calls: ModelCallPipeline, call: ModelCall) -> tuple[FinishedCompaction | None, ModelCall]:
-    """Do the same, with the log's work off the event loop."""
+    """Do what `compact_if_due` does, and return the same, with the log's work off the event loop."""
     due = await asyncio.to_thread(calls.due, call)
     if isinstance(due, _CompactionPlan):
         answer = None
@@ -427,8 +427,9 @@ def lineage_of_tool(config: RunnableConfig) -> SessionLineage:
 
 @contextmanager
 def tool_call_scope(config: RunnableConfig, state: object, call: str) -> Iterator[None]:
-    """Hold the session while one of its tool calls is carried out: agents that it starts are sub-agents of the
-    session.
+    """Mark the session as running while the block carries out one of its tool calls; yield nothing.
+
+    Agents that the call starts are sub-agents of the session.
     """
     thread, place, _, _ = _read_config(config)
     line = lineage_of_call(config, state)

@@ -67,6 +67,7 @@ class ServerTarget(msgspec.Struct, frozen=True):
 
     @property
     def manifest(self) -> Path:
+        """Return the file that lists what was installed."""
         return self.data / _MANIFEST_FILE
 
     def started(self) -> _LaunchCommand:
@@ -93,6 +94,7 @@ class ServerManifest(msgspec.Struct, frozen=True):
     configurations: tuple[InstalledServer, ...] = ()
 
     def of(self, client: str, path: Path) -> FileChangeRecord | None:
+        """Return what was changed in a configuration of a client; `None` where nothing was."""
         key = (client, str(path))
         return next(
             (server.touched for server in self.configurations if (server.client, server.touched.file) == key), None
@@ -100,7 +102,7 @@ class ServerManifest(msgspec.Struct, frozen=True):
 
 
 def install(spot: ServerTarget, client: str, *, dry_run: bool = False) -> tuple[InstallStep, ...]:
-    """Put the server into a client's configuration; doing it again changes nothing more.
+    """Put the server into a client's configuration and return the steps; doing it again changes nothing more.
 
     Raises `ConfigError` before anything is written: the environment will not stay, the client is unknown or has no
     configuration of projects, its configuration cannot be read, or it has another server of our name.

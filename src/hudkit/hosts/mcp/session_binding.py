@@ -43,6 +43,7 @@ class RequestSession(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, Path]:
+        """Return what tells this session from others: its name and its directory."""
         return self.session, self.project
 
 

@@ -38,6 +38,7 @@ class ListenAddress(msgspec.Struct, frozen=True):
 
     @property
     def loopback(self) -> bool:
+        """Return whether only programs of this machine reach the address."""
         return ipaddress.ip_address(self.host).is_loopback
 
     @property

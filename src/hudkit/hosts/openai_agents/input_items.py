@@ -191,6 +191,7 @@ def _content_text(content: object) -> str:
 
 
 def is_text(part: object) -> bool:
+    """Return whether a part of a message is text."""
     return isinstance(part, dict) and part.get("type") in _TEXTS
 
 

@@ -67,10 +67,12 @@ class PluginTarget(msgspec.Struct, frozen=True):
 
     @property
     def plugin(self) -> Path:
+        """Return the file that the plugin is written to."""
         return self.data / _PLUGIN_FILE
 
     @property
     def manifest(self) -> Path:
+        """Return the file that lists what was installed."""
         return self.data / _MANIFEST_FILE
 
 
@@ -84,7 +86,9 @@ class PluginManifest(msgspec.Struct, frozen=True):
 
 
 def install(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallStep, ...]:
-    """Write the plugin and list it in OpenCode's configuration; doing it again changes nothing more.
+    """Write the plugin, list it in OpenCode's configuration and return the steps.
+
+    Doing it again changes nothing more.
 
     Raises `ConfigError` before anything is written: the environment will not stay, a configuration cannot be read.
     """

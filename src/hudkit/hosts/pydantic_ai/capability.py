@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.direct import model_request
 from pydantic_ai.messages import (
     CachePoint,
     CompactionPart,
@@ -23,29 +24,37 @@ from pydantic_ai.messages import (
     ModelRequest,
     ModelRequestPart,
     ModelResponse,
+    TextPart,
     ToolReturnPart,
     UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestContext, ModelRequestParameters
 from pydantic_ai.run import AgentRunResult
+from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import AgentDepsT, RunContext, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
+from hudkit import transcripts
 from hudkit.api import Hud
+from hudkit.context.compaction.summaries import SUMMARY_SYSTEM_PROMPT
 from hudkit.errors import HudkitError
-from hudkit.hosts.host_session import HostCall, Injection
+from hudkit.hosts.host_session import HostCall, HostSession, Injection
 from hudkit.hosts.in_process import COMPACTION_TOOLS, TOOL_DEFINITIONS, InProcessHud
-from hudkit.hosts.pydantic_ai import run_messages
 from hudkit.hosts.pydantic_ai.run_messages import (
     METADATA_KEY,
+    HistoryCompaction,
     LocatedEntry,
     PartIndex,
     RunReader,
+    compact_history,
     system_size,
     token_usage,
 )
 from hudkit.tokens import Window, window_of
 from hudkit.transcripts import ToolPart
+
+_NOT_FOR_A_SUMMARY = ("tool_choice", "parallel_tool_calls", "openai_previous_response_id", "openai_conversation_id")
+"""Settings of the agent's calls that do not fit a call without its tools and its history."""
 
 HOST = "pydantic-ai"
 
@@ -98,6 +107,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
     # -- the run -----------------------------------------------------------------------------------------------
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> HudCapability[AgentDepsT]:
+        """Return a copy for one run: the session and the reader of messages are the run's own."""
         run = copy.copy(self)
         run._parent = _RUNNING.get()
         run._session = ctx.conversation_id or ctx.run_id or ""
@@ -107,13 +117,16 @@ class HudCapability(AbstractCapability[AgentDepsT]):
         return run
 
     async def before_run(self, ctx: RunContext[AgentDepsT]) -> None:  # noqa: ARG002 (the session is known)
+        """Note that this session runs, so that a run within it is known as its sub-agent; return nothing."""
         _RUNNING.set(self._session)
 
     async def after_run(self, ctx: RunContext[AgentDepsT], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
+        """Record the messages of the finished run; return its result as it is."""
         await self._safely(self._ingest, result.all_messages(), ctx.agent.name if ctx.agent is not None else None)
         return result
 
     def get_toolset(self) -> _HudToolset:
+        """Return the HUD's tools; those about compaction only where we compact."""
         offered = (
             TOOL_DEFINITIONS
             if self.compact
@@ -153,6 +166,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
         request_context: ModelRequestContext,  # noqa: ARG002
         response: ModelResponse,
     ) -> ModelResponse:
+        """Record what a response says of the tokens in use; return the response as it is."""
         usage = token_usage(response)
         if usage is not None:
             await self._safely(lambda: self.attached.report_usage(self._session, usage.used, parent=self._parent))
@@ -219,35 +233,35 @@ class HudCapability(AbstractCapability[AgentDepsT]):
     ) -> tuple[list[ModelMessage], list[ModelMessage]]:
         """Return the history of the run, and what is sent of it: as they are where nothing is due."""
         history, sent = (
-            run_messages.messages_since_summary(ctx.messages),
-            run_messages.messages_since_summary(request.messages),
+            _messages_since_summary(ctx.messages),
+            _messages_since_summary(request.messages),
         )
         window = self._window(request)
         plan = await self._safely(self._plan, sent, window)
         if plan is None:
             return history, sent
         summary = await self._summary(ctx, plan, request)
-        done = run_messages.compact_history(sent, plan, summary, window)
+        done = compact_history(sent, plan, summary, window)
         if _same(history, sent):
             return done, done
-        return run_messages.compact_history(history, plan.of(self._reader.read(history)), summary, window), done
+        return compact_history(history, plan.of(self._reader.read(history)), summary, window), done
 
-    def _plan(self, messages: Sequence[ModelMessage], window: Window) -> run_messages.HistoryCompaction | None:
+    def _plan(self, messages: Sequence[ModelMessage], window: Window) -> HistoryCompaction | None:
         assumed = window.source == "assumed"
         return self.attached.with_session(
             self._session,
-            lambda session: run_messages.plan_compaction(
+            lambda session: _plan_compaction(
                 session, lambda: self._reader.read(messages), window, asked_only=assumed
             ),
             parent=self._parent,
         )
 
     async def _summary(
-        self, ctx: RunContext[AgentDepsT], plan: run_messages.HistoryCompaction, request: ModelRequestContext
+        self, ctx: RunContext[AgentDepsT], plan: HistoryCompaction, request: ModelRequestContext
     ) -> ModelRequest:
         text = finish = ""
         try:
-            response = await run_messages.request_summary(plan, request.model, request.model_settings)
+            response = await _request_summary(plan, request.model, request.model_settings)
         except Exception as error:
             _LOG.warning("a summary is made of the log, the model wrote none: %s", error)
         else:
@@ -483,3 +497,73 @@ def _tools_size(parameters: ModelRequestParameters) -> int:
     """Return the characters of the list of tools."""
     tools = (*parameters.function_tools, *parameters.output_tools)
     return sum(len(tool.name) + len(tool.description or "") + len(str(tool.parameters_json_schema)) for tool in tools)
+
+
+def _messages_since_summary(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """Return the messages from our newest summary on: a history to which a run's new messages were added still has
+    what the summary stands for.
+    """
+    for n in range(len(messages) - 1, 0, -1):
+        if any(
+            isinstance(part, CompactionPart) and METADATA_KEY in (part.metadata or {}) for part in messages[n].parts
+        ):
+            return list(messages[n:])
+    return list(messages)
+
+
+def _plan_compaction(
+    conversation: HostSession, read: Callable[[], Sequence[LocatedEntry]], window: Window, *, asked_only: bool
+) -> HistoryCompaction | None:
+    """Return what is to be compacted before the next call; `None`: nothing.
+
+    `asked_only`: not because the window is full. Messages are read where it may be due.
+    """
+    if not (conversation.compaction_requested or (not asked_only and conversation.is_compaction_due(window))):
+        return None
+    located = read()
+    entries = [item.entry for item in located]
+    conversation.ingest(entries)
+    if not conversation.is_compaction_due(window):  # now that it is known what the last one freed
+        return None
+    cut = conversation.tail_start(entries, window)
+    if entries and entries[-1].role == "user":
+        cut = min(cut, len(entries) - 1)  # what is asked for now is not for a summary
+    if cut < 1 or not any(entry.message.role == "assistant" and not entry.message.summary for entry in entries):
+        return None
+    return HistoryCompaction(located, cut, conversation.start_compaction("auto"))
+
+
+async def _request_summary(plan: HistoryCompaction, model: Model, settings: ModelSettings | None) -> ModelResponse:
+    """Return what the agent's own model writes: without tools, calls and their results told as text, no attachments.
+
+    Raises what pydantic-ai raises.
+    """
+    request = [*_plain_messages(plan.located[: plan.cut]), ModelRequest([UserPromptPart(plan.prompt)])]
+    fitting = {name: value for name, value in (settings or {}).items() if name not in _NOT_FOR_A_SUMMARY}
+    parameters = ModelRequestParameters(instruction_parts=[InstructionPart(content=SUMMARY_SYSTEM_PROMPT)])
+    return await model_request(
+        model, request, model_settings=cast(ModelSettings, fitting) or None, model_request_parameters=parameters
+    )
+
+
+def _plain_messages(located: Sequence[LocatedEntry]) -> list[ModelMessage]:
+    """Return entries as plain text, so that every provider takes them without the tools."""
+    messages: list[ModelMessage] = []
+    for item in located:
+        message = item.entry.message
+        texts = [part.text for part in message.parts if isinstance(part, transcripts.TextPart)]
+        if message.summary:
+            texts = ["What came before, as it was summarised then:", *texts]
+        if message.role == "user" or message.summary:
+            messages.append(ModelRequest([UserPromptPart("\n\n".join(texts) or "(an attachment)")]))
+            continue
+        calls = [part for part in message.parts if isinstance(part, transcripts.ToolPart)]
+        lines = [
+            *texts,
+            *(f"[called {call.tool} with {json.dumps(call.input, ensure_ascii=False)}]" for call in calls),
+        ]
+        messages.append(ModelResponse([TextPart("\n\n".join(lines) or "(nothing)")]))
+        results = [f"[{call.tool} answered]\n{call.output}" for call in calls if call.done]
+        if results:
+            messages.append(ModelRequest([UserPromptPart("\n\n".join(results))]))
+    return messages

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import msgspec
-from pydantic_ai.direct import model_request
 from pydantic_ai.messages import (
     CompactionPart,
-    InstructionPart,
     ModelMessage,
     ModelRequest,
     ModelResponse,
@@ -26,13 +23,10 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
-from pydantic_ai.models import Model, ModelRequestParameters
-from pydantic_ai.settings import ModelSettings
 
 from hudkit import transcripts
 from hudkit.context.compaction.cut_point import cut_text, max_text_characters
-from hudkit.context.compaction.summaries import SUMMARY_SYSTEM_PROMPT
-from hudkit.hosts.host_session import HostMessage, HostSession
+from hudkit.hosts.host_session import HostMessage
 from hudkit.ingest.first_seen import entry_key
 from hudkit.ingest.tool_calls import neutral_part
 from hudkit.tokens import Window
@@ -333,9 +327,6 @@ def _asked(draft: _MessageGroup) -> HostMessage:
 
 WORK_HAS_BEGUN = "The work on this has begun; the summary above says how far it has come."
 
-_NOT_FOR_A_SUMMARY = ("tool_choice", "parallel_tool_calls", "openai_previous_response_id", "openai_conversation_id")
-"""Settings of the agent's calls that do not fit a call without its tools and its history."""
-
 
 class HistoryCompaction(NamedTuple):
     """A compaction to be done: `located` up to `cut` becomes what a model answers to `prompt`."""
@@ -350,41 +341,6 @@ class HistoryCompaction(NamedTuple):
         by_end = max(0, len(located) - len(left))
         cut = next((n for n, item in enumerate(located) if left and item.entry.key == left[0].entry.key), by_end)
         return self._replace(located=located, cut=cut)
-
-
-def plan_compaction(
-    conversation: HostSession, read: Callable[[], Sequence[LocatedEntry]], window: Window, *, asked_only: bool
-) -> HistoryCompaction | None:
-    """Return what is to be compacted before the next call; `None`: nothing.
-
-    `asked_only`: not because the window is full. Messages are read where it may be due.
-    """
-    if not (conversation.compaction_requested or (not asked_only and conversation.is_compaction_due(window))):
-        return None
-    located = read()
-    entries = [item.entry for item in located]
-    conversation.ingest(entries)
-    if not conversation.is_compaction_due(window):  # now that it is known what the last one freed
-        return None
-    cut = conversation.tail_start(entries, window)
-    if entries and entries[-1].role == "user":
-        cut = min(cut, len(entries) - 1)  # what is asked for now is not for a summary
-    if cut < 1 or not any(entry.message.role == "assistant" and not entry.message.summary for entry in entries):
-        return None
-    return HistoryCompaction(located, cut, conversation.start_compaction("auto"))
-
-
-async def request_summary(plan: HistoryCompaction, model: Model, settings: ModelSettings | None) -> ModelResponse:
-    """Return what the agent's own model writes: without tools, calls and their results told as text, no attachments.
-
-    Raises what pydantic-ai raises.
-    """
-    request = [*_told(plan.located[: plan.cut]), ModelRequest([UserPromptPart(plan.prompt)])]
-    fitting = {name: value for name, value in (settings or {}).items() if name not in _NOT_FOR_A_SUMMARY}
-    parameters = ModelRequestParameters(instruction_parts=[InstructionPart(content=SUMMARY_SYSTEM_PROMPT)])
-    return await model_request(
-        model, request, model_settings=cast(ModelSettings, fitting) or None, model_request_parameters=parameters
-    )
 
 
 def compact_history(
@@ -404,18 +360,6 @@ def compact_history(
         return [head, *tail]
     most = max_text_characters(window)
     return [replace(head, parts=[*head.parts, *_again(messages, plan.located, most)]), *tail]
-
-
-def messages_since_summary(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """Return the messages from our newest summary on: a history to which a run's new messages were added still has
-    what the summary stands for.
-    """
-    for n in range(len(messages) - 1, 0, -1):
-        if any(
-            isinstance(part, CompactionPart) and METADATA_KEY in (part.metadata or {}) for part in messages[n].parts
-        ):
-            return list(messages[n:])
-    return list(messages)
 
 
 # -- inside ----------------------------------------------------------------------------------------------------
@@ -442,26 +386,3 @@ def _again(messages: Sequence[ModelMessage], located: Sequence[LocatedEntry], mo
             [TextContent(text, metadata={METADATA_KEY: "repeated"}) for text in (shortened, WORK_HAS_BEGUN) if text]
         )
     ]
-
-
-def _told(located: Sequence[LocatedEntry]) -> list[ModelMessage]:
-    """Return entries as plain text, so that every provider takes them without the tools."""
-    messages: list[ModelMessage] = []
-    for item in located:
-        message = item.entry.message
-        texts = [part.text for part in message.parts if isinstance(part, transcripts.TextPart)]
-        if message.summary:
-            texts = ["What came before, as it was summarised then:", *texts]
-        if message.role == "user" or message.summary:
-            messages.append(ModelRequest([UserPromptPart("\n\n".join(texts) or "(an attachment)")]))
-            continue
-        calls = [part for part in message.parts if isinstance(part, transcripts.ToolPart)]
-        lines = [
-            *texts,
-            *(f"[called {call.tool} with {json.dumps(call.input, ensure_ascii=False)}]" for call in calls),
-        ]
-        messages.append(ModelResponse([TextPart("\n\n".join(lines) or "(nothing)")]))
-        results = [f"[{call.tool} answered]\n{call.output}" for call in calls if call.done]
-        if results:
-            messages.append(ModelRequest([UserPromptPart("\n\n".join(results))]))
-    return messages
