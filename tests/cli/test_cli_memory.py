@@ -89,7 +89,7 @@ def test_a_session_is_exported_and_imported(memory):
         (("sessions", "--role", "user"), "takes no --role"),
         (("messages", "nope"), "there is no session"),
         (("search", "a AND (", "--syntax"), "cannot be read"),
-        (("search", "x", "--since", "soon"), "is no time"),
+        (("search", "x", "--since", "soon"), "is not a time"),
         (("compare", "a", "b", "c"), "takes 2 words"),
     ],
 )

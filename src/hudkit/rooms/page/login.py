@@ -1,4 +1,4 @@
-"""Who is logged in to a world's page: sessions in memory, each with a token for its forms; and what strangers see."""
+"""Who is logged in to a world's page: sessions in memory, each with a token for its forms."""
 
 from __future__ import annotations
 
@@ -6,12 +6,6 @@ import hmac
 from secrets import token_urlsafe
 
 import msgspec
-
-from hudkit.compose.formats.html.hast import HtmlElement
-from hudkit.web.elements import Child, e, write
-
-LOGIN_PATH = "/login"
-STYLE_PATH = "/static/page.css"
 
 _MAX_SESSIONS = 16
 """Sessions at a time; a login beyond that ends the oldest."""
@@ -78,56 +72,3 @@ class LoginSessions:
     def is_open(self, session: LoginSession) -> bool:
         """Return whether a session has not ended."""
         return session.id in self._open
-
-
-def login_page(fault: str = "") -> str:
-    """Return the HTML that asks for the token. It says nothing about the world."""
-    return write(
-        _bare_page(
-            "Log in",
-            e("h1", "hudkit rooms"),
-            e("p", "The token stands in the terminal in which the rooms are served."),
-            e(
-                "form",
-                e(
-                    "label",
-                    e("span", "Token", class_="label"),
-                    e(
-                        "input",
-                        type="password",
-                        name="token",
-                        required=True,
-                        autofocus=True,
-                        autocomplete="current-password",
-                        maxlength=200,
-                    ),
-                    class_="field",
-                ),
-                e("p", fault, role="alert", class_="fault") if fault else None,
-                e("button", "Log in", type="submit", class_="button strong"),
-                method="post",
-                action=LOGIN_PATH,
-            ),
-        )
-    )
-
-
-def message_page(text: str) -> str:
-    """Return the HTML of a page that says one thing, and leads back."""
-    back = e("p", e("a", "Back", href="/"))
-    return write(_bare_page("hudkit rooms", e("h1", "hudkit rooms"), e("p", text), back))
-
-
-def _bare_page(title: str, *children: Child) -> HtmlElement:
-    return e(
-        "html",
-        e(
-            "head",
-            e("meta", charset="utf-8"),
-            e("title", title),
-            e("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            e("link", rel="stylesheet", href=STYLE_PATH),
-        ),
-        e("body", e("main", children, class_="card"), class_="alone"),
-        lang="en",
-    )

@@ -22,13 +22,18 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Scope
 
+from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.errors import ConfigError, StoreError
 from hudkit.rooms.page.form_actions import is_form_action, run_form_action
 from hudkit.rooms.page.layout import render_page
-from hudkit.rooms.page.login import LOGIN_PATH, STYLE_PATH, LoginSession, LoginSessions, login_page, message_page
+from hudkit.rooms.page.login import LoginSession, LoginSessions
 from hudkit.rooms.page.page_context import PageContext
 from hudkit.rooms.page.url_state import UrlState, parse_query
+from hudkit.web.elements import Child, e, write
 from hudkit.web.page_guard import Headers, PageGuard, browser_hosts, loopback_address
+
+_LOGIN_PATH = "/login"
+_STYLE_PATH = "/static/page.css"
 
 MAX_FORM = 256 * 1024
 """Bytes of a form: the longest message and background fit many times."""
@@ -157,8 +162,8 @@ def _application(
             Route("/", routes.page, methods=["GET"]),
             Route("/live", routes.live, methods=["GET"]),
             Route("/do/{name}", routes.form_action, methods=["POST"]),
-            Route(LOGIN_PATH, routes.login_form, methods=["GET"]),
-            Route(LOGIN_PATH, routes.login, methods=["POST"]),
+            Route(_LOGIN_PATH, routes.login_form, methods=["GET"]),
+            Route(_LOGIN_PATH, routes.login, methods=["POST"]),
             Route("/logout", routes.logout, methods=["POST"]),
             Route("/static/{file:path}", routes.static, methods=["GET"]),
         ],
@@ -174,8 +179,8 @@ def _application(
         """Find the session of a request, for the routes; return the login form for who has none."""
         session = sessions.find(_cookie(headers, cookie_name(port)))
         scope.setdefault("state", {})["session"] = session
-        is_public = scope["path"] == LOGIN_PATH or (scope["path"] == STYLE_PATH and scope["method"] == "GET")
-        return None if session is not None or is_public else _html(login_page(), 401)
+        is_public = scope["path"] == _LOGIN_PATH or (scope["path"] == _STYLE_PATH and scope["method"] == "GET")
+        return None if session is not None or is_public else _html(_login_page(), 401)
 
     return PageGuard(
         inner,
@@ -234,7 +239,7 @@ class _Routes:
 
     async def login_form(self, request: Request) -> Response:
         """Answer with the login form."""
-        return RedirectResponse("/", 303) if request.state.session else _html(login_page())
+        return RedirectResponse("/", 303) if request.state.session else _html(_login_page())
 
     async def login(self, request: Request) -> Response:
         """Log a browser in, where it has the token."""
@@ -242,7 +247,7 @@ class _Routes:
         token = (await _form_fields(request)).get("token", "")
         session = self._sessions.login(token, previous.id if previous else "")
         if session is None:
-            return _html(login_page("That is not the token."), 401)
+            return _html(_login_page("That is not the token."), 401)
         answer = RedirectResponse(UrlState().href(), 303)
         answer.set_cookie(self._cookie, session.id, httponly=True, samesite="strict", path="/")
         return answer
@@ -253,7 +258,7 @@ class _Routes:
         if not session.owns_form((await _form_fields(request)).get("csrf", "")):
             raise HTTPException(403)
         self._sessions.logout(session)
-        answer = RedirectResponse(LOGIN_PATH, 303)
+        answer = RedirectResponse(_LOGIN_PATH, 303)
         answer.delete_cookie(self._cookie, httponly=True, samesite="strict", path="/")
         return answer
 
@@ -327,16 +332,72 @@ def _html(text: str, status: int = 200) -> Response:
 
 async def _http_error(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    return _html(message_page(_ERRORS.get(status, "This request cannot be answered.")), status)
+    return _html(_message_page(_ERRORS.get(status, "This request cannot be answered.")), status)
 
 
 async def _wrong_address(_: Request, error: Exception) -> Response:
-    return _html(message_page(str(error)), 404)
+    return _html(_message_page(str(error)), 404)
 
 
 async def _store_error(_: Request, error: Exception) -> Response:
-    return _html(message_page(f"The world's log refused, and nothing was changed: {error}"), 503)
+    return _html(_message_page(f"The world's log refused, and nothing was changed: {error}"), 503)
 
 
 async def _internal_error(_: Request, _error: Exception) -> Response:
-    return _html(message_page("The page met an error of its own; the world goes on. Its terminal says more."), 500)
+    return _html(_message_page("The page met an error of its own; the world goes on. Its terminal says more."), 500)
+
+
+# -- what strangers see -------------------------------------------------------------------------------------------
+
+
+def _login_page(fault: str = "") -> str:
+    """Return the HTML that asks for the token. It says nothing about the world."""
+    return write(
+        _bare_page(
+            "Log in",
+            e("h1", "hudkit rooms"),
+            e("p", "The token stands in the terminal in which the rooms are served."),
+            e(
+                "form",
+                e(
+                    "label",
+                    e("span", "Token", class_="label"),
+                    e(
+                        "input",
+                        type="password",
+                        name="token",
+                        required=True,
+                        autofocus=True,
+                        autocomplete="current-password",
+                        maxlength=200,
+                    ),
+                    class_="field",
+                ),
+                e("p", fault, role="alert", class_="fault") if fault else None,
+                e("button", "Log in", type="submit", class_="button strong"),
+                method="post",
+                action=_LOGIN_PATH,
+            ),
+        )
+    )
+
+
+def _message_page(text: str) -> str:
+    """Return the HTML of a page that says one thing, and leads back."""
+    back = e("p", e("a", "Back", href="/"))
+    return write(_bare_page("hudkit rooms", e("h1", "hudkit rooms"), e("p", text), back))
+
+
+def _bare_page(title: str, *children: Child) -> HtmlElement:
+    return e(
+        "html",
+        e(
+            "head",
+            e("meta", charset="utf-8"),
+            e("title", title),
+            e("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            e("link", rel="stylesheet", href=_STYLE_PATH),
+        ),
+        e("body", e("main", children, class_="card"), class_="alone"),
+        lang="en",
+    )

@@ -19,7 +19,7 @@ from hudkit.errors import HudkitError
 from hudkit.rooms import world_events as e
 from hudkit.rooms.actions import execute_reply
 from hudkit.rooms.hud import AgentHud
-from hudkit.rooms.players.player import BeatPrompt, BeatReply, Player, QuickPlayer
+from hudkit.rooms.players.player import BeatReply, Player, QuickPlayer
 from hudkit.rooms.reply_parser import parse_reply
 from hudkit.rooms.scheduler.model_queues import Reservation
 from hudkit.rooms.scheduler.protocol import JobClaim, Scheduler
@@ -71,15 +71,6 @@ def due_after_error(world: World, agent: AgentState, now: int, errors: int, rest
     for."""
     doubled = min(_MAX_BACKOFF, agent.interval * 2.0 ** min(errors, _MAX_DOUBLINGS))
     return max(due_after(world, agent, now), now + round(SECOND * max(doubled, rest or 0.0)))
-
-
-def spread_due(world: World, agent: AgentState, now: int) -> int:
-    """Return when an agent that missed beats has one, instead of all that it missed: within its interval.
-
-    Spread by chance, or all agents of a world that stood still would be due at once.
-    """
-    fraction = seeded_fraction(world.seed, agent.id, agent.beats, "spread")
-    return now + int(SECOND * agent.interval * fraction)
 
 
 def has_news(world: World, agent: AgentState, now: int) -> bool:
@@ -139,11 +130,6 @@ def failing_beat(agent: int) -> Iterator[None]:
         yield
     except Exception as error:
         raise BeatFailed(agent, error) from error
-
-
-def beat_prompt(world: World, agent: AgentState, beat: Beat, hud: AgentHud) -> BeatPrompt:
-    """Return what a beat asks its player."""
-    return BeatPrompt(agent.id, beat.claim.fence, agent.kind, beat.model, beat.output_format, world.seed, hud)
 
 
 def begin_beat(transaction: Transaction, claim: JobClaim, hud: AgentHud | None, now: int) -> None:

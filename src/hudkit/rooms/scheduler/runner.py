@@ -29,7 +29,7 @@ from hudkit.rooms.players.player import BeatPrompt, BeatReply, Player, PlayerReg
 from hudkit.rooms.scheduler import heartbeat
 from hudkit.rooms.scheduler.clocks import Clock, RealClock, WorldTime
 from hudkit.rooms.scheduler.heap_scheduler import HeapScheduler
-from hudkit.rooms.scheduler.heartbeat import SECOND, Beat, BeatFailed, failing_beat
+from hudkit.rooms.scheduler.heartbeat import SECOND, Beat, BeatFailed, failing_beat, seeded_fraction
 from hudkit.rooms.scheduler.model_queues import ModelQueue, ModelQueues, ModelQuota
 from hudkit.rooms.scheduler.protocol import JobClaim
 from hudkit.rooms.world import AgentState, World
@@ -405,7 +405,7 @@ class WorldRunner:
             if beat.reservation is None:
                 return False
         heartbeat.begin_beat(transaction, claim, hud, now)
-        prompt = heartbeat.beat_prompt(transaction.world, transaction.world.agents[claim.job], beat, hud)
+        prompt = _beat_prompt(transaction.world, transaction.world.agents[claim.job], beat, hud)
         if _is_quick(beat.player):
             with failing_beat(claim.job):
                 reply = beat.player.reply_now(prompt)
@@ -494,7 +494,7 @@ class WorldRunner:
             for agent in transaction.world.agents.values():
                 due = self.scheduler.due(agent.id)
                 if due is not None and due + SECOND * agent.interval < now:
-                    self.scheduler.schedule(agent.id, heartbeat.spread_due(transaction.world, agent, now))
+                    self.scheduler.schedule(agent.id, _spread_due(transaction.world, agent, now))
         return True
 
     def _release_waiting(self) -> None:
@@ -606,3 +606,17 @@ class WorldRunner:
 def _is_quick(player: Player | QuickPlayer) -> TypeGuard[QuickPlayer]:
     """Return whether a player answers at once."""
     return hasattr(player, "reply_now")
+
+
+def _spread_due(world: World, agent: AgentState, now: int) -> int:
+    """Return when an agent that missed beats has one, instead of all that it missed: within its interval.
+
+    Spread by chance, or all agents of a world that stood still would be due at once.
+    """
+    fraction = seeded_fraction(world.seed, agent.id, agent.beats, "spread")
+    return now + int(SECOND * agent.interval * fraction)
+
+
+def _beat_prompt(world: World, agent: AgentState, beat: Beat, hud: AgentHud) -> BeatPrompt:
+    """Return what a beat asks its player."""
+    return BeatPrompt(agent.id, beat.claim.fence, agent.kind, beat.model, beat.output_format, world.seed, hud)

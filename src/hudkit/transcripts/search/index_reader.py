@@ -45,13 +45,12 @@ from hudkit.transcripts.search.index_database import open_reader
 from hudkit.transcripts.search.passages import identifier_words
 from hudkit.transcripts.search.query import (
     MAX_HITS,
+    RELATED,
     QueryWords,
     SearchFilters,
     SearchHit,
     SearchQuery,
-    fts_string,
     parse_query,
-    related_words,
 )
 
 # -- words for a word that is not there ------------------------------------------------------------------------------
@@ -80,7 +79,7 @@ def _similar_words(db: sqlite3.Connection, word: str) -> list[tuple[str, float]]
         return []
     sql = f"SELECT word FROM spellings WHERE spellings MATCH ? LIMIT {_MAX_VOCABULARY_MATCHES}"
     holding = sorted(
-        (candidate for (candidate,) in db.execute(sql, (fts_string(word),))),
+        (candidate for (candidate,) in db.execute(sql, (_fts_string(word),))),
         key=lambda candidate: (len(candidate), candidate),
     )
     if holding:
@@ -89,7 +88,7 @@ def _similar_words(db: sqlite3.Connection, word: str) -> list[tuple[str, float]]
         return []
     # a misspelling leaves one of the outer thirds whole
     third = max(len(word) // 2, 3)
-    edges = " OR ".join(fts_string(edge) for edge in {word[:third], word[-third:], word[:3], word[-3:]})
+    edges = " OR ".join(_fts_string(edge) for edge in {word[:third], word[-third:], word[:3], word[-3:]})
     near = (candidate for (candidate,) in db.execute(sql, (edges,)) if abs(len(candidate) - len(word)) <= 2)
     rated_words = [(candidate, SequenceMatcher(None, word, candidate).ratio()) for candidate in near]
     alike = sorted((pair for pair in rated_words if pair[1] >= MIN_LIKENESS), key=lambda pair: (-pair[1], pair[0]))
@@ -136,7 +135,7 @@ class _StemCache:
 
         The stem itself would be stemmed once more.
         """
-        return fts_string(self._words[stem])
+        return _fts_string(self._words[stem])
 
 
 COMMON = 6_000
@@ -305,7 +304,7 @@ class IndexReader:
             terms.append(_Term(stem, n, weight))
             if exact:
                 continue
-            others = [(other, RELATED_SHARE) for other in related_words(word)]
+            others = [(other, RELATED_SHARE) for other in _related_words(word)]
             if not count:
                 others += _similar_words(self._db, word)
             self._stems.learn([other for other, _ in others])
@@ -339,7 +338,7 @@ class IndexReader:
             if bound > COMMON:
                 break
             rare.append(stem)
-        must = "".join(f" AND {fts_string(phrase)}" for phrase in query.phrases)
+        must = "".join(f" AND {_fts_string(phrase)}" for phrase in query.phrases)
         if rare:
             match = f"({' OR '.join(map(self._stems.match, rare))}){must}"
             rows = self._rows(match, where, values, "ORDER BY bm25(words, 1.0, 0.5)", MAX_CANDIDATES)
@@ -623,3 +622,13 @@ def _index_tokens(text: str) -> list[str]:
     if not low.isascii():
         low = "".join(char for char in normalize("NFD", low) if not combining(char))
     return _TOKEN.findall(low)
+
+
+def _fts_string(text: str) -> str:
+    """Return a text as one string of the FTS5 syntax: nothing in it is an operator."""
+    return '"' + text.replace('"', '""').replace("\0", " ") + '"'
+
+
+def _related_words(word: str) -> tuple[str, ...]:
+    """Return other words for the same thing."""
+    return tuple(other for group in RELATED if word in group for other in sorted(group) if other != word)

@@ -124,13 +124,3 @@ def parse_query(text: str) -> QueryWords:
     # "What is it" has nothing but such words: then they are looked for.
     telling = [word for word in words if word not in STOP_WORDS]
     return QueryWords(tuple(dict.fromkeys(telling or words))[:MAX_QUERY_WORDS], tuple(phrases[:MAX_QUERY_WORDS]))
-
-
-def fts_string(text: str) -> str:
-    """Return a text as one string of the FTS5 syntax: nothing in it is an operator."""
-    return '"' + text.replace('"', '""').replace("\0", " ") + '"'
-
-
-def related_words(word: str) -> tuple[str, ...]:
-    """Return other words for the same thing."""
-    return tuple(other for group in RELATED if word in group for other in sorted(group) if other != word)
