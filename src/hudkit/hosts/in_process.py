@@ -76,7 +76,7 @@ class InProcessHud:
 
     @property
     def hud(self) -> Hud:
-        """The log, opened with the user's and the project's settings. Raises a `StoreError`."""
+        """Return the log, opened with the user's and the project's settings. Raises a `StoreError`."""
         with self._lock:
             if self._hud is None:
                 source = self._source

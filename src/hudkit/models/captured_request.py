@@ -36,7 +36,7 @@ class RequestPiece(msgspec.Struct, frozen=True):
 
     @property
     def content(self) -> tuple[str, str, str, int]:
-        """What has to be equal for a prefix cache to take two pieces for the same one."""
+        """Return what has to be equal for a prefix cache to take two pieces for the same one."""
         return (self.role, self.form, self.text, self.message)
 
 
@@ -62,12 +62,12 @@ class CapturedRequest(msgspec.Struct, frozen=True):
 
     @property
     def system(self) -> tuple[str, ...]:
-        """The system texts, in order."""
+        """Return the system texts, in order."""
         return tuple(piece.text for piece in self.pieces if piece.role == "system")
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The names of the tools that the request offers, in order."""
+        """Return the names of the tools that the request offers, in order."""
         return tuple(map(_tool_name, self.body.get("tools") or ()))
 
     @property
@@ -92,7 +92,7 @@ class CapturedRequest(msgspec.Struct, frozen=True):
 
     @property
     def breakpoints(self) -> tuple[int, ...]:
-        """The places (in `pieces`) of the cache breakpoints."""
+        """Return the places (in `pieces`) of the cache breakpoints."""
         return tuple(place for place, piece in enumerate(self.pieces) if piece.breakpoint)
 
     def request(self, count: TextCounter, *, timestamp: int | None = None) -> CacheRequest:

@@ -139,7 +139,7 @@ class InProcessModel:
 
     @property
     def chats(self) -> list[CapturedRequest]:
-        """The chat calls so far."""
+        """Return the chat calls so far."""
         return self.of("chat")
 
     def of(self, kind: str) -> list[CapturedRequest]:

@@ -78,7 +78,7 @@ class HostConversation(Protocol):
 
     @property
     def id(self) -> str:
-        """The host's id of the session."""
+        """Return the host's id of the session."""
         ...
 
     def say(self, text: str) -> str:

@@ -31,20 +31,20 @@ class PromptSource(Protocol):
         """Earlier prompts, oldest first, to be found again with the arrow key."""
 
     def show(self, toolbar: Callable[[int], str], commands: Callable[[], Sequence[str]]) -> None:
-        """What stands below the line, in so many cells, and which commands it completes."""
+        """Set what stands below the line, in so many cells, and which commands it completes; return nothing."""
 
     async def read(self, default: str = "") -> str | None:
-        """The next prompt; `None`: there are no more. Raises `Interrupted`."""
+        """Return the next prompt; `None`: there are no more. Raises `Interrupted`."""
 
 
 class PipedPrompts:
     """Prompts from the standard input, one a line."""
 
     def remember(self, texts: Iterable[str]) -> None:
-        """Nobody looks back here."""
+        """Do nothing: nobody looks back here."""
 
     def show(self, toolbar: Callable[[int], str], commands: Callable[[], Sequence[str]]) -> None:
-        """Nobody looks here."""
+        """Do nothing: nobody looks here."""
 
     async def read(self, default: str = "") -> str | None:  # noqa: ARG002 (nobody edits here)
         """Return the next line of the input; `None` at its end."""

@@ -47,25 +47,25 @@ class View(Protocol):
     """Who is told what happens. Nothing here may raise for what a model or a tool says."""
 
     def opened(self, loop: AgentLoop, resumed: bool) -> None:
-        """A session is open: all that follows is of it."""
+        """Show that a session is open; all that follows is of it. Return nothing, as all methods here."""
 
     def begin(self) -> None:
-        """Work begins."""
+        """Show that work begins."""
 
     def take(self, event: AgentEvent) -> None:
-        """Something happened."""
+        """Show an event."""
 
     def tick(self) -> None:
-        """A tenth of a second has passed."""
+        """Draw what moves: a tenth of a second has passed."""
 
     def end(self, ended: events.TurnEnded | None) -> None:
-        """The work is over; `None`: it was no turn."""
+        """Show that the work is over; `None`: it was no turn."""
 
     def note(self, text: str) -> None:
-        """A remark of the program's own."""
+        """Show a remark of the program's own."""
 
     def problem(self, text: str) -> None:
-        """Something went wrong that the work goes on without."""
+        """Show what went wrong that the work goes on without."""
 
 
 class _Lines:
@@ -289,7 +289,7 @@ class PlainView(_Lines):
         self._said = ""
 
     def tick(self) -> None:
-        """Nothing moves here."""
+        """Do nothing: nothing moves here."""
 
     def put(self, kind: _Kind, lines: Sequence[Text]) -> None:
         """Write lines of progress, unless they are not wanted; return nothing."""
@@ -301,7 +301,7 @@ class PlainView(_Lines):
         super().put("note", wrap_text(printable(text), self.screen.columns))
 
     def gap(self, kind: _Kind) -> list[Text]:  # noqa: ARG002 (it is the same for all)
-        """Lines of progress stand close together."""
+        """Return no empty line: lines of progress stand close together."""
         return []
 
     def say(self, text: str) -> None:
@@ -367,7 +367,7 @@ class JsonView:
             self._print(type, event.session_id, **fields)
 
     def tick(self) -> None:
-        """Time is no fact."""
+        """Do nothing: time is no fact."""
 
     def end(self, ended: events.TurnEnded | None) -> None:
         """Write the line of the end, with cost and usage; return nothing."""
@@ -383,7 +383,7 @@ class JsonView:
         """Remarks are for people."""
 
     def problem(self, text: str) -> None:
-        """What went wrong is in the facts."""
+        """Do nothing: what went wrong is in the facts."""
 
     def _print(self, type: str, session: str, **fields: Any) -> None:
         print(json.dumps({"schema": self._schema, "type": type, "session": session, **fields}), file=self._out)

@@ -45,7 +45,7 @@ class RuntimeNeeds(msgspec.Struct, frozen=True):
 
     @property
     def hint(self) -> str:
-        """How hudkit gets an environment that stays."""
+        """Return how hudkit gets an environment that stays."""
         return (
             f"Install hudkit to stay (`uv tool install 'hudkit[{self.extra}]'` or pipx), and run that; "
             "or give --anyway"

@@ -43,7 +43,7 @@ class ListenAddress(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The host as it stands in an address of the web."""
+        """Return the host as it stands in an address of the web."""
         return f"[{self.host}]" if ":" in self.host else self.host
 
 
