@@ -14,8 +14,8 @@ from itertools import accumulate
 from pathlib import Path
 
 from bench.figures import Figure
+from hudkit.transcripts.search.index_database import IndexProgress, IndexWriter
 from hudkit.transcripts.search.index_reader import IndexReader
-from hudkit.transcripts.search.index_writer import IndexProgress, IndexWriter
 from hudkit.transcripts.search.query import SearchFilters, SearchQuery
 from hudkit.transcripts.transcript import Message, SessionRow, TextPart, Todo, ToolPart, UnreadableRecord
 

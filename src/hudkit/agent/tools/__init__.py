@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from hudkit.agent.tools.file_tools import EDIT, READ, WRITE
-from hudkit.agent.tools.search_tools import GLOB, GREP
+from hudkit.agent.tools.file_tools import EDIT, GLOB, GREP, READ, WRITE
 from hudkit.agent.tools.session_tools import SKILL, TODO
 from hudkit.agent.tools.shell_tool import BASH
 from hudkit.agent.tools.tool import (

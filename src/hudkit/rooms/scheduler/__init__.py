@@ -1,8 +1,8 @@
 """The scheduler: when each agent has its beat, who gives it, and what becomes of it."""
 
 from hudkit.rooms.scheduler.clocks import Clock, RealClock, SimulatedClock
-from hudkit.rooms.scheduler.heap_scheduler import HeapScheduler
 from hudkit.rooms.scheduler.model_queues import ANY_MODEL, UNLIMITED, ModelQuota
+from hudkit.rooms.scheduler.protocol import HeapScheduler
 from hudkit.rooms.scheduler.runner import RunnerMetrics, WorldRunner
 
 __all__ = [

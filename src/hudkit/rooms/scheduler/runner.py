@@ -28,10 +28,9 @@ from hudkit.rooms.hud import AgentHud, CachedRenderer, build_hud, resolve_beat
 from hudkit.rooms.players.player import BeatPrompt, BeatReply, Player, PlayerRegistry, QuickPlayer
 from hudkit.rooms.scheduler import heartbeat
 from hudkit.rooms.scheduler.clocks import Clock, RealClock, WorldTime
-from hudkit.rooms.scheduler.heap_scheduler import HeapScheduler
 from hudkit.rooms.scheduler.heartbeat import SECOND, Beat, BeatFailed, failing_beat, seeded_fraction
 from hudkit.rooms.scheduler.model_queues import ModelQueue, ModelQueues, ModelQuota
-from hudkit.rooms.scheduler.protocol import JobClaim
+from hudkit.rooms.scheduler.protocol import HeapScheduler, JobClaim
 from hudkit.rooms.world import AgentState, World
 from hudkit.rooms.world_log import Transaction, WorldLog
 

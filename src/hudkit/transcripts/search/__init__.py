@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from hudkit.transcripts.search.query import SearchFilters, SearchHit, SearchQuery
 
 if TYPE_CHECKING:
+    from hudkit.transcripts.search.index_database import IndexProgress, IndexWriter
     from hudkit.transcripts.search.index_reader import IndexReader
-    from hudkit.transcripts.search.index_writer import IndexProgress, IndexWriter
     from hudkit.transcripts.search.past_sessions import PastSessions, TranscriptSource, open_past_sessions
 
 __all__ = [
@@ -25,9 +25,9 @@ __all__ = [
 ]
 
 _LAZY = {
-    "IndexProgress": "index_writer",
+    "IndexProgress": "index_database",
     "IndexReader": "index_reader",
-    "IndexWriter": "index_writer",
+    "IndexWriter": "index_database",
     "PastSessions": "past_sessions",
     "TranscriptSource": "past_sessions",
     "open_past_sessions": "past_sessions",

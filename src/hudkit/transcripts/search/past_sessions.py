@@ -18,8 +18,8 @@ from hudkit.transcripts.claude_code import open_claude
 from hudkit.transcripts.codex import open_codex
 from hudkit.transcripts.named_files import SavedPlan, list_plans, read_plan
 from hudkit.transcripts.opencode_database import OpenCodeTranscript
+from hudkit.transcripts.search.index_database import IndexProgress, IndexWriter
 from hudkit.transcripts.search.index_reader import IndexReader
-from hudkit.transcripts.search.index_writer import IndexProgress, IndexWriter
 from hudkit.transcripts.search.query import SearchHit, SearchQuery
 from hudkit.transcripts.transcript import Message, SessionRow, Transcript
 
