@@ -167,7 +167,7 @@ def test_no_fifo_device_or_directory_is_read_or_written(context: ToolContext, pr
 def test_d5_huge_binary_and_odd_files_are_read_within_bounds(context: ToolContext, project: Path) -> None:
     with (project / "sparse").open("wb") as file:
         file.truncate(2 * 1024**3)
-    with pytest.raises(ToolError, match="no text file"):
+    with pytest.raises(ToolError, match="not a text file"):
         use(context, "read", path="sparse")
     with pytest.raises(ToolError, match="limit"):
         use(context, "edit", path="sparse", old="a", new="b")
@@ -328,7 +328,7 @@ def test_e3_an_expression_that_runs_away_is_ended(context: ToolContext, project:
     (project / "trap.txt").write_text("a" * 50_000 + "!\n")
     told = use(context, "grep", pattern="(a+)+$", path="trap.txt").text
     assert "stopped after 0.5 s" in told
-    with pytest.raises(ToolError, match="no regular expression"):
+    with pytest.raises(ToolError, match="not a regular expression"):
         use(context, "grep", pattern="(")
 
 

@@ -61,7 +61,7 @@ def test_what_is_written_out_reads_the_same(tmp_path: Path) -> None:
         ),
         ("actions.toml", b"[timing]\n", "actions.toml:1: [timing] has no description"),
         ("actions.toml", b"[timing]\ndescription = ''\nwhen = ''", "actions.toml:1: [timing] has 'when'"),
-        ("actions.toml", b"[timing]\ndescription = ''\nactions = 3", "actions.toml:1: timing.actions is no list"),
+        ("actions.toml", b"[timing]\ndescription = ''\nactions = 3", "actions.toml:1: timing.actions is not a list"),
         (
             "actions.toml",
             b"[timing]\ndescription = ''\n[[timing.actions]]\ntype = 'sleep'\n[[timing.actions]]\ntype = 'slep'",
@@ -75,7 +75,7 @@ def test_what_is_written_out_reads_the_same(tmp_path: Path) -> None:
         (
             "actions.toml",
             b"[timing]\ndescription = ''\n[[timing.actions]]\ntype = 'sleep'\nuntil = 3",
-            "actions.toml:5: until is no text",
+            "actions.toml:5: until is not a text",
         ),
         (
             "actions.toml",
@@ -95,7 +95,7 @@ def test_what_is_wrong_is_named_by_file_and_line(tmp_path: Path, file: str, cont
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="is no folder"):
+    with pytest.raises(ConfigError, match="is not a folder"):
         load_prompts(tmp_path / "nowhere")
 
 

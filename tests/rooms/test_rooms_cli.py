@@ -169,7 +169,7 @@ def test_prompts_that_cannot_be_change_nothing(rooms: Run, tmp_path: Path) -> No
         for argv in (("prompts", "--read", folder.parent), ("new", "other", "--prompts", folder.parent)):
             code, out, err = rooms(*argv)
             assert (code, out) == (2, "") and said in err, err
-    assert facts(rooms("show", "--json"))["seq"] == 31 and "is no folder" in rooms("prompts", "--read", "/nope")[2]
+    assert facts(rooms("show", "--json"))["seq"] == 31 and "is not a folder" in rooms("prompts", "--read", "/nope")[2]
     assert not (tmp_path / "data" / "worlds" / "other.db").exists()
 
 

@@ -96,7 +96,7 @@ ATTACKS = {
     "no section": ("x = 1\n", r"NameError: name 'section' is not defined"),
     "a section that is no function": ("section = 1\n", r"TypeError"),
     "the wrong arguments": ("def section(steps): return 1\n", r"TypeError"),
-    "what is no plain value": (body("return lambda: 1"), r"TypeError"),
+    "what is not a plain value": (body("return lambda: 1"), r"TypeError"),
     "a set": (body("return {1, 2}"), r"TypeError"),
     "json of its own": (
         "import json\njson.dumps = lambda *_: 7\ndef section(): return 1\n",

@@ -245,7 +245,7 @@ def test_a_failure_is_one_line_in_its_place_and_the_others_stand(make: Make) -> 
         ("'x' * 2001", "2001 characters"),
         ("{'minimal': 'x' * 121}", "121 characters at density minimal"),
         ("[[['a']]]", "a text is list"),
-        ("{'rows': [1]}", "a row is no list"),
+        ("{'rows': [1]}", "a row is not a list"),
     ],
 )
 def test_a_bad_tree_is_a_failure(make: Make, returned: str, said: str) -> None:

@@ -66,7 +66,7 @@ def _escaped(match: re.Match[str]) -> str:
     code = ord(match.group())
     # a surrogate stands for one byte that is not UTF-8: shown as that byte
     if 0xDC80 <= code <= 0xDCFF:
-        return f"\\x{code - 0xDC00:02x}"  # a byte that is not UTF-8
+        return f"\\x{code - 0xDC00:02x}"
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 

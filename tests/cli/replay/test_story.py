@@ -6,7 +6,7 @@ import pytest
 
 from hudkit.cli.replays import Report
 from hudkit.cli.replays.report_text import WIDTH, TerminalStyle
-from hudkit.cli.replays.story import calm, pressed, story_lines, thinnest
+from hudkit.cli.replays.story import calm_frame, fullest_frame, story_lines, thinnest_frame
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ def test_it_fits_two_screens(story: list[str]) -> None:
 
 def test_the_two_frames(orchard_report: Report, story: list[str]) -> None:
     frames = orchard_report.sessions[0].frames
-    first, second, peak = calm(frames), pressed(frames), thinnest(frames)
+    first, second, peak = calm_frame(frames), fullest_frame(frames), thinnest_frame(frames)
     assert first.band == "green" and first.used_tokens is not None and first.used_tokens < 0.7 * 44_000
     assert second.band == "red" and second.density != "full"
     assert peak.system_density == "minimal"

@@ -207,7 +207,7 @@ def _hooks_of(name: str, plugin: object) -> dict[str, _Hook]:
         if word not in calls and (near or isinstance(plugin, Mapping)):
             close = near or get_close_matches(str(word), HOOKS, 1)
             hint = f"Did you mean {close[0]}?" if close else f"The hooks are {', '.join(HOOKS)}"
-            raise ConfigError(f"plugin {_quoted(name)} has {_quoted(word)}, which is no hook", hint=hint)
+            raise ConfigError(f"plugin {_quoted(name)} has {_quoted(word)}, which is not a hook", hint=hint)
     if not calls:
         raise ConfigError(f"plugin {_quoted(name)} has no hook", hint=f"The hooks are {', '.join(HOOKS)}")
     return calls

@@ -113,7 +113,7 @@ def _split_lines(
     if _is_binary(head[:8192]):
         size = os.fstat(fd).st_size
         raise ToolError(
-            f"{quote(target.display)} is no text file ({size:,} bytes)", hint="A program can look into it"
+            f"{quote(target.display)} is not a text file ({size:,} bytes)", hint="A program can look into it"
         )
     # UTF-16 cannot be cut at line feeds byte by byte: read whole, within the bound
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -226,7 +226,7 @@ async def _edit(arguments: _EditInput, context: ToolContext) -> ToolOutcome:
         _check_seen(context, target, before, needed=False)
         old = _read_whole(context, target)
         if old.text is None:
-            raise ToolError(f"{quote(target.display)} is no text file", hint="A program can change it")
+            raise ToolError(f"{quote(target.display)} is not a text file", hint="A program can change it")
         return _store_file(context, target, before, old, _apply_edit(arguments, target, old.text), stopped)
 
     return await run_in_thread(work)
@@ -496,7 +496,7 @@ async def _run_child(asked: dict[str, Any], seconds: float) -> tuple[list[tuple[
                 row = json.loads(line)
                 # the one message that is not a line: the pattern cannot be compiled
                 if isinstance(row, dict):
-                    raise ToolError(f"the pattern is no regular expression: {row['wrong']}")
+                    raise ToolError(f"the pattern is not a regular expression: {row['wrong']}")
                 rows.append((row[0], row[1], row[2]))
             # it ends itself by its CPU limit
             late = await child.wait() != 0

@@ -40,7 +40,7 @@ def story_lines(report: Report, ink: TerminalStyle, commands: Sequence[tuple[str
         yield f"  {command:<60}  {words}"
 
 
-def calm(frames: Sequence[FrameShown]) -> FrameShown:
+def calm_frame(frames: Sequence[FrameShown]) -> FrameShown:
     """Return a frame of the green band: the first with the most lines that is not long.
 
     One with changes is taken, if there is one.
@@ -54,7 +54,7 @@ def _lines(frame: FrameShown) -> int:
     return sum(text.count("\n") + 1 for text in (frame.base, *frame.deltas, frame.tail))
 
 
-def pressed(frames: Sequence[FrameShown]) -> FrameShown:
+def fullest_frame(frames: Sequence[FrameShown]) -> FrameShown:
     """Return, of the fullest band that was reached, the first frame with the fewest tokens."""
     for band in ("critical", "red", "yellow"):
         in_band = [frame for frame in frames if frame.band == band]
@@ -63,7 +63,7 @@ def pressed(frames: Sequence[FrameShown]) -> FrameShown:
     return max(frames, key=lambda frame: frame.used_tokens or 0)
 
 
-def thinnest(frames: Sequence[FrameShown]) -> FrameShown:
+def thinnest_frame(frames: Sequence[FrameShown]) -> FrameShown:
     """Return the call whose frame in the system prompt has the fewest tokens while the window is fullest."""
     return max(frames, key=lambda frame: (frame.used_tokens or 0, -frame.system_tokens))
 
@@ -84,7 +84,7 @@ def _opening(report: Report, day: SessionReport) -> Iterator[str]:
 
 
 def _calm(day: SessionReport, ink: TerminalStyle) -> Iterator[str]:
-    frame = calm(day.frames)
+    frame = calm_frame(day.frames)
     yield ink.head(
         f"1. A calm moment: call {frame.turn} of {day.turns}, {_fill(frame, day)} of the window in use. "
         f"The frame, {frame.tokens} tokens:"
@@ -97,7 +97,7 @@ def _calm(day: SessionReport, ink: TerminalStyle) -> Iterator[str]:
 
 
 def _pressed(day: SessionReport, ink: TerminalStyle) -> Iterator[str]:
-    frame, peak = pressed(day.frames), thinnest(day.frames)
+    frame, peak = fullest_frame(day.frames), thinnest_frame(day.frames)
     epoch = day.epochs[frame.epoch - 1]
     yield ink.head(
         f"2. Under pressure: call {frame.turn}, {_fill(frame, day)} in use ({frame.band}). "

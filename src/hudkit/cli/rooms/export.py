@@ -13,7 +13,7 @@ from typing import TextIO
 from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json, progress_bar
 from hudkit.cli.rooms import file_argument, world_argument
-from hudkit.cli.rooms.worlds import agent_of, many, reading, whole_number
+from hudkit.cli.rooms.worlds import agent_of, plural, reading, whole_number
 from hudkit.errors import ConfigError
 from hudkit.rooms.world_export import json_lines, transcript_lines
 
@@ -45,7 +45,7 @@ def _run(args: argparse.Namespace) -> int:
                     progress(count, last, "writing")
     if args.output is not None:
         facts = {"file": str(args.output), "lines": count, "events": last}
-        print(as_json({"schema": SCHEMA, **facts}) if args.json else f"{many(count, 'line')} in {args.output}")
+        print(as_json({"schema": SCHEMA, **facts}) if args.json else f"{plural(count, 'line')} in {args.output}")
     return 0
 
 

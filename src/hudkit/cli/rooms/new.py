@@ -15,7 +15,7 @@ from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json
 from hudkit.cli.rooms import file_argument
 from hudkit.cli.rooms.prompts import check_room
-from hudkit.cli.rooms.worlds import FIRST, many, path_of, worlds_directory
+from hudkit.cli.rooms.worlds import FIRST, path_of, plural, worlds_directory
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.log.stores.sqlite_files import DATABASE_SUFFIXES, companion_path
@@ -154,11 +154,11 @@ def print_created(world_log: WorldLog, path: Path, *, as_facts: bool, past: Mapp
     names = ", ".join(agent.name for agent in world.agents.values() if agent.id <= 12)
     thinks = ", ".join(IMPROVISER_LABEL if model == IMPROVISER_MODEL else model for model in models)
     there = f"{names}{', …' if len(world.agents) > 12 else ''}"
-    print(visible(f"{world.name}: {many(len(world.agents), 'agent')}{f' ({there})' if there else ''}"))
+    print(visible(f"{world.name}: {plural(len(world.agents), 'agent')}{f' ({there})' if there else ''}"))
     if past:
         print(visible(f"a fork of {past['forked_from']} at event {past['forked_at']:,}"))
     if thinks:
         print(visible(f"thinking: {thinks}"))
-    print(visible(f"file: {path}, {many(world.seq, 'event')}"))
+    print(visible(f"file: {path}, {plural(world.seq, 'event')}"))
     meant = path.stem if path.parent == worlds_directory() else str(path)
     print(visible(f"play it: hudkit rooms serve --world {shlex.quote(meant)}"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json
 from hudkit.cli.rooms import world_argument
-from hudkit.cli.rooms.worlds import many, picked, reading, time_of, with_patience
+from hudkit.cli.rooms.worlds import picked, plural, reading, time_of, with_patience
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.rooms import world_events as e
@@ -38,7 +38,7 @@ def _run(args: argparse.Namespace) -> int:
         if args.write is not None:
             written = write_prompts(args.write, {name: texts[name] for name in PROMPTS if name in texts})
             facts = {"schema": SCHEMA, "written": [str(path) for path in written]}
-            line = f"{many(len(written), 'prompt')} written to {args.write}"
+            line = f"{plural(len(written), 'prompt')} written to {args.write}"
             print(as_json(facts) if args.json else visible(line))
         else:
             _show(world_log, as_facts=args.json)
@@ -75,7 +75,9 @@ def _read(folder: Path, args: argparse.Namespace) -> None:
             print(as_json({"schema": SCHEMA, "changed": list(new), "seq": world_log.world.seq}))
         elif new:
             print(
-                visible(f"{many(len(new), 'prompt')} changed from event {world_log.world.seq:,} on: {', '.join(new)}")
+                visible(
+                    f"{plural(len(new), 'prompt')} changed from event {world_log.world.seq:,} on: {', '.join(new)}"
+                )
             )
         else:
             print("nothing to change: the world's agents are told just that")

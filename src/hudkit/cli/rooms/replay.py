@@ -9,7 +9,7 @@ import msgspec
 from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json, progress_bar
 from hudkit.cli.rooms import world_argument
-from hudkit.cli.rooms.worlds import many, reading
+from hudkit.cli.rooms.worlds import plural, reading
 from hudkit.compose import visible
 from hudkit.rooms.world_replay import ReplayReport
 from hudkit.rooms.world_replay import replay_log as play_again
@@ -37,13 +37,13 @@ COMMAND = CliCommand("hudkit rooms replay --json", _arguments, _run)
 
 
 def _lines(report: ReplayReport) -> list[str]:
-    lines = [f"{many(report.events, 'event')}, {many(report.beats, 'beat')}"]
+    lines = [f"{plural(report.events, 'event')}, {plural(report.beats, 'beat')}"]
     if report.gone:
-        lines.append(f"passed over, as redacted or of a newer version: {many(report.gone, 'event')}")
+        lines.append(f"passed over, as redacted or of a newer version: {plural(report.gone, 'event')}")
     if report.unseen:
-        lines.append(f"without a HUD, through an error: {many(report.unseen, 'beat')}")
+        lines.append(f"without a HUD, through an error: {plural(report.unseen, 'beat')}")
     if not report.differ:
-        lines.append(f"{many(report.same, 'HUD')} composed again, each with the same bytes as its agent saw")
+        lines.append(f"{plural(report.same, 'HUD')} composed again, each with the same bytes as its agent saw")
     else:
         lines.append(f"{len(report.differ):,} of {report.same + len(report.differ):,} HUDs came out otherwise:")
         lines += [

@@ -17,7 +17,7 @@ from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json, progress_bar
 from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.new import check_model, create_world
-from hudkit.cli.rooms.worlds import FIRST, known, many, path_of, picked, time_of
+from hudkit.cli.rooms.worlds import FIRST, known, path_of, picked, plural, time_of
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.rooms import world_events as e
@@ -146,7 +146,8 @@ class _WorldRun:
         """Play to the end; why it ended, where it was not for its length."""
         if self.prints:
             print(
-                f"{many(len(self.world_log.world.agents), 'agent')}: {thinkers_text(self.world_log)}", file=sys.stderr
+                f"{plural(len(self.world_log.world.agents), 'agent')}: {thinkers_text(self.world_log)}",
+                file=sys.stderr,
             )
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -232,11 +233,11 @@ class _WorldRun:
 def _lines(facts: dict[str, Any], stopped: str) -> list[str]:
     lines = [f"ended: {stopped}"] if stopped else []
     lines.append(
-        f"{many(facts['beats'], 'beat')} in {_words(facts['seconds'])} of the world's time; "
+        f"{plural(facts['beats'], 'beat')} in {_words(facts['seconds'])} of the world's time; "
         f"{facts['skipped']:,} skipped because nothing was new"
     )
     did = ("message", "word"), ("action",)
-    spoken, done = (", ".join(many(facts[f"{word}s"], word) for word in words) for words in did)
+    spoken, done = (", ".join(plural(facts[f"{word}s"], word) for word in words) for words in did)
     lines.append(f"{spoken}; {done}, {facts['refused']:,} refused")
     if facts["said"]:
         most = sorted(facts["said"], key=lambda speaker: -speaker["messages"])
@@ -253,7 +254,7 @@ def _lines(facts: dict[str, Any], stopped: str) -> list[str]:
         late = f"late: median {facts['late_median']:.2f} s, 99 of 100 within {facts['late_99']:.2f} s"
         lines.append(f"{late}, {facts['late_most']:.2f} s at most")
     if facts["errors"]:
-        lines.append(f"{many(facts['errors'], 'beat')} failed; `hudkit rooms show` says why")
+        lines.append(f"{plural(facts['errors'], 'beat')} failed; `hudkit rooms show` says why")
     return lines
 
 

@@ -13,7 +13,7 @@ from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json
 from hudkit.cli.rooms import file_argument
 from hudkit.cli.rooms.run import model_quotas, open_played_world, play_arguments, thinkers_text
-from hudkit.cli.rooms.worlds import many, worlds_directory
+from hudkit.cli.rooms.worlds import plural, worlds_directory
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.rooms.players import open_players
@@ -81,7 +81,7 @@ def _say(world_log: WorldLog, address: str, token: str, file: Path, *, as_facts:
         print(as_json({"schema": SCHEMA, **facts}, lines=True), flush=True)
         return
     print(
-        visible(f"{world_log.world.name}: {many(len(world_log.world.agents), 'agent')}, {thinkers_text(world_log)}")
+        visible(f"{world_log.world.name}: {plural(len(world_log.world.agents), 'agent')}, {thinkers_text(world_log)}")
     )
     if world_log.world.paused is not None:
         print(visible(f"paused ({world_log.world.paused}): the page, or --resume, lets it go on"))

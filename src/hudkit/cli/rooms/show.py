@@ -12,7 +12,7 @@ import msgspec
 from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json
 from hudkit.cli.rooms import world_argument
-from hudkit.cli.rooms.worlds import agent_of, many, picked, time_of, whole_number
+from hudkit.cli.rooms.worlds import agent_of, picked, plural, time_of, whole_number
 from hudkit.compose import shorten, visible
 from hudkit.errors import ConfigError
 from hudkit.rooms.actions.agent_actions import knowledge_tokens
@@ -86,7 +86,7 @@ def _lines(world: World, file: str, now: int) -> Iterator[str]:
     words = sum(message.words for message in messages)
     spent = f", ${world.cost:.2f}" if world.cost else ""
     counts = ((world.seq, "event"), (world.beats, "beat"), (len(messages), "message"), (words, "word"))
-    yield ", ".join(many(*count) for count in counts) + spent
+    yield ", ".join(plural(*count) for count in counts) + spent
     yield file
     yield ""
     agents = list(world.agents.values())

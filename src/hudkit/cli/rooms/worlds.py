@@ -96,7 +96,7 @@ def agent_of(world: World, word: str) -> AgentState:
     return agent
 
 
-def many(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """Return a count with its noun: `1 agent`, `2 agents`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 

@@ -166,7 +166,7 @@ def _problem(token: re.Match[str], open_keys: list[set[str]]) -> str:
             open_keys[-1].add(key)
     elif word := token["word"]:
         if word in ("NaN", "Infinity", "-Infinity"):
-            return f"{word} is no number of JSON"
+            return f"{word} is not a number of JSON"
         if word not in ("true", "false", "null"):
             return _number_problem(word)
     elif token.group() in "{[":

@@ -126,7 +126,7 @@ class Scanner:
         except ValueError:
             value = None
         if value is None or value - value != 0:  # an infinity, from 1e999, less itself is not 0
-            self.fail(f"{token!r} is no number", "Numbers are written as in JSON: 3, -1, 2.5, 1e3", begin)
+            self.fail(f"{token!r} is not a number", "Numbers are written as in JSON: 3, -1, 2.5, 1e3", begin)
         return value
 
     def quoted(self) -> str:

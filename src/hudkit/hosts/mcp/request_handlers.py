@@ -163,7 +163,7 @@ class _Subscriptions:
 
 
 _SESSION_HEADER = "hudkit-session"
-"""The header, and `NAME_QUERY` the parameter of the address, by which a client on HTTP names its session."""
+"""The header, and `_SESSION_QUERY` the parameter of the address, by which a client on HTTP names its session."""
 _SESSION_QUERY = "session"
 _MCP_SESSION_HEADER = "mcp-session-id"
 

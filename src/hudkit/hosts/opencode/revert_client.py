@@ -42,7 +42,7 @@ def fork_session(server: str, session: str, message: str) -> str:
 
 
 def check_session(server: str, session: str) -> None:
-    """Raises `HostError` where no OpenCode answers at an address, or it does not have the session."""
+    """Check that an OpenCode answers at an address and has the session. Raises `HostError` otherwise."""
     answer = _ask(server, "GET", f"/session/{quote(session, safe='')}", None)
     if not isinstance(answer, dict) or answer.get("id") != session:
         raise HostError(f"what answers at {server} does not have this session")

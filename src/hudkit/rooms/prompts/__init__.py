@@ -174,7 +174,9 @@ def _own_prompts() -> dict[str, str]:
 
 def _read_folder(folder: Path) -> dict[str, str]:
     if not folder.is_dir():
-        raise ConfigError(f"{folder} is no folder", hint="Prompts are files in a folder, such as directives/rooms.md")
+        raise ConfigError(
+            f"{folder} is not a folder", hint="Prompts are files in a folder, such as directives/rooms.md"
+        )
     texts: dict[str, str] = {}
     for path in sorted(folder.rglob("*")):
         file = path.relative_to(folder)
@@ -284,7 +286,7 @@ def _read_category(name: str, value: object, text: str, place: str) -> ActionCat
         raise _prompt_error(place, line, f"[{name}] has {key!r}", _suggestion(key, ("description", "actions")))
     actions = value.get("actions", [])
     if not isinstance(actions, list):
-        raise _prompt_error(place, line, f"{name}.actions is no list", f"Write each as [[{name}.actions]]")
+        raise _prompt_error(place, line, f"{name}.actions is not a list", f"Write each as [[{name}.actions]]")
     return ActionCategory(
         name,
         value["description"],
@@ -308,7 +310,7 @@ def _read_action(category: str, number: int, value: object, text: str, place: st
                 place, _key_line(text, line, key), f"{kind} has no argument {key!r}", _suggestion(key, arguments)
             )
         if not isinstance(description, str):
-            raise _prompt_error(place, _key_line(text, line, key), f"{key} is no text", "Say in quotes what it is")
+            raise _prompt_error(place, _key_line(text, line, key), f"{key} is not a text", "Say in quotes what it is")
     return {"type": kind, **{key: description for key, description in value.items() if key != "type"}}
 
 

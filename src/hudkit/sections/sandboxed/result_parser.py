@@ -48,7 +48,7 @@ def parse_result(output: str) -> SectionTrees:
     try:
         value = msgspec.json.decode(output)
     except (msgspec.DecodeError, RecursionError):
-        raise TreeError("what it returned is no plain value", hint="Return text, lists and dicts of texts") from None
+        raise TreeError("it did not return a plain value", hint="Return text, lists and dicts of texts") from None
     forms = value if isinstance(value, dict) and value and set(value) <= set(_MAX_CHARS) else {"full": value}
     return SectionTrees(**{name: _tree(name, form) for name, form in forms.items()})
 
@@ -99,7 +99,7 @@ def _item(value: Any) -> Element:
 def _table_row(value: Any) -> Element:
     if not isinstance(value, list) or len(value) > _MAX_CELLS:
         hint = 'Write {"rows": [["head", …], ["cell", …]]}'
-        raise TreeError(f"a row is no list of at most {_MAX_CELLS} texts", hint=hint)
+        raise TreeError(f"a row is not a list of at most {_MAX_CELLS} texts", hint=hint)
     return h.row[[h.cell[_words(cell)] for cell in value]]
 
 

@@ -164,8 +164,8 @@ def test_hostile_depth_is_refused(name: str, text: str) -> None:
     [
         ('{"a": 1,\n "b": }', 2, 7, "Expecting value"),
         ('{"a": 1,\n  "b": {"x": 0},\n  "\\u0061": 2}', 3, 3, 'key "a" stands twice'),
-        ("[1,\n NaN]", 2, 2, "NaN is no number"),
-        ("[-Infinity]", 1, 2, "-Infinity is no number"),
+        ("[1,\n NaN]", 2, 2, "NaN is not a number"),
+        ("[-Infinity]", 1, 2, "-Infinity is not a number"),
         ("[0,\n1e999]", 2, 1, "out of the range"),
         (f"[{'9' * 5000}]", 1, 2, "more than 4300 digits"),
         ("[" * 1001 + "]" * 1001, 1, 101, "more than 100 levels"),

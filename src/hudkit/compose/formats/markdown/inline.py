@@ -2,8 +2,8 @@
 
 The nodes of a heading, a paragraph or a cell are not written one by one: whether an asterisk in a text needs an
 escape, and which marker an emphasis gets, depends on what stands beside it. So each node adds parts to a
-`LineBuilder`: text apart from markup, and markers that are still open. Once the line is whole, `attention` decides
-the markers and `escaping` the escapes.
+`LineBuilder`: text apart from markup, and markers that are still open. Once the line is whole, `escaping` decides
+the markers and the escapes.
 
 `Text("2 * 3")` and `Emphasis((Text("now"),))` become
 
