@@ -8,6 +8,7 @@ Time and ids count up. What still differs from run to run: the key of the loop's
 SQLite leaves in its pages.
 """
 
+# ruff: noqa: I001 (the order of imports as that commit had it: its modules are not there any more to be sorted)
 from __future__ import annotations
 
 import asyncio
@@ -24,32 +25,32 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
-from hudkit.compaction.carried import Output
-from hudkit.custom import Places
-from hudkit.custom.files import trust as trust_section
-from hudkit.events import PAYLOADS, Origin
-from hudkit.events import payloads as p
-from hudkit.rooms.beats import JumpingClock, Runner
+from hudkit.session.course import Rules
+from hudkit.session.store import SessionStore
 from hudkit.rooms.book import Book
 from hudkit.rooms.founding import found, read_founding
-from hudkit.rooms.minds import Minds, Scripted
-from hudkit.search import open_past
+
+from hudkit import cli
 from hudkit.session import hud_plugin
 from hudkit.session import records as r
-from hudkit.session.course import Rules
 from hudkit.session.loop import Loop
 from hudkit.session.permissions import Rule
 from hudkit.session.plugins import trust as trust_plugin
-from hudkit.session.store import SessionStore
-
-from hudkit import cli
-from hudkit.api import Hud, HudSession
-from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply
-from hudkit.models.scripted_model import InProcessModel
+from hudkit.api import Hud, Session
+from hudkit.compaction.carried import Output
+from hudkit.events import PAYLOADS, Origin
+from hudkit.events import payloads as p
 from hudkit.rooms import events as e
 from hudkit.rooms.architect import Architect
+from hudkit.rooms.beats import JumpingClock, Runner
+from hudkit.rooms.minds import Minds, Scripted
 from hudkit.rooms.prompts import write_prompts
+from hudkit.custom import Places
+from hudkit.custom.files import trust as trust_section
+from hudkit.testing.in_process import InProcessModel
+from hudkit.testing.replies import Call, Reply
 from hudkit.tokens import Window
+from hudkit.search import open_past
 
 HERE = Path(__file__).parent / "fixtures"
 WORKSHOP = Path("/tmp/orchard")
@@ -433,7 +434,7 @@ def every_event(hud: Hud) -> None:
         session.append(filled(kind, **SPECIAL.get(tag, {})), origin=next(origins), turn=turn)
 
 
-def story(hud: Hud) -> HudSession:
+def story(hud: Hud) -> Session:
     """A session of a host from its first call over two compactions, with all that an agent and a user do."""
     session = hud.session("ses_orchard", project=ORCHARD, host="opencode")
     session.start(
@@ -666,43 +667,32 @@ async def loop_session() -> str:
     write(project / "AGENTS.md", "Count twice.\n")
     model = InProcessModel(
         [
-            ScriptedReply(
-                "I look first.",
-                (ScriptedCall("read", {"path": "trees.txt"}, "call_1"),),
-                reasoning="A file comes first.",
-            ),
-            ScriptedReply(
+            Reply("I look first.", (Call("read", {"path": "trees.txt"}, "call_1"),), reasoning="A file comes first."),
+            Reply(
                 "",
                 (
-                    ScriptedCall(
+                    Call(
                         "todo",
                         {"todos": [{"content": "Count", "status": "in_progress", "priority": "high"}]},
                         "call_2",
                     ),
                 ),
             ),
-            ScriptedReply(
+            Reply(
                 "",
                 (
-                    ScriptedCall("edit", {"path": "trees.txt", "old": "plum", "new": "cherry"}, "call_3"),
-                    ScriptedCall("read", {"path": "no.txt"}, "call_4"),
+                    Call("edit", {"path": "trees.txt", "old": "plum", "new": "cherry"}, "call_3"),
+                    Call("read", {"path": "no.txt"}, "call_4"),
                 ),
             ),
-            ScriptedReply("", (ScriptedCall("write", {"path": "report.md", "content": "Four trees.\n"}, "call_5"),)),
-            ScriptedReply(
-                "", (ScriptedCall("hud", {"tool": "notes.add", "args": {"content": "Four trees"}}, "call_6"),)
+            Reply("", (Call("write", {"path": "report.md", "content": "Four trees.\n"}, "call_5"),)),
+            Reply("", (Call("hud", {"tool": "notes.add", "args": {"content": "Four trees"}}, "call_6"),)),
+            Reply(
+                "", (Call("task", {"description": "Look", "prompt": "Look around", "agent": "general"}, "call_7"),)
             ),
-            ScriptedReply(
-                "",
-                (
-                    ScriptedCall(
-                        "task", {"description": "Look", "prompt": "Look around", "agent": "general"}, "call_7"
-                    ),
-                ),
-            ),
-            ScriptedReply("Nothing else is here."),
-            ScriptedReply("Four trees are there."),
-            ScriptedReply("It is sent."),
+            Reply("Nothing else is here."),
+            Reply("Four trees are there."),
+            Reply("It is sent."),
         ],
         name="scripted:orchard",
         window=Window(40_000, 4_000, None, "host"),
