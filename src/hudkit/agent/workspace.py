@@ -91,7 +91,7 @@ class Workspace:
 
     @contextmanager
     def open_folder(self, real: Path, *, make: bool = False) -> Iterator[int]:
-        """Give the block a descriptor of a directory, reached from its root without following links.
+        """Yield a descriptor of a directory to the block, reached from its root without following links.
 
         `make` makes the directories that are missing. Raises `ToolError` and `OSError`.
         """
@@ -116,7 +116,7 @@ class Workspace:
 
     @contextmanager
     def open_file(self, target: ResolvedPath) -> Iterator[int]:
-        """Give the block a descriptor of an ordinary file, for reading. Raises `ToolError`."""
+        """Yield a descriptor of an ordinary file, for reading, to the block. Raises `ToolError`."""
         fd = -1
         try:
             with _as_tool_errors(target), self._above(target) as (folder, name):

@@ -45,7 +45,7 @@ def user_settings(name: str) -> Settings:
 
 
 def log_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of every command that reads a log."""
+    """Add the options of every command that reads a log to a parser."""
     parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: $HUDKIT_DB, else the user's own)")
     parser.add_argument("--json", action="store_true", help="print facts as JSON")
 

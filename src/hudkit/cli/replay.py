@@ -52,7 +52,7 @@ COMMAND = CliCommand(
 
 
 def found_wrong(report: Report) -> bool:
-    """Whether records could not be read, or something live did not survive a compaction."""
+    """Return whether records could not be read, or something live did not survive a compaction."""
     return bool(report.skipped) or any(
         compaction.lost for session in report.sessions for compaction in session.compacted
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def session_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of every command that works in a session."""
+    """Add the options of every command that works in a session to a parser."""
     parser.add_argument("--model", default="", metavar="NAME", help="the model to use, as provider:name")
     parser.add_argument(
         "--script", type=Path, metavar="FILE", help="a scripted model, from a TOML or JSON lines file"

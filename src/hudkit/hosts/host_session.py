@@ -142,7 +142,10 @@ class HostSession:
         self._remember(messages, closed)
 
     def tool(self, router: str, arguments: Mapping[str, object] | str) -> RouterReply:
-        """Answer a call of `hud`, `memory`, `hud_compact` or `memory_compact`; a mistake is answered, not raised."""
+        """Answer a call of `hud`, `memory`, `hud_compact` or `memory_compact` and return the answer.
+
+        A mistake is answered, not raised.
+        """
         if router in COMPACTION_TOOL_NAMES:
             allowed, answer = self.request_compaction()
             return RouterReply(answer, allowed)

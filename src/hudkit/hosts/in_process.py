@@ -139,7 +139,7 @@ class InProcessHud:
     def tool(
         self, session_id: str, router: str, arguments: Mapping[str, object] | str, *, parent: str = ""
     ) -> RouterReply:
-        """Answer a call of one of the HUD's tools; what is wrong is said in the answer."""
+        """Answer a call of one of the HUD's tools and return the answer, which says what is wrong, if anything."""
         try:
             return self.with_session(session_id, lambda session: session.tool(router, arguments), parent=parent)
         except (HudkitError, OSError) as error:

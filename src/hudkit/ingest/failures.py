@@ -95,7 +95,7 @@ class CallVerdict(msgspec.Struct, frozen=True):
     """A shell statement that passed, which settles narrower ones too."""
 
     def settles(self, error: OpenError) -> bool:
-        """Whether an open error is over with this."""
+        """Return whether an open error is over with this."""
         if error.key in self.keys:
             return True
         return self.passed is not None and error.statement is not None and covers(self.passed, error.statement)
@@ -151,7 +151,7 @@ def command_outcomes(
 
 
 def covers(passed: ShellStatement, failed: ShellStatement) -> bool:
-    """Whether a pass of one settles a failure of the other: the same words, or a wider run of the same runner."""
+    """Return whether a pass of one settles a failure of the other: the same words, or a wider run of that runner."""
     if passed.directory != failed.directory:
         return False
     if passed.words == failed.words:

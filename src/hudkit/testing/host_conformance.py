@@ -173,7 +173,7 @@ class HostConformance:
     def open(
         self, place: HostWorkspace, session: str, *, hud: bool = True, resume: str = ""
     ) -> AbstractContextManager[HostConversation]:
-        """Open a conversation; the same `session` again goes on where it stood, also in a new process.
+        """Return an open conversation; the same `session` again goes on where it stood, also in a new process.
 
         `resume` names a session of another host whose task is taken up.
         """

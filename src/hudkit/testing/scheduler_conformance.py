@@ -49,7 +49,7 @@ class SchedulerConformance:
     """The suite. `open_scheduler` gives a scheduler without jobs; each test closes what it opened."""
 
     def open_scheduler(self) -> SchedulerHarness:
-        """Open a scheduler without jobs."""
+        """Return an open scheduler without jobs."""
         raise NotImplementedError
 
     # -- times -------------------------------------------------------------------------------------------------

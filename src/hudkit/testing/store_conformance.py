@@ -50,7 +50,7 @@ class StoreConformance:
     """The suite. `open_store` gives a new, empty, writable log; each test closes what it opened."""
 
     def open_store(self) -> EventLog:
-        """Open a new, empty log."""
+        """Return a new, empty log, open."""
         raise NotImplementedError
 
     # -- appending and reading ---------------------------------------------------------------------------------

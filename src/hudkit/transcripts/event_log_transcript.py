@@ -75,7 +75,7 @@ class OwnTranscript:
         return ()
 
     def close(self) -> None:
-        """The log is not this one's to close."""
+        """Do nothing: the log is not this one's to close."""
 
     def _seq(self, session_id: str, after: str) -> int:
         if not after:

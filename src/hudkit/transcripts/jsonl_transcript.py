@@ -136,7 +136,7 @@ class JsonlTranscript:
         return () if path is None else self._dialect.todos(self._records(path))
 
     def close(self) -> None:
-        """Nothing is held open between reads."""
+        """Do nothing: nothing is held open between reads."""
 
     def _path(self, session_id: str) -> Path | None:
         # A session that began after the last listing.

@@ -268,7 +268,7 @@ class OpenCodeTranscript:
         return parse_todos(rows)
 
     def close(self) -> None:
-        """Nothing is held open between reads."""
+        """Do nothing: nothing is held open between reads."""
 
     def __enter__(self) -> OpenCodeTranscript:
         return self

@@ -189,7 +189,7 @@ SELF_CHECKS = (
 
 
 def listened_to(path: Path) -> bool:
-    """Whether a process listens on a socket; it need not answer. Only a refusal says that nobody does."""
+    """Return whether a process listens on a socket; it need not answer. Only a refusal says that nobody does."""
     with closing(sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)) as connection:
         connection.settimeout(GREET_SECONDS)
         try:

@@ -81,7 +81,7 @@ class CostMeter:
         self._rows = tuple((tariff, tuple(_Run(tariff.policy) for _ in VARIANTS)) for tariff in tariffs)
 
     def take(self, requests: Sequence[CacheRequest]) -> None:
-        """The next call, in each of `VARIANTS`."""
+        """Take up the next call, in each of `VARIANTS`."""
         for _, runs in self._rows:
             for run, request in zip(runs, requests, strict=True):
                 run.spent.append(run.tree.call(request))

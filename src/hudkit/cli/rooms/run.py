@@ -54,7 +54,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def play_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of every operation that plays a world."""
+    """Add the options of every operation that plays a world to a parser."""
     parser.add_argument("--model", metavar="NAME", help="the model for all agents from now on, as provider:name")
     for name, what in (("requests", "requests"), ("tokens", "tokens (input and output)")):
         words = f"how many {what} each model may use per minute (default: no limit)"

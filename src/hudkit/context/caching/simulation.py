@@ -86,7 +86,10 @@ class CostTotals(msgspec.Struct, frozen=True):
 
 
 class TokenPrices(Protocol):
-    """Prices in USD per million tokens; `hudkit.tokens.Prices` has this shape."""
+    """Prices in USD per million tokens; `hudkit.tokens.Prices` has this shape.
+
+    Of tokens that the cache had not, that it had, that were written to it, and of the answer.
+    """
 
     @property
     def input(self) -> float: ...

@@ -162,7 +162,7 @@ class _HudModel(Runnable[LanguageModelInput, AIMessage]):
     async def ainvoke(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AIMessage:
-        """Do the same, with the log's work off the event loop."""
+        """Do the same as `wrap_model_call` and return the same, with the log's work off the event loop."""
         line = self.line(config)
         if not line.session:
             return self._took(await self._model.ainvoke(input, config, **kwargs))
@@ -292,7 +292,7 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
     def wrap_model_call(
         self, request: ModelRequest[ContextT], handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]]
     ) -> ExtendedModelResponse[ResponseT]:
-        """Compact where that is due, put the HUD into the request, and take up what the model's answer tells."""
+        """Compact where that is due, put the HUD into the request, and return what the model answers."""
         call = _call_of(request)
         compacted, call = compact_if_due(self._calls, call)
         sent = self._calls.place(call)
@@ -335,14 +335,14 @@ class HudMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT])
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
-        """Carry the call out as it is; agents that it starts know whose it is."""
+        """Carry the call out as it is and return its result; agents that it starts know whose call it is."""
         with model_calls.tool_call_scope(request.runtime.config, request.state, request.tool_call["id"] or ""):
             return handler(request)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
-        """Do the same."""
+        """Do the same as `wrap_tool_call` and return the same."""
         with model_calls.tool_call_scope(request.runtime.config, request.state, request.tool_call["id"] or ""):
             return await handler(request)
 

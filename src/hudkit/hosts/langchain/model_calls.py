@@ -152,7 +152,7 @@ class ModelCallPipeline:
         self.attached.report_usage(line.session, tokens_after(response), parent=line.parent)
 
     def tool(self, line: SessionLineage, name: str, arguments: Mapping[str, object] | str) -> RouterReply:
-        """Answer a call of one of the HUD's tools."""
+        """Answer a call of one of the HUD's tools and return the answer."""
         if not line.session:
             return RouterReply("not recorded: this call belongs to no thread", False)
         if name in COMPACTION_TOOL_NAMES and line.session in self._elsewhere:

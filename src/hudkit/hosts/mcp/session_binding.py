@@ -76,7 +76,7 @@ class SessionBinding:
         self._lock = RLock()
 
     def tool(self, where: RequestSession, router: str, arguments: Mapping[str, object]) -> _ToolAnswer:
-        """Answer a call of `hud` or `memory`; whatever goes wrong is said in the answer."""
+        """Answer a call of `hud` or `memory` and return the answer, which says whatever goes wrong."""
         try:
             with self._lock:
                 return self._tool(where, router, arguments)
@@ -112,8 +112,11 @@ class SessionBinding:
         return self._read(where, of, lambda _, session: session.id)
 
     def resume(self, where: RequestSession, other: str) -> str:
-        """Take up the task of another session, as the user asks for it; what was said of it. Asked for again it says
-        so, and changes nothing. Raises `OperationError` where there is no such session, a `StoreError`."""
+        """Take up the task of another session, as the user asks for it, and return the answer.
+
+        Asked for again it says so, and changes nothing. Raises `OperationError` where there is no such session, and
+        a `StoreError`.
+        """
 
         def take(host_session: HostSession) -> str:
             links = [

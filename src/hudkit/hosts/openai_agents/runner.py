@@ -98,7 +98,7 @@ class HudRunner:
     async def run(
         self, agent: Agent[Any], input: Input, *, session: Session | str | None = None, **options: Any
     ) -> RunResult:
-        """Run an agent as `Runner.run` does, with its options.
+        """Run an agent as `Runner.run` does, with its options, and return the result.
 
         The session, or else the `conversation_id` or the `group_id` of the run configuration, is the conversation
         that the HUD belongs to; without one of them, a run is one of its own.
@@ -109,7 +109,7 @@ class HudRunner:
     def run_sync(
         self, agent: Agent[Any], input: Input, *, session: Session | str | None = None, **options: Any
     ) -> RunResult:
-        """Run an agent as `Runner.run_sync` does, where no event loop runs."""
+        """Run an agent as `Runner.run_sync` does, where no event loop runs, and return the result."""
         with _apart():
             return Runner.run_sync(self.agent(agent), input, **self._options(session, options))
 

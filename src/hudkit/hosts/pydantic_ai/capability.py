@@ -139,7 +139,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
     async def before_model_request(
         self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Compact where it is due: what is sent, and the history of the run."""
+        """Compact where it is due, the history of the run too, and return the request to send."""
         last = request_context.messages[-1] if request_context.messages else None
         if not self.compact or not isinstance(last, ModelRequest):  # a response that goes on is left as it is
             return request_context

@@ -48,20 +48,20 @@ _SELF = _any_of(r"\byou (?:said|told|asked|mentioned|want(?:ed)?)\b")
 
 
 def is_question(sentence: Sentence) -> bool:
-    """Whether a sentence is a question, with its mark or without."""
+    """Return whether a sentence is a question, with its mark or without."""
     return sentence.asks or bool(_ASKS.search(sentence.bare))
 
 
 def is_supposition(text: str) -> bool:
-    """Whether a text is a thought about what might be."""
+    """Return whether a text is a thought about what might be."""
     return bool(_SUPPOSES.search(text))
 
 
 def is_wish(text: str) -> bool:
-    """Whether a text is about what would or could be."""
+    """Return whether a text is about what would or could be."""
     return bool(_WOULD.search(text))
 
 
 def is_report(text: str) -> bool:
-    """Whether a text gives the words of somebody else, or of a document."""
+    """Return whether a text gives the words of somebody else, or of a document."""
     return bool(_REPORTS.search(text)) or bool(_SELF.search(text))

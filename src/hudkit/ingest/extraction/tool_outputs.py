@@ -162,7 +162,7 @@ _PLAN_POINT = re.compile(r"(?m)^[ \t]*(?:\d+[|:][ \t]*)?(?:[-*+]|\d{1,3}[.)])[ \
 
 
 def is_plan_file(path: str) -> bool:
-    """Whether a file of this name is a plan."""
+    """Return whether a file of this name is a plan."""
     return bool(_PLAN_NAME.search(path))
 
 
