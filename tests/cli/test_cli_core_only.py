@@ -145,6 +145,8 @@ class Interrupting:
         if name == MODULE:
             os.kill(os.getpid(), signal.SIGINT)
 
+# As in a terminal: a shell starts background jobs with SIGINT ignored, and these tests may run in one.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.meta_path.insert(0, Interrupting())
 sys.argv = ["hudkit", "demo"]
 runpy.run_module("hudkit", run_name="__main__", alter_sys=True)
