@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from page_served import Served, Visitor
+from page_process import Served, Visitor
 
 from hudkit.rooms.page.page_context import PageContext
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from page_served import Answer, Outline, Visitor, words_of
+from page_process import Answer, Outline, Visitor, words_of
 
 from hudkit.compose import visible
 from hudkit.log import Origin

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from page_browsed import Town
+    from page_browser import Town
 
 pytestmark = pytest.mark.slow
-pytest_plugins = ("page_browsed",)
+pytest_plugins = ("page_browser",)
 
 
 def test_a_message_appears_by_itself_and_nothing_moves(visit: Callable[..., Any], town: Town) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from page_served import TOKEN, Served, Visitor
+from page_process import TOKEN, Served, Visitor
 
 from hudkit.errors import ConfigError
 from hudkit.rooms.page.page_context import PageContext

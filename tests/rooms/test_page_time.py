@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from page_served import Visitor, words_of
+from page_process import Visitor, words_of
 
 from hudkit.rooms import world_events as e
 from hudkit.rooms.page.layout import describe_event

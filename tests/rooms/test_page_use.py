@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from page_browsed import Town
+    from page_browser import Town
 
 pytestmark = pytest.mark.slow
-pytest_plugins = ("page_browsed",)
+pytest_plugins = ("page_browser",)
 
 FOCUS = "document.activeElement"
 WIDE = """[...document.querySelectorAll("#left, #talk, #right, .panel")]

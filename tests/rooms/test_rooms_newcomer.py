@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from page_browsed import chromium
+from page_browser import chromium
 
 from hudkit.rooms.world_log import WorldLog
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from watched import Watched
+from telemetry_recorder import Watched
 
 
 @pytest.fixture

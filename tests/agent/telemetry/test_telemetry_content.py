@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.trace import StatusCode
-from watched import Watched, of, session
+from telemetry_recorder import Watched, of, session
 
 from hudkit.agent.hooks import ToolDefinition
 from hudkit.agent.hud_hooks import hud_plugin

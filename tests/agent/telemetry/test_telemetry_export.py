@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from watched import DAY, NAME, Watched, of, session
+from telemetry_recorder import DAY, NAME, Watched, of, session
 
 from hudkit.agent.telemetry import Telemetry, configured
 from hudkit.agent.telemetry.observations import AgentBegan, AgentEnded, Observation

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanKind, StatusCode
-from watched import DAY, NAME, NOW, Watched, began, of, session
+from telemetry_recorder import DAY, NAME, NOW, Watched, began, of, session
 
 from hudkit.agent.hooks import ToolDefinition
 from hudkit.agent.hud_hooks import hud_plugin

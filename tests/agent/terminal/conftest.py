@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from terminal_desk import Desk, Run, Tmux
+from terminal_harness import Desk, Run, Tmux
 
 from hudkit.cli import main
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
-from terminal_desk import Desk, Tmux
+from terminal_harness import Desk, Tmux
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from terminal_desk import Desk, Run, facts
+from terminal_harness import Desk, Run, facts
 
 from hudkit.agent.request_log import RequestLog
 from hudkit.agent.session_store import SessionStore

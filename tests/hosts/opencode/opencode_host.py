@@ -33,7 +33,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, NamedTuple, Self
 
-from opencode_place import (
+from opencode_workspace import (
     MODEL,
     PROVIDER,
     configuration,

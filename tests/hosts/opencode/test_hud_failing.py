@@ -18,7 +18,9 @@ from typing import Any, NamedTuple
 import pytest
 from hud_plugin import written
 from hud_seen import bash, hud
-from lying_daemon import (
+from opencode_host import Hosts, OpenCode
+from opencode_shared import Guest, Shared
+from wrong_daemon import (
     Between,
     Question,
     deaf,
@@ -32,8 +34,6 @@ from lying_daemon import (
     slow,
     stale,
 )
-from opencode_host import Hosts, OpenCode
-from opencode_shared import Guest, Shared
 
 from hudkit import __version__
 from hudkit.daemon import client

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from hud_plugin import written
 from hud_seen import bash
-from lying_daemon import Between, passed_on, too_late_for
 from opencode_host import Hosts
 from outside import meanwhile, tell
+from wrong_daemon import Between, passed_on, too_late_for
 
 from hudkit.api import Hud
 from hudkit.daemon import client

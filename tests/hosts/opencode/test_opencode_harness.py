@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from opencode_host import Hosts, OpenCode, Refused
-from opencode_place import strays
+from opencode_workspace import strays
 
 from hudkit.models.scripted_answers import BROKEN, CONTEXT_EXCEEDED, ScriptedCall, says, uses
 from hudkit.testing.assertions import prefix_difference

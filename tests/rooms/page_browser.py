@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from page_served import TOKEN, Served
+from page_process import TOKEN, Served
 
 from hudkit.log import Origin
 from hudkit.rooms import world_events as e
