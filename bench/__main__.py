@@ -12,6 +12,7 @@ NAMES = (
     "compose",
     "markdown",
     "daemon",
+    "listeners",
     "plugin",
     "session_loop",
     "hosts",

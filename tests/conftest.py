@@ -34,7 +34,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 HERE = Path(__file__).parent
 PROGRAMS = {"opencode_installed", "runtime", "tmux", "browser"}
 """Fixtures that are real programs: OpenCode, a JavaScript runtime, a terminal, Chromium."""
-LOADS = {"test_commonmark_round_trip", "test_gfm_round_trip", "test_extras", "test_rooms_newcomer"}
+LOADS = {
+    "test_commonmark_round_trip",
+    "test_gfm_round_trip",
+    "test_extras",
+    "test_rooms_newcomer",
+    "test_chat_templates",
+}
 """Modules that start such programs by themselves, or load what they test from package registries."""
 _WATCHDOG: pytest.StashKey[subprocess.Popen[bytes]] = pytest.StashKey()
 WHOLLY_SLOW = re.compile(rb"^pytestmark = .*\bpytest\.mark\.slow\b", re.MULTILINE)

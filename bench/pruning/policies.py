@@ -95,7 +95,7 @@ class Compress(Nothing):
 
 
 class Ours(Nothing):
-    """The rule of `hudkit.compaction`, with its defaults."""
+    """The rule of `hudkit.context.compaction`, with its defaults."""
 
     def before(self, ride: Ride) -> None:
         found, behind = [], 0

@@ -10,8 +10,8 @@ import sys
 def main() -> int:
     """Run the command line of this process and return its exit code.
 
-    Until the command's modules are imported, Ctrl-C ends the process at once. A `KeyboardInterrupt` would not do: one
-    that is raised inside a callback of the import system is printed with a traceback and then ignored by Python.
+    Until the command's own module is imported, Ctrl-C ends the process at once. A `KeyboardInterrupt` would not do:
+    one that is raised inside a callback of the import system is printed with a traceback and then ignored by Python.
     """
     usual = signal.getsignal(signal.SIGINT)
     guarded = usual is signal.default_int_handler  # a shell may have it ignored, for a job in the background

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
@@ -14,14 +15,14 @@ from msgspec.structs import replace
 
 from hudkit.clock import unix_ms, uuid7
 from hudkit.config import Settings
-from hudkit.errors import SequenceConflict
+from hudkit.errors import OperationError, SequenceConflict
 from hudkit.hud import ClockAndIds, SessionCore, TokenCounter
 from hudkit.hud.cross_session import LinkedSessionSync, ProjectDefaults, ResumeOffer
 from hudkit.hud.session_core import APPEND_ATTEMPTS, FrameStep
 from hudkit.hud.session_keys import PROJECT_LOG, encode_key_part, host_id_of_key, keys_with_id, project_key
 from hudkit.log.event import Event, EventDraft, Origin
 from hudkit.log.event_log import EventLog, Finding
-from hudkit.log.payloads import SessionStart
+from hudkit.log.payloads import EventUndo, Payload, SessionStart
 from hudkit.sections.sandboxed import (
     ProjectFile,
     Sandbox,
@@ -32,12 +33,17 @@ from hudkit.sections.sandboxed import (
 )
 from hudkit.sections.state import HudState
 from hudkit.tools import OperationResult, call, route
+from hudkit.tools.transcript_text import host_session_id
 
 if TYPE_CHECKING:  # reading messages costs time to import, and many programs read none
     from hudkit.ingest import IngestBatch, IngestEvent, IngestState
     from hudkit.ingest.ingester import ForkCandidate
     from hudkit.transcripts import Message
     from hudkit.transcripts.search import PastSessions
+
+
+_CHUNK, _MAX_CHUNKS = 1_000, 5
+"""Events that are read at once to find what a host took back, and how often where its history may be cut in front."""
 
 
 class HudSession(SessionCore):
@@ -67,9 +73,27 @@ class HudSession(SessionCore):
         """Return the answer to a model's call of the `hud` or `memory` tool; a mistake is answered, never raised."""
         return route(self, router, arguments, origin=origin)
 
+    @property
+    def has_transcript(self) -> bool:
+        """Return whether what was said in this session can be read again: only then may something be taken out of
+        its window with the word that `memory` gets it back."""
+        if self.past is None:
+            return False
+        if not self._has_transcript:
+            host = self.state.session.host or self.id.partition("@")[0].rpartition("/")[0]
+            self._has_transcript = self.past.has(host_session_id(self), host)
+        return self._has_transcript
+
+    _has_transcript = False
+
     project_path: Path | None = None
     """The project's directory, where the session was taken with one."""
     _ingester: TranscriptIngester | None = None
+
+    @cached_property
+    def _message_names(self) -> dict[str, str]:
+        """Of messages that `ingest` was given, by their ids, the names that their events know them by."""
+        return {}
 
     def ingest(
         self,
@@ -96,6 +120,7 @@ class HudSession(SessionCore):
         recorded; a `StoreError` where it could not be recorded.
         """
         from hudkit.ingest import IngestBatch, read_plain_messages
+        from hudkit.ingest.event_ids import fingerprint
         from hudkit.ingest.first_seen import entry_key
 
         read = read_plain_messages(messages)
@@ -103,7 +128,104 @@ class HudSession(SessionCore):
         undated = [entry_key(message.id) for message in read if not message.created]
         times = iter(ingester.first_seen(undated, self._environment.clock())) if undated else iter(())
         dated = [message if message.created else replace(message, created=next(times)) for message in read]
+        self._message_names.update({message.id: fingerprint(message) for message in dated if message.id})
         return ingester.record(IngestBatch(messages=dated, limit=limit_tokens))
+
+    # -- what the host takes back ------------------------------------------------------------------------------
+
+    def follow_transcript(
+        self, anchors: Sequence[str], *, whole: bool = False, used_tokens: int | None = None
+    ) -> tuple[Event, ...]:
+        """Record what the host took back or brought back, as the anchors of its messages tell; return the events.
+
+        What messages recorded or told that were newer than all that are still there is taken back
+        (`hudkit.ingest.reverts`); messages that are there again bring back what was theirs. `whole` says that the
+        host has no messages but these: then nothing known means that all was taken back. `used_tokens` are those in
+        the window now. Every frame with a transcript does this first. Raises a `StoreError`.
+        """
+        from hudkit.ingest.reverts import find_history_change, message_name
+
+        names = self._message_names
+        transcript = [names.get(anchor) or message_name(anchor) for anchor in anchors]
+        present = {*anchors, *transcript}
+        if self._is_as_it_was(present):
+            return ()
+
+        def decide(state: HudState) -> Sequence[Payload]:
+            events = self._last_events(state.seq, present, whole=whole)
+            change = find_history_change(events, transcript, whole=whole, used_tokens=used_tokens, names=names)
+            return change.payloads
+
+        return self.decide(decide, origin=Origin.HOST)[0]
+
+    def revert(
+        self, message: str | Mapping[str, Any] | Message, *, used_tokens: int | None = None
+    ) -> tuple[Event, ...]:
+        """Take back what a message and all after it recorded or told, and return the events.
+
+        `message` is one that was ingested, its id or its anchor. Where messages are compared with each call anyway
+        (`frame` with a transcript), nobody has to say it. State and frames of before stay as they were. Raises
+        `OperationError` where the log knows no such message, or a `StoreError`.
+        """
+        from hudkit.ingest import read_plain_messages
+        from hudkit.ingest.event_ids import fingerprint
+        from hudkit.ingest.reverts import revert_from
+
+        if isinstance(message, str):
+            name = self._name_of(message)
+        else:
+            read = read_plain_messages([message])[0]
+            name = fingerprint(read) if read.created else self._name_of(read.id)
+
+        def decide(state: HudState) -> Sequence[Payload]:
+            payload = revert_from(tuple(self.events(0, state.seq)), name, used_tokens, self._message_names)
+            if payload is None:
+                raise OperationError(
+                    f"no message {name!a:.80} is known", hint="Name one that was ingested, or the anchor of a call"
+                )
+            return (payload,)
+
+        return self.decide(decide, origin=Origin.HOST)[0]
+
+    def restore(self) -> tuple[Event, ...]:
+        """Bring back what was taken back last, with its messages, and return the events: none where nothing was."""
+
+        def decide(state: HudState) -> Sequence[Payload]:
+            standing = state.reverts.last
+            return (EventUndo(standing[-1].seq, "the messages are there again"),) if standing else ()
+
+        return self.decide(decide, origin=Origin.HOST)[0]
+
+    def _name_of(self, anchor: str) -> str:
+        from hudkit.ingest.reverts import message_name
+
+        return self._message_names.get(anchor) or message_name(anchor)
+
+    def _is_as_it_was(self, present: Collection[str]) -> bool:
+        """Whether the last call's last message and what was told since are there, and nothing that was taken back:
+        as a rule, and then the log need not be read."""
+        from hudkit.ingest.reverts import event_message
+
+        state = self.state
+        last = state.window.call.anchor if state.window.call is not None else ""
+        if last and last not in present and self._name_of(last) not in present:
+            return False
+        if any(name in present for revert in state.reverts.last for name in revert.messages):
+            return False
+        names = map(event_message, self.events(after=state.window.call_seq))
+        return all(not name or name in present for name in names)
+
+    def _last_events(self, last: int, present: Collection[str], *, whole: bool) -> tuple[Event, ...]:
+        """The session's last events, back to before a message that is there; all where the history is `whole`."""
+        from hudkit.ingest.reverts import event_message
+
+        after, chunks = last, list[tuple[Event, ...]]()
+        while after and (whole or len(chunks) < _MAX_CHUNKS):
+            upto, after = after, max(after - _CHUNK, 0)
+            chunks.append(tuple(self.events(after, upto)))
+            if not whole and any(event_message(event) in present for event in chunks[-1]):
+                break
+        return tuple(event for chunk in reversed(chunks) for event in chunk)
 
     def _own_ingester(self, directory: str) -> TranscriptIngester:
         if self._ingester is None or (directory and directory != self._ingester.directory):
@@ -230,7 +352,7 @@ class Hud:
         steps.append(FrameStep(sections, needs=attrgetter("custom.sections") if files is None else None))
         linked = LinkedSessionSync(key, self.log, self._state_of)
         steps.append(FrameStep(linked, needs=attrgetter("session.links")))
-        steps.append(FrameStep(ResumeOffer(key, self.log, self._state_of), first_only=True))
+        steps.append(FrameStep(ResumeOffer(key, self.log, self._state_of)))
         return steps
 
     def forget(self, session: HudSession) -> None:
@@ -455,4 +577,4 @@ class TranscriptIngester:
             searched += count
             if searched > MAX_SEARCHED_EVENTS:
                 return
-            yield ForkCandidate(key, tuple(log.read(key)))
+            yield ForkCandidate(key, tuple(log.read(key, past_damage=True)))

@@ -156,6 +156,17 @@ class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = True
 
 
+class BackupSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Copies of the log beside it."""
+
+    every_hours: Annotated[
+        float, Meta(ge=0, le=8_760, description="hours after which a running daemon backs the log up again; 0: never")
+    ] = 0
+    keep: Annotated[
+        int, Meta(ge=1, le=1_000, description="backups that stay beside the log; the oldest are removed")
+    ] = 7
+
+
 class TelemetrySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is sent about sessions to an OpenTelemetry collector."""
 
@@ -204,12 +215,17 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     custom: CustomSectionSettings = CustomSectionSettings()
     staleness: StalenessSettings = StalenessSettings()
     memory: MemorySettings = MemorySettings()
+    backup: BackupSettings = BackupSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     session: SessionSettings = SessionSettings()
     window: Annotated[
         Annotated[int, Meta(ge=1, le=1_000_000_000)] | None,
         Meta(description="tokens of the window, where neither the host nor the table of models knows them"),
     ] = None
+    windows: Annotated[
+        dict[str, Annotated[int, Meta(ge=1, le=1_000_000_000)]],
+        Meta(description="tokens of the window by the name of a model or family; before what host and table say"),
+    ] = {}
 
     def budget_for(self, limit_tokens: int) -> int:
         """Return the default budget of a frame, in tokens, for a window of `limit_tokens`.
@@ -412,7 +428,8 @@ def keys(kind: type[msgspec.Struct] = Settings, before: str = "") -> Iterator[Se
         else:
             notes = (note for note in get_args(field.type)[1:] if isinstance(note, Meta))
             meaning = next((note.description for note in notes if note.description), "")
-            yield SettingKey(before + field.name, field.default, meaning)
+            default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+            yield SettingKey(before + field.name, default, meaning)
 
 
 def settings_schema() -> dict[str, Any]:
@@ -421,11 +438,16 @@ def settings_schema() -> dict[str, Any]:
 
 
 def _leaves(table: Table) -> Iterator[str]:
+    tables = {field.name for field in msgspec.structs.fields(Settings) if _is_table(field.type)}
     for name, value in table.items():
-        if isinstance(value, Mapping):
+        if name in tables and isinstance(value, Mapping):
             yield from (f"{name}.{inner}" for inner in value)
         else:
             yield name
+
+
+def _is_table(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 def _check_names(table: Table, kind: type[msgspec.Struct], where: str) -> None:
@@ -453,7 +475,9 @@ def _nearest(name: str, fields: tuple[str, ...]) -> str:
 
 _KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "object": "a table of keys"}
 _BOUNDS = {">=": "from", ">": "above", "<=": "up to", "<": "below"}
-_EXPECTED = re.compile(r"Expected `(\w+)(?: \| null)?`(?: ([<>]=?) ([\d.]+))?(?:, got `\w+`)? - at `\$\.([\w.]+)`")
+_EXPECTED = re.compile(
+    r"Expected `(\w+)(?: \| null)?`(?: ([<>]=?) ([\d.]+))?(?:, got `\w+`)? - at `\$\.([\w.]+)(?:\[\.\.\.\])?`"
+)
 
 
 def _validation_error(message: str, table: Table, where: str) -> ConfigError:

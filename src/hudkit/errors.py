@@ -92,6 +92,15 @@ class StoreReadOnly(StoreError):
     code = "read-only"
 
 
+class StoreGone(StoreError):
+    """The file that is open is no longer where it was: removed, moved, or replaced.
+
+    `details["replaced"]` says whether there is a file in its place, which can be opened.
+    """
+
+    code = "gone"
+
+
 class StoreTooNew(StoreError):
     """The file was written by a newer version of hudkit; it is left as it is."""
 

@@ -1,9 +1,11 @@
-"""Where a user's files are: the log, the search index beside it, the settings, custom sections."""
+"""Where a user's files are: the log, its companions, the settings; and the list of every file that hudkit makes."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -38,6 +40,11 @@ def log_path() -> Path:
 def index_path(log: Path) -> Path:
     """Return the search index that goes with a log: `hudkit.search.db` beside `hudkit.db`."""
     return log.absolute().with_name(f"{log.stem}.search.db")
+
+
+def conversations_path(log: Path) -> Path:
+    """Return where conversations of hosts that keep none are kept: `hudkit.conversations.db` beside `hudkit.db`."""
+    return log.absolute().with_name(f"{log.stem}.conversations.db")
 
 
 def user_config() -> Path:
@@ -75,3 +82,82 @@ def config_path() -> Path | None:
     """
     path = user_config()
     return path if os.environ.get("HUDKIT_CONFIG") or os.path.lexists(path) else None
+
+
+def git_root(directory: str | os.PathLike[str]) -> Path:
+    """Return the git root that a directory is in, or the directory; links are followed.
+
+    Never raises: a host names any directory, and its call goes on where that one cannot be looked at.
+    """
+    try:
+        real = Path(os.path.realpath(directory))
+    except (OSError, ValueError):  # a link that may not be read, a name with a NUL
+        real = Path(directory)
+    # `Path.exists` raises where one may not look and for a name that is too long; `os.path.exists` says no.
+    return next((folder for folder in (real, *real.parents) if os.path.exists(folder / ".git")), real)  # noqa: PTH110
+
+
+class OwnFile(msgspec.Struct, frozen=True):
+    """A kind of file that hudkit makes.
+
+    `pattern` is below `folder`: the data directory, or the directory of the log (`hudkit.db` stands for the log's own
+    name). `redaction` is what `hudkit redact` does: it takes a text out (`removed`), it names the file and exits
+    with 1 (`named`), or there is no text of a session in it (`none`).
+    """
+
+    folder: Literal["data", "log"]
+    pattern: str
+    content: str
+    redaction: Literal["removed", "named", "none"]
+
+
+OWN_FILES: tuple[OwnFile, ...] = (
+    OwnFile("log", "hudkit.db", "events, frames that were shown, snapshots", "removed"),
+    OwnFile("log", "hudkit.db-*", "what SQLite keeps beside the log (`-wal`, `-shm`, `-journal`)", "removed"),
+    OwnFile("log", "hudkit.db.mark", "the high-water mark: numbers and digests", "none"),
+    OwnFile("log", "hudkit.db.backup-*", "copies that `hudkit backup` made", "named"),
+    OwnFile("log", "hudkit.db*.part-*", "what a backup or repair that was cut off left", "named"),
+    OwnFile("log", "hudkit.db.before-*", "the log as it was before a repair or a restore", "named"),
+    OwnFile("log", "hudkit.db.v*.bak*", "the log as it was before its schema changed", "named"),
+    OwnFile("log", "hudkit.search.db*", "passages of transcripts, for search", "removed"),
+    OwnFile("log", "hudkit.conversations.db", "what was said in programs, as frameworks hand it over", "removed"),
+    OwnFile("log", "hudkit.conversations.db-*", "what SQLite keeps beside it", "removed"),
+    OwnFile("log", "exports/*.json", "sessions that were exported", "removed"),
+    OwnFile("log", "exports/.*", "an export that was cut off", "named"),
+    OwnFile("log", "daemon.log*", "the daemon's log", "removed"),
+    OwnFile("log", "token", "the token of the daemon's pages", "none"),
+    OwnFile("data", "sessions.db", "transcripts of our own agent, what files were before it changed them", "removed"),
+    OwnFile("data", "sessions.db-*", "what SQLite keeps beside them", "removed"),
+    OwnFile("data", "sessions.db.claims/*", "locks, named by digests", "none"),
+    OwnFile("data", "requests.db", "what our own agent sent to a model", "removed"),
+    OwnFile("data", "requests.db-*", "what SQLite keeps beside it", "removed"),
+    OwnFile("data", "worlds/*.db", "the logs of the rooms' worlds", "removed"),
+    OwnFile("data", "worlds/*.db-*", "what SQLite keeps beside them", "removed"),
+    OwnFile("data", "worlds/*.db.mark", "their high-water marks", "none"),
+    OwnFile("data", "worlds/*.db.*-*", "copies of worlds before a repair, a restore, or by backup", "named"),
+    OwnFile("data", "worlds/*.db.v*.bak*", "worlds before their schema changed", "named"),
+    OwnFile("data", "worlds/page-token", "the token of the rooms' page", "none"),
+    OwnFile("data", "mcp-token", "the token of the MCP server over HTTP", "none"),
+    OwnFile("data", "trusted-sections", "digests of sections that you trusted", "none"),
+    OwnFile("data", "trusted-plugins", "digests of plugins that you trusted", "none"),
+    OwnFile("data", "plugins/opencode/hudkit.js", "the plugin that `hudkit install` wrote", "none"),
+    OwnFile("data", "install/*.json", "what `hudkit install` changed", "none"),
+    OwnFile("data", "run/daemon.sock*", "the daemon's socket and its lock", "none"),
+)
+"""Every file that hudkit makes of its own, in one place: `redact`, `uninstall --purge`, `doctor` and SECURITY.md
+go by it. The settings and custom sections are the user's own and not in it."""
+
+
+def own_files(data: Path, log: Path) -> Iterator[tuple[OwnFile, Path]]:
+    """Yield every file of hudkit that is there, links included, with its kind; each once."""
+    seen: set[Path] = set()
+    for kind in OWN_FILES:
+        folder = data if kind.folder == "data" else log.absolute().parent
+        pattern = kind.pattern
+        if kind.folder == "log":
+            pattern = pattern.replace("hudkit.search.db", index_path(log).name).replace("hudkit.db", log.name)
+            pattern = pattern.replace("hudkit.conversations.db", conversations_path(log).name)
+        for path in sorted(folder.glob(pattern)):
+            if path not in seen and (path.is_symlink() or not path.is_dir()):
+                seen.add(path)
+                yield kind, path

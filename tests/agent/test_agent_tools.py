@@ -516,3 +516,21 @@ def test_a_skill_is_found_and_told(context: ToolContext, project: Path, tmp_path
     assert "Mine." in use(context, "skill", name="deploy").text
     with pytest.raises(ToolError, match="There are: deploy"):
         use(context, "skill", name="deplo")
+
+
+def test_a_directory_that_only_looks_like_a_repository_runs_nothing(tmp_path: Path) -> None:
+    hidden = tmp_path / "sub"
+    for name in ("objects", "refs"):
+        (hidden / name).mkdir(parents=True)
+    (hidden / "HEAD").write_text("ref: refs/heads/main\n")
+    settings_of_git = f'bare = false\n\tworktree = ..\n\tfsmonitor = "touch {tmp_path}/RAN"\n'
+    (hidden / "config").write_text(f"[core]\n\trepositoryformatversion = 0\n\t{settings_of_git}")
+    context = ToolContext(
+        Workspace(tmp_path),
+        environment={"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "a.b", "GIT_CONFIG_VALUE_0": "c"},
+    )
+    command = "git -C sub status; cd sub && git status; git config a.b; git init -q ../new && git -C ../new status -s"
+    arguments = TOOLS["bash"].parse({"command": command})
+    text = asyncio.run(run_tool(TOOLS["bash"], arguments, context)).text
+    assert "RAN" not in {entry.name for entry in tmp_path.iterdir()}
+    assert text.count("safe.bareRepository") == 2 and text.endswith("c"), "other settings and repositories work"

@@ -107,10 +107,11 @@ async def test_undo_goes_back_one_prompt_at_a_time(tmp_path: Path) -> None:
         await loop.prompt("in words")
         assert (here / "a").read_text() == "one\n", "the tools do not take it for a file that changed behind them"
         id = loop.id
-    async with opened(tmp_path, InProcessModel(), session=id) as loop:
+    async with opened(tmp_path, InProcessModel([says("new")]), session=id) as loop:
         await loop.undo()
         await loop.undo()
         assert (here / "a").read_text() == "0\n", "also after the session was opened again"
+        await loop.prompt("anew")
         with SessionStore.open(tmp_path / "data" / "sessions.db", read_only=True) as store:
             assert store._fetch("SELECT count(*) FROM contents") == [(0,)], "contents go with their changes"
 
@@ -240,7 +241,7 @@ async def test_undo_that_was_killed_before_its_end_comes_to_the_same(
     async with opened(tmp_path, InProcessModel([uses(edit("a", "0", "1")), says("done")])) as loop:
         await loop.prompt("go")
         with monkeypatch.context() as patched:
-            patched.setattr(loop._run.history, "cut", lambda *given: 1 / 0)
+            patched.setattr(loop._run.history, "take_back", lambda *given: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 await loop.undo()
         assert (here / "a").read_text() == "0\n"

@@ -11,6 +11,7 @@ from loops import QUICK, opened, texts
 from msgspec.structs import replace
 
 from hudkit.agent import events as told
+from hudkit.agent import hud_plugin
 from hudkit.agent.hooks import Autocontinue, CompactionContext, CompactionPrompt, Messages, ModelCallContext
 from hudkit.agent.message_history import compaction_marker, visible_messages
 from hudkit.agent.records import Attachment
@@ -273,7 +274,8 @@ async def test_old_outputs_leave_the_window_where_that_pays(tmp_path: Path) -> N
         return lambda _: uses(ScriptedCall("bash", {"command": f"seq {n} {n + 3000}"}))
 
     model = InProcessModel([*(step(n) for n in range(12)), says("done")], window=Window(60_000, 8_000, None, "host"))
-    async with opened(tmp_path, model, settings=replace(QUICK, compact=False)) as loop:
+    hud = [("hud", hud_plugin(tmp_path / "data" / "hudkit.db"))]
+    async with opened(tmp_path, model, settings=replace(QUICK, compact=False), plugins=hud) as loop:
         events = loop.events()
         await loop.prompt("go")
         pruned = [id for one in events.take() if isinstance(one, told.OutputsPruned) for id in one.calls]

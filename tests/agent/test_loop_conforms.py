@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from campaigns import HOST_DAYS
+from hudkit import paths
 from hudkit.agent.hud_hooks import hud_plugin
 from hudkit.agent.loop import AgentLoop
 from hudkit.agent.permissions import PermissionRule
 from hudkit.agent.run_context import LoopOptions, LoopSettings
+from hudkit.config import load
 from hudkit.models import open_model
 from hudkit.models.scripted_answers import ScriptedCall
 from hudkit.testing.host_conformance import HostConformance, HostWorkspace
@@ -36,6 +38,9 @@ class Talking:
         ended = self._runner.run(self._loop.prompt(text))
         assert ended.reason == "done", ended
         return ended.text
+
+    def take_back(self) -> None:
+        self._runner.run(self._loop.undo())
 
 
 class TestSession(HostConformance):
@@ -60,7 +65,7 @@ class TestSession(HostConformance):
                     options=LoopOptions(
                         plugins=[("hud", hud_plugin(place.log, resume=resume))] if hud else [],
                         permissions=(PermissionRule("*", "*", "allow"),),
-                        settings=LoopSettings(prune=False),
+                        settings=LoopSettings.from_user_settings(load(paths.config_path()).settings),
                     ),
                 )
             )
@@ -74,6 +79,10 @@ class TestSession(HostConformance):
 
     def call(self, what: str, **arguments: Any) -> ScriptedCall:
         return ScriptedCall("bash" if what == "run" else what, arguments)
+
+    def take_back(self, talk: Any) -> bool:
+        talk.take_back()
+        return True
 
     def delegate(self, prompt: str) -> ScriptedCall:
         return ScriptedCall("task", {"description": "look", "prompt": prompt, "agent": "general"})

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hudkit import config
-from hudkit.agent import AgentLoop, LoopOptions, LoopSettings, PermissionRule
+from hudkit.agent import AgentLoop, LoopOptions, LoopSettings, PermissionRule, hud_plugin
 from hudkit.config import CompactionSettings
 from hudkit.context.caching import CallCost
 from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply
@@ -24,6 +24,7 @@ async def played(folder: Path, settings: str, model: InProcessModel) -> list[str
     options = LoopOptions(
         settings=LoopSettings.from_user_settings(config.load(user).settings),
         permissions=[PermissionRule("bash", "*", "allow")],
+        plugins=[("hud", hud_plugin(folder / "data" / "hudkit.db"))],
     )
     project = folder / "project"
     project.mkdir()

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudkit.agent.permissions import (
+    PROTECTED_PATHS,
     PermissionReply,
     PermissionRequest,
     PermissionRule,
@@ -359,7 +360,7 @@ def test_only_a_rule_that_names_it_lets_a_call_out_of_the_project(
     permissions = Permissions(rules)
     assert permissions.verdict(RequiredPermission("outside", ("/tmp/notes.txt",))).action == action
     if EVERYTHING in rules:
-        assert permissions.verdict(RequiredPermission("edit", (".git/config",))).action == "allow", (
+        assert permissions.verdict(RequiredPermission("edit", ("src/main.py",))).action == "allow", (
             "all the rest it allows"
         )
 
@@ -415,6 +416,66 @@ def test_a_search_passes_over_what_may_not_be_read(tmp_path: Path) -> None:
             run_tool(TOOLS["grep"], TOOLS["grep"].parse({"pattern": "KEY", "path": ".env"}), context)
         ).text
     )
+
+
+PROTECTED = [name.replace("*", "x") for names in PROTECTED_PATHS.values() for name in names]
+
+
+@pytest.mark.parametrize(
+    "rules", ["allow", {"edit": "allow"}, {"*": "allow"}, {"edit": {"**": "allow", "*/**": "allow"}}, {}]
+)
+def test_what_runs_by_itself_later_is_asked_about_unless_a_rule_names_it(rules: object) -> None:
+    permissions = Permissions(parse_rules(rules))
+    for name in PROTECTED:
+        for path in (name, f"{name}/x/y.json", f"sub/{name}", f"sub/{name}/x", name.upper(), f"/home/me/{name}"):
+            action = permissions.verdict(RequiredPermission("edit", (path,))).action
+            assert action == ("deny" if rules == {} and ".git" in path.lower().split("/") else "ask"), path
+    for path in ("src/main.py", "package.json", "Makefile", ".github/FUNDING.yml", "git/hooks", "docs/claude.md.txt"):
+        assert permissions.verdict(RequiredPermission("edit", (path,))).action == "allow", path
+
+
+def test_a_rule_that_names_what_is_protected_allows_it(tmp_path: Path) -> None:
+    for name in PROTECTED:
+        for pattern in (f"{name}/**", f"**/{name}/**"):
+            rules = parse_rules({"edit": {"**": "allow", pattern: "allow"}})
+            assert Permissions(rules).verdict(RequiredPermission("edit", (f"{name}/a",))).action == "allow", name
+    rules = parse_rules({"edit": {"**": "allow", ".github/**": "allow", "*.code-workspace": "allow"}})
+    paths = {".github/workflows/x.yml": "allow", "a.code-workspace": "allow", ".github/.claude/x": "ask"}
+    assert {path: Permissions(rules).verdict(RequiredPermission("edit", (path,))).action for path in paths} == paths
+    workspace = Workspace(tmp_path)
+    few = (*A_FEW, PermissionRule("edit", "**", "allow"))
+    assert verdict(few, "echo x > .vscode/tasks.json", workspace) == "ask", "a redirection is a write as well"
+    assert verdict((*few, PermissionRule("edit", ".vscode/**", "allow")), "echo x > .vscode/x", workspace) == "allow"
+
+
+def test_a_refusal_says_who_refused(tmp_path: Path) -> None:
+    def refusal(rules: object, command: str, reply: PermissionReply | None = None, plugin: str = "ask") -> str:
+        async def decide(need: RequiredPermission) -> str:
+            return plugin
+
+        ask = {} if reply is None else {"ask_user": asked([reply], [])}
+        permissions = Permissions(parse_rules(rules), **ask)  # type: ignore[arg-type]
+        with pytest.raises(ToolRefused) as refused:
+            asyncio.run(permissions.check("bash", [RequiredPermission("bash", (command,))], decide=decide))  # type: ignore[arg-type]
+        return f"{refused.value.message} | {refused.value.hint}"
+
+    assert refusal({}, "make") == (
+        "bash is not permitted: every command is asked about (rule: bash * ask), and nobody is there to be asked"
+        " | Do it in another way that is permitted"
+    )
+    assert refusal({}, "make", plugin="deny") == (
+        "bash is not permitted: a plugin said no | Do it in another way that is permitted, or ask the user"
+    )
+    assert refusal({}, "make", PermissionReply("reject", message="later")).startswith(
+        "bash is not permitted: the user said no: later"
+    )
+    assert refusal({"bash": {"*": "allow", "rm *": "deny"}}, "ls; rm x").startswith(
+        'bash is not permitted: "rm x" is denied (rule: bash rm * deny)'
+    )
+    assert refusal({"bash": "deny"}, "make").startswith(
+        "bash is not permitted: every command is denied (rule: bash * deny)"
+    )
+    assert "the user said" not in refusal({"bash": {"git *": "allow"}}, "git submodule foreach ls")
 
 
 def test_rules_from_settings_and_what_a_project_may_bring() -> None:

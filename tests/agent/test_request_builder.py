@@ -16,7 +16,6 @@ from hudkit.agent import message_history
 from hudkit.agent import records as r
 from hudkit.agent.hooks import ChatMessage, ChatPart
 from hudkit.agent.hud_hooks import to_ingest_message
-from hudkit.agent.plugins import SessionTranscript
 from hudkit.agent.request_builder import (
     COMPACTION_QUESTION,
     CONTINUATION,
@@ -26,6 +25,7 @@ from hudkit.agent.request_builder import (
     tool_result_text,
 )
 from hudkit.agent.session_store import SessionStore
+from hudkit.agent.session_transcript import SessionTranscript
 from hudkit.log.codec import escape_surrogates
 from hudkit.models import (
     AssistantMessage,

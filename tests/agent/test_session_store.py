@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from hudkit.agent.hooks import Messages
 from hudkit.agent.hooks.plugin_runner import validated_copy
-from hudkit.agent.plugins import SessionTranscript
 from hudkit.agent.records import (
     Attachment,
     ChangedFiles,
@@ -34,6 +33,7 @@ from hudkit.agent.records import (
 )
 from hudkit.agent.request_builder import from_chat_parts, to_chat_messages
 from hudkit.agent.session_store import SessionStore
+from hudkit.agent.session_transcript import SessionTranscript
 from hudkit.api import Hud
 from hudkit.errors import SessionError, StoreDamaged, StoreReadOnly, StoreTooNew, TranscriptError
 from hudkit.transcripts import Transcript, window_at
@@ -191,9 +191,17 @@ def test_todos_diffs_and_cutting(store: SessionStore) -> None:
     assert [diff.path for diff in store.diffs("ses", message_id="a2")] == ["y.py"]
     with pytest.raises(SessionError):
         store.add_diffs("ses", [FileDiff("nobody", "z.py")])
-    assert store.cut("ses", "u2", 20) == 2
+    assert store.take_back("ses", "u2", 20) == 2
+    assert [message.id for message in store.taken_back("ses")] == ["u2", "a2"]
     assert [message.id for message in store.messages("ses")] == ["u1", "a1"]
     assert [diff.path for diff in store.diffs("ses")] == ["x.py"]
+    with pytest.raises(SessionError):
+        list(store.messages("ses", after="u2"))
+    store.bring_back("ses", "", 21)
+    assert [message.id for message in store.messages("ses")] == ["u1", "a1", "u2", "a2"]
+    store.take_back("ses", "u2", 22)
+    store.put(user("u3"))
+    assert [message.id for message in store.messages("ses")] == ["u1", "a1", "u3"] and not store.taken_back("ses")
     store.put_parts("ses", "a1", [StoredCall("c1", "edit", "k1", "running")])  # its parts went with the message
     session = store.session("ses")
     assert session is not None and session.usage.input == 5

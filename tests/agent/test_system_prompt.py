@@ -78,7 +78,7 @@ def test_the_header_is_the_agents_or_the_models(project: Path) -> None:
 
 
 def test_plugins_come_last_and_the_header_stays_alone() -> None:
-    assert rejoin_blocks("head", ["head", "rest", "hud", "more"]) == ["head", "rest\nhud\nmore"]
+    assert rejoin_blocks("head", ["head", "rest", "hud", "more"]) == ["head", "rest\n\nhud\n\nmore"]
     assert rejoin_blocks("head", ["head", "rest"]) == ["head", "rest"]
     assert rejoin_blocks("head", ["head"]) == ["head"]
     assert rejoin_blocks("head", ["other", "rest", "hud"]) == ["other", "rest", "hud"]

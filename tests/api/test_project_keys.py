@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,14 @@ import pytest
 from hudkit.api import Hud
 from hudkit.hud.session_keys import project_key
 from hudkit.log.payloads import TaskSet
+
+AS_NOBODY = """
+import os, sys
+from hudkit.hud.session_keys import project_key
+if os.geteuid() == 0:
+    os.setuid(65534)  # root may enter every directory
+print(project_key(sys.argv[1]))
+"""
 
 
 def made(path: Path, *, git: bool = False) -> Path:
@@ -50,6 +60,30 @@ def test_below_a_git_root_it_is_the_root(tmp_path: Path, below: str) -> None:
     if not below.startswith("not"):
         made(root / below)
     assert project_key(root / below) == project_key(root)
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "x/" * 3000, "a\0b"])
+def test_a_directory_that_cannot_be_looked_at_is_a_project_of_its_own(tmp_path: Path, name: str) -> None:
+    hud = Hud.in_memory()
+    session = hud.session("ses_1", project=f"{tmp_path}/{name}")
+    session.call("notes.add", {"content": "x"})
+    assert "x" in session.frame().text
+    assert project_key(f"{tmp_path}/{name}") != project_key(f"{tmp_path}/{name}b")
+
+
+def test_a_directory_below_one_that_may_not_be_entered_is_a_project_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "shut" / "project").mkdir(parents=True)
+    (tmp_path / "shut").chmod(0)
+    try:
+        run = subprocess.run(
+            (sys.executable, "-c", AS_NOBODY, str(tmp_path / "shut" / "project")),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        (tmp_path / "shut").chmod(0o700)
+    assert re.fullmatch(r"[0-9a-f]{12}\n", run.stdout), run.stderr
 
 
 def test_a_link_into_a_repository_is_the_repository(tmp_path: Path) -> None:

@@ -111,6 +111,8 @@ def test_show_sessions(hudkit: Run, log_db: Path) -> None:
         (("show", "ses_x"), "no sessions match 'ses_x'"),
         (("show", "ses"), "2 sessions match 'ses'"),
         (("log", "nobody"), "Sessions: ses_a, ses_b"),
+        (("log", "--type", "nosuch"), "no event type begins with 'nosuch'. Types: blocker, "),
+        (("log", "--type", "decision.recrod"), "Types: decision.record"),
     ],
 )
 def test_what_is_not_in_the_log(hudkit: Run, log_db: Path, argv: tuple[str, ...], words: str) -> None:
@@ -127,6 +129,7 @@ def test_log(hudkit: Run, log_db: Path) -> None:
     assert "\x1b" not in out, "what a note holds is shown, not sent to the terminal"
     code, out, _ = hudkit("log", "--after", 3, "--type", "step", "--db", log_db)
     assert [line.split()[0] for line in out.splitlines()] == ["4", "5"]
+    assert hudkit("log", "--type", "blocker.remove", "--db", log_db)[:2] == (0, ""), "there could be such an event"
 
 
 def test_log_as_json_is_one_object_a_line(hudkit: Run, log_db: Path) -> None:

@@ -16,8 +16,10 @@ from hudkit.log import Origin
 from hudkit.log import payloads as p
 from hudkit.log.redaction import contains_secret, remove_secrets, secret_texts
 from hudkit.log.stores import open_log
+from hudkit.paths import conversations_path
 from hudkit.sections.state import STATE_VERSION, encode_state, fold
-from hudkit.transcripts import OwnTranscript
+from hudkit.transcripts import Message, OwnTranscript, SessionRow, TextPart
+from hudkit.transcripts.conversation_store import ConversationStore
 from hudkit.transcripts.search import PastSessions, open_past_sessions
 
 pytestmark = pytest.mark.slow
@@ -182,7 +184,7 @@ def test_a_text_of_several_lines_goes_line_by_line(hudkit: Run, tmp_path: Path) 
 def test_files_that_are_not_ours_to_change_are_listed(hudkit: Run, place: Path, tmp_path: Path) -> None:
     exports = place / "exports"
     exports.mkdir()
-    (exports / "ses_a.json").write_text(json.dumps({"text": SECRET}))
+    (exports / "ses_a.json").write_text(json.dumps({"text": SECRET})[:-1])  # cut off: it cannot be written anew
     code, out, _ = hudkit("redact", "--db", place / "hudkit.db", "--text-file", secret(tmp_path))
     assert code == 1 and f"still holds it: {exports / 'ses_a.json'}" in out
     assert held(place, SECRET) == ["ses_a.json"]
@@ -235,3 +237,16 @@ def test_what_is_masked_does_not_hold_it(before: str, secret: str, after: str) -
         or not contains_secret(repr(left).encode("utf-8", "backslashreplace"), wanted)
         or "[redacted" in secret
     )
+
+
+def test_what_was_said_in_programs_is_reached(hudkit: Run, place: Path, tmp_path: Path) -> None:
+    conversations = ConversationStore(conversations_path(place / "hudkit.db"))
+    message = Message("m1", "s", "user", 1_000, parts=(TextPart("m1", f"it is {SECRET}, as said"),))
+    conversations.record(SessionRow("s", "langchain", title=SECRET), [message], {"m1"}, {"m1"})
+    conversations.close()
+    assert "hudkit.conversations.db" in held(place, SECRET)
+    code, out, err = hudkit("redact", "--db", place / "hudkit.db", "--text-file", secret(tmp_path))
+    assert (code, err) == (0, ""), out
+    assert held(place, SECRET, SECRET[:20]) == []
+    (left,) = ConversationStore(conversations_path(place / "hudkit.db")).messages("s")
+    assert left.parts == (TextPart("m1", "it is [redacted], as said"),)

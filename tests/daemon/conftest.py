@@ -31,11 +31,11 @@ class Daemon:
         self.db = root / "data" / "hudkit.db"
         self.processes: list[subprocess.Popen[bytes]] = []
 
-    def start(self, *more: str, version: str | None = None) -> subprocess.Popen[bytes]:
-        """Start one and wait until it answers."""
-        code = "import sys, hudkit; "
+    def start(self, *more: str, version: str | None = None, before: str = "") -> subprocess.Popen[bytes]:
+        """Start one and wait until it answers; `before` is code that its process runs first."""
+        code = f"{before}\nimport sys, hudkit; "
         code += f"hudkit.__version__ = {version!r}; " if version else ""
-        code += "from hudkit.daemon.cli import main; sys.exit(main())"
+        code += "from hudkit.daemon.lifecycle import main; sys.exit(main())"
         options = ["--socket", str(self.socket), "--db", str(self.db), "--idle", "5", *more]
         process = subprocess.Popen(
             [sys.executable, "-c", code, *options], stderr=subprocess.PIPE, stdout=subprocess.PIPE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -23,7 +24,8 @@ from hudkit.daemon import socket_path
 from hudkit.daemon.client import DaemonConnection, ensure_running, greet, stop
 from hudkit.errors import ConfigError, StoreUnsafe
 from hudkit.hosts.wire import PROTOCOL, PROTOCOL_HEADER
-from waiting import until
+from hudkit.log.stores import open_log
+from waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
 
@@ -246,3 +248,58 @@ def test_the_command_has_the_options_of_the_daemon() -> None:
     serve_command.COMMAND.arguments(parser)
     given = parser.parse_args(["--idle", "60", "--port", "8000"])
     assert (given.idle, given.port, given.host, given.socket) == (60.0, 8000, "127.0.0.1", None)
+
+
+def test_why_a_daemon_does_not_start_is_left_beside_its_socket(daemon: Any) -> None:
+    daemon.db.parent.mkdir(parents=True, mode=0o700)
+    daemon.db.write_bytes(b"not a database " * 1000)
+    with pytest.raises(ConfigError, match="not a database"):
+        ensure_running(daemon.socket, db=daemon.db)
+    reason = daemon.socket.with_name("d.sock.failed")
+    assert "not a database" in reason.read_text() and reason.read_text().count("\n") == 1
+    assert reason.stat().st_mode & 0o777 == 0o600
+
+
+FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))"
+"""No file can grow in this process: a full disk, for one process alone."""
+
+
+def read_only_frame(daemon: Any) -> dict[str, Any]:
+    said = daemon.ask(
+        "/v1/frame",
+        model={"id": "m", "provider": "p", "limit": 40_000, "output": 4_000, "input": 0},
+        transcript=[],
+        messages=[],
+        facts={"title": "Report", "agent": "build", "parent": None},
+        seen=None,
+        used=None,
+    )
+    assert said["notice"] == "state: read-only (full); changes are not recorded"
+    assert said["tail"].endswith(f"HUD: {said['notice']}\n")
+    assert said["ack"] == "", "nothing is acknowledged"
+    return said
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="a limit of another process is raised")
+def test_a_daemon_that_starts_on_a_full_disk_has_a_hud_from_memory_and_writes_when_it_can(daemon: Any) -> None:
+    process = daemon.start(before=FULL)
+    first = read_only_frame(daemon)
+    assert first["base"] == read_only_frame(daemon)["base"]
+    arguments = {"tool": "notes.add", "args": {"content": "kept"}}
+    said = daemon.ask("/v1/tool", router="hud", arguments=arguments)
+    assert not said["ok"]
+    assert said["text"].startswith("not recorded: ")
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert daemon.ask("/v1/tool", router="hud", arguments=arguments) == {"text": 'Added note n1: "kept".', "ok": True}
+    log = open_log(daemon.db, read_only=True)
+    assert [event.type for event in log.read(log.sessions()[0])] == ["note.add"]
+    log.close()
+
+
+def test_a_daemon_that_starts_on_a_full_disk_shows_what_was_recorded(daemon: Any) -> None:
+    process = daemon.start()
+    daemon.ask("/v1/tool", router="hud", arguments={"tool": "notes.add", "args": {"content": "from before"}})
+    process.terminate()
+    process.wait(PATIENCE)
+    daemon.start(before=FULL)
+    assert "from before" in read_only_frame(daemon)["base"]

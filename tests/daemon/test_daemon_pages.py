@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hudkit.daemon.handlers import HANDLERS
 from hudkit.errors import ConfigError
 from hudkit.hosts.wire import PROTOCOL
 from hudkit.web.page_guard import loopback_address
@@ -70,6 +71,35 @@ def test_without_a_token_nothing_is_said(daemon: Any, port: int) -> None:
         "Sec_WebSocket_Version": "13",
     }
     assert ask(port, "GET", "/ws", **upgrade)[0] == 401
+
+
+def test_every_route_is_closed_without_the_token_and_answers_what_is_documented_with_it(
+    port: int, token: str
+) -> None:
+    """B12. No route is answered that is not in the tables, and no body makes an error of the daemon's own."""
+    routes = {"/health": "GET", "/v1/hello": "POST", **dict.fromkeys(HANDLERS, "POST")}
+    known = {"Authorization": f"Bearer {token}", "hudkit_protocol": str(PROTOCOL), "Content_Type": "application/json"}
+    bodies = [
+        b"",
+        b"{}",
+        b"[]",
+        b"null",
+        b"{",
+        b'{"session": 5}',
+        b'{"host": "opencode", "session": "s"}',
+        b"\xff" * 9,
+    ]
+    for path in (*routes, "/v1", "/v1/", "/v1/frame/", "/v2/frame", "/metrics", "/openapi.json", "//health"):
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "TRACE"):
+            assert ask(port, method, path, b"{}")[0] == 401, (method, path)
+            answered = routes.get(path) == method or (path == "/health" and method == "HEAD")
+            for body in bodies if answered else (b"{}",):
+                status, text, _ = ask(port, method, path, body, **known)
+                if not answered:
+                    assert status in (404, 405) or (status == 415 and method == "POST"), (method, path, status)
+                else:
+                    assert status in (200, 400, 409, 422), (method, path, body, text)
+                assert "Traceback" not in text
 
 
 def test_with_the_token_it_answers(port: int, token: str) -> None:

@@ -9,12 +9,16 @@ from typing import Any
 
 import msgspec
 import pytest
+from in_process import frame, post
 
 from hudkit.api import Hud
+from hudkit.clock import uuid7
 from hudkit.daemon.client import DaemonConnection
+from hudkit.daemon.handlers import RequestHandlers
 from hudkit.hosts.wire import PROTOCOL
 from hudkit.hud.frame import join_layers
 from hudkit.log.payloads import ContextSnapshot, FrameBase, FrameDelta, type_of
+from hudkit.log.stores.recovery import repair
 from opencode_messages import anchored, bash, read, response, tool, user
 from waiting import PATIENCE
 
@@ -315,19 +319,67 @@ def test_hostile_bodies_are_refused_and_the_daemon_goes_on(running: Any) -> None
     assert DaemonConnection(running.socket).exchange("/v1/frame", None)[0] == 405
 
 
-def test_a_broken_session_answers_an_error_and_the_others_go_on(running: Any) -> None:
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "UPDATE events SET body = CAST(replace(body, '\"', ' ') AS BLOB)",
+        "UPDATE events SET turn = turn + 1",
+        "UPDATE events SET link = zeroblob(32)",
+        "DELETE FROM events",
+    ],
+)
+def test_one_damaged_event_makes_no_session_dark(running: Any, edit: str) -> None:
+    note = {"tool": "notes.add", "args": {"content": "the port is 8080"}}
+    assert running.ask("/v1/tool", session="ses_bad", router="hud", arguments=note)["ok"]
     running.ask("/v1/events", session="ses_bad", messages=DAY[:2])
     running.ask("/v1/events", session="ses_good", messages=DAY[:2])
     with sqlite3.connect(running.db) as db:
-        db.execute("UPDATE events SET body = '{}' WHERE session_id LIKE '%ses_bad%' AND seq = 1")
+        db.execute(f"{edit} WHERE session_id LIKE '%ses_bad%' AND seq = 2")
     assert running.sent("/v1/stop", b"{}")[0] == 200
     running.processes[0].wait(10)
     running.start()
-    status, answer = running.asked("/v1/tool", session="ses_bad", router="hud", arguments={"tool": "help"})
-    assert status in (200, 503)
-    status, answer = running.asked("/v1/events", session="ses_bad", messages=DAY[:3])
-    assert status == 503 and answer["error"]["code"] == "damaged"
-    assert running.ask("/v1/frame", session="ses_good", messages=DAY[:3])["ack"]
+    frame = running.ask(
+        "/v1/frame",
+        session="ses_bad",
+        messages=[*DAY[:2], DAY[5]],
+        transcript=[anchored(each) for each in [*DAY[:2], DAY[5]]],
+    )
+    assert "event 2 is damaged and left out; to mend the log: hudkit repair" in frame["tail"]
+    assert "the port is 8080" in frame["base"] and frame["ack"] and not frame["notice"]
+    second = {"tool": "notes.add", "args": {"content": "the user is bob"}}
+    assert running.ask("/v1/tool", session="ses_bad", router="hud", arguments=second)["ok"]
+    assert running.ask("/v1/events", session="ses_bad", messages=DAY[:4])["ack"]
+    assert "the user is bob" in running.ask("/v1/compacting", session="ses_bad")["prompt"]
+    good = running.ask(
+        "/v1/frame",
+        session="ses_good",
+        messages=[*DAY[:2], DAY[5]],
+        transcript=[anchored(each) for each in [*DAY[:2], DAY[5]]],
+    )
+    assert good["ack"] and "damaged" not in good["tail"]
+
+
+def test_a_log_that_cannot_be_opened_is_served_from_what_verifies(daemon: Any) -> None:
+    daemon.start()
+    note = {"tool": "notes.add", "args": {"content": "the port is 8080"}}
+    daemon.ask("/v1/tool", router="hud", arguments=note)
+    assert daemon.sent("/v1/stop", b"{}")[0] == 200
+    daemon.processes[0].wait(10)
+    data = bytearray(daemon.db.read_bytes())
+    data[16:24] = b"\xff" * 8  # the size of a page, which SQLite cannot do without
+    daemon.db.write_bytes(data)
+    daemon.start()
+    frame = daemon.ask("/v1/frame", messages=DAY[:1], transcript=[anchored(DAY[0])])
+    assert "the port is 8080" in frame["base"] and frame["ack"] == ""
+    assert "state: read-only (damaged)" in frame["tail"] and "hudkit repair" in frame["tail"]
+    other = {"tool": "notes.add", "args": {"content": "the user is bob"}}
+    answer = daemon.ask("/v1/tool", router="hud", arguments=other)
+    assert not answer["ok"], "nothing is acknowledged that is not recorded"
+    assert daemon.sent("/v1/stop", b"{}")[0] == 200
+    daemon.processes[1].wait(10)
+    assert repair(daemon.db, 1, uuid7).lost == ()
+    daemon.start()
+    assert daemon.ask("/v1/frame", messages=DAY[:1], transcript=[anchored(DAY[0])])["ack"]
 
 
 def test_a_log_that_refuses_stops_no_call_and_acknowledges_nothing(running: Any) -> None:
@@ -359,3 +411,12 @@ def test_the_protocol_is_asked_for(running: Any) -> None:
         assert answer.status == expected, answer.read()
         assert answer.headers["hudkit-protocol"] == str(PROTOCOL) and answer.headers["hudkit-version"]
         connection.close()
+
+
+@pytest.mark.parametrize("directory", ["/tmp/" + "a" * 300, "/proc/1/root/x", "relative"])
+def test_a_directory_that_cannot_be_looked_at_has_its_frame(answering: RequestHandlers, directory: str) -> None:
+    said = post(
+        answering, "/v1/tool", directory=directory, router="hud", arguments={"tool": "notes.add", "content": "kept"}
+    )
+    assert said["ok"]
+    assert "kept" in frame(answering, directory=directory)["base"]

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from hudkit.daemon.lifecycle import TranscriptIndexer
+from hudkit.daemon.http_server import TranscriptIndexer
 from hudkit.errors import StoreBusy
 from hudkit.paths import index_path
 from hudkit.transcripts import Message, SessionRow, TextPart

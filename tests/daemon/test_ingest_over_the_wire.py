@@ -60,6 +60,29 @@ def test_an_answer_that_is_gone_is_told_again_once(
     assert told(frame(answering, *transcript, NEXT)) == [("user:4:", "note: mine\n")]
 
 
+def test_what_the_host_says_is_reverted_is_told_no_more_until_it_is_back(
+    answering: RequestHandlers, hud: Hud
+) -> None:
+    for whole, before in ((False, [FIRST]), (True, [])):
+        frame(answering, FIRST, whole=True)
+        noted(answering, "mine")
+        frame(answering, FIRST, CALLED, whole=True)
+        notes = hud.session(hud.sessions()[0])
+        count = len(notes.state.notes)
+        assert told(frame(answering, *before, TURN, whole=whole)) == [] and len(notes.state.notes) < count
+        frame(answering, FIRST, CALLED, whole=True)
+        assert len(notes.state.notes) == count
+
+
+def test_a_response_that_failed_is_not_reverted(answering: RequestHandlers, hud: Hud) -> None:
+    frame(answering, FIRST, whole=True)
+    noted(answering, "mine")
+    frame(answering, FIRST, CALLED, whole=True)
+    frame(answering, FIRST, TURN, whole=True, unsent=[CALLED["anchor"]])
+    frame(answering, FIRST, CALLED | {"role": "cleared"}, TURN, whole=False)
+    assert len(hud.session(hud.sessions()[0]).state.notes) == 1
+
+
 def test_what_one_session_was_answered_is_no_news_for_it_alone(answering: RequestHandlers) -> None:
     for session in ("ses_1", "ses_2"):
         frame(answering, FIRST, session=session)

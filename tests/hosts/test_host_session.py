@@ -14,8 +14,10 @@ from hudkit.errors import StoreError
 from hudkit.hosts.host_session import HostCall, HostMessage, HostSession
 from hudkit.hosts.in_process import InProcessHud
 from hudkit.log.payloads import CompactAfter, CompactBefore, SessionStart, TranscriptSeen
+from hudkit.testing.assertions import calls_in, recovered_output
 from hudkit.tokens import Window
 from hudkit.transcripts import Message, ReportedUsage, TextPart, ToolPart
+from hudkit.transcripts.conversation_store import ConversationStore
 
 WINDOW = Window(32_000, 4_000, None, "host")
 
@@ -46,10 +48,11 @@ def hud(tmp_path: Path) -> Iterator[Hud]:
         yield opened
 
 
-def talk(hud: Hud, clock: Sequence[int] = ()) -> HostSession:
+def talk(hud: Hud, clock: Sequence[int] = (), conversations: ConversationStore | None = None) -> HostSession:
     times = iter(clock)
     session = hud.session("s", project="/tmp", host="here")
-    return HostSession(session, "s", "/tmp", "here", clock=(lambda: next(times)) if clock else None)
+    now = (lambda: next(times)) if clock else None
+    return HostSession(session, "s", "/tmp", "here", clock=now, conversations=conversations)
 
 
 def payloads(hud: Hud, kind: type) -> list[Any]:
@@ -114,15 +117,59 @@ def test_blocks_stay_where_they_were_and_the_tail_does_not(hud: Hud) -> None:
     assert three.behind[1] == two.behind[1] and three.tail
 
 
+def looked() -> list[HostMessage]:
+    """A conversation with thirty old outputs."""
+    looks = (answer(f"b{n}", "looking", ran(f"c{n}", f"cat {n}", f"{n}\t" * 6_000)) for n in range(30))
+    return [user("a", "Look around"), *looks]
+
+
+BIG = Window(200_000, 8_000, None, "host")
+
+
 def test_an_old_output_becomes_a_stub_where_the_host_can_leave_it_away(hud: Hud) -> None:
-    looks = (answer(f"b{n}", "looking", ran(f"c{n}", f"cat {n}", f"{n} " * 6_000)) for n in range(30))
-    entries = [user("a", "Look around"), *looks]
-    big = HostCall(entries=entries, window=Window(200_000, 8_000, None, "host"), used=120_000, prunes=True)
-    placing = talk(hud).prepare_call(big)
+    entries = looked()
+    big = HostCall(entries=entries, window=BIG, used=120_000, prunes=True)
+    placing = talk(hud, conversations=ConversationStore(None)).prepare_call(big)
     assert placing.stubs and all("memory" in text for text in placing.stubs.values())
     assert "c29" not in placing.stubs, "the newest stays"
     with Hud.in_memory() as other:
-        assert not talk(other).prepare_call(HostCall(entries=entries, window=big.window, used=120_000)).stubs
+        call = HostCall(entries=entries, window=big.window, used=120_000)
+        assert not talk(other, conversations=ConversationStore(None)).prepare_call(call).stubs
+
+
+def test_what_could_not_be_read_again_is_not_left_away(hud: Hud, tmp_path: Path) -> None:
+    big = HostCall(entries=looked(), window=BIG, used=120_000, prunes=True)
+    assert not talk(hud).prepare_call(big).stubs, "nobody keeps it"
+    (tmp_path / "shut").write_text("no directory")
+    with Hud.in_memory() as other:
+        unwritable = ConversationStore(tmp_path / "shut" / "conversations.db")
+        assert not talk(other, conversations=unwritable).prepare_call(big).stubs, "it cannot be written"
+    with Hud.in_memory() as other:
+        pictures = [entry._replace(media=frozenset({f"c{n - 1}"})) for n, entry in enumerate(big.entries)]
+        call = HostCall(entries=pictures, window=BIG, used=120_000, prunes=True)
+        assert not talk(other, conversations=ConversationStore(None)).prepare_call(call).stubs, "more than text"
+
+
+@pytest.mark.parametrize("file", ["hud.db", None])
+def test_every_stub_gets_the_very_text_back(tmp_path: Path, file: str | None) -> None:
+    clock = iter(range(1_795_000_000_000, 1_796_000_000_000)).__next__
+    entries = looked()
+    with Hud.open(tmp_path / file) if file else Hud.in_memory() as hud:
+        for _ in range(2):  # the second time, in a process that begins anew
+            attached = InProcessHud(hud, host="here", project=tmp_path, clock=clock)
+            placing = attached.prepare_call("s", HostCall(entries=entries, window=BIG, used=120_000, prunes=True))
+            assert placing.stubs
+            for call, stub in placing.stubs.items():
+                ((router, args),) = calls_in(stub)
+                text = ""
+                following: dict[str, Any] | None = args["args"]
+                while following:
+                    reply = attached.tool("s", router, {"tool": args["tool"], "args": following})
+                    assert reply.ok, reply.text
+                    page, following = recovered_output(reply.text)
+                    text += page
+                assert text == f"{call[1:]}\t" * 6_000
+            attached.close()
 
 
 # -- compactions -----------------------------------------------------------------------------------------------

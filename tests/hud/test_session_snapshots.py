@@ -23,8 +23,8 @@ class Counted:
         self._log = log
         self.events = 0
 
-    def read(self, session_id: str, *, after: int = 0, upto: int | None = None) -> Iterator[Event]:
-        for event in self._log.read(session_id, after=after, upto=upto):
+    def read(self, session_id: str, **options: Any) -> Iterator[Event]:
+        for event in self._log.read(session_id, **options):
             self.events += 1
             yield event
 

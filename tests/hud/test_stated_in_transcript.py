@@ -71,6 +71,16 @@ def test_an_answer_that_a_revert_takes_away_tells_nothing_any_more(talk: Talk) -
     talk.tool("notes.add", content="mine")
     talk.call("tool")
     talk.messages = [("m0", "user"), ("m9", "user")]
+    assert talk.again().deltas == () and not talk.session.state.notes
+    talk.messages.append(("m10", "tool"))
+    assert talk.again().deltas == ()
+
+
+def test_an_answer_that_only_left_the_window_is_told_again(talk: Talk) -> None:
+    talk.tool("notes.add", content="mine")
+    talk.call("tool")
+    talk.call("tool")
+    talk.messages = [("m0", "user"), ("m2", "tool")]
     frame = talk.again()
     assert [one.text for one in frame.deltas] == [f"[hud {frame.tag}] note: mine\n"]
     talk.have = frame.mark

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hudkit.api import Hud
-from hudkit.errors import ConfigError, StoreError, StoreReadOnly
+from hudkit.errors import ConfigError, StoreError, StoreFull, StoreReadOnly
 from hudkit.log.payloads import NoteAdd, TaskSet
-from hudkit.log.stores import open_log
+from hudkit.log.stores import MemoryLog, open_log
 
 if TYPE_CHECKING:
     from conftest import Ticking  # several folders have a conftest
@@ -121,3 +121,27 @@ def test_a_smaller_budget_holds_without_a_store_too(written: Hud) -> None:
     written.close()
     frame = session.frame(1000, 200_000, budget=300)
     assert frame.tokens <= 300 and "Ship it" in frame.base and frame.notice
+
+
+class Refusing(MemoryLog):
+    """A log on a medium that is full until it is not."""
+
+    full = True
+
+    def append(self, session_id, drafts, *, expected=None):  # type: ignore[no-untyped-def]
+        if self.full:
+            raise StoreFull("no space left on the medium")
+        return super().append(session_id, drafts, expected=expected)
+
+
+def test_the_base_of_a_log_that_was_never_written_to_stays_byte_for_byte_and_is_recorded_when_it_can_be() -> None:
+    log = Refusing()
+    session = Hud(log).session("s")
+    frames = [session.frame(1000, 200_000, transcript=["a"]) for _ in range(3)]
+    assert {frame.notice for frame in frames} == {"state: read-only (full); changes are not recorded"}
+    assert len({frame.base for frame in frames}) == 1, "each call had a tag of its own, and no prefix in common"
+    log.full = False
+    recorded = session.frame(1000, 200_000, transcript=["a"])
+    assert (recorded.base, recorded.notice) == (frames[0].base, "")
+    assert Hud(log).session("s").frame(1000, 200_000, transcript=["a", "b"]).base == recorded.base
+    assert Hud(Refusing()).session("s").frame().tag != recorded.tag

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sqlite3
 import stat
@@ -65,6 +66,25 @@ def test_a_copy_is_made_before_an_older_file_is_changed(path: Path) -> None:
         assert len(list(log.read("a"))) == 200
         assert list(log.verify()) == []
     assert not list(path.parent.glob("*.bak.*[0-9]")), "no half copy stays"
+
+
+def test_half_copies_of_killed_processes_are_removed_with_their_journals(path: Path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    begun = f"log.db.v{NOW}.bak"
+    left = [path.with_name(f"{begun}.{gone.pid}{end}") for end in ("", "-journal", "-wal")]
+    others = [
+        path.with_name(f"{begun}.{os.getppid()}"),
+        path.with_name("log.db.v0.bak"),
+        path.with_name(f"x{begun}.9"),
+    ]
+    for file in (*left, *others):
+        file.write_bytes(b"half a copy, with what was redacted later")
+    db = sqlite3.connect(path, isolation_level=None)
+    assert migrations.migrate(db, path, NEXT)
+    db.close()
+    assert not any(file.exists() for file in left)
+    assert all(file.exists() for file in others), "of a process that is at work, a whole copy, another file's"
 
 
 def test_an_older_file_is_not_changed_by_a_reader(path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hudkit.log.codec import encode_payload
 from hudkit.log.payloads import ErrorEncountered, FileOpen, NoteAdd, StepReorder, TodoItem, TodoSync
-from hudkit.log.secret_patterns import replace_secrets
+from hudkit.log.secret_patterns import replace_secrets, without_secrets
 
 pytestmark = pytest.mark.slow
 
@@ -187,6 +187,36 @@ def test_ordinary_text_is_untouched(text: str) -> None:
     assert encode_payload(NoteAdd(text)).payload == NoteAdd(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("DB_PASSWORD=Tr0ub4dor&3", "DB_PASSWORD=[redacted:secret]"),
+        ("/login?password=hunter2&next=/", "/login?password=[redacted:secret]&next=/"),
+        ("Password=hunter2;Database=shop", "Password=[redacted:secret];Database=shop"),
+        ("postgres://app:hunter2@db/shop", "postgres://app:[redacted:url-password]@db/shop"),
+        ("curl -u me:hunter2 https://x", "curl -u me:[redacted:secret] https://x"),
+        ("<password>hunter2</password>", "<password>[redacted:secret]</password>"),
+        ("machine h login me password hunter2", "machine h login me password [redacted:secret]"),
+        ("pass\u200bword=hunter2 \u200b.", "pass\u200bword=[redacted:secret] \u200b."),
+    ],
+)
+def test_nothing_but_the_secret_goes(text: str, clean: str) -> None:
+    assert encode_payload(NoteAdd(text)).payload == NoteAdd(clean)
+
+
+def test_token_that_invisible_characters_split_goes_whole() -> None:
+    for sign in ("\u200b", "\u2060", "\ufeff", "\u00ad", "\U000e0041"):
+        split = sign.join((FORMS["github"][:9], FORMS["github"][9:20], FORMS["github"][20:]))
+        assert encode_payload(NoteAdd(f"a {split} b")).payload == NoteAdd("a [redacted:github-token] b")
+
+
+def test_json_in_a_plain_text_is_read_as_in_a_payload() -> None:
+    """The search index and the daemon's log hold plain texts, in which quotes are not escaped."""
+    assert without_secrets('{"password": "hunter2"}') == '{"password": "[redacted:secret]"}'
+    text = "no secret \ud800"
+    assert without_secrets(text) is text
+
+
 def test_every_field_of_every_payload_is_covered() -> None:
     secret = FORMS["github"]
     payloads = [
@@ -244,5 +274,14 @@ def test_hostile_text_costs_no_more_than_its_length() -> None:
         "password=",
         "ghp_",
         "a" * 9,
+        "curl -u a",
+        "mysql -p",
+        "login a password ",
+        "password:$",
+        "<password>",
+        "https://a",
+        "s.st.pat.",
+        "eyJaaaaaaaa.eyJ.",
+        "\u200bghp_",
     ):
         encode_payload(NoteAdd(piece * (400_000 // len(piece))))

@@ -243,7 +243,8 @@ def test_a_full_disk(tmp_path: Path) -> None:
 READ_ONLY = """
 import sys
 from hudkit.errors import StoreReadOnly
-from hudkit.log.stores import SqliteLog
+from hudkit.log import Batch
+from hudkit.log.stores import SqliteLog, open_log
 from hudkit.testing.store_conformance import note_drafts
 for path in sys.argv[1:]:
     try:
@@ -259,6 +260,16 @@ with SqliteLog.open(sys.argv[1], read_only=True) as log:
         log.append("s", note_drafts(1))
     except StoreReadOnly:
         print("refused")
+for path in sys.argv[1:]:
+    log = open_log(path, fail_open=True)
+    assert [event.seq for event in log.read("s")] == ([1, 2, 3] if path == sys.argv[1] else [])
+    for write in (lambda: log.append("s", note_drafts(1)), lambda: log.append_many([Batch("s", note_drafts(1))])):
+        try:
+            write()
+        except StoreReadOnly:
+            continue
+        sys.exit("it was acknowledged")
+    log.close()
 """
 
 

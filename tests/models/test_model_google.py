@@ -86,7 +86,7 @@ def test_a_conversation_with_google_s_model() -> None:
     assert isinstance(first, Completion) and isinstance(second, Completion)
     assert (first.reason, first.answer.text) == ("stop", "a cat") and first.spent is not None and first.spent.cost
     assert second.reason == "tool-calls" and second.answer.calls[0].parse_arguments() == {"at": "b"}
-    assert request.shape == "gemini" and request.system == ("Be brief.", "Be kind.")
+    assert request.shape == "gemini" and request.system == ("Be brief.\n\nBe kind.",)
     assert request.headers["x-goog-api-key"] == KEY
     assert [role for role, _ in request.messages] == ["user", "assistant", "tool", "user"]
     assert "iVBORw0KGgo" in request.raw.decode() and "a cat" in request.messages[2][1]

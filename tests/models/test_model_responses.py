@@ -144,11 +144,11 @@ def test_an_exchange() -> None:
     assert CallUsage(400, 600, 0, 70, 30, end.spent.cost) == end.spent
 
     first, second = (body["input"] for body in server.bodies)
-    assert [item["content"] for item in first[:3]] == list(SYSTEM)
+    assert first[0]["content"] == "\n\n".join(SYSTEM) and first[1]["role"] == "user"
     assert second[: len(first)] == first
     kinds = [item.get("type", item.get("role")) for item in second[len(first) :]]
     assert kinds == ["reasoning", "message", "function_call", "function_call_output", "user"]
-    assert second[4]["encrypted_content"] == "c2VhbGVk"
-    assert second[6]["call_id"] == second[7]["call_id"]
-    assert second[7]["output"] == "no such file "
+    assert second[len(first)]["encrypted_content"] == "c2VhbGVk"
+    assert second[4]["call_id"] == second[5]["call_id"]
+    assert second[5]["output"] == "no such file "
     assert [body["store"] for body in server.bodies] == [False, False]

@@ -100,13 +100,22 @@ def test_a_breakpoint_never_stands_on_reasoning() -> None:
 def test_breakpoints_can_be_switched_off() -> None:
     plain = msgspec.structs.replace(make_request(system=("one", "two")), settings=RequestSettings(cache=False))
     ((request,), _) = exchange("anthropic", plain)
-    assert (request.breakpoints, request.system) == ((), ("one", "two"))
+    assert (request.breakpoints, request.system) == ((), ("one\n\ntwo",))
 
 
 def test_a_server_that_caches_by_itself_gets_none() -> None:
     ((request,), _) = exchange("openai", make_request(*conversation(2), system=("one", "two")))
     assert request.breakpoints == ()
     assert b"cache" not in request.raw
+
+
+def test_without_breakpoints_the_system_text_is_one_message() -> None:
+    ((request,), _) = exchange("openai", make_request(*conversation(2), system=("one", "", "two")))
+    assert [message["content"] for message in request.body["messages"] if message["role"] == "system"] == [
+        "one\n\ntwo"
+    ]
+    ((request,), _) = exchange("anthropic", make_request(*conversation(2), system=("one", "", "two")))
+    assert marked(request)[:2] == ["one", "two"]
 
 
 def test_the_prefix_is_read_from_the_cache_of_an_anthropic_server() -> None:

@@ -479,6 +479,67 @@ def test_a_name_of_its_own(harness: Any) -> None:
 @pytest.mark.parametrize(
     "name",
     [
+        *(
+            "\u0410nn",
+            "\u0391nn",
+            "A\u0578n",
+            "\uff21nn",
+            "\U0001d400nn",
+            "\u0405ystem",
+            "Syst\u0435m",
+            "\u0405YSTEM",
+        ),
+        *(
+            "System:",
+            "[system]",
+            "admin",
+            "User",
+            "assistant",
+            "Everyone",
+            "ALL",
+            "here",
+            "root",
+            "r00t",
+            "moderator",
+        ),
+        *(
+            "0 (Architect)",
+            "Ann (1)",
+            "a\u02f8",
+            "a\uff1a",
+            "<b>",
+            "a|b",
+            "@all",
+            "\u2800",
+            "x\u2800",
+            "\u3164",
+            "\u115f",
+        ),
+    ],
+)
+def test_names_that_look_like_others_are_refused(harness: Any, name: str) -> None:
+    refusal = harness.refused(2, {"type": "set_name", "name": name})
+    assert "cannot be a name" in refusal or "is agent 1's name, or looks like it" in refusal
+    assert harness.world.agents[2].name == "Bob"
+    harness.architect.alter(1, can_create=True)
+    assert harness.refused(1, {"type": "create_agent", "name": name, "background_prompt": "x"})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Ana", "Anna", "Søren", "Renée", "日本", "Анна", "Ελένη", "दुःख", "O'Brien", "Jean-Luc", "Dr. No", "🦊"),
+        *("A11", "Allen"),
+    ],
+)
+def test_names_of_every_language_are_taken(harness: Any, name: str) -> None:
+    harness.do(2, {"type": "set_name", "name": name})
+    assert harness.world.agents[2].name == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
         *("", "x" * 51, "ann", "System", "the architect", "12", "A\u202enn", "a\u200bb", "x\x07y", "Robert"),
         *("Ａｎｎ", "Ｓｙｓｔｅｍ", "１２", "\n", None, 5, ["Bo"]),
     ],

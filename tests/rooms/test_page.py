@@ -285,7 +285,7 @@ def test_hostile_text_is_text_wherever_it_stands(
     outlines = []
     for world, text, name in (
         ("plain", "harmless " * 20, "Harmless"),
-        (HOSTILE.replace("\x00", ""), HOSTILE, "<b onx=1>'\""),
+        (HOSTILE.replace("\x00", ""), HOSTILE, "b onx=1 '\"&amp;"),
     ):
         harness = make_harness(name=world)
         harness.make("Ann")

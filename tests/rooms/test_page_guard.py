@@ -11,7 +11,9 @@ from page_process import TOKEN, Served, Visitor
 
 from hudkit.errors import ConfigError
 from hudkit.rooms.page.page_context import PageContext
-from hudkit.rooms.page.server import MAX_FORM, listen
+from hudkit.rooms.page.server import MAX_FORM
+from hudkit.web.http_listener import listen_tcp
+from hudkit.web.page_guard import loopback_address
 
 pytestmark = pytest.mark.slow
 
@@ -184,9 +186,9 @@ def test_the_token_is_in_no_page_and_no_log(
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
 def test_a_port_for_other_machines_is_refused(host: str) -> None:
     with pytest.raises(ConfigError):
-        listen(host, 0)
+        loopback_address(host)
 
 
 def test_a_port_that_is_taken_says_so(served: Served) -> None:
     with pytest.raises(ConfigError, match=str(served.port)):
-        listen("127.0.0.1", served.port)
+        listen_tcp("127.0.0.1", served.port)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 
 import pytest
@@ -245,3 +246,37 @@ def test_whatever_is_well_formed_is_read_word_for_word(
 def test_no_text_raises(text: str) -> None:
     for output_format in ("json", "toon"):
         assert isinstance(parse_reply(text, output_format), ParsedReply)
+
+
+def steps_per_character(text: str) -> float:
+    """How many lines of Python the parser runs for each character: a count, so that no clock is needed."""
+    steps = 0
+
+    def count(*_: object) -> object:
+        nonlocal steps
+        steps += 1
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)  # type: ignore[arg-type]
+    try:
+        parse_reply(text)
+    finally:
+        sys.settrace(before)
+    return steps / len(text)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["{", "{[", "{ ", "{x ", '{"', "{'", '{" {', '{"a":', "{}", '{"a": {"b": [', "[{", "responses[1]: {", "{“ {'"],
+)
+def test_no_text_is_walked_again_from_each_of_its_braces(unit: str) -> None:
+    text = unit * (4_000 // len(unit))
+    assert steps_per_character(text) < 30, "a reply of 100,000 braces held the rooms for a second, at 144 steps each"
+    assert steps_per_character(text * 2) < 1.2 * steps_per_character(text) + 1
+
+
+def test_an_answer_behind_many_braces_that_never_close_is_still_read() -> None:
+    answer = '{"responses": [{"room_id": 8, "message": "see {it}"}]}'
+    assert parse_reply(f"{{sigh {{{{ [[ {answer}").responses == ({"room_id": 8, "message": "see {it}"},)
+    assert parse_reply(f"it's {{ 'x {{ {answer} }}").responses == ()

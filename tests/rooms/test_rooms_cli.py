@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -483,3 +484,27 @@ def test_words_reach_a_world_that_another_process_plays(rooms: Run, pair: Path) 
         number = facts(rooms("say", "Ann", "Are you there?", "--json"))["message"]
         asyncio.run(runner.run(beats=4))
         assert world_log.world.messages[number].content == "Are you there?"
+
+
+def test_a_damaged_event_of_a_world_is_left_out_and_named(rooms: Run, pair: Path, tmp_path: Path) -> None:
+    assert rooms("run", "--beats", "8", "--fast", "--quiet", "--world", "pair")[0] == 0
+    before = facts(rooms("show", "--json", "--world", "pair"))
+    with sqlite3.connect(pair) as db:
+        sql = "SELECT min(seq) FROM events WHERE type = 'message.said' AND seq > 10"
+        damaged = db.execute(sql).fetchone()[0]
+        db.execute("UPDATE events SET body = CAST(replace(body, 'e', 'f') AS BLOB) WHERE seq = ?", (damaged,))
+    code, out, err = rooms("show", "--json", "--world", "pair")
+    assert code == 1 and f"left out: event {damaged}; to mend it: hudkit repair --db {pair}" in err
+    world = json.loads(out)
+    assert world["seq"] == before["seq"] and world["said"] < before["said"]
+    assert rooms("show", "--at", damaged - 1, "--world", "pair")[0] == 0
+    code, out, err = rooms("export", "--format", "jsonl", "--until", damaged - 1, "--world", "pair")
+    assert code == 0 and json.loads(out.splitlines()[-1])["seq"] == damaged - 1 and "damaged" in err
+    code, out, _ = rooms("export", "--format", "jsonl", "--world", "pair")
+    assert code == 1 and damaged not in [json.loads(line)["seq"] for line in out.splitlines()]
+    assert facts(rooms("fork", "sound", "--at", damaged - 1, "--world", "pair", "--json"))["events"] == damaged - 1
+    assert rooms("fork", "rest", "--world", "pair")[0] == 0
+    assert rooms("show", "--world", "rest")[0] == 0, "the fork is whole"
+    code, _, err = rooms("run", "--beats", "4", "--fast", "--quiet", "--world", "pair")
+    assert code == 0 and "damaged" in err
+    assert json.loads(rooms("show", "--json", "--world", "pair")[1])["seq"] > before["seq"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,27 @@ monty = pytest.importorskip("pydantic_monty")
 TIME = r"ran too long"
 MEMORY = r"used too much memory"
 EITHER = r"ran too long|used too much memory|ended its process"
+
+
+def test_the_process_writes_nothing_on_the_terminal() -> None:
+    """Where its memory ends before its limit does, it says so on its error stream, which was ours.
+
+    In a process of its own, whose error stream is a pipe: to a file the sandbox may write nothing anyway.
+    """
+    program = (
+        "import os, sys\n"
+        "from hudkit.sections.sandboxed import SandboxError, SandboxLimits, SandboxProcess\n"
+        "with SandboxProcess(SandboxLimits(time=60.0, memory=1 << 30)) as sandbox:\n"
+        "    for source in sys.argv[1:]:\n"
+        "        try: sandbox.run(source, {})\n"
+        "        except SandboxError as error: print(error)\n"
+        "print('written by us', file=sys.stderr)\n"
+        "print(os.get_inheritable(2))\n"
+    )
+    sources = [ATTACKS[name][0] for name in ("text that doubles", "a padded number", "a padded text")]
+    done = subprocess.run([sys.executable, "-c", program, *sources], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["used too much memory"] * 3 + ["True"]
+    assert done.stderr == "written by us\n"
 
 
 def body(*lines: str) -> str:

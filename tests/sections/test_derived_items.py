@@ -98,3 +98,4 @@ def test_old_open_items_are_called_stale_once_per_base() -> None:
         for options, is_told in ((ViewOptions(), True), (never, False)):
             document = render(DocumentBuilder().document(s.state, options, "123456"))
             assert ("Not touched for long: task, s1, s2, b1." in document) == is_told
+            assert ("Not touched" in document) == is_told

@@ -32,6 +32,33 @@ def test_who_is_believed(model, given, limit, source):
     assert (found.limit_tokens, found.source) == (limit, source)
 
 
+def test_what_the_user_says_of_a_model_comes_before_host_and_table():
+    own = {"qwen3": 8_192, "qwen3-coder": 16_384, "claude-sonnet-4-5": 1_000_000}
+    found = window_of("claude-sonnet-4-5-20250929", host=200_000, user=5, by_model=own)
+    assert (found.limit_tokens, found.source) == (1_000_000, "user")
+    assert window_of("qwen/Qwen3-Coder-30B-A3B", by_model=own).limit_tokens == 16_384, "the longest name that fits"
+    assert window_of("qwen3-32b", by_model=own).limit_tokens == 8_192
+    assert window_of("gpt-5", by_model=own) == window_of("gpt-5")
+
+
+@pytest.mark.parametrize(
+    ("model", "limit"),
+    [
+        ("deepseek-chat", 64_000),
+        ("Qwen2.5-Coder-1.5B-Instruct-Q4_K_M.gguf", 32_768),
+        ("llama3.1:8b-instruct-q4_0", 131_072),
+        ("meta-llama/Llama-3.3-70B-Instruct", 131_072),
+        ("moonshotai/kimi-k2-instruct", 131_072),
+        ("z-ai/glm-4.6", 200_000),
+        ("mistralai/devstral-2512", 262_144),
+        ("google/gemma-3-27b-it", 131_072),
+        ("grok-3-mini", 131_072),
+    ],
+)
+def test_open_families(model, limit):
+    assert (window_of(model).limit_tokens, window_of(model).source) == (limit, "table")
+
+
 @pytest.mark.parametrize("user", [0, -5])
 def test_a_window_without_tokens_is_refused(user):
     with pytest.raises(ConfigError, match=f"{user} tokens"):
@@ -96,8 +123,8 @@ def test_the_table_agrees_with_the_catalogue():
 
 def test_the_catalogue_is_asked_only_on_request():
     pytest.importorskip("genai_prices")
-    assert window_of("deepseek-chat") == Window(200_000, None, None, "assumed")
-    assert window_of("deepseek-chat", use_catalogue=True) == Window(64_000, None, None, "table")
+    assert window_of("command-light") == Window(200_000, None, None, "assumed")
+    assert window_of("command-light", use_catalogue=True) == Window(4_096, None, None, "table")
     assert window_of(UNKNOWN, user=50_000, use_catalogue=True).source == "user"
 
 

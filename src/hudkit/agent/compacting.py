@@ -95,7 +95,7 @@ async def go_on(run: RunContext) -> bool:
     # A prompt that nobody has answered is repeated: the summary alone would make the model guess what was asked.
     in_tail = asked is not None and asked.id in {message.id for message in tail}
     if asked is not None and not in_tail and (marker.overflow or before[-1].id == asked.id):
-        store_user_message(run, _repeated(run, asked, begun=before[-1].id != asked.id))
+        store_user_message(run, _repeated(run, asked, begun=before[-1].id != asked.id), repeats=asked.id)
         return True
     if not (marker.auto or message_history.is_turn_unfinished(before)):
         return False

@@ -9,6 +9,8 @@ chain has no gap:
     file now = d    changes a->b, c->d    ->  left: somebody changed b to c in between
     file now = a    changes a->b, b->c    ->  nothing to do (an undo that was cut off is done again)
 
+A redo goes the other way, from the first `before` to what the undo found, which it kept for that.
+
 So no work of anybody is lost. Each file is replaced in one step, under the rules of `workspace`: nothing is written
 outside of what tools may reach.
 """
@@ -25,7 +27,7 @@ import msgspec
 from hudkit.agent.message_history import calls_of
 from hudkit.agent.records import StoredCall, StoredMessage
 from hudkit.agent.run_context import RunContext
-from hudkit.agent.session_store import FileChange, FileChanges
+from hudkit.agent.session_store import FileChange
 from hudkit.agent.tools import TOOLS
 from hudkit.agent.workspace import FileStamp, ResolvedPath, Workspace
 from hudkit.compose import shorten, visible
@@ -55,8 +57,8 @@ class UndoResult(msgspec.Struct, frozen=True):
     not_undone: tuple[str, ...] = ()
 
 
-def undo_changes(run: RunContext, messages: Sequence[StoredMessage], text: str) -> UndoResult:
-    """Put back the files that these messages have changed, and return what came of it.
+def undo_changes(run: RunContext, messages: Sequence[StoredMessage], text: str, *, redo: bool = False) -> UndoResult:
+    """Put back the files that these messages have changed (`redo`: change them again); return what came of it.
 
     The sub-sessions that they started count too. `text` is the prompt's. Blocks while it reads and writes files; safe
     to run in a thread.
@@ -68,7 +70,8 @@ def undo_changes(run: RunContext, messages: Sequence[StoredMessage], text: str) 
     restored, kept_back = [], []
     for path, changes in by_path.items():
         try:
-            reason = _restore(run.setup.workspace, store.changes, path, changes)
+            restore = _restore_after if redo else _restore_before
+            reason = restore(run, path, changes)
         except HudkitError as error:
             reason = error.message
         except OSError as error:
@@ -77,6 +80,8 @@ def undo_changes(run: RunContext, messages: Sequence[StoredMessage], text: str) 
             kept_back.append(SkippedFile(path, reason))
         else:
             restored.append(path)
+    if redo:
+        return UndoResult(text, tuple(restored), tuple(kept_back))
     below = [message for child in store.changes.sub_sessions(run.id, ids) for message in store.messages(child)]
     return UndoResult(text, tuple(restored), tuple(kept_back), tuple(_not_undone((*messages, *below))))
 
@@ -93,8 +98,9 @@ def note_final_content(run: RunContext, message: StoredMessage, call: StoredCall
             changes.correct(change, after)
 
 
-def _restore(workspace: Workspace, file_changes: FileChanges, path: str, changes: Sequence[FileChange]) -> str:
+def _restore_before(run: RunContext, path: str, changes: Sequence[FileChange]) -> str:
     """Make one file what it was; return why that was not done, an empty text where it was."""
+    workspace, file_changes = run.setup.workspace, run.setup.store.changes
     first, last = changes[0], changes[-1]
     target = _resolve_stored(workspace, path)
     # the stamp goes with the digest: `replace_file` refuses where the file changes after this look
@@ -105,6 +111,12 @@ def _restore(workspace: Workspace, file_changes: FileChanges, path: str, changes
         return "it has changed since"
     if now and any(earlier.after != later.before for earlier, later in pairwise(changes)):
         return "a command, or somebody else, changed it between two calls"
+    if now:
+        with workspace.open_file(target) as fd, os.fdopen(os.dup(fd), "rb") as opened:
+            file_changes.keep(run.id, opened.read())
+    elif last.after:  # somebody has deleted it: noted, so that a redo comes to the same
+        deleted = msgspec.structs.replace(last, before=last.after, after="", mode=first.mode)
+        file_changes.begin(deleted, None, writer=run.id)
     if not first.before:  # a tool has made the file: taking that back removes it
         assert stamp is not None  # `now` is not empty here: it differs from `first.before`
         workspace.remove_file(target, stamp)
@@ -114,6 +126,27 @@ def _restore(workspace: Workspace, file_changes: FileChanges, path: str, changes
     if content is None:
         return "what it was is not kept: it was too large"
     workspace.replace_file(target, content, stamp, lambda: False, mode=first.mode)
+    return ""
+
+
+def _restore_after(run: RunContext, path: str, changes: Sequence[FileChange]) -> str:
+    """Make one file what it was before it was put back; return why that was not done, an empty text where it was."""
+    workspace, file_changes = run.setup.workspace, run.setup.store.changes
+    first, last = changes[0], changes[-1]
+    target = _resolve_stored(workspace, path)
+    now, stamp = _read_digest(workspace, target)
+    if now == last.after:
+        return ""
+    if now != first.before:
+        return "it has changed since"
+    if not last.after:
+        assert stamp is not None  # `now` is not empty here: it differs from `last.after`
+        workspace.remove_file(target, stamp)
+        return ""
+    content = file_changes.content(last.after)
+    if content is None:
+        return "what it was is not kept: it was too large, or not put back by an undo"
+    workspace.replace_file(target, content, stamp, lambda: False, mode=first.mode or None)
     return ""
 
 

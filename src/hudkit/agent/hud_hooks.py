@@ -8,6 +8,7 @@ that compact, writes the prompt of a compaction, and derives from the messages w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,10 @@ from hudkit.agent.hooks import (
     ChatPart,
     CompactionContext,
     CompactionPrompt,
+    HookEvent,
     Messages,
     ModelCallContext,
+    NoOutput,
     System,
     ToolDefinition,
     ToolExecuteBefore,
@@ -31,7 +34,7 @@ from hudkit.agent.plugins import PluginInput
 from hudkit.agent.telemetry import names
 from hudkit.api import Hud
 from hudkit.context.compaction.request_parts import request_parts
-from hudkit.errors import TranscriptError
+from hudkit.errors import HudkitError, TranscriptError
 from hudkit.hosts.host_session import COMPACTION_TOOL_NAMES, HostCall, HostMessage, HostSession, last_usage
 from hudkit.hosts.in_process import TOOL_DEFINITIONS, InProcessHud
 from hudkit.hud.frame import Frame
@@ -56,7 +59,9 @@ class HudPlugin:
 
     def __init__(self, hud: Hud | Path, plugin_input: PluginInput, *, resume: str = "") -> None:
         """Open the HUD; `hud_plugin` is the door."""
-        self.attached = InProcessHud(hud, host=HOST, project=plugin_input.directory)
+        self.attached = InProcessHud(
+            hud, host=HOST, project=plugin_input.directory, transcript=plugin_input.client.transcript
+        )
         self._client = plugin_input.client
         self._worktree = plugin_input.worktree
         self._resume = resume
@@ -88,6 +93,7 @@ class HudPlugin:
             parts=_request_parts(output.messages, memory.system_characters),
             title=row.title if row is not None else "",
             agent=row.agent if row is not None else "",
+            history=tuple(memory.entries.values()),
         )
         injection = self.attached.prepare_call(session_id, call, parent=memory.parent)
         memory.base = injection.base
@@ -119,6 +125,26 @@ class HudPlugin:
             return session.start_compaction("host" if hook_input.auto else "agent")
 
         output.prompt = self.attached.with_session(hook_input.session_id, write_prompt, parent=memory.parent)
+
+    def event(self, hook_input: HookEvent, output: NoOutput) -> None:  # noqa: ARG002 (nothing can be changed)
+        """Take back what messages recorded that an undo took back, and bring back what a redo did; return nothing.
+
+        Also where a session is opened: a turn, or an undo, may have been cut off before it was told.
+        """
+        if hook_input.type not in ("session.reverted", "session.updated"):
+            return
+        memory = self._memory_of(hook_input.session_id)
+        memory.entries.clear()
+        memory.upto = ""
+        self._read_new(memory, hook_input.session_id)
+        entries = tuple(memory.entries.values())
+
+        def follow(session: HostSession) -> None:
+            session.follow_history(entries, whole=True)
+            session.ingest(entries)
+
+        with suppress(HudkitError, OSError):  # the next call does it
+            self.attached.with_session(hook_input.session_id, follow, parent=memory.parent)
 
     def close(self) -> None:
         """Close the log, where it was opened for this plugin; return nothing."""

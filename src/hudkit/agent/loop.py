@@ -32,7 +32,7 @@ from hudkit.agent.hooks import (
     Tools,
     ToolsRequest,
 )
-from hudkit.agent.message_history import MessageHistory, calls_of
+from hudkit.agent.message_history import MessageHistory, calls_of, last_todos
 from hudkit.agent.permissions import DEFAULT_RULES
 from hudkit.agent.plugins import PluginClient, PluginInput, load_plugin
 from hudkit.agent.records import Attachment, RecoveryReport, StoredMessage, StoredProject, StoredSession, StoredText
@@ -49,13 +49,14 @@ from hudkit.agent.run_context import (
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.slash_commands import SlashCommand
 from hudkit.agent.telemetry.observations import TelemetrySink
+from hudkit.agent.tools.confinement import confinement_problem
 from hudkit.agent.turn import run_turn
 from hudkit.agent.user_input import command_scope
 from hudkit.agent.workspace import Workspace, quote
 from hudkit.clock import unix_ms, uuid7
 from hudkit.errors import ConfigError, SessionError, ToolError
 from hudkit.models import Model, open_model
-from hudkit.sections.sandboxed.definitions import git_root
+from hudkit.paths import git_root
 from hudkit.tokens import Window
 
 _CLOSE_SECONDS = 10
@@ -117,6 +118,8 @@ class AgentLoop:
         session is unknown or another process has it. A plugin that cannot be loaded is in `problems`.
         """
         options = options or LoopOptions()
+        if options.confine != "off" and (problem := confinement_problem()):
+            raise ConfigError(f"commands cannot be confined: {problem}", hint="Leave out confine, or use a container")
         folder = Path(data)
         store = SessionStore.open(folder / session_store.SESSIONS_FILE)
         log = None
@@ -131,6 +134,8 @@ class AgentLoop:
             raise
         type = "session.updated" if session else "session.created"
         loop.setup.events.notify_plugins(type, loop.id, directory=str(loop.setup.workspace.cwd))
+        if session and loop.session.undone_from:  # an undo may have been cut off behind its first step
+            await loop._follow_history()
         return loop
 
     @classmethod
@@ -162,11 +167,11 @@ class AgentLoop:
         # after the plugins are there, and before anything is opened by these settings
         settings = await _settings_after_plugins(hooks, options.settings, problems)
         auth_headers: dict[str, dict[str, str]] = {}
-        open_by_name = _model_opener(hooks, options.connect, auth_headers)
+        open_by_name = _model_opener(hooks, options.connect, auth_headers, settings.windows)
         setup = LoopSetup(
             store, workspace, hooks, bus, open_by_name, agents, environment, settings,
             tuple(options.permissions), options.ask_user, options.limits, commands, log, auth_headers,
-            registered.tool_owners,
+            registered.tool_owners, options.confine,
         )  # fmt: skip
         stored, recovered = await _open_session(setup, session, project)
         name = options.agent or stored.agent or "build"
@@ -233,7 +238,7 @@ class AgentLoop:
         """Take up a prompt when those before it are done, work until it is answered, and return how that ended.
 
         `parts` are attached files: bytes, or a path inside the project. Raises `SessionError` for an empty prompt,
-        `Refused` for a path that leads out; a model's failure is in what is returned.
+        `ToolRefused` for a path that leads out; a model's failure is in what is returned.
         """
         return await self._take(lambda: user_input.store_prompt(self._run, text, parts))
 
@@ -297,22 +302,54 @@ class AgentLoop:
     async def undo(self) -> UndoResult:
         """Take back the last prompt with all that followed, put its files back, and return what was taken back.
 
-        Files that sub-agents changed are put back too. What somebody else has changed since is left and named; what
-        commands did stays. Raises `SessionError` where there is no prompt.
+        Compactions since then are taken back too. Files that sub-agents changed are put back as well. What somebody
+        else has changed since is left and named; what commands did stays. Raises `SessionError` where there is no
+        prompt.
         """
         async with self._turns:
             history = self._run.history
-            prompt = message_history.last_user_prompt(history.visible())
-            if prompt is None:
+            messages = history.messages
+            prompts = [index for index, message in enumerate(messages) if message_history.is_prompt(message)]
+            if not prompts:
                 raise SessionError("there is no prompt to take back")
-            start = next(index for index, message in enumerate(history.messages) if message.id == prompt.id)
-            # files first: an undo that is killed between the two steps is done again, and comes to the same
-            text = joined_text(prompt.parts)
-            result = await asyncio.to_thread(undo_changes, self._run, history.messages[start:], text)
-            history.cut(prompt.id, self._run.now())
-            self._run.tool_context.seen_stamps.clear()
-            self._run.last_repeat = ("", 0)
+            gone = messages[prompts[-1] :]
+            # files first: an undo that is killed between the steps is done again, and comes to the same
+            text = joined_text(gone[0].parts)
+            result = await asyncio.to_thread(undo_changes, self._run, gone, text)
+            history.take_back(gone[0].id, self._run.now())
+            await self._follow_history()
             return result
+
+    async def redo(self) -> UndoResult:
+        """Bring back the prompt that was taken back last, with its files and all that followed; return how it went.
+
+        It can be brought back until the next prompt. Files that somebody has changed since are left and named; what
+        commands had done is not done again. Raises `SessionError` where nothing was taken back.
+        """
+        async with self._turns:
+            back = self.setup.store.taken_back(self.id)
+            if not back:
+                raise SessionError("nothing was taken back since the last prompt")
+            later = (index for index, message in enumerate(back) if index and message_history.is_prompt(message))
+            end = next(later, len(back))
+            text = joined_text(back[0].parts)
+            result = await asyncio.to_thread(undo_changes, self._run, back[:end], text, redo=True)
+            self._run.history.bring_back(back[end].id if end < len(back) else "", self._run.now())
+            await self._follow_history()
+            return result
+
+    async def _follow_history(self) -> None:
+        """Bring what goes with the messages in line with those that are there now: todos, and what plugins know."""
+        run = self._run
+        todos = last_todos(run.history.messages)
+        if todos != self.setup.store.todos(self.id):
+            self.setup.store.set_todos(self.id, todos)
+            self.setup.events.notify_plugins("todo.updated", self.id)
+        run.tool_context.seen_stamps.clear()
+        run.last_repeat = ("", 0)
+        run.compaction_requested = False
+        self.setup.events.notify_plugins("session.reverted", self.id)
+        await self.setup.events.delivered()
 
     def cancel(self) -> bool:
         """End the turn that is under way, leaving a valid transcript; return whether there was one."""
@@ -509,8 +546,12 @@ def _model_opener(
     hooks: Hooks,
     connect: Callable[[str], Model | Awaitable[Model]] | None,
     headers: dict[str, dict[str, str]],
+    windows: Mapping[str, int],
 ) -> ModelOpener:
-    """Return what opens models by name: each once, with what the hooks `auth` and `provider` give."""
+    """Return what opens models by name: each once, with what the hooks `auth` and `provider` give.
+
+    `windows` are the user's, in tokens by the name of a model or family.
+    """
     opened: dict[str, Model] = {}
 
     async def open_by_name(name: str) -> Model:
@@ -530,7 +571,9 @@ def _model_opener(
                     window = Window(limits.context, limits.output or None, limits.input or None, "user")
                 key, url = auth.api_key or "", auth.base_url or ""
                 # in a thread: the first model imports its provider's SDK, which takes long
-                opened[name] = await asyncio.to_thread(open_model, name, key=key, base_url=url, window=window)
+                opened[name] = await asyncio.to_thread(
+                    open_model, name, key=key, base_url=url, window=window, windows=windows, asks_server=True
+                )
         return opened[name]
 
     return open_by_name

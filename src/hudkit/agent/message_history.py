@@ -21,8 +21,10 @@ from hudkit.agent.records import (
     StoredPart,
     StoredReasoning,
     StoredText,
+    Todo,
 )
 from hudkit.agent.session_store import SessionStore
+from hudkit.compose import visible
 from hudkit.context.compaction.cut_point import cut_point
 
 _PRUNED_CHARACTERS = 60
@@ -83,11 +85,16 @@ class MessageHistory:
         self._call_ids.update(part.call_id for part in new if isinstance(part, StoredCall))
         return whole
 
-    def cut(self, message_id: str, now: int) -> int:
-        """Remove a message and all that came after it; return how many messages that were."""
-        count = self.store.cut(self.session_id, message_id, now)
+    def take_back(self, message_id: str, now: int) -> int:
+        """Take back a message and all that came after it; return how many messages that were."""
+        count = self.store.take_back(self.session_id, message_id, now)
         self._read()
         return count
+
+    def bring_back(self, until: str, now: int) -> None:
+        """Show messages that were taken back, up to before the one with the id `until` (empty: all)."""
+        self.store.bring_back(self.session_id, until, now)
+        self._read()
 
     def new_call_id(self, wanted: str) -> str:
         """Return an id for a call that no call of the session has; models repeat theirs."""
@@ -153,6 +160,24 @@ def last_user_prompt(messages: Sequence[StoredMessage]) -> StoredMessage | None:
         if message.role == "user" and any(is_users_own(part) for part in message.parts):
             return message
     return None
+
+
+def last_todos(messages: Sequence[StoredMessage]) -> tuple[Todo, ...]:
+    """Return the list of todos as the last call that wrote one left it."""
+    for message in reversed(messages):
+        for call in reversed(calls_of(message)):
+            entries = call.arguments.get("todos")
+            if call.tool == "todo" and call.status == "completed" and isinstance(entries, list):
+                return tuple(
+                    Todo(visible(entry["content"]), entry.get("status", "pending"), entry.get("priority", ""))
+                    for entry in entries
+                )
+    return ()
+
+
+def is_prompt(message: StoredMessage) -> bool:
+    """Return whether the user said a message; one that is said once more after a compaction is none of his."""
+    return message.role == "user" and not message.repeats and any(is_users_own(part) for part in message.parts)
 
 
 def is_users_own(part: object) -> bool:

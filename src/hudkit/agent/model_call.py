@@ -19,8 +19,7 @@ from hudkit.agent.events import (
     TextChunk,
     ToolCallUpdated,
 )
-from hudkit.agent.hooks import FinishedPart
-from hudkit.agent.hooks import PartText as TextOutput
+from hudkit.agent.hooks import FinishedPart, PartText
 from hudkit.agent.records import ReportedUsage, StoredCall, StoredMessage, StoredPart, StoredReasoning, StoredText
 from hudkit.agent.run_context import RunContext
 from hudkit.errors import StoreError, ToolError
@@ -131,7 +130,7 @@ async def _hooked_parts(run: RunContext, message: StoredMessage, parts: list[Sto
     for part in parts:
         if isinstance(part, StoredText):
             done = FinishedPart(run.id, message.id, part.id)
-            left = await run.setup.hooks.run("text_complete", done, TextOutput(part.text))
+            left = await run.setup.hooks.run("text_complete", done, PartText(part.text))
             hooked.append(part if left.text == part.text else replace(part, text=left.text, meta={}))
         else:
             hooked.append(part)
@@ -241,9 +240,6 @@ def _runs_of(
             runs.append((kind, []))
         runs[-1][1].append(part)
     return runs
-
-
-__all__ = ["CANCELLED", "_retry_delay", "_stored_usage", "stream_response", "unreadable_arguments"]
 
 
 def _seal_metadata(parts: Sequence[TextContent | Reasoning]) -> dict[str, list[list[object]]]:

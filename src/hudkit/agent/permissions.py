@@ -18,52 +18,33 @@ wherever a rule is about particular commands. With the rules
     git status && rm -r x ask, because 1 decides the second command
     env git push          deny: `env` runs the command behind it
     xargs git push        deny: what it runs is denied by 3
+    git bisect run make   ask: a star does not stand for what makes a program run another (`shell_carriers`)
 """
 
 from __future__ import annotations
 
 import asyncio
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hudkit.agent.shell_parser import (
-    DYNAMIC,
-    RUNNER_PROGRAMS,
-    SimpleCommand,
-    parse_script,
+from hudkit.agent.shell_carriers import (
+    DIRECTORY_CHANGERS,
+    carrying_words,
+    possible_commands,
     program_name,
+    rule_writes_out,
     unwrap_script,
+    wraps_commands,
 )
+from hudkit.agent.shell_parser import DYNAMIC, SimpleCommand, parse_script
 from hudkit.agent.tools import RequiredPermission
 from hudkit.agent.wildcard import matches_path, matches_wildcard, wildcards_overlap
 from hudkit.agent.workspace import Workspace
 from hudkit.compose import shorten, visible
 from hudkit.errors import ConfigError, ToolRefused
-
-_CARRIERS = RUNNER_PROGRAMS | frozenset(
-    {
-        "su",
-        "watch",
-        "strace",
-        "ltrace",
-        "gdb",
-        "script",
-        "chroot",
-        "unshare",
-        "nsenter",
-        "runuser",
-        "flock",
-        "taskset",
-    }
-    | {"chrt", "prlimit", "find", "fd", "entr", "ssh", "docker", "podman", "kubectl", "npx", "bunx", "uvx", "pipx"}
-    | {"poetry", "uv", "hatch", "tmux", "screen", "at", "batch", "expect", "setarch", "firejail", "bwrap", "ld.so"}
-)
-"""Programs of which a later word may be a program to run: each rest of their words is looked at."""
-
-_MAX_RESTS = 64
 
 PermissionAction: TypeAlias = Literal["allow", "ask", "deny"]
 
@@ -72,8 +53,7 @@ ACTIONS = ("allow", "ask", "deny")
 PATH_KINDS = frozenset({"read", "edit", "glob", "grep", "outside"})
 """Kinds whose patterns are over paths; those of `bash` are over words, and all others over names."""
 
-# after one of these a relative path in a redirection may mean another file
-_DIRECTORY_CHANGERS = frozenset({"cd", "pushd", "popd", "chroot"})
+_NOBODY = "nobody is there to be asked"
 
 _MAX_STEPS = 1_000_000
 """Steps of comparing a command with the rules; a command that would need more is asked about."""
@@ -100,15 +80,47 @@ DEFAULT_RULES: tuple[PermissionRule, ...] = (
     PermissionRule("read", "*.env.*", "ask"),
     # behind the rule that it is an exception to
     PermissionRule("read", "*.env.example", "allow"),
-    # hooks in there run on the next commit: writing them is running a command
+    # the agent has no business there: git's own commands do what is to be done
     PermissionRule("edit", "**/.git/**", "deny"),
     PermissionRule("edit", ".git/**", "deny"),
     PermissionRule("edit", "**/.git", "deny"),
-    PermissionRule("edit", "**/.hudkit/**", "ask"),
-    # direnv runs it when the directory is entered
-    PermissionRule("edit", "**/.envrc", "ask"),
 )
 """What holds where nobody says otherwise: work in the project, ask for commands and for what is outside of it."""
+
+
+PROTECTED_PATHS: Mapping[str, tuple[str, ...]] = {
+    "git runs programs that it names": (
+        ".git", ".gitconfig", ".gitmodules", ".githooks", ".husky", ".lefthook", "lefthook.yml", ".lefthook.yml",
+        ".pre-commit-config.yaml", ".overcommit.yml",
+    ),
+    "a shell runs it by itself": (
+        ".envrc", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv",
+        ".zprofile", ".zlogin", ".config/fish", ".autoenv.zsh", ".mise.toml", "mise.toml", ".inputrc",
+        ".config/autostart", ".config/systemd",
+    ),
+    "it says who may enter, or as whom": (".ssh", ".gnupg", ".netrc", ".npmrc", ".pypirc"),
+    "an editor runs what it says": (
+        ".vscode", ".idea", ".zed", ".fleet", ".devcontainer", ".devcontainer.json", ".exrc", ".nvimrc",
+        ".nvim.lua", ".vimrc", ".dir-locals.el", "*.code-workspace", "*.sublime-project",
+    ),
+    "continuous integration runs what it says": (
+        ".github/workflows", ".github/actions", ".gitlab-ci.yml", ".gitlab", ".circleci", ".travis.yml",
+        ".appveyor.yml", "appveyor.yml", "azure-pipelines.yml", ".azure-pipelines", "Jenkinsfile",
+        "bitbucket-pipelines.yml", ".drone.yml", ".woodpecker", ".woodpecker.yml", ".woodpecker.yaml", ".buildkite",
+        ".gitea/workflows", ".forgejo/workflows", ".cirrus.yml", "cloudbuild.yaml", ".teamcity", ".semaphore",
+    ),
+    "it is what agents are told, or run": (
+        ".hudkit", ".hudkit.toml", ".claude", ".opencode", "opencode.json", "opencode.jsonc", ".codex", ".cursor",
+        ".cursorrules", ".mcp.json", "mcp.json", ".gemini", ".windsurf", ".windsurfrules", ".clinerules",
+        ".continue", ".aider.conf.yml", ".roo", ".roomodes", ".amazonq", ".kiro", ".junie", ".agents", ".agent",
+        ".pi", ".goosehints", ".github/copilot-instructions.md", ".github/instructions", ".github/prompts",
+        "AGENTS.md", "AGENT.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md",
+    ),
+}  # fmt: skip
+"""Files that run, or steer what runs, without a command of the agent's: only a rule that names one allows writing it.
+
+They stand by the reason; a name counts at any depth, and so does what is below it. What runs only when somebody runs
+a command (`package.json`, `Makefile`, `pyproject.toml`) is not here: commands have rules of their own."""
 
 
 class PermissionVerdict(msgspec.Struct, frozen=True):
@@ -131,12 +143,12 @@ class PermissionRequest(msgspec.Struct, frozen=True):
 
 
 class PermissionReply(msgspec.Struct, frozen=True):
-    """The user's answer, with a `message` for the model.
+    """The user's answer, with a `message` for the model; `nobody`: there was nobody to be asked.
 
     `always` holds for the session and allows `pattern`, or what the question suggests where it is empty.
     """
 
-    answer: Literal["once", "always", "reject"]
+    answer: Literal["once", "always", "reject", "nobody"]
     pattern: str = ""
     message: str = ""
 
@@ -146,7 +158,7 @@ AskUser: TypeAlias = Callable[[PermissionRequest], Awaitable[PermissionReply]]
 
 async def reject_all(ask: PermissionRequest) -> PermissionReply:  # noqa: ARG001 (it answers all alike)
     """Return a refusal: the callback of a session that nobody watches."""
-    return PermissionReply("reject", message="nobody is there to be asked")
+    return PermissionReply("nobody")
 
 
 class Permissions:
@@ -189,16 +201,18 @@ class Permissions:
         call_id: str = "",
         arguments: dict[str, Any] | None = None,
         decide: Callable[[RequiredPermission], Awaitable[PermissionAction]] | None = None,
-    ) -> None:
-        """Let a call through and return nothing, or raise `Refused`.
+    ) -> bool:
+        """Let a call through and return whether the user was asked about the tool, or raise `ToolRefused`.
 
         `decide` is asked before the user is (the hook `permission_ask`). Questions are asked one after the other; an
         answer that covers the next question spares it.
         """
+        asked = False
         for need in needs:
             verdict = self.verdict(need)
             if verdict.action == "ask" and decide is not None:
-                verdict = PermissionVerdict(await decide(need), verdict.reason)
+                action = await decide(need)
+                verdict = PermissionVerdict(action, verdict.reason if action == "ask" else "a plugin said no")
             if verdict.action == "ask":
                 # one question at a time, and judged again: the answer before may have settled this one
                 async with self._turn:
@@ -209,11 +223,15 @@ class Permissions:
                             session_id, tool, need, verdict.reason, always, call_id, arguments or {}
                         )
                         verdict = await self._answered(ask)
+                        # another question, such as one about the directory, is not about what is run
+                        asked = asked or need.kind == tool
             if verdict.action == "deny":
                 raise ToolRefused(
                     f"{tool} is not permitted: {verdict.reason}",
-                    hint="Do it in another way that is permitted, or ask the user",
+                    hint="Do it in another way that is permitted"
+                    + ("" if verdict.reason.endswith(_NOBODY) else ", or ask the user"),
                 )
+        return asked
 
     async def _answered(self, ask: PermissionRequest) -> PermissionVerdict:
         try:
@@ -225,6 +243,8 @@ class Permissions:
             self._always += tuple(PermissionRule(ask.need.kind, pattern, "allow") for pattern in patterns)
         if reply.answer in ("once", "always"):
             return PermissionVerdict("allow")
+        if reply.answer == "nobody":
+            return PermissionVerdict("deny", f"{ask.reason}, and {_NOBODY}")
         remark = f": {shorten(visible(reply.message), 300)}" if reply.message else ""
         return PermissionVerdict("deny", f"the user said no{remark}")
 
@@ -253,6 +273,9 @@ class Permissions:
                 # `always` to a directory must not reach a file in it that is denied
                 if self._denied_before(rule, kind, value):
                     continue
+                if kind == "edit" and rule.action == "allow" and (why := _protection(rule.pattern, value)):
+                    shown = shorten(visible(value), 80)
+                    return PermissionVerdict("ask", f'"{shown}" is written only where a rule names it: {why}')
                 return PermissionVerdict(rule.action, _reason(rule, value))
         return PermissionVerdict("ask", "no rule is about it")
 
@@ -280,7 +303,7 @@ class Permissions:
         else:
             verdicts = [_general_verdict(rules)]
         moves = any(
-            simple.words and program_name(simple.words[0]) in _DIRECTORY_CHANGERS for simple in script.commands
+            simple.words and program_name(simple.words[0]) in DIRECTORY_CHANGERS for simple in script.commands
         )
         verdicts += [self._judge_write(target, path, moves) for target in script.writes]
         if not verdicts:
@@ -304,7 +327,8 @@ class Permissions:
         if not simple.words:
             return PermissionVerdict("allow")  # an assignment; what it may change is a doubt
         shown = shorten(visible(" ".join(simple.words).replace(DYNAMIC, "…")), 80)
-        runs = program_name(simple.words[0]) in RUNNER_PROGRAMS
+        runs = wraps_commands(simple.words[0])
+        needed = carrying_words(simple.words)
         doubt = ""
         for rule in reversed(rules):
             # `/tmp/git` is not `git`: an allowing rule means the system's program, a denying one every program of
@@ -317,6 +341,8 @@ class Permissions:
                 # a later rule could deny or ask, as the unknown part turns out
                 if doubt and rule.action == "allow":
                     return PermissionVerdict("ask", doubt)
+                if rule.action == "allow" and not rule_writes_out(rule.pattern, needed):
+                    return PermissionVerdict("ask", _carrier_reason(shown, needed, rule))
                 return PermissionVerdict(rule.action, _reason(rule, shown))
             if rule.action == "deny" and any(_may_match(rule.pattern, text) for text in (*forms, *hidden)):
                 # `env git push` names in plain words what it runs: that is denied, not only doubted
@@ -372,7 +398,7 @@ def parse_rules(table: object, where: str = "the permissions") -> tuple[Permissi
 def _rule_forms(simple: SimpleCommand) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the texts by which rules name a command, and those of what else it may be running."""
     return tuple(map(_command_line, _command_forms(simple))), tuple(
-        dict.fromkeys(map(_command_line, _possible_commands(simple)))
+        dict.fromkeys(map(_command_line, possible_commands(simple)))
     )
 
 
@@ -392,6 +418,21 @@ def _matches(kind: str, pattern: str, value: str, *, exactly: bool = True) -> bo
     if kind not in PATH_KINDS:
         return matches_wildcard(pattern, value)
     return matches_path(pattern, value) or (not exactly and matches_path(_case_folded(pattern), _case_folded(value)))
+
+
+def _protection(pattern: str, path: str) -> str:
+    """Return why a path is protected from a rule that does not name it; empty where it is not."""
+    folded, segments = _case_folded(path), _case_folded(pattern).split("/")
+    for why, names in PROTECTED_PATHS.items():
+        for name in map(_case_folded, names):
+            if matches_path(f"**/{name}", folded) or matches_path(f"**/{name}/**", folded):
+                first = name.split("/")[0]
+                # `*.code-workspace` is named by what follows the star
+                if first[0] == "*":
+                    segments = [first if part.endswith(first[1:]) else part for part in segments]
+                if first not in segments:
+                    return why
+    return ""
 
 
 def _case_folded(path: str) -> str:
@@ -433,10 +474,20 @@ def _general_verdict(rules: Sequence[PermissionRule]) -> PermissionVerdict:
     """Return what the last rule about all commands says."""
     last = next((rule for rule in reversed(rules) if not rule.pattern.strip("*")), None)
     return (
-        PermissionVerdict(last.action, _reason(last, "it"))
+        PermissionVerdict(
+            last.action, f"every command is {_DONE[last.action]} (rule: bash {last.pattern} {last.action})"
+        )
         if last
         else PermissionVerdict("ask", "no rule is about it")
     )
+
+
+def _carrier_reason(shown: str, needed: Sequence[str], rule: PermissionRule) -> str:
+    """Return why a rule with a star does not cover a command that may run another program, or write a file."""
+    words = [visible(word) for word in dict.fromkeys(needed) if DYNAMIC not in word]
+    what = f'"{shorten(" ".join(words), 60)}"' if words else "what is not known of it"
+    pattern = shorten(visible(rule.pattern), 80)
+    return f'{what} in "{shown}" may run a program or write a file, which the rule "{pattern}" does not name'
 
 
 def _strictest(verdicts: Sequence[PermissionVerdict]) -> PermissionVerdict:
@@ -444,9 +495,12 @@ def _strictest(verdicts: Sequence[PermissionVerdict]) -> PermissionVerdict:
     return max(verdicts, key=lambda verdict: ACTIONS.index(verdict.action))
 
 
+_DONE = {"allow": "allowed", "ask": "asked about", "deny": "denied"}
+
+
 def _reason(rule: PermissionRule, value: str) -> str:
     pattern = shorten(visible(rule.pattern), 80)
-    return f'"{shorten(visible(value), 80)}" by the rule {rule.action} {rule.tool} {pattern}'
+    return f'"{shorten(visible(value), 80)}" is {_DONE[rule.action]} (rule: {rule.tool} {pattern} {rule.action})'
 
 
 def _command_forms(simple: SimpleCommand) -> Iterator[tuple[str, ...]]:
@@ -460,24 +514,6 @@ def _command_forms(simple: SimpleCommand) -> Iterator[tuple[str, ...]]:
 def _command_line(words: Sequence[str]) -> str:
     """Return words as the text that patterns are compared with; a word with white space in it stands in quotes."""
     return " ".join(f"'{word}'" if not word or any(char.isspace() for char in word) else word for word in words)
-
-
-def _possible_commands(simple: SimpleCommand) -> Iterator[tuple[str, ...]]:
-    """Yield what a command may run besides what its first words say: behind a carrier, or behind options."""
-    words = simple.words
-    name = program_name(words[0]) if words else ""
-    if name in _CARRIERS:
-        for index in range(1, min(len(words), _MAX_RESTS)):
-            rest = words[index:]
-            # which of its words is the program only the carrier knows: each may be
-            yield (program_name(rest[0]), *rest[1:])
-            if " " in rest[0]:  # a whole command in one word, as for `watch` or `ssh`
-                for inner in parse_script(rest[0]).commands:
-                    if inner.words:
-                        yield (program_name(inner.words[0]), *inner.words[1:])
-    if len(words) > 1 and words[1].startswith("-"):  # `git -C . push`
-        for index in range(2, min(len(words), _MAX_RESTS)):
-            yield (name, *words[index:])
 
 
 def _literal_pattern(text: str) -> str:

@@ -13,24 +13,22 @@ import inspect
 import os
 import stat
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable
 from hashlib import sha256
 from importlib.metadata import EntryPoint, entry_points
-from os import PathLike
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hudkit import transcripts
-from hudkit.agent import records
 from hudkit.agent.events import AgentEvent, MetricsReported
 from hudkit.agent.session_store import SessionStore
+from hudkit.agent.session_transcript import SessionTranscript
 from hudkit.compose import shorten, visible
-from hudkit.errors import ConfigError, SessionError, StoreError, TranscriptError
-from hudkit.paths import SectionPaths
-from hudkit.sections.sandboxed.definitions import add_trust, git_root, trusted_digests
+from hudkit.errors import ConfigError
+from hudkit.paths import SectionPaths, git_root
+from hudkit.sections.sandboxed.definitions import add_trust, trusted_digests
 from hudkit.tokens import Window
 from hudkit.tokens.model_facts import ASSUMED_WINDOW
 from hudkit.transcripts import Message, SessionRow, Todo
@@ -43,7 +41,8 @@ class PluginClient:
     """
 
     def __init__(self, store: SessionStore) -> None:
-        self._transcript = SessionTranscript(store)
+        self.transcript = SessionTranscript(store)
+        """All sessions of the store, as `memory` reads them."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._prompt: Callable[[str, str], Coroutine[Any, Any, object]] | None = None
         self._compact: Callable[[str], None] | None = None
@@ -63,19 +62,19 @@ class PluginClient:
 
     def sessions(self) -> tuple[SessionRow, ...]:
         """Return all sessions, oldest first."""
-        return self._transcript.sessions()
+        return self.transcript.sessions()
 
     def session(self, session_id: str) -> SessionRow | None:
         """Return a session by its id; `None` where there is none."""
-        return self._transcript.session(session_id)
+        return self.transcript.session(session_id)
 
     def messages(self, session_id: str, *, after: str = "") -> tuple[Message, ...]:
         """Return a session's messages as they are stored, from behind the one with the id `after`."""
-        return tuple(self._transcript.messages(session_id, after=after))
+        return tuple(self.transcript.messages(session_id, after=after))
 
     def todos(self, session_id: str) -> tuple[Todo, ...]:
         """Return a session's list of todos."""
-        return self._transcript.todos(session_id)
+        return self.transcript.todos(session_id)
 
     def window(self) -> Window:
         """Return the window of the model that the open session uses now."""
@@ -231,7 +230,8 @@ def _plugin_function(plugin: DiscoveredPlugin) -> object:
     function = getattr(module, _FUNCTION_NAME, None)
     if not callable(function):
         raise ConfigError(
-            f"{plugin.path} has no function {_FUNCTION_NAME}", hint=f"def {_FUNCTION_NAME}(given): return {{…}}"
+            f"{plugin.path} has no function {_FUNCTION_NAME}",
+            hint=f"def {_FUNCTION_NAME}(plugin_input): return {{…}}",
         )
     return function
 
@@ -275,143 +275,3 @@ def _inspect_file(path: Path, origin: PluginOrigin, allowed_digests: frozenset[s
     return DiscoveredPlugin(
         name, origin, path, raw=raw, digest=digest, trusted=origin == "user" or digest in allowed_digests
     )
-
-
-# -- our own sessions as a transcript --------------------------------------------------------------------------
-
-_HOST = "session"
-
-
-class SessionTranscript:
-    """Our own sessions as a `Transcript`: history, search and `memory` read them like any host's. Read-only.
-
-    The store stays its owner's, unless `own` says that it is this one's to close.
-    """
-
-    host = _HOST
-
-    def __init__(self, store: SessionStore, *, own: bool = False) -> None:
-        self._store = store
-        self._own = own
-        self._roots: dict[str, str] = {}
-
-    @property
-    def skipped(self) -> tuple[transcripts.UnreadableRecord, ...]:
-        """Return what could not be read: nothing, a record that cannot be read is an error."""
-        return ()
-
-    @classmethod
-    def open(cls, path: str | PathLike[str]) -> SessionTranscript:
-        """Return the transcript of a file of sessions, opened read-only. Raises `TranscriptError`."""
-        try:
-            return cls(SessionStore.open(path, read_only=True), own=True)
-        except StoreError as error:
-            raise _unreadable(error) from error
-
-    def sessions(self) -> tuple[transcripts.SessionRow, ...]:
-        """Return all sessions, oldest first. Raises `TranscriptError`."""
-        try:
-            return tuple(map(self._row, self._store.sessions()))
-        except StoreError as error:
-            raise _unreadable(error) from error
-
-    def session(self, session_id: str) -> transcripts.SessionRow | None:
-        """Return a session by its id; `None` where there is none. Raises `TranscriptError`."""
-        try:
-            session = self._store.session(session_id)
-            return None if session is None else self._row(session)
-        except StoreError as error:
-            raise _unreadable(error) from error
-
-    def messages(self, session_id: str, *, after: str = "") -> Iterator[transcripts.Message]:
-        """Yield a session's messages from behind the one with the id `after`. Raises `TranscriptError`."""
-        try:
-            yield from map(_message, self._store.messages(session_id, after=after))
-        except SessionError as error:
-            # the message was taken back meanwhile: an undo
-            raise TranscriptError(error.message, hint="Read it from its begin.") from error
-        except StoreError as error:
-            raise _unreadable(error) from error
-
-    def todos(self, session_id: str) -> tuple[transcripts.Todo, ...]:
-        """Return a session's list of todos. Raises `TranscriptError`."""
-        try:
-            return self._store.todos(session_id)
-        except StoreError as error:
-            raise _unreadable(error) from error
-
-    def close(self) -> None:
-        """Close the store, where it is this transcript's own; return nothing."""
-        if self._own:
-            self._store.close()
-
-    def _row(self, session: records.StoredSession) -> transcripts.SessionRow:
-        if session.project_id not in self._roots:
-            # projects hardly change: read again only for one that is not known
-            self._roots = {project.id: project.root for project in self._store.projects()}
-        return transcripts.SessionRow(
-            session.id,
-            _HOST,
-            session.parent_id,
-            session.directory,
-            session.title,
-            session.agent,
-            session.model,
-            self._roots.get(session.project_id, session.directory),
-            session.created,
-            session.updated,
-        )
-
-
-def _message(message: records.StoredMessage) -> transcripts.Message:
-    provider, _, name = message.model.rpartition(":")
-    return transcripts.Message(
-        id=message.id,
-        session_id=message.session_id,
-        role=message.role,
-        created=message.created,
-        completed=message.completed,
-        agent=message.agent,
-        model=name,
-        provider=provider,
-        parent_id=message.parent_id,
-        finish=message.finish,
-        summary=message.summary,
-        error=message.error,
-        aborted=message.aborted,
-        usage=message.usage,
-        parts=tuple(map(_part, message.parts)),
-    )
-
-
-def _part(part: records.StoredPart) -> transcripts.Part:
-    match part:
-        case records.StoredText():
-            return transcripts.TextPart(part.id, part.text, part.synthetic, part.ignored)
-        case records.StoredReasoning():
-            return transcripts.ReasoningPart(part.id, part.text)
-        case records.Attachment():
-            return transcripts.FilePart(part.id, part.path, part.media_type)
-        case records.ChangedFiles():
-            return transcripts.PatchPart(part.id, part.files)
-        case records.CompactionMarker():
-            return transcripts.CompactionPart(part.id, part.auto, part.overflow, part.tail_from)
-        case records.StoredCall():
-            return transcripts.ToolPart(
-                part.id,
-                part.tool,
-                part.call_id,
-                part.status,
-                part.arguments,
-                part.output,
-                part.error,
-                part.title,
-                part.metadata,
-                part.started,
-                part.ended,
-                bool(part.compacted),
-            )
-
-
-def _unreadable(error: StoreError) -> TranscriptError:
-    return TranscriptError(f"the sessions cannot be read: {error.message}", hint=error.hint)

@@ -45,7 +45,8 @@ class StoredSession(msgspec.Struct, frozen=True):
     """One conversation. `parent_id` is the session that started it as a sub-task.
 
     `usage` and `cost` (US dollars) are the sums over its responses; the window in use is the last response's usage.
-    `asked_by` is the parent's response (its id) whose call started it.
+    `asked_by` is the parent's response (its id) whose call started it. From the message `undone_from` on (its id),
+    messages are taken back: nobody sees them, and the next new message removes them.
     """
 
     id: str
@@ -60,6 +61,7 @@ class StoredSession(msgspec.Struct, frozen=True):
     usage: ReportedUsage = ReportedUsage()
     cost: float = 0.0
     asked_by: str = ""
+    undone_from: str = ""
 
 
 class StoredText(msgspec.Struct, frozen=True, tag="text", omit_defaults=True):
@@ -140,7 +142,8 @@ StoredPart: TypeAlias = StoredText | StoredReasoning | StoredCall | Attachment |
 class StoredMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     """One message. An assistant's is one response with the results of its calls; `parent_id` is what it answers.
 
-    It is open until it has a `finish` or an `error`. `summary`: the answer to a compaction.
+    It is open until it has a `finish` or an `error`. `summary`: the answer to a compaction. `repeats` is the prompt
+    (its id) that it says once more, after a compaction.
     """
 
     id: str
@@ -157,6 +160,7 @@ class StoredMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     summary: bool = False
     usage: ReportedUsage | None = None
     cost: float = 0.0
+    repeats: str = ""
     parts: tuple[StoredPart, ...] = ()
 
     @property

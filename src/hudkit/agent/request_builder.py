@@ -16,6 +16,7 @@ Where a hook has changed the text, it is one piece without a seal.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
 from hudkit.agent.agent_definitions import AgentDefinition
 from hudkit.agent.hooks import ChatMessage, ChatPart, Headers, Messages, ModelCallContext, Params, System
@@ -32,6 +33,7 @@ from hudkit.agent.records import (
 )
 from hudkit.agent.run_context import RunContext
 from hudkit.agent.system_prompt import SystemPrompt, rejoin_blocks
+from hudkit.context.compaction.pruning import stub_text
 from hudkit.log.codec import escape_surrogates
 from hudkit.models import (
     AssistantMessage,
@@ -47,6 +49,7 @@ from hudkit.models import (
     UserMessage,
 )
 from hudkit.models import Message as ModelMessage
+from hudkit.tools import DEFINITIONS
 
 CONTINUATION = "(The conversation goes on here.)"
 """What stands in front where a request would begin with the model's own words: no server takes that."""
@@ -58,6 +61,9 @@ _NO_RESULT = "This call has no result."
 
 PartLookup = Callable[[str], StoredPart | None]
 """Gives a stored part by its id."""
+
+
+_MEMORY = next(definition for definition in DEFINITIONS if definition["name"] == "memory")
 
 
 async def build_request(
@@ -79,7 +85,8 @@ async def build_request(
     hooks = run.setup.hooks
     last_user = next((message.id for message in reversed(messages) if message.role == "user"), "")
     chat = ModelCallContext(run.id, agent.name, model.name, last_user)
-    hooked = await hooks.run("messages_transform", chat, Messages(to_chat_messages(messages, pruned=_pruned_note)))
+    words = to_chat_messages(messages, pruned=_pruned_words(run))
+    hooked = await hooks.run("messages_transform", chat, Messages(words))
     converted = to_model_messages(hooked.messages, part_lookup(messages), media=media)
     # messages before the system prompt: the HUD works out both from the messages, and puts its base into the prompt
     blocks = await hooks.run("system_transform", chat, System(list(prompt.blocks)))
@@ -162,8 +169,19 @@ def part_lookup(messages: Iterable[StoredMessage]) -> PartLookup:
     return by_id.get
 
 
-def _pruned_note(call: StoredCall) -> str:
-    return f"[pruned: {call.tool}, {len(call.output):,} characters; call it again where they are needed]"
+def gives_outputs_back(run: RunContext) -> bool:
+    """Return whether the model can get an output back that was pruned: it has the HUD's own tool `memory`."""
+    return any((spec.name, spec.description) == (_MEMORY["name"], _MEMORY["description"]) for spec in run.tool_specs)
+
+
+def _pruned_words(run: RunContext) -> Callable[[StoredCall], str]:
+    """Return what words a pruned call: its stub; the output itself where the model could not get it back (a session
+    that was pruned with the HUD goes on without it)."""
+    return _stub if gives_outputs_back(run) else attrgetter("output")
+
+
+def _stub(call: StoredCall) -> str:
+    return stub_text(call.call_id, call.tool, len(call.output))
 
 
 def _removed_note(call: StoredCall) -> str:

@@ -15,7 +15,7 @@ hold keys.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -25,7 +25,14 @@ import msgspec
 
 from hudkit.errors import StoreDamaged, StoreError
 from hudkit.log import Finding
-from hudkit.log.stores.sqlite_files import check_private_path, connect_writer, create_private_file, store_errors
+from hudkit.log.redaction import SecretText, remove_from_json
+from hudkit.log.stores.sqlite_files import (
+    OpenFiles,
+    check_private_path,
+    connect_writer,
+    create_private_file,
+    store_errors,
+)
 from hudkit.models import CompletionRequest, Message, RequestSettings, ToolSpec
 
 REQUESTS_FILE = "requests.db"
@@ -84,6 +91,7 @@ class RequestLog:
             check_private_path(self.path, create=True)
             with suppress(FileExistsError):
                 create_private_file(self.path)
+            self._files = OpenFiles(self.path)
             self._db = connect_writer(self.path, busy_timeout)
             for table in _TABLES:
                 self._db.execute(table)
@@ -110,6 +118,7 @@ class RequestLog:
                 shared += 1
             rows = [(head, blocks[0]), *zip(digests[shared:], blocks[1 + shared :], strict=True)]
             body = msgspec.msgpack.encode(_RequestRow(head, shared, digests[shared:]))
+            self._files.check(self._db)
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 # the same block is stored once, whatever session it is of
@@ -119,6 +128,7 @@ class RequestLog:
                     (session_id, message_id, model, sent_at, body),
                 )
                 self._db.execute("COMMIT")
+                self._files.check(self._db)
             except BaseException:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
@@ -168,6 +178,40 @@ class RequestLog:
             row = msgspec.msgpack.decode(body, type=_RequestRow)
             digests = [*digests[: row.shared], *row.fresh]
         return digests
+
+
+def redact_requests(path: Path, wanted: Sequence[SecretText], *, busy_timeout: float = 5.0) -> int:
+    """Take texts out of a file of requests, physically; return how many blocks held one.
+
+    A block is named by its digest, so each gets its new name wherever a request uses it: the requests can be built
+    again as before, without the texts.
+
+    Raises a `StoreError`, and nothing is changed then.
+    """
+    renamed: dict[bytes, bytes] = {}
+    with store_errors(path):
+        check_private_path(path, create=False)
+        db = connect_writer(path, busy_timeout)
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            for digest, body in db.execute("SELECT digest, body FROM blocks").fetchall():
+                clean = remove_from_json(body, wanted)
+                if clean is not body:
+                    renamed[digest] = blake2b(clean, digest_size=20).digest()
+                    db.execute("INSERT OR IGNORE INTO blocks VALUES (?, ?)", (renamed[digest], clean))
+                    db.execute("DELETE FROM blocks WHERE digest = ?", (digest,))
+            for position, body in db.execute("SELECT position, body FROM requests").fetchall() if renamed else ():
+                row = msgspec.msgpack.decode(body, type=_RequestRow)
+                fresh = [renamed.get(digest, digest) for digest in row.fresh]
+                changed = msgspec.msgpack.encode(_RequestRow(renamed.get(row.head, row.head), row.shared, fresh))
+                if changed != body:
+                    db.execute("UPDATE requests SET body = ? WHERE position = ?", (changed, position))
+            db.execute("COMMIT")
+            db.execute("VACUUM")
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            db.close()
+    return len(renamed)
 
 
 def _encode_block(value: object) -> bytes:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -61,7 +61,8 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
       remark, two more are refused, and then the turn ends. `depth`: how deep sub-agents go; with 0 there are none,
       with 1 they start none themselves.
     - `tool_seconds`, `plugin_tool_seconds`: the most that one call may take. `instructions`: patterns of further
-      files that go into the prompt. `record`: whether requests are kept in the request log.
+      files that go into the prompt. `record`: whether requests are kept in the request log. `windows`: tokens of the
+      window by the name of a model or family; it comes before what is known of the model.
     """
 
     # plugins see these names in the hook `config`: they stay
@@ -85,6 +86,7 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plugin_tool_seconds: Annotated[float, Meta(gt=0)] = 120.0
     instructions: tuple[str, ...] = ()
     record: bool = True
+    windows: dict[str, Annotated[int, Meta(ge=1)]] = {}
 
     @classmethod
     def from_user_settings(cls, settings: Settings) -> LoopSettings:
@@ -97,6 +99,7 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             protect=settings.pruning.protected_tokens,
             minimum=settings.pruning.min_freed_tokens,
             protected_tools=settings.pruning.tools,
+            windows=settings.windows,
         )
 
     @property
@@ -118,6 +121,9 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
       `hook_seconds`: the most that one call of a plugin's hook may take (`None`: the default of `Hooks`).
     - `permissions`: rules behind the defaults; the last that matches decides. `ask_user` answers what they leave open
       (default: everything is refused).
+    - `confine`: commands may write only in the project and in temporary directories, by the system's own means
+      (Landlock): `rules` those that the user was not asked about, `all` every one. Opening a loop fails where the
+      system cannot do that.
     - `commands`: templates of slash commands by name; `user_commands`, `user_agents`, `user_skills`: the user's
       folders of such files. `home`: the directory below which the user's global instructions are (`None`: they are
       not read).
@@ -135,6 +141,7 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     hook_seconds: float | None = None
     permissions: Sequence[PermissionRule] = ()
     ask_user: AskUser = reject_all
+    confine: Literal["off", "rules", "all"] = "off"
     commands: Mapping[str, str] = {}
     user_commands: Sequence[Path] = ()
     user_agents: Sequence[Path] = ()
@@ -182,6 +189,7 @@ class LoopSetup(msgspec.Struct):
     request_log: RequestLog | None = None
     auth_headers: dict[str, dict[str, str]] = {}
     tool_owners: dict[str, str] = {}
+    confine: Literal["off", "rules", "all"] = "off"
 
 
 class PluginTool(msgspec.Struct, frozen=True):

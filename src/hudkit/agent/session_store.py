@@ -41,8 +41,17 @@ from hudkit.agent.records import (
 )
 from hudkit.errors import SessionError, StoreDamaged, StoreError, StoreReadOnly, StoreUnsafe
 from hudkit.log import Finding
-from hudkit.log.stores.migrations import MigrationStep, Schema, check_current, check_version, migrate
+from hudkit.log.redaction import SecretText, contains_secret, remove_from_json
+from hudkit.log.stores.migrations import (
+    MigrationStep,
+    Schema,
+    check_current,
+    check_definitions,
+    check_version,
+    migrate,
+)
 from hudkit.log.stores.sqlite_files import (
+    OpenFiles,
     check_private_path,
     companion_path,
     connect_reader,
@@ -138,8 +147,10 @@ SESSIONS_SCHEMA = Schema(
 """What `migrations` needs to know of a file of sessions."""
 
 
-def _open_writer(path: Path, timeout: float) -> sqlite3.Connection:
-    """Return a connection that writes; the file is made (0600, in a directory of one's own) where it is missing.
+def _open_writer(path: Path, timeout: float) -> tuple[OpenFiles, sqlite3.Connection]:
+    """Return a connection that writes, and which files it has open.
+
+    The file is made (0600, in a directory of one's own) where it is missing.
 
     `timeout` is how many seconds it waits for locks. Raises a `StoreError`: `StoreTooNew` for a newer version's file,
     `StoreDamaged` for what is not ours.
@@ -154,6 +165,7 @@ def _open_writer(path: Path, timeout: float) -> sqlite3.Connection:
                 check_version(probe, path, SESSIONS_SCHEMA)
             finally:
                 probe.close()
+        files = OpenFiles(path)
         db = connect_writer(path, timeout)
         try:
             # off by default in SQLite, and needed: cutting a message takes its parts and changes along
@@ -161,24 +173,29 @@ def _open_writer(path: Path, timeout: float) -> sqlite3.Connection:
             # smaller than the log's: nothing else checkpoints this file
             db.execute("PRAGMA wal_autocheckpoint = 1000")
             migrate(db, path, SESSIONS_SCHEMA)
+            check_definitions(db, path, SESSIONS_SCHEMA)
         except BaseException:
             db.close()
             raise
-        return db
+        return files, db
 
 
-def _open_reader(path: Path, timeout: float) -> sqlite3.Connection:
-    """Return a connection that only reads. Raises a `StoreError`, also where there is no file yet."""
+def _open_reader(path: Path, timeout: float) -> tuple[OpenFiles, sqlite3.Connection]:
+    """Return a connection that only reads, and which files it has open.
+
+    Raises a `StoreError`, also where there is no file yet.
+    """
     with store_errors(path):
         check_private_path(path, create=False)
-        path.stat()
+        files = OpenFiles(path)
         db = connect_reader(path, timeout)
         try:
             check_current(db, path, SESSIONS_SCHEMA)
+            check_definitions(db, path, SESSIONS_SCHEMA)
         except BaseException:
             db.close()
             raise
-        return db
+        return files, db
 
 
 MAX_CONTENT_BYTES = 2 * 1024 * 1024
@@ -204,8 +221,8 @@ class FileChanges:
     """What files were before tools changed them, so that a prompt can be taken back whole; a `SessionStore` makes it.
 
     A change is stored before the file is replaced, with the digests of both contents and the bytes of the old one,
-    each content once. It goes when the message of its call is cut, and a content goes with the last change that needs
-    it.
+    each content once. It goes when the message of its call is removed, and a content goes with the last change that
+    needs it.
     """
 
     def __init__(
@@ -214,10 +231,13 @@ class FileChanges:
         self._writing = writing
         self._reading = reading
 
-    def begin(self, change: FileChange, content: bytes | None) -> int:
-        """Note a change that is about to be made, with what is there now; return its number, for `drop`."""
+    def begin(self, change: FileChange, content: bytes | None, *, writer: str = "") -> int:
+        """Note a change that is about to be made, with what is there now; return its number, for `drop`.
+
+        `writer` is the locked session that writes it, where it is not the change's own.
+        """
         values = msgspec.structs.astuple(change)
-        with self._writing(change.session_id) as db:
+        with self._writing(writer or change.session_id) as db:
             # the change itself is noted in any case: an undo then says why it cannot put the file back
             if content is not None and len(content) <= MAX_CONTENT_BYTES:
                 # sources shrink to a third; 6 is where more work gains little
@@ -228,6 +248,14 @@ class FileChanges:
                 " VALUES (?, ?, ?, ?, ?, ?, ?)"
             )
             return int(db.execute(sql, values).lastrowid or 0)
+
+    def keep(self, session_id: str, content: bytes) -> None:
+        """Keep what a file is before a change of it is taken back, so that it can be brought back; return nothing."""
+        if len(content) > MAX_CONTENT_BYTES:
+            return
+        with self._writing(session_id) as db:
+            values = (content_digest(content), zlib.compress(content, 6))
+            db.execute("INSERT OR IGNORE INTO contents VALUES (?, ?)", values)
 
     def drop(self, session_id: str, number: int) -> None:
         """Forget a change that was not made; return nothing."""
@@ -296,13 +324,16 @@ _FIELDS = ", ".join(FileChange.__struct_fields__)
 
 def _drop_unused_contents(db: sqlite3.Connection) -> None:
     """Let go of contents that no change needs any more, in the transaction that cut messages."""
-    db.execute("DELETE FROM contents WHERE NOT EXISTS (SELECT 1 FROM changes WHERE before = digest)")
+    used = "SELECT before FROM changes UNION SELECT after FROM changes"
+    db.execute(f"DELETE FROM contents WHERE digest NOT IN ({used})")
 
 
 def content_digest(raw: bytes) -> str:
     """Return the digest by which a file's content is stored: SHA-256, in hex."""
     return sha256(raw).hexdigest()
 
+
+_BEHIND_ALL = 2**62
 
 _CUT_OFF = "The process ended while this call ran. It may have had effects; it was not run again."
 _NEVER_RAN = "The process ended before this call ran. It was not run."
@@ -316,8 +347,9 @@ class SessionStore:
     Calls are synchronous and may come from any thread; times come from outside (Unix ms).
     """
 
-    def __init__(self, path: Path, db: sqlite3.Connection, *, writes: bool) -> None:
+    def __init__(self, path: Path, files: OpenFiles, db: sqlite3.Connection, *, writes: bool) -> None:
         self.path = path
+        self._files = files
         self._db = db
         self._writes = writes
         # reentrant: a transaction reads by the same methods
@@ -333,8 +365,8 @@ class SessionStore:
         `busy_timeout` is how many seconds a call waits for another process.
         """
         place = Path(path).absolute()
-        db = (_open_reader if read_only else _open_writer)(place, busy_timeout)
-        return cls(place, db, writes=not read_only)
+        files, db = (_open_reader if read_only else _open_writer)(place, busy_timeout)
+        return cls(place, files, db, writes=not read_only)
 
     def close(self) -> None:
         """Release the sessions and the file; return nothing. Closing twice is harmless."""
@@ -447,20 +479,34 @@ class SessionStore:
             for part in parts:
                 self._put_part(db, session_id, message_id, part)
 
-    def cut(self, session_id: str, message_id: str, now: int) -> int:
-        """Remove a message and all that came after it; return how many messages that were.
+    def take_back(self, session_id: str, message_id: str, now: int) -> int:
+        """Take back a message and all that came after it; return how many messages that were.
 
-        What it cost stays counted.
+        Nobody sees them any more. `bring_back` shows them again, until a new message is stored: that removes them.
+        What they cost stays counted.
         """
         with self._writing(session_id) as db:
             row = _row(db, "messages", message_id, session_id)
-            if row is None:
+            end = self._visible_end(session_id)
+            if row is None or row[0] >= end:
                 raise _unknown("message", message_id)
-            where = (session_id, row[0])
-            count = db.execute("DELETE FROM messages WHERE session_id = ? AND position >= ?", where).rowcount
-            _drop_unused_contents(db)
-            self._touch(db, session_id, now)
-        return count
+            sql = "SELECT count(*) FROM messages WHERE session_id = ? AND position >= ? AND position < ?"
+            count = db.execute(sql, (session_id, row[0], end)).fetchone()[0]
+            self._touch(db, session_id, now, undone_from=message_id)
+        return int(count)
+
+    def bring_back(self, session_id: str, until: str, now: int) -> None:
+        """Show messages again that were taken back, up to before the one with the id `until` (empty: all)."""
+        with self._writing(session_id) as db:
+            if until and _row(db, "messages", until, session_id) is None:
+                raise _unknown("message", until)
+            self._touch(db, session_id, now, undone_from=until)
+
+    def taken_back(self, session_id: str) -> tuple[StoredMessage, ...]:
+        """Return the messages that were taken back and can be brought back, in order."""
+        return tuple(
+            self._messages("m.session_id = ? AND m.position >= ?", (session_id, self._visible_end(session_id)))
+        )
 
     def message(self, session_id: str, message_id: str) -> StoredMessage | None:
         """Return a message with its parts; `None` where there is none."""
@@ -475,7 +521,11 @@ class SessionStore:
             if not rows:
                 raise _unknown("message", after)
             start = rows[0][0]
-        return tuple(self._messages("m.session_id = ? AND m.position > ?", (session_id, start)))
+        end = self._visible_end(session_id)
+        if start >= end:
+            raise _unknown("message", after)
+        where = "m.session_id = ? AND m.position > ? AND m.position < ?"
+        return tuple(self._messages(where, (session_id, start, end)))
 
     def set_todos(self, session_id: str, todos: Sequence[Todo]) -> None:
         """Replace a session's list of todos; return nothing."""
@@ -500,14 +550,17 @@ class SessionStore:
 
     def diffs(self, session_id: str, *, message_id: str = "") -> tuple[FileDiff, ...]:
         """Return what a session, or one response, changed in files, in order."""
-        sql = "SELECT body FROM diffs WHERE session_id = ? AND (? = '' OR message_id = ?) ORDER BY position"
-        rows = self._fetch(sql, (session_id, message_id, message_id))
+        sql = """SELECT body FROM diffs WHERE session_id = ? AND (? = '' OR message_id = ?) AND message_id NOT IN
+            (SELECT id FROM messages WHERE session_id = ? AND position >= ?) ORDER BY position"""
+        values = (session_id, message_id, message_id, session_id, self._visible_end(session_id))
+        rows = self._fetch(sql, values)
         return tuple(self._read(body, FileDiff) for (body,) in rows)
 
     def _put_head(self, db: sqlite3.Connection, message: StoredMessage) -> None:
         row = _row(db, "messages", message.id)
         spent, cost = message.usage or ReportedUsage(), message.cost
         if row is None:
+            self._remove_taken_back(db, message.session_id)
             if message.role == "assistant" and _row(db, "messages", message.parent_id, message.session_id) is None:
                 raise SessionError(f"message {message.id!r:.80} answers no message of its session")
             sql = "INSERT INTO messages (id, session_id, role, open, body) VALUES (?, ?, ?, ?, ?)"
@@ -526,6 +579,23 @@ class SessionStore:
         if spent != ReportedUsage() or cost:
             session = self._session(db, message.session_id)
             self._store(db, replace(session, usage=_usage_sum(session.usage, spent), cost=session.cost + cost))
+
+    def _visible_end(self, session_id: str) -> int:
+        """The position of the first message that was taken back; behind all where none was."""
+        session = self.session(session_id)
+        rows = []
+        if session is not None and session.undone_from:
+            rows = self._fetch("SELECT position FROM messages WHERE id = ?", (session.undone_from,))
+        return int(rows[0][0]) if rows else _BEHIND_ALL
+
+    def _remove_taken_back(self, db: sqlite3.Connection, session_id: str) -> None:
+        session = self.session(session_id)
+        if session is None or not session.undone_from:
+            return
+        where = (session_id, self._visible_end(session_id))
+        db.execute("DELETE FROM messages WHERE session_id = ? AND position >= ?", where)
+        _drop_unused_contents(db)
+        self._store(db, replace(session, undone_from=""))
 
     def _put_part(self, db: sqlite3.Connection, session_id: str, message_id: str, part: StoredPart) -> None:
         row = db.execute("SELECT message_id, status, body FROM parts WHERE id = ?", (part.id,)).fetchone()
@@ -616,11 +686,14 @@ class SessionStore:
                 if self.session(session_id) is None:
                     raise _unknown("session", session_id)
                 raise SessionError(f"session {session_id!r:.80} is not claimed", hint="`resume` it first")
+            self._files.check(self._db)
             try:
                 # the write lock at once: a read that became a write could fail in between
                 self._db.execute("BEGIN IMMEDIATE")
                 yield self._db
                 self._db.execute("COMMIT")
+                # what went into a file that was taken away is not stored
+                self._files.check(self._db)
             except BaseException as error:
                 if self._db.in_transaction:
                     with suppress(sqlite3.Error):
@@ -678,6 +751,46 @@ def _usage_sum(first: ReportedUsage, second: ReportedUsage) -> ReportedUsage:
 def _usage_difference(first: ReportedUsage, second: ReportedUsage) -> ReportedUsage:
     names = ("input", "output", "reasoning", "cache_read", "cache_write")
     return ReportedUsage(None, *(getattr(first, name) - getattr(second, name) for name in names))
+
+
+# -- taking a text out of the file ------------------------------------------------------------------------------
+
+_JSON_COLUMNS = (("sessions", "body"), ("messages", "body"), ("parts", "body"), ("todos", "body"), ("diffs", "body"))
+
+
+def redact_sessions(path: Path, wanted: Sequence[SecretText], *, busy_timeout: float = 5.0) -> int:
+    """Take texts out of a file of sessions, physically; return how many rows held one.
+
+    What a file was before a change is forgotten where it held one: that change is not taken back by an undo.
+
+    Raises a `StoreError`, and nothing is changed then.
+    """
+    _, db = _open_writer(path, busy_timeout)
+    count = 0
+    try:
+        with store_errors(path):
+            db.execute("BEGIN IMMEDIATE")
+            for table, column in _JSON_COLUMNS:
+                for row, body in db.execute(f"SELECT rowid, {column} FROM {table}").fetchall():
+                    clean = remove_from_json(body, wanted)
+                    if clean is not body:
+                        db.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (clean, row))
+                        count += 1
+            for digest, raw in db.execute("SELECT digest, raw FROM contents").fetchall():
+                if contains_secret(zlib.decompress(raw), wanted):
+                    db.execute("DELETE FROM contents WHERE digest = ?", (digest,))
+                    count += 1
+            for table in ("diffs", "changes"):
+                for row, name in db.execute(f"SELECT rowid, path FROM {table}").fetchall():
+                    if contains_secret(name.encode("utf-8", "surrogateescape"), wanted):
+                        db.execute(f"DELETE FROM {table} WHERE rowid = ?", (row,))
+                        count += 1
+            db.execute("COMMIT")
+            db.execute("VACUUM")
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        db.close()
+    return count
 
 
 # -- who may write a session: one process at a time ------------------------------------------------------------

@@ -8,19 +8,15 @@ value is known only when the command runs hold `DYNAMIC`. Substitutions are read
       writes    out.txt
       doubts    none
 
-What this reader cannot follow (an unclosed quote, a function, a shell that reads its program from elsewhere) is a
-doubt: with one, nothing is allowed by a rule for particular commands. It errs to that side only: what it takes for
-plain is plain to bash too.
-
-Then programs that run other programs are opened: `env A=1 nice make` is `make`, `bash -c 'rm x'` is `rm x` as well.
-Of those of which only the program itself knows what it runs (`xargs`, `ssh`, `find`), each rest of the words may be a
-command.
+Only what is plain is taken for plain: `${x:-word}` is read, `${x:y}` and `${!x}` are doubts, because there a shell
+evaluates what a variable holds, and commands in it. The same holds for arithmetic with anything but numbers. With a
+doubt, nothing is allowed by a rule for particular commands; what could be read is judged all the same, so that a
+denied command is found.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -31,14 +27,32 @@ _MAX_COMMAND = 20_000
 _MAX_DEPTH = 8
 
 _OPERATORS = ("&&", "||", ";;&", ";;", ";&", "|&", "&", ";", "|", "\n", "(", ")")
-_REDIRECT = re.compile(r"(?:\d+|\{\w+\})?(&>>|&>|>>|>\||>&|<<<|<<-|<<|<&|<>|>|<)")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
-_PARAMETER = re.compile(r"\$(?:\w|[@*#?$!-])")
+_REDIRECT = re.compile(r"(&>>|&>)|(?:\d+|\{(\w+)\})?(>>|>\||>&|<<<|<<-|<<|<&|<>|>|<)", re.ASCII)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
+_PARAMETER = re.compile(r"\$(?:[A-Za-z_]\w*|[\d@*#?$!-])", re.ASCII)
+_LITERAL_BRACES = re.compile(r"\{[\w-]*\}", re.ASCII)
+"""Braces without a comma or two dots stay as they are: `HEAD@{1}`, the `{}` of `find`."""
+
+_LONE_BRACKET = re.compile(r"(?:\[\[?|\{)(?=[\s;&|()<>]|$)")
+"""The programs `[` and `[[`, and a brace by itself."""
+
+_BRACED = re.compile(r"(?P<name>#?[A-Za-z_]\w*|#?\d+|[@*#?$-])(?:\[[@*]\])?", re.ASCII)
+_SLICE = re.compile(r":(?: *\d+| +-\d+)(?:: *-?\d+)?(?=\})", re.ASCII)
+"""A slice between numbers. Between anything else it is arithmetic, which evaluates what variables hold."""
+
+_BRACED_OPERATOR = re.compile(r":?[-=+?]|##?|%%?|//?|\^\^?|,,?")
+_ARITHMETIC = frozenset("0123456789 \t+-*/%<>=!&|^~?:,()")
+"""What arithmetic may be made of: a name would be evaluated, and what it holds as well, with commands in it."""
 
 _OPENING_WORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "time"})
 _CLOSING_WORDS = frozenset({"fi", "done", "esac", "}"})
-_DOUBTED_WORDS = frozenset({"case", "select", "function", "coproc", "alias", "eval", "source", ".", "trap", "enable"})
-"""Words that make a shell do what is written elsewhere, or later, or otherwise than it is written."""
+_DOUBTED_WORDS = frozenset({"case", "select", "function", "coproc"})
+"""Words of the grammar behind which this reader does not follow."""
+
+_DECLARING = frozenset({"declare", "typeset", "local", "export", "readonly"})
+
+_GLUED_LINES = re.compile(r"[^ \t\n]\\\n")
+"""A line that is continued within a word or an operator: bash joins them before it looks for either."""
 
 _SAFE_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 
@@ -55,7 +69,7 @@ class SimpleCommand(msgspec.Struct, frozen=True):
         return any(DYNAMIC in word for word in self.words)
 
 
-class _ParsedScript(msgspec.Struct):
+class ParsedScript(msgspec.Struct):
     """What a command comes to: its simple commands, the files that it writes by redirection, and the doubts."""
 
     commands: list[SimpleCommand] = []
@@ -63,14 +77,22 @@ class _ParsedScript(msgspec.Struct):
     doubts: list[str] = []
 
 
-def parse_script(command: str) -> _ParsedScript:
+class _Word(msgspec.Struct, frozen=True):
+    """A word without its quotes; `quoted`: it had some; `assigns`: as it is written, it is `NAME=value` to bash."""
+
+    text: str
+    quoted: bool = True
+    assigns: bool = False
+
+
+def parse_script(command: str) -> ParsedScript:
     """Read a whole command, with what is substituted in it, and return what it comes to. Never raises."""
-    script = _ParsedScript()
+    script = ParsedScript()
     _parse_into(command, script, 0)
     return script
 
 
-def _parse_into(command: str, script: _ParsedScript, depth: int) -> None:
+def _parse_into(command: str, script: ParsedScript, depth: int) -> None:
     if depth > _MAX_DEPTH:
         script.doubts.append("it is nested too deep")
         return
@@ -78,25 +100,36 @@ def _parse_into(command: str, script: _ParsedScript, depth: int) -> None:
         script.doubts.append(f"it has more than {_MAX_COMMAND:,} characters")
     if any(ord(char) < 32 and char not in "\t\n" for char in command):
         script.doubts.append("it has control characters")
+    # in some locales a shell takes them for blanks
+    if any(ord(char) > 126 and (char.isspace() or not char.isprintable()) for char in command):
+        script.doubts.append("it has invisible characters")
+    if _GLUED_LINES.search(command):
+        script.doubts.append("a line is continued within a word")
     # a NUL is our own mark for what is not known: none may come in from outside
-    reader = _ScriptReader(command[:_MAX_COMMAND].replace("\x00", " "), script, depth)
-    reader.run()
+    _ScriptReader(command[:_MAX_COMMAND].replace("\x00", " "), script, depth).run()
 
 
 class _ScriptReader:
-    """One pass over a text: words are gathered into simple commands; substitutions have readers of their own."""
+    """One pass over a text: words are gathered into simple commands; substitutions have readers of their own.
 
-    def __init__(self, text: str, script: _ParsedScript, depth: int) -> None:
+    A reader of `$(…)` begins behind the parenthesis and ends at its partner (`inner`), as bash does: quotes, comments
+    and here-documents in between are read by the rules of commands.
+    """
+
+    def __init__(self, text: str, script: ParsedScript, depth: int, start: int = 0, *, inner: bool = False) -> None:
         self.text = text
         self.script = script
         self.depth = depth
-        self.at = 0
-        self.words: list[str] = []
-        self.quoted: list[bool] = []
+        self.at = start
+        self.inner = inner
+        self.open = 0
+        self.words: list[_Word] = []
         self.heredocs: list[tuple[str, bool, bool]] = []
+        self.redirected = False
 
     def run(self) -> None:
-        """Read the whole text into the script; return nothing."""
+        """Read the whole text into the script, or up to the parenthesis that closes it; return nothing."""
+        closed = False
         while self.at < len(self.text):
             char = self.text[self.at]
             if char in " \t":
@@ -107,6 +140,10 @@ class _ScriptReader:
             elif char == "#":
                 end = self.text.find("\n", self.at)
                 self.at = len(self.text) if end < 0 else end
+            elif char == ")" and self.inner and not self.open:
+                self.at += 1
+                closed = True
+                break
             elif self._process() or self._redirect():
                 continue
             elif (
@@ -116,18 +153,25 @@ class _ScriptReader:
             ) != "":
                 self._operator(operator)
             else:
-                word, quoted = self._word()
-                self.words.append(word)
-                self.quoted.append(quoted)
+                self.words.append(self._word())
         self._end()
         if self.heredocs:
             self.script.doubts.append("a here-document has no text")
+        if self.open or (self.inner and not closed):
+            self.script.doubts.append("a ( is not closed")
 
     def _operator(self, operator: str) -> None:
-        if operator == "(" and self.text.startswith("((", self.at):
-            self.script.doubts.append("it has arithmetic")
-        if operator == "(" and self.words:
-            self.script.doubts.append("it has a function, an array or a pattern")
+        if operator == "(":
+            self.open += 1
+            if self.text.startswith("((", self.at):
+                self.script.doubts.append("it has arithmetic")
+            if self.words:
+                self.script.doubts.append("it has a function, an array or a pattern")
+        elif operator == ")":
+            self.open -= 1
+            if self.open < 0:
+                self.script.doubts.append("a ) has no partner")
+                self.open = 0
         self._end()
         self.at += len(operator)
         if operator == "\n":
@@ -135,33 +179,47 @@ class _ScriptReader:
 
     def _end(self) -> None:
         """Close a simple command: drop the words of the shell's own grammar, keep assignments apart."""
-        words, quoted = self.words, self.quoted
-        self.words, self.quoted = [], []
+        words, redirected = self.words, self.redirected
+        self.words, self.redirected = [], False
         # quoted, `"if"` is a program of that name
-        while words and not quoted[0] and words[0] in _OPENING_WORDS | _CLOSING_WORDS:
-            timed = words[0] == "time"
-            words, quoted = words[1:], quoted[1:]
-            while timed and words and words[0] in ("-p", "--"):
-                words, quoted = words[1:], quoted[1:]
-        if words and not quoted[0] and words[0] == "for":  # its words are no command; the body follows behind `do`
+        while words and not words[0].quoted and words[0].text in _OPENING_WORDS | _CLOSING_WORDS:
+            if redirected:
+                self.script.doubts.append("a word of the grammar stands behind a redirection")
+            timed = words[0].text == "time"
+            words = words[1:]
+            for option in ("-p", "--"):
+                if timed and words and words[0].text == option:
+                    words = words[1:]
+        if words and not words[0].quoted and words[0].text == "for":
+            self._for_each(words)
             return
         assigned = []
-        while words and _ASSIGNMENT.match(words[0]):
-            assigned.append(words[0])
+        while words and words[0].assigns:
+            assigned.append(words[0].text)
             words = words[1:]
+        if words and words[0].text in _DOUBTED_WORDS:
+            self.script.doubts.append(f"{words[0].text} is not followed")
+        if words and words[0].text in _DECLARING and any(DYNAMIC in word.text and not word.assigns for word in words):
+            # only what is written as an assignment is not split into more words
+            self.script.doubts.append("a variable's name is not known before it runs")
         if words or assigned:
-            if words and words[0] in _DOUBTED_WORDS:
-                self.script.doubts.append(f"{words[0]} is not followed")
-            self.script.commands.append(SimpleCommand(tuple(words), tuple(assigned)))
+            self.script.commands.append(SimpleCommand(tuple(word.text for word in words), tuple(assigned)))
+
+    def _for_each(self, words: list[_Word]) -> None:
+        """Read `for NAME [in WORDS]`: an assignment. What it repeats follows behind `do`."""
+        name = words[1].text if len(words) > 1 else ""
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or (len(words) > 2 and words[2].text != "in"):
+            self.script.doubts.append("a loop is not followed")
+            self.script.commands.append(SimpleCommand(tuple(word.text for word in words[3:])))
+        self.script.commands.append(SimpleCommand((), (f"{name}=",)))
 
     def _process(self) -> bool:
         """Read `<(…)` or `>(…)`, a word that is not known, and commands; return whether there was one."""
         if self.text[self.at : self.at + 2] not in ("<(", ">("):
             return False
         self.at += 2
-        self._nested(self._closed(")"))
-        self.words.append(DYNAMIC)
-        self.quoted.append(True)
+        self._substitution()
+        self.words.append(_Word(DYNAMIC))
         return True
 
     def _redirect(self) -> bool:
@@ -170,24 +228,26 @@ class _ScriptReader:
         if match is None:
             return False
         self.at = match.end()
+        operator = match[1] or match[3]
+        self.redirected = self.redirected or not self.words
+        if match[2]:  # `{name}>file` puts the descriptor's number into a variable
+            self.script.commands.append(SimpleCommand((), (f"{match[2]}=",)))
         while self.at < len(self.text) and self.text[self.at] in " \t":
             self.at += 1
-        if match[1] in ("<<", "<<-"):
+        if operator in ("<<", "<<-"):
             start = self.at
-            word, _ = self._word()
-            self.heredocs.append(
-                (word, match[1] == "<<-", any(mark in self.text[start : self.at] for mark in "'\"\\"))
-            )
+            word = self._word()
+            quoted = any(mark in self.text[start : self.at] for mark in "'\"\\")
+            self.heredocs.append((word.text, operator == "<<-", quoted))
             return True
         if self.text[self.at : self.at + 2] in ("<(", ">("):
             self._process()
             self.words.pop()
-            self.quoted.pop()
             return True
-        target, _ = self._word()
+        target = self._word().text
         # `2>&1` names a descriptor and writes no file
-        duplicates = match[1] in (">&", "<&") and re.fullmatch(r"\d+-?|-", target)
-        if ">" in match[1] and not duplicates and target not in _SAFE_TARGETS:
+        duplicates = operator in (">&", "<&") and re.fullmatch(r"\d+-?|-", target)
+        if ">" in operator and not duplicates and target not in _SAFE_TARGETS:
             if DYNAMIC in target or not target:
                 self.script.doubts.append("it writes to a file that is not known before it runs")
             else:
@@ -209,15 +269,18 @@ class _ScriptReader:
                     break
                 lines.append(line)
             if not quoted:
+                # a line that is continued could hide the line that ends the text
+                if any(line.endswith("\\") for line in lines):
+                    self.script.doubts.append("a here-document has a line that is continued")
                 inner = _ScriptReader("\n".join(lines), self.script, self.depth)
                 while inner.at < len(inner.text):
                     inner._piece(in_quotes=True)
         self.heredocs = []
 
-    def _word(self) -> tuple[str, bool]:
-        """Return the next word without its quotes, and whether any of it was quoted."""
+    def _word(self) -> _Word:
+        """Return the next word without its quotes."""
         pieces: list[str] = []
-        quoted = False
+        quoted = expanded = False
         begin = self.at
         while self.at < len(self.text) and self.text[self.at] not in " \t\n;&|()<>":
             char = self.text[self.at]
@@ -237,21 +300,37 @@ class _ScriptReader:
                 if self.at >= len(self.text):
                     self.script.doubts.append("a quote is not closed")
                 self.at += 1
-            elif (
-                char in "*?["
-                or (char == "~" and self.at == begin)
-                or re.match(r"\{[^\s;&|()<>]", self.text[self.at : self.at + 2])
-            ):
+            elif char in "*?":
                 pieces.append(DYNAMIC)
                 self.at += 1
+            elif char == "{" and (literal := _LITERAL_BRACES.match(self.text, self.at)):
+                pieces.append(literal[0])
+                self.at = literal.end()
+            elif char == "~" and (self.at == begin or self.text[self.at - 1] in "=:"):
+                expanded = True
+                self.at += 1
+            elif self.at == begin and (alone := _LONE_BRACKET.match(self.text, self.at)):
+                pieces.append(alone[0])
+                self.at = alone.end()
             else:
-                piece = self._piece(in_quotes=False)
+                # a class or braces spell other letters than those that stand there
+                expanded = expanded or char in "[{"
+                pieces.append(self._piece(in_quotes=False))
                 quoted = quoted or char == "\\"
-                pieces.append(piece)
-        if self.at == begin:  # an operator where a word should be
+        raw = self.text[begin : self.at]
+        if not raw:  # an operator where a word should be
             self.script.doubts.append("a word is missing")
             self.at += self.at < len(self.text) and self.text[self.at] in "<>"
-        return "".join(pieces), quoted
+        if self.heredocs and "\n" in raw:
+            self.script.doubts.append("a word goes over the line behind which a here-document begins")
+        if raw.startswith("{") and raw.endswith("}") and self.text[self.at : self.at + 1] in ("<", ">"):
+            self.script.doubts.append("a redirection is not followed")
+        assigns = _ASSIGNMENT.match(raw)
+        text = "".join(pieces)
+        if expanded:
+            # the value of an assignment is split and spread into no more words
+            text = assigns[0] + DYNAMIC if assigns else DYNAMIC
+        return _Word(text, quoted, assigns is not None)
 
     def _piece(self, *, in_quotes: bool) -> str:
         """Return one character of a word, or what stands for one expansion."""
@@ -273,40 +352,96 @@ class _ScriptReader:
         """Read a substitution between backquotes, and return what stands for it."""
         start = self.at + 1
         end = self._quote_end(start, "`", "a backquote is not closed")
-        # within backquotes these three lose their backslash before the text is read
-        self._nested(re.sub(r"\\([$`\\])", r"\1", self.text[start:end]))
+        text = self.text[start:end]
+        if "\\" in text:  # which of them vanish depends on the quotes around
+            self.script.doubts.append("there is a backslash between backquotes")
+        _parse_into(re.sub(r"\\([$`\\])", r"\1", text), self.script, self.depth + 1)
         return DYNAMIC
+
+    def _substitution(self) -> None:
+        """Read the commands up to the parenthesis that closes them, and go behind it."""
+        if self.depth >= _MAX_DEPTH:
+            self.script.doubts.append("it is nested too deep")
+            self.at = len(self.text)
+            return
+        reader = _ScriptReader(self.text, self.script, self.depth + 1, self.at, inner=True)
+        reader.run()
+        self.at = reader.at
 
     def _dollar(self, *, in_quotes: bool) -> str:
         """Read what a dollar begins, and return what stands for it: the dollar itself, where it begins nothing."""
         text, start = self.text, self.at
         # the longer openers first: `$((` begins with `$(`
         if text.startswith("$((", start):
-            self.at += 3
-            inner = self._closed(")")
-            self.at += self.at < len(text) and text[self.at] == ")"
-            self._expansions(inner)
-            return DYNAMIC
+            end = self._arithmetic_end()
+            if end:
+                self.at = end
+                return DYNAMIC
+            # without `))` at its end bash takes it for commands; with names in it, what they hold is evaluated
+            self.script.doubts.append("it has arithmetic with more than numbers")
         if text.startswith("$(", start):
             self.at += 2
-            self._nested(self._closed(")"))
+            self._substitution()
             return DYNAMIC
-        for opener, closer in (("${", "}"), ("$[", "]")):
-            if text.startswith(opener, start):
-                self.at += 2
-                self._expansions(self._closed(closer))
-                return DYNAMIC
+        if text.startswith("${", start):
+            self.at += 2
+            self._braced()
+            return DYNAMIC
+        if text.startswith("$[", start):
+            self.at += 2
+            self.script.doubts.append("it has arithmetic")
+            self._expansions(self._closed("]"))
+            return DYNAMIC
         if not in_quotes and text[start + 1 : start + 2] == "'":
             self._quote_end(start + 2, "'", "a quote is not closed")
             return DYNAMIC  # `$'…'`: its escapes could spell anything
-        if _PARAMETER.match(text, start) is None:
+        parameter = _PARAMETER.match(text, start)
+        if parameter is None:
             self.at += 1
             # `$"…"` is a quoted text to be translated: the dollar vanishes
             return "" if not in_quotes and text[start + 1 : start + 2] == '"' else "$"
-        name = re.match(r"\w+", text[start + 1 :])
-        # `$1a` is the first argument and an a: a name that begins with a digit is one character long
-        self.at = start + 1 + (len(name[0]) if name and not name[0][0].isdigit() else 1)
+        self.at = parameter.end()
         return DYNAMIC
+
+    def _arithmetic_end(self) -> int:
+        """Return where `$((…))` of plain numbers ends; 0 where it is anything else."""
+        level, index = 0, self.at + 3
+        while index < len(self.text) and self.text[index] in _ARITHMETIC:
+            if self.text[index] == "(":
+                level += 1
+            elif self.text[index] == ")" and level == 0:
+                return index + 2 if self.text[index + 1 : index + 2] == ")" else 0
+            elif self.text[index] == ")":
+                level -= 1
+            index += 1
+        return 0
+
+    def _braced(self) -> None:
+        """Read the rest of `${…}`: a name, and a word behind an operator that does not evaluate."""
+        start, text = self.at, self.text
+        name = _BRACED.match(text, start)
+        if name is not None:
+            end = name.end()
+            part = _SLICE.match(text, end)
+            operator = _BRACED_OPERATOR.match(text, end)
+            if part:
+                self.at = part.end() + 1
+                return
+            if text[end : end + 1] == "}":
+                self.at = end + 1
+                return
+            if operator and not name["name"].startswith("#"):
+                if "=" in operator[0]:
+                    self.script.commands.append(SimpleCommand((), (f"{name['name']}=",)))
+                self.at = operator.end()
+                while self.at < len(text) and text[self.at] not in "}{'\"\\`<>()\n":
+                    self._piece(in_quotes=True)
+                if text[self.at : self.at + 1] == "}":
+                    self.at += 1
+                    return
+        self.script.doubts.append("it has an expansion that may evaluate what a variable holds")
+        self.at = start
+        self._expansions(self._closed("}"))
 
     def _quote_end(self, start: int, closer: str, doubt: str) -> int:
         """Return where a quote that begins at `start` ends, over escaped characters, and go behind it."""
@@ -319,24 +454,19 @@ class _ScriptReader:
         return end
 
     def _closed(self, closer: str) -> str:
-        """Return the text up to a closer, over what is nested or quoted on the way, and go behind the closer."""
-        opener = {")": "(", "}": "{", "]": "["}[closer]
+        """Return the text up to a closer, over what is nested or quoted on the way, and go behind the closer.
+
+        A guess, for what is doubted anyway: what stands in there is judged as well as it can be read.
+        """
+        opener = {"}": "{", "]": "["}[closer]
         start, level = self.at, 1
         while self.at < len(self.text):
             char = self.text[self.at]
             if char == "\\":
                 self.at += 1
-            elif char == "'" or char == "`":
+            elif char in "'`":
                 end = self.text.find(char, self.at + 1)
                 self.at = len(self.text) if end < 0 else end
-            elif char == '"':
-                self.at += 1
-                while self.at < len(self.text) and self.text[self.at] != '"':
-                    if self.text.startswith("$(", self.at):
-                        self.at += 2
-                        self._closed(")")
-                        continue
-                    self.at += 2 if self.text[self.at] == "\\" else 1
             elif char == opener:
                 level += 1
             elif char == closer:
@@ -348,151 +478,11 @@ class _ScriptReader:
         self.script.doubts.append(f"a {opener} is not closed")
         return self.text[start:]
 
-    def _nested(self, inner: str) -> None:
-        _parse_into(inner, self.script, self.depth + 1)
-
     def _expansions(self, inner: str) -> None:
         """Read what is substituted in an arithmetic or a parameter's expansion."""
         if self.depth >= _MAX_DEPTH:
             self.script.doubts.append("it is nested too deep")
             return
-        # `${x@P}` expands its value as a prompt, with commands in it
-        if "@" in inner and re.search(r"@[A-Za-z]$", inner):
-            self.script.doubts.append("an expansion is evaluated")
         reader = _ScriptReader(inner, self.script, self.depth + 1)
         while reader.at < len(inner):
             reader._piece(in_quotes=True)
-
-
-def program_name(program: str) -> str:
-    """Return a program's name without its directory."""
-    return program.rsplit("/", 1)[-1]
-
-
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "rbash", "mksh", "busybox", "toybox"})
-
-RUNNER_PROGRAMS = frozenset(
-    {"command", "builtin", "exec", "env", "nohup", "nice", "ionice", "timeout", "sudo", "doas", "setsid", "stdbuf"}
-    | {"xargs", "parallel", "busybox", "toybox", "unbuffer", "fakeroot", "proot", "time", "chronic", "systemd-run"}
-)
-"""Programs that run the one which their words name, behind options of their own."""
-
-
-_INLINE_OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "python": ("-c",), "pypy": ("-c",), "perl": ("-e", "-E"), "ruby": ("-e",), "lua": ("-e",), "php": ("-r",),
-    "node": ("-e", "-p", "--eval", "--print"), "nodejs": ("-e", "-p", "--eval"), "deno": ("eval",),
-    "bun": ("-e", "--eval"), "osascript": ("-e",), "R": ("-e",), "vim": ("-c",), "vi": ("-c",), "ex": ("-c",),
-    "emacs": ("--eval",), "git": ("-c", "--exec-path", "--config-env"),
-}  # fmt: skip
-"""Programs with the options behind which a program of theirs stands, or a setting that makes them run one."""
-
-_SELF_PROGRAMMED = frozenset({"awk", "gawk", "mawk", "tclsh", "ed", "sqlite3", "expect"})
-"""Programs whose plain words tell them what to run."""
-
-_NUMBERED = re.compile(r"[\d.]+$")
-_DURATION = re.compile(r"\d+(?:\.\d+)?[smhd]?$")
-
-
-def _after_env(words: Sequence[str]) -> Sequence[str] | None:
-    index = 1
-    while index < len(words) and re.match(r"[A-Za-z_]\w*=", words[index]):
-        index += 1
-    return words[index:]
-
-
-def _after_timeout(words: Sequence[str]) -> Sequence[str] | None:
-    return words[2:] if len(words) > 2 and _DURATION.match(words[1]) else None
-
-
-_PLAIN_RUNNERS: Mapping[str, Callable[[Sequence[str]], Sequence[str] | None]] = {
-    "command": lambda words: words[1:],
-    "nohup": lambda words: words[1:],
-    "time": lambda words: words[1:],
-    "setsid": lambda words: words[1:],
-    "nice": lambda words: words[1:],
-    "env": _after_env,
-    "timeout": _after_timeout,
-}
-"""Carriers that, used in their plain form, are passed over: what a rule is asked about is the command behind them."""
-
-
-def unwrap_script(script: _ParsedScript) -> _ParsedScript:
-    """Return a script with what its shells and carriers run in place of these; doubts where that is not known."""
-    unwrapped = _ParsedScript([], list(script.writes), list(script.doubts))
-    for simple in script.commands:
-        _unwrap(simple, unwrapped, 0)
-    return unwrapped
-
-
-def _unwrap(simple: SimpleCommand, into: _ParsedScript, depth: int) -> None:
-    words = simple.words
-    into.doubts += [doubt for doubt in map(_assignment_doubt, simple.assigned) if doubt]
-    if not words:
-        return
-    name = program_name(words[0])
-    if DYNAMIC in words[0]:
-        into.doubts.append("a program's name is not known before it runs")
-    strip = _PLAIN_RUNNERS.get(name)
-    rest = strip(words) if strip is not None and not any(DYNAMIC in word for word in words[:1]) else None
-    if rest and not rest[0].startswith("-") and depth < 8:
-        assigned = tuple(words[1 : len(words) - len(rest)]) if name == "env" else ()
-        _unwrap(SimpleCommand(tuple(rest), assigned), into, depth + 1)
-        return
-    # kept beside what it carries: a rule may be about the carrier itself
-    into.commands.append(simple)
-    if name in _SHELLS:
-        _unwrap_shell(words, into, depth)
-    # `python3.12` is `python`
-    elif name in _SELF_PROGRAMMED or _has_inline_program(_NUMBERED.sub("", name), words[1:]):
-        into.doubts.append(f"{name} is given a program")
-
-
-def _unwrap_shell(words: Sequence[str], into: _ParsedScript, depth: int) -> None:
-    """Read the text of `sh -c 'text'`; a shell that takes its program from a file or from its input is a doubt."""
-    for index, word in enumerate(words[1:], 1):
-        # also in a cluster: `-lc`
-        if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", word) and index + 1 < len(words):
-            # options may stand between `-c` and its text
-            text = next((argument for argument in words[index + 1 :] if not argument.startswith(("-", "+"))), "")
-            if DYNAMIC in text or depth >= 8:
-                into.doubts.append("a shell's program is not known before it runs")
-                return
-            inner = parse_script(text)
-            into.writes += inner.writes
-            into.doubts += inner.doubts
-            for simple in inner.commands:
-                _unwrap(simple, into, depth + 1)
-            return
-    into.doubts.append("a shell takes its program from elsewhere")
-
-
-def _has_inline_program(name: str, words: Sequence[str]) -> bool:
-    """Return whether an option (also one in a cluster, or with its value: `-Ic`, `-e'…'`) gives a program to run.
-
-    An interpreter that is given none reads it from its input.
-    """
-    options = _INLINE_OPTIONS.get(name)
-    if options is None:
-        return False
-    if any(word.split("=", 1)[0] in options for word in words):
-        return True
-    # its other options carry no program; `-c` and its kind were looked at above
-    if name == "git":
-        return False
-    letters = {option[1] for option in options if re.fullmatch(r"-[a-zA-Z]", option)}
-    short = (word for word in words if re.match(r"-[A-Za-z]", word))
-    return any(letter in word for word in short for letter in letters) or not words or words[-1] == "-"
-
-
-_RISKY_VARIABLE = re.compile(
-    r"(?:PATH|LD_\w*|DYLD_\w*|BASH_ENV|ENV|IFS|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|SHELL|HOME|CDPATH|GLOBIGNORE|"
-    r"EDITOR|VISUAL|\w*PAGER|LESSOPEN|LESSCLOSE|BROWSER|GIT_\w*|PYTHON\w*|NODE_\w*|NPM_\w*|PERL\w*|RUBY\w*|JAVA_\w*|"
-    r"_JAVA\w*|MAVEN_\w*|GRADLE_\w*|CC|CXX|MAKEFLAGS|RUSTC\w*|CARGO_\w*|GOFLAGS|PIP_\w*|UV_\w*|SSH_\w*|TAR_OPTIONS|"
-    r"RSYNC_\w*|BASH_FUNC\w*|XDG_\w*|TMPDIR)\+?="
-)
-"""Variables that make a program run another, or another program be the one that is named."""
-
-
-def _assignment_doubt(assigned: str) -> str:
-    name = assigned.split("=", 1)[0]
-    return f"{name} may change what runs" if _RISKY_VARIABLE.match(assigned) or "[" in name else ""

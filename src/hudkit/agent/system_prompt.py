@@ -1,7 +1,8 @@
 """The system prompt: a stable header, then environment, skills and instruction files, and what plugins say last.
 
-Two blocks are sent. The header is the agent's own prompt, or the one for the model's family: it does not change
-within a session. What plugins add is joined to the second block, so that a provider's cache keeps the first.
+A request has two blocks. The header is the agent's own prompt, or the one for the model's family: it does not change
+within a session. What plugins add is joined to the second block, so that a provider's cache keeps the first. For a
+provider without cache breakpoints the model's adapter sends both as one system message.
 
 Instruction files (`AGENTS.md` and the like) are text of others, quoted as data. Each stands between two lines with a
 tag made of its content: no file can hold the tag of its own bytes, so none can end its own quotation.
@@ -274,7 +275,7 @@ def rejoin_blocks(header: str, blocks: Sequence[str]) -> list[str]:
     filled = [block for block in bounded if block]
     # providers cache by block: two are cheaper than many, and the first never changes
     if len(filled) > 2 and filled[0] == header:
-        return [header, "\n".join(filled[1:])]
+        return [header, "\n\n".join(filled[1:])]
     return filled
 
 

@@ -41,7 +41,7 @@ from hudkit.agent.hooks import (
 from hudkit.agent.message_history import compaction_marker, is_summary
 from hudkit.agent.model_call import stream_response, unreadable_arguments
 from hudkit.agent.records import ChangedFiles, FileDiff, StoredCall, StoredMessage
-from hudkit.agent.request_builder import build_request
+from hudkit.agent.request_builder import build_request, gives_outputs_back
 from hudkit.agent.run_context import PluginTool, RunContext, SubTask, TaskArguments, joined_text
 from hudkit.agent.tools import RequiredPermission, Tool, ToolOutcome, grant_permitted, run_tool
 from hudkit.compose import shorten, visible
@@ -301,10 +301,10 @@ async def _run_call(run: RunContext, message: StoredMessage, call: StoredCall) -
             _refuse_repeat(run, call)
             arguments = await _hooked_arguments(run, call)
             tool, checked = _resolve_tool(run, call, arguments)
-            await _ask_permission(run, call, tool, checked, arguments)
+            answered = await _ask_permission(run, call, tool, checked, arguments)
             # stored as running before it runs: after a kill, what may have had effects is known
             running = _store_call(run, message, replace(call, status="running", started=run.now()))
-            outcome = await _run_within_limits(run, message, running, tool, checked)
+            outcome = await _run_within_limits(run, message, running, tool, checked, answered=answered)
             failure, kind = "", ""
         except (StoreError, SessionError):
             raise
@@ -367,8 +367,11 @@ async def _ask_permission(
     tool: Tool | PluginTool | Literal["task"],
     arguments: Any,
     raw_arguments: dict[str, Any],
-) -> None:
-    """Let the call through, and open the workspace to what was permitted. Raises `Refused`."""
+) -> bool:
+    """Let the call through, and open the workspace to what was permitted; return whether the user was asked.
+
+    Raises `ToolRefused`.
+    """
     if isinstance(tool, Tool):
         needs: Sequence[RequiredPermission] = tool.needs(arguments, run.tool_context)
     elif isinstance(tool, PluginTool):
@@ -380,10 +383,11 @@ async def _ask_permission(
         ask = PermissionAsk(run.id, call.tool, need.values, call.call_id, need.title)
         return (await run.setup.hooks.run("permission_ask", ask, PermissionStatus())).status
 
-    await run.permissions.check(
+    answered = await run.permissions.check(
         call.tool, needs, session_id=run.id, call_id=call.call_id, arguments=raw_arguments, decide=decide
     )
     grant_permitted(needs, run.tool_context.workspace)
+    return answered
 
 
 async def _run_within_limits(
@@ -392,6 +396,8 @@ async def _run_within_limits(
     call: StoredCall,
     tool: Tool | PluginTool | Literal["task"],
     arguments: Any,
+    *,
+    answered: bool,
 ) -> ToolOutcome:
     hooks, rules = run.setup.hooks, run.settings
     if isinstance(tool, PluginTool):
@@ -403,6 +409,8 @@ async def _run_within_limits(
         return await _run_sub_agent(run, message, call, arguments)
     context = replace(run.tool_context, message_id=message.id, call_id=call.call_id)
     if call.tool == "bash":
+        # what a person looked at runs as it is
+        context.confined = run.setup.confine == "all" or (run.setup.confine == "rules" and not answered)
         # asked per call: a plugin may hand out a fresh token each time
         env = ShellEnv(str(run.setup.workspace.cwd), run.id, call.call_id)
         context.environment = (await hooks.run("shell_env", env, ShellVariables(dict(context.environment)))).env
@@ -560,10 +568,10 @@ def _close_cancelled(run: RunContext, message: StoredMessage) -> None:
 def _prune(run: RunContext) -> None:
     """Mark the outputs that leave the window with the next call, where that saves more than it costs.
 
-    The store keeps them: the HUD's tools get them back.
+    The store keeps them, and `memory` gets them back; without that tool nothing is pruned.
     """
     settings = run.settings
-    if not settings.prune:
+    if not settings.prune or not gives_outputs_back(run):
         return
     messages = run.history.visible()
     calls = {message.id: message_history.calls_of(message) for message in messages}

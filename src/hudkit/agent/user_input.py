@@ -67,14 +67,14 @@ def store_user_parts(run: RunContext, parts: Sequence[ChatPart], files: Mapping[
     return message
 
 
-def store_user_message(run: RunContext, parts: Sequence[StoredPart]) -> StoredMessage:
-    """Store a message of the user's side as it is, and return it."""
-    id, now = run.new_id("msg"), run.now()
-    return run.history.put(StoredMessage(id, run.id, "user", now, agent=run.agent.name, parts=tuple(parts)))
+def store_user_message(run: RunContext, parts: Sequence[StoredPart], *, repeats: str = "") -> StoredMessage:
+    """Store a message of the user's side as it is, and return it; `repeats` is the prompt that it says once more."""
+    head = StoredMessage(run.new_id("msg"), run.id, "user", run.now(), agent=run.agent.name, repeats=repeats)
+    return run.history.put(replace(head, parts=tuple(parts)))
 
 
 def _read_attachment(run: RunContext, file: Attachment) -> Attachment | StoredText:
-    """Return a file with its bytes, or a text file as text. Raises `Refused`, `ToolError`."""
+    """Return a file with its bytes, or a text file as text. Raises `ToolRefused`, `ToolError`."""
     id = file.id or run.new_id("prt")
     if file.data:
         return replace(file, id=id)

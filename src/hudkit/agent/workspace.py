@@ -55,12 +55,17 @@ class Workspace:
         self._roots = [self.root]
         self._readable = [Path(os.path.realpath(path)) for path in readable]
 
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """Return where tools may write: the project, and what was granted beside it."""
+        return tuple(self._roots)
+
     def grant(self, path: Path) -> None:
         """Let tools into a directory, or to a file, outside of the project; return nothing."""
         self._roots.append(Path(os.path.realpath(path)))
 
     def resolve(self, path: str, *, writing: bool = True) -> ResolvedPath:
-        """Return where a path of the model leads, inside or not. Raises `Refused` for what is not a path.
+        """Return where a path of the model leads, inside or not. Raises `ToolRefused` for what is not a path.
 
         `writing=False` counts the directories that may be read as well. Nothing is told about what is outside.
         """
@@ -83,7 +88,7 @@ class Workspace:
         )
 
     def resolve_inside(self, path: str, *, writing: bool = True) -> ResolvedPath:
-        """Return where a path leads. Raises `Refused` where that is outside."""
+        """Return where a path leads. Raises `ToolRefused` where that is outside."""
         target = self.resolve(path, writing=writing)
         if not target.inside:
             raise ToolRefused(f"{quote(path)} leads out of the project", hint="Name a path inside of it")

@@ -20,14 +20,17 @@ from hudkit.compose import visible
 from hudkit.errors import HudkitError
 
 COMMANDS: dict[str, str] = {
-    "demo": "what the HUD would have shown on a recorded day of work",
-    "replay": "the same for your own recorded history",
+    "demo": "show what the HUD would have been on a recorded day of work",
+    "replay": "show what the HUD would have been on your own recorded history",
     "run": "give an agent one prompt and print its answer",
     "chat": "talk with an agent, with its HUD in sight",
-    "show": "the frame of a session, now or at any event",
-    "log": "the events of a session",
+    "show": "show the frame of a session, now or at any event",
+    "log": "list the events of a session",
     "verify": "check that the log is complete and unchanged",
     "redact": "remove a secret from the log, physically",
+    "backup": "copy the log while it is in use, verified, and keep the newest copies",
+    "restore": "put a backup in the place of the log, which stays beside it",
+    "repair": "write a damaged log anew with every event that verifies",
     "archive": "compress the log below each session's last compaction; nothing is lost",
     "install": "install the HUD in an agent's host",
     "uninstall": "remove the HUD from an agent's host",
@@ -36,17 +39,18 @@ COMMANDS: dict[str, str] = {
     "stop": "ask the daemon to stop",
     "config": "show the settings in force, and check their files",
     "memory": "search, read and compare what was said or done in any session",
-    "compactions": "what each compaction dropped and kept; undo one",
-    "project": "the defaults that all sessions of a project share",
-    "sections": "custom sections: list them, trust a project's, try one",
-    "rooms": "worlds of agents: create one, play it, watch it in the browser, export it",
+    "compactions": "list what each compaction dropped and kept; undo one",
+    "project": "show or set the defaults that all sessions of a project share",
+    "sections": "list custom sections, trust a project's, try one",
+    "rooms": "create a world of agents, play it, watch it in the browser, export it",
     "doctor": "check that everything is in place, and say how to fix what is not",
 }
 """Every command, with what it does. The command `x` is `COMMAND` of the module `hudkit.cli.x`, which is imported only
 when the command is run."""
 
 EXIT_CODES = (
-    "exit codes: 0 fine, 1 something is wrong with what was looked at, 2 the command could not be carried out"
+    "exit codes: 0 fine, 1 something is wrong with what was looked at, 2 the command could not be carried out, "
+    "130 stopped from the keyboard"
 )
 
 
@@ -76,7 +80,10 @@ class CliCommand(NamedTuple):
 
 
 def main(argv: Sequence[str], on_ready: Callable[[], object] | None = None) -> int:
-    """Run a command line and return its exit code. Everything that may fail, imports included, fails in one line.
+    """Run a command line and return its exit code.
+
+    What a user can cause (a wrong option, a missing package, a file that cannot be read or written) is told in one
+    line; only a mistake of ours ends with a traceback.
 
     `on_ready` is called once the command is imported and its options are read, before it runs.
     """
@@ -104,9 +111,9 @@ def main(argv: Sequence[str], on_ready: Callable[[], object] | None = None) -> i
         return 2
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        if package == "hudkit":  # a mistake of ours, not a missing extra
+        if package in ("", "hudkit"):  # a mistake of ours, not a missing package
             raise
-        complain(name, f"the package {package} is not installed. {install_hint(extra)}")
+        complain(name, f"the package {package} is not installed. {_install_hint(extra) or f'pip install {package}'}")
         return 2
     except BrokenPipeError:
         _discard_output()
@@ -146,9 +153,9 @@ def operation_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.Arg
     return {name: inner for action in subparsers for name, inner in action.choices.items()}
 
 
-def install_hint(extra: str) -> str:
-    """Return what to install for an extra of hudkit; without one, hudkit itself is incomplete."""
-    return f"pip install 'hudkit[{extra}]'" if extra else "Install hudkit again: its installation is incomplete"
+def _install_hint(extra: str) -> str:
+    """Return the call that installs an extra of hudkit; empty without one."""
+    return f"pip install 'hudkit[{extra}]'" if extra else ""
 
 
 def complain(name: str, error: object) -> None:

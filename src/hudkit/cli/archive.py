@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hudkit.cli import CliCommand, complain
-from hudkit.cli.common import SCHEMA, as_json, log_arguments, pick, there
+from hudkit.cli.common import SCHEMA, as_json, existing_log, log_arguments, pick
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.log.event_log import EventLog
@@ -30,7 +30,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> int:
     if args.restore and args.dry_run:
         raise ConfigError("--restore and --dry-run do not go together", hint="A dry run says what would be archived")
-    path = there(args.db)
+    path = existing_log(args.db)
     before = _size(path)
     sessions: list[dict[str, Any]] = []
     emptied = True

@@ -5,28 +5,56 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from hudkit.cli import complain
+from hudkit.compose import visible
 from hudkit.config import Settings, load
-from hudkit.errors import ConfigError, StoreDamaged
+from hudkit.errors import ConfigError, StoreBusy
 from hudkit.hud.session_keys import PROJECT_LOG
-from hudkit.log.event import Event
 from hudkit.log.event_log import EventLog
 from hudkit.paths import config_path, log_path
 
 if TYPE_CHECKING:
-    from hudkit.api import Hud
-import sys
-from collections.abc import Callable
-from contextlib import contextmanager
-from typing import TypeAlias
+    from logging import LogRecord
 
-from hudkit.compose import visible
+    from hudkit.api import Hud
+
+T = TypeVar("T")
 
 SCHEMA = 1
 """Version of what `--json` prints; raised when a field changes its meaning or goes away."""
+
+
+def log_to_stderr() -> None:
+    """Write what a server warns of on the error stream, a line each, without a traceback; return nothing.
+
+    The text of an error may hold what a stranger wrote; the line has its type and place instead.
+    """
+    import logging
+
+    handler = logging.StreamHandler()
+    handler.addFilter(_shorten_record)
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, format="%(name)s: %(message)s")
+
+
+def _shorten_record(record: LogRecord) -> bool:
+    """Make one visible line of a record; return `False` for one about a client that went away, which is no error."""
+    error = record.exc_info[1] if record.exc_info else None
+    if type(error).__name__ == "ClientDisconnect":
+        return False
+    text = visible(record.getMessage())
+    if error is not None:
+        from hudkit.web.http_listener import error_location
+
+        text += f" ({error_location(error)})"
+    record.msg, record.args, record.exc_info, record.exc_text = text, (), None, None
+    return True
 
 
 def user_settings(name: str) -> Settings:
@@ -34,8 +62,6 @@ def user_settings(name: str) -> Settings:
 
     What is wrong with them is said on the error stream, and left out.
     """
-    from hudkit.cli import complain
-
     loaded = load(config_path())
     for warning in loaded.warnings:
         complain(name, f"{warning}; going on with the defaults (see `hudkit config check`)")
@@ -50,7 +76,7 @@ def log_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print facts as JSON")
 
 
-def there(path: Path | None) -> Path:
+def existing_log(path: Path | None) -> Path:
     """Return the log's path. Raises `ConfigError` where there is none."""
     path = path or log_path()
     if not os.path.lexists(path):
@@ -69,7 +95,7 @@ def open_read_only(path: Path | None, name: str) -> Hud:
     from hudkit.api import Hud
     from hudkit.log.stores import open_log
 
-    return Hud(open_log(there(path), read_only=True), settings=user_settings(name))
+    return Hud(open_log(existing_log(path), read_only=True), settings=user_settings(name))
 
 
 def pick(log: EventLog, asked: str | None) -> str:
@@ -91,12 +117,47 @@ def pick(log: EventLog, asked: str | None) -> str:
     raise ConfigError(f"{len(alike) or 'no'} sessions match {asked!r}", hint=f"Sessions: {some}")
 
 
-def sound(log: EventLog, session: str, after: int = 0) -> Iterator[Event | StoreDamaged]:
-    """Yield the events of a session in order; where one does not verify, its error is the last that comes."""
-    try:
-        yield from log.read(session, after=after)
-    except StoreDamaged as error:
-        yield error
+def report_damage(name: str, damaged: Sequence[int], count: int = 0, command: str = "hudkit repair") -> int:
+    """Say for command `name` on the error stream which events are damaged; return the exit code: 1, or 0 for none.
+
+    `damaged` are their numbers, `count` how many there are (not given: just these), `command` mends the log.
+    """
+    if not damaged:
+        return 0
+    numbers = ", ".join(map(str, damaged[:10]))
+    count = max(count, len(damaged))
+    more = f" and {count - 10} more" if count > 10 else ""
+    complain(name, f"the log is damaged: left out: event {numbers}{more}; to mend it: {command}")
+    return 1
+
+
+def with_daemon_stopped(do: Callable[[], T]) -> T:
+    """Call `do`, which replaces a log, and return its result; a daemon that has the log open is asked to end first.
+
+    It is asked afterwards, too: one that could not open the log serves what verifies of the old one. Raises
+    `StoreBusy` where a program that is no daemon of the user's has it open.
+    """
+    from hudkit.daemon import socket_path
+    from hudkit.daemon.client import greet, stop
+
+    path = socket_path.socket_path()
+    until = time.monotonic() + _STOP_SECONDS
+    stopped = False
+    while True:
+        try:
+            result = do()
+            stop(path)
+            return result
+        except StoreBusy:
+            # A daemon gives up its socket before its log, and a host may start the next one at once.
+            if greet(path) is not None:
+                stopped = stop(path) or stopped
+            if not stopped or time.monotonic() > until:
+                raise
+            time.sleep(0.05)
+
+
+_STOP_SECONDS = 15.0
 
 
 def as_json(facts: object, *, lines: bool = False) -> str:

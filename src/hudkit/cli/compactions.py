@@ -1,4 +1,4 @@
-"""`hudkit compactions`: what each compaction of a session dropped and kept, and how to take one back."""
+"""`hudkit compactions`: what each compaction of a session dropped and kept, and how to undo one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hudkit.cli import CliCommand, complain
-from hudkit.cli.common import SCHEMA, as_json, log_arguments, open_read_only, pick, there
+from hudkit.cli.common import SCHEMA, as_json, existing_log, log_arguments, open_read_only, pick
 from hudkit.compose import shorten, visible
 from hudkit.context.compaction.receipts import (
     CoveredRange,
@@ -38,6 +38,9 @@ at once. With `--fork`, a copy of the session continues from before the compacti
 is. OpenCode's database is never written. Tokens by part are estimates; figures that the host reported are marked."""
 
 ACTIONS = ("list", "show", "diff", "undo")
+
+_UNDONE_BY_HOST = ("", "opencode")
+"""Hosts that can take a compaction back; older logs do not say which host it was: then it was OpenCode."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +89,8 @@ def _run(args: argparse.Namespace) -> int:
         elif args.action == "diff":
             print(_diff(receipt, seen))
         else:
-            print(_receipt_text(host_session_id(session), receipt, seen, frees))
+            back = "\n".join(_ways_back(session, receipt, seen, readable=bool(messages)))
+            print(_receipt_text(host_session_id(session), receipt, seen, frees, back))
         return 0
 
 
@@ -109,11 +113,13 @@ def _chosen(receipts: tuple[Receipt, ...], number: int | None) -> Receipt:
 
 def _messages(session: HudSession, args: argparse.Namespace) -> tuple[Message, ...]:
     """The host's messages of a session; none where they cannot be read, which is said."""
+    from hudkit.agent.session_transcript import session_sources
     from hudkit.transcripts.search import open_past_sessions
 
     if args.opencode is not None and not args.opencode.exists():
         raise ConfigError(f"there is nothing at {args.opencode}", hint="Name OpenCode's database, or leave it out")
-    past = open_past_sessions(index_path(there(args.db)), opencode=args.opencode)
+    log = existing_log(args.db)
+    past = open_past_sessions(index_path(log), opencode=args.opencode, also=session_sources(log))
     try:
         return tuple(past.messages(host_session_id(session)))
     except HudkitError as error:
@@ -134,10 +140,10 @@ def _undo(
     from hudkit.hosts.opencode.revert_client import fork_session, revert_session
 
     id = host_session_id(session)
-    if session.state.session.host not in ("", "opencode"):
+    if session.state.session.host not in _UNDONE_BY_HOST:
         raise ConfigError("only OpenCode can take a compaction back", hint="`memory messages` reads what it dropped")
     if receipt.undone or seen is None:
-        why = "was taken back already" if receipt.undone else "is not in OpenCode's messages (any more)"
+        why = "was undone already" if receipt.undone else "is not in OpenCode's messages (any more)"
         raise ConfigError(f"compaction {receipt.number} {why}", hint="`hudkit compactions` lists them")
     message_id = _turn(receipt, messages) if args.turn else receipt.marker
     planned = _plan(id, receipt, seen, message_id, turn=args.turn, fork=args.fork, server=args.server)
@@ -264,8 +270,8 @@ def _row(receipt: Receipt, frees: float) -> tuple[str, ...]:
     )
 
 
-def _receipt_text(id: str, receipt: Receipt, seen: CoveredRange | None, frees: float) -> str:
-    """A receipt in full."""
+def _receipt_text(id: str, receipt: Receipt, seen: CoveredRange | None, frees: float, back: str) -> str:
+    """A receipt in full; `back` says how what it dropped is found again."""
     lasted = f", {receipt.lasted / 1000:.1f} s" if receipt.lasted is not None else ""
     how = TRIGGER_WORDS.get(receipt.trigger, receipt.trigger)
     lines = [f"Compaction {receipt.number} of {visible(id)}, {utc_minute(receipt.time)} UTC, {how}{lasted}"]
@@ -283,7 +289,7 @@ def _receipt_text(id: str, receipt: Receipt, seen: CoveredRange | None, frees: f
         lines.append("messages: the host's transcript does not tell which were dropped")
     lines += [
         *_items(receipt),
-        *_back(id, receipt, seen),
+        back,
         "",
         _summary(receipt),
         "",
@@ -294,7 +300,7 @@ def _receipt_text(id: str, receipt: Receipt, seen: CoveredRange | None, frees: f
 
 def _table(receipt: Receipt) -> Iterator[str]:
     if receipt.before is None or receipt.after is None:
-        yield "By part: not told by the host."
+        yield "By part: not reported by the host."
         return
     rows = [
         (name, getattr(receipt.before, name), getattr(receipt.after, name))
@@ -333,10 +339,15 @@ def _items(receipt: Receipt) -> Iterator[str]:
         yield f"files that left the view: {visible(', '.join(receipt.closed))}"
 
 
-def _back(id: str, receipt: Receipt, seen: CoveredRange | None) -> Iterator[str]:
-    yield f"found again by: hudkit memory messages {visible(id)}; hudkit memory search WORDS --session {visible(id)}"
-    if seen is not None and not receipt.undone:
-        yield f"taken back by: hudkit compactions undo {receipt.number} --session {visible(id)}"
+def _ways_back(session: HudSession, receipt: Receipt, seen: CoveredRange | None, *, readable: bool) -> Iterator[str]:
+    """Say how what a compaction dropped is had again: only what works for this session."""
+    id, host = visible(host_session_id(session)), session.state.session.host
+    if readable:
+        yield f"found again by: hudkit memory messages {id}; hudkit memory search WORDS --session {id}"
+    else:
+        yield "found again by: nothing, the messages of this session cannot be read here"
+    if seen is not None and not receipt.undone and host in _UNDONE_BY_HOST:
+        yield f"undone by: hudkit compactions undo {receipt.number} --session {id}"
 
 
 def _summary(receipt: Receipt) -> str:
@@ -393,7 +404,7 @@ def _plan(
             some = visible(", ".join(files[:5]))
             lines.append(f"OpenCode also puts back the files that were changed since: {some or 'see its diff'}.")
     if turn:
-        lines.append(f"The turn that filled the window (from {visible(message_id)} on) is taken back with it.")
+        lines.append(f"The turn that filled the window (from {visible(message_id)} on) is undone with it.")
     if again:
         lines.append("The window was full: OpenCode compacts again at the next prompt, unless `compaction.auto` is")
         lines.append("false in its configuration, or `--turn` takes the turn that filled it back, too.")
@@ -420,4 +431,4 @@ def _undone(id: str, other: str, receipt: Receipt, server: str) -> str:
         before = f"from before compaction {receipt.number}"
         return f"The session {visible(other)} goes on {before}; {visible(id)} is unchanged."
     back = f"curl -X POST {visible(server)}/session/{visible(id)}/unrevert"
-    return f"Compaction {receipt.number} is taken back with the next prompt. To undo this before that: {back}"
+    return f"Compaction {receipt.number} is undone with the next prompt. To keep it after all: {back}"

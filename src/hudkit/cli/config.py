@@ -118,7 +118,7 @@ def _toml(effective: EffectiveSettings, user: Path | None, project: Path | None)
             yield f"\n[{table}]"
             written = table
         line = f"# {key} is not set" if value is None else f"{key} = {_literal(value)}"
-        yield f"{line:<24}# {effective.origins[name]}"
+        yield f"{line:<23} # {effective.origins[name]}"
 
 
 def _value(effective: EffectiveSettings, name: str) -> object:
@@ -131,6 +131,9 @@ def _value(effective: EffectiveSettings, name: str) -> object:
 def _literal(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, dict):
+        pairs = (f"{_literal(key)} = {_literal(inner)}" for key, inner in value.items())
+        return f"{{{', '.join(pairs)}}}"
     if isinstance(value, tuple):
         return f"[{', '.join(map(_literal, value))}]"
     if isinstance(value, str):

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Set
 from datetime import UTC, datetime
+from difflib import get_close_matches
 
 import msgspec
 
-from hudkit.cli import CliCommand, complain
-from hudkit.cli.common import SCHEMA, as_json, log_arguments, open_read_only, pick, sound
+from hudkit.cli import CliCommand
+from hudkit.cli.common import SCHEMA, as_json, log_arguments, open_read_only, pick, report_damage
 from hudkit.compose import shorten, visible
-from hudkit.errors import StoreDamaged
-from hudkit.log import Event, Unknown
+from hudkit.errors import ConfigError
+from hudkit.log import PAYLOADS, Event, Unknown
+from hudkit.log.payloads import EventGap
 
 _DETAILS = """\
-With `--json`, each line is one event. If the log is damaged, the events before the first bad one are printed, the
-error stream says what is wrong, and the exit code is 1."""
+With `--json`, each line is one event. In the place of a damaged event, `event.gap` says what is wrong with it; the
+error stream names them all, and the exit code is 1."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,13 +31,27 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     with open_read_only(args.db, "log") as hud:
-        for event in sound(hud.log, pick(hud.log, args.session), max(args.after, 0)):
-            if isinstance(event, StoreDamaged):
-                complain("log", f"the log is damaged from here on: {event}")
-                return 1
-            if event.type.startswith(args.type):
+        matches, damaged = 0, list[int]()
+        stored_types: set[str] = set()
+        for event in hud.log.read(pick(hud.log, args.session), after=max(args.after, 0), past_damage=True):
+            is_damaged = isinstance(event.payload, EventGap) and event.payload.damaged
+            if is_damaged:
+                damaged.append(event.seq)
+            stored_types.add(event.type)
+            if is_damaged or event.type.startswith(args.type):
+                matches += 1
                 print(_facts(event) if args.json else _line(event))
-    return 0
+    if not matches:
+        _check_type(args.type, stored_types)
+    return report_damage("log", damaged)
+
+
+def _check_type(prefix: str, stored_types: Set[str]) -> None:
+    """Raise `ConfigError` where no type that there is or could be begins so: nothing printed would say "none"."""
+    types = sorted({*PAYLOADS, *stored_types})
+    if not any(name.startswith(prefix) for name in types):
+        near = get_close_matches(prefix, types, 3) or sorted({name.partition(".")[0] for name in types})
+        raise ConfigError(f"no event type begins with {shorten(prefix, 60)!r}", hint=f"Types: {', '.join(near)}")
 
 
 COMMAND = CliCommand(

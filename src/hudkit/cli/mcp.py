@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import sys
 from pathlib import Path
 
 from hudkit.cli import CliCommand
+from hudkit.cli.common import log_to_stderr
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.config_files import make_directory
 from hudkit.hosts.mcp import require_sdk, server
@@ -57,7 +57,7 @@ def _run(args: argparse.Namespace) -> int:
         raise ConfigError(
             f"--project {args.project} is not a directory", hint="Name the directory that clients work in"
         )
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
+    log_to_stderr()
     session = args.session or os.environ.get("HUDKIT_SESSION", "")
     mcp_server = server(args.db, session=session, project=args.project)
     if args.http is None:

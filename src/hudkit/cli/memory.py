@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from hudkit.transcripts.search import IndexProgress, PastSessions
 
 _DETAILS = """\
-`search` finds messages in the transcripts of OpenCode, Claude Code and Codex and in hudkit's own log; transcripts
-are read where the hosts keep them, and never written. The index is a file beside the log (`hudkit.search.db`)
-that can be rebuilt at any time; each search updates it first, and `index` does only that. `sessions`, `children
-SESSION`, `messages SESSION`, `message SESSION ID`, `compactions SESSION`, `plans` and `compare A B` read further
-from there. `export` writes what a session of hudkit's log recorded to a JSON file, `import NAME SESSION` reads it
-into a session."""
+`search` finds messages in the transcripts of OpenCode, Claude Code and Codex, in the sessions of `hudkit run` and
+`chat`, and in hudkit's own log; transcripts are read where the hosts keep them, and never written. The index is a
+file beside the log (`hudkit.search.db`) that can be rebuilt at any time; each search updates it first, and `index`
+does only that. `sessions`, `children SESSION`, `messages SESSION`, `message SESSION ID`, `output SESSION ID` (what a
+call gave back, by the number in the line that stands for it or by the call's id), `compactions SESSION`, `plans` and
+`compare A B` read further from there. `export` writes what a session of hudkit's log recorded to a JSON file,
+`import NAME SESSION` reads it into a session."""
 
 OPERATIONS = (
     "summary",
@@ -30,6 +31,7 @@ OPERATIONS = (
     "children",
     "messages",
     "message",
+    "output",
     "search",
     "compactions",
     "context",
@@ -44,6 +46,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "children": ("session",),
     "messages": ("session",),
     "message": ("session", "id"),
+    "output": ("session", "id"),
     "compactions": ("session", "read"),
     "context": ("session",),
     "plans": ("read",),
@@ -55,6 +58,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "sessions": ("limit", "skip", "project", "host", "all", "tokens"),
     "messages": ("limit", "before", "after", "role", "tools", "length", "tokens"),
     "message": ("offset", "tokens"),
+    "output": ("offset", "tokens"),
     "compactions": ("offset", "tokens"),
     "plans": ("offset", "tokens"),
     "search": ("limit", "session", "project", "host", "role", "tool", "since", "until", "syntax", "tokens"),
@@ -63,7 +67,16 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 
 _FLAGS = ("all", "tools", "syntax")
 _NUMBERS = ("limit", "skip", "length", "offset", "tokens")
-_NEED = {"children": 1, "messages": 1, "message": 2, "compactions": 1, "context": 1, "compare": 2, "search": 1}
+_NEED = {
+    "children": 1,
+    "messages": 1,
+    "message": 2,
+    "output": 2,
+    "compactions": 1,
+    "context": 1,
+    "compare": 2,
+    "search": 1,
+}
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +84,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="WORD", help="the words to search for, or ids")
     parser.add_argument("--session", metavar="ID", help="only this session (its id, or the beginning of it)")
     parser.add_argument("--project", metavar="PATH", help="only this directory, or those whose path contains this")
-    parser.add_argument("--host", metavar="NAME", help="only this host: opencode, claude-code, codex, hudkit")
+    parser.add_argument("--host", metavar="NAME", help="only this host, as `hudkit memory sessions` names it")
     parser.add_argument(
         "--role", metavar="ROLE", help="only messages of this role: user, assistant, tool, reasoning, summary or host"
     )
@@ -101,6 +114,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
+    from hudkit.agent.session_transcript import session_sources
     from hudkit.transcripts import OwnTranscript
     from hudkit.transcripts.search import open_past_sessions
 
@@ -116,7 +130,7 @@ def _run(args: argparse.Namespace) -> int:
             opencode=args.opencode,
             claude=args.claude,
             codex=args.codex,
-            also=(OwnTranscript(hud.log),),
+            also=(*session_sources(log), OwnTranscript(hud.log)),
         )
         try:
             return _answer(hud, past, args, call)

@@ -10,9 +10,8 @@ from hudkit.cli.common import SCHEMA, as_json, log_arguments, user_settings
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.log.event import Origin
-from hudkit.paths import PROJECT_FILE, log_path, section_paths
+from hudkit.paths import PROJECT_FILE, git_root, log_path, section_paths
 from hudkit.sections.sandboxed import ProjectTable, read_project_table, trust_project
-from hudkit.sections.sandboxed.definitions import git_root
 
 _DETAILS = f"""\
 The notes, key files and conventions of a project (its git root) are in the HUD of each of its sessions, from the next

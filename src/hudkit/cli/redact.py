@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from hudkit.cli import CliCommand, complain
-from hudkit.cli.common import SCHEMA, as_json, log_arguments, pick, there, user_settings
+from hudkit.cli.common import SCHEMA, as_json, existing_log, log_arguments, pick, user_settings
 from hudkit.compose import visible
-from hudkit.errors import ConfigError, StoreError
-from hudkit.paths import index_path
+from hudkit.errors import ConfigError, HudkitError, StoreError
+from hudkit.paths import OwnFile, data_directory, index_path, own_files
 
 if TYPE_CHECKING:
     from hudkit.api import Hud
@@ -27,12 +29,14 @@ _DETAILS = """\
 Give the secret in a file (`--text-file FILE`) or on standard input, never as an argument: arguments stay in the
 shell's history. Or name events of one session by their numbers (`hudkit log` shows them): everything that they say is
 removed, wherever the session holds it. Removed: the payloads, the frames that showed the text (also escaped or cut
-off), dumps of the state, snapshots, the search index; the files are rewritten. Kept: the events themselves with their
-numbers, so that `hudkit verify` still passes, and the rest of each payload with `[redacted]` in it. The next call of
-a session that held the text begins a new epoch. A running daemon need not be stopped.
+off), dumps of the state, snapshots, the search index; with `--text-file` also the transcripts and requests of our own
+agent, the rooms' worlds, exported sessions and the daemon's log. The files are rewritten. Kept: the events themselves
+with their numbers, so that `hudkit verify` still passes, and the rest of each payload with `[redacted]` in it. The
+next call of a session that held the text begins a new epoch. A running daemon need not be stopped.
 
-Hosts' own transcripts and exported files are not changed. Files beside the log that still hold the text are listed,
-and the exit code is 1. `--dry-run` changes nothing."""
+Hosts' own transcripts are not changed. Files of hudkit that still hold the text, backups for example, are listed, and
+the exit code is 1. A chat, a run or a world that is open in another process may write the text again: end it first.
+`--dry-run` changes nothing."""
 
 _CHUNK = 1 << 20
 
@@ -66,7 +70,7 @@ def _run(args: argparse.Namespace) -> int:
         raise ConfigError("--session needs events", hint="A text goes from all sessions; `hudkit log` shows numbers")
     if args.seq and not args.session:
         raise ConfigError("events are named by a session's numbers", hint="Give --session ID, too")
-    path = there(args.db)
+    path = existing_log(args.db)
     log = SqliteLog.open(path, read_only=args.dry_run)
     with Hud(log, settings=user_settings("redact")) as hud:
         if args.seq:
@@ -77,16 +81,20 @@ def _run(args: argparse.Namespace) -> int:
         if contains_secret(args.reason.encode(), wanted):
             raise ConfigError("the reason holds the text itself", hint="It stays in the log: word it otherwise")
         if args.dry_run:
-            others = _named(hud, names[0], args.seq) if args.seq else ()
+            named = _named(hud, names[0], args.seq) if args.seq else ()
             matches = find_text(log, wanted, names)
-            done = RedactionResult(tuple(dict.fromkeys((*others, *(hit for hit in matches if hit.type != "redact")))))
+            done = RedactionResult(tuple(dict.fromkeys((*named, *(hit for hit in matches if hit.type != "redact")))))
             emptied, indexed = True, 0
         else:
             done = redact_texts({name: hud.session(name) for name in names}, wanted, args.seq, args.reason)
             indexed = _index(args.index or index_path(path), wanted)
             emptied = log.rewrite()
-    files = [str(file) for file in _beside(path, wanted)]
-    _tell(args, done.hits, done.unredactable, indexed, files)
+    data = data_directory()
+    others: dict[str, int] = {}
+    if not args.dry_run and not args.seq:
+        others = dict(_redact_others(data, path, wanted))
+    files = [str(file) for file in _still_holding(data, path, wanted)]
+    _tell(args, done.hits, done.unredactable, indexed, others, files)
     if not emptied:
         complain("redact", "another process reads the log: what was removed is still in its -wal file; run it again")
     return 1 if not args.dry_run and (files or done.unredactable or not emptied) else 0
@@ -138,14 +146,112 @@ def _index(path: Path, wanted: Sequence[SecretText]) -> int:
         return 0
 
 
-def _beside(log: Path, wanted: Sequence[SecretText]) -> Iterator[Path]:
-    """Files of the data directory in which the bytes are: the log's own, its copies, the daemon's, exports."""
-    folder = log.absolute().parent
-    own = (file for file in folder.iterdir() if file.name.startswith(log.stem) or file.name == "daemon.log")
+def _redact_others(data: Path, log: Path, wanted: Sequence[SecretText]) -> Iterator[tuple[str, int]]:
+    """Take the texts out of every other file that the list says they are removed from; yield what held one, and how
+    often. A file that cannot be changed is told, and found again by `_still_holding`."""
+    from hudkit.agent.request_log import redact_requests
+    from hudkit.agent.session_store import redact_sessions
+    from hudkit.transcripts.conversation_store import ConversationStore
+
+    for kind, path in own_files(data, log):
+        if kind.redaction != "removed" or path.is_symlink():
+            continue
+        try:
+            match kind.pattern:
+                case "sessions.db":
+                    count = redact_sessions(path, wanted)
+                case "hudkit.conversations.db":
+                    with closing(ConversationStore(path)) as conversations:
+                        count = conversations.redact(wanted)
+                case "requests.db":
+                    count = redact_requests(path, wanted)
+                case "worlds/*.db":
+                    count = _redact_world(path, wanted)
+                case "exports/*.json":
+                    count = _redact_export(path, wanted)
+                case "daemon.log*":
+                    count = _redact_lines(path, wanted)
+                case _:
+                    continue
+        except (HudkitError, msgspec.DecodeError, OSError) as error:
+            complain("redact", visible(f"{path} is not changed: {error}"))
+            continue
+        if count:
+            yield str(path), count
+
+
+def _redact_world(path: Path, wanted: Sequence[SecretText]) -> int:
+    """Redact the events of a world that hold the texts; what rests on them is passed over from then on."""
+    from hudkit.clock import unix_ms, uuid7
+    from hudkit.hud.redaction import find_text
+    from hudkit.log import EventDraft, Origin
+    from hudkit.log.payloads import Redact
+    from hudkit.log.stores import SqliteLog
+
+    with SqliteLog.open(path) as log:
+        # Without its first event, the founding, there would be no world: it stays, and the file is named.
+        hits = [hit for hit in find_text(log, wanted, log.sessions()) if hit.type != "redact" and hit.seq > 1]
+        for hit in hits:
+            log.append(hit.session, [EventDraft(uuid7(), unix_ms(), 0, Origin.USER, Redact(seq=hit.seq))])
+        if hits:
+            log.rewrite()
+    return len(hits)
+
+
+def _redact_export(path: Path, wanted: Sequence[SecretText]) -> int:
+    from hudkit.log.redaction import remove_from_json
+
+    raw = path.read_bytes()
+    clean = remove_from_json(raw, wanted)
+    if clean is raw:
+        return 0
+    _overwrite(path, msgspec.json.format(clean, indent=2) + b"\n")
+    return 1
+
+
+def _redact_lines(path: Path, wanted: Sequence[SecretText]) -> int:
+    """Replace the lines of a text file that hold the texts. It is changed in place: the daemon has it open."""
+    from hudkit.log.redaction import MASK, contains_secret
+
+    lines = path.read_bytes().splitlines(keepends=True)
+    clean = [MASK.encode() + b"\n" if contains_secret(line, wanted) else line for line in lines]
+    count = sum(before != after for before, after in zip(lines, clean, strict=True))
+    if count:
+        _overwrite(path, b"".join(clean))
+    return count
+
+
+def _overwrite(path: Path, body: bytes) -> None:
+    with path.open("r+b") as file:
+        file.write(body)
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _still_holding(data: Path, log: Path, wanted: Sequence[SecretText]) -> Iterator[Path]:
+    """Yield the files of hudkit that hold the texts. Copies of logs are read: archived events in them are packed."""
     texts = [form for needle in wanted for form in {needle.raw, json.dumps(needle.text)[1:-1].encode()}]
-    for file in sorted((*own, *(folder / "exports").glob("*.json"))):
-        if file.is_file() and not file.is_symlink() and _has(file, texts):
-            yield file
+    for kind, path in own_files(data, log):
+        if not path.is_symlink() and path.is_file() and (_has(path, texts) or _copy_has(kind, path, wanted)):
+            yield path
+
+
+def _copy_has(kind: OwnFile, path: Path, wanted: Sequence[SecretText]) -> bool:
+    from hudkit.hud.redaction import find_text
+    from hudkit.log.stores import open_log
+
+    if (
+        kind.redaction != "named"
+        or ".db." not in path.name
+        or path.name.endswith(("-wal", "-shm", "-journal", ".mark"))
+    ):
+        return False
+    try:
+        with closing(open_log(path, read_only=True)) as log:
+            return bool(find_text(log, wanted, log.sessions()))
+    except (HudkitError, OSError):
+        return False  # not a log of this version: its bytes were looked through
 
 
 def _has(file: Path, texts: Sequence[bytes]) -> bool:
@@ -160,7 +266,12 @@ def _has(file: Path, texts: Sequence[bytes]) -> bool:
 
 
 def _tell(
-    args: argparse.Namespace, hits: Sequence[TextHit], staying: Sequence[TextHit], indexed: int, files: Sequence[str]
+    args: argparse.Namespace,
+    hits: Sequence[TextHit],
+    staying: Sequence[TextHit],
+    indexed: int,
+    others: Mapping[str, int],
+    files: Sequence[str],
 ) -> None:
     if args.json:
         facts = {
@@ -169,6 +280,7 @@ def _tell(
             "events": msgspec.to_builtins(hits),
             "kept": msgspec.to_builtins(staying),
             "index_passages": None if args.dry_run else indexed,
+            "others": dict(others),
             "files": list(files),
         }
         print(as_json(facts))
@@ -181,6 +293,8 @@ def _tell(
         print("no event holds it")
     if indexed:
         print(f"index for search: {indexed} passages")
+    for file, count in others.items():
+        print(visible(f"redacted: {file}: {count} {'entries' if count > 1 else 'entry'}"))
     for hit in staying:
         print(visible(f"stays: {hit.session}, event {hit.seq}: the reason of a redaction holds it"))
     for file in files:

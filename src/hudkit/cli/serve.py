@@ -6,16 +6,16 @@ import argparse
 
 from hudkit.cli import CliCommand
 from hudkit.cli.common import user_settings
-from hudkit.daemon import cli
+from hudkit.daemon import lifecycle
 
 
 def _run(args: argparse.Namespace) -> int:
-    return cli.run(args, user_settings("serve"))
+    return lifecycle.run(args, user_settings("serve"))
 
 
 COMMAND = CliCommand(
     example="hudkit serve --idle 60",
-    arguments=cli.arguments,
+    arguments=lifecycle.arguments,
     run=_run,
     extra="daemon",
 )

@@ -36,6 +36,11 @@ def session_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="allow everything that you would be asked about; what is denied stays denied",
     )
+    parser.add_argument(
+        "--confine",
+        action="store_true",
+        help="let commands that you are not asked about write only in the project and in temporary directories",
+    )
     parser.add_argument("--no-hud", dest="hud", action="store_false", help="let the agent work without a HUD")
     parser.add_argument(
         "--data",
@@ -80,6 +85,8 @@ def sitting_of(args: argparse.Namespace, name: str, *, facts: int = 0, quiet: bo
         args.agent,
         permission_rules(args.rules),
         args.hud,
+        # with --yes nobody looks at any command
+        ("all" if args.yes else "rules") if args.confine else "off",
     )
     place = DataLocation(args.data, user_settings(name))
     panel = Panel(place.log if args.hud else None, place.settings)

@@ -12,14 +12,15 @@ import msgspec
 
 from hudkit.api import Hud, HudSession
 from hudkit.cli import CliCommand, complain
-from hudkit.cli.common import SCHEMA, as_json, log_arguments, open_read_only, pick, sound
+from hudkit.cli.common import SCHEMA, as_json, log_arguments, open_read_only, pick, report_damage
 from hudkit.cli.replays.report_text import CACHES, REASONS, wrapped
 from hudkit.compose import shorten, visible
 from hudkit.context.caching import CacheAccount, LayerTotal, PrefixBreak, account_for_calls, layer_totals
-from hudkit.errors import ConfigError, StoreDamaged
+from hudkit.errors import ConfigError
 from hudkit.hud.window_usage import WindowUsage, window_usage
 from hudkit.log import Event
 from hudkit.log.event_log import EventLog
+from hudkit.log.payloads import EventGap
 from hudkit.sections.state import HudState
 from hudkit.tokens import Prices, prices_of
 from hudkit.tools.window_usage import window_facts
@@ -27,8 +28,8 @@ from hudkit.tools.window_usage import window_facts
 _DETAILS = """\
 Everything that is known is shown as one document. With `--sent`: the frame of the last call, byte for byte as it was
 sent, or what a call would have been sent at that event; what the agent learned from its own tools is in the
-conversation, not in the frame. If the log is damaged, the last sound event is shown, the error stream says what is
-wrong, and the exit code is 1.
+conversation, not in the frame. Damaged events are left out: the error stream names them, and the exit code is 1. A
+loss of events that was found when the log was opened is named there, too.
 
 With `--cache`: how much of each request the provider's cache could have served (predicted from the call before, by
 that cache's rules) and how much the provider reported, by layer; then each break of the prefix, newest last: what
@@ -59,12 +60,13 @@ def _run(args: argparse.Namespace) -> int:
         if args.sessions:
             return _sessions({name: hud.log.last_seq(name) for name in hud.sessions()}, args.json)
         name = pick(hud.log, args.session)
-        try:
-            session = hud.session(name)
-            _show(session, session.state.seq if args.at is None else args.at, args)
-        except StoreDamaged as error:
-            return _rest(hud, name, error, args)
-        return 0
+        session = hud.session(name)
+        _show(session, session.state.seq if args.at is None else args.at, args)
+        gaps = session.state.gaps
+        losses = [finding.message for finding in hud.log.recorded_findings() if finding.session_id == name]
+        for loss in dict.fromkeys((gaps.loss, *losses) if gaps.loss else losses):
+            complain("show", f"recorded events were lost: {loss}")
+        return report_damage("show", gaps.damaged, gaps.count)
 
 
 COMMAND = CliCommand(
@@ -73,25 +75,6 @@ COMMAND = CliCommand(
     arguments=_arguments,
     run=_run,
 )
-
-
-def _rest(hud: Hud, name: str, error: StoreDamaged, args: argparse.Namespace) -> int:
-    """What can be shown of a damaged session: its last sound event that comes no later than what was asked for."""
-    last = _last_sound(hud.log, name)
-    seq = last if args.at is None else min(args.at, last)
-    complain("show", f"the log is damaged: {error}")
-    if seq > 0:
-        _show(hud.session(name), seq, args)
-        complain("show", f"shown as of event {seq}, the last sound one")
-    return 1
-
-
-def _last_sound(log: EventLog, name: str) -> int:
-    last = 0
-    for event in sound(log, name):
-        if not isinstance(event, StoreDamaged):
-            last = event.seq
-    return last
 
 
 def _show(session: HudSession, seq: int, args: argparse.Namespace) -> None:
@@ -130,11 +113,9 @@ def _cache(hud: Hud, args: argparse.Namespace) -> int:
     names = hud.sessions() if args.sessions else (pick(hud.log, args.session),)
     accounts, code = [], 0
     for name in names:
-        account, wrong = _account_of(hud.log, name, args.at)
+        account, damaged = _account_of(hud.log, name, args.at)
         accounts.append((name, account))
-        if wrong is not None:
-            complain("show", f"the log is damaged: {wrong}")
-            code = 1
+        code = max(code, report_damage("show", damaged))
     if args.json and args.sessions:
         _facts({"sessions": [_cache_summary(name, account) for name, account in accounts]})
     elif args.json:
@@ -183,20 +164,17 @@ _HOW = {
 }
 
 
-def _account_of(log: EventLog, name: str, upto: int | None = None) -> tuple[CacheAccount, StoreDamaged | None]:
-    """The account of a session's sound events (up to one), and what ends them."""
-    wrong: list[StoreDamaged] = []
+def _account_of(log: EventLog, name: str, upto: int | None = None) -> tuple[CacheAccount, list[int]]:
+    """The account of a session's sound events (up to one), and the numbers of the damaged ones."""
+    damaged: list[int] = []
 
     def events() -> Iterator[Event]:
-        for event in sound(log, name):
-            if isinstance(event, StoreDamaged):
-                wrong.append(event)
-            elif upto is not None and event.seq > upto:
-                return
-            else:
-                yield event
+        for event in log.read(name, upto=upto, past_damage=True):
+            if isinstance(event.payload, EventGap) and event.payload.damaged:
+                damaged.append(event.seq)
+            yield event
 
-    return account_for_calls(events(), _price), wrong[0] if wrong else None
+    return account_for_calls(events(), _price), damaged
 
 
 def _price(model: str) -> Prices | None:

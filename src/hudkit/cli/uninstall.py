@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import suppress
 
 from hudkit.cli import CliCommand
 from hudkit.cli.install import chosen, host_arguments, spot, tell
@@ -15,14 +15,14 @@ from hudkit.hosts.installing.config_files import InstallStep, remove_file
 from hudkit.hosts.mcp import client_install as mcp
 from hudkit.hosts.opencode import plugin_install as opencode
 from hudkit.hosts.opencode.plugin_install import PluginTarget
-from hudkit.paths import index_path
+from hudkit.paths import own_files
 
 _DETAILS = """\
+`--purge` deletes what SECURITY.md lists: log, search index, exports, transcripts and requests of our own agent,
+worlds, backups, tokens. The settings and custom sections that you wrote stay.
+
 `hudkit uninstall mcp` removes the server from every client that it was installed in; with --client from that one
 only, even if it was added there by hand."""
-
-BESIDE_LOG = ("", "-wal", "-shm", "-journal", ".mark")
-"""What belongs to a log, by the end of its name."""
 
 STOP_SECONDS = 5.0
 
@@ -30,7 +30,7 @@ STOP_SECONDS = 5.0
 def _arguments(parser: argparse.ArgumentParser) -> None:
     host_arguments(parser)
     parser.add_argument(
-        "--purge", action="store_true", help="also delete everything that was recorded: log, index, exports"
+        "--purge", action="store_true", help="also delete every file that hudkit made: log, sessions, worlds, backups"
     )
 
 
@@ -70,17 +70,16 @@ def _stop(here: PluginTarget) -> None:
 
 
 def _purged(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:
-    log = [here.db.with_name(here.db.name + end) for end in BESIDE_LOG]
-    journal = sorted(here.db.parent.glob("daemon.log*"))
-    index = index_path(here.db)
-    journal += [index.with_name(index.name + end) for end in BESIDE_LOG]
-    journal += sorted((index.parent / "exports").glob("*.json"))
-    for path in (*log, *journal, here.socket, here.socket.with_name(here.socket.name + ".lock")):
+    own = [path for _, path in own_files(here.data, here.db)]
+    # The socket may lie elsewhere: among the files of the user's login, or where `HUDKIT_SOCKET` says.
+    own += [here.socket, here.socket.with_name(here.socket.name + ".lock")]
+    for path in dict.fromkeys(own):
         if path.exists() or path.is_symlink():
             yield InstallStep(str(path), "remove")
             if not dry_run:
-                remove_file(path, upto=_home(path, here))
-
-
-def _home(path: Path, here: PluginTarget) -> Path:
-    return here.data if path.is_relative_to(here.data) else path.parent
+                remove_file(path, upto=here.data if path.is_relative_to(here.data) else path.parent)
+    if not dry_run:
+        # Directories that held nothing but what is gone, or nothing from the start.
+        for name in ("exports", "sessions.db.claims", "worlds", "plugins/opencode", "plugins", "install", "run", "."):
+            with suppress(OSError):
+                (here.data / name).rmdir()

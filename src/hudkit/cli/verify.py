@@ -8,7 +8,7 @@ from contextlib import closing
 import msgspec
 
 from hudkit.cli import CliCommand
-from hudkit.cli.common import SCHEMA, as_json, log_arguments, there
+from hudkit.cli.common import SCHEMA, as_json, existing_log, log_arguments
 from hudkit.compose import visible
 from hudkit.log.stores import open_log, verify_file
 
@@ -23,7 +23,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    path = there(args.db)
+    path = existing_log(args.db)
     findings = list(verify_file(path))
     sessions = events = None
     if not findings:

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from hudkit.daemon.cli import main
+from hudkit.daemon.lifecycle import main
 
 sys.exit(main())

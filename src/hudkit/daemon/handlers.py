@@ -6,14 +6,16 @@ only what is new in it.
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from hudkit.api import Hud, HudSession, PendingEvents, TranscriptIngester
 from hudkit.context.caching import Segment, common_prefix
 from hudkit.context.compaction.request_parts import CallOutput, MessageOutputs, locate_outputs, request_parts
-from hudkit.daemon.logfile import LOGGER, error_location
+from hudkit.daemon.logfile import LOGGER
 from hudkit.errors import HudkitError, StoreError
 from hudkit.hosts.compaction_records import record_start, request_compaction, summary_request, undone_drafts
 from hudkit.hosts.wire import (
@@ -44,6 +46,7 @@ from hudkit.log import EventDraft, Origin
 from hudkit.log.payloads import ContextSnapshot, LearnedCalibration, RequestParts
 from hudkit.tools import reply
 from hudkit.transcripts.opencode_json import parse_todos
+from hudkit.web.http_listener import error_location
 
 MAX_CONVERSATIONS = 256
 """Conversations that are remembered; one that fell out is taken up from the log again."""
@@ -65,15 +68,33 @@ STATUS: Mapping[str, int] = {
 """HTTP status by the code of an error. Every other code, such as those of a store that refuses, is status 503."""
 
 
+_TOOL_BURST = 1_000
+"""Calls of the tools that a session may make at once; an agent that loops is told so, and others wait no longer."""
+
+_TOOL_RATE = 100.0
+"""Calls a second that a session may go on with."""
+
+
 class _Conversation:
     """What is remembered of a host's conversation from one request to the next."""
 
-    def __init__(self, ingester: TranscriptIngester) -> None:
+    def __init__(self, ingester: TranscriptIngester, now: float) -> None:
         self.ingester = ingester
+        self._calls_left = float(_TOOL_BURST)
+        self._filled_at = now
         self.order = -1
         """Of the last request for a frame, as the plugin numbers them."""
         self.pieces: tuple[Segment, ...] | None = None
         """The transcript of the last call; `None` before the first of this process."""
+
+    def take_call(self, now: float) -> bool:
+        """Return whether the session may call a tool now (seconds of a clock that never goes back), and count it."""
+        self._calls_left = min(_TOOL_BURST, self._calls_left + (now - self._filled_at) * _TOOL_RATE)
+        self._filled_at = now
+        if self._calls_left < 1:
+            return False
+        self._calls_left -= 1
+        return True
 
 
 class RequestHandlers:
@@ -82,8 +103,9 @@ class RequestHandlers:
     `answer` never raises; the methods for single paths raise typed errors, which `answer` turns into responses.
     """
 
-    def __init__(self, hud: Hud) -> None:
+    def __init__(self, hud: Hud, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._hud = hud
+        self._monotonic = monotonic
         self._conversations: OrderedDict[tuple[str, str], _Conversation] = OrderedDict()
 
     def answer(self, path: str, body: bytes) -> tuple[int, bytes]:
@@ -122,6 +144,12 @@ class RequestHandlers:
         anchors = [(entry.anchor, entry.role) for entry in messages if entry.role != "cleared"]
         taught = _calibration_seed(self._hud, session, ask.model.id) if conversation.pieces is None else ()
 
+        summarised = any(message.summary for message in batch.messages)  # what is not there now may be in it
+        if ask.whole is not None and messages and not summarised:
+            with suppress(StoreError):  # the frame says that nothing can be recorded
+                still_there = [*(entry.anchor for entry in messages), *ask.unsent]
+                session.follow_transcript(still_there, whole=ask.whole, used_tokens=ask.used)
+
         def news() -> Sequence[EventDraft]:
             nonlocal pending
             pending = ingester.prepare(batch)
@@ -139,7 +167,9 @@ class RequestHandlers:
             if messages
             else None,
             parts=_parts_of(messages, ask.fixed) if messages else None,
-            outputs=_outputs_of(messages),
+            # contract 9: only what the agent can read again leaves its window
+            outputs=_outputs_of(messages) if session.has_transcript else (),
+            history=(),
         )
         conversation.pieces = _pieces_of(messages, {stub.call: len(stub.text) for stub in frame.pruned})
         # Contract 6: nothing is acknowledged that is not durable. The host sends it again.
@@ -166,8 +196,15 @@ class RequestHandlers:
         return EventsAccepted(_ack(ingester, ask.seen))
 
     def tool(self, ask: ToolRequestBody) -> ToolReply:
-        """Carry out a model's call of a router, and return what the agent is told."""
-        session = self._conversation(ask).ingester.session
+        """Carry out a model's call of a router, and return what the agent is told.
+
+        Raises `RequestRefused` (status 429) for a session that calls faster than any agent works.
+        """
+        conversation = self._conversation(ask)
+        if not conversation.take_call(self._monotonic()):
+            message = f"this session called the tools more than {_TOOL_BURST} times at once"
+            raise RequestRefused(message, hint=f"Go on with {_TOOL_RATE:.0f} calls a second at most", status=429)
+        session = conversation.ingester.session
         before = session.state
         answer = reply(session, ask.router, ask.arguments, origin=Origin.AGENT)
         session.note_answered(before)
@@ -194,7 +231,8 @@ class RequestHandlers:
         conversation = self._conversations.get(key)
         if conversation is None:
             session = self._hud.session(ask.session, project=ask.directory or None, host=ask.host)
-            conversation = _Conversation(TranscriptIngester(session, ask.session, ask.directory))
+            ingester = TranscriptIngester(session, ask.session, ask.directory)
+            conversation = _Conversation(ingester, self._monotonic())
             self._conversations[key] = conversation
             # The least recently asked conversation goes; nothing is lost, the log has it all.
             if len(self._conversations) > MAX_CONVERSATIONS:
@@ -271,9 +309,13 @@ def _calibration_seed(hud: Hud, session: HudSession, model: str) -> tuple[EventD
     It is an event, so that a replay estimates as the call did. Empty where no recent session had reports of the
     model.
     """
-    if not model or session.state.model_calibration.of(model).reports:
-        return ()
-    for name in _recent_sessions(hud, session.id):
+    try:
+        if not model or session.state.model_calibration.of(model).reports:
+            return ()
+        recent = _recent_sessions(hud, session.id)
+    except StoreError:
+        return ()  # the frame says what is wrong with the log
+    for name in recent:
         try:
             calibration = hud.session(name).state.model_calibration.of(model)
         except HudkitError:

@@ -1,58 +1,31 @@
-"""The daemon's life: be the only one, open the log, listen, answer, and end when asked to or when idle.
+"""The daemon's life: its options and exit codes, and being the only one on its socket.
 
-Three parts: the life itself; the HTTP server, which hosts reach over a unix socket that only its user may speak to,
-pages and hooks over a port on loopback; and the thread that keeps the search index up to date.
+`hudkit serve` and a client that starts it come here. What it does while it lives is in `http_server`, which is
+imported once the socket's lock is held: who finds another daemon there pays for none of it.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
+import argparse
 import os
-import signal
-import socket
-import struct
 import sys
-import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
-import uvloop
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn import Config, Server
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 import hudkit
 from hudkit import paths
-from hudkit.api import Hud
 from hudkit.config import Settings
 from hudkit.daemon import socket_path
 from hudkit.daemon.client import greet, stop
-from hudkit.daemon.handlers import DONE, HANDLERS, RequestHandlers, error_response
-from hudkit.daemon.logfile import LOGGER, error_location, write_to_file
 from hudkit.errors import ConfigError, HudkitError
-from hudkit.hosts.wire import MAX_BODY, PROTOCOL, PROTOCOL_HEADER, VERSION_HEADER, Hello, encode, newer
-from hudkit.ingest.extraction import KnownStatements, extract
-from hudkit.log.stores import open_log
-from hudkit.transcripts import OwnTranscript
-from hudkit.transcripts.search import PastSessions, open_past_sessions
-from hudkit.web.page_guard import PageGuard, bearer_check, browser_hosts, loopback_address, page_token
+from hudkit.hosts.wire import newer
 
 WAIT_SECONDS = 15.0
 """Seconds within which another daemon on the same socket must answer or end."""
-
-BUSY_SECONDS = 0.5
-"""Seconds that an append waits for another process's; a host's own deadline is shorter."""
 
 
 class DaemonOptions(msgspec.Struct, frozen=True):
@@ -72,7 +45,11 @@ def serve(options: DaemonOptions, report: Callable[[str], None] = lambda _: None
     `report` is called with a line when it listens, and when a daemon of this version or newer does so already, which
     ends the call. Raises `ConfigError`, and a `StoreError` where the socket's directory or the log cannot be used.
     """
-    address = loopback_address(options.host) if options.port is not None else ""
+    address = ""
+    if options.port is not None:
+        from hudkit.web.page_guard import loopback_address
+
+        address = loopback_address(options.host)
     # Whatever the daemon makes from here on (socket, log, index, token) is its user's alone.
     os.umask(0o077)
     socket_path.prepare_directory(options.socket)
@@ -81,7 +58,18 @@ def serve(options: DaemonOptions, report: Callable[[str], None] = lambda _: None
         return
     try:
         socket_path.remove_stale(options.socket)
-        _serve(options, address, report)
+        from hudkit.daemon.http_server import serve_requests
+
+        while serve_requests(
+            options.socket,
+            options.db,
+            options.settings,
+            idle_minutes=options.idle,
+            port=options.port,
+            address=address,
+            report=report,
+        ):
+            report("another log took the place of the one that was open")
     finally:
         os.close(lock)
 
@@ -111,449 +99,71 @@ def _exclusive_lock(path: Path, report: Callable[[str], None]) -> int | None:
         time.sleep(0.05)
 
 
-def _serve(options: DaemonOptions, address: str, report: Callable[[str], None]) -> None:
-    log = open_log(options.db, busy_timeout=BUSY_SECONDS)
-    past = indexing = None
-    # The indexer has a connection of its own: it never waits for the writer, and the writer never for it.
-    index_log = open_log(options.db, read_only=True)
-    if options.settings.memory.index:
-        past = open_past_sessions(paths.index_path(options.db), also=(OwnTranscript(index_log),), eager=False)
-        indexing = TranscriptIndexer(past)
-    hud = Hud(log, settings=options.settings, sections=paths.section_paths(), past=past)
-    listening: list[socket.socket] = []
-    try:
-        write_to_file(options.db.absolute().parent / "daemon.log")
-        if options.port is not None:
-            listening.append(_listen_tcp(address, options.port))
-        listening.insert(0, _listen_unix(options.socket))
-        LOGGER.info("version %s listens on %s", hudkit.__version__, options.socket)
-        report(f"listening on {options.socket}")
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_run(options, hud, indexing, listening, address))
-    except Exception as error:
-        LOGGER.error("ended by an error: %s", error_location(error))
-        raise
-    finally:
-        # Before the log closes: a client that finds no socket starts a daemon, which waits for the lock.
-        options.socket.unlink(missing_ok=True)
-        for listener in listening:
-            listener.close()
-        if indexing is not None:
-            indexing.close()
-        index_log.close()
-        hud.close()
-        LOGGER.info("ended")
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a daemon to a parser."""
+    parser.add_argument(
+        "--socket",
+        type=Path,
+        metavar="PATH",
+        help="the unix socket for hosts (default: $HUDKIT_SOCKET, else the user's own)",
+    )
+    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: $HUDKIT_DB, else the user's own)")
+    parser.add_argument(
+        "--idle",
+        type=float,
+        default=30.0,
+        metavar="MINUTES",
+        help="end after this long without a request (0: never; default: 30)",
+    )
+    parser.add_argument("--port", type=int, metavar="N", help="also serve pages on this port of the loopback address")
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="H", help="the loopback address for --port (default: 127.0.0.1)"
+    )
 
 
-def _ignore_upload(_body: bytes) -> None:
-    """Do nothing: nothing is indexed."""
+def run(args: argparse.Namespace, settings: Settings) -> int:
+    """Serve as the options say, and return the exit code. Raises a `HudkitError` where it cannot."""
+    if args.idle < 0 or args.idle != args.idle:
+        raise ConfigError(f"--idle {args.idle} is not a time", hint="Give minutes, or 0 for never")
+    if args.port is None and args.host != "127.0.0.1":
+        from hudkit.web.page_guard import loopback_address
+
+        loopback_address(args.host)
+    path = args.socket.absolute() if args.socket else socket_path.socket_path()
+    db = args.db.absolute() if args.db else paths.log_path()
+    serve(DaemonOptions(path, db, args.idle, args.port, args.host, settings), _say)
+    return 0
 
 
-async def _run(
-    options: DaemonOptions,
-    hud: Hud,
-    indexing: TranscriptIndexer | None,
-    listening: list[socket.socket],
-    address: str,
-) -> None:
-    end = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, end.set)
-    activity = _Activity()
-    with ThreadPoolExecutor(1, "hudkit-log") as thread:
-        # Compiles the patterns for plain words before anybody is answered: a first message would wait for them, and
-        # a frame has no time for that.
-        extract("The weather is fine today", KnownStatements(rules=("never push",)))
-        on_upload = indexing.uploaded if indexing is not None else _ignore_upload
-        app = _application(RequestHandlers(hud), thread, activity, end.set, on_upload)
-        servers = [_make_server(app, own_user=True)]
-        if len(listening) > 1:
-            port = listening[1].getsockname()[1]
-            token = page_token(options.db.absolute().parent / "token")
-            servers.append(_make_server(_guard_pages(app, token, port, browser_hosts(address)), own_user=False))
-        # The tokenizer takes longer to load than a host waits for its first frame.
-        thread.submit(lambda: hud.counter.count("warm"))
-        pairs = zip(servers, listening, strict=True)
-        running = [asyncio.create_task(server.serve([listener])) for server, listener in pairs]
-        watch = asyncio.create_task(_until_idle(activity, options.idle * 60, end))
-        await asyncio.wait([asyncio.create_task(end.wait()), *running], return_when=asyncio.FIRST_COMPLETED)
-        for server in servers:
-            server.should_exit = True
-        watch.cancel()
-        await asyncio.gather(*running)
+def main(argv: list[str] | None = None) -> int:
+    """Run `python -m hudkit.daemon`, which a client starts, and return the exit code.
 
-
-async def _until_idle(activity: _Activity, seconds: float, end: asyncio.Event) -> None:
-    """Set `end` when nothing was asked for `seconds`; 0 is never."""
-    while seconds > 0 and not end.is_set():
-        left = seconds - activity.idle_seconds
-        if left <= 0:
-            LOGGER.info("idle for %.1f minutes", seconds / 60)
-            end.set()
-        await asyncio.sleep(max(left, 0.05))
-
-
-# --- The HTTP server: one bounded body in, one answer from the thread that owns the log; and its sockets.
-
-
-_BODY_SECONDS = 10
-"""Seconds within which a request's body must have arrived, so that a slow client holds no memory for long."""
-
-_MAX_WAITING = 64
-"""Requests that wait for the log's thread or are being answered; further ones are told that the daemon is busy."""
-
-_UPLOADS = ("/v1/frame", "/v1/events")
-"""Paths by which a host uploads messages, after which its session is worth indexing again."""
-
-_Answer = tuple[int, bytes]
-
-_REASONS = {
-    401: ("token", "a token is needed"),
-    403: ("origin", "the request comes from another site"),
-    404: ("path", "there is no such path"),
-    405: ("method", "this path is asked with another method"),
-    415: ("media", "the body must be application/json"),
-    421: ("host", "the request names another host"),
-}
-
-
-class _Activity:
-    """When the daemon was last asked for something, and how many requests are under way."""
-
-    def __init__(self) -> None:
-        self.running = 0
-        self.last = self.started = time.monotonic()
-
-    def __enter__(self) -> None:
-        self.running += 1
-
-    def __exit__(self, *_: object) -> None:
-        self.running -= 1
-        self.last = time.monotonic()
-
-    @property
-    def idle_seconds(self) -> float:
-        """Return how long nothing was asked, in seconds; 0 while a request is under way."""
-        return 0.0 if self.running else time.monotonic() - self.last
-
-
-class _Endpoint:
-    """An ASGI endpoint for one path: reads the body and has it answered on the log's thread."""
-
-    def __init__(
-        self,
-        path: str,
-        handlers: RequestHandlers,
-        thread: Executor,
-        activity: _Activity,
-        on_upload: Callable[[bytes], None],
-    ) -> None:
-        self._path = path
-        self._on_upload = on_upload
-        self._handlers = handlers
-        self._thread = thread
-        self._activity = activity
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._activity:
-            status, body = await self._answer(Request(scope, receive))
-        await _response(status, body)(scope, receive, send)
-
-    async def _answer(self, request: Request) -> _Answer:
-        protocol = request.headers.get(PROTOCOL_HEADER)
-        if protocol != str(PROTOCOL):
-            message = f"the header {PROTOCOL_HEADER} is missing"
-            if protocol:
-                message = f"the request speaks protocol {protocol[:20]!r}"
-            hint = f"This daemon speaks protocol {PROTOCOL}, version {hudkit.__version__}"
-            return error_response(426, "protocol", message, hint)
-        # A request that would wait longer than its host does is better refused at once: the host goes on without.
-        if self._activity.running > _MAX_WAITING:
-            return error_response(503, "busy", f"{_MAX_WAITING} requests are waiting", "Try again")
-        body = await _read_body(request)
-        if isinstance(body, tuple):
-            return body
-        loop = asyncio.get_running_loop()
-        answer = await loop.run_in_executor(self._thread, self._handlers.answer, self._path, body)
-        if self._path in _UPLOADS:
-            self._on_upload(body)
-        return answer
-
-
-async def _read_body(request: Request) -> bytes | _Answer:
-    """Return a request's body, or the answer that refuses it: too long, or too slow."""
-    declared = request.headers.get("content-length", "0")
-    # Twelve digits are enough to be refused, and keep `int` from a number of a million digits.
-    if not declared.isdecimal() or int(declared[:12]) > MAX_BODY:
-        return _too_long()
-    chunks: list[bytes] = []
-    size = 0
-    try:
-        async with asyncio.timeout(_BODY_SECONDS):
-            async for chunk in request.stream():
-                size += len(chunk)
-                if size > MAX_BODY:
-                    return _too_long()
-                chunks.append(chunk)
-    except TimeoutError:
-        return error_response(408, "slow", f"the body did not come within {_BODY_SECONDS} seconds")
-    return b"".join(chunks)
-
-
-def _application(
-    handlers: RequestHandlers,
-    thread: Executor,
-    activity: _Activity,
-    stop: Callable[[], None],
-    on_upload: Callable[[bytes], None] = lambda _: None,
-) -> Starlette:
-    """Return the ASGI application with all routes; requests on the log are answered on `thread`, one at a time.
-
-    `stop` is called when a stop is asked for, `on_upload` with the body of each answered upload. Both are called on
-    the event loop, so they must only make a note of it.
+    It prints one line of error at most, which the client reads. A host's plugin, which does not hold on to it, finds
+    the line in a file beside the socket.
     """
+    from hudkit.config import load
 
-    # Asked by clients before they trust a socket, so it neither waits for the log nor needs a protocol.
-    async def hello(_: Request) -> Response:
-        uptime = round((time.monotonic() - activity.started) * 1000)
-        return _response(200, encode(Hello(hudkit.__version__, PROTOCOL, os.getpid(), uptime)))
-
-    async def end(_: Request) -> Response:
-        stop()
-        return _response(200, DONE)
-
-    return Starlette(
-        routes=[
-            Route("/health", hello, methods=["GET"]),
-            Route("/v1/hello", hello, methods=["POST"]),
-            Route("/v1/stop", end, methods=["POST"]),
-            *(
-                Route(path, _Endpoint(path, handlers, thread, activity, on_upload), methods=["POST"])
-                for path in HANDLERS
-            ),
-        ],
-        exception_handlers={HTTPException: _refuse, Exception: _fail},
-    )
-
-
-def _guard_pages(app: ASGIApp, token: str, port: int, hosts: tuple[str, ...]) -> PageGuard:
-    """Return the application as it is served on loopback: for who has the token, and no other site or host."""
-    return PageGuard(
-        app,
-        port=port,
-        hosts=hosts,
-        media="application/json",
-        check_access=bearer_check(token, _refuse_stranger),
-        refuse=_refuse_stranger,
-    )
-
-
-def _refuse_stranger(status: int) -> Response:
-    """Return a refusal before anything is known of who asks, so it does not say which program and version this is."""
-    _, body = error_response(status, *_REASONS[status])
-    headers = {"x-content-type-options": "nosniff", "connection": "close"}
-    return Response(body, status, headers, media_type="application/json")
-
-
-async def _refuse(_: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    code, message = _REASONS.get(status, ("request", "the request cannot be answered"))
-    return _response(*error_response(status, code, message))
-
-
-async def _fail(_: Request, error: Exception) -> Response:
-    LOGGER.error("a request failed: %s", error_location(error))
-    return _response(
-        *error_response(500, "internal", "the daemon met an error of its own", "Its log file tells where")
-    )
-
-
-def _too_long() -> _Answer:
-    return error_response(413, "size", f"a request has at most {MAX_BODY} bytes", "Send fewer messages at once")
-
-
-def _response(status: int, body: bytes) -> Response:
-    headers = {PROTOCOL_HEADER: str(PROTOCOL), VERSION_HEADER: hudkit.__version__}
-    return Response(body, status, headers, media_type="application/json")
-
-
-_MAX_CONNECTIONS = 128
-_GRACE_SECONDS = 5
-"""Seconds within which requests under way are answered when the daemon ends."""
-
-
-class _OwnUserProtocol(HttpToolsProtocol):
-    """HTTP for the user that runs the daemon, and for nobody else.
-
-    The socket's directory is closed to others already; this holds where somebody opened it.
-    """
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept the connection, or end it where the other end is another user."""
-        super().connection_made(transport)
-        uid = _peer_uid(transport.get_extra_info("socket"))
-        if uid is not None and uid != os.geteuid():
-            LOGGER.warning("refused a connection of user %d", uid)
-            transport.abort()
-
-
-class _SignalFreeServer(Server):
-    """A server that leaves the process's signals alone: two of them run in one loop, which ends both."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
-        yield
-
-
-def _peer_uid(connected: Any) -> int | None:
-    """Return the user id at the other end of a unix socket; `None` where the system does not tell."""
-    system: str = sys.platform
+    parser = argparse.ArgumentParser(prog="hudkit.daemon")
+    arguments(parser)
+    args = parser.parse_args(argv)
     try:
-        if system == "linux":
-            return int(struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1])
-        if system == "darwin":
-            return int(struct.unpack_from("2I", connected.getsockopt(0, 1, 76))[1])  # LOCAL_PEERCRED, struct xucred
-    except (AttributeError, OSError, struct.error):
-        pass
-    return None
+        return run(args, load(paths.config_path()).settings)
+    except HudkitError as error:
+        reason = str(error)
+    except OSError as error:
+        reason = f"{error.filename or 'the socket'}: {error.strerror}"
+    print(reason, file=sys.stderr)
+    with suppress(OSError, HudkitError):
+        _write_reason(args.socket.absolute() if args.socket else socket_path.socket_path(), reason)
+    return 2
 
 
-def _listen_unix(path: Path) -> socket.socket:
-    """Return a listening unix socket (mode 0600) at a path that is free. Raises `OSError`."""
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    # `bind` makes the file: the umask is what keeps it closed from its first moment.
-    before = os.umask(0o177)
-    try:
-        listener.bind(os.fspath(path))
-        path.chmod(0o600)
-        listener.listen(_MAX_CONNECTIONS)
-    except BaseException:
-        listener.close()
-        raise
-    finally:
-        os.umask(before)
-    listener.setblocking(False)
-    return listener
+def _write_reason(path: Path, reason: str) -> None:
+    """Write why the daemon did not start into `SOCKET.failed`, which only its user can read."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path.with_name(f"{path.name}.failed"), flags, 0o600), "w", encoding="utf-8") as file:
+        file.write(f"{reason}\n")
 
 
-def _listen_tcp(address: str, port: int) -> socket.socket:
-    """Return a listening socket on a loopback address. Raises `ConfigError` where the port is taken or not a port."""
-    listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((address, port))
-        listener.listen(_MAX_CONNECTIONS)
-    except (OSError, OverflowError) as error:
-        listener.close()
-        reason = error.strerror if isinstance(error, OSError) else "it is not a port"
-        raise ConfigError(f"cannot listen on {address} port {port}: {reason}", hint="Name another --port") from None
-    listener.setblocking(False)
-    return listener
-
-
-def _make_server(app: ASGIApp, *, own_user: bool) -> _SignalFreeServer:
-    """Return a server for an application, without a log of its own and without signal handlers.
-
-    `own_user` refuses connections of other users, which only a unix socket can tell.
-    """
-    http: Any = _OwnUserProtocol if own_user else HttpToolsProtocol
-    return _SignalFreeServer(
-        Config(
-            app,
-            http=http,
-            ws="none",
-            # Neither web sockets nor life cycle events: what is not served cannot be attacked.
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            date_header=False,
-            proxy_headers=False,
-            limit_concurrency=_MAX_CONNECTIONS,
-            backlog=_MAX_CONNECTIONS,
-            timeout_keep_alive=60,
-            timeout_graceful_shutdown=_GRACE_SECONDS,
-        )
-    )
-
-
-# --- The search index: read again while sessions run, in a thread of its own.
-
-
-PAUSE_SECONDS = 0.25
-"""Seconds from an upload to the reading: a host writes its own record at about the same time."""
-
-START_SECONDS = 3.0
-"""Seconds from the start to the first reading of everything: the first frames go first."""
-
-ROUND_SECONDS = 120.0
-"""Seconds between two readings of everything."""
-
-
-class _UploadedSession(msgspec.Struct):
-    """The session that a request is about; the rest of the request is passed over."""
-
-    host: str = ""
-    session: str = ""
-
-
-class TranscriptIndexer:
-    """Reads transcripts into the index, on its own thread. Call `uploaded` for each upload, `close` at the end."""
-
-    def __init__(self, past: PastSessions) -> None:
-        self._past = past
-        # Bounded: where reading is slower than uploads, the oldest are dropped and the next round reads them.
-        self._bodies: deque[bytes] = deque(maxlen=32)
-        self._wake = threading.Event()
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="hudkit-index", daemon=True)
-        self._thread.start()
-
-    def uploaded(self, body: bytes) -> None:
-        """Note that the session of an upload's body is worth reading again. Returns at once."""
-        self._bodies.append(body)
-        self._wake.set()
-
-    def close(self) -> None:
-        """End the thread, at the latest after the batch that is being written, and close the index."""
-        self._end.set()
-        self._wake.set()
-        self._thread.join(5.0)
-        self._past.close()
-
-    def _run(self) -> None:
-        wait = START_SECONDS
-        while not self._end.is_set():
-            if not self._wake.wait(wait):
-                self._read("", "")
-                wait = ROUND_SECONDS
-                continue
-            # One pause for all uploads of the moment: a session that uploads often is read once.
-            if self._end.wait(PAUSE_SECONDS):
-                return
-            self._wake.clear()
-            named: set[tuple[str, str]] = set()
-            while self._bodies:
-                named.add(_session(self._bodies.popleft()))
-            for host, session in named:
-                if session:
-                    self._read(host, session)
-
-    def _read(self, host: str, session: str) -> None:
-        try:
-            self._past.update(session, host=host, stop=self._end.is_set)
-        except HudkitError as error:
-            LOGGER.warning("the index is not up to date: %s", error.code)
-        except Exception as error:
-            # A host's files are foreign: whatever they hold, the daemon has to go on answering.
-            LOGGER.error("the index is not up to date: %s", error_location(error))
-
-
-def _session(body: bytes) -> tuple[str, str]:
-    try:
-        named = msgspec.json.decode(body, type=_UploadedSession)
-    except msgspec.DecodeError:
-        return "", ""
-    return named.host, named.session
+def _say(line: str) -> None:
+    print(line, flush=True)

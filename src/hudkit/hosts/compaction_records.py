@@ -48,14 +48,18 @@ def request_compaction(session: HudSession, used: int | None, settings: Settings
     """
     state = session.state
     window = window_of(
-        state.window.model or state.session.model, host=state.window.limit_tokens, user=settings.window
+        state.window.model or state.session.model,
+        host=state.window.limit_tokens,
+        user=settings.window,
+        by_model=settings.windows,
     )
     used = used if used is not None else state.window.used_tokens
     reason = _refusal_reason(state, used, window.limit_tokens, settings)
     if reason or used is None:
         return False, f"Not compacted: {reason}."
     record_start(session, "agent", used)
-    return True, announcement(state, forecast_compaction(state, used, window.limit_tokens))
+    forecast = forecast_compaction(state, used, window.limit_tokens)
+    return True, announcement(state, forecast, readable=session.has_transcript)
 
 
 def _refusal_reason(state: HudState, used: int | None, limit: int, settings: Settings) -> str:

@@ -7,7 +7,7 @@ What in-process hosts share. An adapter reads the host's messages as `HostMessag
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -29,9 +29,12 @@ from hudkit.log.payloads import RequestParts
 from hudkit.tokens import Window
 from hudkit.tokens.model_facts import OverflowRule
 from hudkit.tools import RouterReply, reply
-from hudkit.transcripts import Message, ToolPart
+from hudkit.transcripts import Message, SessionRow, TextPart, ToolPart
+from hudkit.transcripts.conversation_store import ConversationStore
 
 _LOG = logging.getLogger("hudkit.ingest")
+
+_TITLE_CHARACTERS = 200
 
 COMPACTION_TOOL_NAMES = ("hud_compact", "memory_compact")
 """The tools by which the agent has its window compacted."""
@@ -48,6 +51,8 @@ class HostMessage(NamedTuple):
     """What stands last in it: `user`, `assistant` or `tool`."""
     size: int
     """Its characters as the host sends it."""
+    media: frozenset[str] = frozenset()
+    """Calls of it whose results are more than plain text: nothing stands for them, since `memory` gives text back."""
 
 
 class HostCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +71,9 @@ class HostCall(msgspec.Struct, frozen=True, kw_only=True):
     agent: str = ""
     prunes: bool = False
     """The host can leave old outputs away."""
+    history: Sequence[HostMessage] | None = None
+    """All messages that the host has, where the entries are only a part of them; empty where the entries need not go
+    on from those of the call before, so that nobody can tell what was taken back."""
 
 
 class Injection(msgspec.Struct, frozen=True):
@@ -99,14 +107,22 @@ class HostSession:
         *,
         clock: Callable[[], int] | None = None,
         parent: str = "",
+        conversations: ConversationStore | None = None,
     ) -> None:
-        """`host_session` and `parent` (the session that started it) are the host's own ids; `clock` gives Unix ms."""
+        """`host_session` and `parent` (the session that started it) are the host's own ids; `clock` gives Unix ms.
+
+        `conversations` keeps what is said, where the host keeps nothing that `memory` could read. Without one, no
+        output is left away.
+        """
         self.session = session
         self.compaction_requested = False
         """The agent asked for a compaction, and was told that it comes."""
         self._ingester = TranscriptIngester(session, host_session, directory, host)
         self._clock = clock or unix_ms
         self._parent = parent
+        self._row = SessionRow(host_session, host, parent, directory, root=directory)
+        self._conversations = conversations
+        self._written: set[str] = set()  # keys of messages in the store that will not change any more
         self._ingested: set[str] = set()  # keys of messages that will not change any more
         self._pieces: tuple[Segment, ...] | None = None
         self._used: int | None = None
@@ -131,7 +147,9 @@ class HostSession:
 
     def ingest(self, entries: Sequence[HostMessage], *, title: str = "", agent: str = "") -> None:
         """Record what messages tell, also where no call follows. What cannot be recorded is told with the next."""
-        messages, closed = self._new_messages(self._dated(entries))
+        entries = self._dated(entries)
+        self._keep_conversation(entries, title, agent)
+        messages, closed = self._new_messages(entries)
         limit = self._window.limit_tokens if self._window is not None else None
         batch = IngestBatch(messages=messages, title=title, agent=agent, parent=self._parent, limit=limit)
         try:
@@ -140,6 +158,34 @@ class HostSession:
             _LOG.warning("what was said is not recorded yet: %s", error)
             return
         self._remember(messages, closed)
+
+    def follow_history(self, entries: Sequence[HostMessage], *, whole: bool = False) -> None:
+        """Take back what messages recorded that the host took back, and bring back what is there again.
+
+        The entries tell it: all that the host has, where they are the `whole` history. Each call does this first; a
+        host that knows when messages go says it at once. What cannot be recorded is told with the next call.
+        """
+        if not entries and not whole:
+            return
+        dated = self._dated(entries)
+        answered = any(entry.message.role == "assistant" for entry in dated)
+        if not whole and (not answered or self._has_new_summary(dated)):
+            # A prompt alone may be the first one, said again; and what is not there now is in the summary.
+            return
+        used = last_usage([entry.message for entry in dated])
+        try:
+            events = self.session.follow_transcript(_anchors(dated), whole=whole, used_tokens=used)
+        except StoreError as error:
+            _LOG.warning("what was taken back is not recorded yet: %s", error)
+            return
+        if events:
+            # What is remembered of the last response, and of what it asked for, may be over.
+            self._used, self.compaction_requested = used, False
+
+    def _has_new_summary(self, entries: Sequence[HostMessage]) -> bool:
+        standing = tuple(compaction.anchor for compaction in self.session.state.compacted.summary_anchors)
+        summaries = _anchors([entry for entry in entries if entry.message.summary])
+        return any(not summary.startswith(standing) for summary in summaries)
 
     def tool(self, router: str, arguments: Mapping[str, object] | str) -> RouterReply:
         """Answer a call of `hud`, `memory`, `hud_compact` or `memory_compact` and return the answer.
@@ -228,8 +274,10 @@ class HostSession:
     def _prepare_call(self, call: HostCall) -> Injection:
         entries = self._dated(call.entries)
         self._window = call.window
+        self.follow_history(entries if call.history is None else call.history, whole=bool(call.history))
+        readable = self._keep_conversation(entries, call.title, call.agent, call.model)
         messages, closed = self._new_messages(entries)
-        anchors = [f"{entry.message.role}:{entry.message.created}:{entry.key}" for entry in entries]
+        anchors = _anchors(entries)
         batch = IngestBatch(
             messages=messages,
             title=call.title,
@@ -255,13 +303,57 @@ class HostSession:
             pending_events=new_events,
             sent_prefix=lambda stubs: common_prefix(self._pieces, _sent_pieces(entries, anchors, stubs)),
             parts=call.parts or _parts(entries, call),
-            outputs=_outputs(entries) if call.prunes else (),
+            outputs=_outputs(entries) if call.prunes and readable else (),
+            history=(),
         )
+        self._hold_pruned(entries, frame)
         self._pieces = _sent_pieces(entries, anchors, {stub.call: len(stub.text) for stub in frame.pruned})
         if not frame.notice:  # else nothing was recorded, and the next call tells it again
             self._ingester.settle(pending)
             self._remember(messages, closed)
         return _injection(frame, anchors)
+
+    def _keep_conversation(
+        self, entries: Sequence[HostMessage], title: str = "", agent: str = "", model: str = ""
+    ) -> bool:
+        """Write what is new of the conversation; return whether all of it can be read again.
+
+        The host holds it until the next compaction: what cannot be written now is written with the next call.
+        """
+        if self._conversations is None:
+            return False
+        first = next((n for n, entry in enumerate(entries) if entry.key not in self._written), None)
+        if first is None:
+            return True
+        own_words = (entry for entry in entries if entry.role == "user")
+        self._row = replace(
+            self._row,
+            title=title or self._row.title or next(filter(None, map(_title, own_words)), ""),
+            agent=agent or self._row.agent,
+            model=model or self._row.model,
+            created=self._row.created or entries[0].message.created,
+            updated=max(self._row.updated, entries[-1].message.created),
+        )
+        window = [replace(entry.message, id=entry.key, session_id=self._row.id) for entry in entries[first:]]
+        new = {message.id for message in window} - self._written
+        closed = {message.id for message in window if _is_closed(message)}
+        try:
+            self._conversations.record(self._row, window, new, closed)
+        except StoreError as error:
+            _LOG.warning("what was said cannot be kept to be read again: %s", error)
+            return False
+        self._written |= closed
+        return True
+
+    def _hold_pruned(self, entries: Sequence[HostMessage], frame: Frame) -> None:
+        """Hold the messages whose outputs the call has as one line: that line says that they can be had."""
+        if self._conversations is None:
+            return
+        pruned = {stub.call for stub in frame.pruned}
+        holding = (entry for entry in entries if pruned and not pruned.isdisjoint(_call_ids(entry.message)))
+        self._conversations.hold(
+            self._row, [replace(entry.message, id=entry.key, session_id=self._row.id) for entry in holding]
+        )
 
     def _dated(self, entries: Sequence[HostMessage]) -> Sequence[HostMessage]:
         """Return the entries with times.
@@ -290,6 +382,10 @@ class HostSession:
     def _remember(self, messages: Sequence[Message], closed: Sequence[str]) -> None:
         self._used = last_usage(messages, self._used)
         self._ingested.update(closed)
+
+
+def _anchors(entries: Sequence[HostMessage]) -> list[str]:
+    return [f"{entry.message.role}:{entry.message.created}:{entry.key}" for entry in entries]
 
 
 def last_usage(messages: Sequence[Message], before: int | None = None) -> int | None:
@@ -341,13 +437,24 @@ def _outputs(entries: Sequence[HostMessage]) -> tuple[CallOutput, ...]:
     """Return the outputs of finished calls, oldest first, with what stands behind each."""
     messages = []
     for entry in entries:
-        sizes = [(part.call_id, part.tool, len(part.output)) for part in _finished_calls(entry.message)]
+        texts = (part for part in _finished_calls(entry.message) if part.call_id not in entry.media)
+        sizes = [(part.call_id, part.tool, len(part.output)) for part in texts]
         messages.append(MessageOutputs(entry.size, sizes))
     return locate_outputs(messages)
 
 
 def _finished_calls(message: Message) -> list[ToolPart]:
     return [part for part in message.parts if isinstance(part, ToolPart) and part.done]
+
+
+def _call_ids(message: Message) -> Iterator[str]:
+    return (part.call_id for part in message.parts if isinstance(part, ToolPart))
+
+
+def _title(entry: HostMessage) -> str:
+    """Return the first line of a user's own words, which stand for a title."""
+    texts = (part.text for part in entry.message.parts if isinstance(part, TextPart) and not part.synthetic)
+    return next(filter(None, (text.strip().partition("\n")[0][:_TITLE_CHARACTERS] for text in texts)), "")
 
 
 def _is_closed(message: Message) -> bool:

@@ -18,10 +18,11 @@ from hudkit.errors import HudkitError, OperationError
 from hudkit.hosts.host_session import HostCall, HostSession, Injection
 from hudkit.tools import DEFINITIONS as ROUTERS
 from hudkit.tools import RouterReply
+from hudkit.transcripts import OwnTranscript, Transcript
+from hudkit.transcripts.conversation_store import ConversationStore
 
 if TYPE_CHECKING:
     from hudkit.transcripts.search import PastSessions
-
 
 _LOG = logging.getLogger("hudkit.ingest")
 
@@ -56,6 +57,7 @@ class InProcessHud:
         host: str,
         project: str | os.PathLike[str] | None = None,
         clock: Callable[[], int] | None = None,
+        transcript: Transcript | None = None,
     ) -> None:
         """Take what is needed to open the log later; nothing is opened yet. `hud` is one of:
 
@@ -64,12 +66,18 @@ class InProcessHud:
         - nothing: the user's own log, which all hosts share.
 
         `project` is the directory that the agent works in (default: the current one); `clock` gives Unix ms.
+        `transcript` are the host's own conversations, which `memory` reads and searches before all others; closing it
+        stays the host's. Without one, they are kept in a file beside the log, or in memory where the log is there:
+        see `hudkit.transcripts.conversation_store`.
         """
         self.host = host
         self.project = Path(project if project is not None else Path.cwd()).absolute()
         self._source = hud
         self._hud = hud if isinstance(hud, Hud) else None
         self._clock = clock
+        self._transcript = transcript
+        self._past: PastSessions | None = None
+        self._conversations: ConversationStore | None = None
         self._sessions: dict[str, HostSession] = {}
         self._lock = RLock()
         self._closers: list[Callable[[], object]] = []
@@ -86,8 +94,12 @@ class InProcessHud:
                     _LOG.warning("%s; going on with the defaults", warning)
                 for renamed in loaded.renamed:
                     _LOG.warning("%s", renamed)
-                past = self._past_of(path) if loaded.settings.memory.index else None
-                self._hud = Hud.open(path, settings=loaded.settings, sections=paths.section_paths(), past=past)
+                self._hud = Hud.open(path, settings=loaded.settings, sections=paths.section_paths())
+                if loaded.settings.memory.index:
+                    from hudkit.transcripts.search import open_past_sessions
+
+                    self._hud.past = open_past_sessions(paths.index_path(path), also=(OwnTranscript(self._hud.log),))
+                    self._closers.append(self._hud.past.close)
             return self._hud
 
     def with_session(self, session_id: str, action: Callable[[HostSession], T], *, parent: str = "") -> T:
@@ -102,8 +114,15 @@ class InProcessHud:
             else:
                 self._make_room()
                 session = self.hud.session(session_id, project=self.project, host=self.host)
+                session.past = self._past_sessions()
                 self._sessions[session_id] = HostSession(
-                    session, session_id, str(self.project), self.host, clock=self._clock, parent=parent
+                    session,
+                    session_id,
+                    str(self.project),
+                    self.host,
+                    clock=self._clock,
+                    parent=parent,
+                    conversations=self._conversations,
                 )
             return action(self._sessions[session_id])
 
@@ -148,11 +167,12 @@ class InProcessHud:
     def close(self) -> None:
         """Close the log where it was opened here; twice is harmless."""
         with self._lock:
+            while self._closers:  # before the log: the index reads it
+                self._closers.pop()()
+            self._past = None
             if self._hud is not None and self._hud is not self._source:
                 self._hud.close()
                 self._hud = None
-            while self._closers:
-                self._closers.pop()()
             self._sessions.clear()
 
     def _make_room(self) -> None:
@@ -160,16 +180,28 @@ class InProcessHud:
         if len(self._sessions) >= MAX_OPEN_SESSIONS:
             oldest = next(iter(self._sessions))
             self.hud.forget(self._sessions.pop(oldest).session)
+            if self._conversations is not None:
+                self._conversations.release(oldest)
 
-    def _past_of(self, log: Path) -> PastSessions:
-        """Return what was said in all sessions of the user's hosts; each question brings its index up to date."""
-        from hudkit.log.stores import open_log
-        from hudkit.transcripts import OwnTranscript
-        from hudkit.transcripts.search import open_past_sessions
+    def _past_sessions(self) -> PastSessions:
+        """Return what can be read of the past: this host's own conversations, then what the log's owner gave.
 
-        open_log(log).close()  # so that it is there to be read
-        reader = open_log(log, read_only=True)
-        past = open_past_sessions(paths.index_path(log), also=(OwnTranscript(reader),))
-        # Closed with the log, the index first: it reads through the reader (they are taken from the end).
-        self._closers += [reader.close, past.close]
-        return past
+        Where the host keeps its conversations itself, those; else what is kept of them beside the log.
+        """
+        if self._past is None:
+            from hudkit.transcripts.search import PastSessions
+
+            if self._transcript is None:
+                log = getattr(self.hud.log, "path", None)
+                self._conversations = ConversationStore(
+                    paths.conversations_path(log) if isinstance(log, Path) else None,
+                    host=self.host,
+                    directory=str(self.project),
+                )
+                self._closers.append(self._conversations.close)
+            own = self._transcript or self._conversations
+            assert own is not None
+            others = self.hud.past or PastSessions((OwnTranscript(self.hud.log),))
+            self._past = others.joined(own)
+            self._closers.append(self._past.close)
+        return self._past

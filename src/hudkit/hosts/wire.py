@@ -131,6 +131,10 @@ class FrameRequestBody(SessionIdentity, frozen=True):
     `messages` are those that are new or changed since the upload that `seen` acknowledged; `used` is the window in
     use as last reported, in tokens. `have` is the mark of the last frame that was used (`None`: the last one that was
     asked for). `order` grows from request to request: one that a later request overtook is refused.
+
+    `unsent` are the anchors of messages that the host has and does not send, as a response that failed. `whole` says
+    whether the transcript and these are all messages of the session, none of them compacted away. Without it, nobody
+    asks what the host has taken back.
     """
 
     model: ModelInfo = ModelInfo()
@@ -143,6 +147,8 @@ class FrameRequestBody(SessionIdentity, frozen=True):
     # A plugin that ran into its deadline asks again while the first request is still under way.
     order: Tokens | None = None
     have: Annotated[str, Meta(pattern=r"^[0-9]{1,15}\.[0-9]{1,15}$")] | None = None
+    unsent: Annotated[tuple[Line, ...], Meta(max_length=20_000)] = ()
+    whole: bool | None = None
 
 
 class EventsRequestBody(SessionIdentity, frozen=True):

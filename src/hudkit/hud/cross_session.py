@@ -6,12 +6,12 @@ copied where it has changed. Nothing is written in two places: each session writ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hudkit.compose import shorten
 from hudkit.errors import StoreError
-from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key, project_of_key
+from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key, keys_with_id, project_of_key
 from hudkit.log.event_log import EventLog
 from hudkit.log.payloads import Payload, ProjectSet, SessionOffer, SharedItem, ShareSync
 from hudkit.sections.project import ProjectFileDefaults
@@ -19,9 +19,6 @@ from hudkit.sections.state import HudState
 
 if TYPE_CHECKING:
     from hudkit.hud.session_core import SessionCore
-from collections.abc import Iterable
-
-from hudkit.hud.session_keys import keys_with_id
 
 MAX_LINKS = 20
 """Linked sessions that are looked at, the newest."""

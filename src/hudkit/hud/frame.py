@@ -7,7 +7,8 @@ what was sent is never changed: an epoch begins with a *base*, the whole documen
 prompt; what changes after it goes out as *deltas*, each behind the message that was the last one at its first call,
 and there it stays. Only the *tail*, behind everything, is new at every turn. An epoch ends, and a new base is
 written, where that is cheaper or cannot be avoided: base, deltas and tail together exceed the budget; a compaction or
-an undo has taken away what deltas were anchored to; another density or placement is asked for; or carrying the deltas
+an undo has taken away what deltas were anchored to; the host took messages back, and the base or a delta that is
+still there tells what they had recorded; another density or placement is asked for; or carrying the deltas
 on costs more than writing the base anew, as it does when the cache is cold anyway.
 
 **What a reader knows.** A host can drop messages, and the deltas at their anchors with them. Each delta says from
@@ -22,7 +23,7 @@ call 5 tells of the note once more, as delta 1.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -38,6 +39,7 @@ from hudkit.errors import BudgetError
 from hudkit.hud.frame_request import (
     CallFacts,
     FrameRequest,
+    TranscriptPosition,
     anchored_ids,
     resolve_facts,
     usage_trend,
@@ -54,6 +56,7 @@ from hudkit.log.payloads import (
     Payload,
     PrunedOutput,
 )
+from hudkit.sections.call_history import EpochState
 from hudkit.sections.document_builder import (
     DocumentBuilder,
     KnownRows,
@@ -74,6 +77,10 @@ RENDERER = "1"
 
 OMITTED_CHARACTERS = 200
 """Characters of an omitted item that are recorded with its base."""
+
+_MAX_NEW_ANCHORS = 50
+"""Messages of one call that are recorded by their anchors: a call brings one or two, many only where a host was
+without the HUD for a while."""
 
 MEMO_ENTRIES = 8192
 """Elements whose tokens are remembered; beyond, the memory starts anew."""
@@ -227,16 +234,20 @@ def _build(
 
 
 def _tail(state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, words: str) -> str:
-    """Usage and what is ahead, only where a turn starts: within one, it would move at every call."""
+    """Usage and what is ahead, only where a turn starts: within one, it would move at every call.
+
+    What is wrong with the HUD itself is said with it; a loss that nobody was told of yet, at once.
+    """
     in_system_prompt = request.placement == "system"
-    if not (request.position.turn_start or in_system_prompt or request.notice):
+    loss_is_new = state.gaps.loss_seq > state.window.call_seq
+    if not (request.position.turn_start or in_system_prompt or request.notice or loss_is_new):
         return ""
+    notice = "; ".join(filter(None, (request.notice, state.gaps.words(state.window.call_seq))))
     if not in_system_prompt:  # there, every byte that moves costs all that is behind it
         trend = usage_trend(state, facts.usage, context.settings)
         words += trend_text(trend.pace, trend.calls_left, trend.band) if trend else ""
-        if state.compaction_history.last:
-            words += ineffective_advice(state.compaction_history, context.settings.compaction)
-    return context.renderer.render(tail_document(words, request.notice))
+        words += ineffective_advice(state.compaction_history, context.settings.compaction)
+    return context.renderer.render(tail_document(words, notice))
 
 
 def _alarm(facts: CallFacts, words: str) -> str:
@@ -260,6 +271,8 @@ def _continue_epoch(
     sent = epoch.deltas[: facts.unsent_after]
     ids = anchored_ids([(delta.id, delta.anchor) for delta in sent], request.position)
     deltas = tuple([delta for delta in sent if delta.id in ids])
+    if _shows_reverted(epoch, (base, *deltas)):
+        return None
     known_until = _known_until(base, sent, ids)
     new = None
     if not request.notice:  # what cannot be recorded is not told, and the past cannot be read
@@ -282,11 +295,18 @@ def _continue_epoch(
     return _FrameLayers(base, deltas, tail, record, dropped, len(sent) + bool(new))
 
 
+def _shows_reverted(epoch: EpochState, layers: Iterable[FrameBase | FrameDelta]) -> bool:
+    """Whether layers that would be sent again may tell what messages recorded that the host took back since."""
+    if not epoch.reverted_from:
+        return False
+    return any(epoch.reverted_from <= layer.covers < epoch.reverted_at for layer in layers)
+
+
 class _News(msgspec.Struct, frozen=True):
-    """What is to be told; `answered`: something more has changed, of which answers in the transcript tell."""
+    """What is to be told; `has_answers`: something more has changed, of which answers in the transcript tell."""
 
     changes: StateChanges
-    answered: bool
+    has_answers: bool
 
 
 def _find_news(
@@ -295,8 +315,8 @@ def _find_news(
     before = context.state_at(known_until)
     waiting = [context.event_at(seq) for delta in deltas for seq in delta.answered]
     answered = [event for event in (*waiting, *request.answered) if event is not None and event.seq > known_until]
-    seen = preview_state(answered, before) if answered else None
-    return _News(diff_states(before, state, context.row_memo, seen), seen is not None)
+    answered_state = preview_state(answered, before) if answered else None
+    return _News(diff_states(before, state, context.row_memo, answered_state), answered_state is not None)
 
 
 def _asks_other_density(state: HudState, request: FrameRequest, base: FrameBase) -> bool:
@@ -323,7 +343,7 @@ def _new_delta(
     if alarm and not turn_start:
         lines = (*lines, alarm)
     waits = bool(news.changes) and not lines
-    if not lines and not request.answered and (waits or not news.answered):
+    if not lines and not request.answered and (waits or not news.has_answers):
         return None
     text = context.renderer.render(delta_document(base.tag, lines)) if lines else ""
     return FrameDelta(
@@ -426,6 +446,8 @@ def _reason(state: HudState, request: FrameRequest, facts: CallFacts) -> str:
         return "placement"
     if _asks_other_density(state, request, base):
         return "density"
+    if not facts.rebase_pays and _shows_reverted(state.epoch, (base, *state.epoch.deltas)):
+        return "revert"
     if not facts.rebase_pays:
         return "budget"
     return "idle" if facts.cache_cold else "pays"
@@ -456,13 +478,14 @@ def _finish(
         layers.dropped,
         stubs,
     )
-    snapshot = _snapshot(request, context, facts, layers, frame, stubs)
+    snapshot = _snapshot(state, request, context, facts, layers, frame, stubs)
     if not layers.record and pruned is None and _is_recorded(state, request, snapshot):
         return BuiltFrame(frame, ())
     return BuiltFrame(frame, (*layers.record, *((pruned,) if pruned else ()), snapshot))
 
 
 def _snapshot(
+    state: HudState,
     request: FrameRequest,
     context: ComposeContext,
     facts: CallFacts,
@@ -471,6 +494,9 @@ def _snapshot(
     stubs: tuple[PrunedOutput, ...],
 ) -> ContextSnapshot:
     """The event that tells of the call: with it, the frame can be made again byte for byte."""
+    position = request.position
+    new = _new_anchors(state, position)
+    last_ones = new or position.order[-1:]
     call = FrameArguments(
         budget=facts.budget,
         placement=request.placement,
@@ -483,6 +509,9 @@ def _snapshot(
         band=facts.usage.band.value,
         tail=layers.tail,
         tokens=frame.tokens,
+        anchor=position.last if position.anchors else "",
+        new=new,
+        answers=tuple([anchor for anchor in last_ones if anchor not in position.users]),
     )
     stub_sizes = {stub.call: len(stub.text) for stub in stubs}
     parts = request.parts
@@ -499,11 +528,23 @@ def _snapshot(
     )
 
 
+def _new_anchors(state: HudState, position: TranscriptPosition) -> tuple[str, ...]:
+    """The anchors behind the last message of the call before; where that is not in the transcript, none."""
+    before = state.window.call.anchor if state.window.call else ""
+    if not before or before not in (position.anchors or ()):
+        return ()
+    return position.order[position.order.index(before) + 1 :][-_MAX_NEW_ANCHORS:]
+
+
 def _is_recorded(state: HudState, request: FrameRequest, snapshot: ContextSnapshot) -> bool:
     """Whether the log ends with the same call: a host that asks twice leaves one event."""
     window, sent = state.window, snapshot.sent
+    assert snapshot.call is not None
+    repeated = snapshot.call
+    if window.call is not None:  # nothing is new in it
+        repeated = msgspec.structs.replace(repeated, new=window.call.new, answers=window.call.answers)
     return (
-        window.call == snapshot.call
+        window.call == repeated
         and window.call_seq == state.seq
         and (sent is None or sent.shared_size in (None, sent.size))
         and request.used_tokens in (None, window.used_tokens)
@@ -536,7 +577,7 @@ def _prune_event(state: HudState, request: FrameRequest, choice: PruneChoice, re
     sizes = {output.call: output.size for output in request.outputs}
     stubs = []
     for number, output in enumerate(choice.outputs, state.pruned_outputs.count + 1):
-        stubs.append(PrunedOutput(output.call, stub_text(number, output.tool, sizes[output.call])))
+        stubs.append(PrunedOutput(output.call, stub_text(f"p{number}", output.tool, sizes[output.call])))
     return OutputsPrune(
         tuple(stubs),
         reason,

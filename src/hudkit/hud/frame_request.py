@@ -11,9 +11,9 @@ only where a decision hangs on it, since that reads the whole transcript's sizes
 **Example.** Claude, a window of 200,000 tokens. Call 1 reports 120,000: 60 %, green, so density full; the budget is
 2 % of the window, cut to 1,500. There was no call before, so the cache is cold. Call 2 comes a minute later with a
 new note and 150,000 tokens: 75 %, yellow, so a new base would be compact, and the band is told, because green was
-shown last. The cache is warm (it lasts 5 minutes): the note goes out as a delta. Call 3 comes 6 minutes later: the
-cache is cold, all is written anew anyway, and half of the delta's tokens can be saved, so `rebase_pays` and epoch 2
-begins, with the reason `idle`.
+shown last. The cache is warm (it lasts 5 minutes): the note goes out as a delta. Call 3, the start of a turn, comes
+6 minutes later: the cache is cold, all is written anew anyway, and half of the delta's tokens can be saved, so
+`rebase_pays` and epoch 2 begins, with the reason `idle`.
 """
 
 from __future__ import annotations
@@ -60,13 +60,16 @@ class TranscriptMessage(msgspec.Struct, frozen=True):
 class TranscriptPosition(msgspec.Struct, frozen=True):
     """Where a call stands: the anchors in its transcript, the last one and its form, and whether a turn starts.
 
-    `anchors` is `None` where the host gives no transcript: then nothing is ever missing from it.
+    `anchors` is `None` where the host gives no transcript: then nothing is ever missing from it. `order` has them as
+    the transcript has, `users` those of which the host says that they are a user's.
     """
 
     anchors: frozenset[str] | None
     last: str
     form: str
     turn_start: bool
+    order: tuple[str, ...] = ()
+    users: frozenset[str] = frozenset()
 
 
 def transcript_position(
@@ -83,8 +86,16 @@ def transcript_position(
     if not messages:
         return TranscriptPosition(frozenset(), "start", "user", True)
     last = messages[-1]
-    anchors = frozenset([message.anchor for message in messages])
-    return TranscriptPosition(anchors, last.anchor, DELTA_FORMS.get(last.role, "user"), last.role == "user")
+    order = tuple([message.anchor for message in messages])
+    users = frozenset(
+        [
+            message.anchor
+            for message, entry in zip(messages, transcript, strict=True)
+            if message.role == "user" and not isinstance(entry, str)
+        ]
+    )
+    form = DELTA_FORMS.get(last.role, "user")
+    return TranscriptPosition(frozenset(order), last.anchor, form, last.role == "user", order, users)
 
 
 def _message(entry: TranscriptMessage | tuple[str, str] | str, n: int) -> TranscriptMessage:
@@ -201,6 +212,7 @@ def estimate_usage(
         model or state.window.model or state.session.model,
         host=limit or state.window.limit_tokens,
         user=settings.window,
+        by_model=settings.windows,
         host_output=state.window.output_tokens or None,
     )
     # Only a host that told its output limit is known to compact: without it, bands are of the whole window alone.

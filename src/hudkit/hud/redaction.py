@@ -81,7 +81,7 @@ def find_text(
     return tuple(
         TextHit(name, event.seq, event.type)
         for name in (sessions if wanted else ())
-        for event in log.read(name, after=(after or {}).get(name, 0))
+        for event in log.read(name, after=(after or {}).get(name, 0), past_damage=True)
         if event.payload is not None and contains_secret(_raw(event), wanted)
     )
 
@@ -125,7 +125,7 @@ def _payloads(
     session: SessionCore, hits: Sequence[TextHit], wanted: Sequence[SecretText], named: frozenset[int], reason: str
 ) -> list[Payload]:
     payloads: list[Payload] = []
-    gone = undone_seqs(session.log.read(session.id)) if named else frozenset()
+    gone = undone_seqs(session.log.read(session.id, past_damage=True)) if named else frozenset()
     for hit in hits:
         event = _at(session, hit.seq)
         payloads.append(Redact(hit.seq, reason))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -10,15 +11,17 @@ import msgspec
 from hudkit.compose import Density
 from hudkit.config import Settings
 from hudkit.context.compaction.request_parts import CallOutput
-from hudkit.errors import BudgetError, ConfigError, HudkitError, SequenceConflict, StoreError
+from hudkit.errors import BudgetError, ConfigError, HudkitError, SequenceConflict, StoreDamaged, StoreError
 from hudkit.hud.frame import BuiltFrame, ComposeContext, Frame, MeasuredRenderer, build_frame, rebuild_frame
 from hudkit.hud.frame_request import FrameRequest, TranscriptMessage, transcript_position
 from hudkit.log.codec import ID_LIMIT, encode_payload, is_id
 from hudkit.log.event import Event, EventDraft, Origin
 from hudkit.log.event_log import EventLog, Snapshot
 from hudkit.log.payloads import (
+    EventGap,
     FrameBase,
     FrameDelta,
+    MessagesRevert,
     Payload,
     Redact,
     RequestParts,
@@ -73,13 +76,11 @@ _ENDING_SECTIONS = tuple(section for section in SECTIONS if section.name in _END
 class FrameStep(NamedTuple):
     """Something that is made before a frame: `run` gives what is to be recorded with it, and never raises.
 
-    It is asked only where there is anything to do: where `needs` gives something of the state (`None`: always), and,
-    with `first_only`, before the first frame of the session.
+    It is asked only where there is anything to do: where `needs` gives something of the state (`None`: always).
     """
 
     run: Callable[[HudState], Sequence[Payload]]
     needs: Callable[[HudState], object] | None = None
-    first_only: bool = False
 
 
 class ClockAndIds(msgspec.Struct, frozen=True):
@@ -105,7 +106,8 @@ class SessionCore:
         settings: Settings | None = None,
         steps: Sequence[FrameStep] = (),
     ) -> None:
-        """Raises `ConfigError` for an id that cannot be one. The `steps` are run before each frame, in order."""
+        """Raises `ConfigError` for an id that cannot be one. The `steps` are asked before each frame, in
+        order, where they apply (`FrameStep`)."""
         if not is_id(session_id):
             hint = f"Give 1 to {ID_LIMIT} bytes of UTF-8 without NUL"
             raise ConfigError(f"session id {session_id!a:.80} cannot be used", hint=hint)
@@ -124,6 +126,8 @@ class SessionCore:
         self._state = HudState(session_id=session_id)
         self._snapshot_seq = 0
         self._compared: HudState | None = None  # the past state that the next calls are compared with
+        self._losses: list[str] | None = None  # what was found of them; `None` before the first frame
+        self._refused_tag = ""  # of the calls whose base could not be recorded
         self._answered: tuple[Event, ...] = ()  # since the last call, in answers of tools
         self._events: dict[int, Event] = {}  # those of which answers tell
 
@@ -153,8 +157,11 @@ class SessionCore:
         return fold(self.events(0, seq)) if undo_reaches(events, start.seq) else fold(events, start)
 
     def events(self, after: int = 0, upto: int | None = None) -> Iterator[Event]:
-        """Return the events with `after < seq <= upto`, in order; redacted ones with what is left of them."""
-        return self._restated(self.log.read(self.id, after=after, upto=upto))
+        """Return the events with `after < seq <= upto`, in order; redacted ones with what is left of them.
+
+        In the place of a damaged one stands an `EventGap`: one event that is gone must not make a session dark.
+        """
+        return self._restated(self.log.read(self.id, after=after, upto=upto, past_damage=True))
 
     def other(self, key: str) -> HudState:
         """Return the state of another session of the log, as of now. Raises a `StoreError`."""
@@ -207,16 +214,30 @@ class SessionCore:
 
     def _run_steps(self, state: HudState) -> list[Payload]:
         """What the steps before a frame make; each is asked about the state as those before it leave it."""
-        payloads: list[Payload] = []
-        ahead = state
+        payloads: list[Payload] = self._untold_loss(state)
+        ahead = state_after(state, *payloads) if payloads else state
         for step in self._steps:
-            if step.first_only and ahead.epoch.last:
-                continue
             if step.needs is not None and not step.needs(ahead):
                 continue
-            payloads += step.run(ahead)
-            ahead = state_after(state, *payloads) if payloads else state
+            new_payloads = step.run(ahead)
+            if new_payloads:
+                payloads += new_payloads
+                ahead = state_after(state, *payloads)
         return payloads
+
+    def _untold_loss(self, state: HudState) -> list[Payload]:
+        """What tells the session that the log lost acknowledged events, which was found when it was opened."""
+        if self._losses is None:
+            # Where the end of another log is in the place of this one's, nobody knows whose events these are.
+            losses = [finding for finding in self.log.recorded_findings() if finding.code == "lost"]
+            self._losses = [
+                loss.message
+                for loss in losses
+                if loss.session_id == self.id or (state.seq and "took its place" in loss.message)
+            ]
+        if not self._losses or self._losses[-1] == state.gaps.loss:
+            return []
+        return [EventGap("lost", self._losses[-1])]
 
     def note_answered(self, before: HudState) -> None:
         """Note that the agent has an answer that tells of what happened in the session since `before`.
@@ -241,6 +262,16 @@ class SessionCore:
         now = clock_and_ids.clock()
         return tuple([EventDraft(clock_and_ids.ids(), now, turn, origin, payload) for payload in payloads])
 
+    def follow_transcript(
+        self, anchors: Sequence[str], *, whole: bool = False, used_tokens: int | None = None
+    ) -> tuple[Event, ...]:
+        """Record what a host took back or brought back, as its messages tell; return the events.
+
+        Nothing here: whose messages an event is from, only `HudSession` knows.
+        """
+        del anchors, whole, used_tokens
+        return ()
+
     # -- frames ------------------------------------------------------------------------------------------------
 
     def frame(
@@ -257,6 +288,7 @@ class SessionCore:
         sent_prefix: Callable[[Mapping[str, int]], SentTranscript] | SentTranscript | None = None,
         parts: RequestParts | None = None,
         outputs: Sequence[CallOutput] = (),
+        history: Sequence[str] | None = None,
     ) -> Frame:
         """Return the frame of the next call, recorded durably before it is returned.
 
@@ -267,7 +299,9 @@ class SessionCore:
         appended in the same commit, and the frame shows it; it is asked again where another writer came between.
         `sent_prefix` tells what of the transcript was sent before (or makes it of the sizes of the stubs, by call),
         `parts` what the request carries, `outputs` what the tools of the transcript brought: old ones may become
-        stubs (`Frame.pruned`).
+        stubs (`Frame.pruned`). What messages had recorded that the transcript has no more, because the host took
+        them back, is taken back first (`follow_transcript`); `history` are the anchors of all messages that the host
+        still has, where the transcript is only a part of them (empty: that is not known, and nothing is taken back).
 
         Raises `ConfigError` for arguments out of range and `BudgetError` where not even the smallest frame fits. A
         store that refuses does not stop the call: the frame comes with a `notice`, and shows it.
@@ -276,6 +310,10 @@ class SessionCore:
         if placement not in PLACEMENTS:
             raise ConfigError(f"placement is {placement!r}", hint=f"It is one of {', '.join(PLACEMENTS)}")
         position = transcript_position(transcript)
+        still_there = position.order if history is None else history
+        if still_there:
+            with suppress(StoreError):  # then nothing can be recorded, and the frame says so
+                self.follow_transcript(still_there, whole=bool(history), used_tokens=used_tokens)
         request = FrameRequest(
             used_tokens=used_tokens,
             limit_tokens=limit_tokens,
@@ -283,7 +321,7 @@ class SessionCore:
             density=_density(density),
             placement=placement,
             position=position,
-            tag=self._tag(),
+            tag=self._refused_tag or self._tag(),
             now=self._environment.clock(),
             model=model,
             last_mark=last_mark,
@@ -294,9 +332,14 @@ class SessionCore:
             outputs=tuple(outputs),
         )
         try:
-            return self._record(request, pending_events)
+            frame = self._record(request, pending_events)
+            self._refused_tag = ""
+            return frame
         except StoreError as error:
+            # A new tag in each call's base would break the provider's prefix cache with each call.
+            self._refused_tag = request.tag
             notice = f"state: read-only ({error.code}); changes are not recorded"
+            notice += "; to mend the log: hudkit repair" if isinstance(error, StoreDamaged) else ""
             unrecorded = msgspec.structs.replace(request, notice=notice)
             frame = build_frame(self._state, unrecorded, self._context).frame
             return msgspec.structs.replace(frame, notice=notice)
@@ -307,7 +350,7 @@ class SessionCore:
             state = self.state
             drafts = tuple(pending_events()) if pending_events else ()
             # The frame shows the pending events before they are stored: all of it is one commit.
-            ahead = fold(_preview_events(self.id, state.seq, drafts), state) if drafts else state
+            ahead = self._state_ahead(state, _preview_events(self.id, state.seq, drafts)) if drafts else state
             if payloads := self._run_steps(ahead):
                 prepared = self.drafts(payloads, Origin.SYSTEM, ahead.window.calls)
                 drafts, ahead = (*drafts, *prepared), fold(_preview_events(self.id, ahead.seq, prepared), ahead)
@@ -329,6 +372,12 @@ class SessionCore:
             return built.frame
         assert conflict is not None
         raise conflict
+
+    def _state_ahead(self, state: HudState, events: tuple[Event, ...]) -> HudState:
+        """The state after events that are about to be appended; an undo among them reaches back."""
+        if undo_reaches(events, state.seq):
+            return fold((*self.events(0, state.seq), *events))
+        return fold(events, state)
 
     def _append(self, drafts: tuple[EventDraft, ...], expected: int) -> None:
         if drafts:
@@ -410,6 +459,9 @@ class SessionCore:
         if redacts or undo_reaches(events, self._state.seq):
             if redacts:
                 self._compared, self._answered, self._events = None, (), {}
+            if any(isinstance(event.payload, MessagesRevert) for event in events):
+                # The answers that told of them are gone with their messages.
+                self._answered = ()
             self._state = fold(self.events(0, events[-1].seq))
         else:
             self._state = fold(events, self._state)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from hashlib import blake2b
-from pathlib import Path
+
+from hudkit.paths import git_root
 
 PROJECT_LOG = "hudkit/project"
 """Before the `@`, the key of a project's own log."""
@@ -41,12 +42,11 @@ def keys_with_id(keys: Iterable[str], session_id: str) -> list[str]:
 
 def project_key(path: str | os.PathLike[str]) -> str:
     """Return twelve hex digits that stand for a project: its git root or real path, by device and inode."""
-    real = Path(os.path.realpath(path))
-    root = next((folder for folder in (real, *real.parents) if (folder / ".git").exists()), real)
+    root = git_root(path)
     try:
         status = root.stat()
         identity = f"{status.st_dev}:{status.st_ino}"  # the same where the project is moved or reached by a link
-    except OSError:
+    except (OSError, ValueError):
         identity = str(root)
     digest = blake2b(identity.encode("utf-8", "surrogateescape"), digest_size=PROJECT_DIGEST_BYTES)
     return digest.hexdigest()

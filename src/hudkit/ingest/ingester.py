@@ -54,6 +54,7 @@ from hudkit.log.payloads import (
     EventUndo,
     FrameBase,
     FrameDelta,
+    MessagesRevert,
     Payload,
     PlanSync,
     Redact,
@@ -147,8 +148,8 @@ class IngestState(msgspec.Struct, frozen=True, kw_only=True):
 def observe(state: IngestState, events: Iterable[Event], hud: HudState) -> IngestState:
     """Return what is known when the session's events after `state.seq`, by whomever, were read; `hud` is its state.
 
-    The first time, and after a redaction (what is remembered may hold the secret), the facts are taken from the
-    state.
+    The first time, after a redaction (what is remembered may hold the secret) and after an undo or a revert (what is
+    remembered may be over), the facts are taken from the state.
     """
     afresh = state.facts is None
     seq, earlier_until = state.seq, state.earlier_until
@@ -166,7 +167,7 @@ def observe(state: IngestState, events: Iterable[Event], hud: HudState) -> Inges
                 compacting, trigger = True, cause
             case CompactAfter():
                 compacting, trigger = False, ""
-            case Redact():
+            case Redact() | EventUndo() | MessagesRevert():
                 afresh = True
     facts = state.facts
     if afresh or facts is None:
@@ -413,6 +414,7 @@ _SEQ_FIELDS: dict[type[Payload], tuple[str, ...]] = {
     Redact: ("seq",),
     EventRestate: ("seq",),
     EventUndo: ("seq",),
+    MessagesRevert: ("seqs",),
 }
 """Payloads that name events of their own session by number, and the fields that do (negative: none)."""
 

@@ -20,8 +20,15 @@ from hashlib import blake2b
 import msgspec
 from msgspec.structs import replace
 
-from hudkit.ingest import extraction
-from hudkit.ingest.extraction import KnownStatements, extract
+from hudkit.ingest.extraction import (
+    KnownStatements,
+    count_tests,
+    extract,
+    find_commits,
+    is_plan_file,
+    plan_points,
+    update_points,
+)
 from hudkit.ingest.failures import MAX_ERROR, CallVerdict, OpenError, judge_call
 from hudkit.ingest.tool_calls import FinishedCall, finished_call, one_line, patched_files, relative_path
 from hudkit.log import Origin, Payload
@@ -164,7 +171,7 @@ class _Step:
 
     def remember(self, **changes: object) -> None:
         """Change what is known, by fields of `KnownFacts`."""
-        self.facts = msgspec.structs.replace(self.facts, **changes)
+        self.facts = replace(self.facts, **changes)
 
     def first_time(self, unit: str) -> bool:
         """Whether a part of the message is read now; the next time it is not."""
@@ -270,13 +277,12 @@ def _extract_statements(
         DecisionRecord(decision.summary, decision.details, derived=True, replaces=decision.replaces)
         for decision in extracted.decisions
     ]
-    after = msgspec.structs.replace(
-        after, rules=after.rules[-_MAX_STANDING:], decisions=after.decisions[-_MAX_STANDING:]
-    )
-    return after, tuple((_statement_key(payload), payload) for payload in payloads)
+    after = replace(after, rules=after.rules[-_MAX_STANDING:], decisions=after.decisions[-_MAX_STANDING:])
+    return after, tuple((statement_key(payload), payload) for payload in payloads)
 
 
-def _statement_key(payload: Payload) -> str:
+def statement_key(payload: Payload) -> str:
+    """Return the key of what a message states: a digest of its words."""
     words = payload.summary if isinstance(payload, DecisionRecord) else getattr(payload, "text", "")
     return blake2b(str(words).encode("utf-8", "replace"), digest_size=6).hexdigest()
 
@@ -358,7 +364,7 @@ def _count_tests(call: FinishedCall) -> TestsRan | None:
     """Return the counts of the test run that a shell call shows at its end; `None` where it shows none."""
     if call.failed or call.command is None:
         return None
-    counts = extraction.count_tests(call.command, call.output)
+    counts = count_tests(call.command, call.output)
     return counts and replace(counts, command=one_line(counts.command, _MAX_COMMAND))
 
 
@@ -368,7 +374,7 @@ def _find_commits(call: FinishedCall) -> tuple[CommitMade, ...]:
         return ()
     return tuple(
         CommitMade(commit.sha, one_line(commit.subject, _MAX_SUBJECT), one_line(commit.branch, _MAX_BRANCH))
-        for commit in extraction.find_commits(call.command, call.output)
+        for commit in find_commits(call.command, call.output)
     )
 
 
@@ -378,20 +384,20 @@ def _changed_plan(call: FinishedCall, directory: str, plans: Sequence[PlanSync])
     `plans` are those that are known, because an edit says only what it changed.
     """
     shown = relative_path(call.path or "", directory)
-    if call.path is None or not shown or not extraction.is_plan_file(call.path):
+    if call.path is None or not shown or not is_plan_file(call.path):
         return None
     if call.kind in ("write", "read"):
         text = call.content if call.kind == "write" else call.output
         # Of a file that was read in part, the points that were not shown are not gone.
         partly = call.kind == "read" and call.partial
-        points = () if partly or text is None else extraction.plan_points(text)
+        points = () if partly or text is None else plan_points(text)
         return PlanSync(shown, points) if points else None
     if call.kind != "edit":
         return None
     before = next((plan.points for plan in plans if plan.path == shown), ())
     points = before
     for old, new in call.edits:
-        points = extraction.update_points(points, old, new)
+        points = update_points(points, old, new)
     return PlanSync(shown, points) if points and points != before else None
 
 

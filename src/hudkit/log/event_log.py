@@ -65,10 +65,14 @@ class EventLog(Protocol):
         """
         ...
 
-    def read(self, session_id: str, *, after: int = 0, upto: int | None = None) -> Iterator[Event]:
+    def read(
+        self, session_id: str, *, after: int = 0, upto: int | None = None, past_damage: bool = False
+    ) -> Iterator[Event]:
         """Return the events with `after < seq <= upto` of those that are there now, in order.
 
-        Raises `StoreDamaged` at the first event that does not verify, after those before it were handed out.
+        Raises `StoreDamaged` at the first event that does not verify, after those before it were handed out. With
+        `past_damage`, an `EventGap` comes in the place of each such event (without id, as of turn and time 0), and
+        the reading goes on.
         """
         ...
 
@@ -95,6 +99,13 @@ class EventLog(Protocol):
         """Return the first bad event of each session, and what is wrong with the medium.
 
         Nothing where all is well.
+        """
+        ...
+
+    def recorded_findings(self) -> tuple[Finding, ...]:
+        """Return what was found wrong when the log was opened or written, and recorded; `verify` repeats it.
+
+        A loss has the code `lost`, and the session of the last event that is missing.
         """
         ...
 

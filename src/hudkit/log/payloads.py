@@ -13,7 +13,8 @@ Ids of items may be left empty: the reducer then numbers them (`d1`, `n3`), whic
 sequence number. Fields that several types share:
 
 - `derived`: read out of plain words by ingest, not recorded on purpose. A user or the agent may confirm it.
-- `taken`: the id of the session from which the item was taken up, where the agent resumed earlier work.
+- `taken_from` (stored as `taken`): the id of the session from which the item was taken up, where the agent resumed
+  earlier work.
 - `source`: the words in which a derived item was read.
 
 Source of the first nineteen types: seed document 001; the others: the project's design.
@@ -469,6 +470,9 @@ class FrameArguments(msgspec.Struct, frozen=True, omit_defaults=True):
     band: str = ""  # the band that the agent was told
     tail: str = ""
     tokens: int = 0
+    anchor: str = ""  # of the last message of the request
+    new: tuple[str, ...] = ()  # anchors since the last message of the call before; none where that is not there
+    answers: tuple[str, ...] = ()  # those of them, and of the last, that are no user's, as far as the host told
 
 
 class Divergence(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -592,7 +596,8 @@ class FrameDelta(Payload, frozen=True, tag="frame.delta"):
     """One anchored block of changes: exact bytes, the anchor, and how a host puts it there (`form`).
 
     Written by composing before the delta is first sent. An empty `text` says that the transcript itself shows, up to
-    this anchor, what had changed; where something else has yet to be shown, `heard` are the events that it shows.
+    this anchor, what had changed; where something else has yet to be shown, `answered` (stored as `heard`) are the
+    events that it shows.
     """
 
     id: str
@@ -700,11 +705,24 @@ class TranscriptSeen(Payload, frozen=True, tag="transcript.seen"):
 class EventUndo(Payload, frozen=True, tag="event.undo"):
     """The event with this sequence number is compensated: the reducers fold the session as if it had not happened.
 
-    Written by the agent (`undo`), and where a host reverts messages that had recorded something.
+    Written by the agent (`undo`), and where messages that a host had taken back (`MessagesRevert`) are there again.
     """
 
     seq: int
     reason: str = ""
+
+
+class MessagesRevert(Payload, frozen=True, tag="messages.revert"):
+    """The host took messages back: what they recorded or derived, the events `seqs`, is compensated as by an undo.
+
+    `messages` are the names of those messages (`hudkit.ingest.reverts`), oldest first: where they are in the
+    transcript again, this event is undone, and all comes back. `used_tokens` are those in the window without them
+    (`None`: not known). Written by the host's adapter, never for what a compaction replaced.
+    """
+
+    seqs: tuple[int, ...]
+    messages: tuple[str, ...] = ()
+    used_tokens: int | None = None
 
 
 class Redact(Payload, frozen=True, tag="redact"):
@@ -723,6 +741,22 @@ class EventRestate(Payload, frozen=True, tag="event.restate"):
     seq: int
     v: int
     body: str
+
+
+class EventGap(Payload, frozen=True, tag="event.gap"):
+    """What stood in the log is gone, and why: `code` and `message` are those of a finding.
+
+    Three things are told in this way. A reader that goes past damage gets it in the place of an event that does not
+    verify (`damaged`; it is never stored like that). `hudkit repair` stores it in the place of such an event, so that
+    the numbers of all others stay. And where acknowledged events were lost from the end of the log (`code` is
+    `lost`), it is appended to the session that lost them. `was` is the type of the event that is gone, where that is
+    certain.
+    """
+
+    code: str
+    message: str
+    was: str = ""
+    damaged: bool = False
 
 
 class Unknown(msgspec.Struct, frozen=True):

@@ -119,13 +119,31 @@ def _letters_and_digits(raw: bytes) -> bytes:
 
 def remove_secrets(payload: Payload, wanted: Sequence[SecretText], seq: int) -> Payload | None:
     """Return the payload of event `seq` without the texts; `None` where nothing of it can be kept."""
+    return _changed(payload, lambda text: _clean(text, wanted, f"[redacted:{seq}]"), ())
 
-    def clean(text: str) -> str:
-        for needle in wanted:
-            text = text.replace(needle.text, needle.mask)
-        return f"[redacted:{seq}]" if contains_secret(text.encode(), wanted) else text
 
-    return _changed(payload, clean, ())
+def remove_from_json(raw: bytes, wanted: Sequence[SecretText]) -> bytes:
+    """Return JSON without the texts, in values and in names; the same bytes where none is in it.
+
+    Raises `msgspec.DecodeError` for what is no JSON.
+    """
+    if not contains_secret(raw, wanted):
+        return raw
+    return msgspec.json.encode(_without_names(msgspec.json.decode(raw), wanted))
+
+
+def _without_names(value: Any, wanted: Sequence[SecretText]) -> Any:
+    if isinstance(value, dict):
+        return {_clean(name, wanted): _without_names(item, wanted) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_without_names(item, wanted) for item in value]
+    return _clean(value, wanted) if isinstance(value, str) else value
+
+
+def _clean(text: str, wanted: Sequence[SecretText], mask: str = MASK) -> str:
+    for needle in wanted:
+        text = text.replace(needle.text, needle.mask)
+    return mask if contains_secret(text.encode(), wanted) else text
 
 
 def blank_payload(payload: Payload, wanted: Sequence[SecretText], seq: int) -> Payload | None:
@@ -234,7 +252,7 @@ class RestatedEvents:
         if after >= self._from and last == self._upto:
             return
         payloads = {}
-        for event in self._log.read(self._session_id, after=after, upto=last):
+        for event in self._log.read(self._session_id, after=after, upto=last, past_damage=True):
             if isinstance(event.payload, EventRestate):
                 payloads[event.payload.seq] = restated_payload(event.payload)
         self._from, self._upto = after, last

@@ -5,6 +5,8 @@ pydantic-ai is loaded when a model is opened and not before.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from hudkit.errors import ConfigError
@@ -86,6 +88,8 @@ def open_model(
     key: str = "",
     base_url: str = "",
     window: Window | None = None,
+    windows: Mapping[str, int] = MappingProxyType({}),
+    asks_server: bool = False,
     prices: Prices | None = None,
     **options: Any,
 ) -> PydanticModel:
@@ -93,7 +97,9 @@ def open_model(
 
     `openai:` speaks OpenAI's responses, `openai-chat:` its chat completions: the second is what other servers imitate
     (give their `base_url`, with its `/v1`). Without `key` and `base_url` the provider's own environment variables
-    count. `window` and `prices` are looked up where they are not given. `options` go to pydantic-ai's provider.
+    count. `window` and `prices` are looked up where they are not given: the window in `windows` (the user's, in
+    tokens by the name of a model or family), else in the tables. With `asks_server` a server of llama.cpp on this
+    machine says how large its own is, before the tables. `options` go to pydantic-ai's provider.
 
     Loads pydantic-ai and the provider's client: one to three seconds, the first time. Raises `ConfigError` for a
     name without its provider, an unknown provider, a missing key or a package that is not installed.
@@ -110,12 +116,17 @@ def open_model(
     named = {"api_key": key, "base_url": base_url}
     # What is empty is left out, so that the provider's environment variables count.
     provider_options = {name: value for name, value in named.items() if value} | options
+
+    def find_window(tokens: int | None) -> Window:
+        return window or window_of(model, host=tokens, by_model=windows, use_catalogue=True)
+
     return PydanticModel.connect(
         name,
         provider_options,
-        window or window_of(model, use_catalogue=True),
+        find_window,
         prices or _listed(model),
         secrets=(key,),
+        asks_server=asks_server and window is None,
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from hudkit.compose.visible_text import shorten, visible
 from hudkit.errors import HudkitError
-from hudkit.log.secret_patterns import replace_secrets
+from hudkit.log.secret_patterns import without_secrets
 
 MAX_WORDS = 400
 """Characters of a server's own words that an error repeats at most."""
@@ -202,5 +202,5 @@ def clean_words(words: str, secrets: Iterable[str] = ()) -> str:
         # A shorter one is no key, and would cut holes into ordinary words.
         if len(secret) >= 6:
             words = words.replace(secret, "[key]")
-    quoted = msgspec.json.encode(words.encode("utf-8", "replace").decode())
-    return shorten(visible(msgspec.json.decode(replace_secrets(quoted), type=str)), MAX_WORDS).strip().rstrip(".")
+    words = without_secrets(words.encode("utf-8", "replace").decode())
+    return shorten(visible(words), MAX_WORDS).strip().rstrip(".")

@@ -137,7 +137,10 @@ class RequestSettings(msgspec.Struct, frozen=True):
 
 
 class CompletionRequest(msgspec.Struct, frozen=True):
-    """One call of a model. System texts are separate blocks, in order; empty ones are left out on the wire.
+    """One call of a model. System texts are blocks, in order; empty ones are left out on the wire.
+
+    They are separate on the wire only where each can end a cached prefix (Anthropic's models); elsewhere they are one
+    system message, joined by a blank line, because chat templates refuse or drop a second one.
 
     Equal requests give equal bytes on the wire, and a request whose messages begin with those of another request
     begins with its bytes: that is what keeps the provider's prefix cache. Encoded with msgspec it comes back equal.

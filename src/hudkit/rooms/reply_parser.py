@@ -4,9 +4,10 @@ Models put talk, fences and thoughts around a JSON text, and slips into it. The 
 object could stand, mends the slips that have only one meaning, and takes what stands there then word for word.
 Nothing of it is guessed: a reply that could mean two things is refused, and the agent reads why in its next HUD.
 
-How an object is found. From each opening brace, `_object_end` walks to the brace that closes it, stepping over
-strings, so that a brace within a string does not count. A brace that never closes is talk (`{sigh`), or, where a
-quote follows it, an object that was cut off: then nothing within it may count as an answer. For example, in
+How an object is found. From an opening brace, `_bracket_ends` walks to the brace that closes it, stepping over
+strings, so that a brace within a string does not count. Where it never closes, the walk has seen the ends of all
+brackets behind it, so that none of them is walked from again. A brace that never closes is talk (`{sigh`), or, where
+a quote follows it, an object that was cut off: then nothing within it may count as an answer. For example, in
 
     Sure! {"responses": [{"room_id": 8, "message": "see {it}"}]} Done.
 
@@ -45,7 +46,10 @@ MAX_REPLY_ITEMS = 50
 """Items of a reply, responses and actions together; those behind are reported as faults."""
 
 _MAX_OBJECTS = 12
-"""Places at which an object is looked for: a text that is all braces costs no more than this."""
+"""Places at which an object is looked for."""
+
+_MAX_WALKS = 4
+"""Walks to the end of a text: one, but where a brace stands within what an earlier walk took for a string."""
 
 _KEYS = ("responses", "actions")
 _BLOCK = re.compile(r"^(?:responses|actions)\b.*:", re.MULTILINE)
@@ -212,10 +216,17 @@ def _json_objects(text: str) -> Iterator[str]:
     if text.startswith("{"):
         yield text
     start = text.find("{")
+    ends: dict[int, int | None] = {}
+    walks = 0
     for _ in range(_MAX_OBJECTS):
         if start < 0:
             return
-        end = _object_end(text, start)
+        if start not in ends:
+            if walks == _MAX_WALKS:
+                return
+            ends |= _bracket_ends(text, start)
+            walks += ends[start] is None
+        end = ends[start]
         if end is not None:
             if (start, end) != (0, len(text)):
                 yield text[start:end]
@@ -237,24 +248,31 @@ _JSON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _CONTROL_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-def _object_end(text: str, start: int) -> int | None:
-    """Return where the object that opens at `start` ends (behind its brace); `None` where it never does."""
-    depth, index, before = 0, start, ""
+def _bracket_ends(text: str, start: int) -> dict[int, int | None]:
+    """Return where the object that opens at `start` ends (behind its brace), and every bracket up to there, by where
+    they open; `None` for those that never close.
+
+    Example: `{a [b] {c` gives 0: None, 3: 6, 7: None.
+    """
+    ends: dict[int, int | None] = {}
+    unclosed: list[int] = []
+    index, before = start, ""
     while index < len(text):
         char = text[index]
         if _opens_string(char, before):
             index, before = _string_end(text, index), '"'
             continue
         if char in "{[":
-            depth += 1
+            unclosed.append(index)
+            ends[index] = None
         elif char in "}]":
-            depth -= 1
-            if not depth:
-                return index + 1
+            ends[unclosed.pop()] = index + 1
+            if not unclosed:
+                break
         if not char.isspace():
             before = char
         index += 1
-    return None
+    return ends
 
 
 def _repair_json(text: str) -> str:

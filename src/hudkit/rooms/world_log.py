@@ -27,6 +27,7 @@ from hudkit.clock import unix_ms, uuid7
 from hudkit.errors import ConfigError, StoreError
 from hudkit.log import Event, EventDraft, EventLog, Origin, Snapshot
 from hudkit.log.codec import encode_draft
+from hudkit.log.payloads import EventGap
 from hudkit.log.stores import open_log
 from hudkit.rooms import world_events as e
 from hudkit.rooms.fold_log import apply_event, fold_logged_event
@@ -161,6 +162,9 @@ class WorldLog:
         """Called with each event that is appended here, and with `None` where the world changed in another way: it
         was read again, or another process wrote."""
         self._snapshots = _WorldSnapshots(log, WORLD_SESSION, every)
+        self.damaged: list[int] = []
+        """Events that were damaged when they were read. The world is folded without them, and without what rests on
+        them."""
         self._in_transaction = False
         self._stale = False
         self._load(self.world)
@@ -295,9 +299,9 @@ class WorldLog:
     def events(self, after: int = 0, upto: int | None = None) -> Iterator[tuple[Event, WorldEvent]]:
         """Yield the entries `after < seq <= upto` of the log with what each of them says.
 
-        Redacted entries and those of newer versions are left out.
+        Redacted entries, damaged ones and those of newer versions are left out.
         """
-        for entry in self.log.read(WORLD_SESSION, after=after, upto=upto):
+        for entry in self.log.read(WORLD_SESSION, after=after, upto=upto, past_damage=True):
             if (event := decode_world_event(entry)) is not None:
                 yield entry, event
 
@@ -306,8 +310,8 @@ class WorldLog:
     ) -> WorldLog:
         """Copy the past up to event `upto` (not given: the last one) into a new log at `path`; return that.
 
-        The fork has the name of this world where no other is given. Entries that were redacted, or rest on such a
-        one, are left out. Raises what `create` and `world_at` do.
+        The fork has the name of this world where no other is given. Entries that were redacted or are damaged, or
+        rest on such a one, are left out. Raises what `create` and `world_at` do.
         """
         # Before the file is made: a wrong number must leave none behind.
         end = self.check_seq(self.world.seq if upto is None else upto)
@@ -360,7 +364,9 @@ class WorldLog:
     def _fold(self, world: World, upto: int | None) -> None:
         """Fold in what the log has after the world's last event."""
         holes = world.holes
-        for entry in self.log.read(WORLD_SESSION, after=world.seq, upto=upto):
+        for entry in self.log.read(WORLD_SESSION, after=world.seq, upto=upto, past_damage=True):
+            if isinstance(entry.payload, EventGap) and entry.payload.damaged and entry.seq not in self.damaged:
+                self.damaged.append(entry.seq)
             event = decode_world_event(entry)
             if event is None:
                 world.seq, holes = entry.seq, True

@@ -1,7 +1,8 @@
-"""What a session's model calls left behind: no sections, but folded beside them.
+"""What a session's model calls left behind, and what its log lost: no sections, but folded beside them.
 
-Four states, each with its reducer: the window as the host reports it, the epoch that is in force, the outputs that
-were pruned, and what the last compactions freed. `hud/` and `context/` decide by them; nothing here is shown as such.
+Six states, each with its reducer: the window as the host reports it, the epoch that is in force, the outputs that
+were pruned, what the last compactions freed, the events that are damaged or lost, and the messages that the host took
+back. By them `hud/` and `context/` decide; nothing here is shown as such, but for the one line of `LogGaps`.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from hudkit.log.payloads import (
     CompactAfter,
     CompactUndone,
     ContextSnapshot,
+    EventGap,
     FrameArguments,
     FrameBase,
     FrameDelta,
     FrameUnsent,
+    MessagesRevert,
     OutputsPrune,
     PrunedOutput,
     Redact,
@@ -30,6 +33,9 @@ MAX_READINGS = 5
 
 MAX_PAST_COMPACTIONS = 5
 """Compactions that are remembered: as many as a cooldown could ask about."""
+
+_MAX_STANDING_REVERTS = 20
+"""Reverts whose messages are looked for in a transcript: a host brings the last ones back, if any."""
 
 _replace = msgspec.structs.replace
 
@@ -61,7 +67,7 @@ class WindowState(msgspec.Struct, frozen=True, omit_defaults=True):
     calls: int = 0
 
 
-_WINDOW_EVENTS = (ContextSnapshot, CompactAfter, CompactUndone)
+_WINDOW_EVENTS = (ContextSnapshot, CompactAfter, CompactUndone, MessagesRevert)
 
 
 def _reduce_window(window: WindowState, event: Event) -> WindowState:
@@ -90,6 +96,8 @@ def _reduce_window(window: WindowState, event: Event) -> WindowState:
             return _replace(window, used_tokens=used, source="estimated" if used else "", readings=())
         case CompactUndone():
             return _replace(window, used_tokens=None, source="", readings=())
+        case MessagesRevert(used_tokens=used):
+            return _replace(window, used_tokens=used, source="reported" if used else "", readings=())
     return window
 
 
@@ -97,7 +105,9 @@ class EpochState(msgspec.Struct, frozen=True, omit_defaults=True):
     """The base layer that is in force, and the deltas that were recorded since.
 
     `base` is `None` before the first frame, and where it was redacted; `over` says that the next frame begins a new
-    epoch, and why; `last` is the highest number that was ever given: none is given twice.
+    epoch, and why; `last` is the highest number that was ever given: none is given twice. `reverted_from` is the
+    first event that messages had recorded which the host took back in this epoch (0: none), `reverted_at` the event
+    that says so: what was sent in between and stands in the transcript all the same must not be sent again.
     """
 
     base: FrameBase | None = None
@@ -105,6 +115,8 @@ class EpochState(msgspec.Struct, frozen=True, omit_defaults=True):
     deltas: tuple[FrameDelta, ...] = ()
     over: str = ""
     last: int = 0
+    reverted_from: int = 0
+    reverted_at: int = 0
 
     @property
     def number(self) -> int:
@@ -112,7 +124,17 @@ class EpochState(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.base.epoch if self.base else 0
 
 
-_EPOCH_EVENTS = (FrameBase, FrameDelta, FrameUnsent, ContextSnapshot, CompactAfter, CompactUndone, Redact)
+_EPOCH_EVENTS = (
+    FrameBase,
+    FrameDelta,
+    FrameUnsent,
+    ContextSnapshot,
+    CompactAfter,
+    CompactUndone,
+    MessagesRevert,
+    Redact,
+    EventGap,
+)
 
 
 def _reduce_epoch(epoch: EpochState, event: Event) -> EpochState:
@@ -131,9 +153,15 @@ def _reduce_epoch(epoch: EpochState, event: Event) -> EpochState:
             return _replace(epoch, over="compaction")
         case CompactUndone():
             return _replace(epoch, over="undone")
+        case MessagesRevert(seqs=seqs) if seqs:
+            first = min(seqs)
+            return _replace(epoch, reverted_from=min(first, epoch.reverted_from or first), reverted_at=event.seq)
         case Redact():
             # What was redacted may stand in the base.
             return _replace(epoch, over="redaction")
+        case EventGap(code=code) if code != "lost":
+            # What is gone may be a delta of this epoch: nobody knows any more what its reader was told.
+            return _replace(epoch, over="damage")
     return epoch
 
 
@@ -230,10 +258,71 @@ def _after_call(history: CompactionHistory, snapshot: ContextSnapshot) -> Compac
     return _replace(history, **changes) if changes else history
 
 
+MAX_GAPS = 100
+"""Damaged events whose numbers are remembered, the first ones; the others are counted."""
+
+
+class LogGaps(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is missing in the session's log: the numbers of events that are damaged and not yet repaired, how many
+    they are, and the last loss of acknowledged events with the event that tells of it."""
+
+    damaged: tuple[int, ...] = ()
+    count: int = 0
+    loss: str = ""
+    loss_seq: int = 0
+
+    def words(self, told_until: int) -> str:
+        """Return the line that says so, and what to do; empty where there is nothing to say.
+
+        A loss is told where its event is newer than `told_until`, damage as long as it is there.
+        """
+        is_new = self.loss and self.loss_seq > told_until
+        lines = [f"recorded events were lost ({self.loss}); look what is missing"] if is_new else []
+        if self.damaged:
+            numbers = ", ".join(map(str, self.damaged[:3]))
+            more = f" and {self.count - 3} more" if self.count > 3 else ""
+            plural = "event {} is" if self.count == 1 else "events {} are"
+            lines.append(f"{plural.format(numbers + more)} damaged and left out; to mend the log: hudkit repair")
+        return "; ".join(lines)
+
+
+def _reduce_gaps(gaps: LogGaps, event: Event) -> LogGaps:
+    """Return the gaps after an `EventGap`; one that `hudkit repair` left behind is settled, and counts no more."""
+    match event.payload:
+        case EventGap(damaged=True):
+            return _replace(gaps, damaged=(*gaps.damaged, event.seq)[:MAX_GAPS], count=gaps.count + 1)
+        case EventGap(code="lost", message=message):
+            return _replace(gaps, loss=message, loss_seq=event.seq)
+    return gaps
+
+
+class StandingRevert(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Messages that the host took back, as of event `seq`, by their names, oldest first."""
+
+    seq: int
+    messages: tuple[str, ...] = ()
+
+
+class StandingReverts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the host took back and has not brought back, the newest last."""
+
+    last: tuple[StandingRevert, ...] = ()
+
+
+def _reduce_reverts(reverts: StandingReverts, event: Event) -> StandingReverts:
+    match event.payload:
+        case MessagesRevert(messages=messages):
+            new = StandingRevert(event.seq, messages)
+            return StandingReverts((*reverts.last, new)[-_MAX_STANDING_REVERTS:])
+    return reverts
+
+
 CALL_FOLDS: dict[str, tuple[tuple[type[Any], ...], Callable[[Any, Event], Any]]] = {
     "window": (_WINDOW_EVENTS, _reduce_window),
     "epoch": (_EPOCH_EVENTS, _reduce_epoch),
     "pruned_outputs": (_PRUNED_OUTPUT_EVENTS, _reduce_pruned_outputs),
     "compaction_history": (_COMPACTION_HISTORY_EVENTS, _reduce_compaction_history),
+    "gaps": ((EventGap,), _reduce_gaps),
+    "reverts": ((MessagesRevert,), _reduce_reverts),
 }
 """By field of `HudState`, the payloads that it is folded from, and its reducer."""

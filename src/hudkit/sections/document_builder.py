@@ -202,13 +202,13 @@ KnownRows = dict[str, tuple[tuple[object, _Rows], ...]]
 
 
 def diff_states(
-    before: HudState, after: HudState, known_rows: KnownRows | None = None, heard: HudState | None = None
+    before: HudState, after: HudState, known_rows: KnownRows | None = None, answered: HudState | None = None
 ) -> StateChanges:
     """Return the lines that bring a reader of `before` to `after`, in the order of the document.
 
     `known_rows` remembers rows: the next call compares with the same `before`, or, where something was told, with
-    this `after`. `heard` is what a reader of `before` has heard elsewhere: a row that is the same there as in `after`
-    is not told again.
+    this `after`. `answered` is the state as the answers of tools have told it since: a row that is the same there as
+    in `after` is not told again.
     """
     known_rows = {} if known_rows is None else known_rows
     lines: list[str] = []
@@ -220,8 +220,8 @@ def diff_states(
         recent = known_rows.get(spec.name, ())
         old_rows, new_rows = _recalled_rows(spec, old, recent), _recalled_rows(spec, new, recent)
         known_rows[spec.name] = ((old, old_rows), (new, new_rows))
-        if heard is not None and not _unchanged(old, reader(heard)):
-            old_rows = _with_heard(old_rows, _rows(spec, reader(heard)), new_rows)
+        if answered is not None and not _unchanged(old, reader(answered)):
+            old_rows = _with_answered(old_rows, _rows(spec, reader(answered)), new_rows)
         section_lines = list(_diff_rows(spec, old_rows, new_rows))
         # A host that syncs its whole list would fill a delta with one line a todo.
         if spec.logic.summarize is not None and len(section_lines) > _SUMMARY_FROM:
@@ -244,16 +244,18 @@ def _rows(spec: SectionSpec, fields: Any) -> _Rows:
     return spec.logic.rows(*fields) if len(spec.reads) > 1 else spec.logic.rows(fields)
 
 
-def _with_heard(old: _Rows, heard: _Rows, new: _Rows) -> _Rows:
-    """The rows that a reader of the old ones knows who has heard of others; what differs from the new ones was not
-    understood."""
+def _with_answered(old: _Rows, answered: _Rows, new: _Rows) -> _Rows:
+    """Return the rows that a reader of the old ones knows who was also told the `answered` ones.
+
+    What differs from the new ones was not understood.
+    """
     new_by_key = {row.key: row for row in new}
-    heard_by_key = {row.key: row for row in heard}
-    known_rows = {row.key: row for row in old if row.key in heard_by_key or row.key in new_by_key}
-    known_rows |= {key: row for key, row in heard_by_key.items() if new_by_key.get(key) == row}
-    # The order that was heard is the one in which they are known: a move that was heard is not told again.
-    first = [key for key in heard_by_key if key in known_rows]
-    return tuple(known_rows[key] for key in (*first, *(key for key in known_rows if key not in heard_by_key)))
+    answered_by_key = {row.key: row for row in answered}
+    known_rows = {row.key: row for row in old if row.key in answered_by_key or row.key in new_by_key}
+    known_rows |= {key: row for key, row in answered_by_key.items() if new_by_key.get(key) == row}
+    # The order that an answer told is the one in which they are known: such a move is not told again.
+    first = [key for key in answered_by_key if key in known_rows]
+    return tuple(known_rows[key] for key in (*first, *(key for key in known_rows if key not in answered_by_key)))
 
 
 def _diff_rows(spec: SectionSpec, before: _Rows, after: _Rows) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """`HudState`, everything that is true of a session: its fold from the log, undo by folding without, and its snapshot.
 
-**Undo.** Nothing in a log is changed or removed. An undo is one more event that names an earlier one, and the state
-is folded without what is undone. An undone event still counts: its number, and the ids that it gave to items, are not
-given again, because they stand in somebody's transcript.
+**Undo.** Nothing in a log is changed or removed. An undo is one more event that names an earlier one (a revert of a
+host's messages names several), and the state is folded without what is undone. An undone event still counts: its
+number, and the ids that it gave to items, are not given again, because they stand in somebody's transcript.
 
 **Example.** Event 1 adds the note n1, event 2 adds n2, event 3 undoes 1. The fold of all three has n2 only, and the
 next note is n3. A snapshot of event 2 has both notes, so after event 3 it is of no use: the fold begins before
@@ -21,18 +21,20 @@ from typing import Any
 import msgspec
 
 from hudkit.errors import StoreDamaged
-from hudkit.log import Origin, Payload
-from hudkit.log.event import Event
+from hudkit.log import Event, Origin, Payload
 from hudkit.log.payloads import (
+    PAYLOADS,
     CompactAfter,
     CompactBefore,
     CompactUndone,
     ContextSnapshot,
+    EventGap,
     EventRestate,
     EventUndo,
     FrameBase,
     FrameDelta,
     FrameUnsent,
+    MessagesRevert,
     OutputsPrune,
     ProjectSet,
     Redact,
@@ -50,7 +52,9 @@ from hudkit.sections.call_history import (
     CALL_FOLDS,
     CompactionHistory,
     EpochState,
+    LogGaps,
     PrunedOutputs,
+    StandingReverts,
     WindowState,
 )
 from hudkit.sections.compacted import CompactedState
@@ -101,6 +105,8 @@ class HudState(msgspec.Struct, frozen=True, omit_defaults=True):
     epoch: EpochState = EpochState()
     pruned_outputs: PrunedOutputs = msgspec.field(default=PrunedOutputs(), name="pruned")
     compaction_history: CompactionHistory = msgspec.field(default=CompactionHistory(), name="rounds")
+    gaps: LogGaps = LogGaps()
+    reverts: StandingReverts = StandingReverts()
 
 
 _Reduce = Callable[[Any, Event], Any]
@@ -113,6 +119,8 @@ _FOLDS: tuple[_Fold, ...] = (
     ("epoch", *CALL_FOLDS["epoch"]),
     ("pruned_outputs", *CALL_FOLDS["pruned_outputs"]),
     ("compaction_history", *CALL_FOLDS["compaction_history"]),
+    ("gaps", *CALL_FOLDS["gaps"]),
+    ("reverts", *CALL_FOLDS["reverts"]),
 )
 """Each field of `HudState` with the payloads that it is folded from, and its reducer."""
 
@@ -143,7 +151,7 @@ def apply(state: HudState, event: Event, *, void: bool = False) -> HudState:
         "seq": event.seq,
         # A host may tell late what belongs to an earlier turn.
         "turn": max(state.turn, event.turn),
-        "time": event.timestamp,
+        "time": event.timestamp or state.time,  # of a damaged event nobody knows when it was
     }
     # A redacted event has no payload: it counts, and says nothing.
     if event.payload is not None:
@@ -151,7 +159,25 @@ def apply(state: HudState, event: Event, *, void: bool = False) -> HudState:
             before = getattr(state, name)
             after = reducer(before, event)
             changed[name] = _with_new_count(before, after) if void else after
+        if isinstance(event.payload, EventGap):
+            changed |= _numbers_taken(state, event.payload.was)
     return _replace(state, **changed)
+
+
+def _numbers_taken(state: HudState, type_: str) -> dict[str, Any]:
+    """The sections in which an event of this type, which is gone, had numbered an item: the number stays taken.
+
+    Else each item after it would be called by the number before its own, and a later event would mean another item.
+    """
+    kind = PAYLOADS.get(type_)
+    fields = msgspec.structs.fields(kind) if kind is not None else ()
+    numbers_items = any(field.name == "id" and field.default == "" for field in fields)
+    sections = {name: getattr(state, name) for name, _ in _REDUCERS.get(type_, ())} if numbers_items else {}
+    return {
+        name: _replace(section, count=section.count + 1)
+        for name, section in sections.items()
+        if isinstance(section, ItemList)
+    }
 
 
 def preview_state(events: Iterable[Event], state: HudState) -> HudState:
@@ -213,6 +239,8 @@ PERMANENT_TYPES: dict[str, str] = {
         ),
         ((CompactBefore, CompactAfter, CompactUndone), "the host compacted, and only the host can take that back"),
         ((Redact, EventRestate), "what was redacted is gone"),
+        ((EventGap,), "what is missing in the log is missing"),
+        ((MessagesRevert,), "the host took the messages back, and only the host can bring them back"),
         ((SessionStart, SessionLink, TodoSync), "it is the host's own, and is told again"),
         ((SessionOffer, ShareSync), "it tells of another session"),
         ((ProjectSet,), "the project's defaults are set again by project.set"),
@@ -228,19 +256,28 @@ def undone_seqs(events: Iterable[Event]) -> frozenset[int]:
     Example: event 3 adds a note, 4 undoes 3, 5 undoes 4. Read from the newest on: 5 holds, so 4 is taken back, and an
     undo that is taken back takes nothing back. The result is {4}, and the note of event 3 is there.
     """
-    undos = [event for event in events if isinstance(event.payload, EventUndo)]
+    undos = [event for event in events if isinstance(event.payload, EventUndo | MessagesRevert)]
     gone: set[int] = set()
     # The newest first: whether an undo holds is known once all that could undo it were looked at.
     for event in sorted(undos, key=_seq, reverse=True):
-        assert isinstance(event.payload, EventUndo)
-        if event.seq not in gone and event.payload.seq < event.seq:
-            gone.add(event.payload.seq)
+        if event.seq not in gone:
+            gone.update([seq for seq in _undone_by(event) if seq < event.seq])
     return frozenset(gone)
 
 
 def undo_reaches(events: Iterable[Event], seq: int) -> bool:
     """Return whether one of these events takes back another that a state as of `seq` holds already."""
-    return any(isinstance(event.payload, EventUndo) and event.payload.seq <= seq for event in events)
+    return any(undone <= seq for event in events for undone in _undone_by(event))
+
+
+def _undone_by(event: Event) -> tuple[int, ...]:
+    """The numbers of the events that this one takes back."""
+    match event.payload:
+        case EventUndo(seq=seq):
+            return (seq,)
+        case MessagesRevert(seqs=seqs):
+            return seqs
+    return ()
 
 
 def _with_new_count(before: Any, after: Any) -> Any:

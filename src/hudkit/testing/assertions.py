@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise, takewhile
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from hudkit.models.captured_request import CapturedRequest, RequestPiece
+from hudkit.tools.operation import find_operation
 
 # -- prefixes --------------------------------------------------------------------------------------------------
 
@@ -70,8 +72,11 @@ _DELTA_BLOCK = re.compile(r"^\[hud (\w+)\](?: (.+)\n|\n\n((?:- .*\n)+))", re.M)
 
 
 def hud_base(request: CapturedRequest) -> str:
-    """Return the HUD in a request's system prompt; `AssertionError` where there is none, or more than one."""
-    bases = [text for text in request.system if re.search(r"\bHUD\b", text)]
+    """Return the HUD in a request's system prompt; `AssertionError` where there is none, or more than one.
+
+    It is what begins with the line that names it: in most hosts it stands behind the host's own text.
+    """
+    bases = [match[0] for text in request.system if (match := re.search(r"^.*\bHUD\b[\s\S]*", text, re.M))]
     assert len(bases) == 1, request.system
     return bases[0]
 
@@ -147,3 +152,50 @@ async def expect_async_error(kind: type[E], awaitable: Awaitable[object]) -> E:
     except kind as error:
         return error
     raise AssertionError(f"{kind.__name__} was not raised")
+
+
+# -- what was taken away, and how it is had again --------------------------------------------------------------
+
+
+_CALL = re.compile(r"\b(hud|memory)\((?=\{ *[\w\"]+ *:)")
+_NAMED = re.compile(r"(?:(?:older|more|not shown): |\bhud )([a-z]+(?:\.[a-z]+)?)\b(?![(.:])")
+_BARE = re.compile(r"\{ *\w+:")
+_STUB = re.compile(r'\bmemory ([a-z_.]+) (?=\{")')
+_GOES_ON = re.compile(r"\n\nIt goes on: (memory\(.+\))\s*\Z")
+
+
+def calls_in(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the calls that a text for an agent names, as router and arguments, each once and in order.
+
+    Known forms: `memory({"tool": "messages"})`, `hud({...})`, `memory output {"id":"p1"}` of a stub, and operations
+    that only read, as frames name them: `+3 older: decisions.list`, `hud snapshot`.
+    """
+    calls = [(match[1], _object_at(text, match.end())) for match in _CALL.finditer(text)]
+    stubs = [(match[1], _object_at(text, match.end())) for match in _STUB.finditer(text)]
+    calls += [("memory", {"tool": operation, "args": args}) for operation, args in stubs]
+    calls += [("hud", {"tool": name}) for name in _NAMED.findall(text) if _only_reads(name)]
+    return [call for n, call in enumerate(calls) if call not in calls[:n]]
+
+
+def _only_reads(name: str) -> bool:
+    operation = find_operation(name)
+    return operation is not None and not operation.writes
+
+
+def recovered_output(answer: str) -> tuple[str, dict[str, Any] | None]:
+    """Return the very text that an answer of `memory output` has, and the arguments of the call that goes on."""
+    more = _GOES_ON.search(answer)
+    block = (answer[: more.start()] if more else answer).partition("\n\n")[2]
+    page = "\n".join(line.removeprefix("    ") for line in block.split("\n"))
+    following = calls_in(more[1])[0][1]["args"] if more else None
+    return page, following
+
+
+def _object_at(text: str, start: int) -> dict[str, Any]:
+    """Return the object that stands in a text, also one with bare keys: `{tool: "help"}`."""
+    if _BARE.match(text, start):
+        end = text.index("}", start) + 1
+        text, start = re.sub(r"([{,] *)(\w+):", r'\1"\2":', text[start:end]), 0
+    value, _ = json.JSONDecoder().raw_decode(text, start)
+    assert isinstance(value, dict)
+    return value

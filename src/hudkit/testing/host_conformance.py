@@ -16,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+from ast import literal_eval
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -31,7 +32,7 @@ from hudkit.log.payloads import CompactAfter, ContextSnapshot, SessionStart, Tas
 from hudkit.models.captured_request import KIND_MARKS, CapturedRequest
 from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
 from hudkit.sections.state import HudState
-from hudkit.testing.assertions import delta_lines, hud_base, prefix_breaks
+from hudkit.testing.assertions import calls_in, delta_lines, hud_base, prefix_breaks, recovered_output
 from hudkit.testing.model_server import ScriptedModel
 from hudkit.tokens import count_tokens, prices_of
 
@@ -140,6 +141,32 @@ def _shop_task(call: Tool, path: Callable[[str], str]) -> Iterator[ScriptedReply
     yield says("The total is right now.")
 
 
+def _day_of_many_items(*, compacts: bool) -> Iterator[ScriptedReply]:
+    """Yield responses that leave more in the HUD than a base can show, and answers that go on in pages."""
+
+    def memory(operation: str, **args: Any) -> ScriptedReply:
+        return uses(ScriptedCall("memory", {"tool": operation, "args": args}))
+
+    yield uses(hud_call("task.set", description=TASK))
+    yield uses(
+        *(hud_call("decisions.record", summary=f"Decision {n}: {'a reason, ' * 12}", reason="x") for n in range(14)),
+        *(hud_call("notes.add", content=f"Note {n}: {'a fact, ' * 20}") for n in range(14)),
+        *(hud_call("steps.add", description=f"Step {n}: {'work, ' * 12}") for n in range(14)),
+        *(hud_call("blockers.add", description=f"Blocker {n}") for n in range(5)),
+    )
+    yield uses(hud_call("notes.ad", content=NOTE))
+    yield uses(hud_call("decisions.list", limit=3))
+    yield memory("help")
+    yield memory("messages", tokens=200)
+    yield memory("history", limit=3)
+    yield memory("search", query="total")
+    yield memory("sessions")
+    yield with_full_window(memory("snapshot"))
+    if compacts:
+        yield with_full_window(uses(ScriptedCall("hud_compact", {})))
+    yield says("The window is full.")
+
+
 def _coding_day_turn(
     call: Tool, path: Callable[[str], str], number: int, *, with_hud: bool
 ) -> Sequence[ScriptedReply]:
@@ -187,6 +214,12 @@ class HostConformance:
         """
         name = {"read": "read_file", "write": "write_file", "edit": "edit_file", "run": "run_command"}[what]
         return ScriptedCall(name, arguments)
+
+    def take_back(self, talk: Any) -> bool:
+        """Take back the last prompt of a conversation (what `open` gave) with all that followed, as the host's user
+        does; return whether it was. `False`: the host has nothing of the kind."""
+        del talk
+        return False
 
     def delegate(self, prompt: str) -> ScriptedCall:
         """Return a call that gives a task to a sub-agent."""
@@ -321,6 +354,31 @@ class HostConformance:
             assert words in hud_base(last), f"{words!r} is in the base after the last compaction"
         assert "I am fixing the shop." in last.text
 
+    # -- undo and revert ---------------------------------------------------------------------------------------
+
+    def test_what_the_host_takes_back_is_asserted_no_more(self, tmp_path: Path) -> None:
+        with self._at(tmp_path, limit=LARGE_WINDOW) as (place, model), self.open(place, "s1") as talk:
+            model.play(uses(hud_call("notes.add", content=NOTE)), says("noted"))
+            talk.say("Please begin.")
+            model.play(
+                uses(hud_call("task.set", description="Rewrite everything in Rust")),
+                uses(hud_call("decisions.record", summary="Store cents as floats")),
+                uses(self.call("write", path=self._path(place, "main.rs"), content="fn main() {}\n")),
+                uses(self.call("run", command="exit 3")),
+                says("done"),
+            )
+            talk.say("Never touch test_shop.py again. Use another language.")
+            if not self.take_back(talk):
+                return
+            model.play(says("ok"))
+            talk.say("No, stay with Python.")
+            text, state = model.chats[-1].text, self._state(place, talk)
+            lost = ("Rust", "cents as floats", "main.rs", "exit 3", "test_shop.py", "another language")
+            assert [words for words in lost if words in text] == []
+            assert not (state.decisions or state.errors.open or state.files.active or state.constraints)
+            assert [note.content for note in state.notes] == [NOTE], "what was before stands"
+            assert NOTE in text and state.session.request == "No, stay with Python."
+
     # -- cache -------------------------------------------------------------------------------------------------
 
     def test_a_request_begins_with_the_one_before(self, tmp_path: Path) -> None:
@@ -375,6 +433,51 @@ class HostConformance:
                 ratio = spent[True] / spent[False]
                 print(f"{self.host}, {policy.name}: {turns * 6} calls, x {ratio:.3f}")
                 assert ratio <= most, (policy.name, ratio)
+
+    # -- what was taken away -----------------------------------------------------------------------------------
+
+    def test_what_was_taken_away_comes_back(self, tmp_path: Path) -> None:
+        """The call in each line that stands for an output gets its very text, in a new process too."""
+        with self._at(tmp_path, limit=LARGE_WINDOW) as (place, model):
+            for n in range(8):
+                lines = (f'{n}.{m}\t{"x" * (m % 60)} \\ "é"' for m in range(1_000))
+                (place.project / f"long_{n}.txt").write_text("\n".join(lines))
+            with self.open(place, "s1") as talk:
+                for n in range(8):
+                    model.play(
+                        uses(self.call("read", path=self._path(place, f"long_{n}.txt"))),
+                        uses(self.call("run", command=f"echo part {n}")),
+                        says("I have read it."),
+                    )
+                    talk.say(f"Read part {n}.")
+            pruned = _STUB.findall(model.chats[-1].text)
+            assert pruned, "old outputs have left the window"
+            outputs = [text for chat in model.chats for role, text in chat.messages if role == "tool"]
+            with self.open(place, "s1") as talk:
+                for stub, size in pruned[:3]:
+                    text = self._recovered(model, talk, calls_in(stub)[0])
+                    assert len(text) == int(size.replace(",", ""))
+                    assert any(_is_output(text, output) for output in outputs), f"{stub} gave {text[:200]!r}"
+
+    def test_every_call_that_a_text_names_works(self, tmp_path: Path) -> None:
+        """What bases, deltas, tails and answers of tools tell the agent to call is called, and answered."""
+        with self._at(tmp_path) as (place, model), self.open(place, "s1") as talk:
+            model.play(*_day_of_many_items(compacts=not self._is_free("compaction tools")))
+            talk.say(f"Please make the total right. {RULE}")
+            model.play(says("Going on."))
+            talk.say("And now?")
+            called: list[tuple[str, dict[str, Any]]] = []
+            for _ in range(3):  # answers name calls, too
+                named = dict.fromkeys(map(repr, calls_in("\n".join(chat.text for chat in model.chats))))
+                new = [call for call in map(literal_eval, named) if call not in called]
+                for router, arguments in new[:25]:
+                    called.append((router, arguments))
+                    model.play(uses(ScriptedCall(router, arguments)), says("done"))
+                    talk.say("Go on.")
+                    answer = [text for role, text in model.chats[-1].messages if role == "tool"][-1]
+                    assert not _REFUSED.search(answer), f"{router}({arguments}) was answered {answer[:300]!r}"
+            tools = {str(arguments["tool"]) for _, arguments in called}
+            assert tools >= {"help", "messages", "snapshot"}, tools
 
     # -- several at once ---------------------------------------------------------------------------------------
 
@@ -498,6 +601,18 @@ class HostConformance:
             begun.call("decisions.record", {"summary": DECISION})
             begun.call("steps.add", {"description": "write total"})
 
+    def _recovered(self, model: ScriptedModel, talk: HostConversation, call: tuple[str, dict[str, Any]]) -> str:
+        """Return what an agent reads that follows a stub's call, page after page."""
+        router, arguments = call
+        text, following = "", arguments["args"]
+        while following:
+            model.play(uses(ScriptedCall(router, {**arguments, "args": following})), says("read"))
+            talk.say("Read it again.")
+            answers = [text for role, text in model.chats[-1].messages if role == "tool"]
+            page, following = recovered_output(answers[-1].partition("\n[hud ")[0])
+            text += page
+        return text
+
     def _is_free(self, what: str) -> bool:
         return what in self.cannot
 
@@ -512,6 +627,19 @@ class HostConformance:
         with Hud.open(place.log) as board:
             session = board.session(talk.id, project=place.project, host=self.host)
             return [event.payload for event in session.events()]
+
+
+_STUB = re.compile(r"(\[pruned: [^\]\n]*?, ([\d,]+) characters; memory output [^\]\n]+ gets it\])")
+
+_REFUSED = re.compile(
+    r"^(Error: )?(not recorded|not available|there is no|no output|this host)|\. Example: (hud|memory)\("
+)
+"""How answers begin, or end, that refuse a call."""
+
+
+def _is_output(text: str, shown: str) -> bool:
+    """Return whether a text is what a request has as an output, whatever the HUD has put behind it."""
+    return shown == text or (shown.startswith(text) and shown[len(text) :].lstrip().startswith("[hud "))
 
 
 @contextmanager

@@ -80,6 +80,7 @@ class StoreConformance:
         events = log.append("s", drafts)
         assert [event.seq for event in events] == [1, 2, 3, 4]
         assert events == tuple(log.read("s"))
+        assert events == tuple(log.read("s", past_damage=True)) and log.recorded_findings() == ()
         for event, source in zip(events, drafts, strict=True):
             assert event.session_id == "s"
             assert (event.id, event.timestamp, event.turn) == (source.id, source.timestamp, source.turn)

@@ -37,10 +37,14 @@ MEMO_BYTES = 8 * 1024 * 1024
 """Memory that one counter's memo may hold, strings included."""
 
 MEMO_TEXT = 16 * 1024
-"""Texts of more bytes than this are counted anew each time: frames and files, not blocks."""
+"""Texts, or paragraphs of longer ones, of more bytes than this are counted anew each time."""
 
 LONG_TEXT = 1024
 """Characters from which a text is counted by paragraphs: the whole of a shorter one is met again more often."""
+
+MAX_SPLIT = 64 * 1024
+"""Characters from which a text is counted whole and not remembered: no frame is so long, and the paragraphs of a
+large file would push all blocks out of the memo."""
 
 _ENTRY_BYTES = 200  # what an entry costs beside its string: the links, the number, the table's slack
 
@@ -163,9 +167,9 @@ class ExactCounter:
 
     def count(self, text: str) -> int:
         """Return the number of tokens of `text`."""
-        if len(text) < LONG_TEXT:
-            return self._memo.count(text)
-        return sum(map(self._memo.count, _paragraphs(text)))
+        if LONG_TEXT <= len(text) <= MAX_SPLIT:
+            return sum(map(self._memo.count, _paragraphs(text)))
+        return self._memo.count(text)
 
 
 def _paragraphs(text: str) -> list[str]:

@@ -1,8 +1,8 @@
 """What is known of a model: its window, how much of it can be used (A1, A2), and what its tokens cost.
 
-A window is what the host reports; where it reports none, what the bundled table of model families has; then the
-user's setting; then an assumption that is shown as one. Prices come from the catalogue where it is installed, else
-from a small table that shows its date.
+A window is what the user's settings say of that model; else what the host reports; where it reports none, what the
+bundled table of model families has; then the user's setting for any model; then an assumption that is shown as one.
+Prices come from the catalogue where it is installed, else from a small table that shows its date.
 
 The catalogue is the optional package `genai-prices`, looked up offline and loaded at the first question. Loading it
 takes 0.4 s and more, so what asks it does not belong into an agent's call. Its updater, which would use the network,
@@ -12,16 +12,19 @@ is never started.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from hudkit.errors import ConfigError
+
+_Row = TypeVar("_Row")
 
 Source = Literal["host", "user", "table", "assumed"]
 
@@ -90,10 +93,101 @@ FAMILIES: tuple[tuple[str, int, int | None, int | None], ...] = (
     ("gemini-2.5-flash", 1_048_576, 65_536, None),
     ("gemini-2.5-pro", 1_048_576, 65_536, None),
     ("gemini-3-flash", 1_000_000, 65_536, None),
+    ("gemini-3-pro", 1_048_576, 65_536, None),
+    ("gemini-3.1-flash-lite", 1_000_000, None, None),
+    ("gemini-3.1-pro", 1_048_576, None, None),
     ("gemini-3.5-flash", 1_000_000, None, None),
+    ("gemini-3.6-flash", 1_000_000, None, None),
+    ("gemini-3.7-flash", 1_000_000, None, None),
+    ("gemini-3.8-flash", 1_000_000, None, None),
+    ("grok-2", 32_768, None, None),
+    ("grok-3", 131_072, None, None),
     ("grok-4", 256_000, None, None),
     ("grok-4-fast", 2_000_000, None, None),
+    ("grok-4-1-fast", 2_000_000, None, None),
+    ("grok-4.3", 1_000_000, None, None),
+    ("grok-4.5", 500_000, None, None),
+    ("grok-4.6", 500_000, None, None),
+    ("grok-4.7", 500_000, None, None),
     ("grok-code-fast-1", 256_000, None, None),
+    # Open families, as their makers serve them; who runs one with less says so in [windows], and a server's own
+    # figure comes before all of these.
+    ("deepseek-chat", 64_000, None, None),
+    ("deepseek-reasoner", 64_000, None, None),
+    ("deepseek-v3.1", 131_072, None, None),
+    ("deepseek-v3.2", 128_000, None, None),
+    ("deepseek-v4-flash", 1_000_000, None, None),
+    ("deepseek-v4-pro", 1_000_000, None, None),
+    ("deepseek-v4.1-flash", 1_000_000, None, None),
+    ("qwen2.5", 32_768, None, None),
+    ("qwen3", 40_960, None, None),
+    ("qwen3-coder", 262_144, None, None),
+    ("qwen3-max", 262_144, None, None),
+    ("qwen3-next", 262_144, None, None),
+    ("qwen3.5", 262_144, None, None),
+    ("qwen3.6", 262_144, None, None),
+    ("qwen3.8", 262_144, None, None),
+    ("kimi-k2", 131_072, None, None),
+    ("kimi-k2-0905", 262_144, None, None),
+    ("kimi-k2-thinking", 262_144, None, None),
+    ("kimi-k2.5", 262_144, None, None),
+    ("kimi-k2.6", 262_144, None, None),
+    ("kimi-k2.7", 262_144, None, None),
+    ("kimi-k3", 1_000_000, None, None),
+    ("kimi-k3.1", 1_000_000, None, None),
+    ("glm-4.5", 131_072, None, None),
+    ("glm-4.6", 200_000, None, None),
+    ("glm-4.7", 200_000, None, None),
+    ("glm-5", 200_000, None, None),
+    ("glm-5.1", 200_000, None, None),
+    ("glm-5.2", 1_000_000, None, None),
+    ("glm-5.3", 1_000_000, None, None),
+    ("minimax-m1", 1_000_000, None, None),
+    ("minimax-m2", 204_800, None, None),
+    ("minimax-m2.1", 204_800, None, None),
+    ("minimax-m2.5", 204_800, None, None),
+    ("minimax-m2.7", 204_800, None, None),
+    ("mistral-large", 128_000, None, None),
+    ("mistral-large-2512", 262_144, None, None),
+    ("mistral-medium-3.1", 131_072, None, None),
+    ("mistral-medium-3.5", 262_144, None, None),
+    ("mistral-small-3.1", 128_000, None, None),
+    ("mistral-small-3.2", 131_072, None, None),
+    ("mistral-small-2603", 262_144, None, None),
+    ("devstral-2512", 262_144, None, None),
+    ("codestral-2508", 256_000, None, None),
+    ("ministral-14b-2512", 262_144, None, None),
+    ("ministral-8b-2512", 262_144, None, None),
+    ("ministral-3b-2512", 131_072, None, None),
+    ("llama-3", 8_192, None, None),
+    ("llama-3.1", 131_072, None, None),
+    ("llama-3.2", 131_072, None, None),
+    ("llama-3.3", 131_072, None, None),
+    ("llama3", 8_192, None, None),
+    ("llama3.1", 131_072, None, None),
+    ("llama3.2", 131_072, None, None),
+    ("llama3.3", 131_072, None, None),
+    ("llama-4-maverick", 1_000_000, None, None),
+    ("llama4-maverick", 1_000_000, None, None),
+    ("gemma-2", 8_192, None, None),
+    ("gemma2", 8_192, None, None),
+    ("gemma-3", 131_072, None, None),
+    ("gemma3", 131_072, None, None),
+    ("gemma-3n", 32_768, None, None),
+    ("gemma3n", 32_768, None, None),
+    ("gemma-4", 262_144, None, None),
+    ("gemma4", 262_144, None, None),
+    ("phi-4", 16_384, None, None),
+    ("phi-4-mini", 131_072, None, None),
+    ("granite-4.0", 131_072, None, None),
+    ("granite-4.1", 131_072, None, None),
+    ("granite-4.2", 131_072, None, None),
+    ("nemotron-3-nano", 262_144, None, None),
+    ("nemotron-3-super", 262_144, None, None),
+    ("nova-micro", 128_000, None, None),
+    ("nova-lite", 300_000, None, None),
+    ("nova-pro", 300_000, None, None),
+    ("nova-premier", 1_000_000, None, None),
 )
 
 
@@ -119,16 +213,18 @@ def window_of(
     *,
     host: int | None = None,
     user: int | None = None,
+    by_model: Mapping[str, int] = MappingProxyType({}),
     host_output: int | None = None,
     host_input: int | None = None,
     use_catalogue: bool = False,
 ) -> Window:
     """Return the window of `model`: the host's report, else the table's, else the user's setting, else 200,000.
 
-    The order is that of feature A1: the user's setting fills a gap, it does not overrule what is known. Host
-    figures of zero or less mean "not reported" (OpenCode writes 0). Output and input limits come from the
-    host, else from the table where it agrees with the host on the window. `use_catalogue` asks `genai-prices`
-    as a second table: it is slow to load, so not within an agent's call.
+    The order is that of feature A1: the setting `user` fills a gap, it does not overrule what is known. What the user
+    says of one model does: `by_model` has tokens by the name of a model or family, and comes first. Host figures of
+    zero or less mean "not reported" (OpenCode writes 0). Output and input limits come from the host, else from the
+    table where it agrees with the host on the window. `use_catalogue` asks `genai-prices` as a second table: it is
+    slow to load, so not within an agent's call.
 
     Raises `ConfigError` for a user's setting that is not positive.
     """
@@ -136,9 +232,12 @@ def window_of(
         raise ConfigError(
             f"the window of {model!r} is set to {user} tokens", hint="give a positive number", user=user
         )
+    own = _own_window(model, tuple(by_model.items())) if by_model else None
     row = _family_of(model)
     table = row[1] if row else (_listed_window(model) if use_catalogue else None)
-    limit, source = _first_positive((host, "host"), (table, "table"), (user, "user"), (ASSUMED_WINDOW, "assumed"))
+    limit, source = _first_positive(
+        (own, "user"), (host, "host"), (table, "table"), (user, "user"), (ASSUMED_WINDOW, "assumed")
+    )
     # A host with another window runs another variant of the model: the table's other limits say nothing of it.
     limits = row[2:] if row and limit == table else (None, None)
     return Window(
@@ -170,15 +269,25 @@ _FAMILY_PARTS = tuple((_name_parts(row[0]), row) for row in FAMILIES)
 
 @lru_cache(maxsize=256)
 def _family_of(model: str) -> tuple[str, int, int | None, int | None] | None:
+    return _longest_named(model, _FAMILY_PARTS)
+
+
+@lru_cache(maxsize=64)
+def _own_window(model: str, by_model: tuple[tuple[str, int], ...]) -> int | None:
+    """Return what the user's settings say of the model; `None` where they do not name it."""
+    return _longest_named(model, tuple((_name_parts(name), tokens) for name, tokens in by_model))
+
+
+def _longest_named(model: str, families: Iterable[tuple[tuple[str, ...], _Row]]) -> _Row | None:
     """Return the row of the longest family name that stands in the model's name, as whole parts, in order.
 
     A family followed by a short number is another version (`gpt-5` is not `gpt-5.9`); dates and words that
     follow are variants of it. `None` where no family fits.
     """
     name = _name_parts(model)
-    best: tuple[str, int, int | None, int | None] | None = None
+    best: _Row | None = None
     longest = 0
-    for parts, row in _FAMILY_PARTS:
+    for parts, row in families:
         if len(parts) > longest and _is_named(parts, name):
             best, longest = row, len(parts)
     return best

@@ -10,13 +10,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
 from hudkit.compose import shorten, visible
-from hudkit.log.codec import escape_surrogates
 from hudkit.log.event import Origin
-from hudkit.log.secret_patterns import replace_secrets
+from hudkit.log.secret_patterns import without_secrets
 from hudkit.sections.items import ItemMark, SectionItem
 from hudkit.tools.operation import AnswerRow, OperationArguments, OperationResult, SectionListing
 
@@ -39,13 +37,6 @@ _ALL_ROWS = PageArguments(MAX_ROWS)
 def id_text(id: str) -> str:
     """Return an id as a text may name it: as it is, or in quotes."""
     return id if _PLAIN.fullmatch(id) else quote(id)
-
-
-def without_secrets(text: str) -> str:
-    """Return a text as the log would have it: without secrets."""
-    body = msgspec.json.encode(escape_surrogates(text))
-    clean = replace_secrets(body)
-    return text if clean is body else str(msgspec.json.decode(clean))
 
 
 def quote(text: str, limit: int = MAX_QUOTED_CHARS) -> str:

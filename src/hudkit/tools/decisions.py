@@ -11,9 +11,10 @@ from hudkit.errors import OperationError
 from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import DecisionConfirm, DecisionRecord, DecisionRemove, DecisionSupersede, Payload
+from hudkit.log.secret_patterns import without_secrets
 from hudkit.sections.decisions import Decision
 from hudkit.sections.state import HudState, state_after
-from hudkit.tools.answer_text import PageArguments, item_row, list_rows, quote, without_secrets
+from hudkit.tools.answer_text import PageArguments, item_row, list_rows, quote
 from hudkit.tools.operation import (
     MAX_VALUES,
     SECTION_LISTINGS,
@@ -83,7 +84,7 @@ def _list(session: SessionCore, args: PageArguments) -> OperationResult:
 @operation(
     "decisions.record",
     _NewDecision,
-    example={"summary": "Sign tokens with RS256", "details": "Other services verify them", "supersedes": "d1"},
+    example={"summary": "Sign tokens with RS256", "details": "Other services verify them"},
 )
 def _record(session: SessionCore, args: _NewDecision, origin: Origin) -> OperationResult:
     """Record a decision; with `supersedes` it replaces earlier ones, which never come back.
@@ -109,8 +110,9 @@ def _record(session: SessionCore, args: _NewDecision, origin: Origin) -> Operati
         gone[:] = olds
         if twin is not None and twin.id not in olds:
             return tuple(DecisionSupersede(id, twin.id) for id in olds)
-        # The new one's id is needed in the events that come before it.
-        after = state_after(state, *(DecisionSupersede(id, "") for id in olds), new)
+        # The new one's id is needed in the events that come before it. It is found as it will be stored.
+        stored = DecisionRecord(without_secrets(args.summary), without_secrets(args.details))
+        after = state_after(state, *(DecisionSupersede(id, "") for id in olds), stored)
         by = item_with_text(after, "decisions", without_secrets(args.summary)).id
         return (*(DecisionSupersede(id, by) for id in olds), new)
 

@@ -10,9 +10,10 @@ from msgspec import Meta
 from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import ErrorEncountered, ErrorResolved, Payload
+from hudkit.log.secret_patterns import without_secrets
 from hudkit.sections.errors import RecordedError
 from hudkit.sections.state import HudState
-from hudkit.tools.answer_text import PageArguments, item_row, list_rows, without_secrets
+from hudkit.tools.answer_text import PageArguments, item_row, list_rows
 from hudkit.tools.operation import (
     SECTION_LISTINGS,
     AnswerRow,

@@ -10,9 +10,10 @@ from msgspec import Meta
 from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import FileClose, FileEdit, FileOpen, Payload
+from hudkit.log.secret_patterns import without_secrets
 from hudkit.sections.files import TrackedFile
 from hudkit.sections.state import HudState
-from hudkit.tools.answer_text import PageArguments, item_row, list_rows, quote, without_secrets
+from hudkit.tools.answer_text import PageArguments, item_row, list_rows, quote
 from hudkit.tools.operation import (
     SECTION_LISTINGS,
     AnswerRow,

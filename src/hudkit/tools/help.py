@@ -13,7 +13,7 @@ from msgspec import Meta
 from hudkit.compose import shorten, visible
 from hudkit.errors import OperationError
 from hudkit.hud import SessionCore
-from hudkit.log.secret_patterns import replace_secrets
+from hudkit.log.secret_patterns import without_secrets
 from hudkit.tools.answer_text import MAX_QUOTED_CHARS, PageArguments, quote
 from hudkit.tools.arguments import operation_schema, value_words
 from hudkit.tools.operation import (
@@ -50,7 +50,10 @@ def _help(_: SessionCore, args: _HelpArguments) -> OperationResult:
         )
     group = operation_groups().get(args.operation.removesuffix(".*"))
     if group is None:
-        raise unknown_operation(args.operation)
+        error = unknown_operation(args.operation)
+        near = error.details["near"]
+        instead = ("help", {"operation": near[0]} if isinstance(near, list) and near else {})
+        raise OperationError(error.message, hint=error.hint, **error.details, instead=instead)
     lines = [f"- {_signature(member)}: {member.summary}" for member in group]
     return OperationResult("\n".join(lines), {"operations": [member.name for member in group]})
 
@@ -127,7 +130,7 @@ def call_text(router: str, name: str, args: Mapping[str, Any]) -> str:
     if args:
         call["args"] = {key: _short(value) for key, value in args.items()}
     text = json.dumps(call, ensure_ascii=False)
-    return f"{router}({visible(replace_secrets(text.encode('utf-8', 'backslashreplace')).decode())})"
+    return f"{router}({visible(without_secrets(text))})"
 
 
 def _short(value: Any) -> Any:

@@ -16,8 +16,10 @@ from hudkit.errors import HudkitError, OperationError
 from hudkit.hud import SessionCore
 from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import EventUndo, Payload, type_of
+from hudkit.log.secret_patterns import without_secrets
 from hudkit.sections.state import PERMANENT_TYPES, HudState, undone_seqs
-from hudkit.tools.answer_text import MAX_ROWS, id_text, quote, without_secrets
+from hudkit.tools.answer_text import MAX_ROWS, id_text, quote
+from hudkit.tools.help import call_text
 from hudkit.tools.operation import AnyText, OperationArguments, OperationResult, Text, operation, reading
 from hudkit.tools.state_ops import readable_sections
 from hudkit.tools.transcript_text import (
@@ -260,7 +262,8 @@ def _undo(session: SessionCore, args: _UndoArguments, origin: Origin) -> Operati
     events, _ = session.decide(decide, origin=origin)
     event = chosen[0]
     quoted = f" {quote(event_words(event))}" if event_words(event) else ""
-    text = f"Undone: event {event.seq}, {event.type}{quoted}. To have it again: undo event {events[0].seq}."
+    again = call_text("hud", "undo", {"seq": events[0].seq})
+    text = f"Undone: event {event.seq}, {event.type}{quoted}. To have it again: {again}"
     return OperationResult(text, {"seq": event.seq, "type": event.type, "by": events[0].seq, "recorded": True})
 
 

@@ -10,8 +10,9 @@ from msgspec import Meta
 from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, ProjectSet
+from hudkit.log.secret_patterns import without_secrets
 from hudkit.sections.state import HudState
-from hudkit.tools.answer_text import list_rows, without_secrets
+from hudkit.tools.answer_text import list_rows
 from hudkit.tools.operation import (
     SECTION_LISTINGS,
     AnswerRow,

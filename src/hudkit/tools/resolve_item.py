@@ -8,8 +8,9 @@ from typing import Annotated, TypeVar
 from msgspec import Meta
 
 from hudkit.errors import OperationError
+from hudkit.log.secret_patterns import without_secrets
 from hudkit.sections.items import SectionItem
-from hudkit.tools.answer_text import id_text, quote, without_secrets
+from hudkit.tools.answer_text import id_text, quote
 from hudkit.tools.operation import MAX_TEXT_BYTES
 
 _MAX_CANDIDATES = 5
@@ -24,7 +25,8 @@ def resolve_item(
 ) -> I:
     """Return the one item that `name` names; with `places` a number is a place, counted from 1.
 
-    Raises `OperationError` with the candidates; its `wrong` and `right` say what to put in place of what.
+    Raises `OperationError` with the candidates. None of them is offered as the right one: which item is meant, only
+    the agent knows.
     """
     if isinstance(name, int):
         if places and 1 <= name <= len(items):
@@ -49,8 +51,6 @@ def resolve_item(
     raise OperationError(
         f"{quote(name)} names {len(matches)} {noun}s",
         hint=f"It could be {_candidates(matches, text)}.",
-        wrong=name,
-        right=matches[0].id,
         candidates=[item.id for item in matches[:_MAX_CANDIDATES]],
     )
 
@@ -63,8 +63,6 @@ def _unknown_item(items: Sequence[I], name: str | int, noun: str, text: Callable
     return OperationError(
         f"there is no {noun} {_quoted_name(name)}",
         hint=f"There {'are' if len(items) > 1 else 'is'}: {_candidates(newest, text)}.",
-        wrong=name,
-        right=newest[0].id,
         candidates=[item.id for item in newest[:_MAX_CANDIDATES]],
     )
 

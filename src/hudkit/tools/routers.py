@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
+from difflib import get_close_matches
 from typing import Any, cast
 
 import msgspec
@@ -74,20 +74,26 @@ def call(
 ) -> OperationResult:
     """Carry out one operation under any of its spellings, and return its answer.
 
-    `origin` is set by the channel, never by the arguments. Raises `OperationError`, whose text ends with a correct
-    call as `router` takes it, and a `StoreError` where nothing could be recorded.
+    `origin` is set by the channel, never by the arguments. Raises `OperationError`, whose text ends with a call that
+    is right and does no harm, as `router` takes it, and a `StoreError` where nothing could be recorded.
     """
     operation, raw = find_operation(name), {} if args is None else args
     if operation is None:
-        raise _with_example(*_near(unknown_operation(name), raw, router))
+        raise _with_example(*_near(unknown_operation(name), name, raw, router))
     try:
-        wanted = convert_arguments(operation, raw)
-        if isinstance(operation, OperationAlias):
-            target = operation.to(wanted)
-            return OPERATIONS[target.operation].run(session, target.arguments, origin)
-        return operation.run(session, wanted, origin)
+        arguments = convert_arguments(operation, raw)
     except OperationError as error:
-        raise _with_example(error, _right(error, operation, raw, router)) from None
+        raise _with_example(error, _own_call(error, operation, raw, router) or _help_on(operation, router)) from None
+    target, carried_out = operation.name, operation
+    try:
+        if isinstance(operation, OperationAlias):
+            target, arguments = msgspec.structs.astuple(operation.to(arguments))
+            carried_out = OPERATIONS[target]
+        return cast("Operation", carried_out).run(session, arguments, origin)
+    except OperationError as error:
+        raise _with_example(
+            error, _own_call(error, operation, raw, router) or _reading_of(error, target, session, router)
+        ) from None
 
 
 def route(session: SessionCore, router: str, arguments: object, *, origin: Origin = Origin.AGENT) -> str:
@@ -126,26 +132,28 @@ def _parse_request(arguments: object, router: str = "hud") -> tuple[str, Mapping
     Understood beside `{tool, args}`: the whole or `args` as JSON text, and operation arguments beside `tool` where
     there are no `args`. Raises `OperationError`.
     """
-    example = _example(router)
-    sent = _object(arguments, "the call", example)
+    sent = _object(arguments, "the call", _shape(router, "notes.add"))
     name = sent.get("tool")
     if not isinstance(name, str) or not name.strip():
-        raise _with_example(_toolless(sent), _guess(sent, router) or example)
+        raise _with_example(_toolless(sent), _guess(sent, router) or call_text(router, "help", {}))
+    name = name.strip()
+    operation = find_operation(name)
+    example = _shape(router, operation.name if operation else "notes.add")
     beside = {key: value for key, value in sent.items() if key not in ("tool", "args")}
     args = sent.get("args")
     if args is None or args in ("", {}):
-        return name.strip(), beside
+        return name, beside
     inner = _object(args, '"args"', example)
     if beside and inner:
         names = ", ".join(quote(str(key), 40) for key in list(beside)[:5])
         error = OperationError(f'{names} is beside "args"', hint="Put all arguments of the operation into it.")
         raise _with_example(error, example)
-    return name.strip(), inner
+    return name, inner
 
 
-@cache
-def _example(router: str) -> str:
-    return call_text(router, "notes.add", {"content": "..."})
+def _shape(router: str, name: str) -> str:
+    """A call that shows how any call is written, and asks about this operation: whoever sends it changes nothing."""
+    return call_text(router, "help", {"operation": name})
 
 
 def _object(value: object, what: str, example: str) -> Mapping[str, Any]:
@@ -192,41 +200,125 @@ def _guess(sent: Mapping[str, Any], router: str) -> str | None:
         named = sent.get(key)
         operation = (find_operation(named) or find_operation(f"hud_{named}")) if isinstance(named, str) else None
         if operation is not None:
-            return _call_of(
-                operation, sent.get("args") or {name: value for name, value in sent.items() if name != key}, router
-            )
+            args = sent.get("args") or {name: value for name, value in sent.items() if name not in (key, "args")}
+            return _repeated(operation, args, router) or _help_on(operation, router)
     return None
 
 
-def _right(error: OperationError, operation: Operation | OperationAlias, raw: object, router: str) -> str:
-    """A correct call: the agent's own where one thing in it can be put right, else the operation's example."""
+# --- The call that a refusal shows. Models copy it, so it must be right and must do no harm: it is the agent's own
+# call with one thing put right, or it only reads. It never has words or items that the agent did not name.
+
+
+_TAKES_AWAY = frozenset(
+    {"clear", "hud_clear", "update", "hud_update", "undo", "import"}
+    | {"remove", "supersede", "complete", "resolve", "resume", "close"}
+)
+"""Operations, or their last word, that end, replace or take something over: they are shown only where the agent's
+words leave no doubt that it meant them."""
+
+_SAME_WORDS = {"remove": ("delete", "drop", "withdraw", "discard"), "complete": ("done", "finish", "close", "check")}
+"""Other words that agents have for an operation of a group."""
+
+_READ_INSTEAD = {
+    "task.resume": "sessions",
+    "task": "task.get",
+    "project": "project.get",
+    "undo": "history",
+    "output": "messages",
+    "message": "messages",
+    "compare": "sessions",
+}
+"""What an operation or a group is read with that has no `list` of its own; for all others, the whole state."""
+
+_SAME_SPELLING = 0.75
+"""From this likeness on (0 to 1) a word is a misspelling of another, not another word."""
+
+
+def _own_call(error: OperationError, operation: Operation | OperationAlias, raw: object, router: str) -> str | None:
+    """The agent's own call with the one thing put right that was wrong in it, or `None`."""
     details = error.details
-    if isinstance(raw, Mapping):
-        mended: dict[str, Any] = dict(raw)
-        if "rename" in details:
-            mended = {str(details["rename"]) if key == details["wrong"] else key: value for key, value in raw.items()}
-        elif "right" in details:
-            mended = {key: _put(value, details["wrong"], details["right"]) for key, value in raw.items()}
-        # A call that is shown must be right: the mended one only where it would be accepted.
-        if mended != raw and _fits(operation, mended):
-            return call_text(router, operation.name, mended)
-    return call_text(router, operation.name, operation.example)
+    if not isinstance(raw, Mapping):
+        return None
+    if "rename" in details:
+        wrong, right = str(details["wrong"]), str(details["rename"])
+        # `{"keep": "notes"}` is not `{"section": "notes"}`, though clearing has no other argument.
+        if _takes_away(operation.name) and not get_close_matches(right, (wrong,), 1, _SAME_SPELLING):
+            return None
+        return _repeated(operation, {right if key == wrong else key: value for key, value in raw.items()}, router)
+    if "right" in details:
+        mended = {key: _put(value, details["wrong"], details["right"]) for key, value in raw.items()}
+        return _repeated(operation, mended, router)
+    # What is not known is left out, where that cannot make the call do more than the agent wanted.
+    part = {key: value for key, value in raw.items() if key in operation.arguments.__struct_fields__}
+    if _takes_away(operation.name) or part == raw:
+        return None
+    return _repeated(operation, part, router)
 
 
-def _near(error: OperationError, raw: object, router: str) -> tuple[OperationError, str]:
+def _repeated(operation: Operation | OperationAlias, args: object, router: str) -> str | None:
+    """A call of an operation with the agent's own arguments; `None` where it would not be right, or not the same.
+
+    Without arguments it is shown only where it reads.
+    """
+    if not isinstance(args, Mapping) or not _fits(operation, args):
+        return None
+    if not args and (operation.writes or operation.name in _READ_INSTEAD):
+        return None
+    # Of help, the router is ours: `reply` puts it there.
+    if operation.name == "help":
+        args = {key: value for key, value in args.items() if key != "router"}
+    text = call_text(router, operation.name, args)
+    try:
+        shown = json.loads(text[len(router) + 1 : -1])
+    except ValueError:
+        return None
+    # A long text is shortened there and a secret is left out: sent so, it would be recorded so.
+    return text if shown.get("args", {}) == args else None
+
+
+def _help_on(operation: Operation | OperationAlias, router: str) -> str:
+    """A call that tells how an operation is called right; one that reads and needs no arguments is shown itself."""
+    if not operation.writes and operation.name not in _READ_INSTEAD and _fits(operation, {}):
+        return call_text(router, operation.name, {})
+    return _shape(router, operation.name)
+
+
+def _reading_of(error: OperationError, name: str, session: SessionCore, router: str) -> str:
+    """A call that shows what there is, after an operation of this name was refused for what is there."""
+    if "instead" in error.details:
+        return call_text(router, *cast("tuple[str, Mapping[str, Any]]", error.details["instead"]))
+    operation = OPERATIONS[name]
+    if not operation.writes and name not in _READ_INSTEAD:
+        return _help_on(operation, router)
+    group = name.partition(".")[0]
+    shows = _READ_INSTEAD.get(name) or _READ_INSTEAD.get(group)
+    if shows in ("sessions", "messages") and session.past is None:
+        shows = "history"
+    return call_text(router, shows or (f"{group}.list" if f"{group}.list" in OPERATIONS else "snapshot"), {})
+
+
+def _near(error: OperationError, name: str, raw: object, router: str) -> tuple[OperationError, str]:
     """The error about an unknown operation, with the call of the nearest one that takes these arguments."""
     near = [match for match in map(find_operation, cast("list[str]", error.details["near"])) if match is not None]
     if not near:
         return error, call_text(router, "help", {})
-    fits = (match for match in near if raw and _fits(match, raw))
-    return error, _call_of(next(fits, near[0]), raw, router)
+    for operation in near:
+        meant = not _takes_away(operation.name) or _means(name, operation.name)
+        text = _repeated(operation, raw, router) if meant else None
+        if text is not None:
+            return error, text
+    group, point, _ = near[0].name.partition(".")
+    return error, _shape(router, group if point else near[0].name)
 
 
-def _call_of(operation: Operation | OperationAlias, raw: object, router: str) -> str:
-    """A call of an operation: with these arguments where it takes them, else its example."""
-    if isinstance(raw, Mapping) and _fits(operation, raw):
-        return call_text(router, operation.name, raw)
-    return call_text(router, operation.name, operation.example)
+def _takes_away(name: str) -> bool:
+    return name in _TAKES_AWAY or ("." in name and name.rpartition(".")[2] in _TAKES_AWAY - {"update"})
+
+
+def _means(word: str, name: str) -> bool:
+    """Whether a name that is no operation says the same as one that is, in its last word."""
+    word, name = word.rpartition(".")[2].casefold(), name.rpartition(".")[2]
+    return word in _SAME_WORDS.get(name, ()) or bool(get_close_matches(word, (name,), 1, _SAME_SPELLING))
 
 
 def _fits(operation: Operation | OperationAlias, raw: object) -> bool:

@@ -57,7 +57,9 @@ def _report(session: SessionCore, args: _ReportArguments, origin: Origin) -> Ope
         # Without a parent nobody would ever read it.
         if not any(link.relation == "parent" for link in state.session.links):
             raise OperationError(
-                "this session was not started by another one", hint="notes.add keeps something for this session."
+                "this session was not started by another one",
+                hint="notes.add keeps something for this session.",
+                instead=("shared.list", {}),
             )
         return (ShareReport(args.text),)
 

@@ -61,7 +61,7 @@ def _resolve_section(
         return spellings[folded][1]
     # Only names that would work are suggested: a call that is copied from a refusal has to be right.
     able = {key: spelling for key, (spelling, section) in spellings.items() if may(section)}
-    near = get_close_matches(folded, able, 1)
+    near = get_close_matches(folded, able, 1, 0.8)
     mend = {"wrong": name, "right": able[near[0]]} if near else {}
     problem = f"cannot be {verb}" if folded in spellings else "is not a section"
     names = ", ".join(section.name for section in readable_sections() if may(section))

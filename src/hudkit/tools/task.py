@@ -10,9 +10,10 @@ from msgspec import Meta
 from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, TaskClear, TaskSet, TaskUpdate
+from hudkit.log.secret_patterns import without_secrets
 from hudkit.sections.items import ItemMark
 from hudkit.sections.state import HudState
-from hudkit.tools.answer_text import origin_tags, quote, row_lines, without_secrets
+from hudkit.tools.answer_text import origin_tags, quote, row_lines
 from hudkit.tools.operation import (
     AnswerRow,
     EmptyArguments,

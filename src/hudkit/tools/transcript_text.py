@@ -15,8 +15,9 @@ from msgspec import Meta
 from hudkit.compose import shorten, visible
 from hudkit.errors import OperationError
 from hudkit.hud import SessionCore
+from hudkit.log.secret_patterns import without_secrets
 from hudkit.tokens import count_tokens
-from hudkit.tools.answer_text import id_text, without_secrets
+from hudkit.tools.answer_text import id_text
 from hudkit.tools.operation import AnyText, OperationArguments
 from hudkit.transcripts.transcript import (
     Message,
@@ -78,7 +79,9 @@ def transcripts_of(session: SessionCore) -> PastSessions:
     """Return the transcripts that the host gave. Raises `OperationError` where it gave none."""
     if session.past is None:
         raise OperationError(
-            "this host gives no transcripts", hint="The HUD's own history is there: `history`, `search`, `snapshot`."
+            "this host gives no transcripts",
+            hint="The HUD's own history is there: `history`, `search`, `snapshot`.",
+            instead=("history", {}),
         )
     return session.past
 
@@ -101,7 +104,9 @@ def resolve_session_id(session: SessionCore, args: SessionArguments) -> str:
     alike = [id for id in ids if id.startswith(asked)]
     if len(alike) > 1:
         some = ", ".join(map(id_text, alike[:5]))
-        raise OperationError(f"{id_text(asked)} begins {len(alike)} ids", hint=f"Among them {some}.")
+        raise OperationError(
+            f"{id_text(asked)} begins {len(alike)} ids", hint=f"Among them {some}.", instead=("sessions", {})
+        )
     return alike[0] if alike else asked
 
 

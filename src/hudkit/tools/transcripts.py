@@ -13,7 +13,8 @@ from hudkit.compose import shorten, visible
 from hudkit.context.compaction.receipts import CoveredRange, Receipt, count_items, covered_range, read_receipts
 from hudkit.errors import OperationError, TranscriptError
 from hudkit.hud import SessionCore
-from hudkit.tools.answer_text import id_text, indented_block, without_secrets
+from hudkit.log.secret_patterns import without_secrets
+from hudkit.tools.answer_text import id_text, indented_block
 from hudkit.tools.help import call_text
 from hudkit.tools.operation import AnyText, OperationArguments, OperationResult, Text, reading
 from hudkit.tools.receipt_text import TRIGGER_WORDS, freed_text, token_figures
@@ -95,7 +96,7 @@ def _messages(session: SessionCore, args: _MessagesArguments) -> OperationResult
         text = _message_text(message, args.length, tools=args.tools)
         # An answer is bounded in tokens; one message is always told, if shortened.
         if not room.take(text):
-            if not shown:  # one is always told, shortened to what there is
+            if not shown:
                 text = _message_text(message, max(room.left // 2, 20), tools=False)
                 shown.append((message, text[: room.begin(text)]))
             more = True

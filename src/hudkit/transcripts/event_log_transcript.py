@@ -17,7 +17,7 @@ HOST = "hudkit"
 
 BOOKKEEPING_EVENTS = frozenset(
     {"frame.base", "frame.delta", "context.snapshot", "compact.before", "session.start", "session.link", "redact"}
-    | {"event.restate", "session.offer", "share.sync", "transcript.seen"}
+    | {"event.restate", "event.gap", "session.offer", "share.sync", "transcript.seen"}
 )
 """Events about calls and sessions, not about work."""
 
@@ -64,7 +64,7 @@ class OwnTranscript:
     def messages(self, session_id: str, *, after: str = "") -> Iterator[Message]:
         """Return one message for each event that is about work, from behind the message `after`."""
         try:
-            for event in self._log.read(session_id, after=self._seq(session_id, after)):
+            for event in self._log.read(session_id, after=self._seq(session_id, after), past_damage=True):
                 if event.type not in BOOKKEEPING_EVENTS:
                     yield _message(event)
         except StoreError as error:
@@ -91,9 +91,9 @@ class OwnTranscript:
         described_at, row = self._rows.get(id, (-1, None))
         # Title and parent stand at the beginning of a session: once that is read, only the time changes.
         if row is None or described_at < _DESCRIBING:
-            row = _session_row(id, tuple(islice(self._log.read(id), _DESCRIBING)))
+            row = _session_row(id, tuple(islice(self._log.read(id, past_damage=True), _DESCRIBING)))
         if described_at != last:
-            end = next(iter(self._log.read(id, after=last - 1)), None)
+            end = next(iter(self._log.read(id, after=last - 1, past_damage=True)), None)
             row = msgspec.structs.replace(row, updated=end.timestamp if end else row.updated)
             self._rows[id] = (last, row)
         return row

@@ -308,7 +308,10 @@ async def test_a_pruning_is_an_event_of_the_agent(tmp_path: Path, watched: Watch
     rules = LoopSettings(protect=100, minimum=100, compact=False)
     model = InProcessModel([*steps, says("done")], window=Window(60_000, 1_000, None, "user"))
     allowed = (PermissionRule("bash", "*", "allow"),)
-    async with session(tmp_path, model, watched.telemetry(), settings=rules, permissions=allowed) as loop:
+    hud = [("hud", hud_plugin(tmp_path / "data" / "hudkit.db"))]
+    async with session(
+        tmp_path, model, watched.telemetry(), plugins=hud, settings=rules, permissions=allowed
+    ) as loop:
         await loop.prompt("go")
     events = [event for event in watched.named("invoke_agent build")[0].events if event.name == "hudkit.pruning"]
     assert events and sum(int(dict(event.attributes or {})["hudkit.pruning.calls"]) for event in events) >= 1  # type: ignore[arg-type]

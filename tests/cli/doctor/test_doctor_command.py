@@ -153,7 +153,9 @@ def test_fix_leaves_a_file_in_the_place_of_the_socket(home: Home, doctor: Run) -
 
 
 def test_fix_replaces_an_older_daemon(home: Home, doctor: Run) -> None:
-    code = "import sys, hudkit; hudkit.__version__ = '0.0.1'; from hudkit.daemon.cli import main; sys.exit(main())"
+    code = (
+        "import sys, hudkit; hudkit.__version__ = '0.0.1'; from hudkit.daemon.lifecycle import main; sys.exit(main())"
+    )
     old = subprocess.Popen([sys.executable, "-c", code, "--socket", str(home.socket), "--db", str(home.db)])
     try:
         until(lambda: greet(home.socket) is not None or old.poll() is not None)

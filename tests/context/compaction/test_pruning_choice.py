@@ -93,9 +93,11 @@ def test_names_of_tools() -> None:
     assert not prune_candidates(laid([5_000], tool="todowrite"), (), (), everything)
     assert prune_candidates(laid([5_000]), (), ("rea", "x*"), everything)
     assert not prune_candidates(laid([5_000]), (), ("rea*",), everything)
-    assert stub_text(3, "a]\nb [c", 1_234) == '[pruned: a) b (c, 1,234 characters; memory output {"id":"p3"} gets it]'
-    assert len(stub_text(99_999, "\u202e" * 9_000, 10**12).splitlines()) == 1
-    assert len(stub_text(99_999, "\u202e" * 9_000, 10**12)) < 400
+    stub = stub_text("p3", "a]\nb [c", 1_234)
+    assert stub == '[pruned: a) b (c, 1,234 characters; memory output {"id":"p3"} gets it]'
+    assert len(stub_text('a"\nb', "read", 9).splitlines()) == 1, "a host's own id of a call cannot break the line"
+    assert len(stub_text("p99999", "\u202e" * 9_000, 10**12).splitlines()) == 1
+    assert len(stub_text("p99999", "\u202e" * 9_000, 10**12)) < 400
 
 
 def test_bounds_shrink_with_the_window() -> None:

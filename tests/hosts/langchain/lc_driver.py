@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from langchain.agents import create_agent
 from langchain_anthropic import ChatAnthropic
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import HumanMessage, RemoveMessage
 from langchain_core.tools import StructuredTool, ToolException
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -38,6 +39,12 @@ class Talking:
         said = {"messages": [{"role": "user", "content": text}]}
         done = self._agent.invoke(said, {"configurable": {"thread_id": self._thread}})
         return str(done["messages"][-1].text)
+
+    def take_back(self) -> None:
+        config = {"configurable": {"thread_id": self._thread}}
+        messages = self._agent.get_state(config).values["messages"]
+        last = max(n for n, message in enumerate(messages) if isinstance(message, HumanMessage))
+        self._agent.update_state(config, {"messages": [RemoveMessage(message.id) for message in messages[last:]]})
 
 
 class LangChainHost(HostConformance):
@@ -72,6 +79,10 @@ class LangChainHost(HostConformance):
                 checkpointer=SqliteSaver(database),
             )
             yield Talking(agent, session)
+
+    def take_back(self, talk: Any) -> bool:
+        talk.take_back()
+        return True
 
 
 def chat_model(place: HostWorkspace, shape: str = "openai") -> BaseChatModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import stat
 import subprocess
 from typing import Any
@@ -137,6 +138,75 @@ def test_who_is_refused(serve: Any, host: str) -> None:
         assert refused.headers["www-authenticate"].startswith("Bearer ")
 
 
+def test_a_body_that_is_no_message_is_refused_in_our_own_words(serve: Any) -> None:
+    texts = {
+        b"{": "The body is not JSON.",
+        b"[]": "The body is not one message of JSON-RPC.",
+        b'{"jsonrpc": "2.0", "id": 1, "method": 5}': "The body is not one message of JSON-RPC.",
+        b'"x"': "The body is not one message of JSON-RPC.",
+    }
+    with serve("--http", "0") as served:
+        known = {**ACCEPT, "Authorization": f"Bearer {served.token}", "Content-Type": "application/json"}
+        for body, text in texts.items():
+            answer = httpx2.post(served.url, content=body, headers=known)
+            assert (answer.status_code, answer.json()["error"]["message"]) == (400, text)
+            assert "pydantic" not in answer.text and "server" not in answer.headers
+        assert httpx2.post(served.url, json=ASK, headers=known).status_code == 200
+
+
+def test_a_client_that_goes_away_leaves_no_traceback_on_the_terminal(place: Any) -> None:
+    process = subprocess.Popen(
+        [*place.command, "--http", "0"], cwd=place.project, env=place.env, stdout=-1, stderr=-1, text=True
+    )
+    assert process.stdout is not None
+    url = process.stdout.readline().split()[-1]
+    token = (place.folder / "data" / "mcp-token").read_text().strip()
+    host = url.split("/")[2]
+    head = (
+        f"POST /mcp HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+    )
+    head += f"Accept: {ACCEPT['Accept']}\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", int(host.rpartition(":")[2]))) as connected:
+        connected.sendall(head.encode())
+        assert b"100 Continue" in connected.recv(1000), "the body is being read"
+    known = {**ACCEPT, "Authorization": f"Bearer {token}"}
+    assert httpx2.post(url, json=ASK, headers=known).status_code == 200
+    process.terminate()
+    errors = process.communicate()[1]
+    assert "Traceback" not in errors and "ClientDisconnect" not in errors, errors
+
+
+def test_every_address_without_the_token_is_401_or_nothing_and_none_is_undocumented(served: Any) -> None:
+    """B1, B2, B5, B12: /mcp is the one address."""
+    here = served.url.partition("/mcp")[0]
+    known = {**ACCEPT, "Authorization": f"Bearer {served.token}"}
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Origin": "http://evil.example"}
+    for path in (
+        "/mcp",
+        f"/mcp?token={served.token}",
+        "/",
+        "/openapi.json",
+        "/docs",
+        "/sse",
+        "/messages",
+        "/.well-known/x",
+    ):
+        for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD"):
+            for headers in (ACCEPT, {**ACCEPT, **upgrade}, {**ACCEPT, "Cookie": f"token={served.token}"}):
+                answer = httpx2.request(method, here + path, headers=headers)
+                assert answer.status_code == (401 if path.startswith("/mcp") else 404), (method, path)
+                assert not [name for name in answer.headers if name.startswith("access-control") or name == "server"]
+                assert "hudkit" not in answer.text
+            if not path.startswith("/mcp"):
+                assert httpx2.request(method, here + path, headers=known).status_code == 404, (method, path)
+    raw = (
+        f"GET /mcp HTTP/1.1\r\nHost: {here[7:]}\r\nHost: evil.example\r\nAuthorization: Bearer {served.token}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", int(here.rpartition(":")[2]))) as connected:
+        connected.sendall(raw.encode())
+        assert connected.recv(1000).startswith(b"HTTP/1.1 400")
+
+
 def test_the_token_is_made_once_and_is_private(place: Any, serve: Any) -> None:
     file = place.folder / "data" / "mcp-token"
     with serve() as first:
@@ -195,7 +265,7 @@ def test_a_port_that_is_taken(place: Any, served: Any) -> None:
     done = subprocess.run(
         [*place.command, "--http", port], cwd=place.project, env=place.env, capture_output=True, text=True, timeout=60
     )
-    assert (done.returncode, "cannot be listened on" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "cannot listen on" in done.stderr) == (2, True), done.stderr
 
 
 def test_an_application_needs_a_token() -> None:

@@ -43,6 +43,10 @@ class AgentsHost:
                     board.close()
                 runner.run(client.close())
 
+    def take_back(self, talk: Any) -> bool:
+        talk.take_back()
+        return True
+
 
 class Talking:
     def __init__(
@@ -61,6 +65,11 @@ class Talking:
         run = self._hud.run if self._hud is not None else Runner.run
         ended = self._runner.run(run(self._agent, text, session=self._session, run_config=QUIET, max_turns=30))
         return str(ended.final_output)
+
+    def take_back(self) -> None:
+        while (item := self._runner.run(self._session.pop_item())) is not None:
+            if item.get("role") == "user":
+                return
 
 
 def agent_of(place: HostWorkspace, model: Any, hud: HudRunner | None) -> Agent[Any]:

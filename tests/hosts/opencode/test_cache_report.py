@@ -17,6 +17,7 @@ from hudkit.context.caching import find_divergence
 from hudkit.hosts.opencode.plugin.plugin_source import SUMMARIZER_PROMPT
 from hudkit.models.captured_request import CapturedRequest, tokens_by_bytes
 from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
+from hudkit.testing.assertions import hud_base
 from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
@@ -102,7 +103,7 @@ def test_what_is_predicted_is_what_the_providers_cache_gives(
 def first_of(request: CapturedRequest) -> int:
     """Tokens in front of the base."""
     pieces = [piece for piece in request.pieces if piece.role in ("tools", "system")]
-    return sum(tokens_by_bytes(piece.text) for piece in pieces[:-1])
+    return sum(tokens_by_bytes(piece.text) for piece in pieces) - tokens_by_bytes(hud_base(request))
 
 
 def shorten_a_read(host: OpenCode, session: str, file: str) -> str:

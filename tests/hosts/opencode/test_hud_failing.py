@@ -54,7 +54,8 @@ def fails(command: str) -> ScriptedCall:
 
 
 def bases(request: CapturedRequest) -> list[str]:
-    return [text for text in request.system if re.search(r"\bHUD\b", text)]
+    """What stands behind OpenCode's own text, from the line that names the HUD on."""
+    return [found[0] for text in request.system if (found := re.search(r"^.*\bHUD\b[\s\S]*", text, re.M))]
 
 
 def told(request: CapturedRequest) -> list[str]:
@@ -326,7 +327,13 @@ def test_a_daemon_that_fails_costs_no_call_and_no_byte(stage: Stage, name: str) 
     (said,) = re.findall(r"^HUD: .*", turn.text, flags=re.M)
     assert why in said or LATE in said, "a busy machine is late"
     assert bases(bare) == []
-    assert bare.messages == [("user", "begin")]
+    ((role, begin),) = bare.messages
+    reason = begin.removeprefix("begin")
+    assert role == "user" and begin.startswith("begin")
+    # A HUD that was never there is missed by nobody: the tail says why. What is late, or is started, comes yet.
+    assert re.fullmatch(r"(\nhudkit: no HUD: .*; the user can run: hudkit doctor\n)?", reason)
+    assert not reason or why in reason or LATE in reason
+    assert reason or why in (LATE, "cannot be reached")
     outputs = ("1: alpha", "third.txt", "spoken")
     after = stored(host, session)
     assert after[: len(before) + 1] == [*before, ("user", "work")]
@@ -386,7 +393,7 @@ def test_an_older_daemon_gives_way_to_ours(opencode: Hosts, model: ScriptedModel
     socket, db = place / "run" / "d.sock", place / "hudkit.db"
     code = "import sys, hudkit; from hudkit.hosts import wire; "
     code += f"hudkit.__version__, wire.PROTOCOL = '0.0.9', {PROTOCOL - 1}; "
-    code += "from hudkit.daemon.cli import main; sys.exit(main())"
+    code += "from hudkit.daemon.lifecycle import main; sys.exit(main())"
     older = subprocess.Popen([sys.executable, "-c", code, "--socket", str(socket), "--db", str(db)])
     host = opencode(plugins=[written(place)])
     try:

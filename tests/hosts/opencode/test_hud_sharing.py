@@ -19,7 +19,7 @@ from hudkit.log.stores import open_log, verify_file
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.models.scripted_answers import Answer, ScriptedCall, says, uses
 from hudkit.sections.state import fold
-from hudkit.testing.assertions import prefix_difference, without_tail
+from hudkit.testing.assertions import hud_base, prefix_difference, without_tail
 from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
@@ -81,8 +81,7 @@ def daemons(socket: Path) -> list[int]:
 
 def frame(request: CapturedRequest) -> str:
     """The base of a request's frame."""
-    (base,) = [text for text in request.system if re.search(r"\bHUD\b", text)]
-    return base
+    return hud_base(request)
 
 
 def of(model: ScriptedModel, name: str) -> list[CapturedRequest]:

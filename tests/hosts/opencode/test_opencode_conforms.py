@@ -32,6 +32,10 @@ class Talking:
         parts = self._host.prompt(self.id, text)["parts"]
         return "".join(part["text"] for part in parts if part["type"] == "text" and not part.get("synthetic"))
 
+    def take_back(self) -> None:
+        asked = [one["info"]["id"] for one in self._host.messages(self.id) if one["info"]["role"] == "user"]
+        self._host.revert(self.id, asked[-1])
+
 
 class TestOpenCode(HostConformance):
     host = "opencode"
@@ -40,6 +44,8 @@ class TestOpenCode(HostConformance):
     """The process that conversations are in; `None`: each has one of its own."""
 
     tools_ms: int | None = None
+
+    settings = UNPRUNED
 
     @pytest.fixture(autouse=True)
     def _in_one_process(self, shared_opencode: Callable[[str], Shared]) -> None:
@@ -54,7 +60,7 @@ class TestOpenCode(HostConformance):
 
     def place(self, folder: Path, project: Path, url: str, limit: tuple[int, int]) -> HostWorkspace:
         data = Path(tempfile.mkdtemp(prefix="hk"))  # short, for the socket
-        (data / "config.toml").write_text(UNPRUNED)
+        (data / "config.toml").write_text(self.settings)
         return HostWorkspace(project, data / "hudkit.db", folder, url, limit)
 
     @contextmanager
@@ -82,11 +88,20 @@ class TestOpenCode(HostConformance):
             return ScriptedCall("bash", {**arguments, "description": "run"})
         return ScriptedCall(what, arguments)
 
+    def take_back(self, talk: Any) -> bool:
+        talk.take_back()
+        return True
+
     def delegate(self, prompt: str) -> ScriptedCall:
         return ScriptedCall("task", {"description": "look", "prompt": prompt, "subagent_type": "general"})
 
     def _path(self, place: HostWorkspace, name: str) -> str:
         return str(place.project / name)
+
+    def test_what_was_taken_away_comes_back(self, tmp_path: Path) -> None:
+        """With pruning, which the rest of the suite is without."""
+        self.shared, self.settings = None, ""
+        super().test_what_was_taken_away_comes_back(tmp_path)
 
     def test_a_conversation_goes_on_in_a_new_process_as_if_nothing_had_been(self, tmp_path: Path) -> None:
         self.shared = None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic_ai import Agent, ModelRetry
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, UserPromptPart
 from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.profiles import ModelProfile
@@ -46,6 +46,11 @@ class Talking:
         self._file.write_bytes(result.all_messages_json())
         return result.output
 
+    def take_back(self) -> None:
+        history = ModelMessagesTypeAdapter.validate_json(self._file.read_bytes())
+        asked = [n for n, message in enumerate(history) if any(isinstance(p, UserPromptPart) for p in message.parts)]
+        self._file.write_bytes(ModelMessagesTypeAdapter.dump_json(history[: asked[-1]]))
+
 
 class PydanticAIHost(HostConformance):
     host = "pydantic-ai"
@@ -59,6 +64,10 @@ class PydanticAIHost(HostConformance):
             yield Talking(agent, session, place.folder / f"{session}.json")
         finally:
             capability.close()
+
+    def take_back(self, talk: Any) -> bool:
+        talk.take_back()
+        return True
 
     def agent(self, place: HostWorkspace, capabilities: list[HudCapability[None]]) -> Agent[None, str]:
         workshop = ProjectTools(place.project)

@@ -10,22 +10,35 @@ from pydantic_ai import Agent, ModelRetry
 from pydantic_ai.messages import (
     BinaryContent,
     CachePoint,
+    CompactionPart,
+    ModelRequest,
     ModelResponse,
+    TextPart,
     ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
 )
+from pydantic_ai.models.fallback import FallbackModel
+from pydantic_ai.models.instrumented import InstrumentedModel
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai_fakes import Scripted, calls, hud, says
 
 from hudkit import Hud
 from hudkit.hosts.pydantic_ai import HudCapability
+from hudkit.models import scripted_answers
+from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
 
-def test_the_base_stands_behind_what_stays_and_before_what_changes(capability: HudCapability[None]) -> None:
+@pytest.mark.parametrize("cached", [False, True])
+def test_the_base_stands_behind_what_stays_and_before_what_changes(
+    cached: bool, capability: HudCapability[None]
+) -> None:
     script = Scripted(hud("notes.add", content="x"))
-    agent = Agent(script.model, instructions="Be brief.", capabilities=[capability])
+    settings: Any = {"anthropic_cache_instructions": True} if cached else {}
+    agent = Agent(script.model, instructions="Be brief.", capabilities=[capability], model_settings=settings)
     counted = iter(range(9))
 
     @agent.instructions
@@ -34,8 +47,34 @@ def test_the_base_stands_behind_what_stays_and_before_what_changes(capability: H
 
     agent.run_sync("Hello")
     first, second = (info.model_request_parameters.instruction_parts or [] for _, info in script.sent)
-    assert [one.content[:9] for one in first] == ["Be brief.", "Your HUD ", "Step 0."]
-    assert first[:2] == second[:2] and second[2].content == "Step 1." and not first[1].dynamic
+    if cached:  # each part can end a cached prefix
+        assert [one.content[:9] for one in first] == ["Be brief.", "Your HUD ", "Step 0."]
+        assert first[:2] == second[:2] and second[2].content == "Step 1." and not first[1].dynamic
+    else:
+        (before,), (after,) = first, second
+        assert before.content.startswith("Be brief.\n\nYour HUD ") and before.content.endswith("\n\nStep 0.")
+        assert after.content == before.content.replace("Step 0.", "Step 1.")
+
+
+def test_what_pydantic_ai_says_of_its_frames_is_joined_to_the_system_prompt_too(
+    capability: HudCapability[None],
+) -> None:
+    """After a compaction it adds a system message of its own in front: a template that takes one would drop ours."""
+    history: list[Any] = [
+        ModelRequest([CompactionPart("We began."), UserPromptPart("Go on")]),
+        ModelResponse([TextPart("ok")]),
+    ]
+    with ScriptedModel([scripted_answers.says("done")]) as server:
+        provider = OpenAIProvider(base_url=f"{server.url}/v1", api_key="sk-test-000000")
+        model = FallbackModel(InstrumentedModel(OpenAIChatModel("gpt-oss-120b", provider=provider)))
+        agent = Agent(model, system_prompt=("Be brief.", "Be kind."), capabilities=[capability])
+        agent.instructions("Ask.")
+        agent.run_sync("Hello", message_history=history)
+        (request,) = server.requests
+    roles = [message["role"] for message in request.body["messages"]]
+    assert roles.count("system") == 1 and roles[0] == "system"
+    (text,) = request.system
+    assert "\n\nYour HUD " in text and text.index("Your HUD ") < text.index("# Task")
 
 
 @pytest.mark.parametrize("asked", [False, True])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from hudkit.errors import ConfigError
 from hudkit.hud.frame_request import TranscriptMessage, TranscriptPosition, anchored_ids, transcript_position
@@ -28,7 +29,13 @@ PLACES: dict[str, tuple[object, TranscriptPosition]] = {
 @pytest.mark.parametrize("name", PLACES)
 def test_place(name: str) -> None:
     transcript, expected = PLACES[name]
-    assert transcript_position(transcript) == expected  # type: ignore[arg-type]
+    position = transcript_position(transcript)  # type: ignore[arg-type]
+    assert replace(position, order=(), users=frozenset()) == expected
+
+
+def test_messages_are_in_order_and_an_anchor_alone_may_be_anybodys() -> None:
+    position = transcript_position(["a", ("b", "user"), ("c", "tool"), TranscriptMessage("d")])
+    assert position.order == ("a", "b", "c", "d") and position.users == {"b", "d"}
 
 
 @pytest.mark.parametrize(

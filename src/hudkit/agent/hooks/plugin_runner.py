@@ -82,7 +82,7 @@ class Hooks:
 
         Raises `ConfigError`: no hook, a misspelt one, or the name of another plugin.
         """
-        if any(plugin.name == name for plugin in self._plugins):
+        if any(registered.name == name for registered in self._plugins):
             raise ConfigError(f"a plugin named {_quoted(name)} is registered already")
         calls = _hooks_of(name, plugin)
         self._plugins.append(_PluginThread(name, calls))

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Self
 
 from hudkit import config
 from hudkit.agent.telemetry import names
-from hudkit.agent.telemetry.observations import Observation
 from hudkit.errors import ConfigError
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import TracerProvider
+
+    from hudkit.agent.telemetry.observations import Observation
 
 LIMIT = config.TelemetrySettings().max_chars
 """Characters that an attribute with content has at most, where nothing else is said."""

@@ -41,7 +41,7 @@ from hudkit.agent.telemetry.observations import (
 _INTERRUPTED = "interrupted"
 """The error of what was still open when the work around it was over."""
 
-_NANOSECONDS = 1_000_000  # in a millisecond: OpenTelemetry counts in these
+_NS_PER_MS = 1_000_000  # OpenTelemetry counts in nanoseconds
 
 _Attributes = dict[str, AttributeValue]
 
@@ -226,17 +226,17 @@ class Spans:
     ) -> Span:
         """Start a span; with nothing above it, it is under the span that the program is in, if there is one."""
         where = trace.set_span_in_context(above) if above is not None else None
-        return self._tracer.start_span(name, where, kind, attributes=attributes, start_time=timestamp * _NANOSECONDS)
+        return self._tracer.start_span(name, where, kind, attributes=attributes, start_time=timestamp * _NS_PER_MS)
 
     def _add_event(self, span: Span, name: str, timestamp: int, attributes: Mapping[str, AttributeValue]) -> None:
-        span.add_event(name, attributes, timestamp * _NANOSECONDS)
+        span.add_event(name, attributes, timestamp * _NS_PER_MS)
 
     def _end_span(self, span: Span, timestamp: int, error: str = "", words: str = "") -> None:
         if error:
             span.set_attribute(names.ERROR_TYPE, error)
             text = content.words(words, self._limit) if self._limit and words else None
             span.set_status(Status(StatusCode.ERROR, text))
-        span.end(timestamp * _NANOSECONDS)
+        span.end(timestamp * _NS_PER_MS)
 
 
 class _Agent:

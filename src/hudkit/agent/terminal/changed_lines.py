@@ -17,7 +17,8 @@ _DIFF = 12
 
 def diff_lines(diffs: Sequence[FileDiff], columns: int) -> Iterator[Text]:
     """Yield changed files: the lines that changed, as far as they are few; of new files, how many they have."""
-    for diff in (diff for diff in diffs if diff.diff):
+    changed_files = [diff for diff in diffs if diff.diff]
+    for diff in changed_files:
         yield Text(f"  {clip(diff.path, columns - 16)} +{diff.added} -{diff.removed}", "dim")
         lines = diff.diff.split("\n")
         if not any(line.startswith("@@ -0,0 ") for line in lines[:4]):

@@ -10,6 +10,7 @@ import msgspec
 from rich.text import Text as Shown
 
 from hudkit.agent import message_history
+from hudkit.agent.file_undo import UndoResult
 from hudkit.agent.records import StoredMessage, StoredText
 from hudkit.agent.terminal.markdown import markdown_lines
 from hudkit.agent.terminal.prompt_source import Interrupted, PromptSource
@@ -132,16 +133,25 @@ class Chat:
     async def undo(self, _: str) -> None:
         """Undo the last prompt, put its text in the line and name what cannot be put back; return nothing."""
         undone = await self.runner.loop.undo()
-        note, problem = self.runner.view.note, self.runner.view.problem
-        note(f"Taken back: {clip(undone.text, 200)}")
-        if undone.restored:
-            note(f"Files put back: {', '.join(map(one_line, undone.restored))}")
-        for skipped in undone.kept_back:
-            problem(f"Left as it is: {one_line(skipped.path)}: {one_line(skipped.why)}")
+        self._report("Taken back", undone)
         if undone.not_undone:
-            problem("What these did stays:\n" + "\n".join(f"  {one_line(what)}" for what in undone.not_undone))
-        self.runner.panel.refresh()
+            done = "\n".join(f"  {one_line(what)}" for what in undone.not_undone)
+            self.runner.view.problem(f"What these did stays:\n{done}")
         self._next = undone.text
+
+    async def redo(self, _: str) -> None:
+        """Bring back the prompt that was undone last, and name what stays as it is; return nothing."""
+        self._report("Brought back", await self.runner.loop.redo())
+        self._next = ""
+
+    def _report(self, what: str, result: UndoResult) -> None:
+        note = self.runner.view.note
+        note(f"{what}: {clip(result.text, 200)}")
+        if result.restored:
+            note(f"Files put back: {', '.join(map(one_line, result.restored))}")
+        for skipped in result.kept_back:
+            self.runner.view.problem(f"Left as it is: {one_line(skipped.path)}: {one_line(skipped.why)}")
+        self.runner.panel.refresh()
 
     async def model(self, name: str) -> None:
         """Switch to a model, or keep the one that is used where no name is given, and show it; return nothing."""
@@ -202,6 +212,7 @@ COMMANDS: Mapping[str, _Command] = {
     "hud": _Command("", "all that is in the HUD of this session", Chat.hud),
     "compact": _Command("", "compacts now", Chat.compact),
     "undo": _Command("", "takes the last prompt back, and puts back the files that it changed", Chat.undo),
+    "redo": _Command("", "brings back what undo took back last, until the next prompt", Chat.redo),
     "model": _Command("[provider:name]", "says which model works, or takes another one", Chat.model),
     "resume": _Command("[number or id]", "lists the sessions of this directory, or goes on with one", Chat.resume),
     "quit": _Command("", "leaves", Chat.quit),

@@ -98,7 +98,7 @@ class DenyAll:
             what = one_line(ask.need.values[0] if kind == "bash" or kind in PATH_KINDS else ask.need.title)
             how = " ".join(f"--allow {rule}" for rule in rules)
             self._problem(f"Denied, because nobody is there to be asked: {kind} {what}\nTo allow it: {how}, or --yes")
-        return PermissionReply("reject", message="nobody is there to be asked; what needs no permission still works")
+        return PermissionReply("nobody")
 
 
 class AllowAll:
@@ -124,7 +124,7 @@ def _question(ask: PermissionRequest, columns: int) -> list[Text]:
     if ask.need.kind == "bash" and len(ask.need.values) > 1 and ask.need.values[1] not in ("", "."):
         lines += wrap_text(f"in {one_line(ask.need.values[1])}", columns, indent="    ", style="dim")
     lines += proposed_changes(ask.tool, ask.arguments, columns)
-    if ask.reason and not ask.reason.startswith('"it" by the rule'):  # that commands are asked about is no news
+    if ask.reason and not ask.reason.startswith("every command is"):  # that commands are asked about is no news
         lines += wrap_text(one_line(ask.reason), columns, indent="  ", style="dim")
     if ask.always:
         patterns = ", ".join(f"{one_line(kind)} {visible(pattern)}" for pattern in ask.always)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -20,6 +21,7 @@ from hudkit.agent.plugins import PluginInput, discover_plugins
 from hudkit.agent.records import StoredSession
 from hudkit.agent.run_context import LoopOptions, LoopSettings
 from hudkit.agent.session_store import SessionStore
+from hudkit.agent.session_transcript import session_sources
 from hudkit.agent.telemetry import Telemetry, configured
 from hudkit.agent.terminal.panel import Panel
 from hudkit.agent.terminal.permission_prompt import PermissionAnswerer
@@ -30,8 +32,12 @@ from hudkit.api import Hud
 from hudkit.config import Settings
 from hudkit.errors import ConfigError
 from hudkit.models import Model
-from hudkit.paths import data_directory, log_path, section_paths, user_config
+from hudkit.paths import data_directory, index_path, log_path, section_paths, user_config
 from hudkit.sections.sandboxed import SectionPaths
+from hudkit.transcripts import OwnTranscript
+
+if TYPE_CHECKING:
+    from hudkit.transcripts.search import PastSessions
 
 _KEYS = {
     "ANTHROPIC_API_KEY": "anthropic:claude-sonnet-4-6",
@@ -57,6 +63,7 @@ class SessionRequest(msgspec.Struct):
     agent: str = ""
     rules: tuple[PermissionRule, ...] = ()
     hud: bool = True
+    confine: Literal["off", "rules", "all"] = "off"
 
 
 class DataLocation:
@@ -123,7 +130,7 @@ class SessionRunner:
         self._loop: AgentLoop | None = None
         self._display: TurnDisplay | None = None
         self._model: Model | str = ""
-        self._huds: list[Hud] = []
+        self._opened: list[Hud | PastSessions] = []
         self._telemetry = configured(location.settings.telemetry)
 
     @property
@@ -151,14 +158,14 @@ class SessionRunner:
                 raise ConfigError(f"session {session.id} worked in {directory}, which is gone", hint=hint)
             request = replace(request, directory=directory)
         model = self._model or model_of(request, session, self.location.settings)
-        huds: list[Hud] = []
+        opened: list[Hud | PastSessions] = []
         try:
-            loop = await _open_loop(request, self.location, self._ask, model, session, huds, self._telemetry)
+            loop = await _open_loop(request, self.location, self._ask, model, session, opened, self._telemetry)
         except BaseException:
-            _close(huds)
+            _close(opened)
             raise
         await self._let_go()
-        self._huds = huds
+        self._opened = opened
         if not isinstance(model, str):
             self._model = model  # a script goes on where it is
         self._loop = loop
@@ -177,12 +184,12 @@ class SessionRunner:
         if self._loop is not None:
             loop, self._loop, self._display = self._loop, None, None
             await loop.close()
-        _close(self._huds)
+        _close(self._opened)
 
 
-def _close(huds: list[Hud]) -> None:
-    while huds:
-        huds.pop().close()
+def _close(opened: list[Hud | PastSessions]) -> None:
+    while opened:
+        opened.pop().close()  # the last first: the past reads the log
 
 
 async def _open_loop(
@@ -191,7 +198,7 @@ async def _open_loop(
     ask: AskUser,
     model: Model | str,
     session: StoredSession | None,
-    opened: list[Hud],
+    opened: list[Hud | PastSessions],
     telemetry: Telemetry | None = None,
 ) -> AgentLoop:
     """Open a new session, or a stored one, in the directory of the request, and return its loop.
@@ -208,6 +215,7 @@ async def _open_loop(
         discovered_plugins=discovered,
         ask_user=ask,
         permissions=request.rules,
+        confine=request.confine,
         settings=LoopSettings.from_user_settings(location.settings),
         home=Path.home(),
         user_agents=[user / "agents"],
@@ -219,12 +227,20 @@ async def _open_loop(
     return await AgentLoop.open(request.directory, model, data=location.data, session=stored, options=options)
 
 
-def _hud_of(location: DataLocation, opened: list[Hud]) -> object:
+def _hud_of(location: DataLocation, opened: list[Hud | PastSessions]) -> object:
     """Return the HUD's plugin, with the user's settings and sections; what it opens is put into `opened`."""
 
     def plugin(plugin_input: PluginInput) -> object:
-        opened.append(Hud.open(location.log, settings=location.settings, sections=section_paths()))
-        return hud_plugin(opened[-1])(plugin_input)
+        hud = Hud.open(location.log, settings=location.settings, sections=section_paths())
+        opened.append(hud)
+        if location.settings.memory.index:
+            from hudkit.transcripts.search import open_past_sessions
+
+            hud.past = open_past_sessions(
+                index_path(location.log), also=(*session_sources(location.log), OwnTranscript(hud.log))
+            )
+            opened.append(hud.past)
+        return hud_plugin(hud)(plugin_input)
 
     return plugin
 

@@ -490,7 +490,7 @@ def _tokens(count: int) -> str:
 
 def _total_usage(messages: Sequence[StoredMessage]) -> ReportedUsage | None:
     """Return the usage of several responses together; `None` where none of them has any."""
-    reported = [usage.usage for usage in messages if usage.usage is not None]
+    reported = [message.usage for message in messages if message.usage is not None]
     if not reported:
         return None
     names = ("input", "output", "reasoning", "cache_read", "cache_write")

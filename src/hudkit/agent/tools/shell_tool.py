@@ -10,21 +10,23 @@ import os
 import re
 import secrets
 import signal
+import subprocess
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta
 
 from hudkit.agent.file_text import escape_hidden, omission_line
+from hudkit.agent.tools.confinement import confined_to
 from hudkit.agent.tools.tool import RequiredPermission, Tool, ToolContext, ToolInput, ToolOutcome, run_in_thread
 from hudkit.agent.workspace import Workspace, list_files, quote
 from hudkit.compose import shorten, visible
 from hudkit.errors import ToolError
-from hudkit.log.secret_patterns import replace_secrets
+from hudkit.log.secret_patterns import without_secrets
 from hudkit.log.stores.sqlite_files import create_private_file
 
 _MAX_SNAPSHOT = 20_000
@@ -63,16 +65,26 @@ def scrubbed_environment(
         for name, value in environment.items()
         if name in wanted or not (_SHELL_CONTROL.match(name) or _is_secret(name, value))
     }
-    return {**clean, **_QUIET_VARIABLES, **(add or {})}
+    return _without_hidden_repositories({**clean, **_QUIET_VARIABLES, **(add or {})})
+
+
+def _without_hidden_repositories(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which git takes no ordinary directory of the project for a repository.
+
+    A directory with `HEAD`, `objects` and `config` in it would be a bare one, and its settings name programs that
+    `git -C directory status` runs; the agent may write such files. Git 2.35 and newer listens.
+    """
+    count = environment.get("GIT_CONFIG_COUNT", "")
+    index = int(count) if count.isdecimal() else 0
+    setting = {f"GIT_CONFIG_KEY_{index}": "safe.bareRepository", f"GIT_CONFIG_VALUE_{index}": "explicit"}
+    return {**environment, **setting, "GIT_CONFIG_COUNT": str(index + 1)}
 
 
 def _is_secret(name: str, value: str) -> bool:
     """Return whether a variable is one that a command should not see: by its name, or by the form of its value."""
     if _SECRET_NAME.search(name) or _SECRET_PREFIX.match(name):
         return True
-    # the redactor works on JSON text: the value is put into quotes, and what would end them is replaced
-    raw = b'"' + value.encode("utf-8", "replace").replace(b"\\", b"/").replace(b'"', b"'") + b'"'
-    return replace_secrets(raw) != raw
+    return without_secrets(value) != value
 
 
 _MARK = "HUDKIT_CALL"
@@ -113,7 +125,11 @@ async def _bash(arguments: _BashInput, context: ToolContext) -> ToolOutcome:
     # what a command changed is seen from outside: it cannot be told from its words
     before = await run_in_thread(lambda _: _snapshot_files(context.workspace))
     output = _Output(limits.output_characters, limits.spill_bytes, context.spill_folder, context.call_id or "bash")
-    code, late, left = await _run_command(arguments.command, target.real, context.environment, seconds, output)
+    with ExitStack() as stack:
+        confine = stack.enter_context(confined_to(context.workspace.roots)) if context.confined else None
+        code, late, left = await _run_command(
+            arguments.command, target.real, context.environment, seconds, output, confine
+        )
     text, full_output = output.shown()
     after = await run_in_thread(lambda _: _snapshot_files(context.workspace)) if before is not None else None
     notes = []
@@ -121,6 +137,8 @@ async def _bash(arguments: _BashInput, context: ToolContext) -> ToolOutcome:
         notes.append(f"[ended after {seconds:g} s, the limit of this call]")
     elif code:
         notes.append(f"[exit code {code}]" if code > 0 else f"[ended by signal {-code}]")
+    if code and context.confined:
+        notes.append("[it could write only in the project and in temporary directories]")
     if left and not late:
         notes.append("[processes that it left running were ended with it]")
     return ToolOutcome(
@@ -133,12 +151,18 @@ async def _bash(arguments: _BashInput, context: ToolContext) -> ToolOutcome:
 
 
 async def _run_command(
-    command: str, folder: Path, environment: Mapping[str, str], seconds: float, output: _Output
+    command: str,
+    folder: Path,
+    environment: Mapping[str, str],
+    seconds: float,
+    output: _Output,
+    confine: Callable[[], None] | None = None,
 ) -> tuple[int, bool, bool]:
     """Run a command and end all its processes.
 
-    Returns its exit code (a signal is negative, -1 where time was over), whether time was over, and whether it
-    left processes running.
+    `confine` is called in the new process before the shell. Returns its exit code (a signal is negative, -1 where
+    time was over), whether time was over, and whether it left processes running. Raises `ToolError` where it could
+    not be confined: then it was not run.
     """
     mark = secrets.token_hex(16)
     env = {**scrubbed_environment(os.environ, add=environment), _MARK: mark}
@@ -146,8 +170,11 @@ async def _run_command(
     try:
         child = await asyncio.create_subprocess_exec(
             *_shell(), "-c", command, cwd=folder, env=env, stdin=asyncio.subprocess.DEVNULL,
-            stdout=begin, stderr=begin, start_new_session=True,
+            stdout=begin, stderr=begin, start_new_session=True, preexec_fn=confine,
         )  # fmt: skip
+    except subprocess.SubprocessError:
+        os.close(end)
+        raise ToolError("the command could not be confined, and was not run") from None
     except BaseException:
         os.close(end)
         raise

@@ -81,6 +81,7 @@ class ToolContext(msgspec.Struct):
 
     `seen_stamps` has the stamp of each file as the model last saw it; `is_hidden` says of a path (relative to the
     project) that a search must pass it over; `spill_folder` is a private directory for outputs that are too long.
+    `confined`: a command may write only where tools may, by the system's own means.
     """
 
     workspace: Workspace
@@ -94,6 +95,7 @@ class ToolContext(msgspec.Struct):
     skills: Sequence[Skill] = ()
     seen_stamps: dict[str, FileStamp] = {}
     is_hidden: Callable[[str], bool] = _hide_nothing
+    confined: bool = False
 
 
 class Tool(msgspec.Struct, frozen=True):

@@ -7,12 +7,12 @@ from hudkit.cli.checks.check import Check, CheckRow, Verdict, examine, worst
 from hudkit.cli.checks.conflicting_plugins import CONFLICT_CHECKS
 from hudkit.cli.checks.environment import CheckEnvironment, read_environment
 from hudkit.cli.checks.fixes import apply_fixes
-from hudkit.cli.checks.host_checks import MCP_CHECKS, OPENCODE_CHECKS
+from hudkit.cli.checks.host_checks import MCP_CHECKS, MODEL_CHECKS, OPENCODE_CHECKS
 from hudkit.cli.checks.report import report
 from hudkit.cli.checks.self_checks import SELF_CHECKS
 
 __all__ = ["CHECKS", "Check", "CheckEnvironment", "Verdict", "apply_fixes", "examine", "read_environment"]
 __all__ += ["report", "worst"]
 
-CHECKS: tuple[CheckRow, ...] = (*SELF_CHECKS, *OPENCODE_CHECKS, *CONFLICT_CHECKS, *MCP_CHECKS)
+CHECKS: tuple[CheckRow, ...] = (*SELF_CHECKS, *OPENCODE_CHECKS, *CONFLICT_CHECKS, *MCP_CHECKS, *MODEL_CHECKS)
 """All checks, in the order in which they are printed."""

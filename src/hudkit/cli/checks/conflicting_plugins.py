@@ -11,7 +11,7 @@ import msgspec
 
 from hudkit.cli.checks.check import CheckRow, Diagnosis, good, warn
 from hudkit.cli.checks.environment import CheckEnvironment
-from hudkit.cli.checks.host_checks import read_start
+from hudkit.cli.checks.host_checks import opencode_configurations, read_start
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.jsonc import find_member, parse_jsonc
 from hudkit.hosts.installing.user_environment import project_directory
@@ -74,7 +74,7 @@ def _conflicts(here: CheckEnvironment) -> Diagnosis:
     if odd:
         return warn("; ".join(odd), "Where the agent's calls look wrong, try without it; hudkit changes no plugin")
     if unread:
-        return warn("; ".join(unread), "Mend it: OpenCode cannot read it either")
+        return warn("; ".join(unread), "Fix it: OpenCode cannot read it either")
     return good(f"{len(seen)} other plugins, none known to clash" if seen else "there are no other plugins")
 
 
@@ -84,7 +84,7 @@ CONFLICT_CHECKS = (CheckRow("other plugins", _conflicts),)
 def _other_plugins(here: CheckEnvironment, unread: list[str]) -> Iterator[OtherPlugin]:
     """Every plugin in the configurations and folders in force; a configuration that cannot be read is said in
     `unread`."""
-    for path in _configurations(here):
+    for path in opencode_configurations(here):
         try:
             text = read_start(path, CONFIG_BYTES)
             yield from _listed(text, path, here) if text and text.strip() else ()
@@ -129,16 +129,6 @@ def _named_plugin(entry: str, where: Path, here: CheckEnvironment) -> OtherPlugi
         name = re.sub(r"://[^/@\s]*@", "://", entry)  # what stands before the @ may be a token
         return OtherPlugin(name.partition("?")[0][:100])
     return OtherPlugin(path.name[:100], path)
-
-
-def _configurations(here: CheckEnvironment) -> list[Path]:
-    named = [Path(here.env["OPENCODE_CONFIG"])] if here.env.get("OPENCODE_CONFIG") else []
-    both = [
-        *plugin_install.config_candidates(here.env, None),
-        *named,
-        *plugin_install.config_candidates(here.env, here.directory),
-    ]
-    return list(dict.fromkeys(both))
 
 
 def _directories(here: CheckEnvironment) -> tuple[Path, Path]:

@@ -14,19 +14,9 @@ from hudkit.cli.checks.self_checks import OTHERS, listened_to, missing_for_daemo
 from hudkit.daemon import client, socket_path
 from hudkit.errors import HudkitError
 from hudkit.hosts.wire import newer
+from hudkit.paths import OWN_FILES
 
-_OURS = (
-    "hudkit.db*",
-    "hudkit.search.db*",
-    "exports",
-    "daemon.log*",
-    "token",
-    "install",
-    "plugins",
-    "run",
-    "*.sock",
-    "*.sock.lock",
-)
+_OURS = (*dict.fromkeys(kind.pattern.partition("/")[0] for kind in OWN_FILES), "*.sock", "*.sock.lock")
 """What hudkit puts into directories of its own; one that holds anything else is not ours to change."""
 
 

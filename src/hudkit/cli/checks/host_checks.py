@@ -1,14 +1,15 @@
-"""Checks of the hosts: OpenCode and our plugin in it, and the MCP clients that hudkit was installed in."""
+"""Checks of the hosts: OpenCode and our plugin in it, MCP clients, and models' servers on this machine."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,18 @@ import msgspec
 import hudkit
 from hudkit.cli.checks.check import CheckRow, Diagnosis, fail, good, gravest, warn
 from hudkit.cli.checks.environment import CheckEnvironment
+from hudkit.config import load
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing import user_environment
 from hudkit.hosts.installing.config_files import read_text
+from hudkit.hosts.installing.jsonc import parse_jsonc
 from hudkit.hosts.mcp.client_install import CLIENTS, SERVER_NEEDS, InstalledServer, entry_program, recorded_servers
 from hudkit.hosts.opencode import plugin_install
 from hudkit.hosts.opencode.plugin import PluginPaths, generate_plugin
 from hudkit.hosts.opencode.plugin_install import DAEMON_NEEDS, PluginManifest, read_installed
+from hudkit.models import RequestRejected
+from hudkit.models.local_server import LocalServer
+from hudkit.tokens import window_of
 
 KNOWN_GOOD = "1.18.33"
 """The version of OpenCode that the plugin is tried with."""
@@ -85,7 +91,7 @@ def _plugin(here: CheckEnvironment) -> Diagnosis:
             else:
                 odd.append(warn(f"{configuration.file} does not list the plugin any more", _AGAIN))
         except ConfigError as error:
-            odd.append(warn(error.message, "Mend it: OpenCode cannot read it either"))
+            odd.append(warn(error.message, "Fix it: OpenCode cannot read it either"))
     listing += [str(path) for path in _elsewhere(here, manifest) if str(path) not in listing]
     if not listing:
         why = "; ".join(finding.words for finding in odd) or "no configuration lists the plugin"
@@ -202,7 +208,7 @@ def _problems_of(server: InstalledServer, here: CheckEnvironment) -> Iterator[Di
             else entry_program(text, path, CLIENTS[server.client])
         )
     except ConfigError as error:
-        yield warn(error.message, f"Mend it: {server.client} cannot read it either")
+        yield warn(error.message, f"Fix it: {server.client} cannot read it either")
         return
     if program is None:
         hint = f"{again}, or hudkit uninstall mcp --client {server.client}"
@@ -215,6 +221,155 @@ def _problems_of(server: InstalledServer, here: CheckEnvironment) -> Iterator[Di
 
 
 MCP_CHECKS = (CheckRow("mcp clients", _clients, 20.0),)
+
+
+# -- models' servers on this machine ---------------------------------------------------------------------------
+
+_BASE = "Your HUD: a line that `hudkit doctor` asks for, in the place of the base."
+_DELTA = "[hud 000000] note: a line that `hudkit doctor` asks for, in the place of what changed"
+_TAIL = "Context: a line that `hudkit doctor` asks for, in the place of the tail"
+_SECOND = "A line that `hudkit doctor` asks for, in a second system message."
+_TOOL = {
+    "type": "function",
+    "function": {
+        "name": "look",
+        "description": "Looks.",
+        "parameters": {"type": "object", "properties": {"place": {"type": "string", "description": "Where."}}},
+    },
+}
+
+
+class _ModelServer(msgspec.Struct, frozen=True):
+    """A server on this machine that somebody's configuration names: who uses it, its key, its models.
+
+    `models` has the window that the host is told of, by the name of the model; `None` where it is told none.
+    """
+
+    user: str
+    base_url: str
+    key: str = ""
+    models: dict[str, int | None] = {}
+
+
+def _model_servers(here: CheckEnvironment) -> Diagnosis:
+    """Whether the HUD is in the prompt that each server makes of a request, and how large its window is."""
+    servers = {(server.base_url, server.user): server for server in _configured_servers(here)}
+    if not servers:
+        return good("none on this machine is configured")
+    windows = load(here.settings, here.project_settings).settings.windows
+    findings = [_arrival(server, windows) for server in servers.values()]
+    return gravest(findings, "; ".join(finding.words for finding in findings))
+
+
+def _arrival(server: _ModelServer, windows: Mapping[str, int]) -> Diagnosis:
+    asked = LocalServer(server.base_url, key=server.key)
+    where = f"{asked.root} ({server.user})"
+    try:
+        prompt = asked.prompt(_probe(), [_TOOL])
+    except RequestRejected as error:
+        return fail(f"{where} refuses requests with the HUD and tools: {error.message}", _TEMPLATE_HINT)
+    if prompt is None:
+        return good(f"{where} cannot be asked now; llama.cpp's server can, while it runs")
+    parts = {"base": _BASE, "changes": _DELTA, "tail": _TAIL}
+    lost = [name for name, text in parts.items() if text not in prompt]
+    if lost:
+        return fail(f"{where} drops the HUD ({', '.join(lost)}): the model never sees it", _TEMPLATE_HINT)
+    tokens = asked.window()
+    window = f", window {tokens:,} tokens" if tokens else ""
+    words = f"{where}: the whole HUD arrives{window}{_second_system_message(asked)}"
+    for model, limit in server.models.items():
+        counted = window_of(model, host=limit, by_model=windows)
+        if tokens and counted.limit_tokens > tokens:
+            problem = f"{words}; but {server.user} counts on {counted.limit_tokens:,} tokens for {model}"
+            return warn(problem, f'Say so to {server.user}, or in the settings: [windows] "{model}" = {tokens}')
+    return good(words)
+
+
+_TEMPLATE_HINT = (
+    "Give the server the model's own chat template (llama-server --jinja --chat-template-file FILE), or another model"
+)
+
+
+def _probe() -> list[dict[str, Any]]:
+    """The messages of a request as hosts send them, with one line in the place of each layer."""
+    call = {"id": "call00001", "type": "function", "function": {"name": "look", "arguments": '{"place": "here"}'}}
+    return [
+        {"role": "system", "content": f"You are an agent.\n\n{_BASE}"},
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call00001", "content": f"nothing\n{_DELTA}"},
+        {"role": "assistant", "content": "There is nothing."},
+        {"role": "user", "content": f"Go on.\n{_TAIL}"},
+    ]
+
+
+def _second_system_message(asked: LocalServer) -> str:
+    """What becomes of one that a plugin sends beside ours, in words; nothing where it arrives."""
+    head = [{"role": "system", "content": "You are an agent."}, {"role": "system", "content": _SECOND}]
+    try:
+        prompt = asked.prompt([*head, {"role": "user", "content": "Look."}])
+    except RequestRejected:
+        return "; it refuses a second system message, as a plugin beside ours may send one"
+    dropped = prompt is not None and _SECOND not in prompt
+    return "; it drops a second system message, as a plugin beside ours may send one" if dropped else ""
+
+
+def _configured_servers(here: CheckEnvironment) -> Iterator[_ModelServer]:
+    """The servers on this machine that the agent loop and OpenCode are configured for."""
+    model = load(here.settings, here.project_settings).settings.session.model or "openai"
+    family = re.split("[:-]", model)[0].upper()
+    url = here.env.get(f"{family}_BASE_URL", "")
+    if LocalServer(url).is_local:
+        # its window is the server's own for the agent loop, which asks for it too
+        yield _ModelServer("hudkit's own agent", url, here.env.get(f"{family}_API_KEY", ""))
+    for path in opencode_configurations(here):
+        try:
+            text = read_start(path, PLUGIN_BYTES)
+            config = parse_jsonc(text, str(path)).value if text and text.strip() else {}
+        except ConfigError:
+            continue  # another check says so
+        providers = config.get("provider") if isinstance(config, dict) else None
+        for name, value in providers.items() if isinstance(providers, dict) else ():
+            with contextlib.suppress(msgspec.ValidationError):
+                entry = msgspec.convert(value, _OpenCodeProvider)
+                if LocalServer(entry.options.baseURL).is_local:
+                    limits = {model: each.limit.context or None for model, each in entry.models.items()}
+                    yield _ModelServer(f"OpenCode, {name}", entry.options.baseURL, entry.options.apiKey, limits)
+
+
+class _OpenCodeOptions(msgspec.Struct, frozen=True):
+    baseURL: str = ""
+    apiKey: str = ""
+
+
+class _OpenCodeLimit(msgspec.Struct, frozen=True):
+    context: int = 0
+
+
+class _OpenCodeModel(msgspec.Struct, frozen=True):
+    limit: _OpenCodeLimit = _OpenCodeLimit()
+
+
+class _OpenCodeProvider(msgspec.Struct, frozen=True):
+    """What of a provider in OpenCode's configuration is read here."""
+
+    options: _OpenCodeOptions = _OpenCodeOptions()
+    models: dict[str, _OpenCodeModel] = {}
+
+
+MODEL_CHECKS = (CheckRow("local model servers", _model_servers, 20.0),)
+"""A server that is busy, or loading, takes its time."""
+
+
+def opencode_configurations(here: CheckEnvironment) -> list[Path]:
+    """Return the files of OpenCode's configuration that would be in force here, whether they exist or not."""
+    named = [Path(here.env["OPENCODE_CONFIG"])] if here.env.get("OPENCODE_CONFIG") else []
+    both = [
+        *plugin_install.config_candidates(here.env, None),
+        *named,
+        *plugin_install.config_candidates(here.env, here.directory),
+    ]
+    return list(dict.fromkeys(both))
 
 
 def read_start(path: Path, limit: int) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import json
 import os
 import platform
 import re
@@ -14,7 +13,7 @@ import hudkit
 from hudkit.cli.checks.check import Check
 from hudkit.cli.checks.environment import CheckEnvironment
 from hudkit.hosts.wire import PROTOCOL
-from hudkit.log.secret_patterns import replace_secrets
+from hudkit.log.secret_patterns import without_secrets
 
 _END = r"(?=[/\s:;,.'\"`()]|$)"
 
@@ -42,8 +41,7 @@ def _cleaned(line: str, here: CheckEnvironment) -> str:
     name = _user()
     if name and name != "root":
         line = re.sub(rf"(?<=[/\-]){re.escape(name)}(?=[/\s:;,.'\"`()]|$)", "<user>", line)
-    masked: str = json.loads(replace_secrets(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace")))
-    return masked
+    return without_secrets(line)
 
 
 def _places(here: CheckEnvironment) -> list[tuple[str, str]]:

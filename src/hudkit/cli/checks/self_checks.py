@@ -23,7 +23,8 @@ from hudkit.errors import StoreBusy, StoreError, StoreReadOnly
 from hudkit.hosts.wire import PROTOCOL, newer
 from hudkit.log.stores import open_log, verify_file
 from hudkit.log.stores.log_tables import LOG_MIGRATIONS
-from hudkit.log.stores.sqlite_files import DATABASE_SUFFIXES, companion_path
+from hudkit.log.stores.sqlite_files import companion_path
+from hudkit.paths import own_files
 from hudkit.tokens.counting import APPROXIMATE, shared_counter
 
 MIB = 1024 * 1024
@@ -101,7 +102,9 @@ def _whole(here: CheckEnvironment) -> Diagnosis:
     if not findings:
         return good(f"every event verifies ({size // 1024} KiB)")
     codes = ", ".join(dict.fromkeys(finding.code for finding in findings))
-    return fail(f"{len(findings)} findings ({codes})", "`hudkit verify` names them; what is before them can be read")
+    return fail(
+        f"{len(findings)} findings ({codes})", "`hudkit verify` names them, `hudkit repair` keeps all that verifies"
+    )
 
 
 def _socket(here: CheckEnvironment) -> Diagnosis:
@@ -216,10 +219,7 @@ def _span(ms: int) -> str:
 
 def private_files(here: CheckEnvironment) -> Iterator[Path]:
     """Yield the private files of hudkit that exist, links included."""
-    named = [companion_path(here.db, suffix) for suffix in DATABASE_SUFFIXES]
-    named += [here.db.parent / "token", *(here.db.parent / f"daemon.log{end}" for end in ("", ".1", ".2"))]
-    named += [here.install.manifest, here.install.plugin]
-    return (path for path in named if os.path.lexists(path))
+    return (path for _, path in own_files(here.data, here.db) if not path.is_socket())
 
 
 def _check_directory(path: Path, *, entered: bool = False) -> Diagnosis:

@@ -52,7 +52,7 @@ def _load_operation(name: str) -> CliCommand:
     return operation
 
 
-COMMAND = CliCommand("hudkit rooms serve", _arguments, _run, _DETAILS, extra="rooms")
+COMMAND = CliCommand(example="hudkit rooms serve", arguments=_arguments, run=_run, details=_DETAILS, extra="rooms")
 
 
 def world_argument(parser: argparse.ArgumentParser) -> None:

@@ -46,7 +46,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.output is not None:
         facts = {"file": str(args.output), "lines": count, "events": last}
         print(as_json({"schema": SCHEMA, **facts}) if args.json else f"{plural(count, 'line')} in {args.output}")
-    return 0
+    return 1 if any(seq <= last for seq in world_log.damaged) else 0
 
 
 COMMAND = CliCommand("hudkit rooms export --format jsonl --output island.jsonl", _arguments, _run)

@@ -35,7 +35,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--write-prompts", type=Path, metavar="DIR", help="only copy hudkit's prompts to this folder, for editing"
     )
     parser.add_argument(
-        "--model", metavar="NAME", help=f"the model of the agents, as provider:name (default: {IMPROVISER_LABEL})"
+        "--model",
+        metavar="NAME",
+        help=f"the model of the agents, as provider:name (default: what the founding says, else {IMPROVISER_LABEL})",
     )
     parser.add_argument(
         "--seed", type=_seed, metavar="N", help="the seed of all random choices (default: the file's)"

@@ -39,7 +39,7 @@ COMMAND = CliCommand("hudkit rooms replay --json", _arguments, _run)
 def _lines(report: ReplayReport) -> list[str]:
     lines = [f"{plural(report.events, 'event')}, {plural(report.beats, 'beat')}"]
     if report.gone:
-        lines.append(f"passed over, as redacted or of a newer version: {plural(report.gone, 'event')}")
+        lines.append(f"passed over, as redacted, damaged or of a newer version: {plural(report.gone, 'event')}")
     if report.unseen:
         lines.append(f"without a HUD, through an error: {plural(report.unseen, 'beat')}")
     if not report.differ:

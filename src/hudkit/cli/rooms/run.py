@@ -17,7 +17,7 @@ from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json, progress_bar
 from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.new import check_model, create_world
-from hudkit.cli.rooms.worlds import FIRST, known, path_of, picked, plural, time_of
+from hudkit.cli.rooms.worlds import FIRST, known, open_world, path_of, picked, plural, time_of
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.rooms import world_events as e
@@ -98,7 +98,7 @@ def open_played_world(args: argparse.Namespace) -> WorldLog:
         print(f"hudkit rooms: a new world, {FIRST}, in {path}", file=sys.stderr)
         world_log = create_world(path, island_world(), model=args.model)
     else:
-        world_log = WorldLog.open(picked(args.world))
+        world_log = open_world(picked(args.world))
     architect = Architect(world_log, lambda: time_of(world_log.world))
     if args.model is not None:
         for agent in world_log.world.agents.values():

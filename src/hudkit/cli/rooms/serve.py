@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import logging
 import signal
-import sys
 from pathlib import Path
 
 from hudkit.cli import CliCommand
-from hudkit.cli.common import SCHEMA, as_json
+from hudkit.cli.common import SCHEMA, as_json, log_to_stderr
 from hudkit.cli.rooms import file_argument
 from hudkit.cli.rooms.run import model_quotas, open_played_world, play_arguments, thinkers_text
 from hudkit.cli.rooms.worlds import plural, worlds_directory
@@ -45,7 +43,7 @@ def _run(args: argparse.Namespace) -> int:
     loopback_address(args.host)
     if not 0 <= args.port <= 65535:
         raise ConfigError(f"--port {args.port} is not a port", hint="1 to 65535; 0 for one that is free")
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
+    log_to_stderr()
     with open_played_world(args) as world_log:
         file = args.token_file or worlds_directory() / TOKEN
         _directory(file)
@@ -65,7 +63,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = CliCommand("hudkit rooms serve --port 8700", _arguments, _run)
+COMMAND = CliCommand(example="hudkit rooms serve --port 8700", arguments=_arguments, run=_run)
 
 
 def _directory(file: Path) -> None:

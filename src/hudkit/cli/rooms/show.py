@@ -12,13 +12,12 @@ import msgspec
 from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json
 from hudkit.cli.rooms import world_argument
-from hudkit.cli.rooms.worlds import agent_of, picked, plural, time_of, whole_number
+from hudkit.cli.rooms.worlds import agent_of, open_world, picked, plural, time_of, whole_number
 from hudkit.compose import shorten, visible
 from hudkit.errors import ConfigError
 from hudkit.rooms.actions.agent_actions import knowledge_tokens
 from hudkit.rooms.hud import CachedRenderer, as_markdown, build_agent_hud
 from hudkit.rooms.world import AgentState, World
-from hudkit.rooms.world_log import WorldLog
 
 FORMATS = ("json", "compact", "toon", "markdown")
 FACTS = ("agent", "composed_at", "format", "tokens", "limit", "digest", "stable", "document", "sections", "omitted")
@@ -39,7 +38,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.format is not None and args.agent is None:
         raise ConfigError("--format is how a HUD is written", hint="Name an agent")
     path = picked(args.world)
-    with WorldLog.open(path, read_only=True) as world_log:
+    with open_world(path, read_only=True) as world_log:
         world = world_log.world if args.at is None else world_log.world_at(args.at)
         now = time_of(world) if args.at is None else world.now
         if args.agent is not None:
@@ -49,7 +48,7 @@ def _run(args: argparse.Namespace) -> int:
         else:
             for line in _lines(world, str(path), now):
                 print(visible(line))
-    return 0
+    return 1 if any(seq <= world.seq for seq in world_log.damaged) else 0
 
 
 COMMAND = CliCommand("hudkit rooms show Maren --format markdown", _arguments, _run)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hudkit.cli import complain
+from hudkit.cli.common import report_damage
 from hudkit.compose import visible
 from hudkit.errors import ConfigError, SequenceConflict
 from hudkit.paths import data_directory
@@ -68,7 +69,17 @@ def picked(name: str | None) -> Path:
 
 def reading(name: str | None) -> WorldLog:
     """Open a world to look at, also while another process plays it, and return its log."""
-    return WorldLog.open(picked(name), read_only=True)
+    return open_world(picked(name), read_only=True)
+
+
+def open_world(path: Path, *, read_only: bool = False) -> WorldLog:
+    """Open the world in a file and return its log; say which events of it are damaged.
+
+    The world is as it is without them. Raises what `WorldLog.open` raises.
+    """
+    world_log = WorldLog.open(path, read_only=read_only)
+    report_damage("rooms", world_log.damaged, command=f"hudkit repair --db {path}")
+    return world_log
 
 
 def time_of(world: World, clock: Clock | None = None) -> int:

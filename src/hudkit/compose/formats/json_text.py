@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from hudkit.compose import visible
 from hudkit.compose.formats.plain import DEEPEST, LONGEST, Plain, check
+from hudkit.compose.visible_text import break_markup, visible
 from hudkit.errors import FormatError
 
 _NAME = "json"
@@ -33,15 +33,18 @@ _TOKEN = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")(?P<key>\s*:)?|(?P<word>-?\w[\w
 def encode(value: object, *, indent: int | None = 2, name: str = _NAME) -> str:
     """Return JSON text; `indent` is in spaces, `None` writes no white space at all.
 
-    Characters that hide or end a line (`compose.visible`) are written as `\\uXXXX`, all others as they are. Raises
-    `FormatError` for what is no plain data, under `name`.
+    Characters that hide or end a line and the first one of chat markup (`compose.visible`) are written as `\\uXXXX`,
+    all others as they are, so that a reader gets every text unchanged. Raises `FormatError` for what is
+    no plain data, under `name`.
     """
     text = _quickly(value, indent)
     if text is None:
         check(value, name)
         separators = (",", ":") if indent is None else None
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators)
-    return text if text.isascii() and "\x7f" not in text else _NOT_PLAIN.sub(_escape, text)
+    if not text.isascii() or "\x7f" in text:
+        text = _NOT_PLAIN.sub(_escape, text)
+    return break_markup(text, lambda match: f"\\u{ord(match[0]):04x}")
 
 
 def decode(text: str, *, name: str = _NAME) -> Plain:

@@ -16,7 +16,8 @@ from markdown_it.common.normalize_url import normalizeLink
 # A sign counts as a part of the URL only where a letter or a digit follows: full stops and the like end a sentence.
 _WITHIN = r"[./%?=#:@,+-](?=[A-Za-z0-9])|&(?=[A-Za-z0-9])(?![A-Za-z0-9#]*;)|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])"
 _REST = rf"(?:[A-Za-z0-9]|{_WITHIN})*+/?+"
-_AFTER = r"(?!:/)(?=(?:(?!(?i:www\.)|[A-Za-z]+:/)[A-Za-z0-9?!.,:;'\")\]/=+%#$^-])*(?:[ \t\n]{end}))"
+# What may follow, word by word: each is looked through once, however long it is.
+_AFTER = r"(?!:/)(?=(?:[A-Za-z]++(?!:/)(?!(?<=[Ww]{3})\.)|[0-9?!.,:;'\")\]/=+%#$^-])*+(?:[ \t\n]{end}))"
 _URL = rf"(?<![A-Za-z0-9])https?://[A-Za-z0-9]{_REST}{_AFTER}"
 _INNER, _LAST = (re.compile(_URL.replace("{end}", end)) for end in ("", r"|\Z"))
 _BEHIND = {last: re.compile(_AFTER.replace("{end}", r"|\Z" if last else "")) for last in (False, True)}

@@ -14,6 +14,7 @@ end, 8,000 are protected. C alone frees 5,976 and writes 12,000 anew; C, B and A
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -140,9 +141,12 @@ def choose_pruning(
     return best
 
 
-def stub_text(number: int, tool: str, size: int) -> str:
-    """Return the line that stands where an output of so many characters was: what it was, and how to get it back."""
+def stub_text(id: str, tool: str, size: int) -> str:
+    """Return the line that stands where an output of so many characters was: what it was, and how to get it back.
+
+    `id` is what `memory output` knows it by: its number among the pruned outputs (`p12`), or the id of the call.
+    """
     # A tool's name is somebody else's text: no bracket in it may end the stub.
     name = shorten(visible(" ".join(tool.split())), 40).replace("[", "(").replace("]", ")")
-    call = f'memory output {{"id":"p{number}"}}'
+    call = f'memory output {{"id":{json.dumps(id)}}}'
     return f"[pruned: {name}, {size:,} characters; {call} gets it]"

@@ -326,6 +326,12 @@ def _tail_start(marker: CompactionPart, before: Sequence[Message], recorded: str
 # -- what one will free ----------------------------------------------------------------------------------------
 
 
+_FOUND_AGAIN = (
+    '- found again by: memory({"tool": "messages"}) and memory({"tool": "search", "args": {"query": "WORDS"}}); '
+    'memory({"tool": "compactions"}) has the receipt'
+)
+
+
 class CompactionForecast(msgspec.Struct, frozen=True):
     """In tokens: `used` of `limit`, and `frees` of them (estimated; `None`: not known); the request by part."""
 
@@ -352,8 +358,11 @@ def forecast_compaction(state: HudState, used: int, limit: int) -> CompactionFor
     return CompactionForecast(used, limit, max(0, used - rest), parts)
 
 
-def announcement(state: HudState, forecast: CompactionForecast) -> str:
-    """Return what the agent is told before its turn ends: in use, freed, stays, leaves, and how it is found again."""
+def announcement(state: HudState, forecast: CompactionForecast, *, readable: bool = True) -> str:
+    """Return what the agent is told before its turn ends: in use, freed, stays, leaves, and how it is found again.
+
+    `readable`: the messages of this session can be read by `memory`.
+    """
     freed = "how many will be freed is not known"
     if forecast.frees is not None:
         freed = f"about {forecast.frees:,} will be freed (estimated)"
@@ -369,6 +378,6 @@ def announcement(state: HudState, forecast: CompactionForecast) -> str:
             f"- in use: {amount}; {freed}",
             f"- stays: the HUD as it is ({items}), a summary that you write, and the newest messages",
             f"- leaves: {gone}",
-            '- found again by: memory "messages", "message" and "search"; "compactions" has the receipt',
+            _FOUND_AGAIN if readable else "- what leaves cannot be read again here: note what you will need",
         )
     )

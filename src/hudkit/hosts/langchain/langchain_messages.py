@@ -54,7 +54,8 @@ def read_messages(messages: Sequence[BaseMessage], names: Mapping[str, str], *, 
         role = (
             "tool" if isinstance(message, ToolMessage) else "assistant" if isinstance(message, AIMessage) else "user"
         )
-        read.entries.append(HostMessage(key, _message(message, key, results, names), role, message_size(message)))
+        entry = HostMessage(key, _message(message, key, results, names), role, message_size(message))
+        read.entries.append(entry._replace(media=_media_calls(message, results)))
         read.spans.append((index, index))
     return read
 
@@ -85,6 +86,18 @@ def finish_reason(message: AIMessage) -> str:
     why = metadata.get("finish_reason") or metadata.get("stop_reason") or ""
     default = "tool-calls" if message.tool_calls else "stop"
     return _FINISH.get(str(why), str(why)) or default
+
+
+def _media_calls(message: BaseMessage, results: Mapping[str, ToolMessage]) -> frozenset[str]:
+    """Return the calls of a message whose results have images, sounds or files."""
+    calls = message.tool_calls if isinstance(message, AIMessage) else ()
+    answers = (results.get(call["id"] or "") for call in calls)
+    return frozenset(answer.tool_call_id for answer in answers if answer is not None and _has_media(answer.content))
+
+
+def _has_media(content: str | list[str | dict[str, Any]]) -> bool:
+    blocks = content if isinstance(content, list) else []
+    return any(isinstance(block, dict) and block.get("type") != "text" for block in blocks)
 
 
 def _message(message: BaseMessage, key: str, results: Mapping[str, ToolMessage], names: Mapping[str, str]) -> Message:

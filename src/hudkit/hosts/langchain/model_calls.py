@@ -24,7 +24,7 @@ from hudkit.context.compaction.cut_point import cut_text, max_text_characters
 from hudkit.context.compaction.request_parts import HANDED_OVER_CHARACTERS
 from hudkit.context.compaction.summaries import SUMMARY_SYSTEM_PROMPT
 from hudkit.errors import HudkitError
-from hudkit.hosts.host_session import COMPACTION_TOOL_NAMES, HostCall, HostSession
+from hudkit.hosts.host_session import COMPACTION_TOOL_NAMES, HostCall, HostMessage, HostSession
 from hudkit.hosts.in_process import InProcessHud
 from hudkit.hosts.langchain.langchain_messages import (
     METADATA_KEY,
@@ -138,6 +138,8 @@ class ModelCallPipeline:
                 tools=self._offered.size(call.tools),
                 agent=line.agent,
                 prunes=True,
+                # What other middleware leaves away for one call is not taken back: what is kept tells.
+                history=None if _same(call) else self._entries(call._replace(messages=call.state)),
             )
             placing = self.attached.prepare_call(line.session, asked, parent=line.parent)
             return call._replace(
@@ -158,6 +160,9 @@ class ModelCallPipeline:
         if name in COMPACTION_TOOL_NAMES and line.session in self._elsewhere:
             return RouterReply(_COMPACTED_ELSEWHERE, False)
         return self.attached.tool(line.session, name, arguments, parent=line.parent)
+
+    def _entries(self, call: ModelCall) -> Sequence[HostMessage]:
+        return self._read(call).entries
 
     def _read(self, call: ModelCall) -> ReadMessages:
         return read_messages(call.messages, self._names, by_id=call.line.checkpointed)
@@ -282,10 +287,10 @@ def _plan_compaction(
     if not new and not talk.is_compaction_due(window):
         return None
     read = reads()
-    if not talk.compaction_requested:
-        talk.ingest(read.entries)  # a summary of somebody else's may be new
-        if not talk.is_compaction_due(window):
-            return None
+    # A summary of somebody else's may be new; and what is about to leave the window has to be kept first.
+    talk.ingest(read.entries)
+    if not talk.is_compaction_due(window):
+        return None
     tail_start = talk.tail_start(read.entries, window)
     cut = read.spans[tail_start][0] if tail_start < len(read.spans) else len(shown)
     rule = OverflowRule(reserved=talk.session.settings.overflow.reserved_tokens)
@@ -355,9 +360,6 @@ def _short(message: AnyMessage, most: int) -> AnyMessage:
 def _cut(message: AnyMessage, most: int) -> AnyMessage:
     text = str(message.text)
     return message if len(text) <= most else message.model_copy(update={"content": cut_text(text, most)})
-
-
-# --- What a chat model of LangChain's tells of itself: its name and its window; and the size of tools.
 
 
 # --- Whose call it is: the session of a model or tool call, by its thread, its run, or the tool call around it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -380,4 +381,5 @@ async def _root(ctx: _Context) -> Path | None:
         _LOG.info("the client does not tell where it works: %s", error)
         return None
     places = (Path(unquote(urlsplit(str(root.uri)).path)) for root in answer.roots)
-    return next((place for place in places if place.is_absolute() and place.is_dir()), None)
+    # `Path.is_dir` raises for a root that may not be looked at.
+    return next((place for place in places if place.is_absolute() and os.path.isdir(place)), None)  # noqa: PTH112

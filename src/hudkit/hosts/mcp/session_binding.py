@@ -64,7 +64,7 @@ class SessionBinding:
         session: str = "",
         project: str | os.PathLike[str] | None = None,
     ) -> None:
-        """`hud` as `Attached` takes it; `session` is that of every client, `project` the directory of every one."""
+        """Take `hud` as `InProcessHud` does; `session` and `project` (a directory) are those of every client."""
         self.fixed = session
         self.own = session or f"mcp_{secrets.token_hex(6)}"
         """The session of the one client that a process on stdio has."""

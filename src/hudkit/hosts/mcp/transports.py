@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-import socket
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import anyio
+import mcp_types as types
 import msgspec
 from mcp.server import Server
 from mcp.server.auth.provider import AccessToken
@@ -16,6 +17,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hudkit.errors import ConfigError
 
@@ -63,21 +65,6 @@ def parse_address(text: str) -> ListenAddress:
     return ListenAddress(host, number)
 
 
-def _open_socket(address: ListenAddress) -> socket.socket:
-    """Return an open socket at the address. Raises `ConfigError` where it cannot be had."""
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((address.host, address.port))
-        listener.listen(128)
-    except OSError as error:
-        listener.close()
-        where = f"{address.name}:{address.port}"
-        raise ConfigError(f"{where} cannot be listened on ({error.strerror})", hint="Name another port") from None
-    return listener
-
-
 def transport_security(address: ListenAddress, others: Sequence[str] = ()) -> TransportSecuritySettings:
     """Return the names that may stand in `Host` and `Origin`: this machine's own, the address where it is a
     particular one, and `others` (`NAME` or `NAME:PORT`, as behind a proxy).
@@ -108,7 +95,7 @@ def http_app(server: Server[object], address: ListenAddress, token: str, *, othe
     issuer = AnyHttpUrl(f"http://{address.name}:{address.port}")
     # Said explicitly: the SDK guards against DNS rebinding by itself on loopback addresses only (seen on 2.3: on
     # 0.0.0.0 a foreign `Host` got 200).
-    return server.streamable_http_app(
+    app = server.streamable_http_app(
         streamable_http_path=_URL_PATH,
         session_idle_timeout=_IDLE_TIMEOUT_S,
         max_sessions=_MAX_SESSIONS,
@@ -117,6 +104,54 @@ def http_app(server: Server[object], address: ListenAddress, token: str, *, othe
         auth=AuthSettings(issuer_url=issuer, resource_server_url=None),
         token_verifier=_TokenVerifier(token),
     )
+    app.add_middleware(_PlainErrors)
+    app.router.redirect_slashes = False
+    return app
+
+
+class _PlainErrors:
+    """Says in our own words what the SDK says in its parser's, which quote the request and name a library."""
+
+    _TEXTS: ClassVar = {
+        types.PARSE_ERROR: "The body is not JSON.",
+        types.INVALID_PARAMS: "The body is not one message of JSON-RPC.",
+    }
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        start: Message | None = None
+        body = b""
+
+        async def send_plain(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start" and message["status"] == 400:
+                start = message
+                return
+            if start is None:
+                await send(message)
+                return
+            body += message.get("body", b"")
+            if not message.get("more_body", False):
+                plain = self._plain(body)
+                headers = [(name, value) for name, value in start["headers"] if name.lower() != b"content-length"]
+                headers.append((b"content-length", str(len(plain)).encode()))
+                await send({**start, "headers": headers})
+                await send({"type": "http.response.body", "body": plain})
+
+        await self._app(scope, receive, send_plain)
+
+    def _plain(self, body: bytes) -> bytes:
+        """Return the body of an answer 400 without a parser's text; one about no request in particular has such."""
+        try:
+            answer = msgspec.json.decode(body, type=dict[str, Any])
+            text = self._TEXTS.get(answer["error"]["code"]) if answer.get("id") is None else None
+        except (msgspec.DecodeError, KeyError, TypeError):
+            return body
+        if text is None:
+            return body
+        return msgspec.json.encode({**answer, "error": {**answer["error"], "message": text}})
 
 
 class _TokenVerifier:
@@ -134,16 +169,14 @@ class _TokenVerifier:
 def run_http(server: Server[object], address: ListenAddress, token: str, *, others: Sequence[str] = ()) -> None:
     """Serve until the process is told to end. Raises `ConfigError` where the address cannot be had."""
     # Imported here: a client that starts the server on stdio need not wait for it.
-    import uvicorn
+    from hudkit.web.http_listener import ListenerLimits, listen_tcp, make_server
 
-    with _open_socket(address) as listener:
-        config = uvicorn.Config(
-            http_app(server, ListenAddress(address.host, listener.getsockname()[1]), token, others=others),
-            log_level="warning",
-            timeout_graceful_shutdown=2,
-        )
-        print(f"hudkit serves MCP at http://{address.name}:{listener.getsockname()[1]}{_URL_PATH}", flush=True)
-        uvicorn.Server(config).run(sockets=[listener])
+    with listen_tcp(address.host, address.port) as listener:
+        bound = ListenAddress(address.host, listener.getsockname()[1])
+        app = http_app(server, bound, token, others=others)
+        limits = ListenerLimits(connections=512, keep_alive_seconds=5)
+        print(f"hudkit serves MCP at http://{bound.name}:{bound.port}{_URL_PATH}", flush=True)
+        make_server(app, limits, grace_seconds=2, lifespan=True).run(sockets=[listener])
 
 
 # --- The server on standard input and output, as a client starts it.

@@ -77,6 +77,7 @@ class CallFilter:
         self._chained = chained
         self._compact = shared.compact and _can_rewrite(session) and not chained
         self._root: _SdkConversation | None = None
+        self._followed: set[str] = set()
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
         request = await self._by_user(data)
@@ -152,6 +153,12 @@ class CallFilter:
         items = [*scope.compacted.items, *raw[past:]] if past else list(raw)
         standing = scope.read(items) if past else spans
         ask = self._asked(agent, request.instructions, standing)
+        own = config_option(self._config, "call_model_input_filter")
+        filtered = own is not None and not isinstance(own, CallFilter)
+        if self._chained or scope.id in self._followed or filtered:
+            # Within a run items only come; what a handoff or a filter leaves away is not taken back.
+            ask = msgspec.structs.replace(ask, history=())
+        self._followed.add(scope.id)
         scope.compacts, scope.busy = self._compact, 0
         placing = await asyncio.to_thread(self._placing, scope, ask, may_compact=self._compact)
         if placing is None:

@@ -257,7 +257,8 @@ def _entry(kind: str, blank: Message, group: Sequence[InputItem], size: int, nam
         return HostMessage(key, message, "assistant", size)
     finish = "tool-calls" if any(isinstance(part, ToolPart) for part in parts) else "stop"
     message = replace(blank, role="assistant", parts=parts, finish=finish)
-    return HostMessage(key, message, "tool" if _is_result(group[-1]) else "assistant", size)
+    media = frozenset(str(item.get("call_id")) for item in group if _is_result(item) and not _is_plain_text(item))
+    return HostMessage(key, message, "tool" if _is_result(group[-1]) else "assistant", size, media)
 
 
 def _parts(key: str, group: Sequence[InputItem], names: Mapping[str, str]) -> Iterator[Part]:
@@ -273,6 +274,11 @@ def _parts(key: str, group: Sequence[InputItem], names: Mapping[str, str]) -> It
         elif kind.endswith("_call"):
             result = results.get(str(item.get("call_id") or item.get("id")))
             yield neutral_part(_tool_part(f"{key}:{n}", item, result), names)
+
+
+def _is_plain_text(result: InputItem) -> bool:
+    """Return whether a result is nothing but text, in a form in which a line can stand for it."""
+    return result.get("type") in _WITH_TEXT and not _others(result.get("output"))
 
 
 def _size(item: InputItem) -> int:

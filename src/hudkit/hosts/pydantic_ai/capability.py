@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
+from urllib.parse import urlsplit
 
 import msgspec
 from pydantic_ai.capabilities import AbstractCapability
@@ -24,11 +25,14 @@ from pydantic_ai.messages import (
     ModelRequest,
     ModelRequestPart,
     ModelResponse,
+    SystemPromptPart,
     TextPart,
     ToolReturnPart,
     UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestContext, ModelRequestParameters
+from pydantic_ai.models.fallback import FallbackModel
+from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import AgentDepsT, RunContext, ToolDefinition
@@ -90,6 +94,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
     _session: str = field(default="", init=False, repr=False, compare=False)
     _parent: str = field(default="", init=False, repr=False, compare=False)
     _reader: RunReader = field(init=False, repr=False, compare=False)
+    _has_called: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self.attached = InProcessHud(self.hud, host=HOST, project=self.project)
@@ -114,6 +119,7 @@ class HudCapability(AbstractCapability[AgentDepsT]):
         if run._session == run._parent:  # a run within a run of the same conversation has messages of its own
             run._session = f"{run._session}/{ctx.run_id}"
         run._reader = RunReader(dated=_has_run_times(ctx.messages), names=self.tools)
+        run._has_called = False
         return run
 
     async def before_run(self, ctx: RunContext[AgentDepsT]) -> None:  # noqa: ARG002 (the session is known)
@@ -200,11 +206,12 @@ class HudCapability(AbstractCapability[AgentDepsT]):
     def _written(self, agent: str | None, request: ModelRequestContext) -> ModelRequestContext:
         located = self._reader.read(request.messages)
         placing = self._placed(agent, request, located)
-        return replace(
-            request,
-            messages=_with_blocks(request.messages, located, placing, _tail_cache_point(request.model_settings)),
-            model_request_parameters=_with_base(request.model_request_parameters, placing.base, request.messages),
-        )
+        messages = _with_blocks(request.messages, located, placing, _tail_cache_point(request.model_settings))
+        parameters = _with_base(request.model_request_parameters, placing.base, request.messages)
+        if placing.base and not _marks_instructions(request.model_settings):
+            messages, parameters = _one_system_text(messages, parameters)
+            _join_announcements(request.model)
+        return replace(request, messages=messages, model_request_parameters=parameters)
 
     def _placed(self, agent: str | None, request: ModelRequestContext, located: Sequence[LocatedEntry]) -> Injection:
         if self.resume and not self._parent:
@@ -219,7 +226,10 @@ class HudCapability(AbstractCapability[AgentDepsT]):
             tools=_tools_size(parameters),
             agent=agent or "",
             prunes=True,
+            # Within a run messages only come; who else processes its history may leave some away for one call.
+            history=() if self._has_called else None,
         )
+        self._has_called = True
         return self.attached.prepare_call(self._session, asked, parent=self._parent)
 
     def _window(self, request: ModelRequestContext) -> Window:
@@ -365,6 +375,64 @@ class _AsWritten:
 
 _CACHED = ("anthropic_cache_messages", "anthropic_cache", "bedrock_cache_messages", "openrouter_cache_messages")
 """Settings by which pydantic-ai has the last block of a request end a cached prefix."""
+
+
+_MARKED = (
+    *("anthropic_cache_instructions", "anthropic_cache", "bedrock_cache_instructions"),
+    *("openrouter_cache_instructions", "openai_cache_instructions"),
+)
+"""Settings by which pydantic-ai has parts of the instructions end a cached prefix."""
+
+
+def _marks_instructions(settings: Mapping[str, Any] | None) -> bool:
+    """Return whether parts of the instructions have to stay blocks of their own: breakpoints stand on them."""
+    return any((settings or {}).get(name) for name in _MARKED)
+
+
+def _one_system_text(
+    messages: list[ModelMessage], parameters: ModelRequestParameters
+) -> tuple[list[ModelMessage], ModelRequestParameters]:
+    """Return the request with its system prompts and instructions as one text, in the order in which they are sent.
+
+    pydantic-ai sends each as a system message, and chat templates of open models refuse a second one, or drop it
+    without a word. Parts that it follows by their ids, to tell later what has changed in them, stay as they are.
+    """
+    parts = parameters.instruction_parts or []
+    if any(part.on_change == "append" for part in parts):
+        return messages, parameters
+    first = messages[0]
+    standing: list[SystemPromptPart] = []
+    for part in first.parts:
+        if not isinstance(part, SystemPromptPart) or part.scope != "conversation":
+            break
+        standing.append(part)
+    # A request without any part is not one; so its system prompts stay where they are all that it has.
+    if isinstance(first, ModelRequest) and standing and len(standing) < len(first.parts):
+        messages = [replace(first, parts=first.parts[len(standing) :]), *messages[1:]]
+    else:
+        standing = []
+    texts = [*(part.content for part in standing), *(part.content for part in parts)]
+    text = "\n\n".join(filter(None, texts))
+    return messages, replace(parameters, instruction_parts=[InstructionPart(content=text)])
+
+
+def _join_announcements(model: Model) -> None:
+    """Have pydantic-ai join what it adds to a system prompt by itself, behind our hook, to the one system message.
+
+    These are announcements of its frames, such as a summary of ours. Flags of a profile are its own way for servers
+    with a chat template: more than one system message is joined, and none stands in the middle of a conversation.
+    """
+    if isinstance(model, WrapperModel):
+        _join_announcements(model.wrapped)
+    elif isinstance(model, FallbackModel):
+        for each in model.models:
+            _join_announcements(each)
+    else:
+        profile = cast(dict[str, Any], model.profile)
+        profile.setdefault("openai_chat_supports_multiple_system_messages", False)
+        # who speaks OpenAI's protocol and is not OpenAI has a template, whatever the profile of the client says
+        if model.system == "openai" and urlsplit(model.base_url or "").hostname != "api.openai.com":
+            profile["supports_inline_system_prompts"] = False
 
 
 def _with_base(

@@ -179,7 +179,7 @@ _LEADING = re.compile(
 )
 _SHORT_NAME = r"[\w.+/'-]+(?: [\w.+/'-]+){0,2}"
 _ALTERNATIVES = re.compile(
-    rf"(?i)(?P<first>{_SHORT_NAME}),? (?:or|vs\.?|versus) (?:an? |the |just |maybe |to )*(?P<second>{_SHORT_NAME})"
+    rf"(?i)(?<![\w.+/'-])(?P<first>{_SHORT_NAME}),? (?:or|vs\.?|versus) (?:an? |the |just |maybe |to )*(?P<second>{_SHORT_NAME})"
 )
 
 

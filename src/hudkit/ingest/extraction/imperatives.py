@@ -345,8 +345,8 @@ _CUES = (
     r"|each |all |must not |must never |nothing |nobody |ask me |stay |use )"
 )
 _CLAUSE_BREAK = re.compile(
-    r",\s+(?:(?:and|but|so|also|then|plus)\s+)*|\s+(?:[-–—]{1,2}|=>|→)\s+(?:(?:and|but|so)\s+)?"
-    rf"|\s+(?:and|but|so|plus)\s+(?:also\s+|please\s+|then\s+)*(?={_CUES}\b)",
+    r",\s+(?:(?:and|but|so|also|then|plus)\s+)*|(?<!\s)\s+(?:[-–—]{1,2}|=>|→)\s+(?:(?:and|but|so)\s+)?"
+    rf"|(?<!\s)\s+(?:and|but|so|plus)\s+(?:also\s+|please\s+|then\s+)*(?={_CUES}\b)",
     re.IGNORECASE,
 )
 _TELLS_OF_PAST = re.compile(r"(?i)\b(?:had|was|were|said|says|wrote|writes|told|used to|did|printed|prints|shows)\b")
@@ -358,7 +358,7 @@ _HEDGED_END = re.compile(
 )
 _QUESTION_TAG = re.compile(r"(?i),? (?:ok(?:ay)?|alright|deal|understood|got it|clear|yeah|yes|please|agreed)\?+\s*$")
 _PLEASE_END = re.compile(r"(?i),? (?:please|pls|plz|thanks|thx|btw)$")
-_SMILE_END = re.compile(r"\s*[:;]-?[)DP(]+\s*$")
+_SMILE_END = re.compile(r"(?<!\s)\s*[:;]-?[)DP(]+\s*$")
 _BARE_OPPOSITE = re.compile(r"(?i)^not (?:an? )?[\w-]+\W*$")
 _HAS_TO = re.compile(r"(?i)^(?:it|they|this|everything) (?:has to|have to|must|needs? to)\b")
 _NEEDS_SUBJECT = re.compile(
@@ -372,7 +372,7 @@ _FROM_NOW_ON = re.compile(
 """When a rule begins: no rule of its own."""
 _FOR_EXAMPLE = re.compile(r"(?i)^(?:such as|like|including|e\.g\.|for example|i\.e\.|namely)\b")
 _TURN_END = re.compile(r"(?i)\b(?:but|still|however|so)\s*$")
-_AND = re.compile(r"(?:,\s*|\s+)and\s+")
+_AND = re.compile(r"(?:,\s*|(?<!\s)\s+)and\s+")
 _IN_BRACKETS = re.compile(r"\(([^()]{8,160})\)")
 _BECAUSE = re.compile(
     r"(?i),? (?P<why>(?:because|weil|since (?=(?:we|i|it|they|the|this|that|our|my|you|he|she|otherwise|there|some|all|many|most)\b))\b.+)$"

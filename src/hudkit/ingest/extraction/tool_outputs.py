@@ -33,9 +33,9 @@ _MAX_LINE = 400  # a longer line is data, and patterns with two gaps take long o
 # -- test runs -------------------------------------------------------------------------------------------------
 
 _STATEMENTS = re.compile(r"&&|\|\||;|\n|\|")
-_REDIRECTED = re.compile(r"\s+(?:\d?>>?\s*\S+|\d>&\d)")
+_REDIRECTED = re.compile(r"(?<!\s)\s+(?:\d?>>?\s*\S+|\d>&\d)")
 _RUNS = re.compile(
-    r"(?i)(?:^|[\s/_.:'\"(-])(?:\w+test|tests?|t|check|ci|spec|specs|rspec|jest|vitest|mocha|ava|karma|busted|pg_prove|prove|bats|tox|nox|nextest|verify|gotestsum|hspec|\w*unit|testthat|runtests?|tasty|unittest|pytest"
+    r"(?i)(?:^|[\s/_.:'\"(-])(?:\w{1,60}test|tests?|t|check|ci|spec|specs|rspec|jest|vitest|mocha|ava|karma|busted|pg_prove|prove|bats|tox|nox|nextest|verify|gotestsum|hspec|\w{0,60}unit|testthat|runtests?|tasty|unittest|pytest"
     r"|playwright|cypress|behave|cucumber|minitest|build)(?![\w/])"
 )
 _SHOWS = re.compile(
@@ -45,7 +45,7 @@ _SHOWS = re.compile(
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _NUMBERED = re.compile(
-    r"(?i)(\d+) (passed|failed|skipped|errors?|todo|pending|failures?|ignored|passing|failing|disabled|omitted|pendings)\b"
+    r"(?i)(?<!\d)(\d+) (passed|failed|skipped|errors?|todo|pending|failures?|ignored|passing|failing|disabled|omitted|pendings)\b"
 )
 _KINDS = {
     "passed": "passed", "passing": "passed", "failed": "failed", "failing": "failed", "failure": "failed", "failures": "failed",

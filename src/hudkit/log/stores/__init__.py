@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from hudkit.errors import StoreDamaged
-from hudkit.log import EventLog, Finding
+from hudkit.errors import StoreDamaged, StoreError, StoreFull, StoreReadOnly
+from hudkit.log import Batch, Event, EventDraft, EventLog, Finding, Snapshot
 from hudkit.log.stores.memory_log import MemoryLog
 from hudkit.log.stores.sqlite_files import store_errors
 from hudkit.log.stores.sqlite_log import SqliteLog, verify_database
@@ -27,9 +29,67 @@ def __getattr__(name: str) -> Any:  # a short-lived hook process does not pay fo
     raise AttributeError(f"module 'hudkit.log.stores' has no attribute {name!r}")
 
 
-def open_log(path: str | PathLike[str] | None, *, read_only: bool = False, busy_timeout: float = 5.0) -> EventLog:
-    """Return the log at `path`; with `None`, a new one in memory. Errors: see `SqliteLog.open`."""
-    return MemoryLog() if path is None else SqliteLog.open(path, read_only=read_only, busy_timeout=busy_timeout)
+def open_log(
+    path: str | PathLike[str] | None, *, read_only: bool = False, busy_timeout: float = 5.0, fail_open: bool = False
+) -> EventLog:
+    """Return the log at `path`; with `None`, a new one in memory. Errors: see `SqliteLog.open`.
+
+    With `fail_open`, a medium that refuses writes (a read-only file system, a full disk) is no error: the log that is
+    returned reads what is there, refuses every append with the medium's error, and appends as soon as it can.
+    """
+    if path is None:
+        return MemoryLog()
+    try:
+        return SqliteLog.open(path, read_only=read_only, busy_timeout=busy_timeout)
+    except (StoreFull, StoreReadOnly) as error:
+        if not fail_open:
+            raise
+        return _UnwritableLog(Path(path), busy_timeout, error)
+
+
+class _UnwritableLog:
+    """An `EventLog` on a medium that refused to be written when it was opened; each append tries again."""
+
+    def __init__(self, path: Path, busy_timeout: float, error: StoreError) -> None:
+        self._path, self._busy_timeout = path, busy_timeout
+        self._lock = Lock()
+        self._writable = False
+        self._log = self._reader(error)
+
+    def _reader(self, error: StoreError) -> EventLog:
+        """Return what can be read; an empty log where no file could be made. Raises `error` for any other reason."""
+        if not os.path.lexists(self._path) or not self._path.stat().st_size:
+            return MemoryLog()
+        try:
+            return SqliteLog.open(self._path, read_only=True, busy_timeout=self._busy_timeout)
+        except (StoreFull, StoreReadOnly):
+            raise error from None
+
+    def _writer(self) -> EventLog:
+        """Return the log for an append. Raises a `StoreError` while the medium still refuses."""
+        with self._lock:
+            if not self._writable:
+                writer = SqliteLog.open(self._path, busy_timeout=self._busy_timeout)
+                self._log.close()
+                self._log, self._writable = writer, True
+            return self._log
+
+    def append(
+        self, session_id: str, drafts: Sequence[EventDraft], *, expected: int | None = None
+    ) -> tuple[Event, ...]:
+        """Append all or none. Raises the `StoreError` of the medium while it cannot be written."""
+        return self._writer().append(session_id, drafts, expected=expected)
+
+    def append_many(self, batches: Sequence[Batch]) -> list[tuple[Event, ...] | StoreError]:
+        """Append several batches. Raises the `StoreError` of the medium while it cannot be written."""
+        return self._writer().append_many(batches)
+
+    def put_snapshot(self, snapshot: Snapshot) -> None:
+        """Keep a saved projection. Raises the `StoreError` of the medium while it cannot be written."""
+        self._writer().put_snapshot(snapshot)
+
+    def __getattr__(self, name: str) -> Any:  # reading, and what only the log of a file has
+        return getattr(self._log, name)
 
 
 def verify_file(path: str | PathLike[str], *, busy_timeout: float = 5.0) -> Iterator[Finding]:

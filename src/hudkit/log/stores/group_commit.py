@@ -68,9 +68,11 @@ class GroupCommit:
         futures = [self.submit(batch) for batch in batches]
         return [_append_result(future) for future in futures]
 
-    def read(self, session_id: str, *, after: int = 0, upto: int | None = None) -> Iterator[Event]:
+    def read(
+        self, session_id: str, *, after: int = 0, upto: int | None = None, past_damage: bool = False
+    ) -> Iterator[Event]:
         """Return the events; see `EventLog.read`."""
-        return self._log.read(session_id, after=after, upto=upto)
+        return self._log.read(session_id, after=after, upto=upto, past_damage=past_damage)
 
     def last_seq(self, session_id: str) -> int:
         """Return the session's last sequence number; what is queued does not count yet. See `EventLog.last_seq`."""
@@ -91,6 +93,10 @@ class GroupCommit:
     def verify(self) -> Iterator[Finding]:
         """Return what is damaged; see `EventLog.verify`."""
         return self._log.verify()
+
+    def recorded_findings(self) -> tuple[Finding, ...]:
+        """Return what was found wrong before; see `EventLog.recorded_findings`."""
+        return self._log.recorded_findings()
 
     def close(self) -> None:
         """Carry out what was accepted, then close the log behind; closing twice is harmless."""

@@ -113,11 +113,12 @@ def check_id(text: str, what: str) -> str:
     raise StoreError(f"{what} cannot be {text!a:.80}", hint=f"An id is 1 to {ID_LIMIT} bytes of UTF-8 without NUL")
 
 
-def decode_row(row: EventRow, previous: bytes) -> Event:
+def decode_row(row: EventRow, previous: bytes | None) -> Event:
     """Return the event of a stored row, verified: the body against its digest, the envelope against the chain.
 
-    `previous` is the link stored with the event before. Whether a missing body was redacted is not checked here: see
-    `redaction_target`. Raises `StoreDamaged` that carries the finding.
+    `previous` is the link stored with the event before; `None` where that event is gone, and only the body can be
+    checked. Whether a missing body was redacted is not checked here: see `redaction_target`. Raises `StoreDamaged`
+    that carries the finding.
     """
     code = _fault_code(row, previous)
     if code is None:
@@ -142,14 +143,20 @@ def _fault_code(row: EventRow, previous: object) -> str | None:
     """The code of what is wrong with a stored row, `None` where digest and link verify."""
     if row.body is not None and (type(row.body) is not bytes or payload_digest(row.body) != row.digest):
         return "payload"
+    if previous is None and type(row.link) is bytes:
+        return None
     if type(previous) is not bytes or type(row.digest) is not bytes:
         return "chain"
+    return None if row_link(row, previous) == row.link else "chain"
+
+
+def row_link(row: EventRow, previous: bytes) -> bytes | None:
+    """Return the link that a row should have behind the link `previous`; `None` where its fields cannot be linked."""
+    _, seq, id_, turn, timestamp, type_, v, origin, _, digest_, _ = row
     try:
-        _, seq, id_, turn, timestamp, type_, v, origin, _, digest_, _ = row
-        expected = chain_link(previous, digest_, row.session_id, seq, id_, turn, timestamp, type_, v, origin)
-    except UnicodeEncodeError:
-        return "chain"
-    return None if expected == row.link else "chain"
+        return chain_link(previous, digest_, row.session_id, seq, id_, turn, timestamp, type_, v, origin)
+    except (UnicodeEncodeError, TypeError):
+        return None
 
 
 def redaction_target(row: EventRow) -> int | None:

@@ -96,7 +96,8 @@ class HighWaterMarkFile:
     def peek(self) -> HighWaterMark | bytes:
         """Return what `read` does, for a caller that holds the writers' lock."""
         block = os.pread(self._fd, _SIZE + 1, 0)
-        return _decode_mark(block) or block
+        # A loss of power may leave a file with its size and without what was written: zeros are no mark yet.
+        return _decode_mark(block) or (block if block.strip(b"\0") else b"")
 
     def lock(self, timeout: float) -> None:
         """Take the writers' lock, inside a write transaction. Raises `StoreBusy` after `timeout` seconds."""

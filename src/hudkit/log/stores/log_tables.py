@@ -18,15 +18,17 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import msgspec
 
 from hudkit.errors import StoreDamaged, StoreError
-from hudkit.log import Batch, Event, Finding, Snapshot
+from hudkit.log import Batch, Event, Finding, Origin, Snapshot, type_of
 from hudkit.log.codec import GENESIS, payload_digest
+from hudkit.log.payloads import EventGap
 from hudkit.log.stores.hash_chain import (
     FINDING_MESSAGES,
     ChainHead,
@@ -37,6 +39,7 @@ from hudkit.log.stores.hash_chain import (
     missing_event,
     prepare_batch,
     redaction_target,
+    row_link,
 )
 from hudkit.log.stores.high_water_mark import HighWaterMark
 from hudkit.log.stores.migrations import MigrationStep, Schema
@@ -270,13 +273,72 @@ def store_batch(db: sqlite3.Connection, batch: Batch) -> _StoredBatch:
     else:
         db.execute("UPDATE heads SET seq = ?, link = ? WHERE key = ?", (last.seq, last.link, key))
     for target in built.erased:
-        db.execute("UPDATE events SET body = NULL WHERE session_id = ? AND seq = ?", (session_id, target))
-        _erase_archived(db, session_id, target)
-        db.execute("DELETE FROM snapshots WHERE session_id = ? AND seq >= ?", (session_id, target))
+        _erase_body(db, session_id, target)
     # An estimate is enough: it only decides when the next checkpoint is due.
     pages = 3 + sum(len(row.body or b"") // _SQLITE_PAGE_BYTES for row in rows)
     mark = HighWaterMark(position + len(rows), session_id, last.seq, last.link)
     return _StoredBatch(built.events, mark, pages, any(event.type == "redact" for event in built.events))
+
+
+def _erase_body(db: sqlite3.Connection, session_id: str, seq: int) -> None:
+    """Remove an event's payload, and the snapshots that may hold what it said."""
+    db.execute("UPDATE events SET body = NULL WHERE session_id = ? AND seq = ?", (session_id, seq))
+    _erase_archived(db, session_id, seq)
+    db.execute("DELETE FROM snapshots WHERE session_id = ? AND seq >= ?", (session_id, seq))
+
+
+def append_dropped_rows(db: sqlite3.Connection, write_ahead_log: bytes, mark: HighWaterMark) -> int:
+    """Append the rows of a write-ahead log that SQLite dropped, up to the mark; return how many they are.
+
+    Each follows its session's chain. One that is not there leaves a hole, as if its row had been deleted: what
+    follows is taken where the row behind it, or the mark, confirms its link.
+    """
+    from hudkit.log.stores.raw_pages import carved_rows
+
+    rows_at: dict[int, list[EventRow]] = {}
+    links = {(mark.session_id, mark.seq, mark.link)}  # those that are confirmed
+    for position, row in carved_rows(b"", write_ahead_log):
+        rows_at.setdefault(position, []).append(row)
+    rows = [row for versions in rows_at.values() for row in versions]
+    by_number = {(row.session_id, row.seq): row for row in rows}
+    for row in rows:
+        before = by_number.get((row.session_id, row.seq - 1))
+        if before is not None and row_link(row, before.link) == row.link:
+            links.add((before.session_id, before.seq, before.link))
+    count = 0
+    first = int(db.execute("SELECT coalesce(max(position), 0) + 1 FROM events").fetchone()[0])
+    for position in range(first, mark.position + 1):
+        # Of a row that was redacted later, there is an older version with its payload, too.
+        versions = sorted(rows_at.get(position, ()), key=_has_body)
+        following = next((row for row in versions if _follows(db, row, links)), None)
+        if following is None:
+            continue
+        count += 1
+        db.execute(_INSERT_EVENT, (position, *following))
+        db.execute(
+            "INSERT INTO heads (session_id, seq, link) VALUES (?, ?, ?)"
+            " ON CONFLICT (session_id) DO UPDATE SET seq = excluded.seq, link = excluded.link",
+            (following.session_id, following.seq, following.link),
+        )
+        target = redaction_target(following)
+        if target is not None:
+            _erase_body(db, following.session_id, target)
+    return count
+
+
+def _has_body(row: EventRow) -> bool:
+    return row.body is not None
+
+
+def _follows(db: sqlite3.Connection, row: EventRow, confirmed: Container[tuple[str, int, bytes]]) -> bool:
+    """Whether a row is the next one of its session, or a later one whose link is confirmed."""
+    try:
+        _, _, head = _chain_end(db, check_id(row.session_id, "a session id"))
+        is_next = row.seq == head.seq + 1
+        decode_row(row, head.link if is_next else None)
+    except StoreError:
+        return False
+    return is_next or (row.seq > head.seq and (row.session_id, row.seq, row.link) in confirmed)
 
 
 def record_damage(db: sqlite3.Connection, finding: Finding) -> None:
@@ -320,16 +382,75 @@ Fetch = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
 """All rows of a query with its arguments; runs under the log's lock, errors come typed."""
 
 
-def read_events(fetch: Fetch, session_id: str, after: int, end: int) -> Iterator[Event]:
+def read_events(fetch: Fetch, session_id: str, after: int, end: int, *, past_damage: bool = False) -> Iterator[Event]:
     """Return the events with `after < seq <= end`, page by page, each verified before it is handed out.
 
     The rule: each body is checked against its digest and each envelope against the link stored with the event before;
     the first event of all against the start of the chain. What comes before `after` is not looked at (`verify` does).
     A missing body is archived, or needs a `redact` event that names it. Raises `StoreDamaged` at the first event that
     does not verify; the ones before it have been handed out.
+
+    With `past_damage`, an `EventGap` is handed out in its place. What follows it is checked against the link that is
+    stored with it, or else against the link that its fields should have: one of both is as it was, where a single
+    value was damaged. Where the event is not there at all, only the body of the next one can be checked.
     """
+    if not past_damage:
+        yield from _verified_events(fetch, session_id, after, end, None)
+        return
+    last_read = after
+    before: bytes | None = None
+    while last_read < end:
+        links = _links_at(fetch, session_id, last_read, before)
+        before = None
+        try:
+            for event in _verified_events(fetch, session_id, last_read, end, links):
+                yield event
+                last_read = event.seq
+            return
+        except StoreDamaged as error:
+            # The link before the damaged event, from which its own can be computed.
+            before = next((link for link in _links_at(fetch, session_id, last_read, None) if link is not None), None)
+            last_read += 1
+            yield _gap_event(fetch, session_id, last_read, before, error)
+
+
+def _gap_event(fetch: Fetch, session_id: str, seq: int, before: bytes | None, error: StoreDamaged) -> Event:
+    """What stands for a damaged event; its type is named where the envelope verifies."""
+    finding = error.details.get("finding")
+    code, message = (finding.code, finding.message) if isinstance(finding, Finding) else ("file", error.message)
+    rows = _row_at(fetch, session_id, seq)
+    certain = bool(rows) and before is not None and row_link(rows[0], before) == rows[0].link
+    gap = EventGap(code, message, was=rows[0].type if certain else "", damaged=True)
+    return Event("", seq, session_id, 0, 0, type_of(gap), gap.V, Origin.SYSTEM, gap)
+
+
+def _row_at(fetch: Fetch, session_id: str, seq: int) -> list[EventRow]:
+    """The row of an event, as it is; none where it is missing or cannot be read."""
+    try:
+        return [EventRow(*values) for values in fetch(_SELECT_EVENTS, (session_id, seq - 1, seq, 1))]
+    except StoreDamaged:
+        return []
+
+
+def _links_at(fetch: Fetch, session_id: str, seq: int, before: bytes | None) -> tuple[bytes | None, ...]:
+    """Return the links that the event behind event `seq` may rest on: the stored one, and where the one before it is
+    given, the one that its fields ask for; `None` where nobody knows."""
+    if seq == 0:
+        return (GENESIS,)
+    rows = _row_at(fetch, session_id, seq)
+    links = [row.link for row in rows if type(row.link) is bytes]
+    if before is not None:
+        links += [link for row in rows if (link := row_link(row, before)) is not None]
+    return tuple(dict.fromkeys(links)) or (None,)
+
+
+def _verified_events(
+    fetch: Fetch, session_id: str, after: int, end: int, links: Sequence[bytes | None] | None
+) -> Iterator[Event]:
+    """Read events in pages; `links` are what the first may rest on (`None`: the link stored with the one before)."""
     last_read, limit = after, _FIRST_ROWS
-    previous = _link_at(fetch, session_id, last_read) if after < end else GENESIS
+    if links is None:
+        links = (_link_at(fetch, session_id, last_read) if after < end else GENESIS,)
     redacted: frozenset[int] | None = None
     archived = ArchiveReader(fetch)
     while last_read < end:
@@ -355,8 +476,8 @@ def read_events(fetch: Fetch, session_id: str, after: int, end: int) -> Iterator
                     raise damage_error(
                         Finding("payload", session_id, row.seq, f"event {row.seq}: {FINDING_MESSAGES['payload']}")
                     )
-            yield decode_row(row, previous)
-            last_read, previous = row.seq, row.link
+            yield _decode_behind(row, links)
+            last_read, links = row.seq, (row.link,)
             size += len(row.body or b"")
         if not page:
             raise damage_error(missing_event(session_id, last_read + 1))
@@ -364,6 +485,14 @@ def read_events(fetch: Fetch, session_id: str, after: int, end: int) -> Iterator
         # ones.
         if limit > 1:
             limit = max(2, min(_MOST_ROWS, _PAGE_BYTES * len(page) // (size + 1)))
+
+
+def _decode_behind(row: EventRow, links: Sequence[bytes | None]) -> Event:
+    """Return the event of a row that rests on one of these links. Raises `StoreDamaged` as for the first of them."""
+    for link in links[1:]:
+        with suppress(StoreDamaged):
+            return decode_row(row, link)
+    return decode_row(row, links[0])
 
 
 def _link_at(fetch: Fetch, session_id: str, seq: int) -> bytes:

@@ -53,7 +53,14 @@ class MemoryLog:
                     answers.append(error)
         return answers
 
-    def read(self, session_id: str, *, after: int = 0, upto: int | None = None) -> Iterator[Event]:
+    def read(
+        self,
+        session_id: str,
+        *,
+        after: int = 0,
+        upto: int | None = None,
+        past_damage: bool = False,  # noqa: ARG002 (of the protocol: what is in memory is not damaged)
+    ) -> Iterator[Event]:
         """Return the events with `after < seq <= upto` that are there when this is called; see `EventLog.read`."""
         with self._lock:
             self._check_open()
@@ -104,6 +111,10 @@ class MemoryLog:
             for position, (session_id, seq) in enumerate(self._all, 1):
                 scan.take(position, self._rows[session_id][seq - 1])
         return iter(scan.findings())
+
+    def recorded_findings(self) -> tuple[Finding, ...]:
+        """Return nothing: what is in memory is lost with it."""
+        return ()
 
     def close(self) -> None:
         """End the use of this log; closing twice is harmless."""

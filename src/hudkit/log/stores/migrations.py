@@ -12,9 +12,11 @@ steps that are missing, in order:
 
 from __future__ import annotations
 
+import glob
 import os
 import sqlite3
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,6 +74,50 @@ def check_current(db: sqlite3.Connection, path: Path, schema: Schema) -> None:
         )
 
 
+def check_definitions(db: sqlite3.Connection, path: Path, schema: Schema) -> None:
+    """Check that tables, indexes, triggers and views of a file at the last version are those that the steps make.
+
+    Returns nothing. A trigger can take back what was acknowledged, and a view can show what was never written (abuse
+    case D7). Raises `StoreDamaged`, which names what was altered.
+    """
+    expected, stored = _expected_definitions(tuple(schema.steps)), _stored_definitions(db)
+    if stored == expected:
+        return
+    added = [f"{stored[name][0]} {name}" for name in sorted(stored.keys() - expected.keys())]
+    altered = [f"{thing} was added" for thing in added]
+    for name, definition in sorted(expected.items()):
+        if stored.get(name, definition) != definition:
+            altered.append(f"{definition[0]} {name} was changed")
+        elif name not in stored:
+            altered.append(f"{definition[0]} {name} is missing")
+    finding = Finding("file", "", 0, f"{path}: its schema was altered: {', '.join(altered)}")
+    hint = "Put a copy of the file back; of a log, `hudkit repair` writes one anew"
+    if len(added) == len(altered):
+        drops = "; ".join(f"DROP {thing}" for thing in added)
+        hint = f"Take back what was added, with the sqlite3 program ({drops}); of a log, `hudkit repair` does"
+    raise StoreDamaged(finding.message, hint=hint, finding=finding)
+
+
+def _stored_definitions(db: sqlite3.Connection) -> dict[str, tuple[str, str]]:
+    """Return kind and definition of everything in a file, by name."""
+    rows = db.execute("SELECT name, type, sql FROM sqlite_master").fetchall()
+    # What ANALYZE leaves behind changes no answer.
+    return {str(name): (str(kind), str(sql)) for name, kind, sql in rows if not str(name).startswith("sqlite_stat")}
+
+
+@cache
+def _expected_definitions(steps: tuple[MigrationStep, ...]) -> dict[str, tuple[str, str]]:
+    """Return what `_stored_definitions` gives for a file that nobody else has altered."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        for step in steps:
+            for statement in step:
+                db.execute(statement)
+        return _stored_definitions(db)
+    finally:
+        db.close()
+
+
 def migrate(db: sqlite3.Connection, path: Path, schema: Schema) -> bool:
     """Bring a file to the last version; return whether there was something to do.
 
@@ -98,6 +144,8 @@ def migrate(db: sqlite3.Connection, path: Path, schema: Schema) -> bool:
             if db.in_transaction:
                 db.execute("ROLLBACK")
             raise
+    # Also those of a process that began a copy of its own meanwhile, and was killed.
+    _remove_half_copies(path)
     return True
 
 
@@ -119,6 +167,7 @@ def _read_header(db: sqlite3.Connection, application_id: int) -> tuple[int, bool
 def _back_up(db: sqlite3.Connection, path: Path, version: int) -> None:
     """Write a durable copy of the whole database to `NAME.vN.bak`, mode 0600."""
     final = companion_path(path, f".v{version}.bak")
+    _remove_half_copies(path)
     part = companion_path(path, f".v{version}.bak.{os.getpid()}")
     part.unlink(missing_ok=True)
     create_private_file(part)
@@ -131,3 +180,21 @@ def _back_up(db: sqlite3.Connection, path: Path, version: int) -> None:
         copy.close()
     part.replace(final)  # only now: a copy of this name is always complete
     sync_directory(path.parent)
+
+
+def _remove_half_copies(path: Path) -> None:
+    """Remove copies that were begun by processes that are gone, with their journals: they hold what the file held."""
+    for part in path.parent.glob(f"{glob.escape(path.name)}.v*.bak.*"):
+        number = part.name.rpartition(".")[2].partition("-")[0]
+        if number.isascii() and number.isdecimal() and not _is_running(int(number[:12])):
+            part.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        pass  # another user's, or no number of a process: whose it is cannot be known
+    return True

@@ -13,11 +13,11 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from hudkit.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnsafe
+from hudkit.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreGone, StoreReadOnly, StoreUnsafe
 from hudkit.log import Finding
 
 DATABASE_SUFFIXES = ("", "-wal", "-shm", "-journal", ".mark")
@@ -183,6 +183,66 @@ def _into_wal(db: sqlite3.Connection, timeout: float) -> None:
         raise StoreError(f"the file system cannot hold a write-ahead log (mode {mode})", hint="Use a local directory")
 
 
+_Identity = tuple[int, int]
+
+
+class OpenFiles:
+    """Which files a connection has open: the database and what lies beside it, by device and inode.
+
+    Make it before the connection. A file that is removed, moved or replaced under an open connection can still be
+    written, and SQLite says that it is durable; nobody will find it again (abuse case G6). So writers compare before
+    a transaction and after its commit, and answer for nothing that went into such a file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Raises `OSError` where there is no file."""
+        self._path = path
+        status = path.stat()
+        self._database: _Identity = (status.st_dev, status.st_ino)
+        self._beside: dict[str, _Identity | None] = {}
+
+    def check(self, db: sqlite3.Connection | None = None) -> None:
+        """Return nothing where every file is in its place, in a few microseconds. Raises `StoreGone`.
+
+        What was committed then goes from the write-ahead log into the database that `db` has open, wherever that is
+        now: moved back, it is whole, and the next database of this name does not take the log for its own.
+        """
+        database = _identity(self._path)
+        beside = {suffix: _identity(companion_path(self._path, suffix)) for suffix in ("-wal", "-shm", ".mark")}
+        if database == self._database and beside == self._beside:
+            return
+        for suffix, identity in beside.items():
+            # The first write makes them.
+            if self._beside.get(suffix) is None:
+                self._beside[suffix] = identity
+        moved = [suffix for suffix, identity in self._beside.items() if beside[suffix] != identity]
+        if database == self._database and not moved:
+            return
+        # Another log in that place belongs to somebody who may be writing it.
+        if db is not None and beside["-wal"] in (None, self._beside["-wal"]):
+            with suppress(sqlite3.Error):
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        if database is None:
+            hint = "Put it back, or end what has it open (`hudkit stop`): the next start makes a new one"
+            raise StoreGone(f"{self._path} was removed or moved while it was open", hint=hint, replaced=False)
+        lost = f"another file took the place of {self._path}"
+        if database == self._database:
+            lost = f"{companion_path(self._path, moved[0])} was taken away"
+        raise StoreGone(
+            f"{lost} while it was open", hint="Open it again (the daemon does so by itself)", replaced=True
+        )
+
+
+def _identity(path: Path) -> _Identity | None:
+    """Return device and inode of what a path names; `None` where it names nothing that lasts."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    # A network's file system shows a removed file that is still open for a while, without links.
+    return (status.st_dev, status.st_ino) if status.st_nlink else None
+
+
 # -- errors ----------------------------------------------------------------------------------------------------------
 
 
@@ -196,8 +256,9 @@ _ERRNO: dict[int, tuple[type[StoreError], str]] = {
     errno.ELOOP: (StoreUnsafe, "Name the real file, not a symbolic link"),
 }
 
-_WRITE_REFUSED = (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE)
-"""A write over a quota or a limit on file sizes; SQLite tells only `ENOSPC` apart."""
+_WRITE_REFUSED = (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN)
+"""A write over a quota or a limit on file sizes, also of the file that the write-ahead log needs; SQLite tells only
+`ENOSPC` apart."""
 
 _PRIMARY: dict[int, tuple[type[StoreError], str, str]] = {
     sqlite3.SQLITE_BUSY: (StoreBusy, "another process holds the write lock", "Try again, or raise `busy_timeout`"),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from hudkit.errors import StoreBusy, StoreDamaged, StoreError, StoreReadOnly
+from hudkit.errors import StoreBusy, StoreDamaged, StoreError, StoreGone, StoreReadOnly
 from hudkit.log import Batch, Event, EventDraft, Finding, Snapshot
 from hudkit.log.codec import GENESIS, is_id
 from hudkit.log.stores import log_tables
@@ -18,18 +19,19 @@ from hudkit.log.stores.hash_chain import ChainHead, ChainScan, EventRow, check_i
 from hudkit.log.stores.high_water_mark import HighWaterMark, HighWaterMarkFile
 from hudkit.log.stores.log_tables import (
     COLUMNS,
-    LOG_MIGRATIONS,
     LOG_SCHEMA,
     ArchivedBodies,
     ArchiveReader,
+    append_dropped_rows,
     archive_chunk,
     read_events,
     record_damage,
     store_batch,
     unarchive_chunk,
 )
-from hudkit.log.stores.migrations import check_current, check_version, migrate
+from hudkit.log.stores.migrations import check_current, check_definitions, check_version, migrate
 from hudkit.log.stores.sqlite_files import (
+    OpenFiles,
     check_private_path,
     companion_path,
     connect_reader,
@@ -53,8 +55,11 @@ class SqliteLog:
     are read inside the write transaction, so nothing is cached that another process could make stale.
     """
 
-    def __init__(self, path: Path, db: sqlite3.Connection, mark: HighWaterMarkFile | None, timeout: float) -> None:
+    def __init__(
+        self, files: OpenFiles, path: Path, db: sqlite3.Connection, mark: HighWaterMarkFile | None, timeout: float
+    ) -> None:
         """Use `open`. `mark` is `None` where the log is read only."""
+        self._files = files
         self._path = path
         self._db = _escape_invalid_text(db)
         self._mark = mark
@@ -63,6 +68,11 @@ class SqliteLog:
         self._closed = False
         self._pages = 0  # written since the last checkpoint, roughly
         self._truncate = False  # the write-ahead log still holds a payload that was redacted
+
+    @property
+    def path(self) -> Path:
+        """Return the log's file."""
+        return self._path
 
     @classmethod
     def open(cls, path: str | PathLike[str], *, read_only: bool = False, busy_timeout: float = 5.0) -> SqliteLog:
@@ -95,14 +105,16 @@ class SqliteLog:
         """
         try:
             return self._commit(batches)
-        except (StoreBusy, StoreReadOnly):
+        except (StoreBusy, StoreGone, StoreReadOnly):
             raise
         except StoreError:
             if len(batches) < 2:
                 raise
         return [self._alone(batch) for batch in batches]  # one of them cannot be written: the others can
 
-    def read(self, session_id: str, *, after: int = 0, upto: int | None = None) -> Iterator[Event]:
+    def read(
+        self, session_id: str, *, after: int = 0, upto: int | None = None, past_damage: bool = False
+    ) -> Iterator[Event]:
         """Return the events with `after < seq <= upto` that are there when this is called; see `EventLog.read`.
 
         How they are verified: `log_tables.read_events`.
@@ -110,8 +122,10 @@ class SqliteLog:
         end = 0
         if is_id(session_id):
             with self._reading() as db:
-                end = _expected_last_seq(db, session_id)
-        return read_events(self._fetch, session_id, max(0, after), end if upto is None else min(upto, end))
+                # A tail that is gone is damage, too; who goes past it ends where appending goes on.
+                end = (_last_seq if past_damage else _expected_last_seq)(db, session_id)
+        end = end if upto is None else min(upto, end)
+        return read_events(self._fetch, session_id, max(0, after), end, past_damage=past_damage)
 
     def last_seq(self, session_id: str) -> int:
         """Return the session's last sequence number, 0 for an unknown session."""
@@ -153,6 +167,11 @@ class SqliteLog:
         with store_errors(self._path):
             self._check_open()
             return iter(verify_database(self._path, self._timeout))
+
+    def recorded_findings(self) -> tuple[Finding, ...]:
+        """Return what was found wrong when the log was opened or written; see `EventLog.recorded_findings`."""
+        with self._reading() as db:
+            return tuple(_recorded(db))
 
     def archive(self, session_id: str, below: int) -> ArchivedBodies:
         """Compress the bodies of a session's events before event `below`; return what was moved.
@@ -259,6 +278,7 @@ class SqliteLog:
                 if written.mark is not None:
                     last = written.mark
             db.execute("COMMIT")
+            self._files.check(db)
             if last is not None:
                 with suppress(OSError):  # the events are durable; the next commit writes the mark again
                     mark.write(last)
@@ -274,10 +294,12 @@ class SqliteLog:
             return error
 
     def _reconcile(self) -> None:
-        """Compare the mark with the events: record what was lost, bring the mark up to date."""
+        """Compare the mark with the events: read back or record what was lost, bring the mark up to date."""
         with self._writing() as (db, mark):
             mark_read = mark.peek()
             lost = _compare_mark(db, mark_read)
+            if lost is not None and isinstance(mark_read, HighWaterMark):
+                lost = _read_back(db, self._path, mark_read)
             if lost is not None:
                 record_damage(db, lost)
             there = _newest_event(db)
@@ -294,6 +316,7 @@ class SqliteLog:
             db, mark = self._db, self._mark
             if mark is None:
                 raise StoreReadOnly(f"{self._path} was opened read-only", hint="Open it for writing")
+            self._files.check(db)
             try:
                 # In this order always, so that two processes cannot wait for each other: SQLite's lock, then the
                 # mark's.
@@ -337,6 +360,20 @@ class SqliteLog:
             raise StoreError("the log is closed", hint="Open it again")
 
 
+def _read_back(db: sqlite3.Connection, path: Path, mark: HighWaterMark) -> Finding | None:
+    """Append the events that SQLite dropped with the rest of a write-ahead log; return what is to be recorded.
+
+    It drops everything behind a damaged frame; the frames behind are there as long as nothing was written over them,
+    and the hash chain proves their rows. Where the last ones stay lost, the finding says so.
+    """
+    with suppress(FileNotFoundError):
+        count = append_dropped_rows(db, companion_path(path, "-wal").read_bytes(), mark)
+        if count and _compare_mark(db, mark) is None:
+            message = f"the write-ahead log was damaged; {count} events behind the damage were read back"
+            return Finding("file", "", 0, message)
+    return _compare_mark(db, mark)
+
+
 def _newest_event(db: sqlite3.Connection) -> HighWaterMark:
     """Return the mark that the newest stored event asks for. Raises `StoreDamaged` where its row has no such values.
 
@@ -359,14 +396,15 @@ def _is_text(text: str) -> bool:
 
 
 def _open_reader(path: Path, timeout: float) -> SqliteLog:
-    path.stat()
+    files = OpenFiles(path)
     db = connect_reader(path, timeout)
     try:
         check_current(db, path, LOG_SCHEMA)
+        check_definitions(db, path, LOG_SCHEMA)
     except BaseException:
         db.close()
         raise
-    return SqliteLog(path, db, None, timeout)
+    return SqliteLog(files, path, db, None, timeout)
 
 
 def _open_writer(path: Path, timeout: float) -> SqliteLog:
@@ -380,11 +418,13 @@ def _open_writer(path: Path, timeout: float) -> SqliteLog:
             probe.close()
     mark = HighWaterMarkFile(companion_path(path, ".mark"))
     try:
+        files = OpenFiles(path)
         db = connect_writer(path, timeout)
         try:
             if migrate(db, path, LOG_SCHEMA):
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            log = SqliteLog(path, db, mark, timeout)
+            check_definitions(db, path, LOG_SCHEMA)
+            log = SqliteLog(files, path, db, mark, timeout)
             log._reconcile()
             return log
         except BaseException:
@@ -417,7 +457,7 @@ def verify_database(path: Path, timeout: float) -> list[Finding]:
         db.execute("BEGIN")
         check_current(db, path, LOG_SCHEMA)
         findings: list[Finding] = []
-        for part in (_integrity, _tables, _events, _recorded):
+        for part in (_integrity, partial(_altered, path), _events, _recorded):
             findings += _guarded(part, db, path)
         if not any(finding.code == "file" for finding in findings):
             lost = _compare_mark(db, mark)
@@ -483,27 +523,12 @@ def _integrity(db: sqlite3.Connection) -> list[Finding]:
     return [] if problems == ["ok"] else [Finding("file", "", 0, "; ".join(problems))]
 
 
-def _tables(db: sqlite3.Connection) -> list[Finding]:
-    there, expected = _table_definitions(db), _expected_table_definitions()
-    odd = sorted(name for name in there.keys() | expected.keys() if there.get(name) != expected.get(name))
-    return [Finding("file", "", 0, f"tables were altered: {', '.join(odd)}")] if odd else []
-
-
-def _table_definitions(db: sqlite3.Connection) -> dict[str, str]:
-    """Return every table and index by name with its definition, as stored."""
-    return {str(name): str(sql) for name, sql in db.execute("SELECT name, sql FROM sqlite_master ORDER BY name")}
-
-
-def _expected_table_definitions() -> dict[str, str]:
-    """Return what `_table_definitions` gives for a file that nobody else has altered."""
-    db = sqlite3.connect(":memory:", isolation_level=None)
+def _altered(path: Path, db: sqlite3.Connection) -> list[Finding]:
     try:
-        for step in LOG_MIGRATIONS:
-            for statement in step:
-                db.execute(statement)
-        return _table_definitions(db)
-    finally:
-        db.close()
+        check_definitions(db, path, LOG_SCHEMA)
+    except StoreDamaged as error:
+        return [_finding_of(error)]
+    return []
 
 
 def _events(db: sqlite3.Connection) -> list[Finding]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import cache, lru_cache
 from hashlib import blake2b
+from importlib.resources import files
 from typing import Annotated, Any, Literal
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 from msgspec import Meta
 
@@ -353,27 +356,65 @@ def _plain_value(value: Any, levels: int = MAX_DEPTH) -> Any:
 def _checked_name(world: World, name: str, id: int) -> str:
     """Return a name for agent `id`, with single blanks.
 
-    Raises `OperationError` for an empty, a long or a taken name, one of the system's, one of digits only, and one
-    with hidden characters.
+    Raises `OperationError` for an empty or a long name, one of digits only, one with hidden characters, brackets or
+    colons (the system writes `Ann (1) left.`), and one that looks like another agent's or like a word that stands for
+    the system, for a role or for everybody.
     """
     name = " ".join(name.split())
     limit = world.rules.caps.name
     if not name or len(name) > limit:
         raise OperationError(f"a name of {len(name)} characters", hint=f"1 to {limit}")
-    # Digits are agents' numbers in `@8`, and reserved names are how the system signs.
-    if visible(name) != name or _fold_name(name).isdigit() or _fold_name(name) in _RESERVED_NAMES:
-        raise OperationError(
-            f"{visible(name)!r} cannot be a name", hint="Letters that can be seen, and nobody else's"
-        )
+    # Digits are agents' numbers in `@8`.
+    if visible(name) != name or "\u2800" in name or normalize("NFKC", name).isdigit():
+        raise OperationError(f"{visible(name)!r} cannot be a name", hint="Letters that can be seen")
+    if any(_is_structure(sign) for sign in name):
+        raise OperationError(f"{name!r} cannot be a name", hint="No brackets, colons, bars, @ or #")
+    looks = _skeletons(name)
+    if any(looks & _skeletons(reserved) for reserved in _RESERVED_NAMES):
+        raise OperationError(f"{name!r} cannot be a name", hint="It looks like a word that has a meaning here")
     for agent in world.agents.values():
-        if agent.id != id and not agent.retired and _fold_name(agent.name) == _fold_name(name):
-            raise OperationError(f"{name!r} is agent {agent.id}'s name", hint="Choose another one")
+        if agent.id != id and not agent.retired and looks & _skeletons(agent.name):
+            raise OperationError(f"{name!r} is agent {agent.id}'s name, or looks like it", hint="Choose another one")
     return name
 
 
-_RESERVED_NAMES = frozenset(("system", "the architect", "architect", "you"))
+_RESERVED_NAMES = (
+    *("system", "the system", "architect", "the architect", "you", "me", "user", "assistant", "human", "developer"),
+    *("tool", "admin", "administrator", "moderator", "operator", "root", "owner", "host", "server", "hud", "hudkit"),
+    *("everyone", "everybody", "all", "all agents", "here", "channel", "room", "nobody", "none", "null", "unknown"),
+)
+"""How the system signs, how chat templates and programs call speakers, and words that mean everybody or nobody."""
+
+_STRUCTURE = frozenset(":()[]{}<>@#|")
+"""Signs with which the system and formats mark who speaks."""
 
 
-def _fold_name(name: str) -> str:
-    """Return a name without its case and without other forms of the same letters, such as wide ones."""
-    return normalize("NFKC", name).casefold()
+@cache
+def _look_alikes() -> dict[int, str]:
+    """Return what each sign of Unicode's confusables looks like, for `str.translate`."""
+    table = files("hudkit.rooms.actions").joinpath("confusables.txt").read_text(encoding="utf-8")
+    rows = (line.partition("\t") for line in table.split("\n") if line and not line.startswith("# "))
+    return {ord(sign): look for look, _, signs in rows for sign in signs}
+
+
+def _is_structure(sign: str) -> bool:
+    """Whether a sign is one of those, in another form, or looks like one and is no letter."""
+    plain = normalize("NFKC", sign)
+    look = "" if category(sign)[0] in "LM" else plain.translate(_look_alikes())
+    return bool(_STRUCTURE.intersection(plain + look))
+
+
+@lru_cache(maxsize=4_096)
+def _skeletons(name: str) -> frozenset[str]:
+    """Return what two names share when they look alike (skeletons of UTS 39), whatever the case of their letters.
+
+    Of the name as it is written, and of it in small letters: `Al` and `AI` look alike, and so do `Аnn` and `ANN`.
+
+        "Аlice" (Cyrillic A)  ->  "alice"        "rnaria", "maria"  ->  "rnaria"
+
+    Digits at the end are a number, so that `A11` is not `All`.
+    """
+    plain = normalize("NFKC", name)
+    words = plain.rstrip(string.digits)
+    looks = (normalize("NFD", text).translate(_look_alikes()) for text in (words, words.casefold()))
+    return frozenset(normalize("NFC", look).casefold() + plain[len(words) :] for look in looks)

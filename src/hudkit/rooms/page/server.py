@@ -8,13 +8,11 @@ cases F9, F10).
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from http.cookies import CookieError, SimpleCookie
 from importlib.resources import files
 from urllib.parse import parse_qsl
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -30,6 +28,7 @@ from hudkit.rooms.page.login import LoginSession, LoginSessions
 from hudkit.rooms.page.page_context import PageContext
 from hudkit.rooms.page.url_state import UrlState, parse_query
 from hudkit.web.elements import Child, e, write
+from hudkit.web.http_listener import ListenerLimits, listen_tcp, make_server
 from hudkit.web.page_guard import Headers, PageGuard, browser_hosts, loopback_address
 
 _LOGIN_PATH = "/login"
@@ -44,6 +43,9 @@ _NEWS_SECONDS = 0.3
 """Seconds between two looks for news: as often as a person sees."""
 _KEEP_ALIVE_SECONDS = 15.0
 """Seconds without news after which a comment is sent, so that a lost connection is noticed."""
+
+_LIMITS = ListenerLimits(connections=384, keep_alive_seconds=5)
+"""What connections may cost: every program of this machine can reach the page."""
 
 _MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _POLICY = "; ".join(
@@ -99,21 +101,11 @@ async def serve_page(
     `say` is called with the address once it can be opened. Raises `ConfigError` where other machines could reach
     `host`, or the port is taken.
     """
-    listener = listen(host, port)
+    listener = listen_tcp(loopback_address(host), port)
     address = listener.getsockname()
     hosts = browser_hosts(address[0])
     app = _application(context, token, address[1], hosts, lambda: server.should_exit)
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        lifespan="off",
-        timeout_graceful_shutdown=1,
-        ws="none",
-    )
-    server = uvicorn.Server(config)
+    server = make_server(app, _LIMITS, grace_seconds=1)
     serving = asyncio.ensure_future(server.serve([listener]))
     if context.player is not None:
         context.play()
@@ -126,23 +118,6 @@ async def serve_page(
             await context.stop()
         server.should_exit = True
         await serving
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket on a loopback address; port 0 is any that is free.
-
-    Raises `ConfigError` where other machines could reach it, or the port is taken.
-    """
-    address = loopback_address(host)
-    listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((address, port))
-        listener.listen(64)
-    except OSError as error:
-        listener.close()
-        raise ConfigError(f"port {port} of {address} cannot be used: {error.strerror}", hint="Name another") from None
-    return listener
 
 
 def cookie_name(port: int) -> str:
@@ -174,6 +149,8 @@ def _application(
             500: _internal_error,
         },
     )
+
+    inner.router.redirect_slashes = False
 
     def check_access(scope: Scope, headers: Headers) -> Response | None:
         """Find the session of a request, for the routes; return the login form for who has none."""
@@ -345,9 +322,6 @@ async def _store_error(_: Request, error: Exception) -> Response:
 
 async def _internal_error(_: Request, _error: Exception) -> Response:
     return _html(_message_page("The page met an error of its own; the world goes on. Its terminal says more."), 500)
-
-
-# -- what strangers see -------------------------------------------------------------------------------------------
 
 
 def _login_page(fault: str = "") -> str:

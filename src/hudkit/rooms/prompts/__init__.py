@@ -109,7 +109,7 @@ _PLACEHOLDERS: Mapping[str, Callable[[WorldRules], float]] = {
 """What may stand between the braces, and the number it becomes. Prompts in old logs use these names."""
 
 _PLACEHOLDER = re.compile(r"\{\{([^{}\n]*)\}\}")
-_TABLE_HEADER = re.compile(r"^\s*\[+\s*([\w.-]+)\s*\]+", re.MULTILINE)
+_TABLE_HEADER = re.compile(r"^[ \t]*\[+[ \t]*([\w.-]+)[ \t]*\]+", re.MULTILINE)
 _TOML_ERROR_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _FILES = {f"{name.replace('.', '/')}{'.toml' if name == 'actions' else '.md'}": name for name in PROMPTS}
 

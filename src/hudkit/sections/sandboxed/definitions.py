@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from hudkit.errors import ConfigError
-from hudkit.paths import SectionPaths
+from hudkit.paths import SectionPaths, git_root
 from hudkit.sections.table import SECTIONS
 
 SECTION_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
@@ -220,12 +220,6 @@ def add_trust(paths: SectionPaths, digest: str, path: Path) -> None:
     line = f"{digest} {path}".encode("utf-8", "backslashreplace").replace(b"\n", b"?")
     with os.fdopen(os.open(paths.trusted, flags, 0o600), "ab") as file:
         file.write(line + b"\n")
-
-
-def git_root(directory: Path) -> Path:
-    """Return the git root that a directory is in, or the directory; links are followed."""
-    real = Path(os.path.realpath(directory))
-    return next((folder for folder in (real, *real.parents) if (folder / ".git").exists()), real)
 
 
 def _section_paths(folder: Path) -> Iterator[Path]:

@@ -13,9 +13,9 @@ from msgspec import Meta
 from hudkit.config import PROJECT_DEFAULTS
 from hudkit.config import read as read_toml
 from hudkit.errors import ConfigError
-from hudkit.paths import PROJECT_FILE, SectionPaths
+from hudkit.paths import PROJECT_FILE, SectionPaths, git_root
 from hudkit.sections.project import ProjectFileDefaults
-from hudkit.sections.sandboxed.definitions import add_trust, file_signature, git_root, trusted_digests
+from hudkit.sections.sandboxed.definitions import add_trust, file_signature, trusted_digests
 
 _Texts = Annotated[
     tuple[Annotated[str, Meta(min_length=1, max_length=1000, pattern=r"\S")], ...], Meta(max_length=50)

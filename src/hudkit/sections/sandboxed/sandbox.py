@@ -6,7 +6,10 @@ deadline at which the process is killed and replaced. On Linux the process has l
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from importlib.util import find_spec
@@ -122,7 +125,10 @@ class SandboxProcess:
             "max_total_sleep_secs": 0.0,
         }
         try:
-            with self._open().checkout(script_name=f"{name}.py", limits=limits, os_policy=_POLICY) as session:
+            with ExitStack() as stack:
+                with _no_error_stream():
+                    checkout = self._open().checkout(script_name=f"{name}.py", limits=limits, os_policy=_POLICY)
+                    session = stack.enter_context(checkout)
                 _confine(session.worker_pid)
                 session.feed_run(_HELP, print_callback=_unheard)
                 inputs = {"_given": values, "_most": MAX_OUTPUT_CHARS}
@@ -169,6 +175,24 @@ class SandboxProcess:
 
 def _unheard(_stream: str, _text: str) -> None:
     """What a program prints goes nowhere: by default it would go to our own output."""
+
+
+@contextmanager
+def _no_error_stream() -> Iterator[None]:
+    """Let processes that start meanwhile inherit no error stream: the sandbox's own would write on the terminal.
+
+    Ours is only marked, not moved: what other threads write to it meanwhile arrives.
+    """
+    try:
+        was_inherited = os.get_inheritable(2)
+        os.set_inheritable(2, False)
+    except OSError:  # there is none
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.set_inheritable(2, was_inherited)
 
 
 def _confine(pid: int | None) -> None:

@@ -288,9 +288,11 @@ class IndexWriter:
             rows = transcript.sessions()
         except TranscriptError:
             return
-        seen = self._seen(transcript.host)
+        seen = {host: self._seen(host) for host in {row.host for row in rows}}
         recent = {row.id for row in sorted(rows, key=lambda row: -row.updated)[:RECENT]}
-        yield from ((transcript, row) for row in rows if row.id in recent or seen.get(row.id) != row.updated)
+        yield from (
+            (transcript, row) for row in rows if row.id in recent or seen[row.host].get(row.id) != row.updated
+        )
 
     def _seen(self, host: str) -> dict[str, int]:
         return dict(self._db.execute("SELECT id, seen FROM sessions WHERE host = ?", (host,)))

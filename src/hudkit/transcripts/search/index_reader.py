@@ -3,7 +3,7 @@
 A question is answered in four steps, of which none grows with the index:
 
 1. Terms. Each word of the question is stemmed; words that programmers use for one another count half; a word that
-   is nowhere in the index is replaced by words that contain it or are spelt much like it (`similar_words`).
+   is nowhere in the index is replaced by words that contain it or are spelt much like it (`_similar_words`).
 2. Candidates. Words are taken from the rarest on, as long as the passages that hold one stay at most `COMMON` in
    all; the best `MAX_CANDIDATES` of those are ranked. Where even the rarest is that common, the passages that hold
    all words are looked at, the newest first: the newest is preferred only where nothing else decides.
@@ -56,6 +56,9 @@ from hudkit.transcripts.search.query import (
 # -- words for a word that is not there ------------------------------------------------------------------------------
 
 
+_MAX_SPELT = 64
+"""Letters of a word for which another is looked for: a longer one has thousands of trigrams (abuse case E1)."""
+
 MAX_SPELLINGS = 4
 """Words that stand in for one."""
 
@@ -73,9 +76,9 @@ def _similar_words(db: sqlite3.Connection, word: str) -> list[tuple[str, float]]
 
     Words that contain it come first; else those that are spelt much like it, which are found by the trigrams of its
     ends: a misspelling leaves one of the outer thirds whole. None for a word below three letters, of which there are
-    no trigrams. `tokn` (not there) gives `token` with 0.62.
+    no trigrams, and for one longer than any word of the vocabulary. `tokn` (not there) gives `token` with 0.62.
     """
-    if len(word) < 3:
+    if not 3 <= len(word) <= _MAX_SPELT:
         return []
     sql = f"SELECT word FROM spellings WHERE spellings MATCH ? LIMIT {_MAX_VOCABULARY_MATCHES}"
     holding = sorted(
@@ -362,7 +365,7 @@ class IndexReader:
         return rows[:MAX_CANDIDATES]
 
     def _newest(self, match: str, where: str, values: list[object]) -> list[_PassageRow]:
-        """The newest passages that match: all of them in few sessions, else of the newest `LOOKED_AT`."""
+        """The newest passages that match: all of them in few sessions, else of the newest `MAX_SCANNED`."""
         if self._only is None or len(self._only) > FEW_SESSIONS:
             rows = self._within("", match, where, values, MAX_CANDIDATES)
             if rows or self._only is None:

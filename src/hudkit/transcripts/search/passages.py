@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from hudkit.log.secret_patterns import replace_secrets
+from hudkit.log.secret_patterns import without_secrets
 from hudkit.transcripts.transcript import FilePart, Message, PatchPart, ReasoningPart, TextPart, ToolPart
 
 MAX_PASSAGE_CHARACTERS = 4_000
@@ -22,6 +22,10 @@ MAX_PASSAGES = 64
 ROLES = ("user", "assistant", "tool", "reasoning", "summary", "host")
 """Who says a passage: `summary` is what a compaction left, `host` what the host wrote in the user's name."""
 
+_MAX_IDENTIFIER = 80
+"""Characters; a longer run of letters is data, not a name."""
+
+_RUN = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _IDENTIFIER = re.compile(r"[A-Za-z]*[a-z][A-Z0-9][A-Za-z0-9]*|[A-Z]{2,}[a-z]+[A-Za-z0-9]*|[A-Za-z]+\d+[A-Za-z0-9]*")
 _INNER = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -87,12 +91,12 @@ def _cut(role: str, text: str, tool: str = "") -> Iterator[_SearchPassage]:
 
 def _remove_secrets(text: str) -> str:
     """A text without known forms of secrets and without NUL."""
-    raw = text.encode("utf-8", "replace")
-    cleaned = replace_secrets(raw)
-    return (text if cleaned is raw else cleaned.decode("utf-8", "replace")).replace("\0", " ")
+    return without_secrets(text).encode("utf-8", "replace").decode().replace("\0", " ")
 
 
 def identifier_words(text: str) -> str:
     """Return the words within identifiers: `refreshToken2` gives `refresh Token 2`."""
-    identifiers = dict.fromkeys(match.group() for match in _IDENTIFIER.finditer(text))
-    return " ".join(" ".join(_INNER.findall(identifier)) for identifier in identifiers if len(identifier) <= 80)
+    runs = dict.fromkeys(match.group() for match in _RUN.finditer(text))
+    # Runs first: looked for in the whole text, an identifier would be tried anew from every letter of a long word.
+    identifiers = (run for run in runs if len(run) <= _MAX_IDENTIFIER and _IDENTIFIER.fullmatch(run))
+    return " ".join(" ".join(_INNER.findall(identifier)) for identifier in identifiers)

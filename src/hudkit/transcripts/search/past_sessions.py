@@ -20,7 +20,8 @@ from hudkit.transcripts.named_files import SavedPlan, list_plans, read_plan
 from hudkit.transcripts.opencode_database import OpenCodeTranscript
 from hudkit.transcripts.search.index_database import IndexProgress, IndexWriter
 from hudkit.transcripts.search.index_reader import IndexReader
-from hudkit.transcripts.search.query import SearchHit, SearchQuery
+from hudkit.transcripts.search.passages import passages
+from hudkit.transcripts.search.query import MAX_HITS, SearchFilters, SearchHit, SearchQuery, parse_query
 from hudkit.transcripts.transcript import Message, SessionRow, Transcript
 
 # -- where hosts keep their files ------------------------------------------------------------------------------------
@@ -79,10 +80,10 @@ class PastSessions:
         *,
         eager: bool = True,
     ) -> None:
-        """`index` is the index's file; where it is missing, the first question makes it, but only if `eager`: else
-        somebody else calls `update`. `exports` is the folder of exported sessions."""
-        self._sources = [source for source in sources if isinstance(source, TranscriptSource)]
-        self._transcripts = [source for source in sources if not isinstance(source, TranscriptSource)]
+        """`sources` are asked in this order. `index` is the index's file; where it is missing, the first question
+        makes it, but only if `eager`: else somebody else calls `update`. Without one, the transcripts that were given
+        open are searched as they stand. `exports` is the folder of exported sessions."""
+        self._sources = tuple(sources)
         self._opened: dict[TranscriptSource, Transcript] = {}
         self._index = index
         self.exports = exports
@@ -98,17 +99,36 @@ class PastSessions:
     def transcripts(self) -> tuple[Transcript, ...]:
         """Return the transcripts that are there now."""
         with self._lock:
-            return (*filter(None, map(self._open, self._sources)), *self._transcripts)
+            return tuple(filter(None, map(self._open, self._sources)))
+
+    def joined(self, transcript: Transcript) -> PastSessions:
+        """Return the same sessions behind those of a transcript that is asked first: a host's own conversations.
+
+        Closing what is returned closes neither the transcript nor these sessions.
+        """
+        return PastSessions((transcript, *self._sources), self._index, self.exports, eager=self._eager)
+
+    def has(self, session_id: str, host: str) -> bool:
+        """Return whether the transcripts of a host have this session. One that cannot be read has none."""
+        for transcript in self.transcripts():
+            if transcript.host == host:
+                try:
+                    if transcript.session(session_id) is not None:
+                        return True
+                except TranscriptError as error:
+                    self.problems[host] = str(error)
+        return False
 
     def sessions(self) -> tuple[SessionRow, ...]:
-        """Return all sessions, the newest first."""
-        rows: list[SessionRow] = []
+        """Return all sessions, the newest first; one that two transcripts have as the first of them has it."""
+        rows: dict[tuple[str, str], SessionRow] = {}
         for transcript in self.transcripts():
             try:
-                rows += transcript.sessions()
+                for row in transcript.sessions():
+                    rows.setdefault((row.host, row.id), row)
             except TranscriptError as error:
                 self.problems[transcript.host] = str(error)
-        return tuple(sorted(rows, key=lambda row: (-row.updated, row.id)))
+        return tuple(sorted(rows.values(), key=lambda row: (-row.updated, row.id)))
 
     def find(self, session_id: str) -> tuple[Transcript, SessionRow]:
         """Return the session with this id, and its transcript. Raises `TranscriptError`."""
@@ -142,9 +162,16 @@ class PastSessions:
     def search(self, question: SearchQuery) -> tuple[SearchHit, ...]:
         """Return the messages that answer best; where there is no index yet, it is made first.
 
-        Raises `OperationError` and a `StoreError`.
+        What the host has just said is found, too: transcripts that were given open are read again before each
+        question (those of other hosts are not, which may be gigabytes). Raises `OperationError` and a `StoreError`.
         """
-        return self._index_reader().search(question)
+        own = [source for source in self._sources if not isinstance(source, TranscriptSource)]
+        if self._index is None:
+            return _scan(own, question)
+        reader = self._index_reader()
+        if self._eager and own:
+            self._index_writer().update(own)
+        return reader.search(question)
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of sessions, messages and passages in the index."""
@@ -162,10 +189,7 @@ class PastSessions:
 
         Never to be called where an answer waits, but for a first question. Raises a `StoreError`.
         """
-        with self._lock:
-            if self._writer is None:
-                self._writer = IndexWriter.open(self._index_path())
-            writer = self._writer
+        writer = self._index_writer()
         chosen = [transcript for transcript in self.transcripts() if not host or transcript.host == host]
         return writer.update(chosen, session_id=session_id, progress=progress, stop=stop)
 
@@ -187,7 +211,9 @@ class PastSessions:
 
     # ----------------------------------------------------------------------------------------------------------
 
-    def _open(self, source: TranscriptSource) -> Transcript | None:
+    def _open(self, source: TranscriptSource | Transcript) -> Transcript | None:
+        if not isinstance(source, TranscriptSource):
+            return source
         if source not in self._opened:
             if not source.place.exists():
                 return None
@@ -210,10 +236,59 @@ class PastSessions:
                 self._reader = IndexReader.open(self._index_path())
             return self._reader
 
+    def _index_writer(self) -> IndexWriter:
+        with self._lock:
+            if self._writer is None:
+                self._writer = IndexWriter.open(self._index_path())
+            return self._writer
+
     def _index_path(self) -> Path:
         if self._index is None:
-            raise TranscriptError("no index is configured", hint="Give `Past` a path for it.")
+            raise TranscriptError("no index is configured", hint="Give `PastSessions` a path for it.")
         return self._index
+
+
+_SNIPPET_CHARACTERS = 200
+
+
+def _scan(transcripts: Sequence[Transcript], question: SearchQuery) -> tuple[SearchHit, ...]:
+    """Return the messages that hold all words of a question as they stand, the newest first.
+
+    What a search is where nothing may be written: no stems, no ranks, and time in proportion to what was said.
+    """
+    asked = parse_query(question.text)
+    words = [*(phrase.casefold() for phrase in asked.phrases), *asked.words] or [question.text.casefold()]
+    hits: list[SearchHit] = []
+    for transcript in transcripts:
+        for row in transcript.sessions():
+            for message in transcript.messages(row.id):
+                hit = _hit(row, message, words, question.filters)
+                if hit is not None:
+                    hits.append(hit)
+    hits.sort(key=lambda hit: -hit.time)
+    if hits and (question.filters.since or question.filters.until):
+        newest = hits[0].time
+        since, until = (
+            newest + bound if bound < 0 else bound for bound in (question.filters.since, question.filters.until)
+        )
+        hits = [hit for hit in hits if hit.time >= since and (not until or hit.time < until)]
+    return tuple(hits[: max(1, min(question.limit, MAX_HITS))])
+
+
+def _hit(row: SessionRow, message: Message, words: Sequence[str], filters: SearchFilters) -> SearchHit | None:
+    """Return the first passage of a message that has all words and is what the filters ask for, as a hit."""
+    place = row.root or row.directory
+    if filters.session not in ("", row.id) or filters.host not in ("", row.host) or filters.project not in place:
+        return None
+    for passage in passages(message):
+        folded = passage.text.casefold()
+        fits = filters.role in ("", passage.role) and filters.tool in ("", passage.tool)
+        if fits and all(word in folded for word in words):
+            start = max(0, folded.find(words[0]) - _SNIPPET_CHARACTERS // 4)
+            snippet = passage.text[start : start + _SNIPPET_CHARACTERS]
+            facts = (passage.role, passage.tool, message.created, row.title, place, snippet)
+            return SearchHit(row.id, message.id, row.host, *facts, score=1.0)
+    return None
 
 
 def open_past_sessions(
@@ -222,13 +297,13 @@ def open_past_sessions(
     opencode: str | Path | None = None,
     claude: str | Path | None = None,
     codex: str | Path | None = None,
-    also: Sequence[Transcript] = (),
+    also: Sequence[TranscriptSource | Transcript] = (),
     eager: bool = True,
 ) -> PastSessions:
     """Return the past sessions of this user, with the index at `index`.
 
     Each host's transcripts are read where the host keeps them, or where they are named; `also` are further
-    transcripts, our own log's for one. `eager`: see `PastSessions`.
+    transcripts: our own log's, and those of our agent. `eager`: see `PastSessions`.
     """
     sources: tuple[TranscriptSource, ...] = (
         TranscriptSource("opencode", Path(opencode or _opencode_db()), OpenCodeTranscript.open),

@@ -52,7 +52,7 @@ def drive(place: Path, runtime: list[str]) -> Drive:
     """`drive(step, ...)` runs a plugin's hooks in one process. `python` is what it starts as a daemon.
 
     Deadlines pass while the file `late` is in the place, and after `deadline_ms`, those of the tools after
-    `tools_ms`; or as users have them, `by_the_clock`.
+    `tools_ms`; or as users have them, `by_the_clock`. `added` is code behind the plugin's own.
     """
 
     def run(
@@ -62,6 +62,7 @@ def drive(place: Path, runtime: list[str]) -> Drive:
         deadline_ms: int | None = None,
         tools_ms: int | None = None,
         by_the_clock: bool = False,
+        added: str = "",
     ) -> Ran:
         file = place / "hudkit.mjs"
         said = str(file) if plugin else str(place / "uninstalled.js")
@@ -71,7 +72,7 @@ def drive(place: Path, runtime: list[str]) -> Drive:
         for name, given in (("DEADLINE_MS", deadline_ms), ("PATIENT_MS", tools_ms)):
             if given is not None:
                 text = text.replace(f"{name} = 60_000;", f"{name} = {given};")
-        file.write_text(text, "utf-8")
+        file.write_text(text + added, "utf-8")
         done = subprocess.run(
             [*runtime, str(SCRIPT)],
             input=json.dumps({"plugin": str(file), "steps": steps}),

@@ -39,8 +39,9 @@ def transform(*messages: Message) -> dict[str, Any]:
     return {"hook": "experimental.chat.messages.transform", "input": {}, "output": {"messages": list(messages)}}
 
 
-def system(*said: str, session: str | None = SESSION) -> dict[str, Any]:
-    model = {"id": "m", "providerID": "fake", "limit": {"context": 40_000, "output": 4_000}}
+def system(*said: str, session: str | None = SESSION, npm: str = "", name: str = "m") -> dict[str, Any]:
+    api = {"id": name, "npm": npm or "@ai-sdk/openai-compatible", "url": ""}
+    model = {"id": name, "providerID": "fake", "api": api, "limit": {"context": 40_000, "output": 4_000}}
     told = {"model": model} | ({"sessionID": session} if session else {})
     return {"hook": "experimental.chat.system.transform", "input": told, "output": {"system": list(said or ("You",))}}
 

@@ -71,7 +71,7 @@ def test_without_an_answer_the_last_good_frame_stays(
 
     daemon.answers = answering
     ran = drive(transform(*TURN), system(), transform(*TURN), system(), transform(*NEXT), system())
-    assert [ran[n]["system"] for n in (1, 3, 5)] == [["You", "# HUD\n"]] * 3
+    assert [ran[n]["system"] for n in (1, 3, 5)] == [["You\n\n# HUD\n"]] * 3
     good, tools, turn = (ran[n]["messages"] for n in (0, 2, 4))
     assert tools == good  # in a tool step not one byte changes
     assert sent(turn, tail=False).startswith(sent(good))
@@ -82,7 +82,33 @@ def test_without_an_answer_the_last_good_frame_stays(
     assert said[:-1].isprintable()
 
 
-@pytest.mark.parametrize("name", ["hung", "slow", "garbage", "an error", "a stranger"])
+@pytest.mark.parametrize("name", ["garbage", "an error with words", "a stranger"])
+def test_without_any_frame_one_line_says_why_at_the_start_of_a_turn(
+    name: str, daemon: WireServer, drive: Drive
+) -> None:
+    answer, why = WRONG[name]
+    daemon.answers = {"/v1/frame": answer}
+    ran = drive(transform(*TURN), system(), transform(*NEXT), system())
+    assert ran[0]["messages"] == TURN, "not within a turn"
+    assert [ran[n]["system"] for n in (1, 3)] == [["You"]] * 2, "the stable part of the prompt is not touched"
+    assert ran[2]["messages"][:-1] == NEXT[:-1]
+    (line,) = [part["text"] for part in ran[2]["messages"][-1]["parts"] if part["id"] == "prt_hudkit_tail"]
+    assert line.startswith("hudkit: no HUD: ") and why in line and line.endswith("hudkit doctor\n")
+    assert line.count("\n") == 1 and len(line) < 300
+
+
+def test_why_no_daemon_starts_is_said_in_the_first_turn(place: Path, drive: Drive) -> None:
+    """A fresh process of the plugin, whose daemon ends at its start."""
+    failing = place / "python"
+    failing.write_text(f"#!/bin/sh\nprintf 'the log is\\033[2J full\\n' > {place}/d.sock.failed\nexit 2\n")
+    failing.chmod(0o700)
+    ran = drive(transform(user(1)), system(), python=str(failing))
+    (line,) = [part["text"] for part in ran[0]["messages"][-1]["parts"] if part["id"] == "prt_hudkit_tail"]
+    assert line == "hudkit: no HUD: the log is [2J full; the user can run: hudkit doctor\n"
+    assert ran[1]["system"] == ["You"]
+
+
+@pytest.mark.parametrize("name", ["hung", "slow"])
 def test_without_any_frame_the_call_goes_out_as_it_is(name: str, daemon: WireServer, drive: Drive) -> None:
     daemon.answers = {"/v1/frame": WRONG[name][0], "/v1/compacting": WRONG[name][0]}
     ran = drive(transform(*TURN), system(), transform(*NEXT), compacting(), by_the_clock=True)
@@ -97,6 +123,32 @@ def test_a_deadline_that_has_passed_already_asks_nothing(daemon: WireServer, dri
     ran = drive(transform(*TURN), system(), deadline_ms=0)
     assert (ran[0]["messages"], ran[1]["system"]) == (TURN, ["You"])
     assert daemon.of("/v1/frame") == []
+
+
+SLOW_WRITING = """
+import { appendFileSync } from "node:fs";
+let clock = 1_000;
+performance.now = () => clock;
+const write = JSON.stringify;
+JSON.stringify = (...given) => {
+  if (given[0]?.transcript) clock += 150;
+  return write(...given);
+};
+const bounded = within;
+within = (promise, ms) => {
+  appendFileSync("PLACE/bounds", `${ms}\\n`);
+  return bounded(promise, 60_000);
+};
+"""
+
+
+def test_the_time_to_write_a_question_is_a_part_of_its_deadline(
+    place: Path, daemon: WireServer, drive: Drive
+) -> None:
+    daemon.answers = {"/v1/frame": GOOD}
+    ran = drive(transform(*TURN), system(), deadline_ms=200, added=SLOW_WRITING.replace("PLACE", str(place)))
+    assert ran[1]["system"] != ["You"]
+    assert (place / "bounds").read_text().split() == ["200", "50"], "of the greeting, and of the frame"
 
 
 @pytest.mark.slow
@@ -164,7 +216,7 @@ def stand_in(place: Path) -> str:
 
 def test_the_daemon_is_started_where_there_is_none_and_is_there_for_the_first_call(place: Path, drive: Drive) -> None:
     ran = drive(transform(user(1)), system(), python=stand_in(place))
-    assert ran[1]["system"] == ["You", "# started\n"]
+    assert ran[1]["system"] == ["You\n\n# started\n"]
     assert (place / "said").read_text().splitlines() == [
         repr(["-P", "-E", "-m", "hudkit.daemon", "--socket", str(place / "d.sock"), "--db", str(place / "hudkit.db")])
     ]

@@ -183,13 +183,41 @@ def test_the_base_is_in_every_chat_call_and_in_no_other(daemon: WireServer, driv
     assert said == [
         ["You"],
         [TITLE],
-        ["You are OpenCode", "# HUD\n"],
-        ["You are OpenCode", "# HUD\n"],
+        ["You are OpenCode\n\n# HUD\n"],
+        ["You are OpenCode\n\n# HUD\n"],
         ["You"],
         ["You"],
         ["You", "# HUD\n"],
-        ["You", "another plugin's", "# HUD\n"],
+        ["You\n\nanother plugin's\n\n# HUD\n"],
     ]
+
+
+MARKED = {
+    "claude at Anthropic": ("@ai-sdk/anthropic", "claude-sonnet-4-5"),
+    "any model behind Anthropic's API": ("@ai-sdk/anthropic", "kimi-k3"),
+    "claude at Google": ("@ai-sdk/google-vertex/anthropic", "claude-opus-4-5"),
+    "claude at Amazon": ("@ai-sdk/amazon-bedrock", "anthropic.claude-opus-4-5"),
+    "claude at OpenRouter": ("@openrouter/ai-sdk-provider", "anthropic/claude-opus-4.5"),
+    "claude at Copilot": ("@ai-sdk/github-copilot", "claude-sonnet-4.5"),
+}
+UNMARKED = {
+    "a local model": ("@ai-sdk/openai-compatible", "qwen3.5"),
+    "a local model named after another": ("@ai-sdk/openai-compatible", "qwen3.5-claude-distill"),
+    "OpenAI": ("@ai-sdk/openai", "gpt-5"),
+    "Google": ("@ai-sdk/google", "gemini-3"),
+    "Amazon's own": ("@ai-sdk/amazon-bedrock", "amazon.nova-pro"),
+    "an open model at OpenRouter": ("@openrouter/ai-sdk-provider", "openai/gpt-oss-120b"),
+    "Qwen at Alibaba": ("@ai-sdk/alibaba", "qwen3.5-max"),
+}
+
+
+def test_the_base_is_a_text_of_its_own_only_where_it_ends_a_cached_prefix(daemon: WireServer, drive: Drive) -> None:
+    daemon.answers = {"/v1/frame": frame("# HUD\n")}
+    models = [*MARKED.values(), *UNMARKED.values()]
+    ran = drive(transform(user(1)), *(system("You", npm=npm, name=name) for npm, name in models))
+    texts = [step["output"]["system"] for step in ran.results[1:] if "system" in step["output"]]
+    assert texts[: len(MARKED)] == [["You", "# HUD\n"]] * len(MARKED)
+    assert texts[len(MARKED) :] == [["You\n\n# HUD\n"]] * len(UNMARKED)
 
 
 def test_compaction_gets_its_prompt_and_nothing_else(daemon: WireServer, drive: Drive) -> None:
@@ -210,7 +238,7 @@ def test_compaction_gets_its_prompt_and_nothing_else(daemon: WireServer, drive: 
         assert ran[3]["messages"] == before
         assert (ran[4]["system"], ran[5]["system"]) == ([TITLE], [opening])
         assert (ran[6], ran[7]) == (ran[0], ran[1])
-        assert ran[1]["system"] == ["You", "# HUD\n"]
+        assert ran[1]["system"] == ["You\n\n# HUD\n"]
 
 
 def test_a_compaction_of_nothing_does_not_take_the_next_call_for_one(daemon: WireServer, drive: Drive) -> None:
@@ -219,7 +247,7 @@ def test_a_compaction_of_nothing_does_not_take_the_next_call_for_one(daemon: Wir
         ran = drive(compacting(), transform(), system(opening), transform(user(1)), system())
         assert (ran[1]["messages"], ran[2]["system"]) == ([], [opening])
         assert sent(ran[3]["messages"]).endswith("tail\n")
-        assert ran[4]["system"] == ["You", "# HUD\n"]
+        assert ran[4]["system"] == ["You\n\n# HUD\n"]
 
 
 def test_the_prompts_of_a_users_own_agents_are_known(daemon: WireServer, drive: Drive) -> None:
@@ -229,7 +257,7 @@ def test_the_prompts_of_a_users_own_agents_are_known(daemon: WireServer, drive: 
     ran = drive(
         config, transform(user(1)), system("Name it"), system("Sum it up, with all"), transform(user(1)), system()
     )
-    assert [ran[n]["system"] for n in (2, 3, 5)] == [["Name it"], ["Sum it up, with all"], ["You", "# HUD\n"]]
+    assert [ran[n]["system"] for n in (2, 3, 5)] == [["Name it"], ["Sum it up, with all"], ["You\n\n# HUD\n"]]
     assert ran.results[1]["input"]["agent"] == agents
     fresh = drive({"hook": "config", "input": {"model": "a/b"}, "output": None}).results[1]["input"]
     assert fresh == {"model": "a/b", "agent": {"compaction": {"prompt": SUMMARIZER_PROMPT}}}

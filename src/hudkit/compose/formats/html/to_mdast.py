@@ -11,7 +11,7 @@ from hudkit.compose.formats.html.hast import Hast, HtmlElement, HtmlRoot, HtmlTe
 from hudkit.compose.formats.html.sanitize import HEADINGS
 from hudkit.compose.formats.mdast import Align, Flow, Phrasing
 
-_BREAK = re.compile(r"[ \t\f]*[\n\r][ \t\f\n\r]*|[\t\f]+")
+_BREAK = re.compile(r"(?<![ \t\f])[ \t\f]*+[\n\r][ \t\f\n\r]*|[\t\f]+")
 _SIDES: dict[str | None, Align] = {"left": "left", "center": "center", "right": "right"}
 
 

@@ -140,11 +140,13 @@ export async function Hudkit({ client, directory }) {
         if (one.frame) {
           one.frame = heldOn(one.frame, transcript);
           tail = `HUD: as of its last answer; hudkit gave none now (${error.message}).\n`;
+        } else if (!error.late && !isComing() && existsSync(BAKED.plugin)) {
+          // A HUD that was never there would be missed by nobody: agent and user are told what is wrong.
+          tail = `hudkit: no HUD: ${failure || error.message}; the user can run: hudkit doctor\n`;
         }
       }
-      if (!one.frame) return;
-      prune(messages, one.frame.pruned);
-      place(messages, transcript, one.frame.deltas, tail);
+      if (one.frame) prune(messages, one.frame.pruned);
+      place(messages, transcript, one.frame?.deltas ?? [], tail);
     }),
 
     "experimental.chat.system.transform": quietly(({ sessionID, model }, { system }) => {
@@ -158,7 +160,7 @@ export async function Hudkit({ client, directory }) {
       }
       one.fixed = { system: system.reduce((sum, part) => sum + part.length, 0) };
       const base = one.chat && one.frame?.base;
-      if (base && !system.includes(base)) system.push(base);
+      if (base) placeBase(system, base, model);
     }),
 
     "experimental.session.compacting": quietly(async ({ sessionID }, output) => {
@@ -196,6 +198,23 @@ export async function Hudkit({ client, directory }) {
       }
     }),
   };
+}
+
+/** Put the base behind the system texts. OpenCode sends each text as a message of its own, and chat templates of open
+ *  models refuse a second system message or drop it without a word: there all become one text. Where OpenCode marks
+ *  each of the first two as the end of a cached prefix, the base is the second: a new one leaves the first cached. */
+function placeBase(system, base, model) {
+  if (system.some((text) => text.includes(base))) return; // loaded twice
+  if (marksSystemTexts(model)) system.push(base);
+  else system.splice(0, system.length, [...system.filter(Boolean), base].join("\n\n"));
+}
+
+/** Whether a model's system texts end cached prefixes: Claude, through a package that speaks to who serves it. A name
+ *  alone says nothing: "claude" is in the names of open models too, which a local server answers for. */
+function marksSystemTexts(model) {
+  const { id = "", npm = "" } = model?.api ?? {};
+  if (/(^|\/)anthropic$/.test(npm)) return true;
+  return /bedrock|openrouter|copilot/.test(npm) && /claude|anthropic/i.test(`${id} ${model.id}`);
 }
 
 /** A frame whose messages are gone in part (compacted, reverted, cleared): what they carried is on the last one. */

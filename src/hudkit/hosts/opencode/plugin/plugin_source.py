@@ -17,7 +17,7 @@ _SOURCES = ("transport.js", "transcript.js", "upload.js", "session.js", "hooks.j
 
 _NODE_IMPORTS = (
     ("node:child_process", "spawn"),
-    ("node:fs", "existsSync"),
+    ("node:fs", "existsSync, readFileSync"),
     ("node:http", "request"),
 )
 

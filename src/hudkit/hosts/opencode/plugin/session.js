@@ -28,6 +28,7 @@ class Session {
     this.fixed = {}; // characters of the last call's system prompt
     this.model = null; // with its limits
     this.asked = null; // the transcript of the last call
+    this.beside = {}; // what the host had beside it
     this.ahead = null; // {key, frame}: a frame that was asked for when a tool step ended
   }
 
@@ -35,10 +36,10 @@ class Session {
   async next(messages, transcript, model, ms) {
     const until = performance.now() + ms;
     const { ahead } = this;
-    Object.assign(this, { ahead: null, asked: transcript, model });
+    Object.assign(this, { ahead: null, asked: transcript, model, beside: beside(messages, transcript) });
     let frame = ahead && (await within(ahead.frame, ms).catch(() => null));
     if (ahead?.key !== keyOf(transcript, model, this.used) || fresh(messages, this.sent).length) frame = null;
-    this.frame = frame ?? (await this.compose(messages, transcript, until - performance.now()));
+    this.frame = frame ?? (await this.compose(messages, transcript, until));
     this.unused = false;
     return this.frame;
   }
@@ -54,13 +55,13 @@ class Session {
     if (entry.role !== "tool" || !used || this.asked.some(({ anchor }) => anchor === entry.anchor)) return;
     const transcript = [...this.asked, entry];
     Object.assign(this, { used, model: withLimits(this.model) });
-    const frame = this.compose([message], transcript, DEADLINE_MS);
+    const frame = this.compose([message], transcript, performance.now() + DEADLINE_MS);
     this.ahead = { key: keyOf(transcript, this.model, used), frame };
     frame.catch(() => {});
   }
 
-  /** Ask for a frame, and tell what is new. */
-  async compose(messages, transcript, ms) {
+  /** Ask for a frame, and tell what is new. What it takes to find out what is new counts, so `until` is a time. */
+  async compose(messages, transcript, until) {
     const { unused } = this;
     this.unused = true;
     const pieces = this.filling ? [] : fresh(messages, this.sent);
@@ -72,13 +73,14 @@ class Session {
         ...this.told,
         model: this.model,
         transcript: transcript.map(({ index, ...told }) => told),
+        ...this.beside,
         fixed: { ...this.fixed, tools: definitions() },
         messages: parsed(told),
         used: this.used,
         have: (unused && this.frame?.mark) || null,
         order: Math.round((performance.timeOrigin + performance.now()) * 1_000),
       },
-      ms,
+      until - performance.now(),
     ).finally(() => {
       if (told !== pieces) this.fill(pieces);
     });

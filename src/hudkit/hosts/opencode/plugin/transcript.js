@@ -86,6 +86,14 @@ function read(messages) {
   return found;
 }
 
+/** What the host has beside a transcript that was read: the anchors of messages that are not sent (a response that
+ *  failed), and whether nothing was compacted away. */
+function beside(messages, transcript) {
+  const sent = new Set(transcript.map(({ anchor }) => anchor));
+  const unsent = messages.map(fingerprint).filter((anchor) => !sent.has(anchor));
+  return { unsent, whole: !messages.some(({ parts }) => parts.some((part) => part.type === "compaction")) };
+}
+
 /** Put one-line stubs where outputs were pruned: `pruned` is `[{call, text}]`. Changes the array, not its messages. */
 function prune(messages, pruned) {
   const stubs = new Map(pruned.map(({ call, text }) => [call, text]));

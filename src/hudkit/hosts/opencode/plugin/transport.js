@@ -11,12 +11,15 @@ const KEPT_ENV = /^(HOME|USER|LOGNAME|PATH|LANG|LC_.*|TZ|TMPDIR|XDG_.*|HUDKIT_.*
 
 let lastStart = -Infinity;
 let served = false; // whether a question was answered since
+let failure = ""; // why the daemon that was started last did not stay
+let comingUntil = 0; // until when one that was started may still come: 0 once it has answered or ended
 
-/** Why there is no answer. `sent` is false where the daemon cannot have seen the question. */
+/** Why there is no answer. `sent` is false where the daemon cannot have seen the question; `late` is true where it may
+ *  still answer. */
 class NoAnswer extends Error {
-  constructor(reason, sent = true) {
+  constructor(reason, sent = true, late = false) {
     super(reason);
-    this.sent = sent;
+    Object.assign(this, { sent, late });
   }
 }
 
@@ -28,6 +31,8 @@ async function ask(path, body, ms = DEADLINE_MS) {
   try {
     const answer = await exchange(path, body, ms);
     served = true;
+    failure = "";
+    comingUntil = 0;
     return answer;
   } catch (error) {
     if (!error.sent) startDaemon();
@@ -40,7 +45,7 @@ async function within(promise, ms) {
   let timer;
   const late = new Promise((_, reject) => {
     const left = Math.max(0, Math.round(ms));
-    timer = setTimeout(() => reject(new NoAnswer(`no answer within ${left} ms`)), left);
+    timer = setTimeout(() => reject(new NoAnswer(`no answer within ${left} ms`, true, true)), left);
   });
   try {
     return await Promise.race([promise, late]);
@@ -50,18 +55,21 @@ async function within(promise, ms) {
 }
 
 async function exchange(path, body, ms) {
-  if (ms <= 0) throw new NoAnswer("no answer within the deadline");
+  if (ms <= 0) throw new NoAnswer("no answer within the deadline", true, true);
+  const until = performance.now() + ms; // writing the question counts: that of a long conversation takes its time
+  const text = JSON.stringify(body);
+  const left = () => until - performance.now();
   const headers = {
     "content-type": "application/json",
     "hudkit-protocol": String(BAKED.protocol),
     "hudkit-version": BAKED.version,
-    "hudkit-deadline-ms": String(Math.max(1, Math.round(ms))),
+    "hudkit-deadline-ms": String(Math.max(1, Math.round(left()))),
   };
   const gone = new AbortController();
   try {
     const send = typeof Bun === "undefined" ? overNode : overBun;
-    const work = send(path, JSON.stringify(body), headers, gone.signal);
-    return understood(await within(work, ms));
+    const work = send(path, text, headers, gone.signal);
+    return understood(await within(work, left()));
   } catch (error) {
     if (error instanceof NoAnswer) throw error;
     throw new NoAnswer("it cannot be reached", !/ENOENT|REFUSED|FailedToOpenSocket/i.test(`${error.code} ${error}`));
@@ -129,11 +137,31 @@ function startDaemon() {
     const argv = ["-P", "-E", "-m", "hudkit.daemon", "--socket", BAKED.socket, "--db", BAKED.db];
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => KEPT_ENV.test(name)));
     const child = spawn(BAKED.python, argv, { cwd: BAKED.data, env, detached: true, stdio: "ignore" });
-    child.on("error", () => {});
+    child.on("error", () => {
+      comingUntil = 0;
+    });
+    child.on("exit", (code) => {
+      comingUntil = 0;
+      if (code) failure = reasonOf(code);
+    });
     child.unref();
+    comingUntil = now + START_EVERY_MS;
     return child;
   } catch {
     return null;
+  }
+}
+
+/** Whether a daemon may be there in a moment: then there is nothing to complain of yet. */
+const isComing = () => Date.now() < comingUntil;
+
+/** Why a daemon ended at its start: what it wrote beside its socket, as one short line. */
+function reasonOf(code) {
+  try {
+    const line = readFileSync(`${BAKED.socket}.failed`, "utf8");
+    return line.replace(/[^ -~]/g, " ").trim().slice(0, 200);
+  } catch {
+    return `the daemon ended with exit code ${code}`;
   }
 }
 
@@ -143,6 +171,7 @@ let replaced = false;
 function replaceDaemon() {
   if (replaced) return;
   replaced = true;
+  comingUntil = Date.now() + START_EVERY_MS;
   ask("/v1/stop", {}, PATIENT_MS).catch(() => {});
   setTimeout(startDaemon, 1_000).unref?.();
 }

@@ -1,0 +1,515 @@
+"""What the daemon does while it lives: the HTTP server, and the thread that keeps the search index up to date.
+
+Hosts reach the server over a unix socket that only its user may speak to, pages and hooks over a port on
+loopback. One thread owns the log: a request is one bounded body in and one answer out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import uvloop
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+import hudkit
+from hudkit import paths
+from hudkit.agent.session_transcript import session_sources
+from hudkit.api import Hud
+from hudkit.clock import unix_ms
+from hudkit.config import BackupSettings, Settings
+from hudkit.daemon.handlers import DONE, HANDLERS, RequestHandlers, error_response
+from hudkit.daemon.logfile import LOGGER, write_to_file
+from hudkit.errors import HudkitError, StoreDamaged, StoreGone
+from hudkit.hosts.wire import MAX_BODY, PROTOCOL, PROTOCOL_HEADER, VERSION_HEADER, Hello, encode
+from hudkit.ingest.extraction import KnownStatements, extract
+from hudkit.log import EventLog
+from hudkit.log.stores import SqliteLog, open_log
+from hudkit.log.stores.recovery import SalvagedLog, back_up, backup_paths
+from hudkit.log.stores.sqlite_files import OpenFiles
+from hudkit.transcripts import OwnTranscript
+from hudkit.transcripts.search import PastSessions, open_past_sessions
+from hudkit.web.http_listener import ListenerLimits, error_location, listen_tcp, make_server
+from hudkit.web.page_guard import PageGuard, bearer_check, browser_hosts, page_token
+
+_BACKUP_LOOK_SECONDS = 600.0  # between two looks whether a backup is due
+
+BUSY_SECONDS = 0.5
+"""Seconds that an append waits for another process's; a host's own deadline is shorter."""
+
+
+def serve_requests(
+    socket_file: Path,
+    db: Path,
+    settings: Settings,
+    *,
+    idle_minutes: float,
+    port: int | None,
+    address: str,
+    report: Callable[[str], None],
+) -> bool:
+    """Open the log and answer requests until stopped or idle; call it only while holding the socket's lock.
+
+    Returns whether to call it again: another file took the place of the log while it was open, and all that is
+    remembered here is of the one before.
+
+    `port` adds a port on loopback TCP at `address`. `report` is called with a line once it listens. Raises a
+    `StoreError` where the log cannot be used; one that can only be read can.
+    """
+    past = indexing = None
+    log: EventLog
+    try:
+        # An agent on a read-only file system or a full disk has its HUD all the same; it says so.
+        log = open_log(db, busy_timeout=BUSY_SECONDS, fail_open=True)
+        # The indexer has a connection of its own: it never waits for the writer, and the writer never for it.
+        index_log = open_log(db, read_only=True) if isinstance(log, SqliteLog) else log
+    except StoreDamaged as error:
+        # The same where SQLite cannot read the log any more.
+        log = index_log = SalvagedLog.of(db.absolute(), error)
+    # Where nothing can be written, there may be no file that could be taken away.
+    files = OpenFiles(db) if isinstance(log, SqliteLog) else None
+    if settings.memory.index and not isinstance(log, SalvagedLog):
+        past = open_past_sessions(
+            paths.index_path(db), also=[*session_sources(db), OwnTranscript(index_log)], eager=False
+        )
+        indexing = TranscriptIndexer(past)
+    hud = Hud(log, settings=settings, sections=paths.section_paths(), past=past)
+    listening: list[socket.socket] = []
+    try:
+        write_to_file(db.absolute().parent / "daemon.log")
+        if port is not None:
+            listening.append(listen_tcp(address, port))
+        listening.insert(0, _listen_unix(socket_file))
+        LOGGER.info("version %s listens on %s", hudkit.__version__, socket_file)
+        report(f"listening on {socket_file}")
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(_run(hud, files, indexing, listening, db, address, idle_minutes))
+    except Exception as error:
+        LOGGER.error("ended by an error: %s", error_location(error))
+        raise
+    finally:
+        # Before the log closes: a client that finds no socket starts a daemon, which waits for the lock.
+        socket_file.unlink(missing_ok=True)
+        for listener in listening:
+            listener.close()
+        if indexing is not None:
+            indexing.close()
+        index_log.close()
+        hud.close()
+        LOGGER.info("ended")
+
+
+def _ignore_upload(_body: bytes) -> None:
+    """Do nothing: nothing is indexed."""
+
+
+async def _run(
+    hud: Hud,
+    files: OpenFiles | None,
+    indexing: TranscriptIndexer | None,
+    listening: list[socket.socket],
+    db: Path,
+    address: str,
+    idle_minutes: float,
+) -> bool:
+    """Serve until it is to end; return whether the log was replaced."""
+    end = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, end.set)
+    activity = _Activity()
+    with ThreadPoolExecutor(1, "hudkit-log") as thread:
+        # Compiles the patterns for plain words before anybody is answered: a first message would wait for them, and
+        # a frame has no time for that.
+        extract("The weather is fine today", KnownStatements(rules=("never push",)))
+        on_upload = indexing.uploaded if indexing is not None else _ignore_upload
+        replaced = False
+
+        def answered(path: str, body: bytes) -> None:
+            nonlocal replaced
+            if path in _UPLOADS:
+                on_upload(body)
+            if files is None:
+                return
+            try:
+                files.check()
+            except StoreGone as gone:
+                replaced = bool(gone.details["replaced"])
+                if replaced:
+                    LOGGER.warning("another log took the place of the one that was open")
+                    end.set()
+
+        app = _application(RequestHandlers(hud), thread, activity, end.set, answered)
+        servers = [make_server(app, _OWN_USER, grace_seconds=_GRACE_SECONDS, signals=False, admits=_is_own_user)]
+        if len(listening) > 1:
+            port = listening[1].getsockname()[1]
+            token = page_token(db.absolute().parent / "token")
+            guarded = _guard_pages(app, token, port, browser_hosts(address))
+            servers.append(make_server(guarded, _ANYBODY, grace_seconds=_GRACE_SECONDS, signals=False))
+        # The tokenizer takes longer to load than a host waits for its first frame.
+        thread.submit(lambda: hud.counter.count("warm"))
+        pairs = zip(servers, listening, strict=True)
+        running = [asyncio.create_task(server.serve([listener])) for server, listener in pairs]
+        watch = asyncio.create_task(_until_idle(activity, idle_minutes * 60, end))
+        copying = asyncio.create_task(_back_up_in_time(db, hud.settings.backup))
+        await asyncio.wait([asyncio.create_task(end.wait()), *running], return_when=asyncio.FIRST_COMPLETED)
+        for server in servers:
+            server.should_exit = True
+        watch.cancel()
+        copying.cancel()
+        await asyncio.gather(*running)
+        return replaced
+
+
+async def _back_up_in_time(db: Path, settings: BackupSettings) -> None:
+    """Back the log up whenever the newest backup is older than the settings say; never where they say 0 hours."""
+    while settings.every_hours:
+        try:
+            newest = max((file.stat().st_mtime for file in backup_paths(db)), default=0.0)
+            if time.time() - newest >= settings.every_hours * 3600:
+                # On a thread and a connection of its own: no request waits for it.
+                copy, _ = await asyncio.to_thread(back_up, db, unix_ms(), keep=settings.keep)
+                LOGGER.info("backed up to %s", copy.name)
+        except (HudkitError, OSError) as error:
+            LOGGER.error("no backup: %s", error)
+        await asyncio.sleep(min(settings.every_hours * 3600, _BACKUP_LOOK_SECONDS))
+
+
+async def _until_idle(activity: _Activity, seconds: float, end: asyncio.Event) -> None:
+    """Set `end` when nothing was asked for `seconds`; 0 is never."""
+    while seconds > 0 and not end.is_set():
+        left = seconds - activity.idle_seconds
+        if left <= 0:
+            LOGGER.info("idle for %.1f minutes", seconds / 60)
+            end.set()
+        await asyncio.sleep(max(left, 0.05))
+
+
+_BODY_SECONDS = 10
+"""Seconds within which a request's body must have arrived, so that a slow client holds no memory for long."""
+
+_MAX_WAITING = 64
+"""Requests that wait for the log's thread or are being answered; further ones are told that the daemon is busy."""
+
+_UPLOADS = ("/v1/frame", "/v1/events")
+"""Paths by which a host uploads messages, after which its session is worth indexing again."""
+
+_Answer = tuple[int, bytes]
+
+_REASONS = {
+    401: ("token", "a token is needed"),
+    403: ("origin", "the request comes from another site"),
+    404: ("path", "there is no such path"),
+    405: ("method", "this path is asked with another method"),
+    415: ("media", "the body must be application/json"),
+    421: ("host", "the request names another host"),
+}
+
+
+class _Activity:
+    """When the daemon was last asked for something, and how many requests are under way."""
+
+    def __init__(self) -> None:
+        self.running = 0
+        self.last = self.started = time.monotonic()
+
+    def __enter__(self) -> None:
+        self.running += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.running -= 1
+        self.last = time.monotonic()
+
+    @property
+    def idle_seconds(self) -> float:
+        """Return how long nothing was asked, in seconds; 0 while a request is under way."""
+        return 0.0 if self.running else time.monotonic() - self.last
+
+
+class _Endpoint:
+    """An ASGI endpoint for one path: reads the body and has it answered on the log's thread."""
+
+    def __init__(
+        self,
+        path: str,
+        handlers: RequestHandlers,
+        thread: Executor,
+        activity: _Activity,
+        on_answer: Callable[[str, bytes], None],
+    ) -> None:
+        self._path = path
+        self._on_answer = on_answer
+        self._handlers = handlers
+        self._thread = thread
+        self._activity = activity
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._activity:
+            status, body = await self._answer(Request(scope, receive))
+        await _response(status, body)(scope, receive, send)
+
+    async def _answer(self, request: Request) -> _Answer:
+        protocol = request.headers.get(PROTOCOL_HEADER)
+        if protocol != str(PROTOCOL):
+            message = f"the header {PROTOCOL_HEADER} is missing"
+            if protocol:
+                message = f"the request speaks protocol {protocol[:20]!r}"
+            hint = f"This daemon speaks protocol {PROTOCOL}, version {hudkit.__version__}"
+            return error_response(426, "protocol", message, hint)
+        # A request that would wait longer than its host does is better refused at once: the host goes on without.
+        if self._activity.running > _MAX_WAITING:
+            return error_response(503, "busy", f"{_MAX_WAITING} requests are waiting", "Try again")
+        body = await _read_body(request)
+        if isinstance(body, tuple):
+            return body
+        loop = asyncio.get_running_loop()
+        answer = await loop.run_in_executor(self._thread, self._handlers.answer, self._path, body)
+        self._on_answer(self._path, body)
+        return answer
+
+
+async def _read_body(request: Request) -> bytes | _Answer:
+    """Return a request's body, or the answer that refuses it: too long, or too slow."""
+    declared = request.headers.get("content-length", "0")
+    # Twelve digits are enough to be refused, and keep `int` from a number of a million digits.
+    if not declared.isdecimal() or int(declared[:12]) > MAX_BODY:
+        return _too_long()
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size > MAX_BODY:
+                    return _too_long()
+                chunks.append(chunk)
+    except TimeoutError:
+        return error_response(408, "slow", f"the body did not come within {_BODY_SECONDS} seconds")
+    return b"".join(chunks)
+
+
+def _application(
+    handlers: RequestHandlers,
+    thread: Executor,
+    activity: _Activity,
+    stop: Callable[[], None],
+    on_answer: Callable[[str, bytes], None],
+) -> Starlette:
+    """Return the ASGI application with all routes; requests on the log are answered on `thread`, one at a time.
+
+    `stop` is called when a stop is asked for, `on_answer` with path and body of each answered request. Both are
+    called on the event loop, so they must only make a note of it.
+    """
+
+    # Asked by clients before they trust a socket, so it neither waits for the log nor needs a protocol.
+    async def hello(_: Request) -> Response:
+        uptime = round((time.monotonic() - activity.started) * 1000)
+        return _response(200, encode(Hello(hudkit.__version__, PROTOCOL, os.getpid(), uptime)))
+
+    async def end(_: Request) -> Response:
+        stop()
+        return _response(200, DONE)
+
+    app = Starlette(
+        routes=[
+            Route("/health", hello, methods=["GET"]),
+            Route("/v1/hello", hello, methods=["POST"]),
+            Route("/v1/stop", end, methods=["POST"]),
+            *(
+                Route(path, _Endpoint(path, handlers, thread, activity, on_answer), methods=["POST"])
+                for path in HANDLERS
+            ),
+        ],
+        exception_handlers={HTTPException: _refuse, Exception: _fail},
+    )
+    # A path that is not in the table is answered 404, also where one with another slash is in it.
+    app.router.redirect_slashes = False
+    return app
+
+
+def _guard_pages(app: ASGIApp, token: str, port: int, hosts: tuple[str, ...]) -> PageGuard:
+    """Return the application as it is served on loopback: for who has the token, and no other site or host."""
+    return PageGuard(
+        app,
+        port=port,
+        hosts=hosts,
+        media="application/json",
+        check_access=bearer_check(token, _refuse_stranger),
+        refuse=_refuse_stranger,
+    )
+
+
+def _refuse_stranger(status: int) -> Response:
+    """Return a refusal before anything is known of who asks, so it does not say which program and version this is."""
+    _, body = error_response(status, *_REASONS[status])
+    headers = {"x-content-type-options": "nosniff", "connection": "close"}
+    return Response(body, status, headers, media_type="application/json")
+
+
+async def _refuse(_: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    code, message = _REASONS.get(status, ("request", "the request cannot be answered"))
+    return _response(*error_response(status, code, message))
+
+
+async def _fail(_: Request, error: Exception) -> Response:
+    LOGGER.error("a request failed: %s", error_location(error))
+    return _response(
+        *error_response(500, "internal", "the daemon met an error of its own", "Its log file tells where")
+    )
+
+
+def _too_long() -> _Answer:
+    return error_response(413, "size", f"a request has at most {MAX_BODY} bytes", "Send fewer messages at once")
+
+
+def _response(status: int, body: bytes) -> Response:
+    headers = {PROTOCOL_HEADER: str(PROTOCOL), VERSION_HEADER: hudkit.__version__}
+    return Response(body, status, headers, media_type="application/json")
+
+
+_OWN_USER = ListenerLimits(connections=256)
+"""Limits on the unix socket: its user's hosts may keep many connections, and no stranger takes one of them."""
+
+_ANYBODY = ListenerLimits(connections=384)
+"""Limits on the port, which every program of this machine can reach."""
+
+_GRACE_SECONDS = 5
+"""Seconds within which requests under way are answered when the daemon ends."""
+
+
+def _is_own_user(connected: socket.socket) -> bool:
+    """Return whether the other end of a unix socket is the user that runs the daemon.
+
+    The socket's directory is closed to others already; this holds where somebody opened it.
+    """
+    uid = _peer_uid(connected)
+    if uid is None or uid == os.geteuid():
+        return True
+    LOGGER.warning("refused a connection of user %d", uid)
+    return False
+
+
+def _peer_uid(connected: Any) -> int | None:
+    """Return the user id at the other end of a unix socket; `None` where the system does not tell."""
+    system: str = sys.platform
+    try:
+        if system == "linux":
+            return int(struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1])
+        if system == "darwin":
+            return int(struct.unpack_from("2I", connected.getsockopt(0, 1, 76))[1])  # LOCAL_PEERCRED, struct xucred
+    except (AttributeError, OSError, struct.error):
+        pass
+    return None
+
+
+def _listen_unix(path: Path) -> socket.socket:
+    """Return a listening unix socket (mode 0600) at a path that is free. Raises `OSError`."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    # `bind` makes the file: the umask is what keeps it closed from its first moment.
+    before = os.umask(0o177)
+    try:
+        listener.bind(os.fspath(path))
+        path.chmod(0o600)
+        listener.listen()
+    except BaseException:
+        listener.close()
+        raise
+    finally:
+        os.umask(before)
+    listener.setblocking(False)
+    return listener
+
+
+_INDEX_PAUSE_SECONDS = 0.25
+"""Seconds from an upload to the reading: a host writes its own record at about the same time."""
+
+_INDEX_START_SECONDS = 3.0
+"""Seconds from the start to the first reading of everything: the first frames go first."""
+
+_INDEX_ROUND_SECONDS = 120.0
+"""Seconds between two readings of everything."""
+
+
+class _UploadedSession(msgspec.Struct):
+    """The session that a request is about; the rest of the request is passed over."""
+
+    host: str = ""
+    session: str = ""
+
+
+class TranscriptIndexer:
+    """Reads transcripts into the index, on its own thread. Call `uploaded` for each upload, `close` at the end."""
+
+    def __init__(self, past: PastSessions) -> None:
+        self._past = past
+        # Bounded: where reading is slower than uploads, the oldest are dropped and the next round reads them.
+        self._bodies: deque[bytes] = deque(maxlen=32)
+        self._wake = threading.Event()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="hudkit-index", daemon=True)
+        self._thread.start()
+
+    def uploaded(self, body: bytes) -> None:
+        """Note that the session of an upload's body is worth reading again. Returns at once."""
+        self._bodies.append(body)
+        self._wake.set()
+
+    def close(self) -> None:
+        """End the thread, at the latest after the batch that is being written, and close the index."""
+        self._end.set()
+        self._wake.set()
+        self._thread.join(5.0)
+        self._past.close()
+
+    def _run(self) -> None:
+        wait = _INDEX_START_SECONDS
+        while not self._end.is_set():
+            if not self._wake.wait(wait):
+                self._read("", "")
+                wait = _INDEX_ROUND_SECONDS
+                continue
+            # One pause for all uploads of the moment: a session that uploads often is read once.
+            if self._end.wait(_INDEX_PAUSE_SECONDS):
+                return
+            self._wake.clear()
+            named: set[tuple[str, str]] = set()
+            while self._bodies:
+                named.add(_session(self._bodies.popleft()))
+            for host, session in named:
+                if session:
+                    self._read(host, session)
+
+    def _read(self, host: str, session: str) -> None:
+        try:
+            self._past.update(session, host=host, stop=self._end.is_set)
+        except HudkitError as error:
+            LOGGER.warning("the index is not up to date: %s", error.code)
+        except Exception as error:
+            # A host's files are foreign: whatever they hold, the daemon has to go on answering.
+            LOGGER.error("the index is not up to date: %s", error_location(error))
+
+
+def _session(body: bytes) -> tuple[str, str]:
+    try:
+        named = msgspec.json.decode(body, type=_UploadedSession)
+    except msgspec.DecodeError:
+        return "", ""
+    return named.host, named.session

@@ -1,0 +1,122 @@
+"""Every pattern of the package takes time in proportion to its text, whatever run of characters the text is.
+
+A tool's output may be 50 kB of one letter. A pattern that is tried from each place of such a run, and each time looks
+through the rest of it, holds the daemon for seconds.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import hudkit
+
+RUNS = [
+    *"aA0 \t\n-_./\\*`~#\"'=:<>([{@$%&|,;!?+^",
+    *("\u200b", "é", "ab ", "a-", "a_", "a.", "a/", "a: ", "- ", "* ", "| ", "a@", "<a", "://", "a=", '\\"', '{"'),
+    *("](", "1.", "a, ", "a\n", "http://a"),
+]
+SMALL, LARGEST = 500, 8_000
+"""Characters of the texts that are compared: the small one, doubled until one takes long enough to be timed."""
+CLEAR = 0.002
+"""Seconds from which a time says something; who needs less for the largest text is not quadratic."""
+
+ELSEWHERE = {
+    ("hudkit.compose.formats.urls", "_BEHIND"): "matched behind a link, never looked for",
+    ("hudkit.hosts.installing.jsonc", "_STRING"): "matched at one place, never looked for",
+    ("hudkit.compose.formats.json_text", "_TOKEN"): "reads JSON that we wrote: each text in it ends",
+    ("hudkit.hosts.mcp.client_install", "_TOKEN"): "reads what tomllib has read before: each text in it ends",
+}
+
+
+def module_names() -> list[str]:
+    names = (module.name for module in pkgutil.walk_packages(hudkit.__path__, "hudkit."))
+    return [name for name in names if not name.endswith("__main__")]
+
+
+def patterns_of(name: str) -> Iterator[tuple[str, re.Pattern[str], bool]]:
+    """Name and pattern of all that a module has in its globals, and whether it looks for the pattern anywhere."""
+    module = importlib.import_module(name)
+    source = Path(str(module.__file__)).read_text(encoding="utf-8")
+    for variable, value in vars(module).items():
+        single = isinstance(value, re.Pattern)
+        uses = set(re.findall(rf"\b{re.escape(variable)}\.(\w+)\(", source)) if single else set()
+        for pattern in _within(value):
+            own = not single or re.search(rf"^{re.escape(variable)}\b.*=", source, re.MULTILINE)
+            if isinstance(pattern.pattern, str) and own:
+                yield variable, pattern, not uses or not uses <= {"match", "fullmatch"}
+
+
+def _within(value: object, depth: int = 0) -> Iterator[re.Pattern[str]]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(value, dict) and depth < 3:
+        for inner in value.values():
+            yield from _within(inner, depth + 1)
+    elif isinstance(value, (tuple, list)) and depth < 3:
+        for inner in value:
+            yield from _within(inner, depth + 1)
+
+
+def seconds(pattern: re.Pattern[str], text: str, anywhere: bool) -> float:
+    begin = time.perf_counter()
+    if anywhere:
+        for _match in pattern.finditer(text):
+            pass
+    else:
+        pattern.match(text)
+        pattern.fullmatch(text)
+    return time.perf_counter() - begin
+
+
+def grows_faster_than_its_text(pattern: re.Pattern[str], run: str, anywhere: bool) -> bool:
+    """Whether twice the text takes clearly more than twice the time, two doublings in a row."""
+    size, before, steep = SMALL, 0.0, 0
+    while size <= LARGEST and steep < 2:
+        taken = min(seconds(pattern, run * (size // len(run)), anywhere) for _ in range(3))
+        steep = steep + 1 if before > CLEAR / 16 and taken > 3 * before else 0
+        if taken > 20 * CLEAR:
+            return steep > 0
+        size, before = 2 * size, taken
+    return steep >= 2
+
+
+def is_suspect(pattern: re.Pattern[str], run: str, anywhere: bool) -> bool:
+    """Whether the pattern takes long for half of the largest text: a quick look, for there are many patterns."""
+    return seconds(pattern, run * (LARGEST // 2 // len(run)), anywhere) > CLEAR
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", module_names())
+def test_every_pattern_is_linear(name: str) -> None:
+    try:
+        patterns = list(patterns_of(name))
+    except ImportError as error:
+        pytest.skip(str(error))
+    steep = [
+        (variable, run)
+        for variable, pattern, anywhere in patterns
+        if (name, variable) not in ELSEWHERE
+        for run in RUNS
+        # a busy machine may make one measure wrong, not three
+        if is_suspect(pattern, run, anywhere)
+        and all(grows_faster_than_its_text(pattern, run, anywhere) for _ in range(3))
+    ]
+    assert not steep
+
+
+@pytest.mark.parametrize("pattern", [r"a+b", r"\s+x", r"(?:a|b)*c", r"\w+=\w"])
+def test_the_measure_sees_what_is_quadratic(pattern: str) -> None:
+    compiled = re.compile(pattern)
+    # a busy machine may hide it once
+    assert any(
+        is_suspect(compiled, run, True) and grows_faster_than_its_text(compiled, run, True)
+        for run in ("a", " ")
+        for _ in range(5)
+    )
