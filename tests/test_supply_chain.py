@@ -48,6 +48,7 @@ def test_every_dependency_has_a_ceiling_and_is_pinned(requirement: str) -> None:
         assert re.split(r"[\[<>=]", wanted)[0] in pinned()
 
 
+@pytest.mark.slow
 @pytest.mark.hosts
 def test_a_package_with_other_bytes_than_pinned_is_not_installed(tmp_path: Path) -> None:
     uv = shutil.which("uv") or next((str(path) for path in (ROOT / ".uv/bin/uv",) if path.exists()), "")

@@ -130,6 +130,7 @@ def test_the_harness_sees_what_runs(bash: Bash) -> None:
     assert bash("git -c alias.z='!rm w' z") == ["rm w"]
 
 
+@pytest.mark.slow
 def test_the_harness_finds_a_reader_that_allows_everything(bash: Bash) -> None:
     grammar = ShellGrammar(COMMANDS.chance(9))
     ran = [unnamed(bash(grammar.command()), denied_only=False) for _ in range(200)]

@@ -53,6 +53,7 @@ def test_the_world_is_the_same_at_any_event(facts: Facts, golden: Golden, world:
     golden("world.json", shown(facts, world, 78, LAST))
 
 
+@pytest.mark.slow
 def test_saved_worlds_of_another_shape_are_folded_anew(facts: Facts, golden: Golden, world: Path) -> None:
     """What a world saves of itself is no promise: it is made again from the events."""
     assert unreadable_snapshots(world) > 2

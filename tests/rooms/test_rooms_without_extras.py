@@ -32,18 +32,21 @@ def run_without_extras(folder: Path, *arguments: str) -> subprocess.CompletedPro
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)], ids=lambda one: " ".join(one) or "rooms")
 def test_help_needs_no_extra(tmp_path: Path, command: tuple[str, ...]) -> None:
     done = run_without_extras(tmp_path, "rooms", *command, "--help")
     assert done.returncode == 0 and "usage: hudkit rooms" in done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_serving_without_extras_says_in_one_line_what_to_install(tmp_path: Path) -> None:
     done = run_without_extras(tmp_path, "rooms", "serve", "--world", str(tmp_path / "world.db"))
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert "pip install 'hudkit[rooms]'" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
 
 
+@pytest.mark.slow
 def test_a_world_of_json_agents_is_made_and_shown_without_extras(tmp_path: Path) -> None:
     world = str(tmp_path / "world.db")
     made = run_without_extras(tmp_path, "rooms", "new", world)

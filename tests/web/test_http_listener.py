@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import resource
 import socket
 import threading
@@ -105,10 +106,10 @@ class Listener:
         return asyncio.run_coroutine_threadsafe(call(), self.loop).result(PATIENCE)
 
     def pass_time(self, seconds: float) -> None:
-        def forward() -> None:
-            self.loop.ahead += seconds
+        self.do(lambda: self._forward(seconds))
 
-        self.do(forward)
+    def _forward(self, seconds: float) -> None:
+        self.loop.ahead += seconds
 
     @property
     def connections(self) -> set[Any]:
@@ -122,7 +123,10 @@ class Listener:
     def close(self) -> None:
         self.do(self.gate.set)
         self.server.should_exit = True
-        self._thread.join(PATIENCE)
+        while self._thread.is_alive():  # it looks ten times a second, by a clock that need not be waited for
+            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+                self.loop.call_soon_threadsafe(self._forward, 1)
+            self._thread.join(0.01)
         self.loop.close()
 
 
@@ -238,6 +242,7 @@ def test_a_connection_without_a_complete_head_ends_after_ten_seconds(listener: L
     assert listener.calls == ["/"]
 
 
+@pytest.mark.slow
 def test_a_drop_of_bytes_now_and_then_does_not_lengthen_the_time(listener: Listener) -> None:
     """A slow loris sends a header every few seconds."""
     with listener.connect() as connected:
