@@ -101,5 +101,7 @@ def tell(args: argparse.Namespace, steps: tuple[InstallStep, ...], done: str) ->
             print(step.diff, end="")
         else:
             print(f"# {step.what} {step.path}")
+        if step.hint:
+            print(f"            {step.hint}")
     if not args.dry_run:
         print(f"hudkit is {done}. {HOSTS[args.host]}")

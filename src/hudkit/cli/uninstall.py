@@ -11,7 +11,7 @@ from hudkit.cli import CliCommand
 from hudkit.cli.install import chosen, host_arguments, spot, tell
 from hudkit.daemon import client
 from hudkit.errors import ConfigError
-from hudkit.hosts.installing.config_files import InstallStep, remove_file
+from hudkit.hosts.installing.config_files import InstallStep, made_directory, remove_empty, remove_file
 from hudkit.hosts.mcp import client_install as mcp
 from hudkit.hosts.opencode import plugin_install as opencode
 from hudkit.hosts.opencode.plugin_install import PluginTarget
@@ -70,6 +70,7 @@ def _stop(here: PluginTarget) -> None:
 
 
 def _purged(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:
+    made = made_directory(here.data)
     own = [path for _, path in own_files(here.data, here.db)]
     # The socket may lie elsewhere: among the files of the user's login, or where `HUDKIT_SOCKET` says.
     own += [here.socket, here.socket.with_name(here.socket.name + ".lock")]
@@ -83,3 +84,4 @@ def _purged(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:
         for name in ("exports", "sessions.db.claims", "worlds", "plugins/opencode", "plugins", "install", "run", "."):
             with suppress(OSError):
                 (here.data / name).rmdir()
+        remove_empty(here.data, upto=made)

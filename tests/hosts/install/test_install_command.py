@@ -89,6 +89,28 @@ def test_purging_leaves_nothing_and_ends_the_daemon(home: Path, command: Command
     assert not data.exists()
 
 
+def test_purging_takes_the_directories_that_were_made(
+    home: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = home / ".local/share/hudkit"
+    monkeypatch.setenv("HUDKIT_DATA", str(data))
+    command(installing, "opencode")
+    (data / "hudkit.db").touch()
+    command(uninstalling, "opencode")
+    assert (data / "hudkit.db").exists()
+    command(uninstalling, "opencode", "--purge")
+    assert list(home.iterdir()) == []
+
+
+def test_a_hint_is_printed_below_its_file(home: Path, command: Command) -> None:
+    (home / "dotfiles/.git").mkdir(parents=True)
+    (home / "dotfiles/opencode.json").write_text("{}")
+    (home / ".config/opencode").mkdir(parents=True)
+    (home / ".config/opencode/opencode.json").symlink_to(home / "dotfiles/opencode.json")
+    said = command(installing, "opencode")[1].splitlines()
+    assert "is in the repository" in said[2] and said[1].endswith(".config/opencode/opencode.json")
+
+
 def test_the_log_stays_while_another_configuration_uses_it(home: Path, command: Command) -> None:
     command(installing, "opencode")
     command(installing, "opencode", "--project")

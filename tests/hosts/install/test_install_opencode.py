@@ -50,7 +50,7 @@ def test_a_home_without_opencode(home: Path, there: PluginTarget) -> None:
     baked = there.plugin.read_text()
     assert all(json.dumps(str(value)) in baked for value in (there.python, there.data, there.db, there.socket))
     uninstall(there)
-    assert (tree(home), folders(home)) == ({}, {".local", ".local/share"})
+    assert (tree(home), folders(home)) == ({}, set())
 
 
 def test_ours_is_private(there: PluginTarget) -> None:
@@ -61,7 +61,7 @@ def test_ours_is_private(there: PluginTarget) -> None:
         os.umask(old)
     modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (there.data, *there.data.rglob("*"))}
     assert {path for path, mode in modes.items() if mode != (0o700 if path.is_dir() else 0o600)} == set()
-    assert {path.name for path in modes if path.is_file()} == {"hudkit.js", "opencode.json"}
+    assert {path.name for path in modes if path.is_file()} == {"hudkit.js", "opencode.json", "directory.json"}
 
 
 def test_a_commented_configuration_comes_back_byte_for_byte(home: Path, there: PluginTarget, config: Path) -> None:
@@ -119,6 +119,59 @@ def test_a_symbolic_link_stays_one(home: Path, there: PluginTarget, config: Path
     assert plugins(real) == [str(there.plugin)]
     uninstall(there)
     assert (config.readlink(), real.read_text()) == (real, '{"model": "a/b"}')
+
+
+def test_a_link_into_a_repository_is_told(home: Path, there: PluginTarget, config: Path) -> None:
+    real = home / "dotfiles/opencode/opencode.json"
+    real.parent.mkdir(parents=True)
+    real.write_text("{}")
+    config.symlink_to(real)
+    assert [step.hint for step in install(there, dry_run=True)] == ["", ""], "no repository"
+    (home / "dotfiles/.git").mkdir()
+    plugin, entry = install(there)
+    assert plugin.hint == "" and f"{real} is in the repository {home / 'dotfiles'}" in entry.hint
+    assert [step.hint for step in install(there)] == ["", ""], "nothing was changed again"
+
+
+@pytest.mark.parametrize("before", [None, "// none of ours\n"], ids=["no plugin yet", "an older plugin"])
+def test_a_configuration_that_cannot_be_written_is_told_the_line(
+    home: Path, there: PluginTarget, config: Path, before: str | None
+) -> None:
+    """Root may write what is read-only, but nobody beside a file whose name has no room for another character."""
+    made_elsewhere = home / "store" / ("x" * 250)
+    made_elsewhere.parent.mkdir()
+    made_elsewhere.write_text("{}")
+    config.symlink_to(made_elsewhere)
+    if before is not None:
+        there.plugin.parent.mkdir(parents=True)
+        there.plugin.write_text(before)
+    untouched = (tree(home), folders(home))
+    with pytest.raises(ConfigError, match="cannot be written") as told:
+        install(there)
+    assert f'Add "{there.plugin}" to its list "plugin"' in told.value.hint and "Nothing is left" in told.value.hint
+    assert (tree(home), folders(home)) == untouched
+    made_elsewhere.write_text(json.dumps({"plugin": [str(there.plugin)]}))  # the user did so
+    assert [step.what for step in install(there)] == ["create" if before is None else "change", "keep"]
+    uninstalled = made_elsewhere.read_bytes()
+    with pytest.raises(ConfigError, match="cannot be written") as told:
+        uninstall(there)
+    assert f'Take "{there.plugin}" out of its list' in told.value.hint
+    assert made_elsewhere.read_bytes() == uninstalled and there.plugin.exists()
+    made_elsewhere.write_text("{}")
+    uninstall(there)
+    assert not there.plugin.exists()
+
+
+def test_directories_of_the_user_stay(home: Path, there: PluginTarget, config: Path) -> None:
+    (home / ".local").mkdir()
+    install(there)
+    (there.data / "hudkit.db").touch()
+    uninstall(there)
+    assert tree(home).keys() == {".local/share/hudkit/hudkit.db", ".local/share/hudkit/install/directory.json"}
+    install(there)
+    (there.data / "hudkit.db").unlink()
+    uninstall(there)
+    assert folders(home) == {".config", ".config/opencode", ".local"}
 
 
 def test_a_file_with_two_names_keeps_both(home: Path, there: PluginTarget, config: Path) -> None:
@@ -206,7 +259,18 @@ def test_a_second_data_directory_is_refused(home: Path, there: PluginTarget, con
 
 
 BEFORE = st.sampled_from(
-    [b"", b"{}", b"{\n}", COMMENTED, b'{"plugin":[]}', b'\xef\xbb\xbf{\t"a":1}', b'{"plugin":["a"]}//x', b"\n"]
+    [
+        b"",
+        b"// mine",
+        b"\xef\xbb\xbf/* a\r\nb */\r\n",
+        b"{}",
+        b"{\n}",
+        COMMENTED,
+        b'{"plugin":[]}',
+        b'\xef\xbb\xbf{\t"a":1}',
+        b'{"plugin":["a"]}//x',
+        b"\n",
+    ]
 )
 
 

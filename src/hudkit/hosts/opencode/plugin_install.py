@@ -8,6 +8,7 @@ our entry is taken out, and nothing else.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from hudkit.hosts.installing.config_files import (
     ConfigChange,
     FileChangeRecord,
     InstallStep,
+    NotWritable,
     apply_change,
     describe_change,
     original_text,
@@ -32,12 +34,12 @@ from hudkit.hosts.installing.config_files import (
 )
 from hudkit.hosts.installing.jsonc import (
     JsonNode,
-    TextEdit,
     apply_edits,
     check_edited,
     find_member,
     insertion_edits,
     is_blank,
+    object_edit,
     opens_with,
     parse_object,
     removal_edits,
@@ -104,9 +106,14 @@ def install(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallStep,
     config = next(listing, None) or _choose_config(files)
     change = with_plugin(files[config], config, plugin)
     old = read_text(place.plugin)
-    steps = (describe_change(place.plugin, ConfigChange(old, source)), describe_change(config, change))
+    listed = describe_change(config, change)
+    steps = (
+        describe_change(place.plugin, ConfigChange(old, source)),
+        msgspec.structs.replace(listed, hint=_repository_hint(config) if listed.what != "keep" else ""),
+    )
     if dry_run:
         return steps
+    config_files.note_data_directory(place.data)
     if old != source:
         write_file(place.plugin, source.encode("utf-8"))
     others = tuple(record for record in manifest.configurations if record.file != str(config))
@@ -114,10 +121,38 @@ def install(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallStep,
         # The manifest comes first: what a crash leaves behind in the configuration can then still be taken out.
         record = record_change(config, change, key=any(f'"{PLUGIN_KEY}": [' in edit.new for edit in change.edits))
         config_files.write_manifest(place.manifest, PluginManifest(plugin=plugin, configurations=(*others, record)))
-        apply_change(config, change, mode=0o644 if place.project else 0o600)
+        try:
+            apply_change(config, change, mode=0o644 if place.project else 0o600)
+        except ConfigError as error:
+            _take_back(place, old, manifest)
+            if isinstance(error, NotWritable):
+                hint = f'Nothing is left behind. Add {json.dumps(plugin)} to its list "{PLUGIN_KEY}" where it is made'
+                raise NotWritable(error.message, hint=f"{hint}, then run this again for the plugin itself") from None
+            raise
     elif not manifest.plugin:
         config_files.write_manifest(place.manifest, PluginManifest(plugin=plugin))
     return steps
+
+
+def _take_back(place: PluginTarget, old: str | None, manifest: PluginManifest) -> None:
+    """Make our own files as they were before an installation that the configuration's file did not allow."""
+    write_or_remove(place.plugin, old, made_directory=place.data)
+    if manifest.plugin:
+        config_files.write_manifest(place.manifest, manifest)
+    else:
+        remove_file(place.manifest, upto=place.data)
+    config_files.remove_data_directory(place.data)
+
+
+def _repository_hint(config: Path) -> str:
+    """Return what to know of a configuration that is a link into a git repository; empty where it is none."""
+    real = Path(os.path.realpath(config))
+    repository = project_directory(real.parent)
+    if real == config.absolute() or not (repository / ".git").exists():
+        return ""
+    return (
+        f"{real} is in the repository {repository}: the entry names a file of this machine (elsewhere it is ignored)"
+    )
 
 
 def uninstall(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallStep, ...]:
@@ -149,11 +184,17 @@ def uninstall(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallSte
         return steps
     for path, change in changes.items():
         made_directory = recorded[str(path)].made_directory if str(path) in recorded else ""
-        write_or_remove(path, change.after, made_directory=Path(made_directory) if made_directory else None)
+        try:
+            write_or_remove(path, change.after, made_directory=Path(made_directory) if made_directory else None)
+        except NotWritable as error:
+            hint = f'Take {json.dumps(plugin)} out of its list "{PLUGIN_KEY}" where it is made, then run this again'
+            raise NotWritable(error.message, hint=hint) from None
     if left:
         config_files.write_manifest(place.manifest, PluginManifest(plugin=plugin, configurations=left))
     for leftover in gone:
         remove_file(leftover, upto=place.data)
+    if gone:
+        config_files.remove_data_directory(place.data)
     return steps
 
 
@@ -217,14 +258,14 @@ def _choose_config(files: Mapping[Path, str | None]) -> Path:
     listing = (
         path
         for path, text in there.items()
-        if text.strip() and find_member(parse_object(text, str(path)), PLUGIN_KEY)
+        if not is_blank(text) and find_member(parse_object(text, str(path)), PLUGIN_KEY)
     )
     return next(listing, next(iter(there), next(iter(files))))
 
 
 def lists_plugin(text: str, where: Path, plugin: str) -> bool:
     """Return whether a configuration lists the plugin. Raises `ConfigError` where it cannot be read."""
-    plugins = find_member(parse_object(text, str(where)), PLUGIN_KEY) if text.strip() else None
+    plugins = None if is_blank(text) else find_member(parse_object(text, str(where)), PLUGIN_KEY)
     return plugins is not None and _index(plugins.node, plugin) is not None
 
 
@@ -237,7 +278,7 @@ def with_plugin(text: str | None, where: Path, plugin: str) -> ConfigChange:
     if text is None:
         return ConfigChange(None, f'{{\n  "$schema": "{_SCHEMA_URL}",\n  "{PLUGIN_KEY}": [{entry}]\n}}\n')
     if is_blank(text):
-        edit = TextEdit(len(text), "", f'{{\n  "{PLUGIN_KEY}": [{entry}]\n}}\n')
+        edit = object_edit(text, f'"{PLUGIN_KEY}": [{entry}]')
         return ConfigChange(text, apply_edits(text, [edit]), (edit,))
     root = parse_object(text, str(where))
     plugins = find_member(root, PLUGIN_KEY)
