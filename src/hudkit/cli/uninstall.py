@@ -70,7 +70,7 @@ def _stop(here: PluginTarget) -> None:
 
 
 def _purged(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:
-    made = made_directory(here.data)
+    uppermost = made_directory(here.data)
     own = [path for _, path in own_files(here.data, here.db)]
     # The socket may lie elsewhere: among the files of the user's login, or where `HUDKIT_SOCKET` says.
     own += [here.socket, here.socket.with_name(here.socket.name + ".lock")]
@@ -84,4 +84,4 @@ def _purged(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:
         for name in ("exports", "sessions.db.claims", "worlds", "plugins/opencode", "plugins", "install", "run", "."):
             with suppress(OSError):
                 (here.data / name).rmdir()
-        remove_empty(here.data, upto=made)
+        remove_empty(here.data, upto=uppermost)

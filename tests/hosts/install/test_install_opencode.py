@@ -138,10 +138,10 @@ def test_a_configuration_that_cannot_be_written_is_told_the_line(
     home: Path, there: PluginTarget, config: Path, before: str | None
 ) -> None:
     """Root may write what is read-only, but nobody beside a file whose name has no room for another character."""
-    made_elsewhere = home / "store" / ("x" * 250)
-    made_elsewhere.parent.mkdir()
-    made_elsewhere.write_text("{}")
-    config.symlink_to(made_elsewhere)
+    unwritable = home / "store" / ("x" * 250)
+    unwritable.parent.mkdir()
+    unwritable.write_text("{}")
+    config.symlink_to(unwritable)
     if before is not None:
         there.plugin.parent.mkdir(parents=True)
         there.plugin.write_text(before)
@@ -150,14 +150,14 @@ def test_a_configuration_that_cannot_be_written_is_told_the_line(
         install(there)
     assert f'Add "{there.plugin}" to its list "plugin"' in told.value.hint and "Nothing is left" in told.value.hint
     assert (tree(home), folders(home)) == untouched
-    made_elsewhere.write_text(json.dumps({"plugin": [str(there.plugin)]}))  # the user did so
+    unwritable.write_text(json.dumps({"plugin": [str(there.plugin)]}))  # the user did so
     assert [step.what for step in install(there)] == ["create" if before is None else "change", "keep"]
-    uninstalled = made_elsewhere.read_bytes()
+    uninstalled = unwritable.read_bytes()
     with pytest.raises(ConfigError, match="cannot be written") as told:
         uninstall(there)
     assert f'Take "{there.plugin}" out of its list' in told.value.hint
-    assert made_elsewhere.read_bytes() == uninstalled and there.plugin.exists()
-    made_elsewhere.write_text("{}")
+    assert unwritable.read_bytes() == uninstalled and there.plugin.exists()
+    unwritable.write_text("{}")
     uninstall(there)
     assert not there.plugin.exists()
 

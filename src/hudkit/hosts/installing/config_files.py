@@ -89,7 +89,7 @@ _MADE_FILE = Path("install", "directory.json")
 class _MadeDirectory(msgspec.Struct, frozen=True):
     """The uppermost directory that was made for the data."""
 
-    made: str = ""
+    uppermost: str = ""
 
 
 def missing_directory(path: Path) -> Path | None:
@@ -99,18 +99,18 @@ def missing_directory(path: Path) -> Path | None:
 
 def note_data_directory(data: Path) -> None:
     """Note, before the first file is written there, which directories have to be made for the data."""
-    made = missing_directory(data)
-    if made is not None:
-        write_manifest(data / _MADE_FILE, _MadeDirectory(str(made)))
+    uppermost = missing_directory(data)
+    if uppermost is not None:
+        write_manifest(data / _MADE_FILE, _MadeDirectory(str(uppermost)))
 
 
 def made_directory(data: Path) -> Path:
     """Return the uppermost directory that was made for the data; the data directory where nothing says more."""
     try:
-        made = Path(read_manifest(data / _MADE_FILE, _MadeDirectory).made)
+        uppermost = Path(read_manifest(data / _MADE_FILE, _MadeDirectory).uppermost)
     except ConfigError:
         return data
-    return made if made.is_absolute() and data.is_relative_to(made) else data
+    return uppermost if uppermost.is_absolute() and data.is_relative_to(uppermost) else data
 
 
 def remove_data_directory(data: Path) -> None:
