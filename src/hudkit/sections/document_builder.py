@@ -100,8 +100,8 @@ def _unchanged(before: Any, after: Any) -> bool:
 
 
 _HOW = (
-    "Your HUD outlives compaction. Call the tool hud for every decision, finished step, rule and fact that took work to "
-    "find."
+    "Your HUD outlives compaction. Call the tool hud for every decision, finished step, rule and fact that took "
+    "work to find."
 )
 """What the tool is for and when it is called. No call is written out: models would copy it as prose."""
 
