@@ -20,6 +20,7 @@ NAMES = (
     "rooms",
     "retention",
     "llama",
+    "real_model",
     "composition",
     "search",
     "accounting",

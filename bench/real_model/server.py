@@ -1,0 +1,65 @@
+"""A real llama.cpp server with a small instruct model, whose own chat template makes the prompts.
+
+One slot: a prompt that begins as the one before costs only what differs. Temperature 0: a run can be repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from bench.figures import Skipped
+from bench.real_model.weights import Weights, model_file
+
+_SECONDS = 1800.0
+_GREEDY = {"temperature": 0, "top_k": 1, "seed": 1, "cache_prompt": True}
+
+
+class ModelServer:
+    """The server's address, and what is asked of it."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def prompt(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]] = ()) -> str:
+        """A request as the model reads it. `messages` and `tools` are those of chat completions."""
+        body = {"messages": list(messages), **({"tools": list(tools)} if tools else {})}
+        return str(self._ask("/apply-template", body)["prompt"])
+
+    def complete(self, prompt: str, most: int, stop: Sequence[str] = ()) -> str:
+        """At most `most` tokens behind the prompt, up to one of `stop`."""
+        return str(
+            self._ask("/completion", {"prompt": prompt, "n_predict": most, "stop": [*stop], **_GREEDY})["content"]
+        )
+
+    def tokens(self, text: str) -> int:
+        return len(self._ask("/tokenize", {"content": text})["tokens"])
+
+    def _ask(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        request = urllib.request.Request(
+            self._address + path, json.dumps(body).encode(), {"content-type": "application/json"}
+        )
+        with self._opener.open(request, timeout=_SECONDS) as answer:
+            return dict(json.loads(answer.read()))
+
+
+@contextmanager
+def model_server(weights: Weights, context: int = 8192, threads: int = 1) -> Iterator[ModelServer]:
+    """A server in this process. Where others compute, one thread is faster than two. Raises `Skipped`."""
+    try:
+        module = import_module("xllamacpp")
+    except ImportError:
+        raise Skipped("the package xllamacpp is not installed; it is in the dependency group `bench`") from None
+    parameters = module.CommonParams()
+    parameters.model.path = str(model_file(weights))
+    parameters.n_ctx, parameters.n_parallel, parameters.cache_ram_mib = context, 1, 0
+    parameters.verbosity, parameters.warmup, parameters.use_jinja = 0, False, True
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
+    running = module.Server(parameters)
+    yield ModelServer(running.listening_address)
+    del running
