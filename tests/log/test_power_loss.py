@@ -31,10 +31,11 @@ from itertools import count
 from hudkit.agent.request_log import RequestLog
 from hudkit.models import CompletionRequest, TextContent, UserMessage
 log = RequestLog(Path(sys.argv[1]), busy_timeout=30.0)
-begin = len(list(log.requests("s")))
+session = sys.argv[2]
+begin = len(list(log.requests(session)))
 for number in count(begin + 1):
     messages = tuple(UserMessage((TextContent(f"message {n}"),)) for n in range(1, number + 1))
-    log.add("s", f"m{number}", "model", number, CompletionRequest(("system",), messages))
+    log.add(session, f"m{number}", "model", number, CompletionRequest(("system",), messages))
     os.write(1, b"%d\\n" % number)
 """
 
@@ -95,11 +96,12 @@ def test_a_loss_of_power_takes_no_acknowledged_step_of_a_session(supply: PowerSu
 @LOSSES
 def test_a_loss_of_power_takes_no_acknowledged_request(supply: PowerSupply) -> None:
     path, chance, undone = supply.under / "requests.db", LOSSES.chance(4), 0
-    for _ in range(LOSSES.rounds):
-        said = acknowledged_until_killed(["-c", REQUESTS, str(path)], supply, chance.uniform(0, 0.05))
+    for number in range(LOSSES.rounds):
+        session = f"s{number // 10}"  # what each request repeats of those before it stays small
+        said = acknowledged_until_killed(["-c", REQUESTS, str(path), session], supply, chance.uniform(0, 0.05))
         undone += supply.lose(chance)
         log = RequestLog(path)
-        requests = list(log.requests("s"))
+        requests = list(log.requests(session))
         log.close()
         assert len(requests) >= int(said[-1])
         assert [len(logged.request.messages) for logged in requests] == list(range(1, len(requests) + 1))
