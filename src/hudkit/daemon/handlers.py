@@ -103,16 +103,28 @@ class RequestHandlers:
     `answer` never raises; the methods for single paths raise typed errors, which `answer` turns into responses.
     """
 
-    def __init__(self, hud: Hud, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        hud: Hud,
+        monotonic: Callable[[], float] = time.monotonic,
+        *,
+        on_upload: Callable[[str, str], None] = lambda _host, _session: None,
+    ) -> None:
+        """`on_upload` is called with host and session after each request that brought messages; it must not wait."""
         self._hud = hud
         self._monotonic = monotonic
+        self._on_upload = on_upload
         self._conversations: OrderedDict[tuple[str, str], _Conversation] = OrderedDict()
 
     def answer(self, path: str, body: bytes) -> tuple[int, bytes]:
         """Return HTTP status and body for the body of a request; `path` is one of `HANDLERS`."""
         kind, handler = HANDLERS[path]
         try:
-            return 200, encode(handler(self, decode(body, kind)))
+            ask = decode(body, kind)
+            answer = encode(handler(self, ask))
+            if isinstance(ask, FrameRequestBody | EventsRequestBody):
+                self._on_upload(ask.host, ask.session)
+            return 200, answer
         except HudkitError as error:
             # A request that does not fit is the client's mistake; it is told, and a log of it would be a client's to
             # fill.
