@@ -140,6 +140,7 @@ OWN_FILES: tuple[OwnFile, ...] = (
     OwnFile("data", "mcp-token", "the token of the MCP server over HTTP", "none"),
     OwnFile("data", "trusted-sections", "digests of sections that you trusted", "none"),
     OwnFile("data", "trusted-plugins", "digests of plugins that you trusted", "none"),
+    OwnFile("data", "frames/*.json*", "the last frame of each session of OpenCode, for its next start", "removed"),
     OwnFile("data", "plugins/opencode/hudkit.js", "the plugin that `hudkit install` wrote", "none"),
     OwnFile("data", "install/*.json", "what `hudkit install` changed", "none"),
     OwnFile("data", "run/daemon.sock*", "the daemon's socket and its lock", "none"),

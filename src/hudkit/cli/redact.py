@@ -169,6 +169,8 @@ def _redact_others(data: Path, log: Path, wanted: Sequence[SecretText]) -> Itera
                     count = _redact_world(path, wanted)
                 case "exports/*.json":
                     count = _redact_export(path, wanted)
+                case "frames/*.json*":
+                    count = _drop_frame(path, wanted)
                 case "daemon.log*":
                     count = _redact_lines(path, wanted)
                 case _:
@@ -206,6 +208,16 @@ def _redact_export(path: Path, wanted: Sequence[SecretText]) -> int:
     if clean is raw:
         return 0
     _overwrite(path, msgspec.json.format(clean, indent=2) + b"\n")
+    return 1
+
+
+def _drop_frame(path: Path, wanted: Sequence[SecretText]) -> int:
+    """Remove the frame of a session that holds the texts: the next answer of the daemon takes its place."""
+    from hudkit.log.redaction import contains_secret
+
+    if not contains_secret(path.read_bytes(), wanted):
+        return 0
+    path.unlink()
     return 1
 
 

@@ -81,7 +81,17 @@ def _purged(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:
                 remove_file(path, upto=here.data if path.is_relative_to(here.data) else path.parent)
     if not dry_run:
         # Directories that held nothing but what is gone, or nothing from the start.
-        for name in ("exports", "sessions.db.claims", "worlds", "plugins/opencode", "plugins", "install", "run", "."):
+        for name in (
+            "exports",
+            "frames",
+            "sessions.db.claims",
+            "worlds",
+            "plugins/opencode",
+            "plugins",
+            "install",
+            "run",
+            ".",
+        ):
             with suppress(OSError):
                 (here.data / name).rmdir()
         remove_empty(here.data, upto=uppermost)

@@ -82,6 +82,8 @@ class _Conversation:
         self.ingester = ingester
         self._calls_left = float(_TOOL_BURST)
         self._filled_at = now
+        self.mark = ""
+        """Of the last frame."""
         self.order = -1
         """Of the last request for a frame, as the plugin numbers them."""
         self.pieces: tuple[Segment, ...] | None = None
@@ -187,6 +189,10 @@ class RequestHandlers:
         # Contract 6: nothing is acknowledged that is not durable. The host sends it again.
         if not frame.notice:
             ingester.settle(pending)
+        # Where a frame tells nothing new, what the host has is new enough: that answer is to be the fastest.
+        is_news = bool(frame.tail) or frame.mark != conversation.mark
+        conversation.mark = frame.mark
+        whole = session.next_base() if is_news else ""
         return FrameResponse(
             base=frame.base,
             deltas=tuple(DeltaLayer(delta.id, delta.anchor, delta.form, delta.text) for delta in frame.deltas),
@@ -199,13 +205,14 @@ class RequestHandlers:
             ack="" if frame.notice else _ack(ingester, ask.seen),
             mark=frame.mark,
             pruned=tuple(OutputStub(stub.call, stub.text) for stub in frame.pruned),
+            whole=whole,
         )
 
     def events(self, ask: EventsRequestBody) -> EventsAccepted:
         """Record what the request's messages and todos tell; return how far the log has come."""
         ingester = self._conversation(ask).ingester
         ingester.record(_batch(ask, None, ask.todos))
-        return EventsAccepted(_ack(ingester, ask.seen))
+        return EventsAccepted(_ack(ingester, ask.seen), ingester.session.next_base())
 
     def tool(self, ask: ToolRequestBody) -> ToolReply:
         """Carry out a model's call of a router, and return what the agent is told.
@@ -220,7 +227,7 @@ class RequestHandlers:
         before = session.state
         answer = reply(session, ask.router, ask.arguments, origin=Origin.AGENT)
         session.note_answered(before)
-        return ToolReply(answer.text, answer.ok)
+        return ToolReply(answer.text, answer.ok, session.next_base())
 
     def compacting(self, ask: CompactingRequestBody) -> CompactingResponse:
         """Record that the host compacts, and return the prompt that replaces the host's own."""
@@ -230,7 +237,7 @@ class RequestHandlers:
         except StoreError as error:
             # The prompt is worth more than the record of it: without the prompt the summary loses what must stay.
             LOGGER.warning("compact.before is not recorded: %s", error.code)
-        return CompactingResponse(summary_request(session))
+        return CompactingResponse(summary_request(session), session.next_base())
 
     def compact(self, ask: CompactRequestBody) -> ToolReply:
         """Return whether the compaction that the agent asks for may be, and what the agent is told."""

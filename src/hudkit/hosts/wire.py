@@ -211,6 +211,9 @@ class FrameResponse(msgspec.Struct, frozen=True):
     `pruned` are all outputs that this call and every later one carry as a stub. `ack` is opaque; an empty one
     acknowledges nothing, so that every message has to be sent again with the next request. `mark` is opaque, too: the
     mark of the last frame that was used is the `have` of the next request.
+
+    `whole` is the whole HUD as the base of a new epoch would have it, where the frame tells anything new: a host goes
+    on with it where a frame that begins an epoch comes too late. It is in the other answers too, as of then.
     """
 
     base: str
@@ -224,12 +227,14 @@ class FrameResponse(msgspec.Struct, frozen=True):
     ack: str
     mark: str = ""
     pruned: tuple[OutputStub, ...] = ()
+    whole: str = ""
 
 
 class EventsAccepted(msgspec.Struct, frozen=True):
     """The upload is durable; `ack` is as in a frame."""
 
     ack: str
+    whole: str = ""
 
 
 class ToolReply(msgspec.Struct, frozen=True):
@@ -237,12 +242,14 @@ class ToolReply(msgspec.Struct, frozen=True):
 
     text: str
     ok: bool
+    whole: str = ""
 
 
 class CompactingResponse(msgspec.Struct, frozen=True):
     """The prompt that replaces the host's own."""
 
     prompt: str
+    whole: str = ""
 
 
 class Acknowledgement(msgspec.Struct, frozen=True):

@@ -126,6 +126,7 @@ class SessionCore:
         self._state = HudState(session_id=session_id)
         self._snapshot_seq = 0
         self._compared: HudState | None = None  # the past state that the next calls are compared with
+        self._ahead: tuple[ComposeContext, str] | None = None  # what the next base is composed with, its tag
         self._losses: list[str] | None = None  # what was found of them; `None` before the first frame
         self._refused_tag = ""  # of the calls whose base could not be recorded
         self._answered: tuple[Event, ...] = ()  # since the last call, in answers of tools
@@ -410,6 +411,21 @@ class SessionCore:
         epoch = msgspec.structs.replace(state.epoch, over=state.epoch.over or "compaction")
         return self._would_be(msgspec.structs.replace(state, epoch=epoch), "anchored").frame
 
+    def next_base(self) -> str:
+        """Return the text of the base that an epoch would begin with now: the whole HUD; nothing is recorded.
+
+        A host keeps it for a call whose frame comes too late. Empty where none can be made.
+        """
+        if self._ahead is None:
+            self._ahead = (self._own_context(), self._tag())  # the same in all calls of this process
+        try:
+            state = self.state
+            epoch = msgspec.structs.replace(state.epoch, over=state.epoch.over or "compaction")
+            ahead = msgspec.structs.replace(state, epoch=epoch)
+            return self._would_be(ahead, "anchored", *self._ahead).frame.base
+        except (BudgetError, StoreError):
+            return ""
+
     def ended_texts(self) -> tuple[str, ...]:
         """Return the texts of items that ended since the last compaction, the newest last.
 
@@ -418,7 +434,9 @@ class SessionCore:
         since = self.state.compacted.mark.seq
         return _ended_texts(self.events(since, self.state.seq), self.state_at(since), self.state)
 
-    def _would_be(self, state: HudState, placement: str = "") -> BuiltFrame:
+    def _would_be(
+        self, state: HudState, placement: str = "", context: ComposeContext | None = None, tag: str = WOULD_BE_TAG
+    ) -> BuiltFrame:
         call = state.window.call
         density = Density(call.density) if call and call.density else None
         request = FrameRequest(
@@ -428,12 +446,14 @@ class SessionCore:
             density=Density.FULL if placement else density,
             placement=placement or (call.placement if call else "anchored"),
             position=transcript_position(None),
-            tag=WOULD_BE_TAG,
+            tag=tag,
             now=state.time,
         )
-        # Memos of their own: those of the session are compared by identity with the states of its calls.
-        context = msgspec.structs.replace(self._context, board=DocumentBuilder(), state_at=self.state_at, row_memo={})
-        return build_frame(state, request, context)
+        return build_frame(state, request, context or self._own_context())
+
+    def _own_context(self) -> ComposeContext:
+        """Memos of their own: those of the session are compared by identity with the states of its calls."""
+        return msgspec.structs.replace(self._context, board=DocumentBuilder(), state_at=self.state_at, row_memo={})
 
     def _tag(self) -> str:
         """Six digits that a tool's output cannot guess: from the random end of a UUIDv7."""

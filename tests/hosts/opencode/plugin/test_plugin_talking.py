@@ -188,7 +188,8 @@ def test_events_are_told_once_and_together(daemon: WireServer, drive: Drive) -> 
         wait(400),
         transform(user(1), answer),
     )
-    (told,) = daemon.of("/v1/events")
+    told, idle = daemon.of("/v1/events")
+    assert (ids(idle), idle.todos) == ([], None), "it asks for the whole HUD"
     assert (ids(told), told.facts.title, list(told.todos)) == (["msg_2"], "Fix it", todos)
     assert [part["type"] for part in told.messages[0]["parts"]] == ["text", "step-finish"]
     assert [(ids(ask), ask.seen) for ask in daemon.of("/v1/frame")] == [(["msg_1"], None), ([], "a.2")]

@@ -56,6 +56,8 @@ class WireServer:
         self.requests: list[tuple[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.wrong: list[str] = []
+        self.version = "0.0.0"
+        """As in the header."""
         socket.unlink(missing_ok=True)
         self._server = _Server(str(socket), _Request)
         self._server.wire = self
@@ -113,6 +115,7 @@ class _Request(BaseHTTPRequestHandler):
         self.send_response(answer.status)
         if answer.protocol is not None:
             self.send_header(wire.PROTOCOL_HEADER, answer.protocol)
+            self.send_header(wire.VERSION_HEADER, seen.version)
         self.send_header("content-length", str(len(said)))
         self.end_headers()
         self.wfile.write(said)

@@ -17,6 +17,7 @@ const quietly = (hook) => async (input, output) => {
 };
 
 export async function Hudkit({ client, directory }) {
+  screen = client;
   const session = sessionsOf(directory);
   const limits = new Map(); // "provider/model" -> {context, output, input}
   const titles = [TITLE];
@@ -46,17 +47,17 @@ export async function Hudkit({ client, directory }) {
   );
 
   async function route(router, args, at) {
-    const question = { ...session(at.sessionID).identity, router, arguments: args ?? {} };
-    const until = Date.now() + PATIENT_MS;
-    for (;;) {
-      try {
-        const { text } = await ask("/v1/tool", question, until - Date.now());
-        return typeof text === "string" ? text : "hudkit: an answer without text; look before you call again.";
-      } catch (error) {
-        if (error.sent === false && Date.now() + 1_000 < until) await sleep(150);
-        else if (error.sent === false) return `hudkit: ${error.message}. Nothing was recorded.`;
-        else return `hudkit: ${error.message}. It is not certain that this was recorded; look before you call again.`;
-      }
+    const one = session(at.sessionID);
+    const question = { ...one.identity, router, arguments: args ?? {} };
+    try {
+      const answer = await askPatiently("/v1/tool", question, isSilent() ? SILENT_TOOL_MS : PATIENT_MS);
+      one.learnWhole(answer);
+      const { text } = answer;
+      return typeof text === "string" ? text : "hudkit: an answer without text; look before you call again.";
+    } catch (error) {
+      const why = error.sent === false && failure ? failure : error.message;
+      if (error.certain) return `hudkit: ${why}. Nothing was recorded.`;
+      return `hudkit: ${why}. It is not certain that this was recorded; look before you call again.`;
     }
   }
 
@@ -65,7 +66,7 @@ export async function Hudkit({ client, directory }) {
     try {
       const question = { ...one.identity, router: name.replace("_compact", ""), used: one.used };
       if (!one.model) return "hudkit: no call of this session was seen yet. No compaction was started.";
-      const { ok, text } = await ask("/v1/compact", question, PATIENT_MS);
+      const { ok, text } = await ask("/v1/compact", question, isSilent() ? SILENT_TOOL_MS : PATIENT_MS);
       // Awaited inside the tool, it would wait for the tool.
       const body = { providerID: one.model.provider, modelID: one.model.id };
       if (ok === true) setTimeout(() => summarize(at.sessionID, body), 0);
@@ -115,7 +116,6 @@ export async function Hudkit({ client, directory }) {
     "experimental.chat.messages.transform": quietly(async (_, { messages }) => {
       if (!messages[0]?.info.sessionID || ONCE.has(messages)) return;
       ONCE.add(messages);
-      const until = performance.now() + DEADLINE_MS;
       const one = session(messages[0].info.sessionID);
       const announced = one.compacting;
       if (announced && !announced.seen && Date.now() - announced.at < COMPACTING_MS) {
@@ -123,6 +123,7 @@ export async function Hudkit({ client, directory }) {
         if (one.frame) prune(messages, one.frame.pruned); // what it saved room for must not overflow the summary's call
         return;
       }
+      const until = performance.now() + one.patience(messages);
       one.compacting = null;
       one.chat = true;
       one.used = usedTokens(messages);
@@ -136,10 +137,10 @@ export async function Hudkit({ client, directory }) {
         const frame = await one.next(messages, transcript, withLimits(model), until - performance.now());
         tail = frame.tail;
       } catch (error) {
+        note(`a call went out without a new frame: ${error.message}`);
         // The bytes of the last good frame stay; only the tail, which is never kept, says that it is old.
-        if (one.frame) {
-          one.frame = heldOn(one.frame, transcript);
-          tail = `HUD: as of its last answer; hudkit gave none now (${error.message}).\n`;
+        if (one.holdOn(messages, transcript)) {
+          tail = "HUD: may be a turn old.\n";
         } else if (!error.late && !isComing() && existsSync(BAKED.plugin)) {
           // A HUD that was never there would be missed by nobody: agent and user are told what is wrong.
           tail = `hudkit: no HUD: ${failure || error.message}; the user can run: hudkit doctor\n`;
@@ -168,13 +169,16 @@ export async function Hudkit({ client, directory }) {
       const one = session(sessionID);
       one.compacting = { at: Date.now(), seen: false };
       one.chat = false;
-      await within(one.tellAll(() => client.session.messages({ path: { id: sessionID } })), TELLING_MS).catch(() => {});
+      const history = () => client.session.messages({ path: { id: sessionID } });
+      if (!isSilent()) await within(one.tellAll(history), TELLING_MS).catch(() => {});
       try {
-        const { prompt } = await ask("/v1/compacting", { ...one.identity, used: one.used });
-        if (typeof prompt === "string" && prompt) output.prompt = prompt;
+        const question = { ...one.identity, used: one.used };
+        const answer = await askPatiently("/v1/compacting", question, isSilent() ? 0 : SUMMARY_MS);
+        if (typeof answer.prompt === "string" && answer.prompt) output.prompt = answer.prompt;
+        one.learnWhole(answer);
       } catch {
-        const { base, deltas } = one.frame ?? { base: "", deltas: [] };
-        if (base) output.context.push([base, ...deltas.map((delta) => delta.text)].join("\n\n"));
+        const text = one.lastText();
+        if (text) output.context.push(text);
       }
     }),
 
@@ -193,8 +197,10 @@ export async function Hudkit({ client, directory }) {
       } else if (type === "message.part.updated" && properties.part) {
         const { part } = properties;
         if (!SKIPPED.has(part.type)) session(part.sessionID).hear(null, part);
-      } else if (type === "session.compacted" || type === "session.idle") {
-        session(properties.sessionID).owe({});
+      } else if (type === "session.compacted") {
+        session(properties.sessionID).tellSummary();
+      } else if (type === "session.idle") {
+        session(properties.sessionID).owe({ whole: true }); // a compaction may come, or the end
       }
     }),
   };
@@ -215,13 +221,4 @@ function marksSystemTexts(model) {
   const { id = "", npm = "" } = model?.api ?? {};
   if (/(^|\/)anthropic$/.test(npm)) return true;
   return /bedrock|openrouter|copilot/.test(npm) && /claude|anthropic/i.test(`${id} ${model.id}`);
-}
-
-/** A frame whose messages are gone in part (compacted, reverted, cleared): what they carried is on the last one. */
-function heldOn(frame, transcript) {
-  const roles = new Map(transcript.map(({ anchor, role }) => [anchor, role]));
-  const last = transcript.at(-1);
-  const held = (delta) => !last || roles.get(delta.anchor) === delta.form;
-  const deltas = frame.deltas.map((one) => (held(one) ? one : { ...one, anchor: last.anchor, form: last.role }));
-  return { ...frame, deltas };
 }

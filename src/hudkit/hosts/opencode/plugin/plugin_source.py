@@ -12,12 +12,12 @@ from hudkit import __version__
 from hudkit.hosts.wire import PROTOCOL
 from hudkit.tools import DEFINITIONS
 
-_SOURCES = ("transport.js", "transcript.js", "upload.js", "session.js", "hooks.js")
+_SOURCES = ("transport.js", "transcript.js", "upload.js", "kept_frames.js", "session.js", "hooks.js")
 """The sources in the order in which they become one module; the last one has the only export."""
 
 _NODE_IMPORTS = (
     ("node:child_process", "spawn"),
-    ("node:fs", "existsSync, readFileSync"),
+    ("node:fs", "existsSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync, unlinkSync, writeFileSync"),
     ("node:http", "request"),
 )
 
