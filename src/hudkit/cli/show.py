@@ -23,6 +23,7 @@ from hudkit.log.event_log import EventLog
 from hudkit.log.payloads import EventGap
 from hudkit.sections.state import HudState
 from hudkit.tokens import Prices, prices_of
+from hudkit.tokens.model_facts import UNCERTAIN_WINDOWS
 from hudkit.tools.window_usage import window_facts
 
 _DETAILS = """\
@@ -407,7 +408,7 @@ def _window_lines(session: HudSession, state: HudState) -> Iterator[str]:
 
 def _window_head(name: str, window: WindowUsage) -> Iterator[str]:
     usage = window.usage
-    size = f"{usage.limit_tokens:,} tokens{' (assumed)' if usage.source == 'assumed' else ''}"
+    size = f"{usage.limit_tokens:,} tokens{f' ({usage.source})' if usage.source in UNCERTAIN_WINDOWS else ''}"
     if usage.used_tokens is None:
         yield f"{visible(name)}: usage is unknown until the next report; the window has {size}"
     else:

@@ -71,6 +71,7 @@ from hudkit.sections.document_builder import (
 from hudkit.sections.section import ViewOptions
 from hudkit.sections.state import HudState, preview_state
 from hudkit.tokens.counting import TokenCounter
+from hudkit.tokens.model_facts import UNCERTAIN_WINDOWS
 
 RENDERER = "1"
 """Version of what is made of a state here and in the renderer; recorded with each call."""
@@ -220,7 +221,7 @@ def _build(
     words = usage_text(
         usage.used_tokens,
         usage.limit_tokens,
-        assumed=usage.source == "assumed",
+        doubt=usage.source if usage.source in UNCERTAIN_WINDOWS else "",
         estimated=state.window.source == "estimated",
     )
     words += band_text(usage.band, facts.band_entered)

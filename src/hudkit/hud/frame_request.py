@@ -214,6 +214,7 @@ def estimate_usage(
         user=settings.window,
         by_model=settings.windows,
         host_output=state.window.output_tokens or None,
+        observed=state.window.observed_limit,
     )
     # Only a host that told its output limit is known to compact: without it, bands are of the whole window alone.
     compacts = settings.overflow.auto and bool(state.window.output_tokens)

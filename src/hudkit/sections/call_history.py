@@ -34,6 +34,12 @@ MAX_READINGS = 5
 MAX_PAST_COMPACTIONS = 5
 """Compactions that are remembered: as many as a cooldown could ask about."""
 
+AUTOMATIC = ("auto", "overflow")
+"""What starts a compaction by itself."""
+
+CEILINGS, CEILING_SPREAD = 2, 0.8
+"""Automatic compactions that show how large a window is, and how much smaller the lesser fill may be."""
+
 _MAX_STANDING_REVERTS = 20
 """Reverts whose messages are looked for in a transcript: a host brings the last ones back, if any."""
 
@@ -52,7 +58,8 @@ class WindowState(msgspec.Struct, frozen=True, omit_defaults=True):
     """The window as the host reports it: the last readings, and what the last call was told.
 
     `used_tokens` is `None` while it is unknown: before the first report, and after a compaction until the next.
-    `call` is the last composed call, at `call_seq` and time `call_at` (Unix ms); `calls` counts them.
+    `call` is the last composed call, at `call_seq` and time `call_at` (Unix ms); `calls` counts them. `ceilings` are
+    the tokens in use at the last automatic compactions.
     """
 
     used_tokens: int | None = None
@@ -65,6 +72,13 @@ class WindowState(msgspec.Struct, frozen=True, omit_defaults=True):
     call_seq: int = 0
     call_at: int = 0
     calls: int = 0
+    ceilings: tuple[int, ...] = ()
+
+    @property
+    def observed_limit(self) -> int | None:
+        """Return the fill in tokens at which the last two automatic compactions came; `None` where they disagree."""
+        least, most = min(self.ceilings, default=0), max(self.ceilings, default=0)
+        return most if len(self.ceilings) == CEILINGS and least >= CEILING_SPREAD * most else None
 
 
 _WINDOW_EVENTS = (ContextSnapshot, CompactAfter, CompactUndone, MessagesRevert)
@@ -92,8 +106,12 @@ def _reduce_window(window: WindowState, event: Event) -> WindowState:
                 changed["call_at"] = event.timestamp
                 changed["calls"] = window.calls + 1
             return _replace(window, **changed)
-        case CompactAfter(used_tokens=used):
-            return _replace(window, used_tokens=used, source="estimated" if used else "", readings=())
+        case CompactAfter(used_tokens=used, trigger=trigger):
+            full = (window.used_tokens,) if trigger in AUTOMATIC and window.used_tokens else ()
+            ceilings = (*window.ceilings, *full)[-CEILINGS:]
+            return _replace(
+                window, used_tokens=used, source="estimated" if used else "", readings=(), ceilings=ceilings
+            )
         case CompactUndone():
             return _replace(window, used_tokens=None, source="", readings=())
         case MessagesRevert(used_tokens=used):

@@ -315,9 +315,12 @@ def short_token_count(tokens: int) -> str:
     return f"{tokens / 1000:.0f}k" if tokens >= 1000 else str(tokens)
 
 
-def usage_text(used: int | None, limit: int, *, assumed: bool = False, estimated: bool = False) -> str:
-    """Return the window in use in words, as in `67% (134k/200k)`; what is assumed, estimated or unknown is said."""
-    size = short_token_count(limit) + (" assumed" if assumed else "")
+def usage_text(used: int | None, limit: int, *, doubt: str = "", estimated: bool = False) -> str:
+    """Return the window in use in words, as in `67% (134k/200k)`; what is assumed, estimated or unknown is said.
+
+    `doubt` is where the window's size comes from, if nobody said it: `assumed`, `observed`.
+    """
+    size = short_token_count(limit) + (f" {doubt}" if doubt else "")
     if used is None:
         return f"usage unknown until the next report, window {size}"
     return f"{used * 100 / limit:.0f}% ({'~' if estimated else ''}{short_token_count(used)}/{size})"
