@@ -68,7 +68,7 @@ def test_a_task_is_taken_up_in_a_session_of_another_host(project: Path, tmp_path
             "ses_1",
         )
         assert old.state == before, "the other session stays as it is"
-        assert "from ses_1" in new.call("snapshot").text and "resume ses_1" in new.frame().base
+        assert "from ses_1" in new.call("snapshot").text and "goes on with an earlier session" in new.frame().base
         assert new.state == fold(hud.log.read(new.id))
         assert list(hud.verify()) == []
 

@@ -29,7 +29,7 @@ LINES: dict[str, tuple[Told, Told, list[str]]] = {
     "task cleared": ([p.TaskSet("a")], [p.TaskClear()], ["task now: none set yet (task.set sets it)"]),
     "task stands in": ([], [p.SessionStart(title="T")], ["task now: T (from the session's title)"]),
     "a title says nothing of a task that is set": ([p.TaskSet("a")], [p.SessionStart(title="T")], []),
-    "request stands in": ([], [p.SessionStart(request="R")], ["task now: R (from the last request)"]),
+    "request stands in": ([], [p.SessionStart(request="R")], ["task now: R (from the last message)"]),
     "constraint added": ([], [p.ConstraintAdd("a")], ["constraint: a"]),
     "constraint derived": ([], [p.ConstraintAdd("a", derived=True)], ["constraint: a (derived)"]),
     "constraint removed": ([p.ConstraintAdd("a")], [p.ConstraintRemove("c1")], ["constraint removed: a"]),
@@ -69,7 +69,15 @@ LINES: dict[str, tuple[Told, Told, list[str]]] = {
     "decision superseded": (
         [p.DecisionRecord("a")],
         [p.DecisionRecord("b"), p.DecisionSupersede("d1", "d2")],
-        ["decision withdrawn: a", "decision: b"],
+        ["decision: b (replaces: a)"],
+    ),
+    "decision replaced, as its words say": (
+        [p.DecisionRecord("a"), p.DecisionRecord("b")],
+        [p.DecisionRecord("c", derived=True, replaces=("a", "b"))],
+        ["decision: c (derived) (replaces: a; b)"],
+    ),
+    "decision replaced by one that is known": (
+        [p.DecisionRecord("a"), p.DecisionRecord("b")], [p.DecisionSupersede("d1", "d2")], ["decision withdrawn: a"],
     ),
     "error met": ([], [p.ErrorEncountered("a")], ["error: a"]),
     "error met again says nothing": (

@@ -1,4 +1,7 @@
-"""Earlier context: what the last compaction's summary says beside the other sections, and how many there were."""
+"""Earlier context: what the last compaction's summary says beside the other sections, and how many there were.
+
+It is shown where the conversation does not have the summary itself: the log's own stands in for one that failed.
+"""
 
 from __future__ import annotations
 
@@ -47,6 +50,11 @@ class CompactedState(msgspec.Struct, frozen=True, omit_defaults=True):
     count: int = 0
     mark: ItemMark = ItemMark()
     summary_anchors: tuple[SummaryAnchor, ...] = msgspec.field(default=(), name="standing")
+
+    @property
+    def in_transcript(self) -> bool:
+        """Return whether the conversation itself has the summary, right behind the HUD."""
+        return bool(self.summary_anchors) and self.summary_anchors[-1].seq == self.mark.seq
 
 
 def _reduce(compacted: CompactedState, event: Event) -> CompactedState:
@@ -100,7 +108,7 @@ def _is_followed(lines: list[str], place: int) -> bool:
 def _show(
     compacted: CompactedState, task: TaskState, todos: TodosState, *lists_and_view: ItemList[Any] | SectionView
 ) -> Element | None:
-    if not compacted.summary:
+    if not compacted.summary or compacted.in_transcript:
         return None
     *lists, view = lists_and_view
     assert isinstance(view, SectionView)

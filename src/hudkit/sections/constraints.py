@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hudkit.compose import Element
 from hudkit.log.event import Event
 from hudkit.log.payloads import ConstraintAdd, ConstraintConfirm, ConstraintRemove, SectionClear, SectionReplace
@@ -18,6 +20,11 @@ from hudkit.sections.items import (
     replace_texts,
 )
 from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list, origin_label
+
+_WORD = re.compile(r"[^\W_]+")
+
+_MIN_WORDS = 3
+"""Words of a derived rule from which on it is compared: fewer are in many rules."""
 
 
 class Constraint(SectionItem, frozen=True, omit_defaults=True):
@@ -45,8 +52,12 @@ class ConstraintsState(ItemList[Constraint], frozen=True, omit_defaults=True):
 def _reduce(constraints: ConstraintsState, event: Event) -> ConstraintsState:
     match event.payload:
         case ConstraintAdd(text=text, id=id, derived=derived, source=source):
-            if derived and not may_derive(constraints, text):
+            if derived and (not may_derive(constraints, text) or _said_by(constraints, text, derived=False)):
                 return constraints
+            if not derived:
+                # Who states a rule that was derived, and more, says it himself: it stands once.
+                for rule in _said_by(constraints, text, derived=True):
+                    constraints = remove_item(constraints, rule.id)
             return add_item(constraints, "c", Constraint(id, mark_of(event), text, derived, source))
         case ConstraintRemove(id=id, text=text, derived=derived):
             rule = constraints.get(id) if id else constraints.find(text)
@@ -63,6 +74,27 @@ def _reduce(constraints: ConstraintsState, event: Event) -> ConstraintsState:
         case SectionClear(section="constraints" | ""):
             return remember_refused(constraints, clear_items(constraints))
     return constraints
+
+
+def _said_by(constraints: ConstraintsState, text: str, *, derived: bool) -> tuple[Constraint, ...]:
+    """Return the rules, derived ones or stated ones, of which a stated one says in the same words what a derived one
+    does: those that `text` contains where it is the stated one, else those that contain it."""
+    words = _comparable(text)
+    return tuple(
+        rule
+        for rule in constraints.items
+        if rule.derived is derived
+        and rule.text != text
+        and _contains(words if derived else _comparable(rule.text), _comparable(rule.text) if derived else words)
+    )
+
+
+def _comparable(text: str) -> str:
+    return f" {' '.join(_WORD.findall(text.casefold()))} "
+
+
+def _contains(stated: str, derived: str) -> bool:
+    return derived in stated and derived.count(" ") > _MIN_WORDS
 
 
 def _label(rule: Constraint) -> str:

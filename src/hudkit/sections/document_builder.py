@@ -268,14 +268,16 @@ def _diff_rows(spec: SectionSpec, before: _Rows, after: _Rows) -> Iterator[str]:
     noun = spec.noun
     old = {row.key: row for row in before}
     new = {row.key: row for row in after}
+    replaced = {key for row in after if row.key not in old for key in row.replaces}
     for row in before:
-        if row.key not in new and not row.closed:
+        if row.key not in new and row.key not in replaced and not row.closed:
             yield f"{noun} {spec.closing}: {shorten(row.text, _MAX_RECALLED)}"
     for row in after:
         old_row = old.get(row.key)
         if old_row is None:
             if not row.closed:
-                yield f"{noun}: {row.text}"
+                gone = "; ".join(shorten(old[key].text, _MAX_RECALLED) for key in row.replaces if key in old)
+                yield f"{noun}: {row.text}" + (f" (replaces: {gone})" if gone else "")
         elif row.closed != old_row.closed:
             yield f"{noun} {'done' if row.closed else 'open again'}: {shorten(row.text, _MAX_RECALLED)}"
         elif row.text != old_row.text:

@@ -30,11 +30,15 @@ SECONDARY_PENALTY = 3
 
 
 class KeyedRow(msgspec.Struct, frozen=True):
-    """One thing that a section says, for telling changes: the same `key` is the same thing."""
+    """One thing that a section says, for telling changes: the same `key` is the same thing.
+
+    `replaces` are the keys of those that left because of it.
+    """
 
     key: str
     text: str
     closed: bool = False
+    replaces: tuple[str, ...] = ()
 
 
 class ShownItem(msgspec.Struct, frozen=True):

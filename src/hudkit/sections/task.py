@@ -47,14 +47,17 @@ def _reduce(task: TaskState, event: Event) -> TaskState:
 def task_text(task: TaskState, session: SessionFacts) -> tuple[str, str]:
     """Return the task, and the words for where it was taken from if nobody set it.
 
-    The session's title stands in for it, else the last request, else `NO_TASK_TEXT`.
+    The first message that asks for something stands in for it, else the session's title, else the last message, else
+    `NO_TASK_TEXT`.
     """
     if task:
         return task.description, ""
+    if session.first_request:
+        return session.first_request, " (from the first message)"
     if session.title:
         return session.title, " (from the session's title)"
     if session.request:
-        return session.request, " (from the last request)"
+        return session.request, " (from the last message)"
     return NO_TASK_TEXT, ""
 
 

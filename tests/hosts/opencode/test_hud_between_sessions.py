@@ -136,7 +136,7 @@ def test_a_subagent_knows_its_parent_and_has_a_hud_of_its_own(
     chats = model.chats
     assert len(chats) == 5
     parents, children = [*chats[:2], chats[4]], chats[2:4]
-    assert all(f"parent {session}" in hud_base(chat) for chat in children)
+    assert all("work for another session" in hud_base(chat) and session not in chat.text for chat in children)
     assert prefix_breaks(parents) + prefix_breaks(children) == []
     assert delta_lines(children[-1]) == ["blocker: for the subagent"]
     assert all("- the parent, task: Rename the parser" in hud_base(chat) for chat in children)
