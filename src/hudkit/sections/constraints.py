@@ -56,8 +56,8 @@ def _reduce(constraints: ConstraintsState, event: Event) -> ConstraintsState:
                 return constraints
             if not derived:
                 # Who states a rule that was derived, and more, says it himself: it stands once.
-                for rule in _said_by(constraints, text, derived=True):
-                    constraints = remove_item(constraints, rule.id)
+                for derived_rule in _said_by(constraints, text, derived=True):
+                    constraints = remove_item(constraints, derived_rule.id)
             return add_item(constraints, "c", Constraint(id, mark_of(event), text, derived, source))
         case ConstraintRemove(id=id, text=text, derived=derived):
             rule = constraints.get(id) if id else constraints.find(text)
