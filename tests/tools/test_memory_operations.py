@@ -228,6 +228,34 @@ def test_a_session_is_carried_over_as_it_was(hud, session):
     assert not again.ok and "items of its own" in again.text
 
 
+def test_a_session_file_of_plain_sections_is_taken_over(hud, session):
+    plain = {
+        "sessionId": "ses_old",
+        "lastUpdated": 1_795_000_000_000,
+        "currentTask": "Implementing auth middleware",
+        "keyDecisions": ["JWT over sessions", 7, "JWT over sessions"],
+        "activeFiles": ["src/auth.py"],
+        "notes": ["The key lies in the vault", ""],
+        "blockers": None,
+        "nextSteps": ["Write the tests"],
+        "compactedContext": "Login works.",
+    }
+    folder = Path(said(session, "export").data["path"]).parent
+    (folder / "ses_old.json").write_text(json.dumps(plain))
+    other = hud.session("ses_new")
+    assert said(other, "import", name="ses_old.json").data["events"] == 6
+    state = other.state
+    assert state.task.description == "Implementing auth middleware"
+    assert [one.summary for one in state.decisions] == ["JWT over sessions"]
+    assert [one.path for one in state.files if one.status == "editing"] == ["src/auth.py"]
+    assert [one.content for one in state.notes] == ["The key lies in the vault"]
+    assert [one.description for one in state.steps] == ["Write the tests"]
+    assert "Login works." in other.frame().text
+    (folder / "other.json").write_text('{"notes": ["of something else"]}')
+    refused = reply(other, "memory", {"tool": "import", "args": {"name": "other.json"}})
+    assert not refused.ok and "not an exported session" in refused.text
+
+
 def _rows(session):
     found = said(session, "snapshot").data["sections"]
     return {
