@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from hudkit.errors import HudkitError
 
-PROTOCOL = 4
+PROTOCOL = 5
 """The version of the wire. It rises when a field changes its meaning or goes away, or a request gains one, because
 unknown fields are refused."""
 
@@ -117,6 +117,25 @@ class TranscriptEntry(RequestBody, frozen=True):
     outputs: Annotated[tuple[ToolOutputSize, ...], Meta(max_length=2_000)] = ()
 
 
+class TranscriptChange(RequestBody, frozen=True):
+    """A change of a list of messages: from the place `index` on, so many are `removed` and `entries` put there.
+
+    Changes are made in their order, each to the list as those before it left it.
+    """
+
+    index: Tokens
+    removed: Tokens = 0
+    entries: Annotated[tuple[TranscriptEntry, ...], Meta(max_length=20_000)] = ()
+
+
+class UnsentChange(RequestBody, frozen=True):
+    """The same for the list of messages that are not sent."""
+
+    index: Tokens
+    removed: Tokens = 0
+    anchors: Annotated[tuple[Line, ...], Meta(max_length=20_000)] = ()
+
+
 class RequestOverhead(RequestBody, frozen=True):
     """What a request carries beside the messages, in characters: the host's system prompt as of the last call, and
     the tool definitions; `None` where unknown."""
@@ -135,6 +154,10 @@ class FrameRequestBody(SessionIdentity, frozen=True):
     `unsent` are the anchors of messages that the host has and does not send, as a response that failed. `whole` says
     whether the transcript and these are all messages of the session, none of them compacted away. Without it, nobody
     asks what the host has taken back.
+
+    With `since`, the `order` of a question that was answered, `transcript` and `unsent` are left out: they are what
+    they were in that question, but for `changes` and `unsent_changes`. A daemon that does not know that question
+    refuses with the code `transcript`, and the whole is sent.
     """
 
     model: ModelInfo = ModelInfo()
@@ -149,6 +172,9 @@ class FrameRequestBody(SessionIdentity, frozen=True):
     have: Annotated[str, Meta(pattern=r"^[0-9]{1,15}\.[0-9]{1,15}$")] | None = None
     unsent: Annotated[tuple[Line, ...], Meta(max_length=20_000)] = ()
     whole: bool | None = None
+    since: Tokens | None = None
+    changes: Annotated[tuple[TranscriptChange, ...], Meta(max_length=20_000)] = ()
+    unsent_changes: Annotated[tuple[UnsentChange, ...], Meta(max_length=20_000)] = ()
 
 
 class EventsRequestBody(SessionIdentity, frozen=True):
@@ -286,6 +312,17 @@ class RequestRefused(HudkitError):
     """A request cannot be read; `details["status"]` is the HTTP status of the response."""
 
     code = "request"
+
+
+class TranscriptUnknown(RequestRefused):
+    """A question tells changes of a transcript that is not known here; the host has to send all of it."""
+
+    code = "transcript"
+
+    @classmethod
+    def of(cls, since: int) -> Self:
+        """Return the refusal of changes since a question."""
+        return cls(f"the transcript of question {since} is not known", hint="Send the whole transcript", status=409)
 
 
 def decode(body: bytes, kind: type[R]) -> R:

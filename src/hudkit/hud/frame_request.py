@@ -73,7 +73,7 @@ class TranscriptPosition(msgspec.Struct, frozen=True):
 
 
 def transcript_position(
-    transcript: Sequence[TranscriptMessage | tuple[str, str] | str] | None,
+    transcript: Sequence[TranscriptMessage | tuple[str, str] | str] | TranscriptPosition | None,
 ) -> TranscriptPosition:
     """Return where a call stands that has this transcript: messages in order.
 
@@ -82,10 +82,9 @@ def transcript_position(
     """
     if transcript is None:
         return TranscriptPosition(None, "end", "user", True)
+    if isinstance(transcript, TranscriptPosition):
+        return transcript
     messages = [_message(entry, n) for n, entry in enumerate(transcript)]
-    if not messages:
-        return TranscriptPosition(frozenset(), "start", "user", True)
-    last = messages[-1]
     order = tuple([message.anchor for message in messages])
     users = frozenset(
         [
@@ -94,8 +93,15 @@ def transcript_position(
             if message.role == "user" and not isinstance(entry, str)
         ]
     )
-    form = DELTA_FORMS.get(last.role, "user")
-    return TranscriptPosition(frozenset(order), last.anchor, form, last.role == "user", order, users)
+    return position_at_end(order, users, messages[-1].role if messages else "")
+
+
+def position_at_end(order: tuple[str, ...], users: frozenset[str], last_role: str) -> TranscriptPosition:
+    """Return where a call stands behind the messages with these anchors, of which `users` are the user's."""
+    if not order:
+        return TranscriptPosition(frozenset(), "start", "user", True)
+    form = DELTA_FORMS.get(last_role, "user")
+    return TranscriptPosition(frozenset(order), order[-1], form, last_role == "user", order, users)
 
 
 def _message(entry: TranscriptMessage | tuple[str, str] | str, n: int) -> TranscriptMessage:

@@ -13,7 +13,7 @@ from hudkit.config import Settings
 from hudkit.context.compaction.request_parts import CallOutput
 from hudkit.errors import BudgetError, ConfigError, HudkitError, SequenceConflict, StoreDamaged, StoreError
 from hudkit.hud.frame import BuiltFrame, ComposeContext, Frame, MeasuredRenderer, build_frame, rebuild_frame
-from hudkit.hud.frame_request import FrameRequest, TranscriptMessage, transcript_position
+from hudkit.hud.frame_request import FrameRequest, TranscriptMessage, TranscriptPosition, transcript_position
 from hudkit.log.codec import ID_LIMIT, encode_payload, is_id
 from hudkit.log.event import Event, EventDraft, Origin
 from hudkit.log.event_log import EventLog, Snapshot
@@ -282,7 +282,7 @@ class SessionCore:
         budget: int | None = None,
         density: Density | str | None = None,
         placement: str = "anchored",
-        transcript: Sequence[TranscriptMessage | tuple[str, str] | str] | None = None,
+        transcript: Sequence[TranscriptMessage | tuple[str, str] | str] | TranscriptPosition | None = None,
         model: str = "",
         last_mark: str = "",
         pending_events: Callable[[], Sequence[EventDraft]] | None = None,

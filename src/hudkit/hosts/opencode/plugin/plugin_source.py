@@ -12,7 +12,15 @@ from hudkit import __version__
 from hudkit.hosts.wire import PROTOCOL
 from hudkit.tools import DEFINITIONS
 
-_SOURCES = ("transport.js", "transcript.js", "upload.js", "kept_frames.js", "session.js", "hooks.js")
+_SOURCES = (
+    "transport.js",
+    "transcript.js",
+    "upload.js",
+    "question.js",
+    "kept_frames.js",
+    "session.js",
+    "hooks.js",
+)
 """The sources in the order in which they become one module; the last one has the only export."""
 
 _NODE_IMPORTS = (

@@ -28,6 +28,7 @@ class Session {
     this.fixed = {}; // characters of the last call's system prompt
     this.model = null; // with its limits
     this.asked = null; // the transcript of the last call
+    this.transcript = new ToldTranscript(); // what the daemon knows of it
     this.beside = {}; // what the host had beside it
     this.ahead = null; // {key, frame}: a frame that was asked for when a tool step ended
     this.whole = ""; // the text of the base that an epoch would begin with
@@ -122,21 +123,19 @@ class Session {
     const pieces = this.filling ? [] : fresh(messages, this.sent);
     const size = pieces.reduce((sum, piece) => sum + piece.text.length, 0);
     const told = size <= INLINE_BYTES ? pieces : [];
-    const answer = await askPatiently(
-      "/v1/frame",
-      {
-        ...this.told,
-        model: this.model,
-        transcript: transcript.map(({ index, ...told }) => told),
-        ...this.beside,
-        fixed: { ...this.fixed, tools: definitions() },
-        messages: parsed(told),
-        used: this.used,
-        have: (unused && this.frame?.mark) || null,
-        order: Math.round((performance.timeOrigin + performance.now()) * 1_000),
-      },
-      until - performance.now(),
-    ).finally(() => {
+    const { unsent, whole } = this.beside;
+    const body = {
+      ...this.told,
+      model: this.model,
+      whole,
+      fixed: { ...this.fixed, tools: definitions() },
+      messages: parsed(told),
+      used: this.used,
+      have: (unused && this.frame?.mark) || null,
+      order: Math.round((performance.timeOrigin + performance.now()) * 1_000),
+    };
+    const send = (question) => askPatiently("/v1/frame", question, until - performance.now());
+    const answer = await this.transcript.ask(body, transcript, unsent, send).finally(() => {
       if (told !== pieces) this.fill(pieces);
     });
     const frame = frameOf(answer);

@@ -194,7 +194,8 @@ function understood({ status, protocol, version, text }) {
     const said = answer.error?.message;
     if (typeof said !== "string") throw new NoAnswer(`status ${status}`);
     // What the daemon refuses, it did not do; only a fault of its own may have left something.
-    throw new NoAnswer(said.replace(/[^ -~]/g, " ").slice(0, 200), true, false, status !== 500);
+    const refusal = new NoAnswer(said.replace(/[^ -~]/g, " ").slice(0, 200), true, false, status !== 500);
+    throw Object.assign(refusal, { code: answer.error.code });
   }
   return answer;
 }
