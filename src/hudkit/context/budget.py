@@ -17,6 +17,10 @@ everything anew, so that an epoch should last; but what is reserved and not used
 MIN_BASE_PARTS = 2
 """The base has at least one of so many parts of the budget, also where a tail is long."""
 
+LATE_START_TOKENS = 20_000
+"""Tokens in the window from which on a session that began without a HUD gets its first base at the end: in the system
+prompt it would have all of them written to the cache anew, which costs more than a dozen bases."""
+
 TOKENS_PER_CHARACTER = 0.25
 """Tokens of a character of a transcript where nothing better is known: English prose and code have 0.22 to 0.3."""
 

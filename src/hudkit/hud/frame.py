@@ -11,6 +11,9 @@ an undo has taken away what deltas were anchored to; the host took messages back
 still there tells what they had recorded; another density or placement is asked for; or carrying the deltas
 on costs more than writing the base anew, as it does when the cache is cold anyway.
 
+**A late start.** Where a session has gone on without a HUD, the first base stands behind the last message, as a delta
+does: in the system prompt it would break the prefix of the whole conversation. The next epoch's base is in its place.
+
 **What a reader knows.** A host can drop messages, and the deltas at their anchors with them. Each delta says from
 where to where in the log it tells (`since`, `covers`). The next delta is the difference to the state up to which the
 base and the deltas that are still there leave no gap.
@@ -31,7 +34,7 @@ from hudkit.compose import Band, Density, Element, ElementCache, Node, denser
 from hudkit.compose.fitting import FitResult, Omission, fit
 from hudkit.compose.formats.markdown import render
 from hudkit.config import Settings
-from hudkit.context.budget import TOKENS_PER_CHARACTER, base_share
+from hudkit.context.budget import LATE_START_TOKENS, TOKENS_PER_CHARACTER, base_share
 from hudkit.context.compaction.cooldown import ineffective_advice
 from hudkit.context.compaction.pruning import PruneChoice, choose_pruning, prune_bounds, prune_candidates, stub_text
 from hudkit.context.compaction.request_parts import parts_with_stubs
@@ -112,10 +115,10 @@ class PrunedStub(msgspec.Struct, frozen=True):
 class Frame(msgspec.Struct, frozen=True):
     """What one call carries.
 
-    `base` goes into the system prompt, each of `deltas` to its anchor, `tail` behind the last message; `text` is
-    all of it in order. `tokens` counts `text`. `notice` is filled where the frame could not be recorded. `mark` is
-    opaque: a host that could not use a frame in time names the last one that it used by it. `pruned` are all outputs
-    that the call carries as one line; they are no part of `text`.
+    `base` goes into the system prompt (empty where the base is the first of the deltas), each of `deltas` to its
+    anchor, `tail` behind the last message; `text` is all of it in order. `tokens` counts `text`. `notice` is filled
+    where the frame could not be recorded. `mark` is opaque: a host that could not use a frame in time names the last
+    one that it used by it. `pruned` are all outputs that the call carries as one line; they are no part of `text`.
     """
 
     text: str
@@ -267,7 +270,7 @@ def _continue_epoch(
     epoch, base = state.epoch, state.epoch.base
     if base is None or epoch.over or base.placement != request.placement:
         return None
-    if _asks_other_density(state, request, base) or facts.rebase_pays:
+    if _asks_other_density(state, request, base) or facts.rebase_pays or _has_lost_anchor(base, request.position):
         return None
     sent = epoch.deltas[: facts.unsent_after]
     ids = anchored_ids([(delta.id, delta.anchor) for delta in sent], request.position)
@@ -294,6 +297,11 @@ def _continue_epoch(
     if new:
         deltas, record = (*deltas, new), (*record, new)
     return _FrameLayers(base, deltas, tail, record, dropped, len(sent) + bool(new))
+
+
+def _has_lost_anchor(base: FrameBase, position: TranscriptPosition) -> bool:
+    """Whether the message that a base stands behind is gone, and the base with it."""
+    return bool(base.anchor) and position.anchors is not None and base.anchor not in position.anchors
 
 
 def _shows_reverted(epoch: EpochState, layers: Iterable[FrameBase | FrameDelta]) -> bool:
@@ -389,6 +397,7 @@ def _new_epoch(
     fitted, density = _fit_base(state, context, facts, share, tag, additive)
     text = renderer.render(fitted.tree)
     old = state.epoch.base
+    at_end = not in_system_prompt and _starts_late(state, request.position, facts)
     if in_system_prompt and old is not None and _is_same_text(old, text) and not state.epoch.over:
         base = old
     else:
@@ -403,11 +412,24 @@ def _new_epoch(
             covers=state.seq,
             reason=_reason(state, request, facts),
             omitted=tuple([_recorded(omission) for omission in fitted.omitted]),
+            anchor=request.position.last if at_end else "",
+            form=request.position.form if at_end else "",
         )
     dropped: tuple[Omission, ...] = ()
     if base.tokens + tail_tokens > budget:
         tail, dropped = "", (_without_tail(tail, tail_tokens, budget),)
     return _FrameLayers(base, (), tail, () if base is old else (base,), dropped)
+
+
+def _starts_late(state: HudState, position: TranscriptPosition, facts: CallFacts) -> bool:
+    """Whether calls without a HUD have filled the provider's cache, or with one at their end that is gone."""
+    epoch, used = state.epoch, facts.usage.used_tokens
+    if epoch.over or used is None or used < LATE_START_TOKENS:
+        return False
+    if epoch.base is not None:
+        return _has_lost_anchor(epoch.base, position)
+    answers = [anchor for anchor in position.order[:-1] if anchor not in position.users]
+    return not epoch.last and bool(answers)
 
 
 def _is_same_text(base: FrameBase, text: str) -> bool:
@@ -447,6 +469,8 @@ def _reason(state: HudState, request: FrameRequest, facts: CallFacts) -> str:
         return "placement"
     if _asks_other_density(state, request, base):
         return "density"
+    if _has_lost_anchor(base, request.position):
+        return "anchor"
     if not facts.rebase_pays and _shows_reverted(state.epoch, (base, *state.epoch.deltas)):
         return "revert"
     if not facts.rebase_pays:
@@ -605,13 +629,16 @@ def _assemble_frame(
 ) -> Frame:
     """Return the frame of recorded layers; its tokens are counted once on the whole."""
     text = join_layers(base.text, *[delta.text for delta in deltas], tail)
+    # A delta without a text only records up to where answers of tools have told everything.
+    placed = [Delta(delta.id, delta.anchor, delta.text, delta.form) for delta in deltas if delta.text]
+    if base.anchor:
+        placed.insert(0, Delta(f"{base.epoch}.0", base.anchor, base.text, base.form))
     omitted = tuple([Omission(left.path, left.text, left.tokens, left.reason) for left in base.omitted])
     return Frame(
         text=text,
         tokens=renderer.count(text),
-        base=base.text,
-        # A delta without a text only records up to where answers of tools have told everything.
-        deltas=tuple([Delta(delta.id, delta.anchor, delta.text, delta.form) for delta in deltas if delta.text]),
+        base="" if base.anchor else base.text,
+        deltas=tuple(placed),
         tail=tail,
         omitted=(*omitted, *dropped),
         density=Density(base.density),

@@ -576,7 +576,8 @@ class ContextSnapshot(Payload, frozen=True, tag="context.snapshot"):
 class FrameBase(Payload, frozen=True, tag="frame.base"):
     """The base layer of a new epoch: the exact bytes that every call of the epoch carries.
 
-    `tokens` is exact where deltas are added to it; with placement `system`, it is the sum of its parts. Written by
+    `tokens` is exact where deltas are added to it; with placement `system`, it is the sum of its parts. A base with
+    an `anchor` stands behind that message, as a delta does (`form`), and not in the system prompt. Written by
     composing before the base is first sent.
     """
 
@@ -590,6 +591,8 @@ class FrameBase(Payload, frozen=True, tag="frame.base"):
     covers: int  # the base shows the state as of this sequence number
     reason: str = ""  # why a new epoch began
     omitted: tuple[OmittedItem, ...] = ()
+    anchor: str = ""
+    form: str = ""
 
 
 class FrameDelta(Payload, frozen=True, tag="frame.delta"):
