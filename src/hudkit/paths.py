@@ -47,6 +47,14 @@ def conversations_path(log: Path) -> Path:
     return log.absolute().with_name(f"{log.stem}.conversations.db")
 
 
+def spare_name(socket: Path) -> str:
+    """Return the name of the socket, in the user's directory among the temporary files, that is used where one cannot
+    be made at `socket`: its path is too long, or the home is read-only."""
+    from hashlib import blake2b
+
+    return f"{blake2b(os.fsencode(socket), digest_size=6).hexdigest()}.sock"
+
+
 def user_config() -> Path:
     """Return where the user's settings would be: `HUDKIT_CONFIG`, else `config.toml` in the platform's directory."""
     override = os.environ.get("HUDKIT_CONFIG")

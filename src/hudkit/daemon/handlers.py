@@ -238,7 +238,9 @@ class RequestHandlers:
         before = session.state
         answer = reply(session, ask.router, ask.arguments, origin=Origin.AGENT)
         session.note_answered(before)
-        return ToolReply(answer.text, answer.ok, session.next_base())
+        remark = getattr(self._hud.log, "remark", "")
+        text = f"{answer.text}\nHUD: {remark}" if remark and answer.ok else answer.text
+        return ToolReply(text, answer.ok, session.next_base())
 
     def compacting(self, ask: CompactingRequestBody) -> CompactingResponse:
         """Record that the host compacts, and return the prompt that replaces the host's own."""

@@ -36,7 +36,8 @@ from hudkit.daemon.handlers import DONE, HANDLERS, RequestHandlers, error_respon
 from hudkit.daemon.index_process import IndexProcess
 from hudkit.daemon.logfile import LOGGER, write_to_file
 from hudkit.errors import HudkitError, StoreDamaged, StoreGone
-from hudkit.hosts.wire import MAX_BODY, PROTOCOL, PROTOCOL_HEADER, VERSION_HEADER, Hello, encode
+from hudkit.hosts.opencode import plugin_install
+from hudkit.hosts.wire import MAX_BODY, PROTOCOL, PROTOCOL_HEADER, SPOKEN, VERSION_HEADER, Hello, encode
 from hudkit.ingest.extraction import KnownStatements, extract
 from hudkit.log import EventLog
 from hudkit.log.stores import SqliteLog, open_log
@@ -97,6 +98,7 @@ def serve_requests(
         listening.insert(0, _listen_unix(socket_file))
         LOGGER.info("version %s listens on %s", hudkit.__version__, socket_file)
         report(f"listening on {socket_file}")
+        _renew_plugin()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(_run(hud, files, indexing, listening, db, address, idle_minutes))
     except Exception as error:
@@ -114,6 +116,17 @@ def serve_requests(
         index_log.close()
         hud.close()
         LOGGER.info("ended")
+
+
+def _renew_plugin() -> None:
+    """Write the plugin of OpenCode anew where an upgrade left that of an older version."""
+    try:
+        file = plugin_install.renew_plugin(paths.data_directory(), sys.executable)
+    except (HudkitError, OSError) as error:
+        LOGGER.warning("the plugin is of an older version and cannot be written: %s", error)
+        return
+    if file is not None:
+        LOGGER.info("wrote the plugin %s anew", file)
 
 
 async def _run(
@@ -253,12 +266,13 @@ class _Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._activity:
-            status, body = await self._answer(Request(scope, receive))
-        await _response(status, body)(scope, receive, send)
+            request = Request(scope, receive)
+            status, body = await self._answer(request)
+        await _response(status, body, _spoken_with(request))(scope, receive, send)
 
     async def _answer(self, request: Request) -> _Answer:
         protocol = request.headers.get(PROTOCOL_HEADER)
-        if protocol != str(PROTOCOL):
+        if protocol not in _SPOKEN:
             message = f"the header {PROTOCOL_HEADER} is missing"
             if protocol:
                 message = f"the request speaks protocol {protocol[:20]!r}"
@@ -310,17 +324,23 @@ def _application(
     """
 
     # Asked by clients before they trust a socket, so it neither waits for the log nor needs a protocol.
-    async def hello(_: Request) -> Response:
+    async def health(request: Request) -> Response:
         uptime = round((time.monotonic() - activity.started) * 1000)
-        return _response(200, encode(Hello(hudkit.__version__, PROTOCOL, os.getpid(), uptime)))
+        hello = Hello(hudkit.__version__, PROTOCOL, os.getpid(), uptime)
+        return _response(200, encode(hello), _spoken_with(request))
 
-    async def end(_: Request) -> Response:
+    # Asked by hosts that had no answer in time: who gets this one can have a frame.
+    async def hello(request: Request) -> Response:
+        await asyncio.get_running_loop().run_in_executor(thread, lambda: None)
+        return await health(request)
+
+    async def end(request: Request) -> Response:
         stop()
-        return _response(200, DONE)
+        return _response(200, DONE, _spoken_with(request))
 
     app = Starlette(
         routes=[
-            Route("/health", hello, methods=["GET"]),
+            Route("/health", health, methods=["GET"]),
             Route("/v1/hello", hello, methods=["POST"]),
             Route("/v1/stop", end, methods=["POST"]),
             *(
@@ -371,8 +391,17 @@ def _too_long() -> _Answer:
     return error_response(413, "size", f"a request has at most {MAX_BODY} bytes", "Send fewer messages at once")
 
 
-def _response(status: int, body: bytes) -> Response:
-    headers = {PROTOCOL_HEADER: str(PROTOCOL), VERSION_HEADER: hudkit.__version__}
+_SPOKEN = tuple(map(str, SPOKEN))
+
+
+def _spoken_with(request: Request) -> str:
+    """Return the version of the wire that a request is answered in: its own, where that is spoken."""
+    protocol = request.headers.get(PROTOCOL_HEADER, "")
+    return protocol if protocol in _SPOKEN else str(PROTOCOL)
+
+
+def _response(status: int, body: bytes, protocol: str = str(PROTOCOL)) -> Response:
+    headers = {PROTOCOL_HEADER: protocol, VERSION_HEADER: hudkit.__version__}
     return Response(body, status, headers, media_type="application/json")
 
 

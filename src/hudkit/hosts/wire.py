@@ -20,6 +20,11 @@ PROTOCOL = 5
 """The version of the wire. It rises when a field changes its meaning or goes away, or a request gains one, because
 unknown fields are refused."""
 
+SPOKEN = (PROTOCOL, PROTOCOL - 1)
+"""The versions that the daemon answers, each in its own: an upgrade replaces the daemon at once, and the plugin of a
+host that runs only with the host's next start. So what a request of the version before may say, it may say here too,
+and what it may count on in an answer stays there."""
+
 PROTOCOL_HEADER = "hudkit-protocol"
 VERSION_HEADER = "hudkit-version"
 HEADERS = (PROTOCOL_HEADER, VERSION_HEADER)

@@ -187,6 +187,8 @@ class ComposeContext(msgspec.Struct, frozen=True):
     state_at: Callable[[int], HudState]
     row_memo: KnownRows
     event_at: Callable[[int], Event | None]
+    remark: str = ""
+    """What is wrong with the log for as long as it is open; said at the start of each turn."""
 
 
 class _FrameLayers(msgspec.Struct, frozen=True):
@@ -246,7 +248,7 @@ def _tail(state: HudState, request: FrameRequest, context: ComposeContext, facts
     loss_is_new = state.gaps.loss_seq > state.window.call_seq
     if not (request.position.turn_start or in_system_prompt or request.notice or loss_is_new):
         return ""
-    notice = "; ".join(filter(None, (request.notice, state.gaps.words(state.window.call_seq))))
+    notice = "; ".join(filter(None, (request.notice, context.remark, state.gaps.words(state.window.call_seq))))
     if not in_system_prompt:  # there, every byte that moves costs all that is behind it
         trend = usage_trend(state, facts.usage, context.settings)
         words += trend_text(trend.pace, trend.calls_left, trend.band) if trend else ""

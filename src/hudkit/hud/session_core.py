@@ -118,7 +118,13 @@ class SessionCore:
         self.project_log: SessionCore | None = None  # where the project's defaults are kept, where there is a project
         renderer = MeasuredRenderer(counter)
         self._context = ComposeContext(
-            renderer, DocumentBuilder(), self.settings, self._compared_state, {}, self._event_at
+            renderer,
+            DocumentBuilder(),
+            self.settings,
+            self._compared_state,
+            {},
+            self._event_at,
+            getattr(log, "remark", ""),
         )
         self._environment = environment
         self._steps = tuple(steps)

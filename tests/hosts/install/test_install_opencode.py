@@ -13,10 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hudkit import __version__
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.jsonc import parse_jsonc
 from hudkit.hosts.installing.user_environment import check_interpreter, ephemeral_reason
-from hudkit.hosts.opencode.plugin_install import DAEMON_NEEDS, PluginTarget, install, read_installed, uninstall
+from hudkit.hosts.opencode.plugin_install import (
+    DAEMON_NEEDS,
+    PluginTarget,
+    install,
+    read_installed,
+    renew_plugin,
+    uninstall,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -51,6 +59,36 @@ def test_a_home_without_opencode(home: Path, there: PluginTarget) -> None:
     assert all(json.dumps(str(value)) in baked for value in (there.python, there.data, there.db, there.socket))
     uninstall(there)
     assert (tree(home), folders(home)) == ({}, set())
+
+
+def older(there: PluginTarget) -> str:
+    """Makes the installed plugin one of an older version; gives what it was."""
+    install(there)
+    now = there.plugin.read_text()
+    text = now.replace(f'"version": "{__version__}"', '"version": "0.0.1"').replace("const AGAIN_MS", "const OLD_MS")
+    there.plugin.write_text(text)
+    return now
+
+
+def test_a_plugin_that_an_upgrade_left_behind_is_written_anew(there: PluginTarget) -> None:
+    now = older(there)
+    assert renew_plugin(there.data, there.python) == there.plugin
+    assert there.plugin.read_text() == now
+    assert renew_plugin(there.data, there.python) is None
+
+
+def test_a_plugin_of_another_interpreter_or_version_stays(there: PluginTarget, tmp_path: Path) -> None:
+    assert renew_plugin(tmp_path, there.python) is None, "nothing is installed"
+    older(there)
+    before = there.plugin.read_bytes()
+    assert renew_plugin(there.data, "/another/python") is None
+    there.plugin.write_bytes(before.replace(b'"version": "0.0.1"', b'"version": "999.0"'))
+    assert renew_plugin(there.data, there.python) is None
+    there.plugin.write_text("// edited\n")
+    assert renew_plugin(there.data, there.python) is None
+    assert there.plugin.read_text() == "// edited\n"
+    there.plugin.unlink()
+    assert renew_plugin(there.data, there.python) is None
 
 
 def test_ours_is_private(there: PluginTarget) -> None:

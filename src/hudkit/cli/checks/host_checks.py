@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -25,7 +24,7 @@ from hudkit.hosts.installing.config_files import read_text
 from hudkit.hosts.installing.jsonc import parse_jsonc
 from hudkit.hosts.mcp.client_install import CLIENTS, SERVER_NEEDS, InstalledServer, entry_program, recorded_servers
 from hudkit.hosts.opencode import plugin_install
-from hudkit.hosts.opencode.plugin import PluginPaths, generate_plugin
+from hudkit.hosts.opencode.plugin import generate_plugin, read_paths
 from hudkit.hosts.opencode.plugin_install import DAEMON_NEEDS, PluginManifest, read_installed
 from hudkit.models import RequestRejected
 from hudkit.models.local_server import LocalServer
@@ -107,7 +106,7 @@ def _unchanged(here: CheckEnvironment) -> Diagnosis:
     text = read_start(Path(manifest.plugin), PLUGIN_BYTES)
     if text is None:
         return fail(f"the plugin {manifest.plugin} is gone", _AGAIN)
-    baked_values = _baked(text)
+    baked_values = read_paths(text)
     if baked_values is None:
         return fail(f"{manifest.plugin} was edited: what was put into it cannot be read", _AGAIN)
     values, version = baked_values
@@ -122,7 +121,7 @@ def _places(here: CheckEnvironment) -> Diagnosis:
     """Whether the interpreter, data, log and socket in the plugin are still right."""
     manifest = _known(here)
     baked_values = (
-        None if isinstance(manifest, Diagnosis) else _baked(read_start(Path(manifest.plugin), PLUGIN_BYTES) or "")
+        None if isinstance(manifest, Diagnosis) else read_paths(read_start(Path(manifest.plugin), PLUGIN_BYTES) or "")
     )
     if baked_values is None:
         return good("nothing is installed that could be read")
@@ -152,16 +151,6 @@ OPENCODE_CHECKS = (
     CheckRow("plugin's places", _places, 20.0),
 )
 """Those that start a program, OpenCode or the plugin's interpreter, get longer."""
-
-
-def _baked(text: str) -> tuple[PluginPaths, str] | None:
-    """What was put into a plugin's text at its installation, and by which version; `None` where it is not there."""
-    _, mark, rest = text.partition("const BAKED = ")
-    try:
-        baked_object: Any = json.JSONDecoder().raw_decode(rest)[0] if mark else None
-        return msgspec.convert(baked_object, PluginPaths), str(baked_object["version"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
 
 
 def _known(here: CheckEnvironment) -> PluginManifest | Diagnosis:

@@ -45,7 +45,8 @@ from hudkit.hosts.installing.jsonc import (
     removal_edits,
 )
 from hudkit.hosts.installing.user_environment import RuntimeNeeds, config_home, project_directory
-from hudkit.hosts.opencode.plugin import PluginPaths, generate_plugin
+from hudkit.hosts.opencode.plugin import PluginPaths, generate_plugin, read_paths
+from hudkit.hosts.wire import newer
 
 _PLUGIN_FILE = Path("plugins", "opencode", "hudkit.js")
 _MANIFEST_FILE = Path("install", "opencode.json")
@@ -196,6 +197,25 @@ def uninstall(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallSte
     if gone:
         config_files.remove_data_directory(place.data)
     return steps
+
+
+def renew_plugin(data: Path, python: str) -> Path | None:
+    """Write the installed plugin anew where it is of an older version and starts this interpreter; return its file.
+
+    An upgrade of the package leaves the plugin as it was. `None` where there is nothing to do. Raises `ConfigError`
+    where the manifest cannot be read, `OSError` where the plugin cannot be written.
+    """
+    manifest = config_files.read_manifest(data / _MANIFEST_FILE, PluginManifest)
+    file = Path(manifest.plugin)
+    text = read_text(file) if manifest.plugin else None
+    baked = read_paths(text) if text is not None else None
+    if baked is None:
+        return None
+    places, version = baked
+    if places.python != python or not newer(__version__, version):
+        return None
+    write_file(file, generate_plugin(places).encode("utf-8"))
+    return file
 
 
 def read_installed(place: PluginTarget) -> PluginManifest | None:

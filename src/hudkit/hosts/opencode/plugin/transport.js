@@ -51,6 +51,20 @@ function tellUser(message, level = "warn") {
   screen?.tui?.showToast({ body: { title: "hudkit", message, variant } })?.catch?.(() => {});
 }
 
+const SOCKET = socketPlace();
+
+/** Where the daemon is reached: beside its data, or, where nothing can be written there, among the temporary files. */
+function socketPlace() {
+  if (!existsSync(BAKED.plugin)) return BAKED.socket;
+  try {
+    mkdirSync(dirname(BAKED.socket), { recursive: true, mode: 0o700 });
+    accessSync(dirname(BAKED.socket), constants.W_OK);
+    return BAKED.socket;
+  } catch {
+    return `${tmpdir()}/hudkit-${process.getuid()}/${BAKED.spare}`;
+  }
+}
+
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** POST a body, and give the answer's object. Throws `NoAnswer` and nothing else, at the latest after `ms`. A daemon
@@ -144,7 +158,7 @@ async function exchange(path, body, ms) {
 
 async function overBun(path, body, headers, signal) {
   const plain = { redirect: "manual", decompress: false }; // nobody else is asked, and nothing is unpacked
-  const options = { method: "POST", body, headers, signal, unix: BAKED.socket, ...plain };
+  const options = { method: "POST", body, headers, signal, unix: SOCKET, ...plain };
   const answer = await fetch(`http://localhost${path}`, options);
   const length = answer.headers.get("content-length");
   const bounded = length !== null && Number(length) <= MAX_ANSWER && !answer.headers.has("transfer-encoding");
@@ -156,7 +170,7 @@ async function overBun(path, body, headers, signal) {
 
 function overNode(path, body, headers, signal) {
   return new Promise((resolve, reject) => {
-    const options = { socketPath: BAKED.socket, path, method: "POST", headers, signal };
+    const options = { socketPath: SOCKET, path, method: "POST", headers, signal };
     const sent = request(options, (answer) => {
       let text = "";
       answer.setEncoding("utf8").on("error", reject).on("data", (piece) => {
@@ -217,9 +231,9 @@ function startDaemon() {
   served = false;
   try {
     // -P and -E: neither the project's folder nor its environment says which modules Python loads.
-    const argv = ["-P", "-E", "-m", "hudkit.daemon", "--socket", BAKED.socket, "--db", BAKED.db];
+    const argv = ["-P", "-E", "-m", "hudkit.daemon", "--socket", SOCKET, "--db", BAKED.db];
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => KEPT_ENV.test(name)));
-    const child = spawn(BAKED.python, argv, { cwd: BAKED.data, env, detached: true, stdio: "ignore" });
+    const child = spawn(BAKED.python, argv, { cwd: existsSync(BAKED.data) ? BAKED.data : "/", env, detached: true, stdio: "ignore" });
     newest = child;
     const ended = (why) => {
       if (child !== newest) return; // the one before it, which was killed
@@ -244,7 +258,7 @@ const isComing = () => Date.now() < comingUntil || (served && Date.now() - lastS
 /** Why a daemon ended at its start: what it wrote beside its socket, as one short line. */
 function reasonOf(code) {
   try {
-    const line = readFileSync(`${BAKED.socket}.failed`, "utf8");
+    const line = readFileSync(`${SOCKET}.failed`, "utf8");
     return line.replace(/[^ -~]/g, " ").trim().slice(0, 200);
   } catch {
     return `the daemon ended with exit code ${code}`;
