@@ -44,16 +44,16 @@ class BandSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SectionLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many items of each section a frame shows at most (000); the others are counted."""
+    """How many items of each section a frame shows at most, however much room there is; the others are counted."""
 
-    decisions: Annotated[_Items, Meta(description="decisions shown")] = 10
-    notes: Annotated[_Items, Meta(description="notes shown")] = 20
-    files: Annotated[_Items, Meta(description="files shown")] = 15
-    blockers: Annotated[_Items, Meta(description="blockers shown")] = 10
-    steps: Annotated[_Items, Meta(description="steps shown")] = 10
-    constraints: Annotated[_Items, Meta(description="constraints shown")] = 20
-    errors: Annotated[_Items, Meta(description="errors shown")] = 5
-    todos: Annotated[_Items, Meta(description="todos of the host shown")] = 10
+    decisions: Annotated[_Items, Meta(description="decisions shown at most")] = 1000
+    notes: Annotated[_Items, Meta(description="notes shown at most")] = 1000
+    files: Annotated[_Items, Meta(description="files shown at most")] = 1000
+    blockers: Annotated[_Items, Meta(description="blockers shown at most")] = 1000
+    steps: Annotated[_Items, Meta(description="steps shown at most")] = 1000
+    constraints: Annotated[_Items, Meta(description="constraints shown at most")] = 1000
+    errors: Annotated[_Items, Meta(description="errors shown at most")] = 1000
+    todos: Annotated[_Items, Meta(description="todos of the host shown at most")] = 1000
 
 
 class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

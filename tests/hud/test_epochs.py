@@ -9,6 +9,7 @@ import pytest
 from hudkit.api import Hud, HudSession
 from hudkit.log import Origin
 from hudkit.log.payloads import CompactAfter, ContextSnapshot, FrameBase, FrameDelta, NoteAdd, NoteRemove, TaskSet
+from hudkit.tokens import count_tokens
 
 if TYPE_CHECKING:
     from conftest import Ticking  # several folders have a conftest
@@ -79,14 +80,20 @@ def test_the_density_of_the_base_asked_for_is_no_reason(session: HudSession) -> 
     assert reasons(session) == ["session"]
 
 
-def test_a_band_changes_the_density_with_the_next_epoch_only(session: HudSession) -> None:
-    first = session.frame(10_000, LIMIT)
-    pressed = session.frame(150_000, LIMIT)
-    assert pressed.base == first.base and pressed.density == "full" and pressed.band == "yellow"
-    session.append(CompactAfter(), origin=Origin.HOST)
-    assert session.frame(150_000, LIMIT).density == "compact"
-    session.append(CompactAfter(), origin=Origin.HOST)
-    assert session.frame(180_000, LIMIT).density == "minimal"
+@pytest.mark.parametrize("placement", ["anchored", "system"])
+def test_a_band_shrinks_the_base_of_the_next_epoch_only(session: HudSession, placement: str) -> None:
+    session.append(*(NoteAdd(f"note {n}: the staging system answers 429 after {n}0 requests") for n in range(120)))
+    first = session.frame(10_000, LIMIT, placement=placement)
+    pressed = session.frame(180_000, LIMIT, placement=placement)
+    assert pressed.band == "red" and (pressed.base == first.base) is (placement == "anchored")
+    sizes = {}
+    for used in (10_000, 150_000, 180_000, 190_000):
+        session.append(CompactAfter(), origin=Origin.HOST)
+        frame = session.frame(used, LIMIT, placement=placement)
+        sizes[frame.band] = count_tokens(frame.base) / count_tokens(first.base)
+    assert list(sizes) == ["green", "yellow", "red", "critical"]
+    assert sizes["green"] > 0.95 and sizes["yellow"] > 0.95
+    assert 0.55 < sizes["red"] <= 0.62 and 0.25 < sizes["critical"] <= 0.32
 
 
 def test_a_placement(session: HudSession) -> None:

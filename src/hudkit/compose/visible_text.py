@@ -102,3 +102,15 @@ def shorten(text: str, limit: int) -> str:
     if space > room * _WORD_CUT_FROM:
         cut = cut[:space]
     return cut.rstrip() + "…"
+
+
+def shorten_start(text: str, limit: int) -> str:
+    """Return the last characters of `text`, at most `limit` with the marker, cut at a word where one is near."""
+    if len(text) <= limit:
+        return text
+    room = max(limit - 1, 0)
+    cut = text[len(text) - room :]
+    space = cut.find(" ")
+    if 0 <= space < room * (1 - _WORD_CUT_FROM):
+        cut = cut[space + 1 :]
+    return "…" + cut.lstrip()

@@ -30,8 +30,9 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from hudkit.compose import Band, Density, Element, ElementCache, Node, denser
-from hudkit.compose.fitting import FitResult, Omission, fit
+from hudkit.compose import Band, Density, Element, ElementCache, Node
+from hudkit.compose.fitting import Omission
+from hudkit.compose.fitting.sections import SectionFit, SectionMeasures, fit_sections
 from hudkit.compose.formats.markdown import render
 from hudkit.config import Settings
 from hudkit.context.budget import LATE_START_TOKENS, TOKENS_PER_CHARACTER, base_share
@@ -71,6 +72,7 @@ from hudkit.sections.document_builder import (
     trend_text,
     usage_text,
 )
+from hudkit.sections.forms import PartMeasures
 from hudkit.sections.section import ViewOptions
 from hudkit.sections.state import HudState, preview_state
 from hudkit.tokens.counting import TokenCounter
@@ -154,10 +156,17 @@ class MeasuredRenderer:
         self.render = render
         self.measure: ElementCache[int] = ElementCache(lambda element: counter.count(render(element)), MEMO_ENTRIES)
         self.bound: ElementCache[int] = ElementCache(self._sum_of_lines, MEMO_ENTRIES)
+        self._within_line: ElementCache[int] = ElementCache(self._count_within_line, MEMO_ENTRIES)
+        self.parts = PartMeasures(self.measure, self._within_line)
+        self.sections = SectionMeasures(render, self.count, self.measure)
 
     def count(self, text: str) -> int:
         """Return the tokens of a text."""
         return self.counter.count(text) if text else 0
+
+    def _count_within_line(self, element: Element) -> int:
+        """The tokens of a text behind another one in the same line."""
+        return self.counter.count(f" {render(element).rstrip()}")
 
     def _sum_of_lines(self, element: Element) -> int:
         if element.tag != "section" or not any(map(_is_list, element.children)):
@@ -396,8 +405,10 @@ def _new_epoch(
     share = base_share(budget, tail_tokens)
     if in_system_prompt:  # no deltas will follow, and the tail is part of the same text
         share = max(budget - tail_tokens, budget // 2)
-    fitted, density = _fit_base(state, context, facts, share, tag, additive)
-    text = renderer.render(fitted.tree)
+    ceiling = max(share, budget - tail_tokens)
+    share = int(share * facts.share_of_band)
+    fitted = _fit_base(state, context, facts, share, ceiling, tag, additive)
+    density, text = _density_of(fitted, request.density), fitted.text
     old = state.epoch.base
     at_end = not in_system_prompt and _starts_late(state, request.position, facts)
     if in_system_prompt and old is not None and _is_same_text(old, text) and not state.epoch.over:
@@ -407,7 +418,7 @@ def _new_epoch(
             epoch=max(state.epoch.number, state.epoch.last) + 1,
             tag=tag,
             text=text,
-            tokens=fitted.tokens if in_system_prompt else renderer.count(text),
+            tokens=fitted.tokens,
             density=density.value,
             placement=request.placement,
             budget=budget,
@@ -443,21 +454,33 @@ def _recorded(omission: Omission) -> OmittedItem:
 
 
 def _fit_base(
-    state: HudState, context: ComposeContext, facts: CallFacts, share: int, tag: str, additive: bool
-) -> tuple[FitResult, Density]:
-    """The document at the call's density, or at the next one that fits; the smallest may use the whole budget."""
-    settings, renderer = context.settings, context.renderer
-    density = facts.density
-    while True:
-        document = context.board.document(state, ViewOptions(density, settings.limits, settings.staleness), tag)
-        try:
-            bound = renderer.bound if additive else None
-            return fit(document, share, renderer.measure, bound=bound), density
-        except BudgetError:
-            smaller = denser(density)
-            if smaller is None:
-                return fit(document, facts.budget, renderer.measure), density
-            density = smaller
+    state: HudState, context: ComposeContext, facts: CallFacts, share: int, ceiling: int, tag: str, additive: bool
+) -> SectionFit:
+    """The document of a base: all of it where that fits, else what is worth most of it. The counts and the blockers
+    may use the ceiling, and where not even the task fits into that, it may use the whole budget."""
+    settings, renderer, board = context.settings, context.renderer, context.board
+    options = ViewOptions(facts.density, settings.limits, settings.staleness)
+    if additive and facts.density is Density.FULL:
+        whole = board.whole(state, options, tag, share, renderer.bound)
+        if whole is not None:
+            text = renderer.render(whole)
+            tokens = renderer.count(text)
+            if tokens <= share:
+                return SectionFit(whole, text, tokens, (), 1, 0, True)
+    parts = board.parts(state, options, tag, renderer.parts)
+    try:
+        return fit_sections(parts, renderer.sections, share, ceiling)
+    except BudgetError:
+        return fit_sections(parts, renderer.sections, facts.budget)
+
+
+def _density_of(fitted: SectionFit, asked: Density | None) -> Density:
+    """The density that a base has: as asked for, else by how it came out."""
+    if asked is not None:
+        return asked
+    if fitted.is_full:
+        return Density.FULL
+    return Density.COMPACT if fitted.shown else Density.MINIMAL
 
 
 def _reason(state: HudState, request: FrameRequest, facts: CallFacts) -> str:

@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from hudkit.compose import DENSITIES, Band, Density
+from hudkit.compose import Band, Density
 from hudkit.config import BandSettings, BudgetSettings, Settings
-from hudkit.context.budget import TOKENS_PER_CHARACTER
+from hudkit.context.budget import BAND_SHARES, TOKENS_PER_CHARACTER
 from hudkit.context.caching.policies import CachePolicy, policy_for
 from hudkit.context.compaction.cost_model import CallCosts, PrefixChange, estimate_costs, net_saving
 from hudkit.context.compaction.request_parts import CallOutput
@@ -156,8 +156,9 @@ class FrameRequest(msgspec.Struct, frozen=True):
 class CallFacts(msgspec.Struct, frozen=True):
     """What follows from a call and the state, worked out once.
 
-    `density` is what is asked for, else what the band demands. `band_entered`: the agent has to be told of the band.
-    `unsent_after` counts the epoch's deltas that were sent, where the last ones were not (`None`: all were).
+    `density` is the fullest that is shown: what is asked for, else all. `share_of_band` is the part of a base's share
+    that the band leaves it; all of it where a density is asked for. `band_entered`: the agent has to be told of the
+    band. `unsent_after` counts the epoch's deltas that were sent, where the last ones were not (`None`: all were).
     `cache_cold`: the provider's cache has nothing of the last call any more, so that a change of what was sent costs
     nothing. `costs` are `None` where no decision hangs on them. `rebase_pays`: a new base, with the deltas folded in,
     is cheaper than to carry them on.
@@ -166,6 +167,7 @@ class CallFacts(msgspec.Struct, frozen=True):
     usage: Usage
     budget: int
     density: Density
+    share_of_band: float
     band_entered: bool
     unsent_after: int | None
     policy: CachePolicy
@@ -187,7 +189,8 @@ def resolve_facts(state: HudState, request: FrameRequest, settings: Settings) ->
     return CallFacts(
         usage=usage,
         budget=request.budget or _default_budget(settings.budget, usage.limit_tokens),
-        density=request.density or DENSITIES[usage.band],
+        density=request.density or Density.FULL,
+        share_of_band=BAND_SHARES.get(usage.band, 1.0) if request.density is None else 1.0,
         # A band that only a lost frame told of is told again.
         band_entered=usage.band != _last_shown_band(state) or unsent_after is not None,
         unsent_after=unsent_after,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from hudkit.compose import Element
-from hudkit.log.event import Event
+from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import ConstraintAdd, ConstraintConfirm, ConstraintRemove, SectionClear, SectionReplace
 from hudkit.sections.items import (
     ItemList,
@@ -19,7 +19,10 @@ from hudkit.sections.items import (
     remove_item,
     replace_texts,
 )
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list, origin_label
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, origin_label
+
+_FROM_TOOL = 65
+"""The priority of a rule that a tool's output said: that of a note."""
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -101,9 +104,11 @@ def _label(rule: Constraint) -> str:
     return origin_label(rule.mark.origin, rule.derived)
 
 
-def _show(constraints: ConstraintsState, view: SectionView) -> Element | None:
-    shown = (ShownItem(rule.id, rule.text, label=_label(rule)) for rule in constraints.items)
-    return item_list(shown, view)
+def _items(constraints: ConstraintsState) -> Iterator[ShownItem]:
+    for rule in constraints.items:
+        # What a tool's output says is nobody's rule until somebody confirms it.
+        priority = _FROM_TOOL if rule.mark.origin is Origin.TOOL else None
+        yield ShownItem(rule.id, rule.text, label=_label(rule), priority=priority)
 
 
 def _rows(constraints: ConstraintsState) -> tuple[KeyedRow, ...]:
@@ -113,6 +118,6 @@ def _rows(constraints: ConstraintsState) -> tuple[KeyedRow, ...]:
 LOGIC = SectionLogic(
     handles=(ConstraintAdd, ConstraintRemove, ConstraintConfirm, SectionReplace, SectionClear),
     reduce=_reduce,
-    show=_show,
+    items=_items,
     rows=_rows,
 )

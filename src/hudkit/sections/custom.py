@@ -28,7 +28,7 @@ from hudkit.errors import TreeError
 from hudkit.log.event import Event
 from hudkit.log.payloads import SectionDefine, SectionPrepared, SectionRemove
 from hudkit.sections.items import ItemMark, mark_of
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownBlock
 
 PAUSED_FROM = 3
 """Failures in a row after which a section is not run again before its text changes."""
@@ -129,12 +129,17 @@ def _with_section(custom: CustomState, new: CustomSection) -> CustomState:
 
 def show_custom_sections(custom: CustomState, density: Density) -> Element:
     """Return all custom sections as one fragment, the highest priority first."""
+    return fragment(*(block.elements for block in _show(custom, density)))
+
+
+def _show(custom: CustomState, density: Density) -> tuple[ShownBlock, ...]:
     ranked = sorted(custom.sections, key=lambda section: (-section.priority, section.name))
-    return fragment(*(_blocks(section, density) for section in ranked))
-
-
-def _show(custom: CustomState, view: SectionView) -> Element:
-    return show_custom_sections(custom, view.density)
+    blocks = []
+    for section in ranked:
+        elements = _blocks(section, density)
+        words = "\n".join(text_of(element) for element in elements)
+        blocks.append(ShownBlock(f"custom {section.name}", section.priority, elements, words))
+    return tuple(blocks)
 
 
 def _rows(custom: CustomState) -> tuple[KeyedRow, ...]:

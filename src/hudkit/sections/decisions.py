@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from hudkit.compose import Element
 from hudkit.log.event import Event
 from hudkit.log.payloads import (
     DecisionConfirm,
@@ -28,7 +27,7 @@ from hudkit.sections.items import (
     remove_item,
     replace_texts,
 )
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list, origin_label
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, origin_label
 
 _MAX_SUPERSEDED = 50
 """Superseded decisions of which it is remembered what replaced them: more than one delta tells."""
@@ -97,9 +96,9 @@ def _label(decision: Decision) -> str:
     return origin_label(decision.mark.origin, decision.derived)
 
 
-def _show(decisions: DecisionsState, view: SectionView) -> Element | None:
-    shown = (ShownItem(item.id, item.summary, label=_label(item)) for item in decisions.items)
-    return item_list(shown, view)
+def _items(decisions: DecisionsState) -> Iterator[ShownItem]:
+    for item in decisions.items:
+        yield ShownItem(item.id, item.summary, label=_label(item))
 
 
 def _rows(decisions: DecisionsState) -> tuple[KeyedRow, ...]:
@@ -116,6 +115,6 @@ def _rows(decisions: DecisionsState) -> tuple[KeyedRow, ...]:
 LOGIC = SectionLogic(
     handles=(DecisionRecord, DecisionRemove, DecisionSupersede, DecisionConfirm, SectionReplace, SectionClear),
     reduce=_reduce,
-    show=_show,
+    items=_items,
     rows=_rows,
 )

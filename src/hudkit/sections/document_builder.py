@@ -7,19 +7,32 @@ it was, so that comparing with `is` is enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from operator import attrgetter, is_, is_not
 from typing import Any
 
 import msgspec
 
-from hudkit.compose import Band, Density, Element, h, shorten
+from hudkit.compose import Band, Density, Element, h, shorten, text_of
+from hudkit.compose.fitting.result import Measure
+from hudkit.compose.fitting.sections import BlockForm, BlockForms, Part
 from hudkit.config import StalenessSettings
+from hudkit.sections.forms import (
+    LAYOUT_TURN,
+    TEXT_TURN,
+    PartMeasures,
+    SectionItems,
+    block_forms,
+    section_elements,
+    section_forms,
+    section_items,
+)
 from hudkit.sections.items import ItemMark
-from hudkit.sections.section import KeyedRow, SectionSpec, SectionView, ViewOptions
+from hudkit.sections.section import KeyedRow, SectionSpec, ShownBlock, ViewOptions
 from hudkit.sections.state import HudState
 from hudkit.sections.table import SECTIONS
+from hudkit.sections.task import TASK_CHARS
 
 MAX_DELTA_LINE = 400
 """Characters of one line of a delta."""
@@ -39,21 +52,21 @@ _MAX_ORDERED = 40
 _MAX_STALE = 4
 """Items that the advice on stale ones names."""
 
-_COUNTS_PRIORITY = 95
-"""The line of counts goes after all but the task: it says that there is more."""
-
 _STALE_PRIORITY = 45
 
 _HOUR_MS = 3_600_000
-
-_MORE = h.more(noun="items not shown", see="snapshot").element()
 
 _READERS: dict[str, Callable[[HudState], Any]] = {spec.name: attrgetter(*spec.reads) for spec in SECTIONS}
 """By section, what its view is made of: one object, or a tuple where it reads several fields."""
 
 _TOLD_SECTIONS = tuple((spec, _READERS[spec.name]) for spec in SECTIONS if spec.pace != "never")
 
-_COUNTED_SECTIONS = sorted((spec for spec in SECTIONS if spec.counted), key=attrgetter("name"))
+_TASK_LINE_PRIORITY = 99
+"""The priority of two hundred characters of the task: before all but the task itself."""
+
+_TAG_PRIORITY, _HOW_PRIORITY = 83, -1
+"""The priority of the line that says how the HUD is changed, behind the current step; and of all that the preamble
+has to say, behind everything that only the HUD knows."""
 
 
 class DocumentBuilder:
@@ -61,35 +74,91 @@ class DocumentBuilder:
 
     def __init__(self) -> None:
         self._options: ViewOptions | None = None
-        self._last: dict[str, tuple[Any, Element | None]] = {}
+        self._fields: dict[str, Any] = {}
+        self._items: dict[str, SectionItems | None] = {}
+        self._whole: dict[str, tuple[Element, ...]] = {}
+        self._forms: dict[str, tuple[Part, ...]] = {}
         self._stale_items = _StaleItems()
 
     def document(self, state: HudState, options: ViewOptions, tag: str) -> Element:
-        """Return the whole HUD, unfitted: the preamble, the sections, and the counts where sections are not shown.
+        """Return the whole HUD at a density, unfitted: the preamble and all sections.
 
         `tag` is by what later changes are known; empty: there are none.
         """
-        # Another density or limit changes every section: nothing remembered holds.
-        if options != self._options:
-            self._options, self._last = options, {}
-        shown = _without_fragments(self._section(spec, state, options) for spec in SECTIONS)
-        counts = _counts(state) if options.density is Density.MINIMAL else None
-        # The line of counts points to the snapshot already.
-        more = None if counts else _MORE
-        preamble = _preamble(tag, options.density)
-        parts = (preamble, *shown, self._stale_items.advice(state, options), counts, more)
-        return Element("document", (), tuple(part for part in parts if part is not None))
+        self._refresh(state, options)
+        shown = [_preamble(tag, options.density)]
+        for spec in SECTIONS:
+            shown += self._whole_of(spec, options)
+        shown.append(self._stale_items.advice(state, options))
+        return Element("document", (), tuple([element for element in shown if element is not None]))
 
-    def _section(self, spec: SectionSpec, state: HudState, options: ViewOptions) -> Element | None:
-        """One section, or `None` where it has nothing to say."""
-        fields = _READERS[spec.name](state)
-        last = self._last.get(spec.name)
-        if last is not None and _unchanged(last[0], fields):
-            return last[1]
-        view = SectionView(spec, options)
-        element = spec.logic.show(*fields, view) if len(spec.reads) > 1 else spec.logic.show(fields, view)
-        self._last[spec.name] = (fields, element)
-        return element
+    def whole(self, state: HudState, options: ViewOptions, tag: str, share: int, bound: Measure) -> Element | None:
+        """Return the whole HUD, every section a list and every text in full, where that fits by its bounds, and
+        nothing is cut."""
+        document = self.document(state, options, tag)
+        costs = [bound(child) for child in document.children if isinstance(child, Element)]
+        return None if self._cut_texts() or sum(costs) > share else document
+
+    def parts(self, state: HudState, options: ViewOptions, tag: str, measures: PartMeasures) -> list[Part]:
+        """Return what a fit chooses from, in the order of the document."""
+        self._refresh(state, options)
+        parts: list[Part] = [_preamble_forms(tag, options.density, measures)]
+        for spec in SECTIONS:
+            if spec.name not in self._forms:
+                self._forms[spec.name] = self._forms_of(spec, options, measures)
+            parts += self._forms[spec.name]
+        advice = self._stale_items.advice(state, options)
+        if advice is not None:
+            stale = BlockForm(_STALE_PRIORITY, (advice,), measures.block(advice))
+            parts.append(BlockForms("staleness", text_of(advice), (stale,)))
+        return parts
+
+    def _refresh(self, state: HudState, options: ViewOptions) -> None:
+        """Forget what was built of other fields of the state, or for other options."""
+        if options != self._options:
+            self._options = options
+            self._fields, self._items, self._whole, self._forms = {}, {}, {}, {}
+        for spec in SECTIONS:
+            fields = _READERS[spec.name](state)
+            if spec.name in self._fields and _unchanged(self._fields[spec.name], fields):
+                continue
+            self._fields[spec.name] = fields
+            self._whole.pop(spec.name, None)
+            self._forms.pop(spec.name, None)
+            if spec.logic.items is not None:
+                self._items[spec.name] = section_items(spec, fields, options)
+
+    def _whole_of(self, spec: SectionSpec, options: ViewOptions) -> tuple[Element, ...]:
+        whole = self._whole.get(spec.name)
+        if whole is None:
+            items = self._items.get(spec.name)
+            if spec.logic.items is None:
+                blocks = self._blocks_of(spec, options.density)
+                whole = tuple([element for block in blocks for element in block.elements])
+            else:
+                whole = () if items is None else section_elements(items, options.density)
+            self._whole[spec.name] = whole
+        return whole
+
+    def _blocks_of(self, spec: SectionSpec, density: Density) -> Sequence[ShownBlock]:
+        assert spec.logic.show is not None
+        fields = self._fields[spec.name]
+        return spec.logic.show(*fields, density) if len(spec.reads) > 1 else spec.logic.show(fields, density)
+
+    def _forms_of(self, spec: SectionSpec, options: ViewOptions, measures: PartMeasures) -> tuple[Part, ...]:
+        if spec.logic.items is not None:
+            items = self._items[spec.name]
+            return () if items is None else (section_forms(items, options.density, measures),)
+        # Two hundred characters of the task are worth more than anything else, at the smallest density, too.
+        is_task = spec.name == "task"
+        fullest = Density.COMPACT if is_task and options.density is Density.MINIMAL else options.density
+        allowed = reversed(list(Density)[list(Density).index(fullest) :])
+        forms = block_forms([self._blocks_of(spec, density) for density in allowed], measures)
+        return (required_task(forms[0]),) if is_task else tuple(forms)
+
+    def _cut_texts(self) -> bool:
+        """Return whether a section hides or cuts something also where there is room for everything."""
+        return any(items is not None and items.is_cut for items in self._items.values())
 
 
 def _unchanged(before: Any, after: Any) -> bool:
@@ -119,22 +188,27 @@ def _preamble(tag: str, density: Density) -> Element | None:
     return h.text(key="preamble")[_HOW, later, apart]
 
 
-def _counts(state: HudState) -> Element | None:
-    """One line of how many live items the sections have that the smallest density does not name."""
-    counted = [(len(spec.logic.live(getattr(state, spec.name))), spec.counted) for spec in _COUNTED_SECTIONS]
-    words = " | ".join(f"{count} {noun}{'s' if count != 1 else ''}" for count, noun in counted if count)
-    return h.text(key="counts", priority=_COUNTS_PRIORITY)[words, ": hud snapshot"] if words else None
+def _preamble_forms(tag: str, density: Density, measures: PartMeasures) -> BlockForms:
+    forms = []
+    order = list(Density)
+    for allowed in reversed(order[order.index(density) :]):
+        element = _preamble(tag, allowed)
+        elements = () if element is None else (element,)
+        priority = {Density.COMPACT: _TAG_PRIORITY, Density.FULL: _HOW_PRIORITY}.get(allowed, 0)
+        forms.append(BlockForm(priority, elements, sum([measures.block(each) for each in elements])))
+    return BlockForms("preamble", "", tuple(forms), required=True)
 
 
-def _without_fragments(shown: Iterable[Element | None]) -> list[Element]:
-    """The sections that have something to say, those of a fragment one by one."""
-    flat: list[Element] = []
-    for element in shown:
-        if element is not None and element.tag == "fragment":
-            flat += [child for child in element.children if isinstance(child, Element)]
-        elif element is not None:
-            flat.append(element)
-    return flat
+def required_task(task: BlockForms) -> BlockForms:
+    """Return the task as what is always there: its beginning first, then more of it, and its heading last."""
+    shortest, *longer = task.forms
+    forms = [shortest]
+    for form in longer:
+        is_layout = len(task.text) <= TASK_CHARS[Density.COMPACT] and form is task.forms[-1]
+        is_line = form.elements[0].tag == "text"
+        priority = _TASK_LINE_PRIORITY if is_line else 100 + (LAYOUT_TURN if is_layout else TEXT_TURN)
+        forms.append(BlockForm(priority, form.elements, form.cost, form.is_whole))
+    return BlockForms(task.key, task.text, tuple(forms), required=True)
 
 
 class _StaleItems:

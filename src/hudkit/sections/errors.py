@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
-from hudkit.compose import Element, shorten
+from hudkit.compose import shorten
 from hudkit.log.event import Event
 from hudkit.log.payloads import ErrorEncountered, ErrorResolved, SectionClear
 from hudkit.sections.items import ItemList, SectionItem, add_item, change_item, clear_items, mark_of
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list, origin_label
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, origin_label
 
 MAX_RESOLVED = 20
 """Resolved errors beyond these leave the state, oldest first; the log keeps them."""
@@ -76,8 +78,9 @@ def _label(error: RecordedError) -> str:
     return times + origin_label(error.mark.origin)
 
 
-def _show(errors: ErrorsState, view: SectionView) -> Element | None:
-    return item_list((ShownItem(error.id, error.message, label=_label(error)) for error in errors.open), view)
+def _items(errors: ErrorsState) -> Iterator[ShownItem]:
+    for error in errors.open:
+        yield ShownItem(error.id, error.message, label=_label(error))
 
 
 def _rows(errors: ErrorsState) -> tuple[KeyedRow, ...]:
@@ -90,7 +93,6 @@ def _rows(errors: ErrorsState) -> tuple[KeyedRow, ...]:
 LOGIC = SectionLogic(
     handles=(ErrorEncountered, ErrorResolved, SectionClear),
     reduce=_reduce,
-    show=_show,
+    items=_items,
     rows=_rows,
-    live=lambda errors: errors.open,
 )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
-from hudkit.compose import Density, Element
 from hudkit.log.event import Event
 from hudkit.log.payloads import CompactAfter, FileClose, FileEdit, FileOpen, SectionClear, SectionReplace
 from hudkit.sections.items import ItemList, SectionItem, mark_of
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem
+
+_READ_PRIORITY = 40
+"""The priority of a file that is only read or named."""
 
 
 class TrackedFile(SectionItem, frozen=True, omit_defaults=True):
@@ -84,13 +86,10 @@ def _close(files: FilesState, which: Callable[[TrackedFile], bool]) -> FilesStat
     return msgspec.structs.replace(files, items=items)
 
 
-def _show(files: FilesState, view: SectionView) -> Element | None:
-    return item_list([_shown(file, view) for file in files.active], view)
-
-
-def _shown(file: TrackedFile, view: SectionView) -> ShownItem:
-    status = f" ({file.status})" if view.density is Density.FULL else ""
-    return ShownItem(file.path, file.path, label=status, secondary=file.status != "editing")
+def _items(files: FilesState) -> Iterator[ShownItem]:
+    for file in files.active:
+        priority = None if file.status == "editing" else _READ_PRIORITY
+        yield ShownItem(file.path, file.path, priority=priority, list_label=f" ({file.status})")
 
 
 def _rows(files: FilesState) -> tuple[KeyedRow, ...]:
@@ -100,7 +99,6 @@ def _rows(files: FilesState) -> tuple[KeyedRow, ...]:
 LOGIC = SectionLogic(
     handles=(FileOpen, FileEdit, FileClose, CompactAfter, SectionReplace, SectionClear),
     reduce=_reduce,
-    show=_show,
+    items=_items,
     rows=_rows,
-    live=lambda files: files.active,
 )

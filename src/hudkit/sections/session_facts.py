@@ -6,10 +6,10 @@ from typing import Protocol
 
 import msgspec
 
-from hudkit.compose import Density, Element, h, shorten
+from hudkit.compose import Density, h, shorten
 from hudkit.log.event import Event
 from hudkit.log.payloads import FrameBase, SessionLink, SessionOffer, SessionStart
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownBlock
 
 _MIN_WORDS = 3
 _MIN_CHARS = 16
@@ -90,9 +90,12 @@ def _link_texts(links: tuple[LinkedSession, ...]) -> list[str]:
     return texts
 
 
-def _show(session: SessionFacts, compacted: _Counted, task: object, view: SectionView) -> Element | None:
-    if view.density is not Density.FULL:
-        return None
+_PRIORITY, _OFFER_PRIORITY = 20, 82
+"""An offer to take up a task is all that a new session has to go on."""
+
+
+def _show(session: SessionFacts, compacted: _Counted, task: object, density: Density) -> tuple[ShownBlock, ...]:
+    priority = _PRIORITY
     # Without a task the title stands in for it: it is not said twice.
     parts = [shorten(session.title, 100)] if session.title and task else []
     if compacted.count:
@@ -100,10 +103,15 @@ def _show(session: SessionFacts, compacted: _Counted, task: object, view: Sectio
     parts += _link_texts(session.links)
     if session.offer is not None and not task:
         parts.append(_offer_text(session.offer))
-    if not parts:
-        return None
-    heading = h.section(title=view.spec.title, level=2, key="session", priority=view.spec.priority)
-    return heading[h.text["; ".join(parts)]]
+        priority = _OFFER_PRIORITY
+    if not parts or density is Density.MINIMAL:
+        return ()
+    words = "; ".join(parts)
+    if density is Density.FULL:
+        element = h.section(title="Session", level=2, key="session", priority=priority)[h.text[words]]
+    else:
+        element = h.text(key="session", priority=priority)["Session: ", words]
+    return (ShownBlock("session", priority, (element,), words),)
 
 
 def _offer_text(offer: SessionOffer) -> str:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import msgspec
 
-from hudkit.compose import Density, Element, h, shorten
+from hudkit.compose import Density, h, shorten
 from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import SectionClear, SectionReplace, TaskClear, TaskSet, TaskUpdate
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownBlock
 from hudkit.sections.session_facts import SessionFacts
 
 TASK_CHARS = {Density.FULL: 600, Density.COMPACT: 200, Density.MINIMAL: 100}
-"""Characters of the task that are shown; it has no priority and always stays."""
+"""Characters of the task that are shown, at most; it always stays."""
+
+_PRIORITY = 100
+"""Nothing has its turn before the task."""
 
 NO_TASK_TEXT = "none set yet (task.set sets it)"
 
@@ -61,12 +64,14 @@ def task_text(task: TaskState, session: SessionFacts) -> tuple[str, str]:
     return NO_TASK_TEXT, ""
 
 
-def _show(task: TaskState, session: SessionFacts, view: SectionView) -> Element:
-    text, source = task_text(task, session)
-    text = shorten(text, TASK_CHARS[view.density])
-    if view.density is Density.FULL:
-        return h.section(title="Task", level=1, key="task")[h.text[text, source]]
-    return h.text(key="task")["Task: ", text, source]
+def _show(task: TaskState, session: SessionFacts, density: Density) -> tuple[ShownBlock, ...]:
+    whole, source = task_text(task, session)
+    text = shorten(whole, TASK_CHARS[density])
+    if density is Density.FULL:
+        element = h.section(title="Task", level=1, key="task")[h.text[text, source]]
+    else:
+        element = h.text(key="task")["Task: ", text, source]
+    return (ShownBlock("task", _PRIORITY, (element,), whole),)
 
 
 def _rows(task: TaskState, session: SessionFacts) -> tuple[KeyedRow, ...]:
