@@ -13,6 +13,7 @@ from toolbox import OF_THE_PAST, did, fresh
 
 from hudkit.log import Origin
 from hudkit.log.payloads import CompactAfter, TodoItem, TodoSync
+from hudkit.testing.assertions import calls_in
 from hudkit.tools import ALIASES, OPERATIONS, call, reply
 
 EVERY = {**OPERATIONS, **ALIASES}
@@ -179,3 +180,8 @@ def test_an_undo_says_how_it_is_undone_in_the_notation_of_the_tool():
     assert again == {"tool": "undo", "args": {"seq": s.state.seq}}
     assert reply(s, "hud", again).ok
     assert live_items(s) == live_items(session())
+
+
+def test_the_calls_that_a_frame_names_are_read_from_its_lines_and_lists() -> None:
+    text = "Notes (9): a · +8: notes.list\n\n- +2 more: constraints.list\n\n4 decisions | 2 files: hud snapshot\n"
+    assert [call["tool"] for _, call in calls_in(text)] == ["notes.list", "constraints.list", "snapshot"]
