@@ -118,6 +118,8 @@ def _search(session: SessionCore, args: _SearchArguments) -> OperationResult:
         return OperationResult(f"{own.text}\n\nConversations are not searched: {visible(str(error))}", own.data)
     conversations = _messages(hits, args.tokens)
     texts = [own.text] if own.data["hits"] else []
+    if session.past.is_behind:
+        conversations += "\n\nNot all conversations are searched yet: the same search finds more."
     return OperationResult(
         "\n\n".join((*texts, conversations)), {**own.data, "messages": [msgspec.to_builtins(hit) for hit in hits]}
     )
