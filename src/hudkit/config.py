@@ -86,15 +86,21 @@ class CacheSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PruningSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which old tool outputs become one line, where that saves more than it costs; the host keeps the outputs."""
 
-    enabled: Annotated[bool, Meta(description="whether old tool outputs may leave the window")] = True
+    enabled: Annotated[bool, Meta(description="whether old tool outputs may leave the window")] = False
+    min_used_percent: Annotated[
+        _Percent, Meta(description="percent of the window in use below which nothing is pruned")
+    ] = 50
     protected_tokens: Annotated[
-        _WindowTokens,
-        Meta(description="tokens at the end of the transcript that are left alone, at most a twelfth of the window"),
-    ] = 8_000
+        _WindowTokens | None,
+        Meta(
+            description="tokens at the end of the transcript that are left alone; "
+            "not set: 8,000, at most a twelfth of the window"
+        ),
+    ] = None
     min_freed_tokens: Annotated[
-        Annotated[int, Meta(ge=1, le=10_000_000)],
-        Meta(description="tokens that one pruning has to free, at most an eighth of the window"),
-    ] = 6_000
+        Annotated[int, Meta(ge=1, le=10_000_000)] | None,
+        Meta(description="tokens that one pruning has to free; not set: 6,000, at most an eighth of the window"),
+    ] = None
     tools: Annotated[
         tuple[Annotated[str, Meta(min_length=1, max_length=200)], ...],
         Meta(description='further tools whose outputs stay; a name that ends in "*" means every tool that begins so'),

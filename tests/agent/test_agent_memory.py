@@ -47,9 +47,13 @@ def commands(count: int) -> list[ScriptedReply]:
 
 async def pruned_session(place: Path) -> tuple[str, list[str], dict[str, str]]:
     """The id of a session with pruned outputs, its stubs, and all outputs by call."""
-    model = InProcessModel([*commands(12), says("done")], window=ROOMY)
-    async with opened(place, model, settings=replace(QUICK, compact=False), plugins=hud_of(place)) as loop:
-        await loop.prompt("go")
+    turns = [commands(12), *([uses(ScriptedCall("bash", {"command": "true"}))] for _ in range(8))]
+    model = InProcessModel([reply for turn in turns for reply in (*turn, says("done"))], window=ROOMY)
+    async with opened(
+        place, model, settings=replace(QUICK, compact=False, prune=True), plugins=hud_of(place)
+    ) as loop:
+        for _ in turns:
+            await loop.prompt("go")
         stubs = [match[0] for match in STUB.finditer(str(model.port_requests[-1].messages))]
         return loop.id, stubs, outputs(loop, "bash")
 

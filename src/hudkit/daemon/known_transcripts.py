@@ -112,7 +112,8 @@ class KnownTranscript:
 
 
 def _outputs_of(entry: TranscriptEntry) -> MessageOutputs:
-    return MessageOutputs(entry.size, [(output.call, output.tool, output.size) for output in entry.outputs])
+    sizes = [(output.call, output.tool, output.size) for output in entry.outputs]
+    return MessageOutputs(entry.size, sizes, entry.role == "user")
 
 
 def _segment_of(entry: TranscriptEntry) -> Segment:

@@ -608,12 +608,21 @@ def _prune(
     """What leaves the window with this call; `None` where nothing does. With a new base, nothing behind it can be
     read from the cache, so that pruning costs no more than where the cache is cold."""
     settings = context.settings.pruning
-    if not settings.enabled or request.notice or facts.costs is None:
+    # Of a window that nobody knows, nobody knows when it is half full.
+    if not settings.enabled or request.notice or facts.costs is None or facts.usage.source in UNCERTAIN_WINDOWS:
         return None
-    bounds = prune_bounds(facts.usage.limit_tokens, settings.protected_tokens, settings.min_freed_tokens)
-    # The output of a call that failed is needed until its error is resolved.
-    failed = [error.by_call for error in state.errors.open if error.by_call]
-    candidates = prune_candidates(request.outputs, state.pruned_outputs.calls, (*settings.tools, *failed), bounds)
+    bounds = prune_bounds(
+        facts.usage.limit_tokens, settings.protected_tokens, settings.min_freed_tokens, settings.min_used_percent
+    )
+    candidates = prune_candidates(
+        request.outputs,
+        state.pruned_outputs.calls,
+        bounds,
+        uses=state.file_uses.uses,
+        tools=settings.tools,
+        # The output of a call that failed is needed until its error is resolved.
+        needed={error.by_call for error in state.errors.open},
+    )
     if not candidates:
         return None
     costs = facts.costs._replace(cold=facts.cache_cold or new_base)

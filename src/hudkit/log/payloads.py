@@ -158,10 +158,16 @@ class NoteRemove(Payload, frozen=True, tag="note.remove"):
 
 
 class FileOpen(Payload, frozen=True, tag="file.open"):
-    """A file was read (`reading`) or only named (`referenced`). Written by ingest for each tool call that reads."""
+    """A file was read (`reading`) or only named (`referenced`). Written by ingest for each tool call that reads.
+
+    `by_call` is the id of that call, and `part` a digest of what it asked for beside the path (lines, say): two reads
+    with the same part ask for the same.
+    """
 
     path: str
     status: Literal["reading", "referenced"] = "reading"
+    by_call: str = ""
+    part: str = ""
 
 
 class FileEdit(Payload, frozen=True, tag="file.edit"):

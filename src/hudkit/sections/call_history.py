@@ -1,8 +1,9 @@
 """What a session's model calls left behind, and what its log lost: no sections, but folded beside them.
 
-Six states, each with its reducer: the window as the host reports it, the epoch that is in force, the outputs that
-were pruned, what the last compactions freed, the events that are damaged or lost, and the messages that the host took
-back. By them `hud/` and `context/` decide; nothing here is shown as such, but for the one line of `LogGaps`.
+Seven states, each with its reducer: the window as the host reports it, the epoch that is in force, the outputs that
+were pruned, which calls read and changed which files, what the last compactions freed, the events that are damaged or
+lost, and the messages that the host took back. By them `hud/` and `context/` decide; nothing here is shown as such,
+but for the one line of `LogGaps`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from hudkit.log.payloads import (
     CompactUndone,
     ContextSnapshot,
     EventGap,
+    FileEdit,
+    FileOpen,
     FrameArguments,
     FrameBase,
     FrameDelta,
@@ -214,6 +217,37 @@ def _reduce_pruned_outputs(pruned: PrunedOutputs, event: Event) -> PrunedOutputs
     return pruned
 
 
+class FileUse(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True):
+    """A file that a `call` read (a `part` of it, by a digest); one without a call was changed."""
+
+    path: str
+    call: str = ""
+    part: str = ""
+
+
+class FileUses(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The reads of files since the last compaction, in order, and among them the changes of what was read before."""
+
+    uses: tuple[FileUse, ...] = ()
+
+
+_FILE_USE_EVENTS = (FileOpen, FileEdit, CompactAfter)
+
+
+def _reduce_file_uses(files: FileUses, event: Event) -> FileUses:
+    """Return the uses of files after an event of `_FILE_USE_EVENTS`."""
+    match event.payload:
+        case FileOpen(path=path, by_call=call, part=part) if call:
+            return FileUses((*files.uses, FileUse(path, call, part)))
+        case FileEdit(path=path):
+            last = next((use for use in reversed(files.uses) if use.path == path), None)
+            if last is not None and last.call:
+                return FileUses((*files.uses, FileUse(path)))
+        case CompactAfter():
+            return FileUses()
+    return files
+
+
 class PastCompaction(msgspec.Struct, frozen=True, omit_defaults=True):
     """A compaction: its event, and the tokens in use as reported before it and first after it (`None`: not known, or
     not yet); `call` counts the model calls of the session up to it."""
@@ -339,6 +373,7 @@ CALL_FOLDS: dict[str, tuple[tuple[type[Any], ...], Callable[[Any, Event], Any]]]
     "window": (_WINDOW_EVENTS, _reduce_window),
     "epoch": (_EPOCH_EVENTS, _reduce_epoch),
     "pruned_outputs": (_PRUNED_OUTPUT_EVENTS, _reduce_pruned_outputs),
+    "file_uses": (_FILE_USE_EVENTS, _reduce_file_uses),
     "compaction_history": (_COMPACTION_HISTORY_EVENTS, _reduce_compaction_history),
     "gaps": ((EventGap,), _reduce_gaps),
     "reverts": ((MessagesRevert,), _reduce_reverts),

@@ -41,6 +41,9 @@ SMALL_WINDOW = (32_000, 4_000)
 LARGE_WINDOW = (400_000, 8_000)
 """The same of a model with room for everything."""
 
+PRUNING = "[pruning]\nenabled = true\nmin_used_percent = 5\n[cache]\nttl_minutes = 0.0001\n"
+"""Settings with which old outputs leave the window soon: the cache passes for cold at each call."""
+
 TASK = "Make the shop's total right"
 DECISION = "Integers only, no floats"
 NOTE = "prices are in cents"
@@ -417,7 +420,7 @@ class HostConformance:
 
     def test_the_hud_costs_little(self, tmp_path: Path) -> None:
         """Captured requests in the same simulator as without the HUD: 42 calls at most 1.05, 120 at most 1.04.
-        Without pruning, whose savings would hide what the HUD's layers cost."""
+        Without pruning, as is the default: its savings would hide what the HUD's layers cost."""
         prices = prices_of("claude-sonnet-4-5")
         day = {on: self._day(tmp_path / f"day-{on}", self.turns, with_hud=on) for on in (False, True)}
         sent = {
@@ -437,21 +440,27 @@ class HostConformance:
     # -- what was taken away -----------------------------------------------------------------------------------
 
     def test_what_was_taken_away_comes_back(self, tmp_path: Path) -> None:
-        """The call in each line that stands for an output gets its very text, in a new process too."""
-        with self._at(tmp_path, limit=LARGE_WINDOW) as (place, model):
-            for n in range(8):
+        """The call in each line that stands for an output gets its very text, in a new process too.
+
+        What is read twice leaves the window once; the newest read of each file stays, and all that is not older than
+        the turn before."""
+        with self._at(tmp_path, limit=LARGE_WINDOW) as (place, model), _settings(tmp_path, PRUNING):
+            for n in range(4):
                 lines = (f'{n}.{m}\t{"x" * (m % 60)} \\ "é"' for m in range(1_000))
                 (place.project / f"long_{n}.txt").write_text("\n".join(lines))
             with self.open(place, "s1") as talk:
                 for n in range(8):
                     model.play(
-                        uses(self.call("read", path=self._path(place, f"long_{n}.txt"))),
+                        uses(self.call("read", path=self._path(place, f"long_{n % 4}.txt"))),
                         uses(self.call("run", command=f"echo part {n}")),
                         says("I have read it."),
                     )
                     talk.say(f"Read part {n}.")
             pruned = _STUB.findall(model.chats[-1].text)
-            assert pruned, "old outputs have left the window"
+            assert 1 <= len(pruned) <= 4, "old outputs have left the window, the newest of each file have not"
+            for chat in model.chats:
+                newest = chat.messages[-1][1]
+                assert not _STUB.search(newest), "what was read just now"
             outputs = [text for chat in model.chats for role, text in chat.messages if role == "tool"]
             with self.open(place, "s1") as talk:
                 for stub, size in pruned[:3]:
@@ -576,10 +585,7 @@ class HostConformance:
 
     def _day(self, folder: Path, turns: int, *, with_hud: bool) -> list[CapturedRequest]:
         """Return the chat calls of a coding day of so many turns."""
-        with (
-            self._at(folder, limit=LARGE_WINDOW) as (place, model),
-            _settings(folder, "[pruning]\nenabled = false\n"),
-        ):
+        with self._at(folder, limit=LARGE_WINDOW) as (place, model):
             for n in range(4):
                 (place.project / f"part_{n}.txt").write_text(_part_text(n))
             (place.project / "AGENTS.md").write_text(INSTRUCTIONS)

@@ -7,7 +7,6 @@ from pathlib import Path
 import msgspec
 import pytest
 from coding_day import FILES, LIMIT, STEPS, in_system, lived
-from hud_plugin import UNPRUNED
 from opencode_host import Hosts
 
 from hudkit.context.caching import ANTHROPIC, OPENAI, CacheRequest, simulate_cache, sum_costs, usd_cost
@@ -44,12 +43,12 @@ def requests(chats: list[CapturedRequest]) -> list[CacheRequest]:
 def test_what_is_reused_is_never_less_and_the_hud_costs_little(
     opencode: Hosts, model: ScriptedModel, plugin: Path
 ) -> None:
-    """Without pruning: that would hide in its savings what the HUD's layers cost."""
+    """Without pruning, as is the default: it would hide in its savings what the HUD's layers cost."""
     told: dict[bool, list[CacheRequest]] = {}
     system: list[CacheRequest] = []
     for with_hud in (False, True):
         plugins = [plugin] if with_hud else []
-        host = opencode(settings=UNPRUNED, shape="anthropic", plugins=plugins, files=FILES, limit=LIMIT)
+        host = opencode(shape="anthropic", plugins=plugins, files=FILES, limit=LIMIT)
         chats = lived(host, model, max(DAYS), with_hud)
         told[with_hud] = requests(chats)
         if with_hud:
