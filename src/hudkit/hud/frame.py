@@ -48,6 +48,7 @@ from hudkit.hud.frame_request import (
     resolve_facts,
     usage_trend,
 )
+from hudkit.hud.restored_items import RestoredItems, left_out_paths, restore_items
 from hudkit.log.event import Event
 from hudkit.log.payloads import (
     ContextSnapshot,
@@ -292,7 +293,8 @@ def _continue_epoch(
     new = None
     if not request.notice:  # what cannot be recorded is not told, and the past cannot be read
         news = _find_news(state, request, context, known_until, deltas)
-        new = _new_delta(state, request, context, base, news, alarm, known_until, len(sent) + 1)
+        restored = _restored(state, context, facts, base, deltas, tail)
+        new = _new_delta(state, request, context, base, news, restored, alarm, known_until, len(sent) + 1)
     cost = base.tokens + sum([delta.tokens for delta in deltas]) + (new.tokens if new else 0)
     if cost > facts.budget:
         return None
@@ -339,6 +341,28 @@ def _find_news(
     return _News(diff_states(before, state, context.row_memo, answered_state), answered_state is not None)
 
 
+def _restored(
+    state: HudState,
+    context: ComposeContext,
+    facts: CallFacts,
+    base: FrameBase,
+    deltas: tuple[FrameDelta, ...],
+    tail: str,
+) -> RestoredItems:
+    """What the base left out and this call has room for."""
+    left_out = left_out_paths(base, deltas)
+    if not left_out:
+        return RestoredItems()
+    count = context.renderer.count
+    share = int(base_share(facts.budget, count(tail)) * facts.share_of_band)
+    used = base.tokens + sum([delta.tokens for delta in deltas])
+    if used >= share:
+        return RestoredItems()
+    options = ViewOptions(facts.density, context.settings.limits, context.settings.staleness)
+    sections = context.board.items(state, options)
+    return restore_items(left_out, sections, context.state_at(base.covers), state, share, used, count)
+
+
 def _asks_other_density(state: HudState, request: FrameRequest, base: FrameBase) -> bool:
     """Whether a density is asked for that the base does not have, and not because it did not fit when last asked."""
     call = state.window.call
@@ -352,6 +376,7 @@ def _new_delta(
     context: ComposeContext,
     base: FrameBase,
     news: _News,
+    restored: RestoredItems,
     alarm: str,
     since: int,
     number: int,
@@ -363,6 +388,7 @@ def _new_delta(
     if alarm and not turn_start:
         lines = (*lines, alarm)
     waits = bool(news.changes) and not lines
+    lines = (*lines, *restored.lines)
     if not lines and not request.answered and (waits or not news.has_answers):
         return None
     text = context.renderer.render(delta_document(base.tag, lines)) if lines else ""
@@ -376,6 +402,7 @@ def _new_delta(
         covers=since if waits else state.seq,
         since=since,
         answered=tuple(event.seq for event in request.answered) if waits else (),
+        restored=restored.paths,
     )
 
 
@@ -667,7 +694,9 @@ def _assemble_frame(
     placed = [Delta(delta.id, delta.anchor, delta.text, delta.form) for delta in deltas if delta.text]
     if base.anchor:
         placed.insert(0, Delta(f"{base.epoch}.0", base.anchor, base.text, base.form))
-    omitted = tuple([Omission(left.path, left.text, left.tokens, left.reason) for left in base.omitted])
+    restored = {path for delta in deltas for path in delta.restored}
+    left_out = [left for left in base.omitted if left.path not in restored]
+    omitted = tuple([Omission(left.path, left.text, left.tokens, left.reason) for left in left_out])
     return Frame(
         text=text,
         tokens=renderer.count(text),

@@ -618,6 +618,7 @@ class FrameDelta(Payload, frozen=True, tag="frame.delta"):
     covers: int
     since: int = -1  # it tells what changed after this event; -1: after what the delta before it covers
     answered: tuple[int, ...] = msgspec.field(default=(), name="heard")
+    restored: tuple[str, ...] = ()  # paths of what the base had left out, and this tells
 
 
 class FrameUnsent(Payload, frozen=True, tag="frame.unsent"):

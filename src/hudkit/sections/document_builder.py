@@ -113,6 +113,11 @@ class DocumentBuilder:
             parts.append(BlockForms("staleness", text_of(advice), (stale,)))
         return parts
 
+    def items(self, state: HudState, options: ViewOptions) -> list[SectionItems]:
+        """Return the items of all sections that have some, with their priorities."""
+        self._refresh(state, options)
+        return [items for items in self._items.values() if items is not None]
+
     def _refresh(self, state: HudState, options: ViewOptions) -> None:
         """Forget what was built of other fields of the state, or for other options."""
         if options != self._options:

@@ -53,6 +53,10 @@ LAYOUT_TURN = -200
 """What is added to a priority for writing a section as a list: looks come last."""
 
 
+_MAX_FORMS = 8192
+"""Forms that are remembered; beyond, the memory starts anew."""
+
+
 class SectionItems(msgspec.Struct, frozen=True):
     """The items of a section with their priorities; those beyond the user's limit are not shown (`limit`)."""
 
@@ -214,6 +218,7 @@ class PartMeasures:
     def __init__(self, measure: Measure, inline: Measure) -> None:
         self.block = measure
         self._inline = inline
+        self._forms: dict[tuple[ShownItem, int, float], ItemForm] = {}
 
     def inline(self, nodes: tuple[Node, ...]) -> int:
         """Return the tokens that nodes add to a line, with the separator before them."""
@@ -221,6 +226,12 @@ class PartMeasures:
 
     def form(self, item: ShownItem, chars: int, priority: float) -> ItemForm:
         """Return an item with so many characters of its text, with what that costs."""
-        nodes = item_nodes(item, chars, in_line=True)
-        element = item_element(item, chars, priority)
-        return ItemForm(priority, nodes, element, self.inline(nodes), self.block(element))
+        form = self._forms.get((item, chars, priority))
+        if form is None:
+            if len(self._forms) >= _MAX_FORMS:
+                self._forms.clear()
+            nodes = item_nodes(item, chars, in_line=True)
+            element = item_element(item, chars, priority)
+            form = ItemForm(priority, nodes, element, self.inline(nodes), self.block(element))
+            self._forms[(item, chars, priority)] = form
+        return form

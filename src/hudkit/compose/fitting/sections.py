@@ -38,6 +38,9 @@ Layout = Literal["line", "list"]
 LINE_SEPARATOR = " · "
 """What stands between the items of a line. A section of which a text has it is never written as a line."""
 
+NO_ROOM = "there was no room for it"
+"""How the reason begins of what was left out for want of room."""
+
 _NEAR = 2
 """Tokens by which the sum of the parts can be more than the whole: a move that seems so much too dear is tried."""
 
@@ -564,7 +567,7 @@ class _SectionFitter:
         omitted: list[Omission] = []
         shown = hidden = 0
         is_full = True
-        usual = f"there was no room for it within {self.budget} tokens"
+        usual = f"{NO_ROOM} within {self.budget} tokens"
         for place, part in enumerate(self.parts):
             if isinstance(part, BlockForms):
                 current = document.blocks[place]
