@@ -12,11 +12,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from time import perf_counter, sleep
+from time import perf_counter, process_time, sleep
 from typing import Any
 
 from bench.figures import Figure
+from hudkit.api import Hud
 from hudkit.daemon.client import ensure_running, stop
+from hudkit.daemon.handlers import RequestHandlers
 from hudkit.hosts.wire import PROTOCOL, PROTOCOL_HEADER
 from hudkit.paths import index_path
 
@@ -29,6 +31,9 @@ CPU_TARGETS_MS = {60: 3.0, 3_000: 6.0}
 """Milliseconds of the daemon's processor that a later frame may cost, by the messages of its session."""
 MESSAGES = 60
 """Messages in the transcript of the call."""
+EVENTS, CONTACTS = 10_000, 9
+CONTACT_MS = 30
+"""What a first call may wait for beside all else, in CPU of the daemon."""
 AT = 1_795_187_733_000
 
 
@@ -158,6 +163,30 @@ def _measure(path: Path, *, reconnects: bool) -> dict[str, list[float]]:
                 times["news"].append(_time(lambda body=body: caller.ask("POST /v1/frame", body)))  # type: ignore[misc]
         gc.enable()
     return {name: sorted(found) for name, found in times.items()}
+
+
+def _first_contact() -> Figure:
+    """CPU of the first frame of a session with a long log, in a process that has not met it yet."""
+    with tempfile.TemporaryDirectory(prefix="hk") as folder:
+        db, host, other = Path(folder) / "hudkit.db", Host("long"), Host("other")
+        with Hud.open(db) as hud:
+            handlers = RequestHandlers(hud)
+            handlers.answer("/v1/frame", host.first())
+            while not hud.sessions() or hud.log.last_seq(hud.sessions()[0]) < EVENTS:
+                handlers.answer("/v1/frame", host.step())
+        taken = []
+        for _ in range(CONTACTS):
+            with Hud.open(db) as hud:
+                handlers = RequestHandlers(hud)
+                handlers.answer("/v1/frame", other.first())  # loads what a daemon loads at its start
+                body = host.first()
+                start = process_time()
+                status, _ = handlers.answer("/v1/frame", body)
+                taken.append(1_000 * (process_time() - start))
+                assert status == 200
+    median = sorted(taken)[CONTACTS // 2]
+    name = f"first contact with a log of {EVENTS:,} events, CPU ÷ {CONTACT_MS} ms"
+    return Figure(name, median / CONTACT_MS, 1.0, f"{median:.1f} ms; {min(taken):.1f} to {max(taken):.1f}")
 
 
 def _round_trips(path: Path) -> list[Figure]:
@@ -297,4 +326,4 @@ def run() -> list[Figure]:
             stop(path)
             while path.exists():
                 sleep(0.02)
-        return [*figures, *_beside_indexing(place)]
+        return [*figures, _first_contact(), *_beside_indexing(place)]

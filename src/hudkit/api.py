@@ -551,8 +551,22 @@ class TranscriptIngester:
     def _catch_up(self) -> None:
         from hudkit.ingest import observe
 
+        if self._known.facts is None and not self._known.seq:
+            self._known = self._taken_up()
+            return
         events = tuple(self.session.events(after=self._known.seq))
         self._known = observe(self._known, events, self.session.state)
+
+    def _taken_up(self) -> IngestState:
+        """What is known of a session that this process meets for the first time: the state of a long log comes from a
+        snapshot, and of most events only the ids are read."""
+        from hudkit.ingest import COMPACTION_TYPES, take_up
+
+        session = self.session
+        state = session.state
+        last = session.log.last_seq_of(session.id, COMPACTION_TYPES, upto=state.seq)
+        compaction = next(session.events(after=last - 1, upto=last), None) if last else None
+        return take_up(self._known, session.log.event_ids(session.id, upto=state.seq), compaction, state)
 
     def _drafts(self, events: Iterable[IngestEvent]) -> tuple[EventDraft, ...]:
         """The session's own id, time and turn for what an event leaves open."""

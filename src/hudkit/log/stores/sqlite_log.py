@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from os import PathLike
@@ -133,6 +133,28 @@ class SqliteLog:
             return 0
         with self._reading() as db:
             return _last_seq(db, session_id)
+
+    def event_ids(self, session_id: str, *, upto: int) -> list[str]:
+        """Return the ids of the events with `seq <= upto`, in order; see `EventLog.event_ids`."""
+        if not is_id(session_id):
+            return []
+        # As bytes, decoded at once: a decoder for each row takes longer than the reading.
+        rows = self._fetch(
+            "SELECT CAST(id AS BLOB) FROM events WHERE session_id = ? AND seq <= ? ORDER BY seq", (session_id, upto)
+        )
+        ids = b"\n".join([row[0] for row in rows]).decode("utf-8", "surrogateescape")
+        return ids.split("\n") if rows else []
+
+    def last_seq_of(self, session_id: str, types: Collection[str], *, upto: int) -> int:
+        """Return the number of the last event of one of these types; see `EventLog.last_seq_of`."""
+        if not is_id(session_id):
+            return 0
+        marks = ", ".join("?" * len(types))
+        of_types = f"session_id = ? AND seq <= ? AND type IN ({marks})"
+        rows = self._fetch(
+            f"SELECT seq FROM events WHERE {of_types} ORDER BY seq DESC LIMIT 1", (session_id, upto, *types)
+        )
+        return int(rows[0][0]) if rows else 0
 
     def sessions(self) -> tuple[str, ...]:
         """Return the ids of all sessions with at least one event, in order of their first event."""
