@@ -192,6 +192,14 @@ def test_compaction_without_a_prompt_carries_the_last_frame(daemon: WireServer, 
     assert drive(transform(user(1)), compacting())[1] == {"context": [f"# HUD\n\n\n{CHANGE}"], "prompt": None}
 
 
+def test_compaction_without_a_prompt_carries_a_base_that_stands_behind_a_message(
+    daemon: WireServer, drive: Drive
+) -> None:
+    first = DeltaLayer("1.0", "user:1:", "user", "# HUD\n")
+    daemon.answers = {"/v1/frame": frame("", "", (first,)), "/v1/compacting": WRONG["an error"][0]}
+    assert drive(transform(user(1)), compacting())[1] == {"context": ["# HUD\n"], "prompt": None}
+
+
 STAND_IN = """#!{python}
 import os, sys, time
 parent = os.getppid()

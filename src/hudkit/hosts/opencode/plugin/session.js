@@ -84,7 +84,7 @@ class Session {
     this.recall();
     if (this.whole) return this.whole;
     const { base, deltas } = this.frame ?? { base: "", deltas: [] };
-    return base && [base, ...deltas.map((delta) => delta.text)].join("\n\n");
+    return [base, ...deltas.map((delta) => delta.text)].filter(Boolean).join("\n\n");
   }
 
   /** Note the whole HUD of an answer; without one, it is what it was. */
