@@ -48,7 +48,7 @@ from hudkit.rooms.world_events import EVENT_TYPES as KINDS
 from hudkit.rooms.world_events import WorldEvent as Happening
 from hudkit.rooms.world_file import WorldFile as Founding
 from hudkit.sections.state import HudState
-from hudkit.tools import routers
+from hudkit.tools import call_parsing
 from hudkit.tools.operation import ALIASES, OPERATIONS, SECTION_LISTINGS
 from hudkit.transcripts.search.index_database import TABLES as INDEX_TABLES
 
@@ -95,7 +95,7 @@ OPERATION_ARGUMENTS = {name: one.arguments for name, one in OPERATIONS.items()}
 ALIAS_ARGUMENTS = {name: one.arguments for name, one in ALIASES.items()}
 SECTION_NAMES = {name: one.also for name, one in SECTION_LISTINGS.items()}
 MODEL_TOOLS = {str(one["name"]): one["parameters"] for one in TOOL_DEFINITIONS}
-INSTEAD_OF_TOOL = routers._INSTEAD
+INSTEAD_OF_TOOL = tuple(name for name in call_parsing._SELECTORS if name != "tool")
 AGENT_TOOLS = {name: tool.parameters for name, tool in TOOLS.items()}
 BUILT_IN_AGENTS = tuple(agents.BUILTIN_AGENTS)
 

@@ -173,9 +173,9 @@ def test_every_stub_gets_the_very_text_back(tmp_path: Path, file: str | None) ->
             for call, stub in placing.stubs.items():
                 ((router, args),) = calls_in(stub)
                 text = ""
-                following: dict[str, Any] | None = args["args"]
+                following: dict[str, Any] | None = args
                 while following:
-                    reply = attached.tool("s", router, {"tool": args["tool"], "args": following})
+                    reply = attached.tool("s", router, {**following, "operation": args["operation"]})
                     assert reply.ok, reply.text
                     page, following = recovered_output(reply.text)
                     text += page

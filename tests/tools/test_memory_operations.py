@@ -15,6 +15,7 @@ from toolbox import OF_THE_PAST
 from hudkit import Hud
 from hudkit.cli.demo import unpack_orchard
 from hudkit.errors import OperationError
+from hudkit.log import Origin
 from hudkit.log import payloads as p
 from hudkit.tokens import count_tokens
 from hudkit.tools import OPERATIONS, reply
@@ -142,6 +143,32 @@ def test_a_long_message_is_read_in_pages(session, past, main):
     assert abs(len(text) - answer.data["characters"]) <= pages + 1
 
 
+def test_a_search_spends_its_tokens_on_text(session):
+    answer = said(session, "search", query="frost", limit=10)
+    hits = answer.data["messages"]
+    sessions = {hit["session"] for hit in hits}
+    assert len(hits) > len(sessions), "a session with several hits is needed"
+    for id in sessions:
+        assert answer.text.count(id) == 1
+    texts = sum(count_tokens(hit["snippet"]) for hit in hits)
+    assert texts >= 0.5 * count_tokens(answer.text)
+    for hit in hits:
+        short = hit["message"][-10:]
+        assert f"`{short}`" in answer.text
+        assert said(session, "message", session=hit["session"], id=short).data["id"] == hit["message"]
+        assert said(session, "messages", session=hit["session"], before=short, limit=1).data["messages"]
+
+
+@pytest.mark.slow
+def test_the_summary_counts_the_todos_of_the_session(session):
+    todos = (p.TodoItem("dig", "pending", "high"), p.TodoItem("sow", "pending"), p.TodoItem("rest", "completed"))
+    session.append(p.TodoSync(todos), origin=Origin.HOST)
+    answer = said(session, "summary")
+    assert answer.data["todos"] == {"pending": 2, "completed": 1}
+    assert "Todos of this session: 2 pending, 1 completed (todos.list)." in answer.text
+
+
+@pytest.mark.slow
 def test_search_finds_and_filters(session, main):
     answer = said(session, "search", query="frost limit", limit=5)
     assert answer.data["messages"] and "frost" in answer.text.lower()

@@ -57,6 +57,7 @@ from hudkit.ingest.tool_calls import edited_paths, finished_call, read_path
 from hudkit.models import Completion, ContextTooLong, ModelError
 from hudkit.sections.call_history import CompactionHistory, FileUse, PastCompaction
 from hudkit.tokens.model_facts import UNCERTAIN_WINDOWS, usable_of
+from hudkit.tools import is_operation_name
 
 _WINDOW_FULL = "the window is full, and another compaction would not help"
 
@@ -302,8 +303,9 @@ async def _run_call(run: RunContext, message: StoredMessage, call: StoredCall) -
         try:
             _refuse_repeat(run, call)
             arguments = await _hooked_arguments(run, call)
-            tool, checked = _resolve_tool(run, call, arguments)
-            answered = await _ask_permission(run, call, tool, checked, arguments)
+            named, arguments = _as_hud_call(run, call, arguments)
+            tool, checked = _resolve_tool(run, named, arguments)
+            answered = await _ask_permission(run, named, tool, checked, arguments)
             # stored as running before it runs: after a kill, what may have had effects is known
             running = _store_call(run, message, replace(call, status="running", started=run.now()))
             outcome = await _run_within_limits(run, message, running, tool, checked, answered=answered)
@@ -339,6 +341,16 @@ async def _hooked_arguments(run: RunContext, call: StoredCall) -> dict[str, Any]
     output = ToolArguments(msgspec.to_builtins(call.arguments))
     before = ToolExecuteBefore(run.id, call.tool, call.call_id)
     return (await run.setup.hooks.run("tool_execute_before", before, output)).arguments
+
+
+def _as_hud_call(run: RunContext, call: StoredCall, arguments: dict[str, Any]) -> tuple[StoredCall, dict[str, Any]]:
+    """Return the call of `hud` that was meant where a model called an operation as a tool: `notes.add` with a text.
+
+    It is stored as the model wrote it, since that is what the model reads again.
+    """
+    if call.tool in run.tools or "hud" not in run.tools or not is_operation_name(call.tool):
+        return call, arguments
+    return replace(call, tool="hud"), {**arguments, "operation": call.tool}
 
 
 def _resolve_tool(

@@ -167,13 +167,13 @@ _GOES_ON = re.compile(r"\n\nIt goes on: (memory\(.+\))\s*\Z")
 def calls_in(text: str) -> list[tuple[str, dict[str, Any]]]:
     """Return the calls that a text for an agent names, as router and arguments, each once and in order.
 
-    Known forms: `memory({"tool": "messages"})`, `hud({...})`, `memory output {"id":"p1"}` of a stub, and operations
-    that only read, as frames name them: `+3 more: decisions.list`, `+3: decisions.list`, `hud snapshot`.
+    Known forms: `memory({"operation": "messages"})`, `hud({...})`, `memory output {"id":"p1"}` of a stub, and
+    operations that only read, as frames name them: `+3 more: decisions.list`, `+3: decisions.list`, `hud snapshot`.
     """
     calls = [(match[1], _object_at(text, match.end())) for match in _CALL.finditer(text)]
     stubs = [(match[1], _object_at(text, match.end())) for match in _STUB.finditer(text)]
-    calls += [("memory", {"tool": operation, "args": args}) for operation, args in stubs]
-    calls += [("hud", {"tool": name}) for name in _NAMED.findall(text) if _only_reads(name)]
+    calls += [("memory", {**args, "operation": operation}) for operation, args in stubs]
+    calls += [("hud", {"operation": name}) for name in _NAMED.findall(text) if _only_reads(name)]
     return [call for n, call in enumerate(calls) if call not in calls[:n]]
 
 
@@ -187,8 +187,10 @@ def recovered_output(answer: str) -> tuple[str, dict[str, Any] | None]:
     more = _GOES_ON.search(answer)
     block = (answer[: more.start()] if more else answer).partition("\n\n")[2]
     page = "\n".join(line.removeprefix("    ") for line in block.split("\n"))
-    following = calls_in(more[1])[0][1]["args"] if more else None
-    return page, following
+    if more is None:
+        return page, None
+    call = calls_in(more[1])[0][1]
+    return page, {name: value for name, value in call.items() if name != "operation"}
 
 
 def _object_at(text: str, start: int) -> dict[str, Any]:

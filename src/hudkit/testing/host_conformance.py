@@ -95,8 +95,8 @@ Tool = Callable[..., ScriptedCall]
 
 
 def hud_call(operation: str, **args: Any) -> ScriptedCall:
-    """Return a call of the tool `hud`."""
-    return ScriptedCall("hud", {"tool": operation, "args": args})
+    """Return a call of the tool `hud`, with arguments that its definition does not list."""
+    return ScriptedCall("hud", {"operation": operation, **args})
 
 
 def with_full_window(reply: ScriptedReply) -> ScriptedReply:
@@ -148,7 +148,7 @@ def _day_of_many_items(*, compacts: bool) -> Iterator[ScriptedReply]:
     """Yield responses that leave more in the HUD than a base can show, and answers that go on in pages."""
 
     def memory(operation: str, **args: Any) -> ScriptedReply:
-        return uses(ScriptedCall("memory", {"tool": operation, "args": args}))
+        return uses(ScriptedCall("memory", {"operation": operation, **args}))
 
     yield uses(hud_call("task.set", description=TASK))
     yield uses(
@@ -263,7 +263,7 @@ class HostConformance:
         with self._at(tmp_path) as (place, model), self.open(place, "s1") as talk:
             model.play(
                 uses(hud_call("task.set", description=TASK), hud_call("decisions.record", summary=DECISION)),
-                uses(ScriptedCall("memory", {"tool": "history", "args": {}})),
+                uses(ScriptedCall("memory", {"operation": "history"})),
                 uses(hud_call("task.sett", description="x")),
                 uses(ScriptedCall("hud", "{broken") if self.shape == "openai" else hud_call("nonsense")),
                 says("done"),
@@ -485,8 +485,8 @@ class HostConformance:
                     talk.say("Go on.")
                     answer = [text for role, text in model.chats[-1].messages if role == "tool"][-1]
                     assert not _REFUSED.search(answer), f"{router}({arguments}) was answered {answer[:300]!r}"
-            tools = {str(arguments["tool"]) for _, arguments in called}
-            assert tools >= {"help", "messages", "snapshot"}, tools
+            tools = {str(arguments["operation"]) for _, arguments in called}
+            assert tools >= {"messages", "snapshot"}, tools
 
     # -- several at once ---------------------------------------------------------------------------------------
 
@@ -610,9 +610,10 @@ class HostConformance:
     def _recovered(self, model: ScriptedModel, talk: HostConversation, call: tuple[str, dict[str, Any]]) -> str:
         """Return what an agent reads that follows a stub's call, page after page."""
         router, arguments = call
-        text, following = "", arguments["args"]
+        text = ""
+        following: dict[str, Any] | None = arguments
         while following:
-            model.play(uses(ScriptedCall(router, {**arguments, "args": following})), says("read"))
+            model.play(uses(ScriptedCall(router, {**following, "operation": arguments["operation"]})), says("read"))
             talk.say("Read it again.")
             answers = [text for role, text in model.chats[-1].messages if role == "tool"]
             page, following = recovered_output(answers[-1].partition("\n[hud ")[0])

@@ -327,8 +327,8 @@ def _tail_start(marker: CompactionPart, before: Sequence[Message], recorded: str
 
 
 _FOUND_AGAIN = (
-    '- found again by: memory({"tool": "messages"}) and memory({"tool": "search", "args": {"query": "WORDS"}}); '
-    'memory({"tool": "compactions"}) has the receipt'
+    '- found again by: memory({"operation": "messages"}) and memory({"operation": "search", "query": "WORDS"}); '
+    'memory({"operation": "compactions"}) has the receipt'
 )
 
 
