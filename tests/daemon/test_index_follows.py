@@ -104,6 +104,14 @@ def test_nonsense_and_failures_do_not_end_it(growing, monkeypatch):
     until(lambda: _hits(past, "begin"))
 
 
+def test_one_that_is_to_end_at_once_makes_no_file(growing, tmp_path):
+    transcript, _, indexing, thread = growing
+    indexing.end()
+    thread.start()
+    thread.join()
+    assert transcript.asked == 0 and not (tmp_path / "own").exists()
+
+
 def test_lines_that_are_no_sessions_are_passed_over():
     named = []
 

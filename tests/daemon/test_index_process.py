@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from hudkit.daemon import client
 from hudkit.daemon.index_process import IndexProcess
+from hudkit.daemon.socket_path import acquire_lock
 from hudkit.paths import index_path
 from hudkit.transcripts.search import open_past_sessions
 from waiting import is_alive, until
@@ -109,6 +111,24 @@ def test_it_ends_with_the_daemon_however_that_ends(daemon: Any, claude: Path, nu
     process.send_signal(number)
     process.wait()
     until(lambda: not is_alive(pid), "an index process without a daemon")
+
+
+def test_it_is_gone_when_the_daemon_lets_go_of_its_lock(daemon: Any, claude: Path) -> None:
+    """`hudkit uninstall --purge` deletes the files then: nobody may make one anew."""
+    daemon.start()
+    until(lambda: _passages(index_path(daemon.db)))
+    (pid,) = daemon.index_processes()
+    assert client.stop(daemon.socket)
+    locks: list[int] = []
+
+    def has_let_go() -> bool:
+        lock = acquire_lock(daemon.socket)
+        locks.extend([] if lock is None else [lock])
+        return lock is not None
+
+    until(has_let_go)
+    assert not is_alive(pid)
+    os.close(locks[0])
 
 
 def test_a_process_that_reads_nothing_never_holds_an_upload_up() -> None:
