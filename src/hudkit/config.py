@@ -163,13 +163,13 @@ class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BackupSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Copies of the log beside it."""
+    """Copies of the log and of the agent's databases, each beside its file."""
 
     every_hours: Annotated[
-        float, Meta(ge=0, le=8_760, description="hours after which a running daemon backs the log up again; 0: never")
+        float, Meta(ge=0, le=8_760, description="hours after which a running daemon backs up again; 0: never")
     ] = 0
     keep: Annotated[
-        int, Meta(ge=1, le=1_000, description="backups that stay beside the log; the oldest are removed")
+        int, Meta(ge=1, le=1_000, description="backups that stay beside each file; the oldest are removed")
     ] = 7
 
 

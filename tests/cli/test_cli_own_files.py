@@ -21,6 +21,8 @@ Run = Callable[..., tuple[int, str, str]]
 SECRET = "plum_dumpling_42"
 SCRIPT = f"""
 [[answer]]
+calls = [{{ name = "bash", arguments = {{ command = "cat a.txt; seq 40000; printf 'plum_dump%s\\n' ling_42" }} }}]
+[[answer]]
 text = "I saw {SECRET}."
 calls = [{{ name = "read", arguments = {{ path = "a.txt" }} }}]
 [[answer]]
@@ -112,11 +114,15 @@ def test_what_was_redacted_is_still_read(home: Path, hudkit: Run) -> None:
     data = home / "data"
     for copy in ("hudkit.db.backup-20261123T010203Z", "hudkit.db.v1.bak.123"):
         (data / copy).unlink()
+    (output,) = (data / "outputs").iterdir()
+    before = output.read_text().splitlines()
     assert hudkit("redact", "--text-file", secret_file(home))[0] == 0
     with SessionStore.open(data / "sessions.db", read_only=True) as store:
         (session,) = store.sessions()
     requests = list(RequestLog(data / "requests.db").requests(session.id))
-    assert len(requests) == 3 and "[redacted]" in str(requests) and SECRET not in str(requests)
+    lines = output.read_text().splitlines()
+    assert (lines[0], lines[1:-1], lines[-1]) == ("[redacted]", before[1:-1], "[redacted]") and len(lines) == 40_001
+    assert len(requests) == 4 and "[redacted]" in str(requests) and SECRET not in str(requests)
     assert hudkit("verify")[0] == 0
     assert hudkit("rooms", "show", "--world", "hall")[0] == 0
 

@@ -20,7 +20,7 @@ from hudkit.agent import agent_definitions as agents
 from hudkit.agent import context_files, plugins, records, session_store
 from hudkit.agent import slash_commands as templates
 from hudkit.agent.hooks import HOOKS
-from hudkit.agent.request_log import _TABLES as REQUEST_TABLES
+from hudkit.agent.request_log import REQUESTS_SCHEMA
 from hudkit.agent.request_log import RequestLog as SentLog
 from hudkit.agent.request_log import _RequestHead as RequestHead
 from hudkit.agent.session_store import FileChange as Change
@@ -83,7 +83,7 @@ REQUEST = RequestHead
 SCRIPT_ANSWER = ScriptAnswer
 LOG_STEPS = tuple(sql for step in log_schema.LOG_MIGRATIONS for sql in step)
 SESSION_STEPS = tuple(sql for step in session_store._MIGRATIONS for sql in step)
-REQUEST_STEPS = tuple(REQUEST_TABLES)
+REQUEST_STEPS = tuple(sql for step in REQUESTS_SCHEMA.steps for sql in step)
 INDEX_STEPS = tuple(INDEX_TABLES)
 WIRE_VERSION = wire.PROTOCOL
 WIRE_HEADERS = tuple(wire.HEADERS)

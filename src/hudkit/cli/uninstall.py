@@ -97,6 +97,7 @@ def _purged(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:
             "exports",
             "frames",
             "sessions.db.claims",
+            "outputs",
             "worlds",
             "plugins/opencode",
             "plugins",

@@ -28,10 +28,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import hudkit
 from hudkit import paths
+from hudkit.agent.databases import existing_databases
 from hudkit.agent.session_transcript import session_sources
 from hudkit.api import Hud
-from hudkit.clock import unix_ms
-from hudkit.config import BackupSettings, Settings
+from hudkit.config import Settings
+from hudkit.daemon.backup_timer import back_up_in_time
 from hudkit.daemon.handlers import DONE, HANDLERS, RequestHandlers, error_response
 from hudkit.daemon.index_process import IndexProcess
 from hudkit.daemon.logfile import LOGGER, write_to_file
@@ -41,14 +42,12 @@ from hudkit.hosts.wire import MAX_BODY, PROTOCOL, PROTOCOL_HEADER, SPOKEN, VERSI
 from hudkit.ingest.extraction import KnownStatements, extract
 from hudkit.log import EventLog
 from hudkit.log.stores import SqliteLog, open_log
-from hudkit.log.stores.recovery import SalvagedLog, back_up, backup_paths
+from hudkit.log.stores.recovery import LOG, DatabaseKind, SalvagedLog
 from hudkit.log.stores.sqlite_files import OpenFiles
 from hudkit.transcripts import OwnTranscript
 from hudkit.transcripts.search import open_past_sessions
 from hudkit.web.http_listener import ListenerLimits, error_location, listen_tcp, make_server
 from hudkit.web.page_guard import PageGuard, bearer_check, browser_hosts, page_token
-
-_BACKUP_LOOK_SECONDS = 600.0  # between two looks whether a backup is due
 
 BUSY_SECONDS = 0.5
 """Seconds that an append waits for another process's; a host's own deadline is shorter."""
@@ -175,7 +174,7 @@ async def _run(
         pairs = zip(servers, listening, strict=True)
         running = [asyncio.create_task(server.serve([listener])) for server, listener in pairs]
         watch = asyncio.create_task(_until_idle(activity, idle_minutes * 60, end))
-        copying = asyncio.create_task(_back_up_in_time(db, hud.settings.backup))
+        copying = asyncio.create_task(back_up_in_time(lambda: _databases(db), hud.settings.backup))
         await asyncio.wait([asyncio.create_task(end.wait()), *running], return_when=asyncio.FIRST_COMPLETED)
         for server in servers:
             server.should_exit = True
@@ -185,18 +184,10 @@ async def _run(
         return replaced
 
 
-async def _back_up_in_time(db: Path, settings: BackupSettings) -> None:
-    """Back the log up whenever the newest backup is older than the settings say; never where they say 0 hours."""
-    while settings.every_hours:
-        try:
-            newest = max((file.stat().st_mtime for file in backup_paths(db)), default=0.0)
-            if time.time() - newest >= settings.every_hours * 3600:
-                # On a thread and a connection of its own: no request waits for it.
-                copy, _ = await asyncio.to_thread(back_up, db, unix_ms(), keep=settings.keep)
-                LOGGER.info("backed up to %s", copy.name)
-        except (HudkitError, OSError) as error:
-            LOGGER.error("no backup: %s", error)
-        await asyncio.sleep(min(settings.every_hours * 3600, _BACKUP_LOOK_SECONDS))
+def _databases(db: Path) -> list[tuple[Path, DatabaseKind]]:
+    """Return what is backed up: the log, and with the user's own one the agent's databases."""
+    log = db.absolute()
+    return existing_databases(log, paths.data_directory()) if log == paths.log_path() else [(log, LOG)]
 
 
 async def _until_idle(activity: _Activity, seconds: float, end: asyncio.Event) -> None:
