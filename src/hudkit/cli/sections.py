@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,7 +87,7 @@ def _list(project: Path, json: bool) -> int:
 def _line(file: SectionFile) -> str:
     status = "BAD    " if file.wrong else "runs   " if file.trusted else "not yet"
     words = file.wrong or (file.definition and f"{file.definition.heading}, priority {file.definition.priority}")
-    untrusted = "" if file.wrong or file.trusted else f"; hudkit sections trust {file.path}"
+    untrusted = "" if file.wrong or file.trusted else f"; hudkit sections trust {shlex.quote(str(file.path))}"
     return f"{status} {file.level:<7} {file.name}: {words}{untrusted}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 import time
@@ -94,6 +95,24 @@ def test_without_any_frame_one_line_says_why_at_the_start_of_a_turn(
     (line,) = [part["text"] for part in ran[2]["messages"][-1]["parts"] if part["id"] == "prt_hudkit_tail"]
     assert line.startswith("hudkit: no HUD: ") and why in line and line.endswith("hudkit doctor\n")
     assert line.count("\n") == 1 and len(line) < 300
+
+
+@pytest.mark.parametrize("whose", ["everybody's", "another user's"])
+def test_a_socket_where_others_may_listen_is_told_nothing(
+    whose: str, daemon: WireServer, drive: Drive, place: Path
+) -> None:
+    """A directory in `/tmp` that somebody made before the user's daemon did."""
+    if whose == "everybody's":
+        place.chmod(0o777)
+    elif os.geteuid():
+        pytest.skip("only root can give a directory away")
+    else:
+        os.chown(place, 65534, -1)
+    daemon.answers = {"/v1/frame": GOOD}
+    ran = drive(transform(user(1)), system())
+    (line,) = [part["text"] for part in ran[0]["messages"][-1]["parts"] if part["id"] == "prt_hudkit_tail"]
+    assert "others can write the directory of the socket" in line and ran[1]["system"] == ["You"]
+    assert daemon.requests == [], "nothing was sent"
 
 
 def test_why_no_daemon_starts_is_said_in_the_first_turn(place: Path, drive: Drive) -> None:

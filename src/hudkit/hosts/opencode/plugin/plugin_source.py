@@ -27,7 +27,7 @@ _SOURCES = (
 
 _NODE_IMPORTS = (
     ("node:child_process", "spawn"),
-    ("node:fs", "accessSync, constants, existsSync, mkdirSync, readFileSync, readdirSync"),
+    ("node:fs", "accessSync, constants, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync"),
     ("node:fs", "renameSync, statSync, unlinkSync, writeFileSync"),
     ("node:http", "request"),
     ("node:os", "tmpdir"),

@@ -132,8 +132,20 @@ async function within(promise, ms) {
   }
 }
 
+/** Whether nobody else can listen on the socket: its directory is the user's own, and only he can write it. One in
+ *  `/tmp` is gone when the machine was started again, and anybody may make it before our daemon does. */
+function isOwnPlace() {
+  try {
+    const folder = lstatSync(dirname(BAKED.socket));
+    return folder.isDirectory() && folder.uid === process.getuid() && (folder.mode & 0o022) === 0;
+  } catch {
+    return true; // there is none: nobody listens
+  }
+}
+
 async function exchange(path, body, ms) {
   if (ms <= 0) throw new NoAnswer("no answer within the deadline", true, true);
+  if (!isOwnPlace()) throw new NoAnswer("others can write the directory of the socket");
   const until = performance.now() + ms; // writing the question counts: that of a long conversation takes its time
   const text = JSON.stringify(body);
   const left = () => until - performance.now();
