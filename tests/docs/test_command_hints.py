@@ -107,7 +107,8 @@ def source_hints() -> list[Hint]:
         for line, text, values in strings_of(path):
             found += hints_in(text, f"{path.relative_to(ROOT)}:{line}", values)
     for path in SCRIPTS:
-        text = path.read_text(encoding="utf-8").replace("\\n", "\n")
+        # There, a backtick begins or ends a text of the program.
+        text = path.read_text(encoding="utf-8").replace("\\n", "\n").replace("`", "\n")
         found += hints_in(text, str(path.relative_to(ROOT)))
     return found
 

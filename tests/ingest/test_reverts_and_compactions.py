@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hudkit.api import Hud
+from hudkit.context.compaction.receipts import read_receipts
 from hudkit.ingest.reverts import event_message, find_history_change, revert_from
 from hudkit.log import Origin
 from hudkit.log.payloads import CompactAfter, CompactUndone, NoteAdd
@@ -184,3 +185,22 @@ def test_what_a_response_recorded_stands_where_only_the_compaction_behind_it_is_
     (marker, _) = compaction(3)
     talk.session.revert(marker.id)
     assert talk.notes == ["note 1", "note 2", "note 3"]
+
+
+def test_a_receipt_says_that_its_compaction_was_taken_back_with_its_messages(talk: Talk) -> None:
+    """As our own agent's undo does; a compaction that is brought back stands."""
+
+    def undone() -> list[bool]:
+        return [bool(one.undone) for one in read_receipts(talk.session.events(), talk.session.state_at)]
+
+    talk.compact(2)
+    talk.turn(3)
+    talk.compact(3)
+    assert undone() == [False, False]
+    (event,) = talk.session.revert(compaction(3)[0].id)
+    assert undone() == [False, True]
+    assert read_receipts(talk.session.events(), talk.session.state_at)[1].undone == event.seq
+    talk.session.restore()
+    assert undone() == [False, False]
+    talk.session.revert(user(2))
+    assert undone() == [True, True]

@@ -67,7 +67,12 @@ def _run(args: argparse.Namespace) -> int:
         losses = [finding.message for finding in hud.log.recorded_findings() if finding.session_id == name]
         for loss in dict.fromkeys((gaps.loss, *losses) if gaps.loss else losses):
             complain("show", f"recorded events were lost: {loss}")
-        return report_damage("show", gaps.damaged, gaps.count)
+        behind = [gap.of for gap in session.damage_behind_saved_state(_CHECKED_EVENTS) if gap.of not in gaps.damaged]
+        return report_damage("show", sorted((*gaps.damaged, *behind)), gaps.count + len(behind))
+
+
+_CHECKED_EVENTS = 20_000
+"""Events behind a saved state that are read for damage; `hudkit verify` reads them all."""
 
 
 COMMAND = CliCommand(

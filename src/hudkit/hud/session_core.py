@@ -31,6 +31,7 @@ from hudkit.log.payloads import (
     type_of,
 )
 from hudkit.log.redaction import RestatedEvents
+from hudkit.sections.call_history import MAX_GAPS
 from hudkit.sections.document_builder import DocumentBuilder
 from hudkit.sections.section import SectionSpec
 from hudkit.sections.state import (
@@ -58,6 +59,9 @@ PLACEMENTS = ("anchored", "system")
 
 MAX_ANSWERED = 100
 """Events that are remembered because an answer of a tool tells of them; what is forgotten is told twice."""
+
+CHECKED_PER_CALL = 64
+"""Events behind a saved state that a call reads, to find damage in them: a millisecond's work."""
 
 APPEND_ATTEMPTS = 8
 """How often an append that depends on the state is tried again when another writer was first."""
@@ -133,6 +137,8 @@ class SessionCore:
         self._snapshot_seq = 0
         self._compared: HudState | None = None  # the past state that the next calls are compared with
         self._ahead: tuple[ComposeContext, str] | None = None  # what the next base is composed with, its tag
+        self._unchecked = (0, 0)  # events that a saved state stands for, from behind one up to another
+        self._damage: list[EventGap] = []  # what was found damaged among them
         self._losses: list[str] | None = None  # what was found of them; `None` before the first frame
         self._refused_tag = ""  # of the calls whose base could not be recorded
         self._answered: tuple[Event, ...] = ()  # since the last call, in answers of tools
@@ -221,7 +227,7 @@ class SessionCore:
 
     def _run_steps(self, state: HudState) -> list[Payload]:
         """What the steps before a frame make; each is asked about the state as those before it leave it."""
-        payloads: list[Payload] = self._untold_loss(state)
+        payloads: list[Payload] = [*self._untold_damage(state), *self._untold_loss(state)]
         ahead = state_after(state, *payloads) if payloads else state
         for step in self._steps:
             if step.needs is not None and not step.needs(ahead):
@@ -245,6 +251,31 @@ class SessionCore:
         if not self._losses or self._losses[-1] == state.gaps.loss:
             return []
         return [EventGap("lost", self._losses[-1])]
+
+    def damage_behind_saved_state(self, limit: int) -> tuple[EventGap, ...]:
+        """Return the damaged events among those that a saved state stands for, `limit` more of which are read now.
+
+        The state is as it was when they were sound; made anew, it would lack what they said.
+        """
+        after, last = self._unchecked
+        if after < last:
+            upto = min(after + limit, last)
+            for event in self.log.read(self.id, after=after, upto=upto, past_damage=True):
+                if isinstance(event.payload, EventGap) and event.payload.damaged:
+                    self._damage.append(msgspec.structs.replace(event.payload, damaged=False, of=event.seq))
+            self._unchecked = (upto, last)
+        return tuple(self._damage)
+
+    def _untold_damage(self, state: HudState) -> list[Payload]:
+        """What tells the session of damage behind its saved state; each call but the first one reads a part of that,
+        until all was read once."""
+        if self._losses is None:
+            return []  # the first call: it has enough to read
+        with suppress(StoreError):
+            self.damage_behind_saved_state(CHECKED_PER_CALL)
+        seqs_told = {*state.gaps.damaged, *state.gaps.repaired}
+        untold: list[Payload] = [gap for gap in self._damage if gap.of not in seqs_told]
+        return untold[: MAX_GAPS - len(state.gaps.damaged)]
 
     def note_answered(self, before: HudState) -> None:
         """Note that the agent has an answer that tells of what happened in the session since `before`.
@@ -505,6 +536,8 @@ class SessionCore:
         except (msgspec.DecodeError, HudkitError):  # a damaged one is no loss: the log has everything
             return HudState(session_id=self.id)
         self._snapshot_seq = max(self._snapshot_seq, state.seq)
+        if upto is None:
+            self._unchecked = (0, state.seq)
         return state
 
     def _save(self) -> None:

@@ -760,13 +760,15 @@ class EventGap(Payload, frozen=True, tag="event.gap"):
     verify (`damaged`; it is never stored like that). `hudkit repair` stores it in the place of such an event, so that
     the numbers of all others stay. And where acknowledged events were lost from the end of the log (`code` is
     `lost`), it is appended to the session that lost them. `was` is the type of the event that is gone, where that is
-    certain.
+    certain. A fourth: event `of` was found damaged behind a saved state, which holds what it said; it is appended, so
+    that the damage is told although no fold comes across it.
     """
 
     code: str
     message: str
     was: str = ""
     damaged: bool = False
+    of: int = 0
 
 
 class Unknown(msgspec.Struct, frozen=True):

@@ -316,12 +316,14 @@ MAX_GAPS = 100
 
 class LogGaps(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is missing in the session's log: the numbers of events that are damaged and not yet repaired, how many
-    they are, and the last loss of acknowledged events with the event that tells of it."""
+    they are, and the last loss of acknowledged events with the event that tells of it; `repaired` are the numbers of
+    those in whose place `hudkit repair` left a gap."""
 
     damaged: tuple[int, ...] = ()
     count: int = 0
     loss: str = ""
     loss_seq: int = 0
+    repaired: tuple[int, ...] = ()
 
     def words(self, told_until: int) -> str:
         """Return the line that says so, and what to do; empty where there is nothing to say.
@@ -343,8 +345,14 @@ def _reduce_gaps(gaps: LogGaps, event: Event) -> LogGaps:
     match event.payload:
         case EventGap(damaged=True):
             return _replace(gaps, damaged=(*gaps.damaged, event.seq)[:MAX_GAPS], count=gaps.count + 1)
+        case EventGap(of=seq) if seq:
+            if seq in gaps.damaged or seq in gaps.repaired:
+                return gaps
+            return _replace(gaps, damaged=(*gaps.damaged, seq)[:MAX_GAPS], count=gaps.count + 1)
         case EventGap(code="lost", message=message):
             return _replace(gaps, loss=message, loss_seq=event.seq)
+        case EventGap():
+            return _replace(gaps, repaired=(*gaps.repaired, event.seq)[-MAX_GAPS:])
     return gaps
 
 
