@@ -144,6 +144,17 @@ def test_a_text_is_cut_where_the_density_says(name: str) -> None:
         assert text.count("ø") == most - 1 and "ø…" in text
 
 
+def test_an_error_that_is_cut_keeps_what_failed_and_what_went_wrong() -> None:
+    message = (
+        "pytest tests/test_refunds.py: FAILED test_twice_parallel "
+        + "- and so on " * 20
+        + "AssertionError: 2 is not 3"
+    )
+    frame = session_of(p.ErrorEncountered(message), *(p.NoteAdd(f"note {n}") for n in range(60))).frame(budget=300)
+    assert "pytest tests/test_refunds.py" in frame.base and "AssertionError: 2 is not 3" in frame.base
+    assert message not in frame.base and frame.omitted[0].path == "/errors/e1/whole"
+
+
 def test_steps_struck_and_numbered_by_their_own_numbers() -> None:
     few = session_of(p.StepAdd("a"), p.StepAdd("b"), p.StepComplete("s1"))
     assert "1. ~~a~~\n2. b\n" in shown(few, FULL)

@@ -51,6 +51,9 @@ _SPEAKERS = ("Human:", "Assistant:", "User:", "System:")
 _SPEAKER = re.compile("^([ ]{0,3}(?:" + "|".join(_SPEAKERS).replace(":", "") + "))(?=:)", re.MULTILINE)
 
 
+LINE_SEPARATOR = " · "
+"""What stands between the items of a section that is one line. A section of which a text has it is never one."""
+
 _WORD_CUT_FROM = 0.6
 """A cut at a word loses at most the last 40 % of the room."""
 
@@ -104,13 +107,19 @@ def shorten(text: str, limit: int) -> str:
     return cut.rstrip() + "…"
 
 
-def shorten_start(text: str, limit: int) -> str:
-    """Return the last characters of `text`, at most `limit` with the marker, cut at a word where one is near."""
+def shorten_middle(text: str, limit: int) -> str:
+    """Return the beginning and, twice as long, the end of `text`, at most `limit` characters with the marker between.
+
+    `shorten_middle("pytest tests: 12 lines of a traceback, KeyError: 7", 30)` is `pytest… KeyError: 7`.
+    """
     if len(text) <= limit:
         return text
     room = max(limit - 1, 0)
-    cut = text[len(text) - room :]
-    space = cut.find(" ")
-    if 0 <= space < room * (1 - _WORD_CUT_FROM):
-        cut = cut[space + 1 :]
-    return "…" + cut.lstrip()
+    head, end = text[: room // 3], text[len(text) - (room - room // 3) :]
+    space = head.rfind(" ")
+    if space > len(head) * _WORD_CUT_FROM:
+        head = head[:space]
+    space = end.find(" ")
+    if 0 <= space <= len(end) * (1 - _WORD_CUT_FROM):
+        end = end[space:]
+    return f"{head.rstrip()}…{end}"

@@ -24,6 +24,7 @@ from hudkit.compose import (
     text_of,
     visible,
 )
+from hudkit.compose.visible_text import LINE_SEPARATOR
 from hudkit.errors import TreeError
 from hudkit.log.event import Event
 from hudkit.log.payloads import SectionDefine, SectionPrepared, SectionRemove
@@ -144,17 +145,21 @@ def _show(custom: CustomState, density: Density) -> tuple[ShownBlock, ...]:
 
 def _rows(custom: CustomState) -> tuple[KeyedRow, ...]:
     # A failure is no row: a delta tells what a section says, not that it says nothing.
-    lines = ((section.name, _one_line(section)) for section in custom.sections if not section.error)
+    # It has the separator that earlier versions have recorded in deltas: a delta has an item a line.
+    lines = ((section.name, _one_line(section, "; ")) for section in custom.sections if not section.error)
     return tuple(KeyedRow(name, line) for name, line in lines if line)
 
 
-def _one_line(section: CustomSection) -> str:
+def _one_line(section: CustomSection, separator: str = LINE_SEPARATOR) -> str:
     """A section in one line, cut to `MAX_LINE`; empty where it has nothing to say."""
     try:
         blocks = _read_blocks(section.compact or section.full)
     except TreeError:
         return ""
-    words = "; ".join(part for block in blocks for part in _texts(block))
+    parts = [part for block in blocks for part in _texts(block)]
+    # A part that holds the separator of a line would pass for two: then the first one stands alone.
+    alone = separator == LINE_SEPARATOR and len(parts) > 1 and any(separator.strip() in part for part in parts)
+    words = f"{parts[0]} …" if alone else separator.join(parts)
     return shorten(f"{section.title}: {words}", MAX_LINE) if words else ""
 
 

@@ -201,7 +201,8 @@ def _preamble_forms(tag: str, density: Density, measures: PartMeasures) -> Block
         elements = () if element is None else (element,)
         priority = {Density.COMPACT: _TAG_PRIORITY, Density.FULL: _HOW_PRIORITY}.get(allowed, 0)
         forms.append(BlockForm(priority, elements, sum([measures.block(each) for each in elements])))
-    return BlockForms("preamble", "", tuple(forms), required=True)
+    # A line on how the HUD is changed is worth a part of what is reserved for deltas: without it there are none.
+    return BlockForms("preamble", "", tuple(forms), required=True, beyond=_TAG_PRIORITY)
 
 
 def required_task(task: BlockForms) -> BlockForms:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from hudkit.compose import shorten
+from hudkit.compose import shorten_middle
 from hudkit.log.event import Event
 from hudkit.log.payloads import ErrorEncountered, ErrorResolved, SectionClear
 from hudkit.sections.items import ItemList, SectionItem, add_item, change_item, clear_items, mark_of
@@ -14,6 +14,10 @@ from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, origin_la
 
 MAX_RESOLVED = 20
 """Resolved errors beyond these leave the state, oldest first; the log keeps them."""
+
+
+_MAX_ROW = 120
+"""Characters of an error that are told when it is met."""
 
 
 class RecordedError(SectionItem, frozen=True, omit_defaults=True):
@@ -80,13 +84,15 @@ def _label(error: RecordedError) -> str:
 
 def _items(errors: ErrorsState) -> Iterator[ShownItem]:
     for error in errors.open:
-        yield ShownItem(error.id, error.message, label=_label(error))
+        # What failed stands at the beginning, what went wrong at the end.
+        yield ShownItem(error.id, error.message, label=_label(error), keep_end=True)
 
 
 def _rows(errors: ErrorsState) -> tuple[KeyedRow, ...]:
     # Without the count: a repetition alone is not worth a line of a delta.
     return tuple(
-        KeyedRow(error.id, shorten(error.message, 120) + origin_label(error.mark.origin)) for error in errors.open
+        KeyedRow(error.id, shorten_middle(error.message, _MAX_ROW) + origin_label(error.mark.origin))
+        for error in errors.open
     )
 
 

@@ -14,7 +14,6 @@ import msgspec
 from hudkit.compose import Density, Element, Node, text_of
 from hudkit.compose.fitting.result import Measure
 from hudkit.compose.fitting.sections import (
-    LINE_SEPARATOR,
     BlockForm,
     BlockForms,
     ItemForm,
@@ -26,6 +25,7 @@ from hudkit.compose.fitting.sections import (
     list_element,
     list_marker,
 )
+from hudkit.compose.visible_text import LINE_SEPARATOR
 from hudkit.sections.section import (
     CURRENT_PRIORITY,
     ITEM_CHARS,

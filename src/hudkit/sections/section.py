@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from hudkit.compose import Density, Element, Node, shorten, shorten_start
+from hudkit.compose import Density, Element, Node, shorten, shorten_middle
 from hudkit.config import SectionLimits, StalenessSettings
 from hudkit.log.event import Event, Origin
 
@@ -44,7 +44,7 @@ class ShownItem(msgspec.Struct, frozen=True):
 
     `list_label` is a further label, which is left out where a section is one line. A `closed` item is done or
     resolved. `priority` is the item's own, where it is not its section's. Where a text is
-    too long its beginning is shown, with `keep_end` its end.
+    too long its beginning is shown, with `keep_end` its end, too.
     """
 
     key: str
@@ -168,7 +168,7 @@ def item_element(item: ShownItem, chars: int, priority: float) -> Element:
 
 def item_nodes(item: ShownItem, chars: int, *, in_line: bool = False) -> tuple[Node, ...]:
     """Return what is written of an item, in a list or in a line: its text, struck where it is closed, its labels."""
-    text = shorten_start(item.text, chars) if item.keep_end else shorten(item.text, chars)
+    text = shorten_middle(item.text, chars) if item.keep_end else shorten(item.text, chars)
     written: Node = Element("strike", (), (text,)) if item.closed else text
     label = item.label if in_line else item.label + item.list_label
     return (written, label) if label else (written,)

@@ -30,13 +30,11 @@ import msgspec
 
 from hudkit.compose.fitting.result import Measure, Omission
 from hudkit.compose.nodes import Element, Node
+from hudkit.compose.visible_text import LINE_SEPARATOR
 from hudkit.errors import BudgetError
 
 Layout = Literal["line", "list"]
 """How a section is written: `Notes (2): a · b`, or a heading with a list."""
-
-LINE_SEPARATOR = " · "
-"""What stands between the items of a line. A section of which a text has it is never written as a line."""
 
 NO_ROOM = "there was no room for it"
 """How the reason begins of what was left out for want of room."""
@@ -114,14 +112,15 @@ class BlockForm(msgspec.Struct, frozen=True):
 class BlockForms(msgspec.Struct, frozen=True):
     """Something that is no list of items; its forms, the shortest first.
 
-    A `required` one is always there; one without a `text` is no loss where it is not written in full.
+    A `required` one is always there; one without a `text` is no loss where it is not written in full. Forms of a
+    priority from `beyond` on may use the ceiling.
     """
 
     key: str
     text: str
     forms: tuple[BlockForm, ...]
     required: bool = False
-    noun: str = ""
+    beyond: float | None = None
 
 
 Part = SectionForms | BlockForms
@@ -523,7 +522,7 @@ class _SectionFitter:
                 continue
             cost = document.cost_of(move)
             is_always = self._is_always(move)
-            limit = self.ceiling if is_always else min(self.budget, self.ceiling - self.held)
+            limit = self.ceiling if is_always else self._limit_of(move)
             over = document.used + cost - limit
             if over > 0 and not (over <= _NEAR and self._fits_exactly(move, limit)):
                 waiting.append(move)
@@ -532,8 +531,16 @@ class _SectionFitter:
             document.used += cost
             if is_always:
                 self.held = max(0, self.held - cost)
+            if document.used > self.budget:
                 self.limit = max(self.limit, document.used)
         return waiting
+
+    def _limit_of(self, move: _Move) -> int:
+        """Return the most that the whole may cost with a move that is not always made."""
+        part = self.parts[move[1]]
+        beyond = part.beyond if isinstance(part, BlockForms) else None
+        free = self.ceiling - self.held
+        return free if beyond is not None and -move[0] >= beyond else min(self.budget, free)
 
     def _fits_exactly(self, move: _Move, limit: int) -> bool:
         """Return whether a move fits on the final bytes; what the whole costs is known then."""
