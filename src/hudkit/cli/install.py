@@ -20,6 +20,7 @@ from hudkit.hosts.mcp import client_install as mcp
 from hudkit.hosts.mcp.client_install import CLIENTS
 from hudkit.hosts.opencode import plugin_install as opencode
 from hudkit.hosts.opencode.plugin_install import PluginTarget
+from hudkit.hosts.opencode.versions import installed_generations
 
 _DETAILS = """\
 `hudkit install mcp --client NAME` tells a client of the Model Context Protocol to start `hudkit mcp`, which gives its
@@ -43,12 +44,19 @@ def _run(args: argparse.Namespace) -> int:
             raise ConfigError("no client is named", hint=f"Give --client with one of {', '.join(CLIENTS)}")
         tell(args, mcp.install(spot(args), args.client, dry_run=args.dry_run), "installed")
         return 0
-    here = chosen(args)
+    here = msgspec.structs.replace(chosen(args), generations=installed_generations(os.environ) or frozenset({1}))
     steps = opencode.install(here, dry_run=args.dry_run)
     if not args.dry_run and any(Path(step.path) == here.plugin and step.what == "change" for step in steps):
         client.stop(here.socket)  # it may be an older one; the plugin starts its own
-    tell(args, steps, "installed")
+    tell(args, steps, f"installed{_GENERATIONS[here.generations]}")
     return 0
+
+
+_GENERATIONS: Mapping[frozenset[int], str] = {
+    frozenset({1}): "",
+    frozenset({2}): " for OpenCode 2 (tried on a stand-in only: docs/opencode.md)",
+    frozenset({1, 2}): " for OpenCode 1 and 2 (2 was tried on a stand-in only: docs/opencode.md)",
+}
 
 
 COMMAND = CliCommand(

@@ -127,7 +127,7 @@ def section_lines(request: CapturedRequest, title: str) -> list[str]:
 
 def without_tail(text: str) -> str:
     """Return a text without the tail, the line that is never kept: the window in use, or why the HUD is old."""
-    return re.sub(r"^(?:Context|HUD): .*\n\Z", "", text, flags=re.M)
+    return re.sub(r"(?:\n\n)?^(?:Context|HUD): .*\n\Z", "", text, flags=re.M)
 
 
 # --- A call that has to fail, whatever runs the suite

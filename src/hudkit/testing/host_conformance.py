@@ -200,6 +200,9 @@ class HostConformance:
     turns: ClassVar[int] = 20
     """Turns of the day that is priced; with less than 20 the longer day is left out."""
 
+    named: ClassVar[frozenset[str]] = frozenset({"messages", "snapshot"})
+    """Operations that the texts of a long day name, at least."""
+
     def open(
         self, place: HostWorkspace, session: str, *, hud: bool = True, resume: str = ""
     ) -> AbstractContextManager[HostConversation]:
@@ -486,7 +489,7 @@ class HostConformance:
                     answer = [text for role, text in model.chats[-1].messages if role == "tool"][-1]
                     assert not _REFUSED.search(answer), f"{router}({arguments}) was answered {answer[:300]!r}"
             tools = {str(arguments["operation"]) for _, arguments in called}
-            assert tools >= {"messages", "snapshot"}, tools
+            assert tools >= self.named, tools
 
     # -- several at once ---------------------------------------------------------------------------------------
 

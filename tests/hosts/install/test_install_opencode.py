@@ -25,6 +25,7 @@ from hudkit.hosts.opencode.plugin_install import (
     renew_plugin,
     uninstall,
 )
+from hudkit.hosts.opencode.versions import installed_generations
 
 pytestmark = pytest.mark.slow
 
@@ -294,6 +295,75 @@ def test_a_second_data_directory_is_refused(home: Path, there: PluginTarget, con
     there.manifest.write_text(there.manifest.read_text().replace(str(there.plugin), "/elsewhere/hudkit.js"))
     with pytest.raises(ConfigError, match=r"installed from /elsewhere/hudkit\.js"):
         install(there)
+
+
+def program(folder: Path, version: str, name: str = "opencode") -> None:
+    """A program that says its version, and nothing else."""
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\necho {version}\n")
+    (folder / name).chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("versions", "generations"),
+    [
+        ({}, set()),
+        ({"opencode": "1.18.33"}, {1}),
+        ({"opencode": "2.0.18"}, {2}),
+        ({"opencode": "opencode 10.1.0-beta"}, {2}),
+        ({"opencode": "1.18.33", "opencode2": "0.0.0-beta-18743"}, {1, 2}),
+        ({"opencode": "none"}, set()),
+    ],
+)
+def test_the_generations_that_are_there_are_seen(home: Path, versions: dict[str, str], generations: set[int]) -> None:
+    for name, version in versions.items():
+        program(home / "bin", version, name)
+    env = {"HOME": str(home), "PATH": str(home / "bin")}
+    assert installed_generations(env) == generations
+
+
+@pytest.mark.parametrize("project", [False, True], ids=["for the user", "for a project"])
+def test_opencode_2_gets_a_loader_file(home: Path, there: PluginTarget, config: Path, project: bool) -> None:
+    config.write_text('{"model": "a/b"}')
+    (home / "work").mkdir()
+    second = msgspec.structs.replace(there, generations=frozenset({1, 2}), project=home / "work" if project else None)
+    before = (tree(home), folders(home))
+    assert [step.what for step in install(second, dry_run=True)] == ["create", "create"]
+    assert (tree(home), folders(home)) == before
+    install(second)
+    place = "work/.opencode" if project else ".config/opencode"
+    loader = home / place / "plugins" / "hudkit.js"
+    assert f'export {{ default }} from "{there.plugin.as_uri()}";' in loader.read_text()
+    assert config.read_text() == '{"model": "a/b"}', "no entry: OpenCode 1 would load the plugin twice"
+    assert {step.what for step in install(second)} == {"keep"}
+    assert read_installed(there) is not None
+    uninstall(second)
+    assert (tree(home), folders(home)) == before
+
+
+def test_after_an_upgrade_to_opencode_2_the_entry_becomes_a_loader_file(
+    home: Path, there: PluginTarget, config: Path
+) -> None:
+    config.write_bytes(COMMENTED)
+    before = (tree(home), folders(home))
+    install(there)
+    second = msgspec.structs.replace(there, generations=frozenset({2}))
+    assert [step.what for step in install(second)] == ["keep", "create", "change"]
+    assert config.read_bytes() == COMMENTED
+    uninstall(there)
+    assert (tree(home), folders(home)) == before
+
+
+def test_a_plugin_of_our_name_is_left_alone(home: Path, there: PluginTarget, config: Path) -> None:
+    theirs = config.parent / "plugins" / "hudkit.js"
+    theirs.parent.mkdir()
+    theirs.write_text("export default {}\n")
+    before = tree(home)
+    with pytest.raises(ConfigError, match="is not ours"):
+        install(msgspec.structs.replace(there, generations=frozenset({2})))
+    install(there)
+    uninstall(there)
+    assert tree(home) == before
 
 
 BEFORE = st.sampled_from(

@@ -58,7 +58,8 @@ DAEMON_NEEDS = RuntimeNeeds(("hudkit", "starlette", "uvicorn"), "daemon")
 
 class PluginTarget(msgspec.Struct, frozen=True):
     """Where to install: the interpreter and its environment (`None`: it is not asked whether that will stay), our
-    data, log and socket, the variables of the user, and the project's directory (`None`: for all of the user's)."""
+    data, log and socket, the variables of the user, the project's directory (`None`: for all of the user's), and the
+    generations of OpenCode's plugins that are loaded here."""
 
     python: str
     prefix: Path | None
@@ -67,6 +68,13 @@ class PluginTarget(msgspec.Struct, frozen=True):
     socket: Path
     env: Mapping[str, str]
     project: Path | None = None
+    generations: frozenset[int] = frozenset({1})
+
+    @property
+    def loader(self) -> Path:
+        """Return the file by which OpenCode 2 finds the plugin: it loads no file that its configuration names."""
+        folder = user_directory(self.env) if self.project is None else project_directory(self.project) / ".opencode"
+        return folder / "plugins" / "hudkit.js"
 
     @property
     def plugin(self) -> Path:
@@ -102,6 +110,8 @@ def install(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallStep,
         raise ConfigError(f"hudkit is installed from {manifest.plugin}", hint="Uninstall that one first")
     baked = PluginPaths(place.python, str(place.data), str(place.db), str(place.socket), plugin)
     source = generate_plugin(baked)
+    if 2 in place.generations:
+        return _install_loader(place, manifest, source, dry_run=dry_run)
     files = _read(place)
     listing = (path for path, text in files.items() if text is not None and lists_plugin(text, path, plugin))
     config = next(listing, None) or _choose_config(files)
@@ -135,6 +145,48 @@ def install(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallStep,
     return steps
 
 
+def _install_loader(
+    place: PluginTarget, manifest: PluginManifest, source: str, *, dry_run: bool
+) -> tuple[InstallStep, ...]:
+    """Write the plugin and the loader file, which both generations load, and take our entry out of configurations.
+
+    With both, OpenCode 1 would load the plugin twice.
+    """
+    plugin, loader = str(place.plugin), place.loader
+    text = f"{_LOADER_MARK}\nexport {{ default }} from {json.dumps(place.plugin.as_uri())};\n"
+    old = {path: read_text(path) for path in (place.plugin, loader)}
+    other = old[loader]
+    if other is not None and not other.startswith(_LOADER_MARK):
+        raise ConfigError(f"{loader} is not ours", hint="Give that plugin another name")
+    recorded = {record.file: record for record in manifest.configurations}
+    entries = {
+        path: ConfigChange(body, _without(path, body, plugin, recorded.get(str(path))))
+        for path, body in _read(place).items()
+        if body is not None and lists_plugin(body, path, plugin)
+    }
+    change = ConfigChange(other, text)
+    steps = (
+        describe_change(place.plugin, ConfigChange(old[place.plugin], source)),
+        describe_change(loader, change),
+        *(describe_change(path, entry) for path, entry in entries.items()),
+    )
+    if dry_run:
+        return steps
+    config_files.note_data_directory(place.data)
+    if old[place.plugin] != source:
+        write_file(place.plugin, source.encode("utf-8"))
+    record = recorded.get(str(loader)) or record_change(loader, ConfigChange(None, text), key=False)
+    others = tuple(each for name, each in recorded.items() if name not in (str(loader), *map(str, entries)))
+    config_files.write_manifest(place.manifest, PluginManifest(plugin=plugin, configurations=(*others, record)))
+    apply_change(loader, change)
+    for path, entry in entries.items():
+        write_or_remove(path, entry.after)
+    return steps
+
+
+_LOADER_MARK = "// `hudkit install opencode` writes this file; `hudkit uninstall opencode` removes it."
+
+
 def _take_back(place: PluginTarget, old: str | None, manifest: PluginManifest) -> None:
     """Make our own files as they were before an installation that the configuration's file did not allow."""
     write_or_remove(place.plugin, old, made_directory=place.data)
@@ -165,7 +217,7 @@ def uninstall(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallSte
     manifest = config_files.read_manifest(place.manifest, PluginManifest)
     plugin = manifest.plugin or str(place.plugin)
     recorded = {record.file: record for record in manifest.configurations}
-    files = _read(place)
+    files = {**_read(place), place.loader: read_text(place.loader)}
     changes = {
         path: ConfigChange(text, _without(path, text, plugin, recorded.get(str(path))))
         for path, text in files.items()
@@ -225,6 +277,8 @@ def read_installed(place: PluginTarget) -> PluginManifest | None:
 
 def _without(path: Path, text: str, plugin: str, recorded: FileChangeRecord | None) -> str | None:
     """Return a configuration without our entry: its former bytes where nobody touched it since."""
+    if path.suffix == ".js":
+        return None if lists_plugin(text, path, plugin) else text
     if recorded is not None:
         untouched, before = original_text(text, recorded)
         if untouched:
@@ -284,7 +338,12 @@ def _choose_config(files: Mapping[Path, str | None]) -> Path:
 
 
 def lists_plugin(text: str, where: Path, plugin: str) -> bool:
-    """Return whether a configuration lists the plugin. Raises `ConfigError` where it cannot be read."""
+    """Return whether a configuration, or a loader file, names the plugin.
+
+    Raises `ConfigError` where it cannot be read.
+    """
+    if where.suffix == ".js":
+        return text.startswith(_LOADER_MARK) and Path(plugin).as_uri() in text
     plugins = None if is_blank(text) else find_member(parse_object(text, str(where)), PLUGIN_KEY)
     return plugins is not None and _index(plugins.node, plugin) is not None
 

@@ -2,6 +2,10 @@
 
 const TITLE = "You are a title generator";
 const SUMMARY = "You are a context summarization agent";
+const MESSAGES_HOOK = "experimental.chat.messages.transform";
+const SYSTEM_HOOK = "experimental.chat.system.transform";
+const EXPECTED = [MESSAGES_HOOK, SYSTEM_HOOK]; // they come before each request of an agent
+const AUXILIARY = new Set(["title", "summary", "compaction"]); // agents whose requests get nothing
 const ONCE = (globalThis[Symbol.for("hudkit.opencode")] ??= new WeakSet()); // calls that one copy of this plugin did
 
 const DEFINED = new Map(); // tool -> characters of its definition, about
@@ -39,6 +43,7 @@ export async function Hudkit({ client, directory }) {
     return { ...model, limit: context, output, input };
   };
 
+  const route = (router, args, at) => answerTool(session(at.sessionID), router, args);
   const tools = Object.fromEntries(
     BAKED.tools.map(({ name, description, parameters }) => {
       const run = name.endsWith("_compact") ? compact : route;
@@ -46,34 +51,11 @@ export async function Hudkit({ client, directory }) {
     }),
   );
 
-  async function route(router, args, at) {
-    const one = session(at.sessionID);
-    const question = { ...one.identity, router, arguments: args ?? {} };
-    try {
-      const answer = await askPatiently("/v1/tool", question, isSilent() ? SILENT_TOOL_MS : PATIENT_MS);
-      one.learnWhole(answer);
-      const { text } = answer;
-      return typeof text === "string" ? text : "hudkit: an answer without text; look before you call again.";
-    } catch (error) {
-      const why = error.sent === false && failure ? failure : error.message;
-      if (error.certain) return `hudkit: ${why}. Nothing was recorded.`;
-      return `hudkit: ${why}. It is not certain that this was recorded; look before you call again.`;
-    }
-  }
-
   async function compact(name, _args, at) {
     const one = session(at.sessionID);
-    try {
-      const question = { ...one.identity, router: name.replace("_compact", ""), used: one.used };
-      if (!one.model) return "hudkit: no call of this session was seen yet. No compaction was started.";
-      const { ok, text } = await ask("/v1/compact", question, isSilent() ? SILENT_TOOL_MS : PATIENT_MS);
-      // Awaited inside the tool, it would wait for the tool.
-      const body = { providerID: one.model.provider, modelID: one.model.id };
-      if (ok === true) setTimeout(() => summarize(at.sessionID, body), 0);
-      return typeof text === "string" ? text : "hudkit: an answer without text; nothing was started.";
-    } catch (error) {
-      return `hudkit: ${error.message}. No compaction was started.`;
-    }
+    if (!one.model) return "hudkit: no call of this session was seen yet. No compaction was started.";
+    const body = { providerID: one.model.provider, modelID: one.model.id };
+    return await answerCompact(one, name, () => summarize(at.sessionID, body));
   }
 
   async function summarize(id, body) {
@@ -111,10 +93,15 @@ export async function Hudkit({ client, directory }) {
       });
     }),
 
-    "chat.params": quietly(({ model }) => learn(model)),
+    "chat.params": quietly(({ sessionID, agent, model }) => {
+      learn(model);
+      if (!AUXILIARY.has(agent?.name ?? agent)) expectHooks(sessionID, EXPECTED, tellUser);
+    }),
 
     "experimental.chat.messages.transform": quietly(async (_, { messages }) => {
-      if (!messages[0]?.info.sessionID || ONCE.has(messages)) return;
+      if (!messages[0]?.info.sessionID) return;
+      fired(messages[0].info.sessionID, MESSAGES_HOOK);
+      if (ONCE.has(messages)) return;
       ONCE.add(messages);
       const one = session(messages[0].info.sessionID);
       const announced = one.compacting;
@@ -129,29 +116,17 @@ export async function Hudkit({ client, directory }) {
       one.used = usedTokens(messages);
       const model = modelOf(messages);
       const transcript = read(messages);
-      let tail = "";
-      try {
-        if (learning && !limits.has(`${model.provider}/${model.id}`)) {
-          await Promise.race([learning, sleep(DEADLINE_MS / 2)]);
-        }
-        const frame = await one.next(messages, transcript, withLimits(model), until - performance.now());
-        tail = frame.tail;
-      } catch (error) {
-        note(`a call went out without a new frame: ${error.message}`);
-        // The bytes of the last good frame stay; only the tail, which is never kept, says that it is old.
-        if (one.holdOn(messages, transcript)) {
-          tail = "HUD: may be a turn old.\n";
-        } else if (!error.late && !isComing() && existsSync(BAKED.plugin)) {
-          // A HUD that was never there would be missed by nobody: agent and user are told what is wrong.
-          tail = `hudkit: no HUD: ${failure || error.message}; the user can run: hudkit doctor\n`;
-        }
+      if (learning && !limits.has(`${model.provider}/${model.id}`)) {
+        await Promise.race([learning, sleep(DEADLINE_MS / 2)]);
       }
+      const tail = await refresh(one, messages, transcript, withLimits(model), until);
       if (one.frame) prune(messages, one.frame.pruned);
       place(messages, transcript, one.frame?.deltas ?? [], tail);
     }),
 
     "experimental.chat.system.transform": quietly(({ sessionID, model }, { system }) => {
       learn(model);
+      if (sessionID) fired(sessionID, SYSTEM_HOOK);
       if (!sessionID || starts(system[0], titles)) return;
       const one = session(sessionID);
       if (one.compacting || starts(system[0], summaries)) {
@@ -204,6 +179,47 @@ export async function Hudkit({ client, directory }) {
       }
     }),
   };
+}
+
+/** Ask for the frame of a request, and give its tail. Without an answer the last good frame stays. */
+async function refresh(one, messages, transcript, model, until) {
+  try {
+    return (await one.next(messages, transcript, model, until - performance.now())).tail;
+  } catch (error) {
+    note(`a call went out without a new frame: ${error.message}`);
+    // The bytes of the last good frame stay; only the tail, which is never kept, says that it is old.
+    if (one.holdOn(messages, transcript)) return "HUD: may be a turn old.\n";
+    // A HUD that was never there would be missed by nobody: agent and user are told what is wrong.
+    const isWrong = !error.late && !isComing() && existsSync(BAKED.plugin);
+    return isWrong ? `hudkit: no HUD: ${failure || error.message}; the user can run: hudkit doctor\n` : "";
+  }
+}
+
+/** What a tool of the agent's answers. */
+async function answerTool(one, router, args) {
+  const question = { ...one.identity, router, arguments: args ?? {} };
+  try {
+    const answer = await askPatiently("/v1/tool", question, isSilent() ? SILENT_TOOL_MS : PATIENT_MS);
+    one.learnWhole(answer);
+    const { text } = answer;
+    return typeof text === "string" ? withMissing(text) : "hudkit: an answer without text; look before you call again.";
+  } catch (error) {
+    const why = error.sent === false && failure ? failure : error.message;
+    if (error.certain) return `hudkit: ${why}. Nothing was recorded.`;
+    return `hudkit: ${why}. It is not certain that this was recorded; look before you call again.`;
+  }
+}
+
+/** What a tool answers that starts a compaction, by `start`. */
+async function answerCompact(one, name, start) {
+  try {
+    const question = { ...one.identity, router: name.replace("_compact", ""), used: one.used };
+    const { ok, text } = await ask("/v1/compact", question, isSilent() ? SILENT_TOOL_MS : PATIENT_MS);
+    if (ok === true) setTimeout(start, 0); // awaited inside the tool, it would wait for the tool
+    return typeof text === "string" ? text : "hudkit: an answer without text; nothing was started.";
+  } catch (error) {
+    return `hudkit: ${error.message}. No compaction was started.`;
+  }
 }
 
 /** Put the base behind the system texts. OpenCode sends each text as a message of its own, and chat templates of open

@@ -21,9 +21,12 @@ _SOURCES = (
     "question.js",
     "kept_frames.js",
     "session.js",
+    "watchdog.js",
     "hooks.js",
+    "history.js",
+    "generation2.js",
 )
-"""The sources in the order in which they become one module; the last one has the only export."""
+"""The sources in the order in which they become one module; the last one has the default export."""
 
 _NODE_IMPORTS = (
     ("node:child_process", "spawn"),
