@@ -90,7 +90,11 @@ async function setup(ctx) {
     if (/^session\.(created|updated|renamed)$/.test(type) && one.know({ title, parent: parentID })) one.owe({ facts: true });
     if (type === "session.compaction.ended") one.owe({ whole: true });
     const over = /^session\.(idle|execution\.(succeeded|failed|interrupted))$/.test(type);
-    if (over && one.synced) await one.fill(fresh(await history(id), one.sent));
+    if (!over || !one.synced) return;
+    for (const { info, parts } of (await history(id)).slice(-MAX_LIVE)) {
+      if (info.role === "assistant") one.live.set(info.id, { info, parts: new Map(parts.map((part) => [part.id, part])) });
+    }
+    one.owe({}); // beside the next call, which must not wait for it
   }
 
   async function listen() {
