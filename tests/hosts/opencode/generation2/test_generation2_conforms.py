@@ -36,7 +36,7 @@ class Talking:
 
 class TestOpenCode2(HostConformance):
     host = "opencode"
-    turns = 7
+    test_the_hud_costs_little = None  # what a stand-in's prompt costs says nothing of the real one's
     marks: ClassVar[dict[str, tuple[str, ...]]] = {"compaction": ("Output exactly the Markdown structure",)}
     test_what_was_taken_away_comes_back = None  # nothing is pruned: its transcripts cannot be read again
     named = frozenset({"snapshot"})  # and no messages, for the same reason
