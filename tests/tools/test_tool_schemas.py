@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -77,7 +78,7 @@ def test_definitions_are_short_and_valid():
     for one in DEFINITIONS:
         jsonschema.Draft202012Validator.check_schema(one["parameters"])
         parameters = one["parameters"]
-        assert "required" not in parameters and parameters["additionalProperties"] is True
+        assert "required" not in parameters and "additionalProperties" not in parameters
         assert all(node.get("description") for node in parameters["properties"].values()), (
             "some chat templates ask it"
         )
@@ -87,9 +88,12 @@ def test_definitions_are_short_and_valid():
         assert "must" not in one["description"].casefold().split()
 
 
-def test_every_operation_stands_in_a_definition_and_in_that_of_hud_those_that_write_come_first():
+def test_all_but_rare_operations_stand_in_a_definition_and_in_that_of_hud_those_that_write_come_first():
     hud, memory = (one["parameters"]["properties"]["operation"]["enum"] for one in DEFINITIONS)
-    assert {*hud, *memory} == set(OPERATIONS)
+    rare = {"children", "compare", "export", "import", "files.open", "files.close", "update", "clear"}
+    assert {
+        name for name in set(OPERATIONS) - {*hud, *memory} if not re.search(r"^(sections|project)\.|\.confirm$", name)
+    } == rare
     assert len(set(hud)) == len(hud) and len(set(memory)) == len(memory)
     writes = [OPERATIONS[name].writes for name in hud]
     assert writes == sorted(writes, reverse=True)
@@ -105,7 +109,7 @@ def test_the_definitions_cost_a_tenth_of_a_tool_for_each_operation():
         for one in EVERY
     ]
     ours, many = sum(map(tokens, DEFINITIONS)), sum(map(tokens, tools))
-    assert ours <= 500 and ours <= many / 10, (ours, many)
+    assert ours <= 400 and ours <= many / 10, (ours, many)
 
 
 @by_name

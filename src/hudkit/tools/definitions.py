@@ -1,7 +1,7 @@
 """What a model's list of tools says of `hud` and `memory`; each call of a model pays for it.
 
 The shape is flat and the operation is one of an enum, because that is what models call rightly (figures in
-`docs/decisions/0017-flat-tool.md`). Nothing is required and further properties are allowed: the other arguments of
+`docs/decisions/0017-flat-tool.md`). Nothing is required, and further properties are not forbidden: other arguments of
 an operation, 001's `{"tool": …, "args": {…}}` and other spellings pass. Every property has a description, since some
 chat templates refuse a definition without.
 """
@@ -13,12 +13,19 @@ from typing import Any
 from hudkit.tools.operation import OPERATIONS
 
 _OF_THE_PAST = (
-    "search", "messages", "message", "sessions", "compactions", "output", "plans", "children", "compare", "summary",
-    "context", "history", "export", "import", "help",
+    "search", "messages", "message", "sessions", "compactions", "output", "plans", "context", "summary", "history",
+    "help",
 )  # fmt: skip
-"""The operations in the definition of `memory`, the most useful first; `hud` lists all others. Both take all."""
+"""The operations in the definition of `memory`, the most useful first; both tools take all."""
 
-_OF_BOTH = ("search", "help")
+_RARE = frozenset(
+    {
+        "sections.define", "sections.remove", "sections.list", "project.set", "project.add", "project.get",
+        "files.open", "files.close", "children", "compare", "export", "import", "constraints.confirm",
+        "decisions.confirm", "update", "clear",
+    }
+)  # fmt: skip
+"""What help alone names: an operation in a definition costs three tokens in every call."""
 
 
 def _text(description: str, **more: Any) -> dict[str, Any]:
@@ -33,40 +40,40 @@ def _definition(name: str, description: str, operations: list[str], properties: 
         "parameters": {
             "type": "object",
             "properties": {"operation": chosen, **properties},
-            "additionalProperties": True,
         },
     }
 
 
 def _hud_operations() -> list[str]:
     """The writing operations first: a model that is unsure takes one of the first."""
-    own = [each for each in OPERATIONS.values() if each.name not in _OF_THE_PAST or each.name in _OF_BOTH]
+    others = {*_OF_THE_PAST, *_RARE} - {"help"}
+    own = [each for each in OPERATIONS.values() if each.name not in others]
     return [each.name for each in own if each.writes] + [each.name for each in own if not each.writes]
 
 
-_ITEM = "The entry that is meant: its id, or words of its text."
+_ITEM = "Its id or words of its text."
 
 DEFINITIONS: tuple[dict[str, Any], ...] = (
     _definition(
         "hud",
-        "Records, changes and reads what outlives compaction: task, constraints (rules), decisions, steps (the "
-        "plan), blockers, errors, notes (facts), files. The operation help tells more.",
+        "Keeps what outlives compaction: task, constraints (rules), decisions, steps (plan), notes (facts) …; help "
+        "tells more.",
         _hud_operations(),
         {
-            "text": _text("What to record or look for, in full."),
-            "texts": {"type": "array", "items": {"type": "string"}, "description": "Several to record at once."},
+            "text": _text("What to record."),
+            "texts": {"type": "array", "items": {"type": "string"}, "description": "Several."},
             "item": _text(_ITEM),
-            "details": _text("Why it was decided."),
+            "details": _text("Why."),
         },
     ),
     _definition(
         "memory",
-        "Finds what was said or done in any session, also before a compaction. The operation help tells more.",
+        "Finds what was said in any session, also before a compaction; help tells more.",
         list(_OF_THE_PAST),
         {
-            "query": _text("Words to search for."),
-            "session": _text("A session's id; without it, this session."),
-            "item": _text("The id of a message or output, or the name of a plan."),
+            "query": _text("Words."),
+            "session": _text("Its id; else this one."),
+            "item": _text("Which message, output or plan."),
         },
     ),
 )

@@ -218,7 +218,7 @@ def test_four_tools_with_their_schemas(daemon: WireServer, drive: Drive) -> None
     assert list(tools) == ["hud", "memory", "hud_compact", "memory_compact"]
     schemas = [ran[n]["jsonSchema"] for n in range(5)]
     assert schemas[:2] == [one["parameters"] for one in DEFINITIONS]
-    assert "required" not in schemas[0] and schemas[0]["additionalProperties"] is True
+    assert not {"required", "additionalProperties"} & set(schemas[0])
     assert [schema["properties"] for schema in schemas[2:4]] == [{}, {}]
     assert schemas[4] == "theirs"
     assert [tools[one["name"]]["description"] for one in DEFINITIONS] == [one["description"] for one in DEFINITIONS]
