@@ -12,7 +12,8 @@ import msgspec
 
 from hudkit import paths
 from hudkit.cli import CliCommand
-from hudkit.cli.common import SCHEMA
+from hudkit.cli.common import SCHEMA, user_settings
+from hudkit.config import Settings
 from hudkit.daemon import client, socket_path
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.config_files import InstallStep
@@ -49,6 +50,8 @@ def _run(args: argparse.Namespace) -> int:
     if not args.dry_run and any(Path(step.path) == here.plugin and step.what == "change" for step in steps):
         client.stop(here.socket)  # it may be an older one; the plugin starts its own
     tell(args, steps, f"installed{_GENERATIONS[here.generations]}")
+    if not (args.json or args.dry_run):
+        print(_switches(user_settings("install")))
     return 0
 
 
@@ -57,6 +60,17 @@ _GENERATIONS: Mapping[frozenset[int], str] = {
     frozenset({2}): " for OpenCode 2 (tried on a stand-in only: docs/opencode.md)",
     frozenset({1, 2}): " for OpenCode 1 and 2 (2 was tried on a stand-in only: docs/opencode.md)",
 }
+
+
+def _switches(settings: Settings) -> str:
+    """Return what is on beside the HUD itself, what is off, and how each is turned."""
+    rows = (
+        ("index of past transcripts", settings.memory.index, "[memory] index"),
+        ("pruning of old tool outputs", settings.pruning.enabled, "[pruning] enabled"),
+    )
+    words = {True: ("on", "false turns it off"), False: ("off", "true turns it on")}
+    lines = (f"{words[is_on][0]:>5}  {what:30}{key} = {words[is_on][1]}" for what, is_on, key in rows)
+    return "\n".join(["Beside the HUD:", *lines, f"The file for that is {paths.user_config()}."])
 
 
 COMMAND = CliCommand(

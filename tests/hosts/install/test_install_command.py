@@ -15,6 +15,7 @@ from hudkit.cli import install as installing
 from hudkit.cli import uninstall as uninstalling
 from hudkit.daemon import client
 from hudkit.errors import ConfigError
+from hudkit.paths import user_config
 
 Command = Callable[..., tuple[int, str]]
 
@@ -71,6 +72,19 @@ def test_json_has_a_schema_and_every_step(home: Path, command: Command) -> None:
     told = json.loads(command(uninstalling, "opencode", "--json")[1])
     assert {step["what"] for step in told["steps"]} == {"remove"}
     assert "not installed here" in command(uninstalling, "opencode")[1]
+
+
+def test_what_is_on_is_said_with_the_key_that_turns_it(home: Path, command: Command) -> None:
+    config = user_config()
+    said = command(installing, "opencode")[1]
+    assert "  on  index of past transcripts     [memory] index = false turns it off\n" in said
+    assert " off  pruning of old tool outputs   [pruning] enabled = true turns it on\n" in said
+    assert said.endswith(f"The file for that is {config}.\n")
+    config.parent.mkdir(parents=True)
+    config.write_text("[pruning]\nenabled = true\n")
+    said = command(installing, "opencode")[1]
+    assert "  on  pruning of old tool outputs   [pruning] enabled = false turns it off\n" in said
+    assert "pruning" not in command(installing, "opencode", "--json")[1]
 
 
 @pytest.mark.slow
