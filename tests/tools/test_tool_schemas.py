@@ -90,7 +90,7 @@ def test_definitions_are_short_and_valid():
 
 def test_all_but_rare_operations_stand_in_a_definition_and_in_that_of_hud_those_that_write_come_first():
     hud, memory = (one["parameters"]["properties"]["operation"]["enum"] for one in DEFINITIONS)
-    rare = {"children", "compare", "export", "import", "files.open", "files.close", "update", "clear"}
+    rare = {"children", "compare", "export", "import", "files.open", "files.close", "update", "clear", "task.update"}
     assert {
         name for name in set(OPERATIONS) - {*hud, *memory} if not re.search(r"^(sections|project)\.|\.confirm$", name)
     } == rare

@@ -22,7 +22,7 @@ _RARE = frozenset(
     {
         "sections.define", "sections.remove", "sections.list", "project.set", "project.add", "project.get",
         "files.open", "files.close", "children", "compare", "export", "import", "constraints.confirm",
-        "decisions.confirm", "update", "clear",
+        "decisions.confirm", "update", "clear", "task.update",
     }
 )  # fmt: skip
 """What help alone names: an operation in a definition costs three tokens in every call."""
@@ -56,7 +56,7 @@ _ITEM = "Its id or words of its text."
 DEFINITIONS: tuple[dict[str, Any], ...] = (
     _definition(
         "hud",
-        "Keeps what outlives compaction: task, constraints (rules), decisions, steps (plan), notes (facts) …; help "
+        "Keeps what outlives compaction: task, constraints (rules), decisions, steps (plan), notes (facts); help "
         "tells more.",
         _hud_operations(),
         {
@@ -72,7 +72,7 @@ DEFINITIONS: tuple[dict[str, Any], ...] = (
         list(_OF_THE_PAST),
         {
             "query": _text("Words."),
-            "session": _text("Its id; else this one."),
+            "session": _text("Its id."),
             "item": _text("Which message, output or plan."),
         },
     ),
