@@ -62,6 +62,15 @@ class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     percent: Annotated[_Percent, Meta(description="share of the window that a frame may have, in percent")] = 2
     min_tokens: Annotated[_BudgetTokens, Meta(description="tokens that a frame may have in a small window")] = 300
     max_tokens: Annotated[_BudgetTokens, Meta(description="tokens that a frame may have in a large window")] = 1500
+    digest_tokens: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1_000,
+            description="tokens at most of the line that says, at the start of a turn, what holds of that which "
+            "changed since the base; 0: no such line",
+        ),
+    ] = 120
 
     def __post_init__(self) -> None:
         if self.min_tokens > self.max_tokens:

@@ -36,7 +36,7 @@ Ministral 3 refuse those, with the HUD and without."""
 _SYSTEM = ("system", "developer")
 _BASE = re.compile(r"^Your HUD\b[\s\S]*", re.M)
 _DELTA = re.compile(r"^\[hud \w+\](?: .+\n?|\n\n(?:- .*\n?)+)", re.M)
-_TAIL = re.compile(r"^Context: .*\n?\Z", re.M)
+_TAIL = re.compile(r"^Context: .*(?:\n\nNow:\n\n(?:- .*\n?)+)?\n?\Z", re.M)
 
 
 @pytest.fixture(scope="module")

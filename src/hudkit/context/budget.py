@@ -16,6 +16,13 @@ DELTA_SHARE, MAX_DELTA_RESERVE = 0.25, 400
 """The share of the budget, and the most tokens, that a base leaves for the deltas of its epoch: a new base writes
 everything anew, so that an epoch should last; but what is reserved and not used shows nothing."""
 
+DIGEST_SHARE = 0.15
+"""The share of the budget that the line of what holds now may have at most, at the start of a turn."""
+
+DIGEST_LOAD_SHARE = 1 / 1000
+"""The share of the window in use that this line may have at most: it recalls what stands far back, and a short
+transcript is read whole. So it costs less than half a percent of a session."""
+
 MIN_BASE_PARTS = 2
 """The base has at least one of so many parts of the budget, also where a tail is long."""
 

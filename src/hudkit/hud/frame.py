@@ -8,8 +8,15 @@ prompt; what changes after it goes out as *deltas*, each behind the message that
 and there it stays. Only the *tail*, behind everything, is new at every turn. An epoch ends, and a new base is
 written, where that is cheaper or cannot be avoided: base, deltas and tail together exceed the budget; a compaction or
 an undo has taken away what deltas were anchored to; the host took messages back, and the base or a delta that is
-still there tells what they had recorded; another density or placement is asked for; or carrying the deltas
-on costs more than writing the base anew, as it does when the cache is cold anyway.
+still there tells what they had recorded; another density or placement is asked for; carrying the deltas
+on costs more than writing the base anew; or something has changed, and the request is written to the cache anew for
+another reason (the cache is cold, the model is another one, old outputs are pruned).
+
+**When a change is told.** What nobody could know yet is told with the next call, at once. What stands in the
+transcript already (the answer to the agent's own call, the output of the command that failed) is told at the start of
+the next turn, with the next block that goes out, or `MAX_WAIT` messages later: by then it lies behind, and the layers
+are the place where the agent looks. What answers told goes out alone only where it is more than a tenth of all that
+is live, and where the blocks would exceed the budget, it stays with the answers.
 
 **A late start.** Where a session has gone on without a HUD, the first base stands behind the last message, as a delta
 does: in the system prompt it would break the prefix of the whole conversation. The next epoch's base is in its place.
@@ -35,7 +42,13 @@ from hudkit.compose.fitting import Omission
 from hudkit.compose.fitting.sections import SectionFit, SectionMeasures, fit_sections
 from hudkit.compose.formats.markdown import render
 from hudkit.config import Settings
-from hudkit.context.budget import LATE_START_TOKENS, TOKENS_PER_CHARACTER, base_share
+from hudkit.context.budget import (
+    DIGEST_LOAD_SHARE,
+    DIGEST_SHARE,
+    LATE_START_TOKENS,
+    TOKENS_PER_CHARACTER,
+    base_share,
+)
 from hudkit.context.compaction.cooldown import ineffective_advice
 from hudkit.context.compaction.pruning import PruneChoice, choose_pruning, prune_bounds, prune_candidates, stub_text
 from hudkit.context.compaction.request_parts import parts_with_stubs
@@ -67,8 +80,10 @@ from hudkit.sections.document_builder import (
     KnownRows,
     StateChanges,
     band_text,
+    count_live,
     delta_document,
     diff_states,
+    digest_parts,
     tail_document,
     trend_text,
     usage_text,
@@ -84,6 +99,15 @@ RENDERER = "1"
 
 OMITTED_CHARACTERS = 200
 """Characters of an omitted item that are recorded with its base."""
+
+MAX_WAIT = 4
+"""Messages after which a change is told that could wait: an agent may work for hours without a new turn."""
+
+MAX_MISSING_SHARE = 0.1
+"""The share of what is live that answers in the transcript may tell alone: each block costs its tag, for good."""
+
+MAX_REBASE_COST = 0.25
+"""The share of what a pruning saves that a new base with it may cost."""
 
 _MAX_NEW_ANCHORS = 50
 """Messages of one call that are recorded by their anchors: a call brings one or two, many only where a host was
@@ -202,7 +226,10 @@ class ComposeContext(msgspec.Struct, frozen=True):
 
 
 class _FrameLayers(msgspec.Struct, frozen=True):
-    """What a frame is made of, and what of it has to be recorded."""
+    """What a frame is made of, and what of it has to be recorded.
+
+    `changed`: something has changed since the base, so that a new one would say more.
+    """
 
     base: FrameBase
     deltas: tuple[FrameDelta, ...]
@@ -210,6 +237,7 @@ class _FrameLayers(msgspec.Struct, frozen=True):
     record: tuple[Payload, ...] = ()
     dropped: tuple[Omission, ...] = ()
     count: int = 0  # of the epoch's deltas, shown or not
+    changed: bool = False
 
 
 class BuiltFrame(msgspec.Struct, frozen=True):
@@ -245,11 +273,25 @@ def _build(
     if additive and request.placement != "system":
         layers = _continue_epoch(state, request, context, facts, tail, _alarm(facts, words))
     if layers is None:
-        layers = _new_epoch(state, request, context, facts, tail, additive)
-    return _finish(state, request, context, facts, layers)
+        layers = _new_epoch(state, request, context, facts, tail, _reason(state, request, facts), additive)
+    pruned = _prune(state, request, context, facts, _has_new_base(layers))
+    if pruned is not None and layers.changed and _may_rebase(pruned, facts):
+        layers = _new_epoch(state, request, context, facts, tail, "pruning", additive)
+        pruned = _prune(state, request, context, facts, new_base=True) or pruned
+    return _finish(state, request, context, facts, layers, pruned)
 
 
-def _tail(state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, words: str) -> str:
+class _Tail(msgspec.Struct, frozen=True):
+    """What the tail says beside what holds now: the window in use, and what is wrong with the HUD itself."""
+
+    words: str = ""
+    notice: str = ""
+
+    def render(self, renderer: MeasuredRenderer, digest: tuple[str, ...] = ()) -> str:
+        return renderer.render(tail_document(self.words, self.notice, digest)) if self.words else ""
+
+
+def _tail(state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, words: str) -> _Tail:
     """Usage and what is ahead, only where a turn starts: within one, it would move at every call.
 
     What is wrong with the HUD itself is said with it; a loss that nobody was told of yet, at once.
@@ -257,13 +299,13 @@ def _tail(state: HudState, request: FrameRequest, context: ComposeContext, facts
     in_system_prompt = request.placement == "system"
     loss_is_new = state.gaps.loss_seq > state.window.call_seq
     if not (request.position.turn_start or in_system_prompt or request.notice or loss_is_new):
-        return ""
+        return _Tail()
     notice = "; ".join(filter(None, (request.notice, context.remark, state.gaps.words(state.window.call_seq))))
     if not in_system_prompt:  # there, every byte that moves costs all that is behind it
         trend = usage_trend(state, facts.usage, context.settings)
         words += trend_text(trend.pace, trend.calls_left, trend.band) if trend else ""
         words += ineffective_advice(state.compaction_history, context.settings.compaction)
-    return context.renderer.render(tail_document(words, notice))
+    return _Tail(words, notice)
 
 
 def _alarm(facts: CallFacts, words: str) -> str:
@@ -276,7 +318,7 @@ def _alarm(facts: CallFacts, words: str) -> str:
 
 
 def _continue_epoch(
-    state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, tail: str, alarm: str
+    state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, tail: _Tail, alarm: str
 ) -> _FrameLayers | None:
     """The layers of one more call of the epoch that is in force; `None` where a new one has to begin."""
     epoch, base = state.epoch, state.epoch.base
@@ -290,26 +332,34 @@ def _continue_epoch(
     if _shows_reverted(epoch, (base, *deltas)):
         return None
     known_until = _known_until(base, sent, ids)
-    new = None
+    text = tail.render(context.renderer)
+    tail_tokens = context.renderer.count(text)
+    new, changed = None, any(delta.text for delta in deltas)
+    used = base.tokens + sum([delta.tokens for delta in deltas])
+    room = facts.budget - used - tail_tokens
     if not request.notice:  # what cannot be recorded is not told, and the past cannot be read
         news = _find_news(state, request, context, known_until, deltas)
-        restored = _restored(state, context, facts, base, deltas, tail)
-        new = _new_delta(state, request, context, base, news, restored, alarm, known_until, len(sent) + 1)
-    cost = base.tokens + sum([delta.tokens for delta in deltas]) + (new.tokens if new else 0)
+        changed = changed or bool(news.missing)
+        if changed and facts.cache_cold:
+            return None
+        restored = _restored(state, context, facts, base, deltas, tail_tokens)
+        new = _new_delta(state, request, context, base, news, restored, alarm, len(sent) + 1, room)
+    cost = used + (new.tokens if new else 0)
     if cost > facts.budget:
         return None
     dropped: tuple[Omission, ...] = ()
-    tail_tokens = context.renderer.count(tail)
     if cost + tail_tokens > facts.budget:
         if not request.notice:
             return None
-        tail, dropped = "", (_without_tail(tail, tail_tokens, facts.budget),)
+        text, dropped = "", (_without_tail(text, tail_tokens, facts.budget),)
+    elif text and not request.notice:
+        text = _with_digest(state, request, context, facts, tail, base, sent, facts.budget - cost)
     record: tuple[Payload, ...] = ()
     if facts.unsent_after is not None:
         record = (FrameUnsent(base.epoch, facts.unsent_after),)
     if new:
         deltas, record = (*deltas, new), (*record, new)
-    return _FrameLayers(base, deltas, tail, record, dropped, len(sent) + bool(new))
+    return _FrameLayers(base, deltas, text, record, dropped, len(sent) + bool(new), changed)
 
 
 def _has_lost_anchor(base: FrameBase, position: TranscriptPosition) -> bool:
@@ -325,20 +375,36 @@ def _shows_reverted(epoch: EpochState, layers: Iterable[FrameBase | FrameDelta])
 
 
 class _News(msgspec.Struct, frozen=True):
-    """What is to be told; `has_answers`: something more has changed, of which answers in the transcript tell."""
+    """What has changed since event `since`, up to which the layers tell.
 
-    changes: StateChanges
+    `missing` is all of it, `untold` what answers in the transcript do not tell either. `has_answers`: there are such
+    answers. `waits`: it is noted already that something is to be told later; `is_due`: it has waited long, and it is
+    more than a small share of what is live.
+    """
+
+    since: int
+    missing: StateChanges
+    untold: StateChanges
     has_answers: bool
+    waits: bool
+    is_due: bool
 
 
 def _find_news(
     state: HudState, request: FrameRequest, context: ComposeContext, known_until: int, deltas: tuple[FrameDelta, ...]
 ) -> _News:
     before = context.state_at(known_until)
-    waiting = [context.event_at(seq) for delta in deltas for seq in delta.answered]
-    answered = [event for event in (*waiting, *request.answered) if event is not None and event.seq > known_until]
-    answered_state = preview_state(answered, before) if answered else None
-    return _News(diff_states(before, state, context.row_memo, answered_state), answered_state is not None)
+    noted = [context.event_at(seq) for delta in deltas for seq in delta.answered]
+    answered = [event for event in (*noted, *request.answered) if event is not None and event.seq > known_until]
+    missing = untold = diff_states(before, state, context.row_memo)
+    if answered:
+        untold = diff_states(before, state, context.row_memo, preview_state(answered, before))
+    waiting = [delta for delta in deltas if not delta.text and delta.covers == delta.since == known_until]
+    has_waited = request.position.turn_start
+    if waiting and not has_waited:
+        has_waited = request.position.messages_behind(waiting[0].anchor) >= MAX_WAIT
+    is_due = has_waited and (bool(untold) or len(missing.lines) > MAX_MISSING_SHARE * count_live(state))
+    return _News(known_until, missing, untold, bool(answered), bool(waiting), is_due)
 
 
 def _restored(
@@ -347,14 +413,14 @@ def _restored(
     facts: CallFacts,
     base: FrameBase,
     deltas: tuple[FrameDelta, ...],
-    tail: str,
+    tail_tokens: int,
 ) -> RestoredItems:
     """What the base left out and this call has room for."""
     left_out = left_out_paths(base, deltas)
     if not left_out:
         return RestoredItems()
     count = context.renderer.count
-    share = int(base_share(facts.budget, count(tail)) * facts.share_of_band)
+    share = int(base_share(facts.budget, tail_tokens) * facts.share_of_band)
     used = base.tokens + sum([delta.tokens for delta in deltas])
     if used >= share:
         return RestoredItems()
@@ -378,32 +444,70 @@ def _new_delta(
     news: _News,
     restored: RestoredItems,
     alarm: str,
-    since: int,
     number: int,
+    room: int,
 ) -> FrameDelta | None:
-    """The block of what is to be told now: pressing changes at once, the others at the start of a turn. What the
-    transcript tells is left out; a block without text says so."""
+    """The block of what is to be told now, of at most `room` tokens as far as it can wait; `None` for no block.
+
+    A block without text notes what waits, or that the transcript tells what there is no room for.
+    """
     turn_start = request.position.turn_start
-    lines = news.changes.lines if news.changes.pressing or turn_start or alarm else ()
-    if alarm and not turn_start:
-        lines = (*lines, alarm)
-    waits = bool(news.changes) and not lines
-    lines = (*lines, *restored.lines)
-    if not lines and not request.answered and (waits or not news.has_answers):
+    tells = news.untold.pressing or news.is_due or bool(alarm and not turn_start)
+    last_lines = ((alarm,) if alarm and not turn_start else ()) + restored.lines
+    text, tokens = "", 0
+    for changed_lines in (news.missing.lines, news.untold.lines) if tells else ((),):
+        lines = (*changed_lines, *last_lines)
+        text = context.renderer.render(delta_document(base.tag, lines)) if lines else ""
+        tokens = context.renderer.count(text)
+        if tokens <= room:
+            break
+    waits = not tells and bool(news.missing)
+    is_noted = news.waits and not request.answered
+    if not text and (is_noted or not (waits or (tells and news.has_answers and news.missing))):
         return None
-    text = context.renderer.render(delta_document(base.tag, lines)) if lines else ""
     return FrameDelta(
         id=f"{base.epoch}.{number}",
         epoch=base.epoch,
         anchor=request.position.last,
         form=request.position.form,
         text=text,
-        tokens=context.renderer.count(text),
-        covers=since if waits else state.seq,
-        since=since,
+        tokens=tokens,
+        covers=news.since if waits else state.seq,
+        since=news.since,
         answered=tuple(event.seq for event in request.answered) if waits else (),
         restored=restored.paths,
     )
+
+
+def _with_digest(
+    state: HudState,
+    request: FrameRequest,
+    context: ComposeContext,
+    facts: CallFacts,
+    tail: _Tail,
+    base: FrameBase,
+    sent: tuple[FrameDelta, ...],
+    room: int,
+) -> str:
+    """The tail with as much as it may have of what was told since the base and holds; the last blocks left out."""
+    usage = facts.usage
+    most = min(context.settings.budget.digest_tokens, facts.budget * DIGEST_SHARE)
+    if usage.used_tokens is not None:
+        most = min(most, usage.used_tokens * DIGEST_LOAD_SHARE)
+    text = tail.render(context.renderer)
+    bound = min(room, context.renderer.count(text) + int(most))
+    earlier = [delta for delta in sent if request.position.messages_behind(delta.anchor) >= MAX_WAIT]
+    ids = anchored_ids([(delta.id, delta.anchor) for delta in earlier], request.position)
+    told_until = _known_until(base, tuple(earlier), ids)
+    if not request.position.turn_start or told_until == base.covers or not most:
+        return text
+    digest: tuple[str, ...] = ()
+    for part in digest_parts(context.state_at(base.covers), context.state_at(told_until), state):
+        longer = tail.render(context.renderer, (*digest, part))
+        if context.renderer.count(longer) > bound:
+            break
+        text, digest = longer, (*digest, part)
+    return text
 
 
 def _known_until(base: FrameBase, deltas: tuple[FrameDelta, ...], ids: tuple[str, ...]) -> int:
@@ -422,13 +526,20 @@ def _known_until(base: FrameBase, deltas: tuple[FrameDelta, ...], ids: tuple[str
 
 
 def _new_epoch(
-    state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, tail: str, additive: bool
+    state: HudState,
+    request: FrameRequest,
+    context: ComposeContext,
+    facts: CallFacts,
+    tail: _Tail,
+    reason: str,
+    additive: bool,
 ) -> _FrameLayers:
     """A base of the state as it is now, within its part of the budget, and no deltas."""
     budget, renderer = facts.budget, context.renderer
     in_system_prompt = request.placement == "system"
     tag = "" if in_system_prompt else request.tag
-    tail_tokens = renderer.count(tail)
+    tail_text = tail.render(renderer)
+    tail_tokens = renderer.count(tail_text)
     share = base_share(budget, tail_tokens)
     if in_system_prompt:  # no deltas will follow, and the tail is part of the same text
         share = max(budget - tail_tokens, budget // 2)
@@ -450,15 +561,29 @@ def _new_epoch(
             placement=request.placement,
             budget=budget,
             covers=state.seq,
-            reason=_reason(state, request, facts),
+            reason=reason,
             omitted=tuple([_recorded(omission) for omission in fitted.omitted]),
             anchor=request.position.last if at_end else "",
             form=request.position.form if at_end else "",
         )
     dropped: tuple[Omission, ...] = ()
     if base.tokens + tail_tokens > budget:
-        tail, dropped = "", (_without_tail(tail, tail_tokens, budget),)
-    return _FrameLayers(base, (), tail, () if base is old else (base,), dropped)
+        tail_text, dropped = "", (_without_tail(tail_text, tail_tokens, budget),)
+    return _FrameLayers(base, (), tail_text, () if base is old else (base,), dropped)
+
+
+def _has_new_base(layers: _FrameLayers) -> bool:
+    return any(isinstance(payload, FrameBase) for payload in layers.record)
+
+
+def _may_rebase(pruned: OutputsPrune, facts: CallFacts) -> bool:
+    """Whether a new base costs little with a pruning, which writes all that stands behind the outputs anew: then the
+    messages in front of them are written, too."""
+    if facts.costs is None:
+        return False
+    front = facts.costs.load - facts.costs.fixed - pruned.freed - pruned.reprocessed
+    cost = max(0.0, front) * (facts.policy.write_factor - facts.policy.read_factor)
+    return cost <= MAX_REBASE_COST * pruned.saves
 
 
 def _starts_late(state: HudState, position: TranscriptPosition, facts: CallFacts) -> bool:
@@ -523,11 +648,11 @@ def _reason(state: HudState, request: FrameRequest, facts: CallFacts) -> str:
         return "density"
     if _has_lost_anchor(base, request.position):
         return "anchor"
-    if not facts.rebase_pays and _shows_reverted(state.epoch, (base, *state.epoch.deltas)):
+    if facts.rebase_pays:
+        return "idle" if facts.cache_cold else "pays"
+    if _shows_reverted(state.epoch, (base, *state.epoch.deltas)):
         return "revert"
-    if not facts.rebase_pays:
-        return "budget"
-    return "idle" if facts.cache_cold else "pays"
+    return "idle" if facts.cache_cold else "budget"
 
 
 def _without_tail(tail: str, tokens: int, budget: int) -> Omission:
@@ -539,10 +664,13 @@ def _without_tail(tail: str, tokens: int, budget: int) -> Omission:
 
 
 def _finish(
-    state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, layers: _FrameLayers
+    state: HudState,
+    request: FrameRequest,
+    context: ComposeContext,
+    facts: CallFacts,
+    layers: _FrameLayers,
+    pruned: OutputsPrune | None,
 ) -> BuiltFrame:
-    new_base = any(isinstance(payload, FrameBase) for payload in layers.record)
-    pruned = _prune(state, request, context, facts, new_base)
     stubs = (*state.pruned_outputs.stubs, *(pruned.stubs if pruned else ()))
     frame = _assemble_frame(
         layers.base,

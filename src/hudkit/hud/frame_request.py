@@ -71,6 +71,10 @@ class TranscriptPosition(msgspec.Struct, frozen=True):
     order: tuple[str, ...] = ()
     users: frozenset[str] = frozenset()
 
+    def messages_behind(self, anchor: str) -> int:
+        """Return how many messages stand behind the one with an anchor; 0 where it is not there."""
+        return len(self.order) - 1 - self.order.index(anchor) if anchor in self.order else 0
+
 
 def transcript_position(
     transcript: Sequence[TranscriptMessage | tuple[str, str] | str] | TranscriptPosition | None,

@@ -63,6 +63,9 @@ MAX_ANSWERED = 100
 CHECKED_PER_CALL = 64
 """Events behind a saved state that a call reads, to find damage in them: a millisecond's work."""
 
+MAX_PAST_STATES = 8
+"""Past states that are remembered: those of the base and of the last blocks, of which the next calls tell."""
+
 APPEND_ATTEMPTS = 8
 """How often an append that depends on the state is tried again when another writer was first."""
 
@@ -135,7 +138,7 @@ class SessionCore:
         self._restated = RestatedEvents(log, session_id)
         self._state = HudState(session_id=session_id)
         self._snapshot_seq = 0
-        self._compared: HudState | None = None  # the past state that the next calls are compared with
+        self._past_states: dict[int, HudState] = {}  # past states that the next calls are compared with, by event
         self._ahead: tuple[ComposeContext, str] | None = None  # what the next base is composed with, its tag
         self._unchecked = (0, 0)  # events that a saved state stands for, from behind one up to another
         self._damage: list[EventGap] = []  # what was found damaged among them
@@ -404,7 +407,7 @@ class SessionCore:
                 conflict = error
                 continue
             if any(isinstance(payload, FrameBase | FrameDelta) for payload in built.record):
-                self._compared = ahead
+                self._remember(ahead)
                 self._events |= {event.seq: event for event in self._answered}
                 self._answered = ()
             return built.frame
@@ -498,9 +501,14 @@ class SessionCore:
 
     def _compared_state(self, seq: int) -> HudState:
         """A past state that the next calls will ask for again."""
-        if self._compared is None or self._compared.seq != seq:
-            self._compared = self.state_at(seq)
-        return self._compared
+        if seq not in self._past_states:
+            self._remember(self.state_at(seq))
+        return self._past_states[seq]
+
+    def _remember(self, state: HudState) -> None:
+        self._past_states[state.seq] = state
+        if len(self._past_states) > MAX_PAST_STATES:
+            del self._past_states[next(iter(self._past_states))]
 
     def _event_at(self, seq: int) -> Event | None:
         """An event of which an answer tells, with the id that its item was given."""
@@ -515,7 +523,7 @@ class SessionCore:
         redacts = any(isinstance(event.payload, Redact) for event in events)
         if redacts or undo_reaches(events, self._state.seq):
             if redacts:
-                self._compared, self._answered, self._events = None, (), {}
+                self._past_states, self._answered, self._events = {}, (), {}
             if any(isinstance(event.payload, MessagesRevert) for event in events):
                 # The answers that told of them are gone with their messages.
                 self._answered = ()

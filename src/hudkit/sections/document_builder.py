@@ -306,7 +306,7 @@ def diff_states(
         recent = known_rows.get(spec.name, ())
         old_rows, new_rows = _recalled_rows(spec, old, recent), _recalled_rows(spec, new, recent)
         known_rows[spec.name] = ((old, old_rows), (new, new_rows))
-        if answered is not None and not _unchanged(old, reader(answered)):
+        if answered is not None and not spec.contradicts and not _unchanged(old, reader(answered)):
             old_rows = _with_answered(old_rows, _rows(spec, reader(answered)), new_rows)
         section_lines = list(_diff_rows(spec, old_rows, new_rows))
         # A host that syncs its whole list would fill a delta with one line a todo.
@@ -354,6 +354,8 @@ def _diff_rows(spec: SectionSpec, before: _Rows, after: _Rows) -> Iterator[str]:
             yield f"{noun} {spec.closing}: {shorten(row.text, _MAX_RECALLED)}"
     for row in after:
         old_row = old.get(row.key)
+        if row.quiet and (old_row is None or old_row.quiet):
+            continue
         if old_row is None:
             if not row.closed:
                 gone = "; ".join(shorten(old[key].text, _MAX_RECALLED) for key in row.replaces if key in old)
@@ -369,6 +371,50 @@ def _diff_rows(spec: SectionSpec, before: _Rows, after: _Rows) -> Iterator[str]:
     if spec.ordered and old_order != [row.key for row in after if row.key in old]:
         open_texts = (shorten(row.text, _MAX_ORDERED) for row in after if not row.closed)
         yield f"{noun}s in order: " + "; ".join(open_texts)
+
+
+def count_live(state: HudState) -> int:
+    """Return how many live items the sections have of which a digest is made, the task among them."""
+    whole = len(state.constraints) + len(state.blockers) + len(state.decisions) + len(state.notes)
+    return 1 + whole + len(state.steps.open) + len(state.todos.open) + len(state.errors.open)
+
+
+DIGEST_SECTIONS = ("task", "steps", "todos", "blockers", "constraints", "decisions", "notes", "errors", "shared")
+"""The sections that the digest is made of, in the order of its parts."""
+
+_MAX_DIGEST_ITEM = 80
+"""Characters of one item of the digest: it recalls what was told in full."""
+
+_NOW_ONLY = ("steps", "todos")
+"""Sections of which the digest names what is being done now, not all that is to be done."""
+
+
+def digest_parts(base: HudState, shown: HudState, now: HudState) -> Iterator[str]:
+    """Yield what still holds of that which was told since the base, as short texts, what matters most first.
+
+    `base` is the state that the base shows, `shown` the one as blocks show it. Of a section the newest item comes
+    first, of steps and todos there is only what is being done now.
+    """
+    specs = {spec.name: (spec, reader) for spec, reader in _TOLD_SECTIONS}
+    for name in DIGEST_SECTIONS:
+        spec, reader = specs[name]
+        fields = reader(now)
+        if _unchanged(reader(base), fields):
+            continue
+        base_rows = {row.key: row for row in _rows(spec, reader(base))}
+        block_rows = {row.key: row for row in _rows(spec, reader(shown))}
+        rows = [row for row in _rows(spec, fields) if not row.closed]
+        if name in _NOW_ONLY:
+            rows = _being_done(name, rows)
+        for row in reversed(rows):
+            if base_rows.get(row.key) != row and block_rows.get(row.key) == row:
+                yield f"{spec.noun}: {shorten(row.text, _MAX_DIGEST_ITEM)}"
+
+
+def _being_done(name: str, rows: Sequence[KeyedRow]) -> list[KeyedRow]:
+    """The first open step; of todos those that are in progress, the first one where none is."""
+    running = [row for row in rows if name == "todos" and row.text.endswith(" (in progress)")]
+    return running[:2][::-1] or list(rows[:1])
 
 
 def delta_document(tag: str, lines: tuple[str, ...]) -> Element:
@@ -423,9 +469,12 @@ def trend_text(pace: str, calls_left: int | None, band: Band | None) -> str:
     return f"; {pace}, about {calls} until {band.value}"
 
 
-def tail_document(words: str, notice: str) -> Element:
-    """Return the usage line; `notice` says what is wrong with the HUD itself."""
+def tail_document(words: str, notice: str, digest: Sequence[str] = ()) -> Element:
+    """Return the usage line, and a list of what holds now; `notice` says what is wrong with the HUD itself."""
     lines = [Element("text", (), ("Context: ", words))]
+    if digest:
+        lines.append(Element("text", (), ("Now:",)))
+        lines.append(Element("list", (), tuple(Element("item", (), (part,)) for part in digest)))
     if notice:
         lines.append(Element("text", (), ("HUD: ", notice)))
     return Element("document", (), tuple(lines))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from hudkit.log.event import Event
+from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import CompactAfter, FileClose, FileEdit, FileOpen, SectionClear, SectionReplace
 from hudkit.sections.items import ItemList, SectionItem, mark_of
 from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem
@@ -93,7 +93,15 @@ def _items(files: FilesState) -> Iterator[ShownItem]:
 
 
 def _rows(files: FilesState) -> tuple[KeyedRow, ...]:
-    return tuple(KeyedRow(file.path, f"{file.path} ({file.status})") for file in files.active)
+    # What a call of the agent's own read or wrote stands in the transcript, and so does what the user attached.
+    return tuple(
+        KeyedRow(
+            file.path,
+            f"{file.path} ({file.status})",
+            quiet=file.mark.origin is Origin.TOOL or file.status == "referenced",
+        )
+        for file in files.active
+    )
 
 
 LOGIC = SectionLogic(

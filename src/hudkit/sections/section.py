@@ -30,13 +30,15 @@ CLOSED_RANK = 5
 class KeyedRow(msgspec.Struct, frozen=True):
     """One thing that a section says, for telling changes: the same `key` is the same thing.
 
-    `replaces` are the keys of those that left because of it.
+    `replaces` are the keys of those that left because of it. A `quiet` one is no news: the agent's own call has just
+    shown it, and the next base has it.
     """
 
     key: str
     text: str
     closed: bool = False
     replaces: tuple[str, ...] = ()
+    quiet: bool = False
 
 
 class ShownItem(msgspec.Struct, frozen=True):
@@ -91,6 +93,7 @@ class SectionSpec(msgspec.Struct, frozen=True):
     - `pace`: when a change is told: `now` in the next call, `turn` with the next one that is told or at the start of
       a turn, `never` only with the next epoch.
     - `closing`: the word for an item that left; `ordered`: its items are numbered, and a change of order is told.
+    - `contradicts`: a change contradicts what the base says, and is told at once, whatever an answer said of it.
     - `readable`: custom sections may read it.
     """
 
@@ -108,6 +111,7 @@ class SectionSpec(msgspec.Struct, frozen=True):
     pace: Literal["now", "turn", "never"] = "now"
     closing: str = "removed"
     ordered: bool = False
+    contradicts: bool = False
     readable: bool = False
 
     @property

@@ -26,7 +26,7 @@ from hudkit.sections import (
 from hudkit.sections.section import SectionSpec
 
 SECTIONS: tuple[SectionSpec, ...] = (
-    SectionSpec("task", task.LOGIC, "Task", "task", readable=True),
+    SectionSpec("task", task.LOGIC, "Task", "task", contradicts=True, readable=True),
     SectionSpec(
         "constraints",
         constraints.LOGIC,

@@ -76,7 +76,8 @@ def _show(task: TaskState, session: SessionFacts, density: Density) -> tuple[Sho
 
 def _rows(task: TaskState, session: SessionFacts) -> tuple[KeyedRow, ...]:
     text, source = task_text(task, session)
-    return (KeyedRow("task", shorten(text, TASK_CHARS[Density.FULL]) + source),)
+    # What stands in is no news: the request is in the transcript, and a title says less than that.
+    return (KeyedRow("task", shorten(text, TASK_CHARS[Density.FULL]) + source, quiet=not task),)
 
 
 LOGIC = SectionLogic(

@@ -65,6 +65,9 @@ def _without_tail(pieces: Sequence[RequestPiece], tail: Callable[[str], str]) ->
     return stripped
 
 
+_TAIL = re.compile(r"(?:\n\n)?^(?:Context: .*\n(?:\nNow:\n\n(?:- .*\n)+)?(?:\nHUD: .*\n)?|HUD: .*\n)\Z", re.M)
+"""The end of a text that is a tail."""
+
 # -- the HUD in a request --------------------------------------------------------------------------------------
 
 _DELTA_BLOCK = re.compile(r"^\[hud (\w+)\](?: (.+)\n|\n\n((?:- .*\n)+))", re.M)
@@ -126,8 +129,8 @@ def section_lines(request: CapturedRequest, title: str) -> list[str]:
 
 
 def without_tail(text: str) -> str:
-    """Return a text without the tail, the line that is never kept: the window in use, or why the HUD is old."""
-    return re.sub(r"(?:\n\n)?^(?:Context|HUD): .*\n\Z", "", text, flags=re.M)
+    """Return a text without the tail, which is never kept: the window in use, what holds now, why the HUD is old."""
+    return _TAIL.sub("", text)
 
 
 # --- A call that has to fail, whatever runs the suite
